@@ -1,0 +1,2 @@
+/* A target needs one source of its own; the rooms hold the rest. */
+typedef int ferry_empty;

@@ -1,0 +1,64 @@
+# Each room of src/ is a static library that links only the rooms below it, so that the
+# layer rule of docs/ARCHITECTURE.md also holds at link time.
+function(ferry_room name)
+  cmake_parse_arguments(ROOM "" "" "BELOW;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.c src/${name}/*.cc)
+  add_library(ferry_${name} STATIC ${sources})
+  target_include_directories(ferry_${name} PUBLIC src)
+  list(TRANSFORM ROOM_BELOW PREPEND ferry_)
+  target_link_libraries(ferry_${name} PUBLIC ${ROOM_BELOW} PRIVATE ${ROOM_LIBS})
+endfunction()
+
+# The same kernel files once for each instruction set and width: table cpu_<variant>_kernels.
+function(ferry_kernels variant real)
+  file(GLOB sources CONFIGURE_DEPENDS src/device/cpu/*.c)
+  add_library(ferry_cpu_${variant} STATIC ${sources})
+  target_include_directories(ferry_cpu_${variant} PUBLIC src)
+  target_compile_definitions(ferry_cpu_${variant} PRIVATE CPU_VARIANT=${variant} REAL=${real})
+  target_compile_options(ferry_cpu_${variant} PRIVATE -O3 -fno-math-errno -fno-trapping-math
+    -fno-signed-zeros -fassociative-math -ffp-contract=fast ${ARGN})
+  target_link_libraries(ferry_cpu_${variant} PUBLIC ferry_base PRIVATE BLAS::BLAS m)
+endfunction()
+
+ferry_room(base LIBS PkgConfig::YAML Threads::Threads m)
+ferry_room(recipe BELOW base LIBS m)
+ferry_room(score BELOW base LIBS m)
+
+file(GLOB protos CONFIGURE_DEPENDS src/format/*.proto)
+foreach(proto ${protos})
+  get_filename_component(stem ${proto} NAME_WE)
+  add_custom_command(
+    OUTPUT ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.c ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.h
+    COMMAND protoc-c --proto_path=${CMAKE_SOURCE_DIR}/src/format --c_out=${CMAKE_BINARY_DIR}/proto ${proto}
+    DEPENDS ${proto} VERBATIM)
+  list(APPEND proto_sources ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.c)
+endforeach()
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/proto)
+add_library(ferry_proto STATIC ${proto_sources} cmake/empty.c)
+target_include_directories(ferry_proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)
+target_compile_options(ferry_proto PRIVATE -w)
+target_link_libraries(ferry_proto PUBLIC PkgConfig::PROTOBUF_C)
+ferry_room(format BELOW base LIBS ferry_proto)
+
+ferry_room(text BELOW base LIBS PkgConfig::SENTENCEPIECE)
+
+ferry_kernels(plain float)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  ferry_kernels(v3 float -march=x86-64-v3)
+  set(vector_kernels ferry_cpu_v3)
+endif()
+ferry_room(device BELOW base LIBS ferry_cpu_plain ${vector_kernels} BLAS::BLAS m)
+if(vector_kernels)
+  target_compile_definitions(ferry_device PRIVATE FERRY_CPU_V3)
+endif()
+
+ferry_room(corpus BELOW format text score base LIBS PkgConfig::JANSSON m)
+ferry_room(model BELOW device recipe LIBS m)
+ferry_room(report BELOW format score recipe LIBS PkgConfig::JANSSON m)
+ferry_room(decode BELOW model text format recipe LIBS m)
+ferry_room(train BELOW decode corpus model format score text recipe LIBS PkgConfig::JANSSON m)
+ferry_room(cli BELOW train report decode corpus LIBS PkgConfig::JANSSON)
+target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+
+add_executable(ferry cmake/empty.c)
+target_link_libraries(ferry PRIVATE -Wl,--whole-archive ferry_cli -Wl,--no-whole-archive)

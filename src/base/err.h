@@ -1,0 +1,63 @@
+/*
+ * err - how every fallible function in the project reports failure.
+ *
+ * A fallible function returns a status and takes a `struct err *` as its last
+ * argument. On success it returns OK and leaves *err alone. On failure it returns
+ * the code it stored in *err, beside one complete sentence for the user. The message
+ * grows outward: callers prepend what they were doing. Nothing below src/cli prints
+ * an error, and nothing but main chooses an exit status.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/* code, process exit status, meaning */
+#define STATUS_LIST(X)                                       \
+    X(OK, 0, "success")                                      \
+    X(ERR_CHECK, 1, "a check was asked for and did not hold") \
+    X(ERR_USAGE, 2, "bad option or configuration")           \
+    X(ERR_IO, 3, "operating system refused")                 \
+    X(ERR_FORMAT, 4, "malformed input")                      \
+    X(ERR_MEMORY, 5, "out of memory")                        \
+    X(ERR_DEVICE, 6, "compute device failed")                \
+    X(ERR_COMM, 7, "a peer rank failed")                     \
+    X(ERR_NUMERIC, 8, "training diverged")
+
+typedef enum {
+#define X(code, exit_status, text) code = exit_status,
+    STATUS_LIST(X)
+#undef X
+} status;
+
+struct err {
+    status code;
+    char msg[1024];
+};
+
+#define MUST_CHECK     __attribute__((warn_unused_result))
+#define PRINTF(fmt, a) __attribute__((format(printf, fmt, a)))
+
+/* Store code and message; return code, so that `return err_set(...)` reads well. */
+status err_set(struct err *err, status code, const char *fmt, ...) PRINTF(3, 4);
+
+/* Prepend context: "loading shard 3: " + message. Returns the stored code. */
+status err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3);
+
+const char *status_text(status code);
+
+/* Forward a failure unchanged. Only for functions that hold nothing to release. */
+#define TRY(call)             \
+    do {                      \
+        status try_ = (call); \
+        if (try_ != OK)       \
+            return try_;      \
+    } while (0)
+
+/* A broken invariant on which memory safety depends: abort with file and line. */
+#define BUG_ON(cond)                             \
+    do {                                         \
+        if (cond)                                \
+            err_bug(#cond, __FILE__, __LINE__);  \
+    } while (0)
+
+_Noreturn void err_bug(const char *cond, const char *file, int line);

@@ -1,0 +1,226 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { WRITE_BUFFER = 1 << 20 };
+
+static status sys_error(struct err *err, const char *path)
+{
+    return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+status file_map_open(struct file_map *m, const char *path, struct err *err)
+{
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    *m = (struct file_map){0};
+    if (fd < 0)
+        return sys_error(err, path);
+    if (fstat(fd, &st) != 0) {
+        close(fd);
+        return sys_error(err, path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        close(fd);
+        return err_set(err, ERR_IO, "%s: not a regular file", path);
+    }
+    if (st.st_size > 0) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) {
+            close(fd);
+            return sys_error(err, path);
+        }
+        m->data = p;
+        m->n_bytes = (size_t)st.st_size;
+    }
+    close(fd); /* the mapping keeps the file alive */
+    return OK;
+}
+
+void file_map_close(struct file_map *m)
+{
+    if (m->data)
+        munmap((void *)(uintptr_t)m->data, m->n_bytes);
+    *m = (struct file_map){0};
+}
+
+static void writer_free(struct file_writer *w)
+{
+    free(w->path);
+    free(w->tmp);
+    free(w->buf);
+    *w = (struct file_writer){0};
+}
+
+status file_writer_open(struct file_writer *w, const char *path, struct err *err)
+{
+    const size_t n = strlen(path) + 32;
+
+    *w = (struct file_writer){.path = strdup(path)};
+    if (!w->path || mem_alloc(&w->tmp, n, 1, err) != OK ||
+        mem_alloc(&w->buf, WRITE_BUFFER, 1, err) != OK) {
+        writer_free(w);
+        return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+    }
+    snprintf(w->tmp, n, "%s.tmp-%ld", path, (long)getpid());
+    w->fd = open(w->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
+        sys_error(err, path);
+        writer_free(w);
+        return err->code;
+    }
+    return OK;
+}
+
+static status flush(struct file_writer *w, struct err *err)
+{
+    size_t done = 0;
+
+    while (done < w->n_buffered) {
+        const ssize_t n = write(w->fd, w->buf + done, w->n_buffered - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return sys_error(err, w->path);
+        done += (size_t)n;
+    }
+    w->n_buffered = 0;
+    return OK;
+}
+
+status file_writer_add(struct file_writer *w, const void *data, size_t n, struct err *err)
+{
+    const unsigned char *p = data;
+
+    w->n_bytes += n;
+    while (n) {
+        size_t room = WRITE_BUFFER - w->n_buffered;
+        room = room < n ? room : n;
+        memcpy(w->buf + w->n_buffered, p, room);
+        w->n_buffered += room;
+        p += room;
+        n -= room;
+        if (w->n_buffered == WRITE_BUFFER)
+            TRY(flush(w, err));
+    }
+    return OK;
+}
+
+/* The rename is durable once its directory is. */
+static void sync_dir_of(const char *path)
+{
+    char *copy = strdup(path);
+    const int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    free(copy);
+}
+
+status file_writer_commit(struct file_writer *w, struct err *err)
+{
+    status result = flush(w, err);
+
+    if (result == OK && fsync(w->fd) != 0)
+        result = sys_error(err, w->path);
+    if (close(w->fd) != 0 && result == OK)
+        result = sys_error(err, w->path);
+    if (result == OK && rename(w->tmp, w->path) != 0)
+        result = sys_error(err, w->path);
+    if (result == OK)
+        sync_dir_of(w->path);
+    else
+        unlink(w->tmp);
+    writer_free(w);
+    return result;
+}
+
+void file_writer_abort(struct file_writer *w)
+{
+    if (!w->path)
+        return;
+    close(w->fd);
+    unlink(w->tmp);
+    writer_free(w);
+}
+
+status file_write(const char *path, const void *data, size_t n, struct err *err)
+{
+    struct file_writer w;
+
+    TRY(file_writer_open(&w, path, err));
+    if (file_writer_add(&w, data, n, err) != OK) {
+        file_writer_abort(&w);
+        return err->code;
+    }
+    return file_writer_commit(&w, err);
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool file_is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int64_t file_bytes(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
+}
+
+status file_make_dirs(const char *path, struct err *err)
+{
+    char part[FILE_PATH_MAX];
+    const size_t n = strlen(path);
+
+    if (n == 0 || n >= sizeof part)
+        return err_set(err, ERR_USAGE, "'%s' is not a usable directory name", path);
+    for (size_t i = 1; i <= n; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return sys_error(err, part);
+    }
+    if (!file_is_dir(path))
+        return err_set(err, ERR_IO, "%s: exists and is not a directory", path);
+    return OK;
+}
+
+status file_remove(const char *path, struct err *err)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return sys_error(err, path);
+    return OK;
+}
+
+status file_join(char *out, size_t n_out, const char *dir, const char *name,
+                 struct err *err)
+{
+    const int n = snprintf(out, n_out, "%s/%s", dir, name);
+
+    if (n < 0 || (size_t)n >= n_out)
+        return err_set(err, ERR_USAGE, "path '%s/%s' is too long", dir, name);
+    return OK;
+}

@@ -1,0 +1,42 @@
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+status mem_mul(size_t *product, size_t a, size_t b, struct err *err)
+{
+    if (__builtin_mul_overflow(a, b, product))
+        return err_set(err, ERR_MEMORY, "%zu items of %zu bytes do not fit in memory", a,
+                       b);
+    return OK;
+}
+
+status mem_alloc(void *out, size_t n, size_t bytes, struct err *err)
+{
+    void *p = calloc(n ? n : 1, bytes ? bytes : 1);
+
+    memcpy(out, &p, sizeof p);
+    if (!p)
+        return err_set(err, ERR_MEMORY, "cannot allocate %zu items of %zu bytes", n,
+                       bytes);
+    return OK;
+}
+
+status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err *err)
+{
+    size_t total, next = *cap ? *cap : 16;
+    void *p;
+
+    if (want <= *cap)
+        return OK;
+    while (next < want)
+        next += next / 2 + 1;
+    TRY(mem_mul(&total, next, bytes, err));
+    memcpy(&p, items, sizeof p);
+    p = realloc(p, total);
+    if (!p)
+        return err_set(err, ERR_MEMORY, "cannot allocate %zu bytes", total);
+    memcpy(items, &p, sizeof p);
+    *cap = next;
+    return OK;
+}

@@ -1,0 +1,24 @@
+/*
+ * mem - heap memory that is either there or a sentence.
+ *
+ * mem_alloc and mem_grow fail through `struct err`; sizes are products that are
+ * checked for overflow, because one factor often comes from a file.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* a * b in *product; ERR_MEMORY when it does not fit in a size_t. */
+status mem_mul(size_t *product, size_t a, size_t b, struct err *err) MUST_CHECK;
+
+/* n zeroed items of `bytes` each in *out (a `T **` cast to void *). n may be 0. */
+status mem_alloc(void *out, size_t n, size_t bytes, struct err *err) MUST_CHECK;
+
+/*
+ * Make room for at least `want` items in the array *items (a `T **` cast to void *)
+ * of capacity *cap; doubles, so that appending one by one is linear.
+ */
+status mem_grow(void *items, size_t *cap, size_t want, size_t bytes,
+                struct err *err) MUST_CHECK;

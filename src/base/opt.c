@@ -1,0 +1,307 @@
+#include "base/opt.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "learning-rate" and "learning_rate" name the same option. */
+static bool same_name(const char *given, size_t n, const char *name)
+{
+    if (strlen(name) != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (given[i] != name[i] && !(given[i] == '-' && name[i] == '_'))
+            return false;
+    return true;
+}
+
+static const struct opt *find_n(struct opt_table t, const char *name, size_t n)
+{
+    for (size_t i = 0; i < t.n; i++)
+        if (same_name(name, n, t.opt[i].name))
+            return &t.opt[i];
+    return NULL;
+}
+
+const struct opt *opt_find(struct opt_table t, const char *name)
+{
+    return find_n(t, name, strlen(name));
+}
+
+/* Edit distance of two short names, one row of the table at a time. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MAX = 64 };
+    size_t row[MAX + 1];
+    const size_t n = strlen(b);
+
+    if (n > MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const bool same = a[i - 1] == b[j - 1] || (a[i - 1] == '-' && b[j - 1] == '_');
+            size_t best = corner + !same;
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static status unknown_name(struct opt_table t, const char *name, struct err *err)
+{
+    const char *nearest = NULL;
+    size_t best = strlen(name) / 2 + 2;
+
+    for (size_t i = 0; i < t.n; i++) {
+        const size_t d = distance(name, t.opt[i].name);
+        if (d < best) {
+            best = d;
+            nearest = t.opt[i].name;
+        }
+    }
+    if (!nearest)
+        return err_set(err, ERR_USAGE, "unknown option '%.64s'", name);
+    return err_set(err, ERR_USAGE, "unknown option '%.64s'; did you mean '%s'?", name,
+                   nearest);
+}
+
+static status set_number(const struct opt *o, void *field, const char *text,
+                         struct err *err)
+{
+    char *end;
+
+    errno = 0;
+    const double x = strtod(text, &end);
+    if (end == text || *end || errno == ERANGE || !(x >= o->lo && x <= o->hi))
+        return err_set(err, ERR_USAGE, "%s = %.64s: want a number from %.15g to %.15g",
+                       o->name, text, o->lo, o->hi);
+    if (o->type == OPT_REAL) {
+        memcpy(field, &x, sizeof x);
+        return OK;
+    }
+    if (x != nearbyint(x))
+        return err_set(err, ERR_USAGE, "%s = %.64s: want a whole number", o->name, text);
+    const int64_t whole = (int64_t)x;
+    memcpy(field, &whole, sizeof whole);
+    return OK;
+}
+
+static status set_bool(const struct opt *o, bool *field, const char *text,
+                       struct err *err)
+{
+    static const char *const words[2][4] = {{"false", "no", "off", "0"},
+                                            {"true", "yes", "on", "1"}};
+
+    for (int v = 0; v < 2; v++)
+        for (int i = 0; i < 4; i++)
+            if (strcasecmp(text, words[v][i]) == 0) {
+                *field = v;
+                return OK;
+            }
+    return err_set(err, ERR_USAGE, "%s = %.64s: want true or false", o->name, text);
+}
+
+static status set_choice(const struct opt *o, char *field, const char *text,
+                         struct err *err)
+{
+    const size_t n = strlen(text);
+
+    for (const char *p = o->choices; *p; p += *p == '|') {
+        const size_t len = strcspn(p, "|");
+        if (len == n && memcmp(p, text, n) == 0 && n < OPT_CHOICE_MAX) {
+            memcpy(field, text, n + 1);
+            return OK;
+        }
+        p += len;
+    }
+    return err_set(err, ERR_USAGE, "%s = %.64s: want one of %s", o->name, text,
+                   o->choices);
+}
+
+static status set_text(const struct opt *o, char *field, const char *text,
+                       struct err *err)
+{
+    const size_t n = strlen(text);
+
+    if (n >= OPT_TEXT_MAX)
+        return err_set(err, ERR_USAGE, "%s: %zu bytes of text, at most %d are taken",
+                       o->name, n, OPT_TEXT_MAX - 1);
+    memcpy(field, text, n + 1);
+    return OK;
+}
+
+static status set_row(const struct opt *o, void *config, const char *text,
+                      struct err *err)
+{
+    void *field = (char *)config + o->at;
+
+    switch (o->type) {
+    case OPT_INT:
+    case OPT_REAL:
+        return set_number(o, field, text, err);
+    case OPT_BOOL:
+        return set_bool(o, field, text, err);
+    case OPT_CHOICE:
+        return set_choice(o, field, text, err);
+    case OPT_STR:
+        return set_text(o, field, text, err);
+    }
+    return OK;
+}
+
+status opt_set(struct opt_table t, void *config, const char *name, const char *text,
+               struct err *err)
+{
+    const struct opt *o = opt_find(t, name);
+
+    return o ? set_row(o, config, text, err) : unknown_name(t, name, err);
+}
+
+status opt_defaults(struct opt_table t, void *config, struct err *err)
+{
+    for (size_t i = 0; i < t.n; i++)
+        TRY(set_row(&t.opt[i], config, t.opt[i].initial, err));
+    return OK;
+}
+
+/* Length of the key when `word` is key=value with a name before the sign, else 0. */
+static size_t key_length(const char *word)
+{
+    const size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+
+    return word[n] == '=' ? n : 0;
+}
+
+static status set_pair(struct opt_table t, void *config, const char *word, size_t n_key,
+                       struct err *err)
+{
+    char key[80];
+
+    snprintf(key, sizeof key, "%.*s", (int)n_key, word);
+    return opt_set(t, config, key, word + n_key + 1, err);
+}
+
+/* A word that starts with "--"; *used counts the words taken after it. */
+static status set_flag(struct opt_table t, void *config, const char *word,
+                       const char *next, int *used, struct err *err)
+{
+    const size_t n_key = key_length(word);
+
+    if (n_key)
+        return set_pair(t, config, word, n_key, err);
+    const struct opt *o = opt_find(t, word);
+    if (o && o->type == OPT_BOOL)
+        return set_row(o, config, "true", err);
+    if (!o && strncmp(word, "no-", 3) == 0) {
+        const struct opt *negated = opt_find(t, word + 3);
+        if (negated && negated->type == OPT_BOOL)
+            return set_row(negated, config, "false", err);
+    }
+    if (!o)
+        return unknown_name(t, word, err);
+    if (!next)
+        return err_set(err, ERR_USAGE, "--%s needs a value", word);
+    *used = 1;
+    return set_row(o, config, next, err);
+}
+
+static status add_word(struct opt_words *words, const char *word, struct err *err)
+{
+    if (words->n >= words->max || words->n >= sizeof words->word / sizeof *words->word)
+        return err_set(err, ERR_USAGE, "unexpected argument '%.200s'", word);
+    words->word[words->n++] = word;
+    return OK;
+}
+
+status opt_parse(struct opt_table t, void *config, struct opt_words *words, int argc,
+                 char **argv, struct err *err)
+{
+    bool options = true;
+
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        int used = 0;
+        if (options && strcmp(word, "--") == 0)
+            options = false;
+        else if (options && strncmp(word, "--", 2) == 0)
+            TRY(set_flag(t, config, word + 2, argv[i + 1], &used, err));
+        else if (options && key_length(word))
+            TRY(set_pair(t, config, word, key_length(word), err));
+        else
+            TRY(add_word(words, word, err));
+        i += used;
+    }
+    return OK;
+}
+
+void opt_value(const struct opt *o, const void *config, struct str *out)
+{
+    const char *field = (const char *)config + o->at;
+    int64_t whole;
+    double x;
+
+    switch (o->type) {
+    case OPT_INT:
+        memcpy(&whole, field, sizeof whole);
+        str_printf(out, "%lld", (long long)whole);
+        break;
+    case OPT_REAL:
+        memcpy(&x, field, sizeof x);
+        str_printf(out, "%.15g", x);
+        break;
+    case OPT_BOOL:
+        str_puts(out, *(const bool *)field ? "true" : "false");
+        break;
+    case OPT_CHOICE:
+    case OPT_STR:
+        str_puts(out, field);
+        break;
+    }
+}
+
+/* A double-quoted YAML scalar: only \ and " need care, control bytes are escaped. */
+static void put_quoted(struct str *out, const char *text)
+{
+    str_putc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            str_printf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            str_printf(out, "\\x%02x", (unsigned char)*text);
+        else
+            str_putc(out, *text);
+    }
+    str_putc(out, '"');
+}
+
+void opt_dump(struct opt_table t, const void *config, struct str *out)
+{
+    for (size_t i = 0; i < t.n; i++) {
+        str_printf(out, "%s: ", t.opt[i].name);
+        if (t.opt[i].type == OPT_STR)
+            put_quoted(out, (const char *)config + t.opt[i].at);
+        else
+            opt_value(&t.opt[i], config, out);
+        str_putc(out, '\n');
+    }
+}
+
+void opt_help(struct opt_table t, FILE *out)
+{
+    for (size_t i = 0; i < t.n; i++) {
+        const struct opt *o = &t.opt[i];
+        fprintf(out, "  %-24s %s", o->name, o->help);
+        if (o->type == OPT_CHOICE)
+            fprintf(out, " (%s)", o->choices);
+        fprintf(out, " [%s]\n", *o->initial ? o->initial : "-");
+    }
+}

@@ -1,0 +1,188 @@
+/*
+ * A job is published by raising `round`; workers spin on it for some microseconds
+ * (kernels follow each other closely inside a step) and then sleep. `left` counts
+ * the parts still running; the caller spins on it, because it has just done a part of
+ * the same length itself.
+ */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { SPINS = 2000 };
+
+struct worker {
+    pthread_t thread;
+    struct pool *pool;
+    size_t part;
+};
+
+struct pool {
+    size_t n_threads;
+    pool_fn *fn;
+    void *ctx;
+    atomic_uint round;
+    atomic_size_t left;
+    atomic_bool closing;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct worker *worker; /* [n_threads - 1] */
+    size_t n_started;
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    sched_yield();
+#endif
+}
+
+/* Wait until round differs from `seen`; return the new one. */
+static unsigned next_round(struct pool *p, unsigned seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        const unsigned now = atomic_load_explicit(&p->round, memory_order_acquire);
+        if (now != seen)
+            return now;
+        relax();
+    }
+    pthread_mutex_lock(&p->lock);
+    while (atomic_load_explicit(&p->round, memory_order_acquire) == seen)
+        pthread_cond_wait(&p->wake, &p->lock);
+    const unsigned now = atomic_load_explicit(&p->round, memory_order_acquire);
+    pthread_mutex_unlock(&p->lock);
+    return now;
+}
+
+static void *work(void *arg)
+{
+    const struct worker *w = arg;
+    struct pool *p = w->pool;
+    unsigned seen = 0;
+
+    for (;;) {
+        seen = next_round(p, seen);
+        if (atomic_load(&p->closing))
+            return NULL;
+        p->fn(p->ctx, w->part, p->n_threads);
+        atomic_fetch_sub_explicit(&p->left, 1, memory_order_release);
+    }
+}
+
+static void publish(struct pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add_explicit(&p->round, 1, memory_order_release);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_run(struct pool *p, pool_fn *fn, void *ctx)
+{
+    if (p->n_threads == 1) {
+        fn(ctx, 0, 1);
+        return;
+    }
+    p->fn = fn;
+    p->ctx = ctx;
+    atomic_store_explicit(&p->left, p->n_threads - 1, memory_order_relaxed);
+    publish(p);
+    fn(ctx, 0, p->n_threads);
+    for (int spins = 0; atomic_load_explicit(&p->left, memory_order_acquire); spins++)
+        if (spins < SPINS)
+            relax();
+        else
+            sched_yield();
+}
+
+size_t pool_cores(void)
+{
+    cpu_set_t set;
+
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    const int n = CPU_COUNT(&set);
+    return n > 0 ? (size_t)n : 1;
+}
+
+/* Thread `part` on the part-th allowed core; a refusal costs speed, not correctness. */
+static void pin_to_core(pthread_t thread, size_t part)
+{
+    cpu_set_t allowed, one;
+    size_t seen = 0;
+
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    for (size_t core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &allowed) && seen++ == part) {
+            CPU_ZERO(&one);
+            CPU_SET(core, &one);
+            (void)pthread_setaffinity_np(thread, sizeof one, &one);
+            return;
+        }
+}
+
+static status start_workers(struct pool *p, bool pin, struct err *err)
+{
+    for (size_t i = 0; i + 1 < p->n_threads; i++) {
+        struct worker *w = &p->worker[i];
+        *w = (struct worker){.pool = p, .part = i + 1};
+        const int code = pthread_create(&w->thread, NULL, work, w);
+        if (code != 0)
+            return err_set(err, ERR_DEVICE, "cannot start thread %zu of %zu: %s", i + 2,
+                           p->n_threads, strerror(code));
+        p->n_started++;
+        if (pin)
+            pin_to_core(w->thread, i + 1);
+    }
+    return OK;
+}
+
+status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err)
+{
+    struct pool *p;
+
+    *pool = NULL;
+    TRY(mem_alloc(&p, 1, sizeof *p, err));
+    p->n_threads = n_threads ? n_threads : pool_cores();
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+    if (mem_alloc(&p->worker, p->n_threads, sizeof *p->worker, err) != OK ||
+        start_workers(p, pin && p->n_threads <= pool_cores(), err) != OK) {
+        pool_close(p);
+        return err->code;
+    }
+    *pool = p;
+    return OK;
+}
+
+void pool_close(struct pool *p)
+{
+    if (!p)
+        return;
+    atomic_store(&p->closing, true);
+    publish(p);
+    for (size_t i = 0; i < p->n_started; i++)
+        pthread_join(p->worker[i].thread, NULL);
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->lock);
+    free(p->worker);
+    free(p);
+}
+
+size_t pool_size(const struct pool *p)
+{
+    return p->n_threads;
+}
+
+struct pool_range pool_split(size_t n_items, size_t part, size_t n_parts)
+{
+    return (struct pool_range){n_items * part / n_parts, n_items * (part + 1) / n_parts};
+}

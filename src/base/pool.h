@@ -1,0 +1,36 @@
+/*
+ * pool - the threads of one process, with a static partition of the work.
+ *
+ * pool_run(pool, fn, ctx) calls fn(ctx, part, n_parts) once for each part, part 0 on
+ * the calling thread, and returns when all are done. The same part always goes to the
+ * same thread, so results depend on the number of threads but never on timing.
+ *
+ * Owns: n_threads - 1 threads. Threads: pool_run from one thread at a time; not from
+ * inside a part.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct pool;
+typedef void pool_fn(void *ctx, size_t part, size_t n_parts);
+
+/* n_threads 0 means one for each core this process may use. */
+status pool_open(struct pool **pool, size_t n_threads, bool pin,
+                 struct err *err) MUST_CHECK;
+void pool_close(struct pool *pool); /* NULL is fine */
+
+size_t pool_size(const struct pool *pool);
+void pool_run(struct pool *pool, pool_fn *fn, void *ctx);
+
+/* Cores this process may run on. */
+size_t pool_cores(void);
+
+/* The half-open range of items that belongs to `part`. */
+struct pool_range {
+    size_t begin, end;
+};
+struct pool_range pool_split(size_t n_items, size_t part, size_t n_parts);

@@ -1,0 +1,25 @@
+/* utf8 - the one decoder of the project: strict, never reads past the end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UTF8_BAD UINT32_MAX
+
+/*
+ * The code point at s[0..n), n > 0, and its length in *len. A malformed, overlong,
+ * surrogate or truncated sequence gives UTF8_BAD and length 1.
+ */
+uint32_t utf8_decode(const char *s, size_t n, size_t *len);
+
+/* Bytes written to out (at most 4). */
+size_t utf8_encode(char *out, uint32_t code);
+
+bool utf8_valid(const char *s, size_t n);
+
+/* Columns a terminal needs, taking one a code point. */
+size_t utf8_count(const char *s, size_t n);
+
+/* White space of Unicode (White_Space property). */
+bool utf8_is_space(uint32_t code);

@@ -1,0 +1,28 @@
+/*
+ * cmd - the subcommands. Adding one: a cmd_NAME.c, a line in COMMAND_LIST.
+ *
+ * A command parses, checks, builds and calls; the work is in the rooms below. Its
+ * options are a table (base/opt.h), so that --help is complete by construction.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/opt.h"
+
+/* name, the words it takes, what it does; in the order of use */
+#define COMMAND_LIST(C) \
+    C(sample, "DIR", "write a German-English sample corpus")                       \
+    C(prepare, "key=value...", "clean, encode and pack parallel text")             \
+    C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")    \
+    C(eval, "RUN", "loss and BLEU of a trained model")                             \
+    C(translate, "RUN [FILE]", "translate raw text")                               \
+    C(score, "REF HYP", "BLEU as sacreBLEU computes it")                           \
+    C(average, "RUN", "average the weights of several checkpoints")                \
+    C(inspect, "FILE", "what is inside a checkpoint, event file, corpus, tokenizer") \
+    C(report, "RUN", "write report.html: what the run measured")
+
+#define C(name, words, summary)                                              \
+    status cmd_##name(int argc, char **argv, struct err *err) MUST_CHECK;    \
+    extern const struct opt_table cmd_##name##_options;
+COMMAND_LIST(C)
+#undef C

@@ -1,0 +1,74 @@
+/*
+ * device - where tensors live and kernels run.
+ *
+ * The border between the model and the hardware: memory by handle, transfers, one table
+ * of kernels. The model calls device->k->gemm(device, ...) and never dereferences what
+ * it passes. On the CPU a real is a float; the verification device of the tests runs
+ * the same kernel files in double, which is why sizes ask real_bytes.
+ *
+ * Owns: its threads and its memory. Outlives: every mat and ids made on it.
+ * Threads: one caller at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "device/kernels.h"
+#include "device/mat.h"
+
+struct pool;
+
+struct device {
+    const char *name; /* "cpu (x86-64-v3, 2 threads)" */
+    const struct kernels *k;
+    size_t real_bytes;
+    struct pool *pool;
+    void *scratch; /* the device's own, per thread */
+    size_t scratch_bytes; /* of one thread */
+    char name_text[64];
+};
+
+struct device_options {
+    size_t threads; /* 0: one a core */
+    bool pin;
+};
+
+/* kind: "cpu", or "cpu-plain", which leaves the vector extensions unused. */
+status device_open(struct device *d, const char *kind, struct device_options options,
+                   struct err *err) MUST_CHECK;
+void device_close(struct device *d);
+
+/* A CPU device over any table built from device/cpu (the tests bring one in double). */
+status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
+                       size_t real_bytes, struct device_options options,
+                       struct err *err) MUST_CHECK;
+
+status device_alloc(struct device *d, void **mem, size_t n_bytes,
+                    struct err *err) MUST_CHECK; /* 64-byte aligned, zeroed */
+void device_free(struct device *d, void *mem);
+
+/* Contiguous copies; a strided mat goes row by row. host has rows*cols reals. */
+void device_upload(struct device *d, struct mat to, const void *host);
+void device_download(struct device *d, void *host, struct mat from);
+void device_upload_ids(struct device *d, struct ids to, const int *host);
+void device_download_ids(struct device *d, int *host, struct ids from);
+
+/* Waits for everything queued; the one place where a device reports failure. */
+status device_sync(struct device *d, struct err *err) MUST_CHECK;
+
+/*
+ * Device memory handed out from one block. With mem NULL it only measures: the same
+ * layout code runs once to learn the size and once to place.
+ */
+struct device_arena {
+    struct device *device;
+    void *mem;
+    size_t at, bytes; /* in bytes */
+    size_t peak;
+};
+
+/* rows*cols reals, or n ids; 64-byte aligned. */
+struct mat device_arena_mat(struct device_arena *a, size_t rows, size_t cols);
+struct ids device_arena_ids(struct device_arena *a, size_t n);

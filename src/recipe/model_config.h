@@ -1,0 +1,30 @@
+/*
+ * model_config - the options that fix a model's shape and arithmetic.
+ *
+ * They are part of every run's config.yaml. Whoever opens a model (training, decoding,
+ * report, planner) reads these keys from there and nothing else.
+ */
+#pragma once
+
+#include "base/opt.h"
+
+/* kind, field, default, limits, help */
+#define MODEL_OPTIONS(X)                                                               \
+    X(INT, vocab_size, "0", RANGE(0, 65536), "rows of the embedding; 0: as the data")  \
+    X(INT, d_model, "512", RANGE(4, 8192), "width of the model")                       \
+    X(INT, d_ff, "2048", RANGE(1, 65536), "width of the feed-forward layers")          \
+    X(INT, heads, "8", RANGE(1, 256), "attention heads")                               \
+    X(INT, encoder_layers, "6", RANGE(1, 64), "encoder layers")                        \
+    X(INT, decoder_layers, "6", RANGE(1, 64), "decoder layers")                        \
+    X(REAL, norm_epsilon, "1e-6", RANGE(0, 1), "epsilon of layer normalisation")
+
+struct model_config {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    MODEL_OPTIONS(X)
+#undef X
+};
+
+extern const struct opt_table model_config_table;
+
+/* d_model even and divisible by heads, vocabulary known. */
+status model_config_check(const struct model_config *c, struct err *err) MUST_CHECK;

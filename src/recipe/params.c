@@ -1,0 +1,154 @@
+#include "recipe/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "recipe/model_config.h"
+
+enum { ALIGN = 64 / sizeof(float) };
+
+struct row {
+    const char *name;
+    enum param_block block;
+    enum param_init init;
+    size_t rows, cols, n_beside, which;
+};
+
+static void fill_rows(struct row rows[N_PARAM_IDS], const struct model_config *c)
+{
+    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, V = (size_t)c->vocab_size;
+    const struct row list[N_PARAM_IDS] = {
+#define P(field, block, name, n_rows, n_cols, init, n_beside, which) \
+    {name, block, init, n_rows, n_cols, n_beside, which},
+        PARAM_LIST(P)
+#undef P
+    };
+
+    memcpy(rows, list, sizeof list);
+}
+
+static int copies_of(enum param_block block, const struct model_config *c)
+{
+    if (block == BLOCK_ENCODER)
+        return (int)c->encoder_layers;
+    return block == BLOCK_DECODER ? (int)c->decoder_layers : 1;
+}
+
+/* Append tensor `id` of `layer`; the first of a group makes room for all of it. */
+static void place(struct params *p, const struct row *row, enum param_id id, int layer)
+{
+    struct param *t = &p->list[p->n_list];
+    const size_t stride = row->cols * row->n_beside;
+
+    *t = (struct param){.id = id,
+                        .init = row->init,
+                        .block = row->block,
+                        .layer = layer,
+                        .rows = row->rows,
+                        .cols = row->cols,
+                        .stride = stride,
+                        .n_dims = row->rows == 1 ? 1 : 2};
+    if (id == PARAM_embed)
+        t->n_dims = 2;
+    if (strstr(row->name, "%d")) {
+        const char *hole = strstr(row->name, "%d");
+        snprintf(t->name, sizeof t->name, "%.*s%d%s", (int)(hole - row->name), row->name,
+                 layer, hole + 2);
+    } else {
+        snprintf(t->name, sizeof t->name, "%s", row->name);
+    }
+    if (row->which == 0) {
+        t->at = p->n_flat;
+        p->n_flat += (row->rows * stride + ALIGN - 1) / ALIGN * ALIGN;
+    } else {
+        t->at = t[-1].at + row->cols;
+    }
+    p->n_elements += row->rows * row->cols;
+    if (layer == 0)
+        p->first[id] = p->n_list;
+    if (layer == 1)
+        p->step[id] = p->n_list - p->first[id];
+    p->n_list++;
+}
+
+static void place_block(struct params *p, const struct row *rows, enum param_block block,
+                        const struct model_config *c)
+{
+    for (int layer = 0; layer < copies_of(block, c); layer++)
+        for (int id = 0; id < N_PARAM_IDS; id++)
+            if (rows[id].block == block)
+                place(p, &rows[id], (enum param_id)id, layer);
+}
+
+status params_open(struct params *p, const struct model_config *c, struct err *err)
+{
+    struct row rows[N_PARAM_IDS];
+    size_t n = 0;
+
+    *p = (struct params){0};
+    fill_rows(rows, c);
+    for (int id = 0; id < N_PARAM_IDS; id++)
+        n += (size_t)copies_of(rows[id].block, c);
+    if (mem_alloc(&p->list, n, sizeof *p->list, err) != OK ||
+        mem_alloc(&p->first, N_PARAM_IDS, sizeof *p->first, err) != OK ||
+        mem_alloc(&p->step, N_PARAM_IDS, sizeof *p->step, err) != OK) {
+        params_close(p);
+        return err->code;
+    }
+    for (int block = BLOCK_EMBED; block <= BLOCK_DECODER_END; block++)
+        place_block(p, rows, (enum param_block)block, c);
+    return OK;
+}
+
+void params_close(struct params *p)
+{
+    free(p->list);
+    free(p->first);
+    free(p->step);
+    *p = (struct params){0};
+}
+
+const struct param *params_get(const struct params *p, enum param_id id, int layer)
+{
+    return &p->list[p->first[id] + (size_t)layer * p->step[id]];
+}
+
+const struct param *params_find(const struct params *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_list; i++)
+        if (strcmp(p->list[i].name, name) == 0)
+            return &p->list[i];
+    return NULL;
+}
+
+/* Glorot-uniform: U(-a, a) with a = sqrt(6 / (in + out)). */
+static double draw(const struct param *t, struct rng *r)
+{
+    switch (t->init) {
+    case INIT_ZERO:
+        return 0;
+    case INIT_ONE:
+        return 1;
+    case INIT_EMBED:
+        return rng_normal(r) / sqrt((double)t->cols);
+    case INIT_GLOROT:
+        return (2 * rng_unit(r) - 1) * sqrt(6.0 / (double)(t->rows + t->cols));
+    }
+    return 0;
+}
+
+void params_init(const struct params *p, uint64_t seed, float *out)
+{
+    memset(out, 0, p->n_flat * sizeof *out);
+    for (size_t i = 0; i < p->n_list; i++) {
+        const struct param *t = &p->list[i];
+        struct rng r = rng_open(rng_key(seed, t->name)); /* a stream a tensor */
+        for (size_t row = 0; row < t->rows; row++)
+            for (size_t col = 0; col < t->cols; col++)
+                out[t->at + row * t->stride + col] = (float)draw(t, &r);
+    }
+}

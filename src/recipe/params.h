@@ -1,0 +1,121 @@
+/*
+ * params - every trainable tensor of the model, once.
+ *
+ * PARAM_LIST is the only place that names a parameter. From it come the enum, the
+ * shapes, the place of each tensor in the flat array, its checkpoint name (the
+ * reference's), its initializer and its row in the tests. Values, gradients and
+ * optimizer moments are flat arrays with this one layout.
+ *
+ * The flat array runs in the order of the forward pass: embedding, encoder layers,
+ * encoder norm, decoder layers, decoder norm. Backward therefore finishes it from the
+ * end to the front.
+ *
+ * Tensors that are used by one matrix product lie side by side: q, k and v of one
+ * self-attention are column blocks of one [D,3D] matrix. So a tensor is a view with a
+ * row stride, and `stride` equals `cols` for tensors that stand alone.
+ *
+ * D model width, F feed-forward width, V vocabulary.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct model_config;
+
+enum param_block {
+    BLOCK_EMBED,
+    BLOCK_ENCODER, /* one copy a layer */
+    BLOCK_ENCODER_END,
+    BLOCK_DECODER, /* one copy a layer */
+    BLOCK_DECODER_END
+};
+enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
+
+/* clang-format off */
+#define PARAM_ATTENTION(P, block, prefix, path)                                        \
+    P(prefix##_norm_gain, block, path "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
+    P(prefix##_norm_bias, block, path "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0)
+
+#define PARAM_FEED_FORWARD(P, block, prefix, path)                                     \
+    P(prefix##_ff_norm_gain, block, path "/ffn/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
+    P(prefix##_ff_norm_bias, block, path "/ffn/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0) \
+    P(prefix##_ff1, block, path "/ffn/feed_foward_network/filter_layer/kernel", D, F, INIT_GLOROT, 1, 0) \
+    P(prefix##_ff1_bias, block, path "/ffn/feed_foward_network/filter_layer/bias", 1, F, INIT_ZERO, 1, 0) \
+    P(prefix##_ff2, block, path "/ffn/feed_foward_network/output_layer/kernel", F, D, INIT_GLOROT, 1, 0) \
+    P(prefix##_ff2_bias, block, path "/ffn/feed_foward_network/output_layer/bias", 1, D, INIT_ZERO, 1, 0)
+
+#define PARAM_ENC "ForwardPass/transformer_encoder"
+#define PARAM_DEC "ForwardPass/transformer_decoder"
+
+/* field, block, checkpoint name (%d: layer), rows, cols, initializer, tensors side by side, which of them */
+#define PARAM_LIST(P)                                                                  \
+    P(embed, BLOCK_EMBED, PARAM_ENC "/embedding_shared_weights/embedding_and_softmax/weights", V, D, INIT_EMBED, 1, 0) \
+    PARAM_ATTENTION(P, BLOCK_ENCODER, enc_att, PARAM_ENC "/layer_%d/self_attention")   \
+    P(enc_q, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/q/kernel", D, D, INIT_GLOROT, 3, 0) \
+    P(enc_k, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/k/kernel", D, D, INIT_GLOROT, 3, 1) \
+    P(enc_v, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/v/kernel", D, D, INIT_GLOROT, 3, 2) \
+    P(enc_out, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
+    PARAM_FEED_FORWARD(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d")                   \
+    P(enc_end_gain, BLOCK_ENCODER_END, PARAM_ENC "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
+    P(enc_end_bias, BLOCK_ENCODER_END, PARAM_ENC "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0) \
+    PARAM_ATTENTION(P, BLOCK_DECODER, dec_att, PARAM_DEC "/layer_%d/self_attention")   \
+    P(dec_q, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/q/kernel", D, D, INIT_GLOROT, 3, 0) \
+    P(dec_k, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/k/kernel", D, D, INIT_GLOROT, 3, 1) \
+    P(dec_v, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/v/kernel", D, D, INIT_GLOROT, 3, 2) \
+    P(dec_out, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
+    PARAM_ATTENTION(P, BLOCK_DECODER, dec_cross, PARAM_DEC "/layer_%d/encdec_attention") \
+    P(cross_q, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/q/kernel", D, D, INIT_GLOROT, 1, 0) \
+    P(cross_k, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/k/kernel", D, D, INIT_GLOROT, 2, 0) \
+    P(cross_v, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/v/kernel", D, D, INIT_GLOROT, 2, 1) \
+    P(cross_out, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
+    PARAM_FEED_FORWARD(P, BLOCK_DECODER, dec, PARAM_DEC "/layer_%d")                   \
+    P(dec_end_gain, BLOCK_DECODER_END, PARAM_DEC "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
+    P(dec_end_bias, BLOCK_DECODER_END, PARAM_DEC "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0)
+/* clang-format on */
+
+enum param_id {
+#define P(field, ...) PARAM_##field,
+    PARAM_LIST(P) N_PARAM_IDS
+#undef P
+};
+
+enum { PARAM_NAME_MAX = 160 };
+
+/* One tensor: which parameter, which layer, and where it is. */
+struct param {
+    enum param_id id;
+    enum param_init init;
+    enum param_block block;
+    int layer;
+    size_t rows, cols, stride; /* in elements; element (r,c) is at + r*stride + c */
+    size_t at;
+    size_t n_dims; /* 1 for vectors, 2 for matrices: the checkpoint's shape */
+    char name[PARAM_NAME_MAX];
+};
+
+struct params {
+    struct param *list; /* every tensor, in layout order */
+    size_t n_list;
+    size_t n_flat;     /* elements of the flat array, alignment gaps included */
+    size_t n_elements; /* trainable elements: 60,880,896 for base at V = 32,768 */
+    size_t *first;     /* list index of (id, layer 0), by id */
+    size_t *step;      /* distance in the list between layers, by id */
+};
+
+/* Lay out the tensors of a checked config. */
+status params_open(struct params *p, const struct model_config *c,
+                   struct err *err) MUST_CHECK;
+void params_close(struct params *p);
+
+const struct param *params_get(const struct params *p, enum param_id id, int layer);
+/* NULL when no tensor has that checkpoint name. */
+const struct param *params_find(const struct params *p, const char *name);
+
+/*
+ * The initial values in float, a pure function of the seed: embeddings N(0, d^-1/2),
+ * kernels Glorot-uniform, gains 1, the rest 0; gaps are 0. out has n_flat elements.
+ */
+void params_init(const struct params *p, uint64_t seed, float *out);
