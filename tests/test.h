@@ -60,17 +60,17 @@ _Noreturn void test_fail(const char *file, int line, const char *fmt, ...) PRINT
             test_fail(__FILE__, __LINE__, "%s = '%s', want '%s'", #got, g_, w_); \
     } while (0)
 
-#define CHECK_OK(call, err)                                                \
-    do {                                                                   \
-        if ((call) != OK)                                                  \
-            test_fail(__FILE__, __LINE__, "%s: %s", #call, (err)->msg);    \
+#define CHECK_OK(call, err)                                             \
+    do {                                                                \
+        if ((call) != OK)                                               \
+            test_fail(__FILE__, __LINE__, "%s: %s", #call, (err)->msg); \
     } while (0)
 
 /* The call fails with this code, and its message contains this text. */
-#define CHECK_FAILS(call, err, want_code, text)                                         \
-    do {                                                                                \
-        const status s_ = (call);                                                       \
-        if (s_ != (want_code) || !strstr((err)->msg, (text)))                           \
+#define CHECK_FAILS(call, err, want_code, text)                                          \
+    do {                                                                                 \
+        const status s_ = (call);                                                        \
+        if (s_ != (want_code) || !strstr((err)->msg, (text)))                            \
             test_fail(__FILE__, __LINE__, "%s: status %d '%s', want %d and '%s'", #call, \
-                      (int)s_, s_ == OK ? "" : (err)->msg, (int)(want_code), (text));   \
+                      (int)s_, s_ == OK ? "" : (err)->msg, (int)(want_code), (text));    \
     } while (0)

@@ -5,7 +5,7 @@ struct clock_lap {
     double t_last;
 };
 
-double clock_now(void); /* monotonic seconds */
+double clock_now(void);  /* monotonic seconds */
 double clock_wall(void); /* seconds since 1970, for log entries only */
 
 struct clock_lap clock_start(void);

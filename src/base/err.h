@@ -12,15 +12,15 @@
 #include <stddef.h>
 
 /* code, process exit status, meaning */
-#define STATUS_LIST(X)                                       \
-    X(OK, 0, "success")                                      \
+#define STATUS_LIST(X)                                        \
+    X(OK, 0, "success")                                       \
     X(ERR_CHECK, 1, "a check was asked for and did not hold") \
-    X(ERR_USAGE, 2, "bad option or configuration")           \
-    X(ERR_IO, 3, "operating system refused")                 \
-    X(ERR_FORMAT, 4, "malformed input")                      \
-    X(ERR_MEMORY, 5, "out of memory")                        \
-    X(ERR_DEVICE, 6, "compute device failed")                \
-    X(ERR_COMM, 7, "a peer rank failed")                     \
+    X(ERR_USAGE, 2, "bad option or configuration")            \
+    X(ERR_IO, 3, "operating system refused")                  \
+    X(ERR_FORMAT, 4, "malformed input")                       \
+    X(ERR_MEMORY, 5, "out of memory")                         \
+    X(ERR_DEVICE, 6, "compute device failed")                 \
+    X(ERR_COMM, 7, "a peer rank failed")                      \
     X(ERR_NUMERIC, 8, "training diverged")
 
 typedef enum {
@@ -54,10 +54,10 @@ const char *status_text(status code);
     } while (0)
 
 /* A broken invariant on which memory safety depends: abort with file and line. */
-#define BUG_ON(cond)                             \
-    do {                                         \
-        if (cond)                                \
-            err_bug(#cond, __FILE__, __LINE__);  \
+#define BUG_ON(cond)                            \
+    do {                                        \
+        if (cond)                               \
+            err_bug(#cond, __FILE__, __LINE__); \
     } while (0)
 
 _Noreturn void err_bug(const char *cond, const char *file, int line);

@@ -44,7 +44,8 @@ static size_t distance(const char *a, const char *b)
         size_t corner = row[0];
         row[0] = i;
         for (size_t j = 1; j <= n; j++) {
-            const bool same = a[i - 1] == b[j - 1] || (a[i - 1] == '-' && b[j - 1] == '_');
+            const bool same =
+                a[i - 1] == b[j - 1] || (a[i - 1] == '-' && b[j - 1] == '_');
             size_t best = corner + !same;
             best = row[j] + 1 < best ? row[j] + 1 : best;
             best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;

@@ -6,9 +6,9 @@
  * table row, so the two cannot disagree:
  *
  *     #define TRAIN_OPTIONS(X)                                               \
- *         X(INT, max_steps, "100000", RANGE(0, 1e9), "optimizer updates")    \
- *         X(CHOICE, optimizer, "adam", ONE_OF("adam|adamw"), "update rule")  \
- *         X(STR, data, "", ANY, "directory made by `ferry prepare`")
+ *         X(INT, max_steps, "100000", "optimizer updates", RANGE(0, 1e9))    \
+ *         X(CHOICE, optimizer, "adam", "update rule", ONE_OF("adam|adamw"))  \
+ *         X(STR, data, "", "directory made by `ferry prepare`", ANY)
  *
  * `max_steps` is max_steps=N or --max-steps N on the command line and `max_steps: N`
  * in a file. Later settings win: defaults, then the file, then the command line.
@@ -49,9 +49,13 @@ struct opt {
 #define ANY              .lo = 0
 
 /* A table row for field `field` at `offset`; see any *_config.c. */
-#define OPT_ROW(kind, offset, field, init, limits, text) \
-    {.type = OPT_##kind, .name = #field, .at = (offset), .initial = (init), limits, \
-     .help = (text)},
+#define OPT_ROW(kind, offset, field, init, text, ...) \
+    {.type = OPT_##kind,                              \
+     .name = #field,                                  \
+     .at = (offset),                                  \
+     .initial = (init),                               \
+     .help = (text),                                  \
+     __VA_ARGS__},
 
 struct opt_table {
     const struct opt *opt;

@@ -81,7 +81,9 @@ const char *str_text(const struct str *s)
 status str_check(const struct str *s, const char *what, struct err *err)
 {
     if (s->bad)
-        return err_set(err, ERR_MEMORY, "%s does not fit in memory or in its limit of "
-                       "%zu bytes", what, s->max);
+        return err_set(err, ERR_MEMORY,
+                       "%s does not fit in memory or in its limit of "
+                       "%zu bytes",
+                       what, s->max);
     return OK;
 }

@@ -25,7 +25,7 @@ struct device {
     const struct kernels *k;
     size_t real_bytes;
     struct pool *pool;
-    void *scratch; /* the device's own, per thread */
+    void *scratch;        /* the device's own, per thread */
     size_t scratch_bytes; /* of one thread */
     char name_text[64];
 };

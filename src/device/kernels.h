@@ -43,10 +43,10 @@ struct attend {
 
 /* One optimizer update of a tensor or of the whole flat array. */
 struct adam {
-    double rate;         /* learning rate with the bias correction folded in */
+    double rate; /* learning rate with the bias correction folded in */
     double beta1, beta2, epsilon;
-    double decay;        /* w -= decay * w, already times the learning rate (AdamW) */
-    double scale;        /* the gradient is multiplied by this first: 1/tokens, clipping */
+    double decay; /* w -= decay * w, already times the learning rate (AdamW) */
+    double scale; /* the gradient is multiplied by this first: 1/tokens, clipping */
 };
 
 struct novograd {
@@ -58,10 +58,10 @@ struct novograd {
 
 /* Where the cached keys of a decoding row are: see device/cpu/attend_cache.c. */
 struct cache {
-    struct mat k, v;      /* [max_len * rows, D]: step t of physical row p is t*rows + p */
-    struct ids physical;  /* [n_rows * len]: physical row of query row r at step t */
-    size_t rows;          /* physical rows a step */
-    size_t len;           /* steps to attend to */
+    struct mat k, v;     /* [max_len * rows, D]: step t of physical row p is t*rows + p */
+    struct ids physical; /* [n_rows * len]: physical row of query row r at step t */
+    size_t rows;         /* physical rows a step */
+    size_t len;          /* steps to attend to */
     size_t heads;
 };
 

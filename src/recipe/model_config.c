@@ -12,8 +12,10 @@ const struct opt_table model_config_table = {rows, sizeof rows / sizeof *rows};
 status model_config_check(const struct model_config *c, struct err *err)
 {
     if (c->vocab_size < 4)
-        return err_set(err, ERR_USAGE, "vocab_size = %lld: a model needs at least the "
-                       "four special tokens", (long long)c->vocab_size);
+        return err_set(err, ERR_USAGE,
+                       "vocab_size = %lld: a model needs at least the "
+                       "four special tokens",
+                       (long long)c->vocab_size);
     if (c->d_model % 2 != 0)
         return err_set(err, ERR_USAGE, "d_model = %lld: want an even number",
                        (long long)c->d_model);

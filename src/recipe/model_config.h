@@ -8,15 +8,15 @@
 
 #include "base/opt.h"
 
-/* kind, field, default, limits, help */
-#define MODEL_OPTIONS(X)                                                               \
-    X(INT, vocab_size, "0", RANGE(0, 65536), "rows of the embedding; 0: as the data")  \
-    X(INT, d_model, "512", RANGE(4, 8192), "width of the model")                       \
-    X(INT, d_ff, "2048", RANGE(1, 65536), "width of the feed-forward layers")          \
-    X(INT, heads, "8", RANGE(1, 256), "attention heads")                               \
-    X(INT, encoder_layers, "6", RANGE(1, 64), "encoder layers")                        \
-    X(INT, decoder_layers, "6", RANGE(1, 64), "decoder layers")                        \
-    X(REAL, norm_epsilon, "1e-6", RANGE(0, 1), "epsilon of layer normalisation")
+/* kind, field, default, help, limits */
+#define MODEL_OPTIONS(X)                                                              \
+    X(INT, vocab_size, "0", "rows of the embedding; 0: as the data", RANGE(0, 65536)) \
+    X(INT, d_model, "512", "width of the model", RANGE(4, 8192))                      \
+    X(INT, d_ff, "2048", "width of the feed-forward layers", RANGE(1, 65536))         \
+    X(INT, heads, "8", "attention heads", RANGE(1, 256))                              \
+    X(INT, encoder_layers, "6", "encoder layers", RANGE(1, 64))                       \
+    X(INT, decoder_layers, "6", "decoder layers", RANGE(1, 64))                       \
+    X(REAL, norm_epsilon, "1e-6", "epsilon of layer normalisation", RANGE(0, 1))
 
 struct model_config {
 #define X(kind, field, ...) OPT_FIELD_##kind(field)
