@@ -21,13 +21,12 @@
 struct pool;
 
 struct device {
-    const char *name; /* "cpu (x86-64-v3, 2 threads)" */
+    char name[64]; /* "cpu, AVX2, 2 threads" */
     const struct kernels *k;
     size_t real_bytes;
     struct pool *pool;
     void *scratch;        /* the device's own, per thread */
     size_t scratch_bytes; /* of one thread */
-    char name_text[64];
 };
 
 struct device_options {
@@ -48,6 +47,13 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
 status device_alloc(struct device *d, void **mem, size_t n_bytes,
                     struct err *err) MUST_CHECK; /* 64-byte aligned, zeroed */
 void device_free(struct device *d, void *mem);
+
+/*
+ * Scratch memory of at least n_bytes a thread, for kernels that need more than the
+ * 1 MiB every thread has from the start: attention over very long sentences. Called
+ * when shapes become known, never inside a step.
+ */
+status device_reserve(struct device *d, size_t n_bytes, struct err *err) MUST_CHECK;
 
 /* Contiguous copies; a strided mat goes row by row. host has rows*cols reals. */
 void device_upload(struct device *d, struct mat to, const void *host);

@@ -1,0 +1,162 @@
+#include "device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+
+enum { ALIGN = 64, SCRATCH_BYTES = 1 << 20 };
+
+extern const struct kernels cpu_plain_kernels;
+#ifdef FERRY_CPU_V3
+extern const struct kernels cpu_v3_kernels;
+
+static bool has_v3(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2");
+}
+#endif
+
+static status open_cpu(struct device *d, bool plain, struct device_options options,
+                       struct err *err)
+{
+#ifdef FERRY_CPU_V3
+    if (!plain && has_v3())
+        return device_open_cpu(d, &cpu_v3_kernels, "cpu, AVX2", sizeof(float), options,
+                               err);
+#endif
+    (void)plain;
+    return device_open_cpu(d, &cpu_plain_kernels, "cpu, plain", sizeof(float), options,
+                           err);
+}
+
+status device_open(struct device *d, const char *kind, struct device_options options,
+                   struct err *err)
+{
+    *d = (struct device){0};
+    if (strcmp(kind, "cpu") == 0 || strcmp(kind, "auto") == 0)
+        return open_cpu(d, false, options, err);
+    if (strcmp(kind, "cpu-plain") == 0)
+        return open_cpu(d, true, options, err);
+    return err_set(err, ERR_USAGE, "device = %s: this build has cpu and cpu-plain", kind);
+}
+
+status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
+                       size_t real_bytes, struct device_options options, struct err *err)
+{
+    *d = (struct device){.k = k, .real_bytes = real_bytes};
+    TRY(kernels_check(k, name, err));
+    TRY(pool_open(&d->pool, options.threads, options.pin, err));
+    if (device_reserve(d, SCRATCH_BYTES, err) != OK) {
+        device_close(d);
+        return err->code;
+    }
+    snprintf(d->name, sizeof d->name, "%s, %zu thread%s", name, pool_size(d->pool),
+             pool_size(d->pool) == 1 ? "" : "s");
+    return OK;
+}
+
+void device_close(struct device *d)
+{
+    pool_close(d->pool);
+    free(d->scratch);
+    *d = (struct device){0};
+}
+
+status device_reserve(struct device *d, size_t n_bytes, struct err *err)
+{
+    const size_t each = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+
+    if (each <= d->scratch_bytes)
+        return OK;
+    void *p = aligned_alloc(ALIGN, each * pool_size(d->pool));
+    if (!p)
+        return err_set(err, ERR_MEMORY, "cannot allocate %zu bytes of scratch memory",
+                       each * pool_size(d->pool));
+    free(d->scratch);
+    d->scratch = p;
+    d->scratch_bytes = each;
+    return OK;
+}
+
+status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *err)
+{
+    const size_t n = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+
+    (void)d;
+    *mem = aligned_alloc(ALIGN, n ? n : ALIGN);
+    if (!*mem)
+        return err_set(err, ERR_MEMORY, "cannot allocate %.1f MiB for tensors",
+                       (double)n_bytes / 1048576);
+    memset(*mem, 0, n ? n : ALIGN);
+    return OK;
+}
+
+void device_free(struct device *d, void *mem)
+{
+    (void)d;
+    free(mem);
+}
+
+void device_upload(struct device *d, struct mat to, const void *host)
+{
+    const char *from = host;
+    char *at = (char *)to.mem + to.at * d->real_bytes;
+
+    for (size_t r = 0; r < to.rows; r++)
+        memcpy(at + r * to.stride * d->real_bytes, from + r * to.cols * d->real_bytes,
+               to.cols * d->real_bytes);
+}
+
+void device_download(struct device *d, void *host, struct mat from)
+{
+    const char *at = (const char *)from.mem + from.at * d->real_bytes;
+
+    for (size_t r = 0; r < from.rows; r++)
+        memcpy((char *)host + r * from.cols * d->real_bytes,
+               at + r * from.stride * d->real_bytes, from.cols * d->real_bytes);
+}
+
+void device_upload_ids(struct device *d, struct ids to, const int *host)
+{
+    (void)d;
+    memcpy((int *)to.mem + to.at, host, to.n * sizeof *host);
+}
+
+void device_download_ids(struct device *d, int *host, struct ids from)
+{
+    (void)d;
+    memcpy(host, (const int *)from.mem + from.at, from.n * sizeof *host);
+}
+
+status device_sync(struct device *d, struct err *err)
+{
+    (void)d;
+    (void)err;
+    return OK; /* CPU kernels have finished when they return, and cannot fail */
+}
+
+/* Advance by n_bytes; the offset of the block in bytes. */
+static size_t take(struct device_arena *a, size_t n_bytes)
+{
+    const size_t at = a->at;
+
+    a->at += (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    a->peak = a->at > a->peak ? a->at : a->peak;
+    BUG_ON(a->mem && a->at > a->bytes);
+    return at;
+}
+
+struct mat device_arena_mat(struct device_arena *a, size_t rows, size_t cols)
+{
+    const size_t at = take(a, rows * cols * a->device->real_bytes);
+
+    return (struct mat){a->mem, at / a->device->real_bytes, rows, cols, cols};
+}
+
+struct ids device_arena_ids(struct device_arena *a, size_t n)
+{
+    return (struct ids){a->mem, take(a, n * sizeof(int)) / sizeof(int), n};
+}
