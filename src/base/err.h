@@ -60,4 +60,5 @@ const char *status_text(status code);
             err_bug(#cond, __FILE__, __LINE__); \
     } while (0)
 
-_Noreturn void err_bug(const char *cond, const char *file, int line);
+/* An attribute and not _Noreturn, because the one C++ file of text/ includes this. */
+__attribute__((noreturn)) void err_bug(const char *cond, const char *file, int line);

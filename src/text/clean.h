@@ -1,0 +1,77 @@
+/*
+ * clean - which sentence pairs a parallel corpus keeps, and in what form.
+ *
+ * The rules are those of Moses' clean-corpus-n, which the reference ran, so that the
+ * same files give the same pairs. In this order:
+ *
+ *   - unless one side of the first pair contains "|", every "|" is deleted from every
+ *     line; otherwise the corpus is factored and "|" stays a separator inside words;
+ *   - runs of Unicode white space become one blank, none at either end;
+ *   - the pair is dropped for the first reason of CLEAN_LIST that holds for either side.
+ *
+ * Two rules are ours: a line that is not UTF-8, and a blank factor ("||", " |"), at
+ * which the original stops, drop the pair under a reason of their own. A malformed first
+ * pair still decides about "|", by its bytes.
+ *
+ * Owns: the cleaned text of the last pair. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "text/lines.h"
+
+/* verdict, name in reports, why; in the order in which they are tried */
+#define CLEAN_LIST(V)                                          \
+    V(KEEP, "kept", "passes every rule")                       \
+    V(ENCODING, "encoding", "a side is not UTF-8")             \
+    V(EMPTY, "empty", "a side has no text")                    \
+    V(LONG, "long", "a side has more words than max_words")    \
+    V(SHORT, "short", "a side has fewer words than min_words") \
+    V(RATIO, "ratio", "the word counts differ by too much")    \
+    V(WORD, "word", "a word is longer than max_word_chars")    \
+    V(FACTOR, "factor", "a factored word has an empty factor")
+
+enum clean_verdict {
+#define V(code, name, why) CLEAN_##code,
+    CLEAN_LIST(V) N_CLEAN
+#undef V
+};
+
+/* Name and reason of a verdict. */
+const char *clean_name(enum clean_verdict v);
+const char *clean_why(enum clean_verdict v);
+
+struct clean_options {
+    size_t min_words, max_words; /* blank-separated, both ends included */
+    double max_ratio;            /* longer / shorter in words; infinite: any */
+    size_t max_word_chars;       /* code points */
+};
+
+/* 1 to 80 words, ratio 9, words of 1000 characters. */
+extern const struct clean_options clean_defaults;
+
+/* Zero it, set the options, feed the pairs in the order of the files. */
+struct clean {
+    struct clean_options options;
+    struct str side[2];        /* the last pair, cleaned; whole only when it was kept */
+    uint64_t n_pairs[N_CLEAN]; /* how many got each verdict */
+    bool is_started, is_factored;
+};
+
+void clean_init(struct clean *c, struct clean_options options);
+void clean_release(struct clean *c);
+
+/*
+ * Judge the pair (a, b). When *verdict is CLEAN_KEEP, side[0] and side[1] hold the text
+ * to use until the next call. Fails only for want of memory.
+ */
+status clean_pair(struct clean *c, struct line a, struct line b,
+                  enum clean_verdict *verdict, struct err *err) MUST_CHECK;
+
+/* White space squeezed and trimmed as above, appended to *out; malformed bytes stay. */
+void clean_spaces(struct str *out, struct line in);
