@@ -3,7 +3,7 @@
 function(ferry_room name)
   cmake_parse_arguments(ROOM "" "" "BELOW;LIBS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.c src/${name}/*.cc)
-  add_library(ferry_${name} STATIC ${sources})
+  add_library(ferry_${name} STATIC ${sources} cmake/empty.c)
   target_include_directories(ferry_${name} PUBLIC src)
   list(TRANSFORM ROOM_BELOW PREPEND ferry_)
   target_link_libraries(ferry_${name} PUBLIC ${ROOM_BELOW} PRIVATE ${ROOM_LIBS})
