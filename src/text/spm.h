@@ -46,7 +46,7 @@ size_t spm_size(const struct spm *spm); /* pieces, specials included */
 struct spm_special {
     int32_t pad, eos, bos, unk;
 };
-struct spm_special spm_special(const struct spm *spm);
+struct spm_special spm_specials(const struct spm *spm);
 
 /* ERR_FORMAT unless the specials are pad 0, eos 1, bos 2, unk 3. */
 status spm_check_special(const struct spm *spm, struct err *err) MUST_CHECK;
@@ -75,7 +75,7 @@ status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str
 struct spm_train_options {
     size_t vocab_size;     /* pieces, specials included */
     size_t max_line_bytes; /* longer lines are left out; 0: SentencePiece's 4192 */
-    size_t n_threads;      /* 0: one */
+    bool is_at_most;       /* text too poor for vocab_size gives fewer, not an error */
 };
 
 /* What training looked at. */

@@ -1,0 +1,16 @@
+/*
+ * spm_guard - refuse tokenizer bytes that SentencePiece would read past the end of.
+ *
+ * SentencePiece walks the double-array trie inside a model's normalisation rules
+ * without checking a bound. Before it gets them, every jump that the trie can make is
+ * shown to stay inside the array, and every string it can give to end inside the rules.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum { SPM_GUARD_MAX_BYTES = 64 << 20 };
+
+status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err) MUST_CHECK;
