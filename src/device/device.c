@@ -8,6 +8,9 @@
 
 enum { ALIGN = 64, SCRATCH_BYTES = 1 << 20 };
 
+/* OpenBLAS's own threads stay out of ours; absent in other BLAS libraries. */
+extern void openblas_set_num_threads(int n) __attribute__((weak));
+
 extern const struct kernels cpu_plain_kernels;
 #ifdef FERRY_CPU_V3
 extern const struct kernels cpu_v3_kernels;
@@ -48,6 +51,8 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
 {
     *d = (struct device){.k = k, .real_bytes = real_bytes};
     TRY(kernels_check(k, name, err));
+    if (openblas_set_num_threads)
+        openblas_set_num_threads(1);
     TRY(pool_open(&d->pool, options.threads, options.pin, err));
     if (device_reserve(d, SCRATCH_BYTES, err) != OK) {
         device_close(d);

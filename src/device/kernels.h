@@ -70,9 +70,9 @@ struct cache {
     /* c = alpha * op(a) op(b) + beta * c; op transposes when ta, tb */                  \
     K(gemm, (struct device *, struct mat c, struct mat a, struct mat b, bool ta, bool tb, \
              double alpha, double beta))                                                 \
-    /* y[r] = drop(scale * table[id[r]] + signal(drop.pos[r])); id < 0: a zero vector */ \
-    K(embed_forward, (struct device *, struct mat y, struct mat table, struct ids id,    \
-                      double scale, struct drop drop))                                   \
+    /* y[r] = drop(scale * table[id[r]] + signal[pos[r]]); id < 0: a zero vector */      \
+    K(embed_forward, (struct device *, struct mat y, struct mat table, struct mat signal, \
+                      struct ids id, double scale, struct drop drop))                    \
     K(embed_backward, (struct device *, struct mat dtable, struct mat dy, struct ids id, \
                        double scale, struct drop drop))                                  \
     /* x = base + drop(f + f_bias); y = norm(x) * gain + bias; stats[r] = mean, 1/dev.   \

@@ -1,0 +1,76 @@
+/*
+ * Bias, ReLU and dropout in place:
+ *
+ *   h  = drop(max(h + bias, 0))
+ *   dh = dh / (1 - rate) where h > 0, else 0;   dbias += sum_r dh
+ *
+ * A channel that was dropped and one that was negative are both 0 afterwards and have
+ * no gradient, so h itself is the mask.
+ */
+#include "device/cpu/cpu.h"
+#include "device/cpu/hash.h"
+
+enum { LINE = 16 };
+
+struct job {
+    struct mat h, bias, dh;
+    struct drop drop;
+};
+
+static void forward_part(void *ctx, size_t part, size_t n_parts)
+{
+    const struct job *j = ctx;
+    const struct pool_range rows = pool_split(j->h.rows, part, n_parts);
+    const uint32_t limit = hash_threshold(j->drop.rate);
+    const real keep = (real)(1 / (1 - j->drop.rate));
+    const real *bias = cpu_mat(j->bias);
+
+    for (size_t r = rows.begin; r < rows.end; r++) {
+        real *h = cpu_row(j->h, r);
+        for (size_t c = 0; c < j->h.cols; c++) {
+            const real v = h[c] + bias[c];
+            h[c] = v > 0 ? v * keep : 0;
+        }
+        if (!limit)
+            continue;
+        const uint32_t row = hash_row(j->drop.key, (uint32_t)cpu_ids(j->drop.pair)[r],
+                                      (uint32_t)cpu_ids(j->drop.pos)[r]);
+        for (size_t c = 0; c < j->h.cols; c++)
+            h[c] = hash_channel(row, (uint32_t)c) >= limit ? h[c] : 0;
+    }
+}
+
+void CPU(relu_forward)(struct device *d, struct mat h, struct mat bias, struct drop drop)
+{
+    struct job j = {.h = h, .bias = bias, .drop = drop};
+
+    pool_run(d->pool, forward_part, &j);
+}
+
+static void backward_part(void *ctx, size_t part, size_t n_parts)
+{
+    const struct job *j = ctx;
+    const size_t F = j->h.cols;
+    const struct pool_range lines = pool_split((F + LINE - 1) / LINE, part, n_parts);
+    const size_t begin = lines.begin * LINE,
+                 end = lines.end * LINE < F ? lines.end * LINE : F;
+    const real keep = (real)(1 / (1 - j->drop.rate));
+    real *dbias = cpu_mat(j->bias);
+
+    for (size_t r = 0; r < j->h.rows; r++) {
+        const real *h = cpu_row(j->h, r);
+        real *dh = cpu_row(j->dh, r);
+        for (size_t c = begin; c < end; c++) {
+            dh[c] = h[c] > 0 ? dh[c] * keep : 0;
+            dbias[c] += dh[c];
+        }
+    }
+}
+
+void CPU(relu_backward)(struct device *d, struct mat dh, struct mat dbias, struct mat h,
+                        double rate)
+{
+    struct job j = {.h = h, .bias = dbias, .dh = dh, .drop = {.rate = rate}};
+
+    pool_run(d->pool, backward_part, &j);
+}

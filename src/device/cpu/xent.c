@@ -1,0 +1,97 @@
+/*
+ * Label-smoothed cross-entropy of rows of logits z, loss and gradient in one visit.
+ *
+ *   q_v  = 1 - s if v = t, else low = s / (V - 1)         the smoothed target
+ *   K    = -((1 - s) ln(1 - s) + s ln(low + 1e-20))       its entropy: the best possible
+ *   loss = -sum_v q_v log p_v - K
+ *        = lse(z) - (1 - s) z_t - low (sum(z) - z_t) - K
+ *   dz_v = p_v - q_v,                                      p_v = exp(z_v - lse(z))
+ *
+ * The gradient is that of the sum of losses and replaces the logits: the caller works
+ * through the batch in chunks of rows, so that nothing of tokens x V is ever stored.
+ */
+#include <math.h>
+
+#include "device/cpu/cpu.h"
+#include "device/cpu/vexp.h"
+
+struct job {
+    struct mat loss, logits;
+    int32_t *best; /* or NULL */
+    const int32_t *label;
+    double smooth;
+    bool want_grad;
+};
+
+static double entropy(double smooth, double low)
+{
+    return smooth > 0 ? -((1 - smooth) * log(1 - smooth) + smooth * log(low + 1e-20)) : 0;
+}
+
+/* z becomes exp(z - top) when it is kept; the sum of those. */
+static double exponentials(real *restrict z, size_t V, real top, bool keep)
+{
+    real sum = 0;
+
+    if (keep)
+        for (size_t v = 0; v < V; v++) {
+            z[v] = vexp(z[v] - top);
+            sum += z[v];
+        }
+    else
+        for (size_t v = 0; v < V; v++)
+            sum += vexp(z[v] - top);
+    return (double)sum;
+}
+
+static void one_row(const struct job *j, size_t r)
+{
+    const size_t V = j->logits.cols;
+    const double s = j->smooth, low = s / (double)(V - 1);
+    real *z = cpu_row(j->logits, r), top = z[0], total = 0;
+    const size_t t = (size_t)j->label[r];
+    const double hit = (double)z[t];
+
+    for (size_t v = 0; v < V; v++)
+        top = z[v] > top ? z[v] : top;
+    for (size_t v = 0; v < V; v++)
+        total += z[v];
+    if (j->best) {
+        size_t v = 0;
+        while (v + 1 < V && !(z[v] == top))
+            v++;
+        j->best[r] = (int32_t)v;
+    }
+    const double sum = exponentials(z, V, top, j->want_grad);
+    const double lse = (double)top + log(sum);
+    *cpu_row(j->loss, r) =
+        (real)(lse - (1 - s) * hit - low * ((double)total - hit) - entropy(s, low));
+    if (!j->want_grad)
+        return;
+    const real scale = (real)(1 / sum), less = (real)low;
+    for (size_t v = 0; v < V; v++)
+        z[v] = z[v] * scale - less;
+    z[t] -= (real)(1 - s - low);
+}
+
+static void rows_part(void *ctx, size_t part, size_t n_parts)
+{
+    const struct job *j = ctx;
+    const struct pool_range rows = pool_split(j->logits.rows, part, n_parts);
+
+    for (size_t r = rows.begin; r < rows.end; r++)
+        one_row(j, r);
+}
+
+void CPU(xent)(struct device *d, struct mat loss, struct ids best, struct mat logits,
+               struct ids label, double smooth, bool want_grad)
+{
+    struct job j = {.loss = loss,
+                    .logits = logits,
+                    .best = best.mem ? cpu_ids(best) : NULL,
+                    .label = cpu_ids(label),
+                    .smooth = smooth,
+                    .want_grad = want_grad};
+
+    pool_run(d->pool, rows_part, &j);
+}
