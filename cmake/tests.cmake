@@ -1,8 +1,11 @@
-# tests/test_X.c is one program; it links the rooms whose headers it includes.
+# Labels: unit (tests/test_X.c), cli (tests/cli/X.sh), fuzz (replayed inputs). A file that
+# holds the words "ctest: slow" in a comment of its first lines is also slow: it runs in
+# the release build only. The test presets choose by these labels.
 enable_testing()
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 ferry_kernels(f64 double)
 
+# The rooms whose headers a file includes.
 function(ferry_test_rooms out source)
   file(STRINGS ${source} lines REGEX "^#include \"[a-z0-9]+/")
   set(rooms ferry_base)
@@ -14,6 +17,14 @@ function(ferry_test_rooms out source)
   set(${out} ${rooms} PARENT_SCOPE)
 endfunction()
 
+function(ferry_label test label source)
+  file(STRINGS ${source} slow LIMIT_COUNT 5 REGEX "ctest: slow")
+  if(slow)
+    list(APPEND label slow)
+  endif()
+  set_tests_properties(${test} PROPERTIES LABELS "${label}" TIMEOUT 600)
+endfunction()
+
 file(GLOB test_sources CONFIGURE_DEPENDS tests/test_*.c)
 foreach(source ${test_sources})
   get_filename_component(name ${source} NAME_WE)
@@ -23,15 +34,16 @@ foreach(source ${test_sources})
   target_compile_definitions(${name} PRIVATE FERRY_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
   target_link_libraries(${name} PRIVATE ${rooms} ferry_cpu_f64 PkgConfig::CMOCKA PkgConfig::JANSSON m)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  ferry_label(${name} unit ${source})
 endforeach()
 
 # tests/cli/X.sh runs the program itself: FERRY is its path, WORK an empty directory.
 file(GLOB cli_tests CONFIGURE_DEPENDS tests/cli/*.sh)
 foreach(script ${cli_tests})
   get_filename_component(name ${script} NAME_WE)
-  add_test(NAME cli_${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/run ${script} $<TARGET_FILE:ferry>)
-  set_tests_properties(cli_${name} PROPERTIES TIMEOUT 600)
+  add_test(NAME cli_${name}
+    COMMAND ${CMAKE_SOURCE_DIR}/tests/cli/run ${script} $<TARGET_FILE:ferry>)
+  ferry_label(cli_${name} cli ${script})
 endforeach()
 
 # tests/fuzz/fuzz_X.c: with FERRY_FUZZ a libFuzzer program; otherwise a driver replays
@@ -47,6 +59,7 @@ foreach(source ${fuzz_sources})
   else()
     add_executable(${name} ${source} tests/fuzz/replay.c)
     add_test(NAME ${name} COMMAND ${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${subject})
+    ferry_label(${name} fuzz ${source})
   endif()
   target_include_directories(${name} PRIVATE src tests)
   target_link_libraries(${name} PRIVATE ${rooms} m)

@@ -29,45 +29,12 @@ const struct opt *opt_find(struct opt_table t, const char *name)
     return find_n(t, name, strlen(name));
 }
 
-/* Edit distance of two short names, one row of the table at a time. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { MAX = 64 };
-    size_t row[MAX + 1];
-    const size_t n = strlen(b);
-
-    if (n > MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t corner = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            const bool same =
-                a[i - 1] == b[j - 1] || (a[i - 1] == '-' && b[j - 1] == '_');
-            size_t best = corner + !same;
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            corner = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 static status unknown_name(struct opt_table t, const char *name, struct err *err)
 {
     const char *nearest = NULL;
-    size_t best = strlen(name) / 2 + 2;
 
-    for (size_t i = 0; i < t.n; i++) {
-        const size_t d = distance(name, t.opt[i].name);
-        if (d < best) {
-            best = d;
-            nearest = t.opt[i].name;
-        }
-    }
+    for (size_t i = 0; i < t.n; i++)
+        str_nearest(&nearest, t.opt[i].name, name);
     if (!nearest)
         return err_set(err, ERR_USAGE, "unknown option '%.64s'", name);
     return err_set(err, ERR_USAGE, "unknown option '%.64s'; did you mean '%s'?", name,
@@ -293,16 +260,5 @@ void opt_dump(struct opt_table t, const void *config, struct str *out)
         else
             opt_value(&t.opt[i], config, out);
         str_putc(out, '\n');
-    }
-}
-
-void opt_help(struct opt_table t, FILE *out)
-{
-    for (size_t i = 0; i < t.n; i++) {
-        const struct opt *o = &t.opt[i];
-        fprintf(out, "  %-24s %s", o->name, o->help);
-        if (o->type == OPT_CHOICE)
-            fprintf(out, " (%s)", o->choices);
-        fprintf(out, " [%s]\n", *o->initial ? o->initial : "-");
     }
 }

@@ -1,6 +1,7 @@
 #include "base/str.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static bool reserve(struct str *s, size_t n)
     struct err ignored;
     const size_t max = s->max ? s->max : STR_MAX_DEFAULT;
 
-    if (s->bad || n > max - s->len ||
+    if (s->bad || n > max - s->len || n >= SIZE_MAX - s->len ||
         mem_grow(&s->data, &s->cap, s->len + n + 1, 1, &ignored) != OK)
         s->bad = true;
     return !s->bad;
@@ -66,6 +67,7 @@ void str_printf(struct str *s, const char *fmt, ...)
     va_copy(again, ap);
     const int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
+    s->bad |= n < 0;
     if (n >= 0 && reserve(s, (size_t)n)) {
         vsnprintf(s->data + s->len, (size_t)n + 1, fmt, again);
         s->len += (size_t)n;
@@ -84,6 +86,41 @@ status str_check(const struct str *s, const char *what, struct err *err)
         return err_set(err, ERR_MEMORY,
                        "%s does not fit in memory or in its limit of "
                        "%zu bytes",
-                       what, s->max);
+                       what, s->max ? s->max : STR_MAX_DEFAULT);
     return OK;
+}
+
+/* Edit distance of two short names, one row of the table at a time. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MAX = 64 };
+    size_t row[MAX + 1];
+    const size_t n = strlen(b);
+
+    if (n > MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const bool same =
+                a[i - 1] == b[j - 1] || (a[i - 1] == '-' && b[j - 1] == '_');
+            size_t best = corner + !same;
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            corner = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+void str_nearest(const char **best, const char *candidate, const char *name)
+{
+    const size_t limit = *best ? distance(name, *best) : strlen(name) / 2 + 1;
+
+    if (distance(name, candidate) < limit)
+        *best = candidate;
 }

@@ -37,3 +37,9 @@ const char *str_text(const struct str *s);
 
 /* ERR_MEMORY if any append was lost; `what` names the thing that was built. */
 status str_check(const struct str *s, const char *what, struct err *err) MUST_CHECK;
+
+/*
+ * For "did you mean": *best becomes `candidate` when that is nearer to `name`. It stays
+ * NULL when nothing shares about half of the name. '-' and '_' count as the same.
+ */
+void str_nearest(const char **best, const char *candidate, const char *name);

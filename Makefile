@@ -1,0 +1,46 @@
+# The front door: every target is a CMake preset or a script of tools/.
+.PHONY: all demo test test-tsan test-interop check bench fuzz clean
+
+build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
+
+all:
+	@tools/install-deps build
+	@$(call build,release)
+
+demo: all
+	@tools/demo
+
+# Unit tests and fuzz inputs under ASan and UBSan, then everything in the release build.
+test:
+	@tools/install-deps build
+	@echo "== building and testing with ASan and UBSan: build/dev"
+	@$(call build,dev)
+	@ctest --preset dev
+	@echo "== building and testing the release: build/release"
+	@$(call build,release)
+	@ctest --preset release
+
+test-tsan:
+	@tools/install-deps build
+	@$(call build,tsan)
+	@ctest --preset tsan
+
+# Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
+test-interop: all
+	@tools/install-deps interop
+	@tests/interop/run build/release/ferry
+
+check:
+	@tools/install-deps build check
+	@tools/check
+
+bench: all
+	@cmake --build --preset release --target bench
+
+fuzz:
+	@tools/install-deps build check
+	@$(call build,fuzz)
+	@tools/fuzz build/fuzz
+
+clean:
+	rm -rf build demo

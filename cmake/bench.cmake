@@ -1,0 +1,13 @@
+# bench/bench_X.c is one program of the rooms it includes; the target `bench` runs all.
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/bench_*.c)
+file(GLOB bench_shared CONFIGURE_DEPENDS bench/bench.c)
+add_custom_target(bench)
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  ferry_test_rooms(rooms ${source})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source} ${bench_shared})
+  target_include_directories(${name} PRIVATE bench src)
+  target_link_libraries(${name} PRIVATE ${rooms} BLAS::BLAS m)
+  add_custom_target(run_${name} COMMAND ${name} USES_TERMINAL)
+  add_dependencies(bench run_${name})
+endforeach()
