@@ -1,0 +1,116 @@
+#include "model/activations.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+status activations_open(struct activations **out, const struct model_config *c,
+                        struct device *d, struct err *err)
+{
+    struct activations *a;
+
+    *out = NULL;
+    TRY(mem_alloc(&a, 1, sizeof *a, err));
+    a->arena.device = d;
+    if (mem_alloc(&a->enc, (size_t)c->encoder_layers, sizeof *a->enc, err) != OK ||
+        mem_alloc(&a->dec, (size_t)c->decoder_layers, sizeof *a->dec, err) != OK) {
+        activations_close(a);
+        return err->code;
+    }
+    *out = a;
+    return OK;
+}
+
+void activations_close(struct activations *a)
+{
+    if (!a)
+        return;
+    device_free(a->arena.device, a->arena.mem);
+    free(a->enc);
+    free(a->dec);
+    free(a);
+}
+
+static struct act_norm place_norm(struct device_arena *arena, size_t N, size_t D)
+{
+    return (struct act_norm){.x = device_arena_mat(arena, N, D),
+                             .y = device_arena_mat(arena, N, D),
+                             .stats = device_arena_mat(arena, N, 2)};
+}
+
+static struct act_attention place_attention(struct device_arena *arena, size_t N,
+                                            size_t D, size_t H, size_t n_in, size_t Ns)
+{
+    struct act_attention a = {.norm = place_norm(arena, N, D),
+                              .in = device_arena_mat(arena, N, n_in * D),
+                              .ctx = device_arena_mat(arena, N, D),
+                              .lse = device_arena_mat(arena, N, H)};
+
+    if (Ns)
+        a.kv = device_arena_mat(arena, Ns, 2 * D);
+    return a;
+}
+
+static struct act_ffn place_ffn(struct device_arena *arena, size_t N, size_t D, size_t F)
+{
+    return (struct act_ffn){.norm = place_norm(arena, N, D),
+                            .h = device_arena_mat(arena, N, F)};
+}
+
+static void place_ids(struct activations *a, size_t n_sents, size_t n_src, size_t n_tgt)
+{
+    struct device_arena *arena = &a->arena;
+
+    a->src_at = device_arena_ids(arena, n_sents + 1);
+    a->tgt_at = device_arena_ids(arena, n_sents + 1);
+    a->src_id = device_arena_ids(arena, n_src);
+    a->src_pos = device_arena_ids(arena, n_src);
+    a->src_pair = device_arena_ids(arena, n_src);
+    a->tgt_in = device_arena_ids(arena, n_tgt);
+    a->tgt_pos = device_arena_ids(arena, n_tgt);
+    a->tgt_pair = device_arena_ids(arena, n_tgt);
+    a->tgt_label = device_arena_ids(arena, n_tgt);
+    a->best = device_arena_ids(arena, n_tgt);
+}
+
+static void place_backward(struct activations *a, const struct model_config *c, size_t Ns,
+                           size_t N)
+{
+    const size_t D = (size_t)c->d_model;
+    struct device_arena *arena = &a->arena;
+
+    a->dx = device_arena_mat(arena, N, D);
+    a->df = device_arena_mat(arena, N, D);
+    a->dy = device_arena_mat(arena, N, D);
+    a->dctx = device_arena_mat(arena, N, D);
+    a->din = device_arena_mat(arena, N, 3 * D);
+    a->dkv = device_arena_mat(arena, Ns, 2 * D);
+    a->dh = device_arena_mat(arena, N, (size_t)c->d_ff);
+    a->dmemory = device_arena_mat(arena, Ns, D);
+}
+
+void activations_place(struct activations *a, const struct model_config *c,
+                       size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad)
+{
+    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, H = (size_t)c->heads;
+    const size_t N = n_src > n_tgt ? n_src : n_tgt;
+    struct device_arena *arena = &a->arena;
+
+    arena->at = 0;
+    place_ids(a, n_sents, n_src, n_tgt);
+    for (int l = 0; l < (int)c->encoder_layers; l++)
+        a->enc[l] = (struct act_encoder){place_attention(arena, n_src, D, H, 3, 0),
+                                         place_ffn(arena, n_src, D, F)};
+    a->enc_end = place_norm(arena, n_src, D);
+    for (int l = 0; n_tgt && l < (int)c->decoder_layers; l++)
+        a->dec[l] = (struct act_decoder){place_attention(arena, n_tgt, D, H, 3, 0),
+                                         place_attention(arena, n_tgt, D, H, 1, n_src),
+                                         place_ffn(arena, n_tgt, D, F)};
+    a->dec_end = place_norm(arena, n_tgt, D);
+    a->f = device_arena_mat(arena, N, D);
+    a->loss = device_arena_mat(arena, n_tgt, 1);
+    a->logits = device_arena_mat(arena, n_tgt < ACT_CHUNK ? n_tgt : ACT_CHUNK,
+                                 (size_t)c->vocab_size);
+    if (want_grad)
+        place_backward(a, c, n_src, N);
+}

@@ -1,0 +1,70 @@
+/*
+ * activations - the step's memory, laid out by one function that both measures and
+ * places.
+ *
+ * Everything that backward needs is here, and the buffers that backward itself fills.
+ * A sub-layer keeps its residual input x, the normalised y and two numbers a row.
+ */
+#pragma once
+
+#include "device/device.h"
+#include "model/model.h"
+
+enum { ACT_CHUNK = 512 }; /* rows of logits at a time */
+
+struct act_norm {
+    struct mat x, y, stats; /* [N,D] [N,D] [N,2] */
+};
+
+struct act_attention {
+    struct act_norm norm;
+    struct mat in;  /* [N,3D] q|k|v, or [N,D] q of cross-attention */
+    struct mat kv;  /* [Ns,2D] of cross-attention */
+    struct mat ctx; /* [N,D] */
+    struct mat lse; /* [N,H] */
+};
+
+struct act_ffn {
+    struct act_norm norm;
+    struct mat h; /* [N,F] */
+};
+
+struct act_encoder {
+    struct act_attention self;
+    struct act_ffn ff;
+};
+
+struct act_decoder {
+    struct act_attention self, cross;
+    struct act_ffn ff;
+};
+
+struct activations {
+    struct device_arena arena;
+    struct model_shape reserved;
+
+    struct model_batch batch; /* sizes of the batch at hand; its pointers are not kept */
+    struct model_run run;
+    struct ids src_at, tgt_at, src_id, src_pos, src_pair;
+    struct ids tgt_in, tgt_pos, tgt_pair, tgt_label, best;
+
+    struct act_encoder *enc; /* [encoder_layers] */
+    struct act_norm enc_end; /* y is the memory that the decoder reads */
+    struct act_decoder *dec; /* [decoder_layers] */
+    struct act_norm dec_end;
+    struct mat f;      /* [N,D] a sub-layer's output before its residual */
+    struct mat loss;   /* [Nt,1] */
+    struct mat logits; /* [ACT_CHUNK,V] */
+
+    struct mat dx, df, dy, dctx; /* [N,D], N the larger of both sides */
+    struct mat din, dkv, dh;     /* [N,3D] [Ns,2D] [N,F] */
+    struct mat dmemory;          /* [Ns,D] */
+};
+
+status activations_open(struct activations **a, const struct model_config *c,
+                        struct device *d, struct err *err) MUST_CHECK;
+void activations_close(struct activations *a);
+
+/* Lay out memory for n_sents, n_src, n_tgt; with arena.mem NULL this only measures. */
+void activations_place(struct activations *a, const struct model_config *c,
+                       size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad);

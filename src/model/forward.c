@@ -1,0 +1,196 @@
+/*
+ * The forward pass, top to bottom. Each sub-layer is
+ *
+ *   x' = x + drop(f(norm(x)))
+ *
+ * and the residual of one sub-layer is added by the normalisation of the next
+ * (norm_forward), so that the stream is touched once between two products.
+ */
+#include <math.h>
+
+#include "model/activations.h"
+#include "model/model.h"
+#include "model/site.h"
+
+/* What flows between two sub-layers: the stream, and the output not yet added to it. */
+struct stream {
+    struct mat x;
+    struct mat f, f_bias; /* f none at the bottom of a stack */
+    struct drop drop;
+};
+
+static void add_and_norm(struct model *m, struct act_norm *a, struct stream *s,
+                         struct mat gain, struct mat bias)
+{
+    struct device *d = m->device;
+
+    if (!s->f.mem)
+        a->x = s->x; /* nothing to add: the sub-layer reads the stream where it is */
+    d->k->norm_forward(d, a->x, a->y, a->stats, s->x, s->f, s->f_bias, gain, bias,
+                       m->config.norm_epsilon, s->drop);
+    s->x = a->x;
+}
+
+static void self_attention(struct model *m, struct act_attention *a,
+                           const struct weights_attention *w, struct stream *s,
+                           enum site_stack stack, int layer)
+{
+    struct device *d = m->device;
+    const size_t D = (size_t)m->config.d_model;
+
+    add_and_norm(m, &a->norm, s, w->gain, w->bias);
+    d->k->gemm(d, a->in, a->norm.y, w->in, false, false, 1, 0);
+    d->k->attention_forward(d, a->ctx, a->lse, mat_cols(a->in, 0, D),
+                            mat_cols(a->in, D, D), mat_cols(a->in, 2 * D, D),
+                            site_attend(m, stack, layer, false));
+    s->f = mat_rows(m->act->f, 0, a->ctx.rows);
+    d->k->gemm(d, s->f, a->ctx, w->out, false, false, 1, 0);
+    s->f_bias = (struct mat){0};
+    s->drop = site_drop(m->act, stack, layer, SITE_SELF_OUT, m->act->run.drop_residual);
+}
+
+static void cross_attention(struct model *m, struct act_attention *a,
+                            const struct weights_attention *w, struct stream *s,
+                            int layer)
+{
+    struct device *d = m->device;
+    const size_t D = (size_t)m->config.d_model;
+
+    add_and_norm(m, &a->norm, s, w->gain, w->bias);
+    d->k->gemm(d, a->in, a->norm.y, w->in, false, false, 1, 0);
+    d->k->gemm(d, a->kv, m->act->enc_end.y, w->kv, false, false, 1, 0);
+    d->k->attention_forward(d, a->ctx, a->lse, a->in, mat_cols(a->kv, 0, D),
+                            mat_cols(a->kv, D, D),
+                            site_attend(m, SITE_DECODER, layer, true));
+    s->f = mat_rows(m->act->f, 0, a->ctx.rows);
+    d->k->gemm(d, s->f, a->ctx, w->out, false, false, 1, 0);
+    s->f_bias = (struct mat){0};
+    s->drop =
+        site_drop(m->act, SITE_DECODER, layer, SITE_CROSS_OUT, m->act->run.drop_residual);
+}
+
+static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
+                         struct stream *s, enum site_stack stack, int layer)
+{
+    struct device *d = m->device;
+
+    add_and_norm(m, &a->norm, s, w->gain, w->bias);
+    d->k->gemm(d, a->h, a->norm.y, w->w1, false, false, 1, 0);
+    d->k->relu_forward(d, a->h, w->b1,
+                       site_drop(m->act, stack, layer, SITE_RELU, m->act->run.drop_relu));
+    s->f = mat_rows(m->act->f, 0, a->h.rows);
+    d->k->gemm(d, s->f, a->h, w->w2, false, false, 1, 0);
+    s->f_bias = w->b2;
+    s->drop = site_drop(m->act, stack, layer, SITE_FF_OUT, m->act->run.drop_residual);
+}
+
+static struct stream embed(struct model *m, struct mat x, struct ids id,
+                           enum site_stack stack)
+{
+    struct device *d = m->device;
+    const double scale = sqrt((double)m->config.d_model);
+
+    d->k->embed_forward(
+        d, x, m->w.embed, m->signal, id, scale,
+        site_drop(m->act, stack, 0, SITE_EMBED, m->act->run.drop_residual));
+    return (struct stream){.x = x};
+}
+
+static void encoder(struct model *m)
+{
+    struct activations *a = m->act;
+    struct stream s = embed(m, a->enc[0].self.norm.x, a->src_id, SITE_ENCODER);
+
+    for (int l = 0; l < (int)m->config.encoder_layers; l++) {
+        self_attention(m, &a->enc[l].self, &m->w.enc[l].self, &s, SITE_ENCODER, l);
+        feed_forward(m, &a->enc[l].ff, &m->w.enc[l].ff, &s, SITE_ENCODER, l);
+    }
+    add_and_norm(m, &a->enc_end, &s, m->w.enc_gain, m->w.enc_bias);
+}
+
+static void decoder(struct model *m)
+{
+    struct activations *a = m->act;
+    struct stream s = embed(m, a->dec[0].self.norm.x, a->tgt_in, SITE_DECODER);
+
+    for (int l = 0; l < (int)m->config.decoder_layers; l++) {
+        self_attention(m, &a->dec[l].self, &m->w.dec[l].self, &s, SITE_DECODER, l);
+        cross_attention(m, &a->dec[l].cross, &m->w.dec[l].cross, &s, l);
+        feed_forward(m, &a->dec[l].ff, &m->w.dec[l].ff, &s, SITE_DECODER, l);
+    }
+    add_and_norm(m, &a->dec_end, &s, m->w.dec_gain, m->w.dec_bias);
+}
+
+/*
+ * Logits, loss and, with want_grad, both gradients of the output layer, chunk by chunk:
+ *   z = y E',  dy = dz E,  dE += dz' y
+ */
+static void output(struct model *m)
+{
+    struct activations *a = m->act;
+    struct device *d = m->device;
+
+    for (size_t at = 0; at < a->batch.n_tgt; at += ACT_CHUNK) {
+        const size_t left = a->batch.n_tgt - at, n = left < ACT_CHUNK ? left : ACT_CHUNK;
+        const struct mat y = mat_rows(a->dec_end.y, at, n);
+        const struct mat z = mat_rows(a->logits, 0, n);
+        const struct ids none = {0};
+        d->k->gemm(d, z, y, m->w.embed, false, true, 1, 0);
+        d->k->xent(d, mat_rows(a->loss, at, n),
+                   a->run.want_best ? ids_part(a->best, at, n) : none, z,
+                   ids_part(a->tgt_label, at, n), a->run.smooth, a->run.want_grad);
+        if (!a->run.want_grad)
+            continue;
+        d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.embed, false, false, 1, 0);
+        d->k->gemm(d, m->g.embed, z, y, true, false, 1, 1);
+    }
+}
+
+static void upload(struct model *m, const struct model_batch *b)
+{
+    struct activations *a = m->act;
+    struct device *d = m->device;
+
+    device_upload_ids(d, a->src_at, b->src_at);
+    device_upload_ids(d, a->src_id, b->src_id);
+    device_upload_ids(d, a->src_pos, b->src_pos);
+    device_upload_ids(d, a->src_pair, b->src_pair);
+    if (!b->n_tgt)
+        return;
+    device_upload_ids(d, a->tgt_at, b->tgt_at);
+    device_upload_ids(d, a->tgt_in, b->tgt_in);
+    device_upload_ids(d, a->tgt_pos, b->tgt_pos);
+    device_upload_ids(d, a->tgt_pair, b->tgt_pair);
+    device_upload_ids(d, a->tgt_label, b->tgt_label);
+}
+
+static void begin(struct model *m, const struct model_batch *b,
+                  const struct model_run *run)
+{
+    struct activations *a = m->act;
+
+    BUG_ON(b->max_src > m->signal.rows || b->max_tgt > m->signal.rows);
+    a->batch = *b;
+    a->run = *run;
+    activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad);
+    upload(m, b);
+}
+
+void model_forward(struct model *m, const struct model_batch *b,
+                   const struct model_run *run)
+{
+    begin(m, b, run);
+    encoder(m);
+    decoder(m);
+    output(m);
+}
+
+void model_encode(struct model *m, const struct model_batch *b)
+{
+    const struct model_run quiet = {0};
+    struct model_batch source = *b;
+
+    source.n_tgt = source.max_tgt = 0;
+    begin(m, &source, &quiet);
+    encoder(m);
+}

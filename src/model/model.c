@@ -1,0 +1,179 @@
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "model/activations.h"
+
+/* One flat array on the device, shaped [1, n_flat]. */
+static status open_flat(struct model *m, struct mat *flat, void **mem, struct err *err)
+{
+    TRY(device_alloc(m->device, mem, m->params.n_flat * m->device->real_bytes, err));
+    *flat = (struct mat){*mem, 0, 1, m->params.n_flat, m->params.n_flat};
+    return OK;
+}
+
+static status open_parts(struct model *m, bool want_grad, struct err *err)
+{
+    TRY(params_open(&m->params, &m->config, err));
+    TRY(open_flat(m, &m->flat, &m->weight_mem, err));
+    TRY(weights_open(&m->w, &m->params, &m->config, m->flat, err));
+    if (want_grad) {
+        TRY(open_flat(m, &m->grad, &m->grad_mem, err));
+        TRY(weights_open(&m->g, &m->params, &m->config, m->grad, err));
+    }
+    return activations_open(&m->act, &m->config, m->device, err);
+}
+
+status model_open(struct model *m, struct device *d, const struct model_config *c,
+                  bool want_grad, struct err *err)
+{
+    *m = (struct model){.device = d, .config = *c};
+    TRY(model_config_check(c, err));
+    if (open_parts(m, want_grad, err) != OK) {
+        model_close(m);
+        return err->code;
+    }
+    return OK;
+}
+
+void model_close(struct model *m)
+{
+    if (!m->device)
+        return;
+    activations_close(m->act);
+    weights_close(&m->w);
+    weights_close(&m->g);
+    params_close(&m->params);
+    device_free(m->device, m->weight_mem);
+    device_free(m->device, m->grad_mem);
+    device_free(m->device, m->signal_mem);
+    *m = (struct model){0};
+}
+
+size_t model_measure(struct model *m, struct model_shape shape)
+{
+    struct activations *a = m->act;
+    const struct device_arena keep = a->arena;
+
+    a->arena = (struct device_arena){.device = m->device};
+    activations_place(a, &m->config, shape.n_sents, shape.n_src, shape.n_tgt,
+                      shape.want_grad);
+    const size_t n_bytes = a->arena.peak;
+    a->arena = keep;
+    return n_bytes;
+}
+
+/*
+ * signal[p,i] = sin(p w_i), signal[p,D/2+i] = cos(p w_i), w_i = 10000^(-i / (D/2 - 1))
+ */
+static double signal_at(size_t p, size_t c, size_t D)
+{
+    const size_t half = D / 2, i = c % half;
+    const double angle = (double)p * exp(-(double)i * log(10000.0) / ((double)half - 1));
+
+    return c < half ? sin(angle) : cos(angle);
+}
+
+/* One host real in the width of the device. */
+static void put_real(const struct device *d, void *host, size_t i, double value)
+{
+    const float narrow = (float)value;
+
+    if (d->real_bytes == sizeof(double))
+        memcpy((char *)host + i * sizeof value, &value, sizeof value);
+    else
+        memcpy((char *)host + i * sizeof narrow, &narrow, sizeof narrow);
+}
+
+static status reserve_signal(struct model *m, size_t max_len, struct err *err)
+{
+    const size_t D = (size_t)m->config.d_model,
+                 bytes = max_len * D * m->device->real_bytes;
+    void *host;
+
+    if (max_len <= m->signal.rows)
+        return OK;
+    TRY(mem_alloc(&host, max_len * D, m->device->real_bytes, err));
+    for (size_t p = 0; p < max_len; p++)
+        for (size_t c = 0; c < D; c++)
+            put_real(m->device, host, p * D + c, signal_at(p, c, D));
+    device_free(m->device, m->signal_mem);
+    m->signal = (struct mat){0};
+    const status result = device_alloc(m->device, &m->signal_mem, bytes, err);
+    if (result == OK) {
+        m->signal = (struct mat){m->signal_mem, 0, max_len, D, D};
+        device_upload(m->device, m->signal, host);
+    }
+    free(host);
+    return result;
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+status model_reserve(struct model *m, struct model_shape shape, struct err *err)
+{
+    struct activations *a = m->act;
+    const struct model_shape old = a->reserved;
+    const size_t d_head = (size_t)(m->config.d_model / m->config.heads);
+
+    TRY(reserve_signal(m, shape.max_len, err));
+    TRY(device_reserve(m->device,
+                       (2 * d_head + 4) * shape.max_len * m->device->real_bytes, err));
+    shape = (struct model_shape){
+        max_size(shape.n_sents, old.n_sents), max_size(shape.n_src, old.n_src),
+        max_size(shape.n_tgt, old.n_tgt), max_size(shape.max_len, old.max_len),
+        shape.want_grad || old.want_grad};
+    const size_t n_bytes = model_measure(m, shape);
+    if (n_bytes > a->arena.bytes) {
+        device_free(m->device, a->arena.mem);
+        a->arena = (struct device_arena){.device = m->device};
+        TRY(device_alloc(m->device, &a->arena.mem, n_bytes, err));
+        a->arena.bytes = n_bytes;
+    }
+    a->reserved = shape;
+    return OK;
+}
+
+status model_set_weights(struct model *m, const float *flat, struct err *err)
+{
+    const size_t n = m->params.n_flat;
+    void *host;
+
+    if (m->device->real_bytes == sizeof *flat) {
+        device_upload(m->device, m->flat, flat);
+        return OK;
+    }
+    TRY(mem_alloc(&host, n, m->device->real_bytes, err));
+    for (size_t i = 0; i < n; i++)
+        put_real(m->device, host, i, (double)flat[i]);
+    device_upload(m->device, m->flat, host);
+    free(host);
+    return OK;
+}
+
+void model_get_weights(struct model *m, float *flat)
+{
+    BUG_ON(m->device->real_bytes != sizeof *flat);
+    device_download(m->device, flat, m->flat);
+}
+
+void model_losses(struct model *m, void *loss)
+{
+    device_download(m->device, loss, m->act->loss);
+}
+
+void model_best(struct model *m, int32_t *best)
+{
+    device_download_ids(m->device, best, m->act->best);
+}
+
+void model_zero_grads(struct model *m)
+{
+    m->device->k->fill(m->device, m->grad, 0);
+}

@@ -1,0 +1,99 @@
+/*
+ * model - the Transformer: ids in, loss and gradient out.
+ *
+ * Sees a device and a batch of packed token ids; no files, no ranks, no corpus. Training
+ * and evaluation differ by what the caller passes (dropout rates, want_grad), not by a
+ * mode of the model. The arithmetic is the reference's: pre-norm, one embedding for
+ * source, target and output, decoder started by a zero vector. docs/gradients.md derives
+ * every backward line.
+ *
+ * Gradients are those of the *sum* of token losses and are added to `grad`; the caller
+ * clears it and divides by the number of tokens, once an update.
+ *
+ * Owns: weights, gradient and the step's memory on the device. Borrows: the device,
+ * which outlives it. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "device/device.h"
+#include "model/weights.h"
+#include "recipe/model_config.h"
+#include "recipe/params.h"
+
+struct activations;
+
+/* The largest batch that step memory must hold. */
+struct model_shape {
+    size_t n_sents, n_src, n_tgt, max_len;
+    bool want_grad;
+};
+
+/* Packed sentences in host memory; the caller's, read during model_forward only. */
+struct model_batch {
+    size_t n_sents, n_src, n_tgt;
+    size_t max_src, max_tgt;                    /* longest sentence of each side */
+    const int32_t *src_at, *tgt_at;             /* [n_sents + 1] */
+    const int32_t *src_id, *src_pos, *src_pair; /* [n_src] */
+    const int32_t *tgt_in, *tgt_pos, *tgt_pair, *tgt_label; /* [n_tgt]; tgt_in -1: zero */
+};
+
+struct model_run {
+    double drop_attention, drop_relu, drop_residual; /* 0 for evaluation */
+    uint64_t drop_key;                               /* of the run's seed and the step */
+    double smooth;                                   /* label smoothing */
+    bool want_grad, want_best;
+};
+
+/* Told that elements [first, first + n) of the flat gradient are final. */
+struct model_hook {
+    void (*ready)(void *ctx, size_t first, size_t n);
+    void *ctx;
+};
+
+struct model {
+    struct device *device;
+    struct model_config config;
+    struct params params;
+    void *weight_mem, *grad_mem;
+    struct mat flat, grad; /* [1, n_flat]; grad is none in a model opened for use only */
+    struct weights w, g;
+    void *signal_mem;
+    struct mat signal; /* [max_len, D] position signal */
+    struct activations *act;
+};
+
+/* Weights are zero until they are set. */
+status model_open(struct model *m, struct device *d, const struct model_config *c,
+                  bool want_grad, struct err *err) MUST_CHECK;
+void model_close(struct model *m);
+
+/* Bytes of step memory that a batch of this shape needs, without taking them. */
+size_t model_measure(struct model *m, struct model_shape shape);
+
+/* Take step memory for batches up to this shape; keeps what is larger already. */
+status model_reserve(struct model *m, struct model_shape shape,
+                     struct err *err) MUST_CHECK;
+
+/* All weights from n_flat floats, or into them, in the layout of params. */
+status model_set_weights(struct model *m, const float *flat, struct err *err) MUST_CHECK;
+void model_get_weights(struct model *m, float *flat);
+
+/* The forward pass; with want_grad it includes the output layer's part of the backward
+ * pass, because the logits are visited once. Needs model_reserve for this shape. */
+void model_forward(struct model *m, const struct model_batch *b,
+                   const struct model_run *run);
+
+/* The rest of the backward pass of the last forward. hook may be NULL. */
+void model_backward(struct model *m, const struct model_hook *hook);
+
+/* Of the last forward pass: the loss of each target token (n_tgt reals of the device)
+ * and, when asked for, the likeliest id at each target position. */
+void model_losses(struct model *m, void *loss);
+void model_best(struct model *m, int32_t *best);
+
+/* The encoder alone: the memory stays on the device for model/decoder.h. */
+void model_encode(struct model *m, const struct model_batch *b);
+
+void model_zero_grads(struct model *m);
