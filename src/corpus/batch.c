@@ -1,0 +1,153 @@
+#include "corpus/batch.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "text/spm.h"
+
+void batch_release(struct batch *b)
+{
+    free(b->block);
+    *b = (struct batch){0};
+}
+
+size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
+                 size_t max_length, struct batch_limit limit)
+{
+    size_t n_src = 0, n_tgt = 0, i = 0;
+
+    for (; i < n; i++) {
+        n_src += corpus_clip(corpus_source(c, pair[i]).len, max_length);
+        n_tgt += corpus_clip(corpus_target(c, pair[i]).len, max_length);
+        const bool is_full =
+            (limit.n_src && n_src > limit.n_src) || (limit.n_tgt && n_tgt > limit.n_tgt);
+        if (i && is_full)
+            break;
+    }
+    return i;
+}
+
+/* Cut the block into the arrays. Counts of the batch are set before. */
+static status place(struct batch *b, struct err *err)
+{
+    const size_t n_at = b->n_sents + 1;
+    size_t n;
+
+    if (b->n_src > INT32_MAX || b->n_tgt > INT32_MAX || b->n_sents >= INT32_MAX)
+        return err_set(err, ERR_USAGE,
+                       "a batch of %zu source and %zu target tokens is too large; lower "
+                       "batch_tokens or batch_sentences",
+                       b->n_src, b->n_tgt);
+    n = b->n_sents + 2 * n_at + 3 * b->n_src + 4 * b->n_tgt;
+    TRY(mem_grow(&b->block, &b->cap, n, sizeof *b->block, err));
+    b->n_block = n;
+    b->pair = b->block;
+    b->src_at = b->pair + b->n_sents;
+    b->tgt_at = b->src_at + n_at;
+    b->src_id = b->tgt_at + n_at;
+    b->src_pos = b->src_id + b->n_src;
+    b->src_pair = b->src_pos + b->n_src;
+    b->tgt_in = b->src_pair + b->n_src;
+    b->tgt_label = b->tgt_in + b->n_tgt;
+    b->tgt_pos = b->tgt_label + b->n_tgt;
+    b->tgt_pair = b->tgt_pos + b->n_tgt;
+    b->src_at[0] = b->tgt_at[0] = 0;
+    return OK;
+}
+
+/* The arrays of one side. */
+struct rows {
+    int32_t *at, *id, *pos, *pair;
+    size_t *max;
+};
+
+static struct rows source_rows(struct batch *b)
+{
+    return (struct rows){b->src_at, b->src_id, b->src_pos, b->src_pair, &b->max_src};
+}
+
+static struct rows target_rows(struct batch *b)
+{
+    return (struct rows){b->tgt_at, b->tgt_label, b->tgt_pos, b->tgt_pair, &b->max_tgt};
+}
+
+/* Add a sentence of `len` rows, specials included; returns where its tokens go. */
+static int32_t *add_rows(struct rows r, size_t s, size_t len, int32_t pair)
+{
+    const size_t at = (size_t)r.at[s];
+    int32_t *id = r.id + at;
+
+    r.at[s + 1] = (int32_t)(at + len);
+    *r.max = len > *r.max ? len : *r.max;
+    id[0] = SPM_BOS;
+    id[1] = SPM_UNK; /* stays when the sentence is empty */
+    id[len - 1] = SPM_EOS;
+    for (size_t i = 0; i < len; i++) {
+        r.pos[at + i] = (int32_t)i;
+        r.pair[at + i] = pair;
+    }
+    return id + 1;
+}
+
+static void add_sentence(struct rows r, size_t s, struct sentence text, size_t max_length,
+                         int32_t pair)
+{
+    const size_t len = corpus_clip(text.len, max_length);
+    int32_t *id = add_rows(r, s, len, pair);
+
+    for (size_t i = 0; i < len - 2 && i < text.len; i++)
+        id[i] = text.token[i];
+}
+
+static void shift_right(struct batch *b, size_t s)
+{
+    int32_t before = BATCH_ZERO_VECTOR;
+
+    for (int32_t t = b->tgt_at[s]; t < b->tgt_at[s + 1]; t++) {
+        b->tgt_in[t] = before;
+        before = b->tgt_label[t];
+    }
+}
+
+/* Forget the last contents, keep the memory. */
+static void reset(struct batch *b, size_t n_sents)
+{
+    *b = (struct batch){.n_sents = n_sents, .block = b->block, .cap = b->cap};
+}
+
+status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
+                    size_t n, size_t max_length, struct err *err)
+{
+    reset(b, n);
+    for (size_t s = 0; s < n; s++) {
+        b->n_src += corpus_clip(corpus_source(c, pair[s]).len, max_length);
+        b->n_tgt += corpus_clip(corpus_target(c, pair[s]).len, max_length);
+    }
+    TRY(place(b, err));
+    for (size_t s = 0; s < n; s++) {
+        const int32_t id = b->pair[s] = (int32_t)pair[s];
+        add_sentence(source_rows(b), s, corpus_source(c, pair[s]), max_length, id);
+        add_sentence(target_rows(b), s, corpus_target(c, pair[s]), max_length, id);
+        shift_right(b, s);
+    }
+    return OK;
+}
+
+status batch_from_lines(struct batch *b, const struct batch_line *line, size_t n,
+                        size_t max_length, struct err *err)
+{
+    reset(b, n);
+    for (size_t s = 0; s < n; s++)
+        b->n_src += corpus_clip(line[s].n, max_length);
+    TRY(place(b, err));
+    for (size_t s = 0; s < n; s++) {
+        const size_t len = corpus_clip(line[s].n, max_length);
+        b->pair[s] = (int32_t)s;
+        b->tgt_at[s + 1] = 0;
+        int32_t *id = add_rows(source_rows(b), s, len, b->pair[s]);
+        for (size_t i = 0; i < len - 2 && i < line[s].n; i++)
+            id[i] = line[s].id[i];
+    }
+    return OK;
+}

@@ -1,0 +1,61 @@
+/*
+ * batch - sentences as runs of tokens, without padding.
+ *
+ * Sentence s is the rows [src_at[s], src_at[s+1]) of the source arrays and
+ * [tgt_at[s], tgt_at[s+1]) of the target ones. A source is S tokens EOS; the labels of a
+ * target are S tokens EOS, and the decoder reads them shifted right by one, starting
+ * from -1, which stands for a zero vector. Every token carries its position and its pair
+ * id, so that dropout can be a function of these and not of how pairs were packed.
+ *
+ * Owns:    one block that holds all arrays, contiguous and in the order of the struct;
+ *          it grows and is then reused without allocation.
+ * Threads: one at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "corpus/corpus.h"
+
+struct batch {
+    size_t n_sents, n_src, n_tgt;         /* n_tgt is 0 in a batch without targets */
+    size_t max_src, max_tgt;              /* the longest sentence of each side */
+    int32_t *pair;                        /* [n_sents] */
+    int32_t *src_at, *tgt_at;             /* [n_sents + 1] */
+    int32_t *src_id, *src_pos, *src_pair; /* [n_src] */
+    int32_t *tgt_in, *tgt_label, *tgt_pos, *tgt_pair; /* [n_tgt] */
+    int32_t *block;
+    size_t n_block, cap; /* int32s used and there */
+};
+
+enum { BATCH_ZERO_VECTOR = -1 }; /* tgt_in at the start of a sentence */
+
+void batch_release(struct batch *b);
+
+/* The most tokens of one micro-batch; 0: any number. */
+struct batch_limit {
+    size_t n_src, n_tgt;
+};
+
+/*
+ * How many of the pairs, from the first on, make the next micro-batch: as many as stay
+ * inside both limits, and at least one. n > 0.
+ */
+size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
+                 size_t max_length, struct batch_limit limit);
+
+/* Fill *b (zeroed or used before) with n pairs of a corpus, in the order given. */
+status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
+                    size_t n, size_t max_length, struct err *err) MUST_CHECK;
+
+/* A sentence that is in no corpus: n ids without specials, each below 65536. */
+struct batch_line {
+    const int32_t *id;
+    size_t n;
+};
+
+/* Fill *b with n sources without targets; their pair ids are 0..n-1. */
+status batch_from_lines(struct batch *b, const struct batch_line *line, size_t n,
+                        size_t max_length, struct err *err) MUST_CHECK;

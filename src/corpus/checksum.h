@@ -1,0 +1,28 @@
+/*
+ * checksum - a 64-bit hash of bytes, several gigabytes a second.
+ *
+ * It guards against damage and mix-ups (another vocabulary, a file cut or altered), not
+ * against an adversary. The value depends on the bytes alone, not on how they were cut
+ * into calls; it is part of the corpus format (docs/formats/corpus.md).
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct checksum {
+    uint64_t lane[4];
+    unsigned char tail[32]; /* bytes that do not fill a block yet */
+    size_t n_tail;
+    uint64_t n_bytes;
+};
+
+struct checksum checksum_start(void);
+void checksum_add(struct checksum *c, const void *bytes, size_t n);
+/* Of all that was added; more may be added afterwards. */
+uint64_t checksum_value(const struct checksum *c);
+
+uint64_t checksum_of(const void *bytes, size_t n);
+status checksum_of_file(uint64_t *value, const char *path, struct err *err) MUST_CHECK;

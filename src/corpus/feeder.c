@@ -1,0 +1,178 @@
+/*
+ * The ring has one writer and one reader. n_made and n_done only grow; slot i % RING
+ * belongs to the reader while n_done <= i < n_made, and otherwise to the writer. The
+ * lock guards the two counters, the failure and the wish to stop; the slots themselves
+ * are handed over by them and are touched without it. n_done grows when the reader asks
+ * for the next item, so the one it holds stays its own.
+ */
+#include "corpus/feeder.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { RING = 3 }; /* one being trained, one ready, one being made */
+
+struct slot {
+    struct batch batch;
+    struct feeder_item item;
+};
+
+struct feeder {
+    struct order order;
+    struct batch_limit limit;
+    struct order_cursor cursor; /* the writer's: behind the last update made */
+    struct slot slot[RING];
+    bool is_held; /* the reader holds slot n_done */
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t made, done;
+    uint64_t n_made, n_done;
+    bool is_stopping;
+    struct err failure; /* OK until the writer gave up */
+};
+
+/* Wait for a free slot; NULL when the feeder is being closed. */
+static struct slot *writer_slot(struct feeder *f)
+{
+    struct slot *slot = NULL;
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->is_stopping && f->n_made - f->n_done == RING)
+        pthread_cond_wait(&f->done, &f->lock);
+    if (!f->is_stopping)
+        slot = &f->slot[f->n_made % RING];
+    pthread_mutex_unlock(&f->lock);
+    return slot;
+}
+
+static void writer_publish(struct feeder *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->n_made++;
+    pthread_cond_signal(&f->made);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void writer_fail(struct feeder *f, const struct err *why)
+{
+    pthread_mutex_lock(&f->lock);
+    f->failure = *why;
+    pthread_cond_signal(&f->made);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* All micro-batches of one update; false when it is time to end. */
+static bool make_update(struct feeder *f)
+{
+    const struct order_update u = order_next(&f->order, &f->cursor);
+    const size_t max_length = f->order.rule.max_length;
+    const struct corpus *corpus = f->order.corpus;
+    struct err err;
+
+    for (size_t at = 0, n; at < u.n_pairs; at += n) {
+        struct slot *slot = writer_slot(f);
+        if (!slot)
+            return false;
+        n = batch_cut(corpus, u.pair + at, u.n_pairs - at, max_length, f->limit);
+        if (batch_gather(&slot->batch, corpus, u.pair + at, n, max_length, &err) != OK) {
+            writer_fail(f, &err);
+            return false;
+        }
+        slot->item = (struct feeder_item){
+            .batch = &slot->batch,
+            .update_pairs = u.n_pairs,
+            .update_tgt = u.n_tgt,
+            .is_first = at == 0,
+            .is_last = at + n == u.n_pairs,
+            .ends_epoch = u.ends_epoch,
+            .after = f->cursor,
+        };
+        writer_publish(f);
+    }
+    return true;
+}
+
+static void *writer_main(void *arg)
+{
+    while (make_update(arg))
+        continue;
+    return NULL;
+}
+
+static void release(struct feeder *f)
+{
+    for (int i = 0; i < RING; i++)
+        batch_release(&f->slot[i].batch);
+    order_close(&f->order);
+    pthread_cond_destroy(&f->done);
+    pthread_cond_destroy(&f->made);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+status feeder_open(struct feeder **out, const struct corpus *corpus,
+                   struct order_rule rule, struct batch_limit limit,
+                   struct order_cursor from, struct err *err)
+{
+    struct feeder *f;
+
+    *out = NULL;
+    TRY(mem_alloc(&f, 1, sizeof *f, err));
+    f->limit = limit;
+    f->cursor = from;
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->made, NULL);
+    pthread_cond_init(&f->done, NULL);
+    if (order_open(&f->order, corpus, rule, err) != OK ||
+        order_check(&f->order, from, err) != OK) {
+        release(f);
+        return err->code;
+    }
+    const int why = pthread_create(&f->thread, NULL, writer_main, f);
+    if (why != 0) {
+        release(f);
+        return err_set(err, ERR_IO, "cannot start the thread that reads the corpus: %s",
+                       strerror(why));
+    }
+    *out = f;
+    return OK;
+}
+
+void feeder_close(struct feeder *f)
+{
+    if (!f)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->is_stopping = true;
+    pthread_cond_signal(&f->done);
+    pthread_mutex_unlock(&f->lock);
+    pthread_join(f->thread, NULL);
+    release(f);
+}
+
+status feeder_next(struct feeder *f, struct feeder_item *item, struct err *err)
+{
+    pthread_mutex_lock(&f->lock);
+    if (f->is_held) {
+        f->n_done++;
+        f->is_held = false;
+        pthread_cond_signal(&f->done);
+    }
+    while (f->n_made == f->n_done && f->failure.code == OK)
+        pthread_cond_wait(&f->made, &f->lock);
+    if (f->n_made > f->n_done) {
+        f->is_held = true;
+        *item = f->slot[f->n_done % RING].item;
+    }
+    const bool is_there = f->is_held;
+    pthread_mutex_unlock(&f->lock);
+    if (is_there)
+        return OK;
+    *err = f->failure;
+    return err->code;
+}
