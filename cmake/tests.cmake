@@ -1,3 +1,6 @@
+# tests/test_X.c is one program; it links the rooms whose headers it includes, and with
+# the device or a room above it also the kernels in double.
+#
 # Labels: unit (tests/test_X.c), cli (tests/cli/X.sh), fuzz (replayed inputs). A file that
 # holds the words "ctest: slow" in a comment of its first lines is also slow: it runs in
 # the release build only. The test presets choose by these labels.
@@ -32,7 +35,10 @@ foreach(source ${test_sources})
   add_executable(${name} ${source} tests/test.c)
   target_include_directories(${name} PRIVATE tests src)
   target_compile_definitions(${name} PRIVATE FERRY_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
-  target_link_libraries(${name} PRIVATE ${rooms} ferry_cpu_f64 PkgConfig::CMOCKA PkgConfig::JANSSON m)
+  if(rooms MATCHES "ferry_(device|model|decode|train)")
+    list(APPEND rooms ferry_cpu_f64)
+  endif()
+  target_link_libraries(${name} PRIVATE ${rooms} PkgConfig::CMOCKA PkgConfig::JANSSON m)
   add_test(NAME ${name} COMMAND ${name})
   ferry_label(${name} unit ${source})
 endforeach()

@@ -87,12 +87,16 @@ static status flush(struct file_writer *w, struct err *err)
 {
     size_t done = 0;
 
+    if (w->is_broken)
+        return err_set(err, ERR_IO, "%s: an earlier write failed", w->path);
     while (done < w->n_buffered) {
         const ssize_t n = write(w->fd, w->buf + done, w->n_buffered - done);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (n < 0) {
+            w->is_broken = true;
             return sys_error(err, w->path);
+        }
         done += (size_t)n;
     }
     w->n_buffered = 0;

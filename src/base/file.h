@@ -29,6 +29,7 @@ struct file_writer {
     unsigned char *buf;
     size_t n_buffered;
     uint64_t n_bytes; /* written so far, buffered ones included */
+    bool is_broken;   /* a write failed: commit refuses */
 };
 
 status file_writer_open(struct file_writer *w, const char *path,

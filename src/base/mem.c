@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err 
     if (want <= *cap)
         return OK;
     while (next < want)
-        next += next / 2 + 1;
+        next = next < SIZE_MAX / 2 ? next + next / 2 + 1 : want;
     TRY(mem_mul(&total, next, bytes, err));
     memcpy(&p, items, sizeof p);
     p = realloc(p, total);

@@ -18,7 +18,8 @@ status mem_alloc(void *out, size_t n, size_t bytes, struct err *err) MUST_CHECK;
 
 /*
  * Make room for at least `want` items in the array *items (a `T **` cast to void *)
- * of capacity *cap; doubles, so that appending one by one is linear.
+ * of capacity *cap, growing by half, so that appending one by one is linear. On failure
+ * the array is as it was.
  */
 status mem_grow(void *items, size_t *cap, size_t want, size_t bytes,
                 struct err *err) MUST_CHECK;

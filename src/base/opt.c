@@ -1,9 +1,10 @@
 #include "base/opt.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 /* "learning-rate" and "learning_rate" name the same option. */
 static bool same_name(const char *given, size_t n, const char *name)
@@ -41,21 +42,30 @@ static status unknown_name(struct opt_table t, const char *name, struct err *err
                    nearest);
 }
 
-static status set_number(const struct opt *o, void *field, const char *text,
-                         struct err *err)
+/* A finite decimal number: strtod alone also takes blanks, hexadecimal and "inf". */
+static bool read_number(const char *text, double *x)
 {
     char *end;
 
-    errno = 0;
-    const double x = strtod(text, &end);
-    if (end == text || *end || errno == ERANGE || !(x >= o->lo && x <= o->hi))
+    if (text[strspn(text, "+-.0123456789eE")])
+        return false;
+    *x = strtod(text, &end);
+    return end != text && !*end && isfinite(*x);
+}
+
+static status set_number(const struct opt *o, void *field, const char *text,
+                         struct err *err)
+{
+    double x;
+
+    if (!read_number(text, &x) || x < o->lo || x > o->hi)
         return err_set(err, ERR_USAGE, "%s = %.64s: want a number from %.15g to %.15g",
                        o->name, text, o->lo, o->hi);
     if (o->type == OPT_REAL) {
         memcpy(field, &x, sizeof x);
         return OK;
     }
-    if (x != nearbyint(x))
+    if (x != nearbyint(x) || fabs(x) > 0x1p53) /* where doubles stop being exact */
         return err_set(err, ERR_USAGE, "%s = %.64s: want a whole number", o->name, text);
     const int64_t whole = (int64_t)x;
     memcpy(field, &whole, sizeof whole);
@@ -102,6 +112,8 @@ static status set_text(const struct opt *o, char *field, const char *text,
     if (n >= OPT_TEXT_MAX)
         return err_set(err, ERR_USAGE, "%s: %zu bytes of text, at most %d are taken",
                        o->name, n, OPT_TEXT_MAX - 1);
+    if (!utf8_valid(text, n)) /* YAML could not hold it, so no run could be repeated */
+        return err_set(err, ERR_USAGE, "%s: the text is not UTF-8", o->name);
     memcpy(field, text, n + 1);
     return OK;
 }
@@ -176,7 +188,7 @@ static status set_flag(struct opt_table t, void *config, const char *word,
     }
     if (!o)
         return unknown_name(t, word, err);
-    if (!next)
+    if (!next || strncmp(next, "--", 2) == 0)
         return err_set(err, ERR_USAGE, "--%s needs a value", word);
     *used = 1;
     return set_row(o, config, next, err);
@@ -211,6 +223,19 @@ status opt_parse(struct opt_table t, void *config, struct opt_words *words, int 
     return OK;
 }
 
+/* The fewest digits that read back as the same number. */
+static void put_real(struct str *out, double x)
+{
+    char text[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    str_puts(out, text);
+}
+
 void opt_value(const struct opt *o, const void *config, struct str *out)
 {
     const char *field = (const char *)config + o->at;
@@ -224,7 +249,7 @@ void opt_value(const struct opt *o, const void *config, struct str *out)
         break;
     case OPT_REAL:
         memcpy(&x, field, sizeof x);
-        str_printf(out, "%.15g", x);
+        put_real(out, x);
         break;
     case OPT_BOOL:
         str_puts(out, *(const bool *)field ? "true" : "false");
@@ -236,17 +261,26 @@ void opt_value(const struct opt *o, const void *config, struct str *out)
     }
 }
 
-/* A double-quoted YAML scalar: only \ and " need care, control bytes are escaped. */
+/* What YAML takes literally on one line between double quotes. */
+static bool is_plain(uint32_t c)
+{
+    if (c < 0x20 || c == '"' || c == '\\' || (c >= 0x7F && c < 0xA0))
+        return false;
+    return c != 0x2028 && c != 0x2029 && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF;
+}
+
 static void put_quoted(struct str *out, const char *text)
 {
+    const size_t n = strlen(text);
+    size_t len;
+
     str_putc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            str_printf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            str_printf(out, "\\x%02x", (unsigned char)*text);
+    for (size_t i = 0; i < n; i += len) {
+        const uint32_t c = utf8_decode(text + i, n - i, &len);
+        if (is_plain(c))
+            str_add(out, text + i, len);
         else
-            str_putc(out, *text);
+            str_printf(out, "\\u%04x", (unsigned)c);
     }
     str_putc(out, '"');
 }

@@ -78,8 +78,9 @@ struct opt_words {
 };
 
 /*
- * Read argv[1..argc): key=value, --key value, --key=value, --flag, --no-flag, and
- * plain words. "--" ends the options.
+ * Read argv[1..argc), argv[argc] being NULL: key=value, --key value, --key=value,
+ * --flag, --no-flag, and plain words. "--" ends the options. A value that itself begins
+ * with "--" is typed as key=value.
  */
 status opt_parse(struct opt_table t, void *config, struct opt_words *words, int argc,
                  char **argv, struct err *err) MUST_CHECK;
@@ -90,10 +91,17 @@ void opt_value(const struct opt *o, const void *config, struct str *out);
 /* "key: value" lines that opt_file reads back to the same config. */
 void opt_dump(struct opt_table t, const void *config, struct str *out);
 
+/* Every option with its help, limits and default, in columns. */
 void opt_help(struct opt_table t, FILE *out);
 
 enum opt_unknown { OPT_REFUSE_UNKNOWN, OPT_SKIP_UNKNOWN };
 
-/* Apply a YAML mapping of scalars (a list of scalars is joined by commas). */
+/*
+ * Apply a YAML mapping of scalars (a list of scalars is joined by commas). A key given
+ * twice, a second document and a nested mapping are errors; messages name path:line.
+ */
 status opt_file(struct opt_table t, void *config, const char *path,
                 enum opt_unknown unknown, struct err *err) MUST_CHECK;
+/* The same for n bytes at hand; `path` stands for them in messages. */
+status opt_yaml(struct opt_table t, void *config, const void *bytes, size_t n,
+                const char *path, enum opt_unknown unknown, struct err *err) MUST_CHECK;

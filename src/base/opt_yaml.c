@@ -3,105 +3,175 @@
  * becomes its items joined by commas, which is how list-valued options are typed on
  * the command line.
  */
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
+#include "base/file.h"
+#include "base/mem.h"
 #include "base/opt.h"
 
-static status yaml_error(const yaml_parser_t *p, const char *path, struct err *err)
+/* What one file is being applied to. */
+struct yaml_target {
+    struct opt_table table;
+    void *config;
+    const char *path;
+    enum opt_unknown unknown;
+    size_t *first_line; /* [table.n], 0 while the option was not met */
+    struct str text;    /* the value at hand */
+};
+
+static size_t line_of(const yaml_node_t *node)
 {
-    return err_set(err, ERR_FORMAT, "%s:%zu: not valid YAML: %s", path,
-                   p->problem_mark.line + 1, p->problem ? p->problem : "unreadable");
+    return node->start_mark.line + 1;
 }
 
-static status value_text(yaml_document_t *doc, const yaml_node_t *node, const char *path,
-                         struct str *out, struct err *err)
+static status refuse(const struct yaml_target *y, const yaml_node_t *node,
+                     const char *what, struct err *err)
 {
-    str_reset(out);
-    if (node->type == YAML_SCALAR_NODE) {
-        str_add(out, node->data.scalar.value, node->data.scalar.length);
-        return str_check(out, path, err);
-    }
-    if (node->type != YAML_SEQUENCE_NODE)
-        return err_set(err, ERR_FORMAT, "%s:%zu: want a value or a list, not a mapping",
-                       path, node->start_mark.line + 1);
-    const yaml_node_item_t *item = node->data.sequence.items.start;
-    for (; item < node->data.sequence.items.top; item++) {
-        const yaml_node_t *n = yaml_document_get_node(doc, *item);
-        if (n->type != YAML_SCALAR_NODE)
-            return err_set(err, ERR_FORMAT, "%s:%zu: a list may hold plain values only",
-                           path, n->start_mark.line + 1);
-        if (out->len)
-            str_putc(out, ',');
-        str_add(out, n->data.scalar.value, n->data.scalar.length);
-    }
-    return str_check(out, path, err);
+    return err_set(err, ERR_FORMAT, "%s:%zu: %s", y->path, line_of(node), what);
 }
 
-static status apply_pair(struct opt_table t, void *config, yaml_document_t *doc,
-                         const yaml_node_pair_t *pair, const char *path,
-                         enum opt_unknown unknown, struct str *text, struct err *err)
+static status add_scalar(struct yaml_target *y, const yaml_node_t *node, struct err *err)
+{
+    const char *value = (const char *)node->data.scalar.value;
+
+    if (strlen(value) != node->data.scalar.length)
+        return refuse(y, node, "a NUL byte in a value", err);
+    str_puts(&y->text, value);
+    if (y->text.bad)
+        return refuse(y, node, "a value is too long", err);
+    return OK;
+}
+
+static status add_list(struct yaml_target *y, yaml_document_t *doc,
+                       const yaml_node_t *list, struct err *err)
+{
+    const yaml_node_item_t *first = list->data.sequence.items.start;
+
+    for (const yaml_node_item_t *i = first; i < list->data.sequence.items.top; i++) {
+        const yaml_node_t *item = yaml_document_get_node(doc, *i);
+        if (item->type != YAML_SCALAR_NODE)
+            return refuse(y, item, "a list may hold plain values only", err);
+        if (strchr((const char *)item->data.scalar.value, ','))
+            return refuse(y, item, "an item of a list may not hold a comma", err);
+        if (i > first)
+            str_putc(&y->text, ',');
+        TRY(add_scalar(y, item, err));
+    }
+    return OK;
+}
+
+static status check_once(struct yaml_target *y, const struct opt *o, size_t line,
+                         struct err *err)
+{
+    size_t *first = &y->first_line[o - y->table.opt];
+
+    if (*first)
+        return err_set(err, ERR_FORMAT, "%s:%zu: %s was already set in line %zu", y->path,
+                       line, o->name, *first);
+    *first = line;
+    return OK;
+}
+
+static status apply_pair(struct yaml_target *y, yaml_document_t *doc,
+                         const yaml_node_pair_t *pair, struct err *err)
 {
     const yaml_node_t *key = yaml_document_get_node(doc, pair->key);
     const yaml_node_t *value = yaml_document_get_node(doc, pair->value);
 
     if (key->type != YAML_SCALAR_NODE)
-        return err_set(err, ERR_FORMAT, "%s:%zu: an option name must be plain text", path,
-                       key->start_mark.line + 1);
+        return refuse(y, key, "an option name must be plain text", err);
     const char *name = (const char *)key->data.scalar.value;
-    if (unknown == OPT_SKIP_UNKNOWN && !opt_find(t, name))
+    if (strlen(name) != key->data.scalar.length)
+        return refuse(y, key, "a NUL byte in an option name", err);
+    const struct opt *o = opt_find(y->table, name);
+    if (!o && y->unknown == OPT_SKIP_UNKNOWN)
         return OK;
-    TRY(value_text(doc, value, path, text, err));
-    if (strlen(str_text(text)) != text->len)
-        return err_set(err, ERR_FORMAT, "%s:%zu: a NUL byte in a value", path,
-                       key->start_mark.line + 1);
-    if (opt_set(t, config, name, str_text(text), err) != OK)
-        return err_wrap(err, "%s:%zu", path, key->start_mark.line + 1);
+    if (o)
+        TRY(check_once(y, o, line_of(key), err));
+    str_reset(&y->text);
+    if (value->type == YAML_SEQUENCE_NODE)
+        TRY(add_list(y, doc, value, err));
+    else if (value->type == YAML_SCALAR_NODE)
+        TRY(add_scalar(y, value, err));
+    else
+        return refuse(y, value, "want a value or a list, not a mapping", err);
+    if (opt_set(y->table, y->config, name, str_text(&y->text), err) != OK)
+        return err_wrap(err, "%s:%zu", y->path, line_of(key));
     return OK;
 }
 
-static status apply_document(struct opt_table t, void *config, yaml_document_t *doc,
-                             const char *path, enum opt_unknown unknown, struct err *err)
+static status apply_document(struct yaml_target *y, yaml_document_t *doc, struct err *err)
 {
     const yaml_node_t *root = yaml_document_get_root_node(doc);
-    struct str text = str_new(1 << 16);
-    status result = OK;
 
     if (!root)
         return OK; /* an empty file sets nothing */
     if (root->type != YAML_MAPPING_NODE)
-        return err_set(err, ERR_FORMAT, "%s: want lines of the form 'option: value'",
-                       path);
+        return refuse(y, root, "want lines of the form 'option: value'", err);
     const yaml_node_pair_t *pair = root->data.mapping.pairs.start;
-    for (; result == OK && pair < root->data.mapping.pairs.top; pair++)
-        result = apply_pair(t, config, doc, pair, path, unknown, &text, err);
-    str_release(&text);
+    for (; pair < root->data.mapping.pairs.top; pair++)
+        TRY(apply_pair(y, doc, pair, err));
+    return OK;
+}
+
+static status load(yaml_parser_t *parser, yaml_document_t *doc, const char *path,
+                   struct err *err)
+{
+    if (yaml_parser_load(parser, doc))
+        return OK;
+    return err_set(err, ERR_FORMAT, "%s:%zu: not valid YAML: %s", path,
+                   parser->problem_mark.line + 1,
+                   parser->problem ? parser->problem : "unreadable");
+}
+
+/* The first document, and the proof that no other follows. */
+static status apply_stream(struct yaml_target *y, yaml_parser_t *parser, struct err *err)
+{
+    yaml_document_t doc;
+
+    TRY(load(parser, &doc, y->path, err));
+    const bool is_empty = !yaml_document_get_root_node(&doc);
+    status result = apply_document(y, &doc, err);
+    yaml_document_delete(&doc);
+    if (result != OK || is_empty)
+        return result;
+    TRY(load(parser, &doc, y->path, err));
+    const yaml_node_t *second = yaml_document_get_root_node(&doc);
+    if (second)
+        result = refuse(y, second, "a second document; one mapping is wanted", err);
+    yaml_document_delete(&doc);
+    return result;
+}
+
+status opt_yaml(struct opt_table t, void *config, const void *bytes, size_t n,
+                const char *path, enum opt_unknown unknown, struct err *err)
+{
+    struct yaml_target y = {t, config, path, unknown, NULL, str_new(1 << 16)};
+    yaml_parser_t parser;
+
+    TRY(mem_alloc(&y.first_line, t.n, sizeof *y.first_line, err));
+    status result = OK;
+    if (!yaml_parser_initialize(&parser)) {
+        result = err_set(err, ERR_MEMORY, "%s: no memory to parse it", path);
+    } else {
+        yaml_parser_set_input_string(&parser, n ? bytes : "", n);
+        result = apply_stream(&y, &parser, err);
+        yaml_parser_delete(&parser);
+    }
+    str_release(&y.text);
+    free(y.first_line);
     return result;
 }
 
 status opt_file(struct opt_table t, void *config, const char *path,
                 enum opt_unknown unknown, struct err *err)
 {
-    yaml_parser_t parser;
-    yaml_document_t doc;
-    FILE *in = fopen(path, "rb");
+    struct file_map m;
 
-    if (!in)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-    if (!yaml_parser_initialize(&parser)) {
-        fclose(in);
-        return err_set(err, ERR_MEMORY, "%s: no memory to parse it", path);
-    }
-    yaml_parser_set_input_file(&parser, in);
-    status result = OK;
-    if (!yaml_parser_load(&parser, &doc)) {
-        result = yaml_error(&parser, path, err);
-    } else {
-        result = apply_document(t, config, &doc, path, unknown, err);
-        yaml_document_delete(&doc);
-    }
-    yaml_parser_delete(&parser);
-    fclose(in);
+    TRY(file_map_open(&m, path, err));
+    const status result = opt_yaml(t, config, m.data, m.n_bytes, path, unknown, err);
+    file_map_close(&m);
     return result;
 }

@@ -23,7 +23,7 @@ struct progress {
 /* A display on `out`, not yet of any work. */
 struct progress progress_to(FILE *out);
 
-/* "label  37 %  12,345 unit  4,567 unit/s  ETA 1:23" from here on. */
+/* "label  12345 unit  4567 unit/s   37 %  ETA 1:23" from here on. */
 void progress_begin(struct progress *p, const char *label, const char *unit,
                     uint64_t total);
 void progress_update(struct progress *p, uint64_t done);

@@ -97,7 +97,7 @@ static size_t distance(const char *a, const char *b)
     size_t row[MAX + 1];
     const size_t n = strlen(b);
 
-    if (n > MAX)
+    if (n > MAX || strlen(a) > MAX)
         return SIZE_MAX;
     for (size_t j = 0; j <= n; j++)
         row[j] = j;
