@@ -14,9 +14,8 @@ static void start(struct lines *l, const char *text, size_t n_bytes)
     if (n_bytes == 0)
         text = ""; /* so that the three pointers always belong to one object */
     l->end = text + n_bytes;
-    if (n_bytes >= n_mark && memcmp(text, byte_order_mark, n_mark) == 0)
-        text += n_mark;
-    l->text = l->next = text;
+    l->has_mark = n_bytes >= n_mark && memcmp(text, byte_order_mark, n_mark) == 0;
+    l->text = l->next = l->has_mark ? text + n_mark : text;
 }
 
 /* Everything that a stream which cannot be mapped has to say. */

@@ -30,6 +30,7 @@ struct line {
 struct lines {
     const char *text, *next, *end;
     uint64_t n_read; /* lines handed out; the 1-based number of the last one */
+    bool has_mark;   /* a byte order mark stands just before `text` */
     struct file_map map;
     struct str copy;
 };

@@ -1,0 +1,102 @@
+/*
+ * bleu - corpus BLEU, digit for digit as sacreBLEU computes and prints it.
+ *
+ * With c and r the words of the hypotheses and of their references (of several, that
+ * closest in length; of two equally close, the shorter),
+ *
+ *     BLEU = 100 BP (p1 p2 p3 p4)^(1/4),   BP = exp(1 - r/c) if c < r, else 1,
+ *
+ * where p_n is the share of the hypotheses' n-grams found in the references, each
+ * n-gram counted at most as often as a reference has it. The statistics are sums over
+ * segments: gather them in any order and on any number of threads or ranks, and merge.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "score/ngram.h"
+#include "score/tokenize.h"
+
+/* The release of sacreBLEU whose behaviour this is; the version in a signature. */
+#define BLEU_VERSION "2.6.0"
+
+enum { BLEU_ORDER = NGRAM_MAX };
+
+/* method, its name, its default value; what an order without a match counts as */
+#define BLEU_SMOOTH_LIST(S)                                                    \
+    S(EXP, "exp", 0)       /* the k-th such order: 1 / 2^k matches */          \
+    S(FLOOR, "floor", 0.1) /* `value` matches */                               \
+    S(ADD_K, "add-k", 1)   /* `value` is added to matches and totals, n > 1 */ \
+    S(NONE, "none", 0)     /* nothing: the score is 0 */
+
+enum bleu_smooth {
+#define S(code, name, value) BLEU_SMOOTH_##code,
+    BLEU_SMOOTH_LIST(S) N_BLEU_SMOOTH
+#undef S
+};
+
+/* The method called `name`, N_BLEU_SMOOTH when there is none. */
+enum bleu_smooth bleu_smooth_find(const char *name);
+
+/* How a number is made. Zeroed: tokenizer 13a, smoothing exp, all four orders. */
+struct bleu_options {
+    enum tokenize tokenize;
+    enum bleu_smooth smooth;
+    double smooth_value;     /* floor and add-k; 0: the method's default */
+    bool is_effective_order; /* leave out the orders that no hypothesis is long enough for
+                              */
+};
+
+/* Zeroed = no segment yet. */
+struct bleu_stats {
+    uint64_t match[BLEU_ORDER], total[BLEU_ORDER];
+    uint64_t n_without[BLEU_ORDER]; /* segments too short for an n-gram of the order */
+    uint64_t hyp_len, ref_len;      /* words */
+};
+
+struct bleu {
+    double score;                 /* 0 to 100 */
+    double precision[BLEU_ORDER]; /* in percent, smoothed */
+    double bp, ratio;             /* brevity penalty; hyp_len / ref_len, 0 when r = 0 */
+    uint64_t hyp_len, ref_len;
+};
+
+/* A piece of text, UTF-8. */
+struct bleu_text {
+    const char *text;
+    size_t n_bytes;
+};
+
+/* Count one segment against its n_refs >= 1 references. */
+status bleu_add(struct bleu_stats *s, enum tokenize rule, struct bleu_text hyp,
+                const struct bleu_text *ref, size_t n_refs, struct err *err) MUST_CHECK;
+
+/* Count one segment whose words are token ids. */
+status bleu_add_ids(struct bleu_stats *s, const int32_t *hyp, size_t n_hyp,
+                    const int32_t *ref, size_t n_ref, struct err *err) MUST_CHECK;
+
+/* into += from */
+void bleu_merge(struct bleu_stats *into, const struct bleu_stats *from);
+
+struct bleu bleu_score(const struct bleu_stats *s, const struct bleu_options *o);
+
+/*
+ * The number in [0, 1], to four decimals, that the reference logs as Eval_BLEU_Score:
+ * NLTK's corpus_bleu emulating multi-bleu. No smoothing, 0 if an order has no match;
+ * a segment too short for an order still adds one to the order's total.
+ */
+double bleu_nltk(const struct bleu_stats *s);
+
+/* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" */
+void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs);
+
+/* "66.7/40.0/25.0/0.0 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)" */
+void bleu_details(struct str *out, const struct bleu *b);
+
+/* "BLEU|SIGNATURE = SCORE DETAILS", the score with `width` decimals. */
+void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options *o,
+               size_t n_refs, int width);

@@ -1,0 +1,45 @@
+/*
+ * ngram - how many n-grams of a hypothesis its references share, exactly and in time
+ * linear in their length.
+ *
+ * Words are numbers. An n-gram is named by a pair: the name of its first n-1 words, and
+ * its last word; equal n-grams get equal names and different ones different names,
+ * because the table compares the pairs themselves, never only their hashes.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum { NGRAM_MAX = 4 };
+
+struct ngram_words {
+    const uint32_t *word;
+    size_t n;
+};
+
+/*
+ * Add to match[n-1] the n-grams of `hyp`, each counted at most as often as in the
+ * reference that has it most often, and to total[n-1] all n-grams of `hyp`.
+ */
+status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
+                   struct ngram_words hyp, const struct ngram_words *ref, size_t n_refs,
+                   struct err *err) MUST_CHECK;
+
+/*
+ * Number the words of text[0..n), which are separated by single blanks: equal words of
+ * one struct get equal numbers. Zeroed = empty.
+ */
+struct ngram_numbers {
+    struct ngram_slot *slot; /* open addressing; n_slots is a power of two */
+    size_t n_slots, n_used;
+    uint32_t *word; /* all numbers given so far, in order of the calls */
+    size_t n_words, cap;
+};
+
+/* The texts must stay where they are until ngram_numbers_release(). */
+status ngram_number(struct ngram_numbers *k, const char *text, size_t n,
+                    struct err *err) MUST_CHECK;
+void ngram_numbers_release(struct ngram_numbers *k);
