@@ -7,8 +7,8 @@
  *   w = w - decay * w - rate * m / (sqrt(v) + epsilon)
  *
  * rate carries the bias correction, decay the learning rate; g is read only. The averages
- * are computed as m += (1 - beta1) * (g - m): beta and 1 - beta rounded to float do not
- * add up to 1, and v would settle beside g^2.
+ * are computed as m += (1 - beta1) * (g - m), because beta and 1 - beta do not add up to
+ * 1 after rounding to float.
  */
 #include <tgmath.h>
 
