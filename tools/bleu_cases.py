@@ -33,7 +33,7 @@ def line(rng, n_words, spaces):
 def noisy(rng, text, spaces):
     """The same words with some dropped, doubled, swapped or replaced."""
     out = []
-    for word in text.split(" "):
+    for word in text.split():
         draw = rng.random()
         if draw < 0.1:
             continue
