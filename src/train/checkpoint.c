@@ -1,0 +1,381 @@
+#include "train/checkpoint.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "format/meta_graph.h"
+#include "format/tensor_bundle.h"
+#include "format/tf_checkpoint.h"
+
+#define SLOTS "Loss_Optimization/"
+
+/* One tensor of the bundle: a view of a flat array, or a scalar or vector at hand. */
+struct tensor {
+    char name[PARAM_NAME_MAX + 48];
+    const struct param *param; /* NULL for the small ones */
+    struct mat flat;
+    int dtype;  /* enum tensor_dtype */
+    void *host; /* bytes of the small ones, and where they are read to */
+    uint64_t n_host;
+    bool is_scalar;
+};
+
+struct tensors {
+    struct tensor *list;
+    size_t n, cap;
+    float beta1_power, beta2_power;
+    int64_t step;
+};
+
+static status add(struct tensors *t, struct tensor one, struct err *err)
+{
+    TRY(mem_grow(&t->list, &t->cap, t->n + 1, sizeof *t->list, err));
+    t->list[t->n++] = one;
+    return OK;
+}
+
+/* Every parameter as prefix + name + suffix, in the flat array `flat`. */
+static status add_flat(struct tensors *t, const struct params *p, struct mat flat,
+                       const char *prefix, const char *suffix, struct err *err)
+{
+    for (size_t i = 0; i < p->n_list; i++) {
+        struct tensor one = {.param = &p->list[i], .flat = flat, .dtype = TENSOR_FLOAT};
+        snprintf(one.name, sizeof one.name, "%s%s%s", prefix, p->list[i].name, suffix);
+        TRY(add(t, one, err));
+    }
+    return OK;
+}
+
+static status add_scalar(struct tensors *t, const char *name, int dtype, void *host,
+                         struct err *err)
+{
+    struct tensor one = {.dtype = dtype, .host = host, .n_host = 1, .is_scalar = true};
+
+    snprintf(one.name, sizeof one.name, "%s", name);
+    return add(t, one, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct tensor *)a)->name, ((const struct tensor *)b)->name);
+}
+
+/* Adam's slots have the reference's names; NovoGrad's are Momentum and its norms. */
+static status add_slots(struct tensors *t, const struct checkpoint *c, struct err *err)
+{
+    const struct params *p = &c->model->params;
+
+    if (!c->optim->norms) {
+        TRY(add_flat(t, p, c->optim->m, SLOTS, "/Adam", err));
+        TRY(add_flat(t, p, c->optim->v, SLOTS, "/Adam_1", err));
+        TRY(add_scalar(t, SLOTS "beta1_power", TENSOR_FLOAT, &t->beta1_power, err));
+        return add_scalar(t, SLOTS "beta2_power", TENSOR_FLOAT, &t->beta2_power, err);
+    }
+    struct tensor norms = {.name = SLOTS "nvgrad2_ema",
+                           .dtype = TENSOR_DOUBLE,
+                           .host = c->optim->norms,
+                           .n_host = p->n_list};
+    TRY(add_flat(t, p, c->optim->m, SLOTS, "/Momentum", err));
+    return add(t, norms, err);
+}
+
+static status list_tensors(struct tensors *t, const struct checkpoint *c, struct err *err)
+{
+    const struct params *p = &c->model->params;
+
+    TRY(add_flat(t, p, c->model->flat, "", "", err));
+    TRY(add_slots(t, c, err));
+    if (c->average.mem)
+        TRY(add_flat(t, p, c->average, "", "/ExponentialMovingAverage", err));
+    TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
+    qsort(t->list, t->n, sizeof *t->list, by_name);
+    return OK;
+}
+
+/* A parameter's rows come through a host buffer, whatever the device. */
+static status write_param(struct tensor_bundle_writer *w, struct device *d,
+                          const struct tensor *one, struct err *err)
+{
+    const struct param *p = one->param;
+    const uint64_t dims[2] = {p->n_dims == 2 ? p->rows : p->cols, p->cols};
+    const struct mat m = {one->flat.mem, one->flat.at + p->at, p->rows, p->cols,
+                          p->stride};
+    float *host;
+
+    TRY(tensor_bundle_add(w, one->name, TENSOR_FLOAT, dims, p->n_dims, err));
+    TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
+    device_download(d, host, m);
+    const status result =
+        tensor_bundle_add_bytes(w, host, p->rows * p->cols * sizeof *host, err);
+    free(host);
+    return result;
+}
+
+static status write_small(struct tensor_bundle_writer *w, const struct tensor *one,
+                          struct err *err)
+{
+    const size_t n = (size_t)one->n_host * tensor_dtype_bytes(one->dtype);
+
+    TRY(tensor_bundle_add(w, one->name, (enum tensor_dtype)one->dtype, &one->n_host,
+                          one->is_scalar ? 0 : 1, err));
+    return tensor_bundle_add_bytes(w, one->host, n, err);
+}
+
+static status write_bundle(const struct checkpoint *c, const struct tensors *t,
+                           const char *prefix, struct err *err)
+{
+    struct tensor_bundle_writer w;
+    status result = tensor_bundle_begin(&w, prefix, err);
+
+    if (result != OK)
+        return result;
+    for (size_t i = 0; result == OK && i < t->n; i++)
+        result = t->list[i].param ? write_param(&w, c->model->device, &t->list[i], err)
+                                  : write_small(&w, &t->list[i], err);
+    if (result == OK)
+        return tensor_bundle_finish(&w, err);
+    tensor_bundle_abort(&w);
+    return result;
+}
+
+static status suffixed(char *out, const char *prefix, const char *suffix, struct err *err)
+{
+    const int n = snprintf(out, FILE_PATH_MAX, "%s%s", prefix, suffix);
+
+    if (n < 0 || n >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "path '%s%s' is too long", prefix, suffix);
+    return OK;
+}
+
+static const char *const suffixes[] = {".index", ".data-00000-of-00001", ".meta",
+                                       ".state"};
+enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
+
+static status total_bytes(const char *prefix, uint64_t *n_bytes, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    *n_bytes = 0;
+    for (size_t i = 0; i < N_SUFFIXES; i++) {
+        TRY(suffixed(path, prefix, suffixes[i], err));
+        const int64_t n = file_bytes(path);
+        *n_bytes += n > 0 ? (uint64_t)n : 0;
+    }
+    return OK;
+}
+
+status checkpoint_write(const struct checkpoint *c, const struct state *s,
+                        const char *prefix, uint64_t *n_bytes, struct err *err)
+{
+    struct tensors t = {
+        .step = s->step,
+        /* the reference's counters: beta^(t+1) after t updates */
+        .beta1_power = (float)pow(c->optim->config.beta1, (double)s->step + 1),
+        .beta2_power = (float)pow(c->optim->config.beta2, (double)s->step + 1)};
+    char path[FILE_PATH_MAX];
+
+    status result = suffixed(path, prefix, ".state", err);
+    if (result == OK)
+        result = state_write(s, path, err);
+    if (result == OK)
+        result = list_tensors(&t, c, err);
+    if (result == OK)
+        result = write_bundle(c, &t, prefix, err);
+    if (result == OK)
+        result = meta_graph_write(prefix, "ForwardPass/", err);
+    if (result == OK)
+        result = total_bytes(prefix, n_bytes, err);
+    free(t.list);
+    return result == OK ? OK : err_wrap(err, "saving %s", prefix);
+}
+
+/* ---- reading ---- */
+
+static status shape_error(const struct tensor_entry *e, const struct param *p,
+                          struct err *err)
+{
+    return err_set(err, ERR_FORMAT,
+                   "tensor %s has %zu dimensions and %llu bytes; this model wants %zu "
+                   "and %zu",
+                   p->name, e->n_dims, (unsigned long long)e->n_bytes, p->n_dims,
+                   p->rows * p->cols * sizeof(float));
+}
+
+static status read_param(const struct tensor_bundle *b, const struct tensor_entry *e,
+                         struct device *d, const struct tensor *one, struct err *err)
+{
+    const struct param *p = one->param;
+    const struct mat m = {one->flat.mem, one->flat.at + p->at, p->rows, p->cols,
+                          p->stride};
+    const bool same = e->n_dims == p->n_dims && e->dims[p->n_dims - 1] == p->cols &&
+                      (p->n_dims == 1 || e->dims[0] == p->rows);
+    float *host;
+
+    if (!same || e->dtype != TENSOR_FLOAT)
+        return shape_error(e, p, err);
+    TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
+    const status result = tensor_bundle_copy(b, e, host, 1, p->rows * p->cols * 4,
+                                             p->rows * p->cols * 4, err);
+    if (result == OK)
+        device_upload(d, m, host);
+    free(host);
+    return result;
+}
+
+static status read_small(const struct tensor_bundle *b, const struct tensor_entry *e,
+                         const struct tensor *one, struct err *err)
+{
+    const size_t n = (size_t)one->n_host * tensor_dtype_bytes(one->dtype);
+
+    if (e->dtype != one->dtype || e->n_bytes != n)
+        return err_set(err, ERR_FORMAT, "tensor %s has an unexpected type or shape",
+                       one->name);
+    return tensor_bundle_copy(b, e, one->host, 1, n, n, err);
+}
+
+/* Another tool's checkpoint must have the weights and the step; moments may be new. */
+static bool is_needed(const struct checkpoint *c, const struct tensor *one,
+                      const int64_t *step, enum checkpoint_kind kind)
+{
+    return kind == CHECKPOINT_OURS || one->host == step ||
+           (one->param && one->flat.mem == c->model->flat.mem);
+}
+
+static status read_tensors(const struct checkpoint *c, const struct tensors *t,
+                           const struct tensor_bundle *b, enum checkpoint_kind kind,
+                           struct err *err)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct tensor *one = &t->list[i];
+        const struct tensor_entry *e = tensor_bundle_find(b, one->name);
+        if (!e && !is_needed(c, one, &t->step, kind))
+            continue;
+        if (!e)
+            return err_set(err, ERR_FORMAT, "tensor %s is missing", one->name);
+        TRY(one->param ? read_param(b, e, c->model->device, one, err)
+                       : read_small(b, e, one, err));
+    }
+    return OK;
+}
+
+/* Our .meta is a function of the index, so that a cut one is seen by its size. */
+static status check_meta(const struct tensor_bundle *b, const char *prefix,
+                         struct err *err)
+{
+    struct str want = str_new(0);
+    char path[FILE_PATH_MAX];
+
+    TRY(suffixed(path, prefix, ".meta", err));
+    status result =
+        meta_graph_build(&want, b->index.entry, b->index.n, "ForwardPass/", err);
+    if (result == OK && file_bytes(path) != (int64_t)want.len)
+        result = err_set(err, ERR_FORMAT, "%s is not whole", path);
+    str_release(&want);
+    return result;
+}
+
+static status read_state(struct state *s, const char *prefix, enum checkpoint_kind *kind,
+                         struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(suffixed(path, prefix, ".state", err));
+    *kind = file_exists(path) ? CHECKPOINT_OURS : CHECKPOINT_FOREIGN;
+    *s = (struct state){0};
+    return *kind == CHECKPOINT_OURS ? state_read(s, path, err) : OK;
+}
+
+static status read_all(const struct checkpoint *c, struct state *s, const char *prefix,
+                       struct tensor_bundle *b, enum checkpoint_kind *kind,
+                       struct err *err)
+{
+    struct tensors t = {0};
+
+    status result = read_state(s, prefix, kind, err);
+    if (result == OK && *kind == CHECKPOINT_OURS)
+        result = check_meta(b, prefix, err);
+    if (result == OK)
+        result = list_tensors(&t, c, err);
+    if (result == OK)
+        result = read_tensors(c, &t, b, *kind, err);
+    if (result == OK && *kind == CHECKPOINT_OURS && s->step != t.step)
+        result = err_set(err, ERR_FORMAT, "its files are of steps %lld and %lld",
+                         (long long)s->step, (long long)t.step);
+    s->step = t.step;
+    free(t.list);
+    return result;
+}
+
+status checkpoint_read(const struct checkpoint *c, struct state *s, const char *prefix,
+                       enum checkpoint_kind *kind, struct err *err)
+{
+    struct tensor_bundle b;
+
+    status result = tensor_bundle_open(&b, prefix, err);
+    if (result == OK) {
+        result = read_all(c, s, prefix, &b, kind, err);
+        tensor_bundle_close(&b);
+    }
+    return result == OK ? OK : err_wrap(err, "checkpoint %s", prefix);
+}
+
+/* ---- the directory ---- */
+
+/* The index goes first: without it the rest is no checkpoint. */
+static void remove_files(const char *dir, const char *name)
+{
+    for (size_t i = 0; i < N_SUFFIXES; i++) {
+        char path[FILE_PATH_MAX];
+        const int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, suffixes[i]);
+        if (n > 0 && n < (int)sizeof path)
+            unlink(path);
+    }
+}
+
+status checkpoint_publish(const char *dir, const char *name, size_t keep, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct tf_checkpoint old = {0};
+    const char **all;
+    size_t n = 0, n_gone = 0;
+
+    TRY(file_join(path, sizeof path, dir, "checkpoint", err));
+    struct err ignored;
+    if (file_exists(path) && tf_checkpoint_read(&old, path, &ignored) != OK)
+        old = (struct tf_checkpoint){0}; /* a damaged pointer file is replaced */
+    status result = mem_alloc(&all, old.n + 1, sizeof *all, err);
+    for (size_t i = 0; result == OK && i < old.n; i++)
+        if (strcmp(old.all[i], name) != 0)
+            all[n++] = old.all[i];
+    if (result == OK) {
+        all[n++] = name;
+        n_gone = n > keep ? n - keep : 0;
+        result = tf_checkpoint_write(path, name, all + n_gone, n - n_gone, err);
+    }
+    for (size_t i = 0; result == OK && i < n_gone; i++)
+        remove_files(dir, all[i]);
+    free(all);
+    tf_checkpoint_release(&old);
+    return result;
+}
+
+void checkpoint_sweep(const char *dir)
+{
+    DIR *d = opendir(dir);
+
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[FILE_PATH_MAX];
+        struct err ignored;
+        if (strstr(e->d_name, ".tmp-") &&
+            file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
+            unlink(path);
+    }
+    if (d)
+        closedir(d);
+}

@@ -1,0 +1,83 @@
+#include "train/config.h"
+
+#include <string.h>
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, field), field, __VA_ARGS__)
+    TRAIN_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, model.field), field, __VA_ARGS__)
+        MODEL_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, schedule.field), field, __VA_ARGS__)
+            SCHEDULE_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, optim.field), field, __VA_ARGS__)
+                OPTIM_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table train_config_table = {rows, sizeof rows / sizeof *rows};
+
+status train_config_check(const struct train_config *c, struct err *err)
+{
+    if (!*c->data)
+        return err_set(err, ERR_USAGE,
+                       "data is not set; give data=DIR, a directory made "
+                       "by `ferry prepare`");
+    if (!*c->run)
+        return err_set(err, ERR_USAGE,
+                       "run is not set; give run=DIR, where checkpoints "
+                       "and logs go");
+    if ((c->batch_tokens > 0) == (c->batch_sentences > 0))
+        return err_set(err, ERR_USAGE,
+                       "batch_tokens = %lld and batch_sentences = %lld: exactly one of "
+                       "them must be above 0",
+                       (long long)c->batch_tokens, (long long)c->batch_sentences);
+    if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
+        return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
+    TRY(optim_check(&c->optim, err));
+    return schedule_check(&c->schedule, err);
+}
+
+/* Options that may change between the parts of one run. */
+static bool is_free(const char *name)
+{
+    static const char *const names[] = {
+        "data",       "run",          "init_from", "max_steps",  "max_epochs",
+        "device",     "threads",      "pin",       "memory_mib", "micro_tokens",
+        "patience",   "keep_last",    "keep_best", "save_every", "log_every",
+        "log_format", "summary_every"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strncmp(name, "eval_", 5) == 0;
+}
+
+status train_config_same(const struct train_config *old, const struct train_config *now,
+                         struct err *err)
+{
+    struct str was = str_new(0), is = str_new(0);
+    status result = OK;
+
+    for (size_t i = 0; result == OK && i < train_config_table.n; i++) {
+        const struct opt *o = &train_config_table.opt[i];
+        str_reset(&was);
+        str_reset(&is);
+        opt_value(o, old, &was);
+        opt_value(o, now, &is);
+        if (strcmp(str_text(&was), str_text(&is)) != 0 && !is_free(o->name))
+            result = err_set(err, ERR_USAGE,
+                             "%s = %.200s, but this run began with %s = %.200s; keep it, "
+                             "or choose another run directory",
+                             o->name, str_text(&is), o->name, str_text(&was));
+    }
+    str_release(&was);
+    str_release(&is);
+    return result;
+}

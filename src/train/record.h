@@ -1,0 +1,96 @@
+/*
+ * record - the facts of a run as they happen: run.jsonl, TensorBoard, the console.
+ *
+ * run.jsonl (docs/formats/runlog.md) is the ground truth of the report: one JSON object a
+ * line, appended and flushed. TensorBoard gets the reference's tags. The console shows a
+ * line that is redrawn on a terminal, plain lines elsewhere, or the reference's lines.
+ *
+ * Owns: the open files. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/progress.h"
+#include "format/tb_event.h"
+#include "train/config.h"
+
+/* One update, or the sum of several. */
+struct record_step {
+    int64_t step; /* updates made, this one included */
+    uint64_t epoch;
+    double loss; /* sum over target tokens */
+    double rate, grad_norm;
+    uint64_t n_source, n_target, n_sents;
+    int64_t n_steps, n_skipped;
+    double t_step, t_data, t_compute, t_comm, t_update; /* seconds */
+    double flops;
+};
+
+struct record_eval {
+    int64_t step;
+    double valid_loss, eval_loss, forced_bleu;
+    bool has_bleu;
+    double bleu;
+    char signature[128];
+    double seconds;
+};
+
+struct record {
+    const struct train_config *config;
+    FILE *log;
+    struct tb_event_writer events;
+    bool has_events;
+    struct progress console;
+    bool is_reference; /* the console speaks as the reference does */
+    struct record_step since_log, since_summary;
+    double t_begin; /* of this process's training */
+    int64_t first_step;
+    uint64_t objects; /* tokens trained on by this process, after its first ten updates */
+    double t_objects;
+};
+
+/* What is known before the first update. */
+struct record_start {
+    int64_t step;
+    bool is_resumed;
+    const char *device;
+    size_t threads, n_parameters;
+    uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
+    size_t tokenizer_pieces;
+};
+
+/* Append to the files of a run directory; console NULL is silent. */
+status record_open(struct record *r, const struct train_config *c, FILE *console,
+                   int64_t step, struct err *err) MUST_CHECK;
+status record_close(struct record *r, struct err *err) MUST_CHECK;
+
+status record_begin(struct record *r, const struct record_start *s,
+                    struct err *err) MUST_CHECK;
+/* After each update; writes when a cadence is due. */
+status record_update(struct record *r, const struct record_step *s,
+                     struct err *err) MUST_CHECK;
+status record_skip(struct record *r, int64_t step, const char *reason,
+                   struct err *err) MUST_CHECK;
+status record_evaluated(struct record *r, const struct record_eval *e,
+                        struct err *err) MUST_CHECK;
+status record_sample(struct record *r, int64_t step, const char *source,
+                     const char *reference, const char *translation,
+                     struct err *err) MUST_CHECK;
+status record_saved(struct record *r, int64_t step, const char *name, uint64_t n_bytes,
+                    double seconds, struct err *err) MUST_CHECK;
+status record_best(struct record *r, int64_t step, const char *name, double value,
+                   struct err *err) MUST_CHECK;
+status record_stop(struct record *r, int64_t step, const char *reason,
+                   const char *message, struct err *err) MUST_CHECK;
+
+/* A sentence for the person who watches. */
+void record_note(struct record *r, const char *fmt, ...) PRINTF(2, 3);
+
+/* Append one event line of another command (`ferry eval`) to a run's log. */
+struct json_t;
+status record_append(const char *run_dir, struct json_t *event,
+                     struct err *err) MUST_CHECK;

@@ -1,0 +1,32 @@
+/*
+ * state - what a checkpoint must hold beside tensors: model.ckpt-N.state.
+ *
+ * The place in the data, the counters of patience, the best scores: one JSON object, part
+ * of the checkpoint. A checkpoint without it was made by another tool.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "corpus/order.h"
+
+struct state {
+    int64_t step; /* updates made */
+    struct order_cursor cursor;
+    bool has_best;
+    double best; /* of best_metric, so far */
+    int64_t best_step;
+    int64_t evals_since_best;
+    int64_t n_skipped, skipped_in_a_row;
+    uint64_t n_source, n_target; /* tokens trained on */
+    double t_trained;            /* seconds spent in updates */
+    uint64_t corpus_pairs;       /* of the training corpus: a check at resume */
+    uint64_t tokenizer_hash;
+};
+
+status state_write(const struct state *s, const char *path, struct err *err) MUST_CHECK;
+
+/* ERR_IO when there is no such file, ERR_FORMAT when it is not whole. */
+status state_read(struct state *s, const char *path, struct err *err) MUST_CHECK;
