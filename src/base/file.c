@@ -198,7 +198,7 @@ status file_make_dirs(const char *path, struct err *err)
     const size_t n = strlen(path);
 
     if (n == 0 || n >= sizeof part)
-        return err_set(err, ERR_USAGE, "'%s' is not a usable directory name", path);
+        return err_set(err, ERR_USAGE, "'%.200s' is not a usable directory name", path);
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
@@ -225,6 +225,6 @@ status file_join(char *out, size_t n_out, const char *dir, const char *name,
     const int n = snprintf(out, n_out, "%s/%s", dir, name);
 
     if (n < 0 || (size_t)n >= n_out)
-        return err_set(err, ERR_USAGE, "path '%s/%s' is too long", dir, name);
+        return err_set(err, ERR_USAGE, "path '%.200s/%.200s' is too long", dir, name);
     return OK;
 }

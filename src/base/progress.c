@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 struct progress progress_to(FILE *out)
 {
@@ -42,11 +44,28 @@ bool progress_due(struct progress *p)
     return true;
 }
 
+/* Bytes of `text` that fit on one line of the terminal: a longer one would scroll instead
+ * of being redrawn. */
+static int fitting_bytes(const struct progress *p, const char *text)
+{
+    struct winsize size;
+    size_t n = strlen(text);
+
+    if (ioctl(fileno(p->out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return (int)n;
+    while (utf8_count(text, n) >= size.ws_col)
+        n--;
+    return (int)n;
+}
+
 void progress_line(struct progress *p, const char *text)
 {
     if (!p->out)
         return;
-    fprintf(p->out, p->is_terminal ? "\r%s\033[K" : "%s\n", text);
+    if (p->is_terminal)
+        fprintf(p->out, "\r%.*s\033[K", fitting_bytes(p, text), text);
+    else
+        fprintf(p->out, "%s\n", text);
     p->is_open = p->is_terminal;
     fflush(p->out);
 }

@@ -1,0 +1,157 @@
+#include "base/utf8.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "test.h"
+
+/*
+ * The well-formed sequences as the Unicode standard tabulates them (chapter 3, table
+ * 3-7): intervals of bytes instead of arithmetic on code points.
+ */
+static const struct {
+    unsigned char n, lo[4], hi[4];
+} well_formed[] = {
+    {1, {0x00}, {0x7F}},
+    {2, {0xC2, 0x80}, {0xDF, 0xBF}},
+    {3, {0xE0, 0xA0, 0x80}, {0xE0, 0xBF, 0xBF}},
+    {3, {0xE1, 0x80, 0x80}, {0xEC, 0xBF, 0xBF}},
+    {3, {0xED, 0x80, 0x80}, {0xED, 0x9F, 0xBF}},
+    {3, {0xEE, 0x80, 0x80}, {0xEF, 0xBF, 0xBF}},
+    {4, {0xF0, 0x90, 0x80, 0x80}, {0xF0, 0xBF, 0xBF, 0xBF}},
+    {4, {0xF1, 0x80, 0x80, 0x80}, {0xF3, 0xBF, 0xBF, 0xBF}},
+    {4, {0xF4, 0x80, 0x80, 0x80}, {0xF4, 0x8F, 0xBF, 0xBF}},
+};
+
+/* Length of the well-formed sequence that s[0..n) begins with, 0 if there is none. */
+static size_t slow_length(const unsigned char *s, size_t n)
+{
+    for (size_t row = 0; row < sizeof well_formed / sizeof *well_formed; row++) {
+        const size_t len = well_formed[row].n;
+        size_t i = 0;
+        while (i < len && i < n && s[i] >= well_formed[row].lo[i] &&
+               s[i] <= well_formed[row].hi[i])
+            i++;
+        if (i == len)
+            return len;
+    }
+    return 0;
+}
+
+/* The payload bits in a row: 7, 5+6, 4+6+6 or 3+6+6+6. */
+static uint32_t slow_code(const unsigned char *s, size_t len)
+{
+    uint32_t code = len == 1 ? s[0] : s[0] % (1u << (7 - len));
+
+    for (size_t i = 1; i < len; i++)
+        code = code * 64 + s[i] - 128;
+    return code;
+}
+
+static void check_bytes(const unsigned char *s, size_t n)
+{
+    const size_t want_len = slow_length(s, n);
+    const uint32_t want = want_len ? slow_code(s, want_len) : UTF8_BAD;
+    size_t len = 99;
+    const uint32_t code = utf8_decode((const char *)s, n, &len);
+
+    if (code != want || len != (want_len ? want_len : 1))
+        test_fail(__FILE__, __LINE__, "%02x %02x %02x (%zu bytes): U+%04X of %zu bytes",
+                  s[0], n > 1 ? s[1] : 0, n > 2 ? s[2] : 0, n, (unsigned)code, len);
+}
+
+TEST(every_sequence_of_up_to_three_bytes_decodes_as_the_standard_says)
+{
+    for (unsigned x = 0; x < 1 << 24; x++) {
+        const unsigned char s[3] = {(unsigned char)(x >> 16), (unsigned char)(x >> 8),
+                                    (unsigned char)x};
+        check_bytes(s, 3);
+        if (s[2] == 0)
+            check_bytes(s, 2);
+        if (s[1] == 0 && s[2] == 0)
+            check_bytes(s, 1);
+    }
+}
+
+TEST(sequences_of_four_bytes_decode_as_the_standard_says)
+{
+    struct rng r = rng_open(test_seed());
+
+    for (unsigned x = 0; x < 1 << 19; x++) {
+        const unsigned char tail = (unsigned char)rng_below(&r, 256);
+        const unsigned char s[4] = {(unsigned char)(0xE8 + (x >> 15)),
+                                    (unsigned char)(x >> 7), (unsigned char)(x << 1),
+                                    rng_below(&r, 4) ? 0x80 | (tail & 0x3F) : tail};
+        for (size_t n = 1; n <= 4; n++)
+            check_bytes(s, n);
+    }
+}
+
+TEST(every_code_point_comes_back_from_its_bytes)
+{
+    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+        char s[4];
+        size_t len = 0;
+        if (code >= 0xD800 && code <= 0xDFFF)
+            continue;
+        const size_t n = utf8_encode(s, code);
+        CHECK(n == slow_length((const unsigned char *)s, n));
+        CHECK(utf8_decode(s, n, &len) == code && len == n);
+        CHECK(n == 1 || utf8_decode(s, n - 1, &len) == UTF8_BAD);
+    }
+}
+
+TEST(the_decoder_reads_no_byte_past_the_end)
+{
+    for (unsigned first = 0; first < 256; first++)
+        for (size_t n = 1; n < 4; n++) {
+            char *exact = malloc(n); /* the sanitizer watches its end */
+            size_t len = 0;
+            memset(exact, 0x80, n);
+            exact[0] = (char)first;
+            (void)utf8_decode(exact, n, &len);
+            CHECK(len >= 1 && len <= n);
+            (void)utf8_valid(exact, n);
+            free(exact);
+        }
+}
+
+TEST(valid_text_is_told_from_invalid)
+{
+    CHECK(utf8_valid("", 0));
+    CHECK(utf8_valid("Stra\xC3\x9F"
+                     "e",
+                     8 - 1));
+    CHECK(utf8_valid("a\0b", 3));
+    CHECK(!utf8_valid("Stra\xDF"
+                      "e",
+                      6));
+    CHECK(!utf8_valid("abc\xC3", 4));
+    CHECK(!utf8_valid("\xED\xA0\x80", 3));     /* a surrogate */
+    CHECK(!utf8_valid("\xC0\x80", 2));         /* an overlong NUL */
+    CHECK(!utf8_valid("\xF4\x90\x80\x80", 4)); /* beyond U+10FFFF */
+}
+
+TEST(columns_are_counted_by_code_point)
+{
+    CHECK(utf8_count("", 0) == 0);
+    CHECK(utf8_count("abc", 3) == 3);
+    CHECK(utf8_count("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\xA2", 9) == 3);
+}
+
+TEST(white_space_is_the_property_of_the_standard)
+{
+    /* White_Space=yes in PropList.txt. */
+    static const uint32_t spaces[] = {
+        0x9,    0xA,    0xB,    0xC,    0xD,    0x20,   0x85,   0xA0,   0x1680,
+        0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008,
+        0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
+    size_t next = 0;
+
+    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+        const bool want = next < sizeof spaces / sizeof *spaces && spaces[next] == code;
+        CHECK(utf8_is_space(code) == want);
+        next += want;
+    }
+    CHECK(!utf8_is_space(UTF8_BAD));
+}
