@@ -86,7 +86,7 @@ static status walk_open(struct walk *w, const unsigned char *bytes, size_t n_byt
     w->next_restart = 0;
     w->n_restarts = le_get32(trailer - 4);
     str_reset(&w->key);
-    if (w->n_restarts > (place.n_bytes - 4) / 4)
+    if (w->n_restarts == 0 || w->n_restarts > (place.n_bytes - 4) / 4)
         return err_set(err, ERR_FORMAT, "the block at byte %llu counts %u restart points",
                        (unsigned long long)place.at, w->n_restarts);
     w->end = (size_t)place.n_bytes - 4 - (size_t)w->n_restarts * 4;

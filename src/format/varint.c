@@ -18,7 +18,7 @@ size_t varint_get64(const unsigned char *p, size_t n, uint64_t *value)
 
     for (size_t i = 0; i < n && i < VARINT_MAX_BYTES; i++) {
         const uint64_t group = p[i] & 0x7f;
-        if (i == VARINT_MAX_BYTES - 1 && group > 1)
+        if ((i == VARINT_MAX_BYTES - 1 && group > 1) || (i && p[i] == 0))
             return 0;
         v |= group << (7 * i);
         if (p[i] < 0x80) {

@@ -14,7 +14,8 @@ size_t varint_put(unsigned char *out, uint64_t value);
 
 /*
  * The number at p[0..n) in *value; returns its length, or 0 when it does not end
- * within n bytes or does not fit (in 64 or in 32 bits).
+ * within n bytes, does not fit (in 64 or in 32 bits), or is longer than it need be,
+ * which no writer makes it.
  */
 size_t varint_get64(const unsigned char *p, size_t n, uint64_t *value);
 size_t varint_get32(const unsigned char *p, size_t n, uint32_t *value);
