@@ -1,0 +1,159 @@
+/* Files: the training set, and what a checkpoint holds, to the byte. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/answers.h"
+#include "report/fmt.h"
+#include "report/page.h"
+#include "report/run.h"
+
+enum { FACTS_MAX = 40 };
+
+static void rows_of_prepare(struct answer *a, const struct rundir *d, struct err *err)
+{
+    if (!d->has_data) {
+        answers_row(a, err, "before preparation", "missing: %s could not be read here",
+                    d->data_path ? d->data_path : "the log names no data directory");
+        return;
+    }
+    for (size_t i = 0; i < d->n_facts && i < FACTS_MAX; i++) {
+        const double v = rundir_number(d, d->fact[i].key);
+        char label[300];
+        snprintf(label, sizeof label, "prepare: %s", d->fact[i].key);
+        answers_row(a, err, label, "%s",
+                    isfinite(v) && v == floor(v) ? fmt_count(v).s : d->fact[i].value);
+    }
+    if (d->n_facts > FACTS_MAX)
+        answers_row(a, err, "prepare", "%zu more entries in %s", d->n_facts - FACTS_MAX,
+                    d->data_path);
+}
+
+static void say_kept(struct answer *a, const struct rundir *d)
+{
+    const double in = rundir_number(d, "pairs_in"), kept = rundir_number(d, "pairs_kept");
+
+    if (in > 0 && isfinite(kept))
+        answers_say(a, a->tone, "Cleaning kept %s of %s pairs (%s).", fmt_count(kept).s,
+                    fmt_count(in).s, fmt_percent(kept / in).s);
+}
+
+void answers_files_data(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const double tokens = s ? s->train_source_tokens + s->train_target_tokens : NAN;
+
+    if (!s || !isfinite(s->train_pairs)) {
+        answers_missing(a, "the log does not say how many pairs it trained on");
+        return;
+    }
+    answers_number(a, "%s pairs", fmt_count(s->train_pairs).s);
+    if (isfinite(tokens))
+        answers_say(a, ANSWER_PLAIN,
+                    "Sentence pairs, of together %s subword tokens: %s source and %s "
+                    "target.",
+                    fmt_count(tokens).s, fmt_count(s->train_source_tokens).s,
+                    fmt_count(s->train_target_tokens).s);
+    else
+        answers_say(a, ANSWER_PLAIN, "The number of tokens is missing.");
+    say_kept(a, &run->files);
+    answers_row(a, err, "validation pairs", "%s", fmt_count(s->valid_pairs).s);
+    answers_row(a, err, "tokenizer pieces", "%s", fmt_count(s->tokenizer_pieces).s);
+    if (run->log.n_step)
+        answers_row(a, err, "epochs begun", "%s",
+                    fmt_count(run->log.step[run->log.n_step - 1].epoch + 1).s);
+    rows_of_prepare(a, &run->files, err);
+}
+
+static void row_of_file(struct answer *a, const struct rundir_file *f, struct err *err)
+{
+    if (f->bytes < 1000)
+        answers_row(a, err, f->name, "%s: %s", fmt_bytes(f->bytes).s, f->purpose);
+    else
+        answers_row(a, err, f->name, "%s (%s bytes): %s", fmt_bytes(f->bytes).s,
+                    fmt_count(f->bytes).s, f->purpose);
+}
+
+void answers_files_checkpoint(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct rundir *d = &run->files;
+    double bytes = 0;
+    size_t n = 0;
+
+    if (!isfinite(d->newest_step)) {
+        answers_missing(a, "the run directory holds no checkpoint");
+        return;
+    }
+    for (size_t i = 0; i < d->n_files; i++) {
+        if (d->file[i].is_newest || strcmp(d->file[i].name, "checkpoint") == 0)
+            row_of_file(a, &d->file[i], err);
+        if (d->file[i].is_newest) {
+            bytes += d->file[i].bytes;
+            n++;
+        }
+    }
+    answers_number(a, "%zu files, %s", n, fmt_bytes(bytes).s);
+    answers_say(a, ANSWER_PLAIN,
+                "The newest checkpoint is of step %s. The run directory keeps %zu "
+                "checkpoint%s, %s together.",
+                fmt_count(d->newest_step).s, d->n_checkpoints,
+                d->n_checkpoints == 1 ? "" : "s", fmt_bytes(d->checkpoint_bytes).s);
+    if (d->n_best)
+        answers_say(a, a->tone, "best_models holds %zu more, %s.", d->n_best,
+                    fmt_bytes(d->best_bytes).s);
+}
+
+static struct page_part part(const char *name, double bytes, int color)
+{
+    struct page_part p = {.name = name, .size = bytes, .color = color};
+
+    snprintf(p.text, sizeof p.text, "%s", fmt_bytes(bytes).s);
+    return p;
+}
+
+/*
+ * Adam keeps two moments for each weight, all in fp32: 3 x 4 bytes a parameter. Beside
+ * them lie the powers of both betas (fp32) and the step (int64): 16 bytes.
+ */
+void answers_files_sizes(struct answer *a, const struct run *run, struct err *err)
+{
+    enum { COUNTER_BYTES = 4 + 4 + 8 };
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const struct rundir_file *data = rundir_newest(&run->files, ".data-00000-of-00001");
+    const double each = s ? 4 * s->parameters : NAN;
+    const double expected = 3 * each + COUNTER_BYTES;
+    const struct page_part parts[] = {
+        part("weights", each, 1), part("first moments", each, 3),
+        part("second moments", each, 4), part("counters", COUNTER_BYTES, 6)};
+
+    if (!isfinite(each)) {
+        answers_missing(a, "the log does not give the number of parameters");
+        return;
+    }
+    answers_number(a, "12 bytes a parameter");
+    answers_row(a, err, "parameters", "%s", fmt_count(s->parameters).s);
+    answers_row(a, err, "weights, fp32", "%s bytes", fmt_count(each).s);
+    answers_row(a, err, "Adam\u2019s two moments", "%s bytes", fmt_count(2 * each).s);
+    answers_row(a, err, "counters", "%d bytes: beta1_power 4, beta2_power 4, step 8",
+                COUNTER_BYTES);
+    answers_row(a, err, "together", "%s bytes", fmt_count(expected).s);
+    page_bar(&a->picture, "What fills the data file", parts,
+             sizeof parts / sizeof *parts);
+    if (!data) {
+        answers_say(a, ANSWER_UNKNOWN,
+                    "Computed for Adam in fp32; no checkpoint is there to compare with.");
+        return;
+    }
+    answers_row(a, err, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
+    if (data->bytes == expected)
+        answers_say(a, ANSWER_GOOD,
+                    "Weights, two moments for each, and 16 bytes of counters explain the "
+                    "data file to the byte.");
+    else
+        answers_say(a, ANSWER_WATCH,
+                    "Adam in fp32 explains %s bytes; the data file has %s bytes %s. "
+                    "Another optimizer or a moving average of the weights changes the "
+                    "size.",
+                    fmt_count(expected).s, fmt_count(fabs(data->bytes - expected)).s,
+                    data->bytes > expected ? "more" : "less");
+}

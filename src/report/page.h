@@ -1,0 +1,41 @@
+/*
+ * page - building blocks of an HTML page that needs nothing but itself.
+ *
+ * Tags are literals in the code; every word that came from a file goes through
+ * page_text or page_tag, which escape it. A hostile string is shown, never obeyed.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* Text with the five special characters as entities; bytes that are no UTF-8 and
+ * control characters become U+FFFD. Safe in elements and in quoted attributes. */
+void page_text(struct str *out, const char *text);
+void page_textf(struct str *out, const char *fmt, ...) PRINTF(2, 3);
+
+/* <tag class="css">text</tag>; css NULL for none. */
+void page_tag(struct str *out, const char *tag, const char *css, const char *text);
+void page_tagf(struct str *out, const char *tag, const char *css, const char *fmt, ...)
+    PRINTF(4, 5);
+
+/* Everything up to <main>, and from </main> on. */
+void page_begin(struct str *out, const char *title);
+void page_end(struct str *out);
+
+/* One row of a two-column table: <tr><th>label<td>value. */
+void page_row(struct str *out, const char *label, const char *value);
+
+/* A bar of parts in proportion, with a key that names and counts each. */
+struct page_part {
+    const char *name;
+    double size; /* parts that are not positive are left out */
+    int color;   /* 1..6 */
+    char text[64];
+};
+void page_bar(struct str *out, const char *label, const struct page_part *part, size_t n);
+
+/* The style sheet. */
+extern const char page_style[];
