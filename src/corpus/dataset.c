@@ -1,0 +1,118 @@
+#include "corpus/dataset.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "corpus/checksum.h"
+
+static status open_text(struct dataset_text *t, const char *dir, const char *name,
+                        size_t n_pairs, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(file_join(path, sizeof path, dir, name, err));
+    TRY(lines_open(&t->file, path, err));
+    t->n = (size_t)lines_count(&t->file);
+    if (t->n != n_pairs)
+        return err_set(err, ERR_FORMAT,
+                       "%s has %zu lines, its corpus %zu pairs; run ferry prepare again",
+                       path, t->n, n_pairs);
+    TRY(mem_alloc(&t->line, t->n, sizeof *t->line, err));
+    for (size_t i = 0; i < t->n; i++)
+        if (!lines_next(&t->file, &t->line[i]))
+            return err_set(err, ERR_IO, "%s changed while it was read", path);
+    return OK;
+}
+
+static void close_text(struct dataset_text *t)
+{
+    free(t->line);
+    lines_close(&t->file);
+    *t = (struct dataset_text){0};
+}
+
+static status open_corpus(struct corpus *c, const struct dataset *d, const char *path,
+                          struct err *err)
+{
+    TRY(corpus_open(c, path, err));
+    if (c->tokenizer_hash == d->tokenizer_hash)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "%s is a vocabulary that does not match %s; run ferry prepare again",
+                   d->tokenizer, path);
+}
+
+/* A held-out set is there when its corpus is. */
+static status open_set(struct dataset_set *set, const struct dataset *d, const char *dir,
+                       const char *name, struct err *err)
+{
+    char file[32], path[FILE_PATH_MAX];
+
+    snprintf(file, sizeof file, "%s.bin", name);
+    TRY(file_join(path, sizeof path, dir, file, err));
+    if (!file_exists(path))
+        return OK;
+    TRY(open_corpus(&set->corpus, d, path, err));
+    snprintf(file, sizeof file, "%s.source", name);
+    TRY(open_text(&set->source, dir, file, set->corpus.n_pairs, err));
+    snprintf(file, sizeof file, "%s.target", name);
+    TRY(open_text(&set->target, dir, file, set->corpus.n_pairs, err));
+    set->is_there = true;
+    return OK;
+}
+
+static void close_set(struct dataset_set *set)
+{
+    corpus_close(&set->corpus);
+    close_text(&set->source);
+    close_text(&set->target);
+    *set = (struct dataset_set){0};
+}
+
+static status check_whole(const char *dir, struct err *err)
+{
+    char mark[FILE_PATH_MAX];
+
+    if (!file_is_dir(dir))
+        return err_set(err, ERR_IO, "%s: no such directory; make it with ferry prepare",
+                       dir);
+    TRY(file_join(mark, sizeof mark, dir, DATASET_MARK, err));
+    if (!file_exists(mark))
+        return err_set(err, ERR_FORMAT,
+                       "%s was not finished (it has no " DATASET_MARK
+                       "); run ferry prepare again",
+                       dir);
+    return OK;
+}
+
+static status open_all(struct dataset *d, const char *dir, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(check_whole(dir, err));
+    TRY(file_join(d->tokenizer, sizeof d->tokenizer, dir, DATASET_VOCAB ".model", err));
+    TRY(checksum_of_file(&d->tokenizer_hash, d->tokenizer, err));
+    TRY(file_join(path, sizeof path, dir, "train.bin", err));
+    TRY(open_corpus(&d->train, d, path, err));
+    d->vocab = d->train.vocab;
+    TRY(open_set(&d->valid, d, dir, "valid", err));
+    return open_set(&d->test, d, dir, "test", err);
+}
+
+status dataset_open(struct dataset *d, const char *dir, struct err *err)
+{
+    *d = (struct dataset){0};
+    if (open_all(d, dir, err) == OK)
+        return OK;
+    dataset_close(d);
+    return err->code;
+}
+
+void dataset_close(struct dataset *d)
+{
+    corpus_close(&d->train);
+    close_set(&d->valid);
+    close_set(&d->test);
+    *d = (struct dataset){0};
+}

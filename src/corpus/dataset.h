@@ -1,0 +1,51 @@
+/*
+ * dataset - a data directory made by `ferry prepare`, opened for training.
+ *
+ * Opening checks that the directory is whole, that the vocabulary is the one the corpora
+ * were encoded with, and that the raw text of the held-out sets has a line for each pair.
+ * The files are listed in docs/formats/corpus.md.
+ *
+ * Owns:     the mappings of all files.
+ * Outlives: every sentence and line that points into them.
+ * Threads:  immutable after dataset_open().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "corpus/corpus.h"
+#include "text/lines.h"
+
+#define DATASET_MARK  "prepare.json" /* the last file written */
+#define DATASET_VOCAB "vocab"        /* .model and .vocab */
+
+/* The lines of one raw text. */
+struct dataset_text {
+    struct lines file;
+    struct line *line; /* [n] */
+    size_t n;
+};
+
+/* Validation or test pairs, in the order of their text. */
+struct dataset_set {
+    bool is_there;
+    struct corpus corpus;
+    struct dataset_text source, target; /* [corpus.n_pairs] lines each */
+};
+
+struct dataset {
+    char tokenizer[FILE_PATH_MAX]; /* path of the SentencePiece model */
+    uint64_t tokenizer_hash;
+    uint32_t vocab; /* pieces of the tokenizer */
+    struct corpus train;
+    struct dataset_set valid, test;
+};
+
+/* ERR_FORMAT for a directory that was not finished or does not fit together. On failure
+ * *d is closed. */
+status dataset_open(struct dataset *d, const char *dir, struct err *err) MUST_CHECK;
+void dataset_close(struct dataset *d);
