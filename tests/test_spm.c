@@ -1,0 +1,567 @@
+#include "text/spm.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "text/spm_guard.h"
+
+#include "test.h"
+
+static json_t *open_golden(void)
+{
+    json_error_t why;
+    json_t *root = json_load_file(test_data("spm_golden.json"), JSON_ALLOW_NUL, &why);
+
+    if (!root)
+        test_fail(__FILE__, __LINE__, "spm_golden.json: %s", why.text);
+    return root;
+}
+
+struct json_lines {
+    const json_t *list;
+    size_t at;
+};
+
+static bool next_json(void *ctx, struct line *line)
+{
+    struct json_lines *l = ctx;
+    const json_t *s = json_array_get(l->list, l->at++);
+
+    if (!s)
+        return false;
+    *line = (struct line){json_string_value(s), json_string_length(s)};
+    return true;
+}
+
+/* The model of the golden corpus, as SentencePiece 0.2 learned it in Python. */
+static struct spm *train_golden(const json_t *golden)
+{
+    struct json_lines lines = {json_object_get(golden, "lines"), 0};
+    const struct spm_train_options o = {
+        .vocab_size = json_array_size(json_object_get(golden, "vocab"))};
+    struct spm *spm;
+    struct err err = {0};
+
+    CHECK_OK(spm_train(&spm, o, next_json, &lines, NULL, &err), &err);
+    return spm;
+}
+
+static bool next_text(void *ctx, struct line *line)
+{
+    return lines_next(ctx, line);
+}
+
+static status train_text(struct spm **spm, const char *text, struct spm_train_options o,
+                         struct spm_train_count *count, struct err *err)
+{
+    struct lines lines = lines_over(text, strlen(text));
+
+    return spm_train(spm, o, next_text, &lines, count, err);
+}
+
+static struct spm *small_model(void)
+{
+    struct spm *spm;
+    struct err err = {0};
+
+    CHECK_OK(train_text(&spm, "the ferry crosses the river\nthe river is wide\n",
+                        (struct spm_train_options){.vocab_size = 40}, NULL, &err),
+             &err);
+    return spm;
+}
+
+TEST(training_gives_the_pieces_that_python_gets)
+{
+    json_t *golden = open_golden(), *vocab = json_object_get(golden, "vocab");
+    struct spm *spm = train_golden(golden);
+
+    CHECK(spm_size(spm) == json_array_size(vocab));
+    for (size_t i = 0; i < json_array_size(vocab); i++) {
+        const json_t *row = json_array_get(vocab, i);
+        CHECK_STR(spm_piece(spm, (int32_t)i), json_string_value(json_array_get(row, 0)));
+        CHECK_NEAR(spm_score(spm, (int32_t)i), json_number_value(json_array_get(row, 1)),
+                   0);
+    }
+    spm_free(spm);
+    json_decref(golden);
+}
+
+TEST(text_is_cut_and_joined_as_python_does)
+{
+    json_t *golden = open_golden(), *samples = json_object_get(golden, "samples"), *s;
+    struct spm *spm = train_golden(golden);
+    struct spm_ids ids = {0};
+    size_t i;
+
+    json_array_foreach(samples, i, s)
+    {
+        const json_t *text = json_object_get(s, "text"),
+                     *want = json_object_get(s, "ids");
+        const json_t *back = json_object_get(s, "back");
+        const struct line line = {json_string_value(text), json_string_length(text)};
+        struct str out = str_new(0);
+        struct err err = {0};
+
+        ids.n = 0;
+        CHECK_OK(spm_encode(spm, line, &ids, &err), &err);
+        CHECK(ids.n == json_array_size(want));
+        for (size_t k = 0; k < ids.n; k++)
+            CHECK(ids.id[k] == json_integer_value(json_array_get(want, k)));
+        CHECK_OK(spm_decode(spm, ids.id, ids.n, &out, &err), &err);
+        CHECK(out.len == json_string_length(back) &&
+              memcmp(str_text(&out), json_string_value(back), out.len) == 0);
+        str_release(&out);
+    }
+    spm_ids_release(&ids);
+    spm_free(spm);
+    json_decref(golden);
+}
+
+TEST(special_ids_are_pad_0_eos_1_bos_2_unk_3)
+{
+    struct spm *spm = small_model();
+    const struct spm_special s = spm_specials(spm);
+    struct err err = {0};
+
+    CHECK(s.pad == 0 && s.eos == 1 && s.bos == 2 && s.unk == 3);
+    CHECK_OK(spm_check_special(spm, &err), &err);
+    CHECK_STR(spm_piece(spm, 0), "<pad>");
+    CHECK_STR(spm_piece(spm, 1), "</s>");
+    CHECK_STR(spm_piece(spm, 2), "<s>");
+    CHECK_STR(spm_piece(spm, 3), "<unk>");
+    CHECK(spm_id(spm, "</s>") == 1 && spm_id(spm, "no such piece") == 3);
+    spm_free(spm);
+}
+
+static const char *decode(const struct spm *spm, const int32_t *id, size_t n)
+{
+    static char text[256];
+    struct str out = str_new(sizeof text - 1);
+    struct err err = {0};
+
+    CHECK_OK(spm_decode(spm, id, n, &out, &err), &err);
+    memcpy(text, str_text(&out), out.len + 1);
+    str_release(&out);
+    return text;
+}
+
+TEST(known_characters_survive_a_round_trip)
+{
+    struct spm *spm = small_model();
+    struct rng rng = rng_open(rng_key(test_seed(), "spm"));
+    struct spm_ids ids = {0};
+    struct err err = {0};
+
+    for (int round = 0; round < 500; round++) {
+        char text[40];
+        size_t n = 0;
+        const size_t n_want = 1 + (size_t)rng_below(&rng, 30);
+        while (n < n_want) { /* letters of the corpus, single blanks inside */
+            const char c = "theferycosiwd "[rng_below(&rng, 14)];
+            if (c != ' ' || (n > 0 && text[n - 1] != ' ' && n + 1 < n_want))
+                text[n++] = c;
+        }
+        text[n] = '\0';
+        ids.n = 0;
+        CHECK_OK(spm_encode(spm, (struct line){text, n}, &ids, &err), &err);
+        CHECK_STR(decode(spm, ids.id, ids.n), text);
+    }
+    spm_ids_release(&ids);
+    spm_free(spm);
+}
+
+TEST(unknown_characters_become_unk)
+{
+    struct spm *spm = small_model();
+    struct spm_ids ids = {0};
+    struct err err = {0};
+
+    CHECK_OK(spm_encode(spm, (struct line){"the \xF0\x9F\x99\x82", 8}, &ids, &err), &err);
+    CHECK(ids.n >= 2 && ids.id[ids.n - 1] == SPM_UNK);
+    CHECK_STR(decode(spm, ids.id, ids.n), "the  \xE2\x81\x87 ");
+    ids.n = 0;
+    CHECK_OK(spm_encode(spm, (struct line){"\xFF\xFE", 2}, &ids, &err),
+             &err); /* no UTF-8 */
+    CHECK(ids.n > 0 && ids.id[ids.n - 1] == SPM_UNK);
+    spm_ids_release(&ids);
+    spm_free(spm);
+}
+
+TEST(encoding_appends_and_empty_text_appends_nothing)
+{
+    struct spm *spm = small_model();
+    struct spm_ids ids = {0};
+    struct err err = {0};
+
+    CHECK_OK(spm_encode(spm, (struct line){"", 0}, &ids, &err), &err);
+    CHECK_OK(spm_encode(spm, (struct line){" \t ", 3}, &ids, &err), &err);
+    CHECK(ids.n == 0);
+    CHECK_OK(spm_encode(spm, (struct line){"the", 3}, &ids, &err), &err);
+    const size_t n = ids.n;
+    CHECK_OK(spm_encode(spm, (struct line){"the", 3}, &ids, &err), &err);
+    CHECK(n > 0 && ids.n == 2 * n && memcmp(ids.id, ids.id + n, n * sizeof *ids.id) == 0);
+    spm_ids_release(&ids);
+    spm_free(spm);
+}
+
+TEST(decoding_leaves_specials_out_and_refuses_foreign_ids)
+{
+    struct spm *spm = small_model();
+    const int32_t the = spm_id(spm, "\xE2\x96\x81the");
+    const int32_t framed[] = {SPM_BOS, the, SPM_EOS, SPM_PAD}, low[] = {the, -1};
+    const int32_t high[] = {(int32_t)spm_size(spm)};
+    struct str out = str_new(0);
+    struct err err = {0};
+
+    CHECK(the > SPM_UNK);
+    CHECK_STR(decode(spm, framed, 4), "the");
+    CHECK_STR(decode(spm, NULL, 0), "");
+    CHECK_FAILS(spm_decode(spm, low, 2, &out, &err), &err, ERR_FORMAT, "token id -1");
+    CHECK_FAILS(spm_decode(spm, high, 1, &out, &err), &err, ERR_FORMAT, "token id 40");
+    CHECK(out.len == 0);
+    str_release(&out);
+    spm_free(spm);
+}
+
+TEST(training_twice_gives_the_same_bytes)
+{
+    struct spm *a = small_model(), *b = small_model();
+    const struct line x = spm_bytes(a), y = spm_bytes(b);
+
+    CHECK(x.n_bytes == y.n_bytes && memcmp(x.text, y.text, x.n_bytes) == 0);
+    spm_free(a);
+    spm_free(b);
+}
+
+static void check_same_file(const char *path, const char *want, size_t n)
+{
+    struct file_map m;
+    struct err err = {0};
+
+    CHECK_OK(file_map_open(&m, path, &err), &err);
+    CHECK(m.n_bytes == n && memcmp(m.data, want, n) == 0);
+    file_map_close(&m);
+}
+
+TEST(a_saved_model_loads_to_the_same)
+{
+    struct spm *spm = small_model(), *again;
+    const struct line bytes = spm_bytes(spm);
+    struct str vocab = str_new(0);
+    struct err err = {0};
+
+    CHECK_OK(spm_save(spm, test_path("m"), &err), &err);
+    check_same_file(test_path("m.model"), bytes.text, bytes.n_bytes);
+    for (int32_t i = 0; i < 40; i++) /* the form that SentencePiece gives this file */
+        str_printf(&vocab, "%s\t%s%d\n", spm_piece(spm, i), i < 4 ? "" : "-",
+                   i < 4 ? 0 : i - 4);
+    check_same_file(test_path("m.vocab"), vocab.data, vocab.len);
+    CHECK_OK(spm_load(&again, test_path("m.model"), &err), &err);
+    CHECK(spm_size(again) == 40 &&
+          spm_id(again, "\xE2\x96\x81the") == spm_id(spm, "\xE2\x96\x81the"));
+    CHECK(spm_bytes(again).n_bytes == bytes.n_bytes);
+    str_release(&vocab);
+    spm_free(again);
+    spm_free(spm);
+    CHECK_FAILS(spm_parse(&again, "", 0, &err), &err, ERR_FORMAT, "empty");
+    CHECK(again == NULL);
+    spm_free(NULL);
+}
+
+TEST(a_model_of_another_kind_loads_but_fails_the_check_of_ids)
+{
+    struct spm *spm;
+    struct spm_ids ids = {0};
+    struct err err = {0};
+
+    CHECK_OK(spm_load(&spm, test_data("spm_unigram.model"), &err), &err);
+    CHECK(spm_size(spm) == 120);
+    CHECK(spm_specials(spm).unk == 0 && spm_specials(spm).pad == -1);
+    CHECK_FAILS(spm_check_special(spm, &err), &err, ERR_FORMAT,
+                "pad -1, eos 2, bos 1, unk 0");
+    CHECK_OK(spm_encode(spm, (struct line){"ferry river", 11}, &ids, &err), &err);
+    CHECK_STR(decode(spm, ids.id, ids.n), "ferry river");
+    spm_ids_release(&ids);
+    spm_free(spm);
+}
+
+TEST(files_are_learned_from_one_after_the_other)
+{
+    const char *const text = "the ferry crosses the river\nthe river is wide\n";
+    const char *paths[] = {test_path("a"), test_path("b")};
+    struct spm *spm, *want = small_model();
+    struct spm_train_count count;
+    struct err err = {0};
+
+    CHECK_OK(file_write(paths[0], text, 28, &err), &err);
+    CHECK_OK(file_write(paths[1], text + 28, strlen(text) - 28, &err), &err);
+    CHECK_OK(spm_train_files(&spm, (struct spm_train_options){.vocab_size = 40}, paths, 2,
+                             &count, &err),
+             &err);
+    CHECK(count.n_lines == 2 && count.n_too_long == 0);
+    CHECK(spm_bytes(spm).n_bytes == spm_bytes(want).n_bytes &&
+          memcmp(spm_bytes(spm).text, spm_bytes(want).text, spm_bytes(spm).n_bytes) == 0);
+    spm_free(spm);
+    spm_free(want);
+    paths[1] = test_path("absent");
+    CHECK_FAILS(spm_train_files(&spm, (struct spm_train_options){.vocab_size = 40}, paths,
+                                2, NULL, &err),
+                &err, ERR_IO, "absent");
+    CHECK(spm == NULL);
+}
+
+TEST(lines_over_the_limit_are_left_out_and_counted)
+{
+    struct spm *spm;
+    struct spm_train_count count;
+    struct err err = {0};
+
+    CHECK_OK(
+        train_text(&spm, "the river\n\nzzzzzzzzzzzz qqqqqqqqqqq\n",
+                   (struct spm_train_options){.vocab_size = 14, .max_line_bytes = 20},
+                   &count, &err),
+        &err);
+    CHECK(count.n_lines == 2 && count.n_too_long == 1);
+    CHECK(spm_id(spm, "z") == SPM_UNK);
+    spm_free(spm);
+}
+
+TEST(a_vocabulary_that_does_not_fit_is_refused_with_the_number_that_does)
+{
+    const char *const text = "the ferry crosses the river\nthe river is wide\n";
+    struct spm *spm;
+    struct err err = {0};
+
+    CHECK_FAILS(train_text(&spm, text, (struct spm_train_options){.vocab_size = 5000},
+                           NULL, &err),
+                &err, ERR_USAGE, "vocab_size = 5000: the text gives only ");
+    CHECK(spm == NULL);
+    const size_t most = strtoul(strstr(err.msg, "only ") + 5, NULL, 10);
+    CHECK_OK(train_text(&spm, text, (struct spm_train_options){.vocab_size = most}, NULL,
+                        &err),
+             &err);
+    spm_free(spm);
+    CHECK_OK(
+        train_text(&spm, text,
+                   (struct spm_train_options){.vocab_size = 5000, .is_at_most = true},
+                   NULL, &err),
+        &err);
+    CHECK(spm_size(spm) == most);
+    spm_free(spm);
+
+    CHECK_FAILS(
+        train_text(&spm, text, (struct spm_train_options){.vocab_size = 6}, NULL, &err),
+        &err, ERR_USAGE, "at least ");
+    const size_t least = strtoul(strstr(err.msg, "at least ") + 9, NULL, 10);
+    CHECK_OK(train_text(&spm, text, (struct spm_train_options){.vocab_size = least}, NULL,
+                        &err),
+             &err);
+    spm_free(spm);
+}
+
+TEST(impossible_training_options_are_refused)
+{
+    struct spm *spm;
+    struct err err = {0};
+    static const size_t bad[] = {0, 4, SPM_VOCAB_MAX + 1, SIZE_MAX};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_FAILS(train_text(&spm, "a b c",
+                               (struct spm_train_options){.vocab_size = bad[i]}, NULL,
+                               &err),
+                    &err, ERR_USAGE, "vocab_size");
+    CHECK_FAILS(
+        train_text(&spm, "a b c",
+                   (struct spm_train_options){.vocab_size = 8, .max_line_bytes = 9}, NULL,
+                   &err),
+        &err, ERR_USAGE, "max_line_bytes");
+}
+
+TEST(nothing_to_learn_from_is_said_in_a_sentence)
+{
+    static const char *const texts[] = {"", "\n\n", " \t\n\xE3\x80\x80\n",
+                                        "\xE2\x80\x8B\n", "\xE2\x96\x85\n"};
+    struct spm *spm;
+    struct err err = {0};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        CHECK_FAILS(train_text(&spm, texts[i],
+                               (struct spm_train_options){.vocab_size = 30}, NULL, &err),
+                    &err, ERR_FORMAT, "no text to learn");
+}
+
+TEST(training_prints_nothing)
+{
+    const char *path = test_path("stderr");
+    struct spm *spm;
+    struct err err = {0};
+
+    (void)fflush(stderr);
+    const int keep = dup(STDERR_FILENO);
+    FILE *file = fopen(path, "w");
+    CHECK(keep >= 0 && file && dup2(fileno(file), STDERR_FILENO) >= 0);
+    const status s = train_text(&spm, "the ferry\nthe river\n",
+                                (struct spm_train_options){.vocab_size = 16}, NULL, &err);
+    (void)fflush(stderr);
+    dup2(keep, STDERR_FILENO);
+    close(keep);
+    (void)fclose(file);
+    CHECK_OK(s, &err);
+    CHECK(file_bytes(path) == 0);
+    spm_free(spm);
+}
+
+struct encoder {
+    const struct spm *spm;
+    const struct spm_ids *want;
+    bool is_same;
+};
+
+static void *encode_often(void *ctx)
+{
+    struct encoder *e = ctx;
+    struct spm_ids ids = {0};
+    struct err err;
+
+    e->is_same = true;
+    for (int i = 0; i < 200; i++) {
+        ids.n = 0;
+        e->is_same &=
+            spm_encode(e->spm, (struct line){"the wide river", 14}, &ids, &err) == OK;
+        e->is_same &= ids.n == e->want->n &&
+                      memcmp(ids.id, e->want->id, ids.n * sizeof *ids.id) == 0;
+    }
+    spm_ids_release(&ids);
+    return NULL;
+}
+
+TEST(threads_share_a_model)
+{
+    enum { N = 3 };
+    struct spm *spm = small_model();
+    struct spm_ids want = {0};
+    struct encoder e[N];
+    pthread_t thread[N];
+    struct err err = {0};
+
+    CHECK_OK(spm_encode(spm, (struct line){"the wide river", 14}, &want, &err), &err);
+    for (int i = 0; i < N; i++) {
+        e[i] = (struct encoder){.spm = spm, .want = &want};
+        CHECK(pthread_create(&thread[i], NULL, encode_often, &e[i]) == 0);
+    }
+    for (int i = 0; i < N; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < N; i++)
+        CHECK(e[i].is_same);
+    spm_ids_release(&want);
+    spm_free(spm);
+}
+
+TEST(bytes_that_are_no_model_are_refused)
+{
+    static const char *const texts[] = {"garbage", "\x0A", "\x0A\xFF\xFF\xFF\xFF\x0F",
+                                        "{}\n", "\x0A\x03\x0A\x01x"};
+    struct spm *spm;
+    struct err err = {0};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        CHECK(spm_parse(&spm, texts[i], strlen(texts[i]), &err) == ERR_FORMAT);
+        CHECK(strstr(err.msg, "SentencePiece model"));
+    }
+    CHECK_FAILS(spm_load(&spm, test_path("absent.model"), &err), &err, ERR_IO,
+                "absent.model");
+    CHECK_OK(file_write(test_path("empty.model"), "", 0, &err), &err);
+    CHECK_FAILS(spm_load(&spm, test_path("empty.model"), &err), &err, ERR_FORMAT,
+                "empty.model");
+}
+
+TEST(a_model_cut_short_anywhere_is_refused_or_whole)
+{
+    struct spm *spm = small_model(), *part;
+    const struct line bytes = spm_bytes(spm);
+    struct err err = {0};
+
+    for (size_t n = 0; n < bytes.n_bytes; n += n < 600 ? 1 : 9973)
+        if (spm_parse(&part, bytes.text, n, &err) == OK) { /* cut between two fields */
+            CHECK(spm_size(part) <= 40);
+            spm_free(part);
+        }
+    spm_free(spm);
+}
+
+/* The rules of a trained model: where the trie's size field stands in its bytes. */
+static size_t find_trie(const unsigned char *bytes, size_t n)
+{
+    static const char name[] = "nmt_nfkc";
+    const unsigned char *at = memmem(bytes, n, name, sizeof name - 1);
+
+    CHECK(at && at[8] == 0x12); /* the field after the name is the rules */
+    at += 9;
+    while (*at++ & 0x80) {
+    }
+    return (size_t)(at - bytes);
+}
+
+TEST(rules_whose_trie_leads_outside_are_refused)
+{
+    struct spm *spm = small_model();
+    const struct line bytes = spm_bytes(spm);
+    unsigned char *copy = malloc(bytes.n_bytes);
+    struct err err = {0};
+
+    CHECK(copy);
+    memcpy(copy, bytes.text, bytes.n_bytes);
+    const size_t at = find_trie(copy, bytes.n_bytes);
+    CHECK_OK(spm_guard_model(copy, bytes.n_bytes, &err), &err);
+
+    const uint32_t far = 0x7FFFFC00u; /* offset far away, label 0, no leaf */
+    memcpy(copy + at + 4 + 4 * 7, &far, 4);
+    CHECK_FAILS(spm_guard_model(copy, bytes.n_bytes, &err), &err, ERR_FORMAT, "damaged");
+    memcpy(copy, bytes.text, bytes.n_bytes);
+
+    const uint32_t sizes[] = {0, 1, 1020, 0xFFFFFC00u, 0x7FFFFFFF};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        memcpy(copy + at, &sizes[i], 4);
+        CHECK_FAILS(spm_guard_model(copy, bytes.n_bytes, &err), &err, ERR_FORMAT,
+                    "damaged");
+    }
+    free(copy);
+    spm_free(spm);
+}
+
+TEST(random_damage_never_crashes)
+{
+    struct spm *spm = small_model(), *hurt;
+    const struct line bytes = spm_bytes(spm);
+    unsigned char *copy = malloc(bytes.n_bytes);
+    struct rng rng = rng_open(rng_key(test_seed(), "damage"));
+    struct spm_ids ids = {0};
+    struct err err = {0};
+
+    CHECK(copy);
+    for (int round = 0; round < 150; round++) {
+        memcpy(copy, bytes.text, bytes.n_bytes);
+        for (int i = 0; i < 1 + round % 5; i++)
+            copy[rng_below(&rng, round % 2 ? 700 : bytes.n_bytes)] =
+                (unsigned char)rng_u64(&rng);
+        if (spm_parse(&hurt, copy, bytes.n_bytes, &err) != OK)
+            continue;
+        ids.n = 0;
+        if (spm_encode(hurt, (struct line){"the \xC3\xA4\xEF\xAC\x81 river", 13}, &ids,
+                       &err) == OK) {
+            struct str out = str_new(0);
+            if (spm_decode(hurt, ids.id, ids.n, &out, &err) != OK)
+                CHECK(err.msg[0]);
+            str_release(&out);
+        }
+        spm_free(hurt);
+    }
+    spm_ids_release(&ids);
+    free(copy);
+    spm_free(spm);
+}
