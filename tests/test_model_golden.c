@@ -2,114 +2,31 @@
  * The whole model against PyTorch in double: tools/golden_torch.py wrote the values, and
  * weights are rebuilt here from the tensor names by the same formula.
  */
-#include <jansson.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
 #include "device/device.h"
+#include "golden_model.h"
 #include "model/model.h"
-#include "packed.h"
 #include "test.h"
 
-extern const struct kernels cpu_f64_kernels;
-
 static struct err err;
-static json_t *root;
-
-static const json_t *golden(const char *part)
-{
-    if (!root)
-        root = json_load_file(test_data("golden_model.json"), 0, NULL);
-    CHECK(root);
-    return json_object_get(root, part);
-}
-
-static double number(const json_t *o, const char *key)
-{
-    return json_number_value(json_object_get(o, key));
-}
-
-static struct model_config config_of(const json_t *part)
-{
-    const json_t *c = json_object_get(part, "config");
-
-    return (struct model_config){.vocab_size = (int64_t)number(c, "vocab_size"),
-                                 .d_model = (int64_t)number(c, "d_model"),
-                                 .d_ff = (int64_t)number(c, "d_ff"),
-                                 .heads = (int64_t)number(c, "heads"),
-                                 .encoder_layers = (int64_t)number(c, "encoder_layers"),
-                                 .decoder_layers = (int64_t)number(c, "decoder_layers"),
-                                 .norm_epsilon = number(c, "norm_epsilon")};
-}
-
-static size_t ids_of(const json_t *list, int32_t *out)
-{
-    const size_t n = json_array_size(list);
-
-    for (size_t i = 0; i < n; i++)
-        out[i] = (int32_t)json_integer_value(json_array_get(list, i));
-    return n;
-}
-
-static void pack(struct packed *p, const json_t *pairs)
-{
-    packed_begin(p);
-    for (size_t i = 0; i < json_array_size(pairs); i++) {
-        const json_t *pair = json_array_get(pairs, i);
-        int32_t src[64], tgt[64];
-        const size_t n_src = ids_of(json_object_get(pair, "source"), src);
-        const size_t n_tgt = ids_of(json_object_get(pair, "target"), tgt);
-        packed_add(p, (int32_t)i, src, n_src, tgt, n_tgt);
-    }
-}
-
-/* (u - 1/2) * 1.2 for matrices, (u - 1/2) * 0.2 for vectors, 1 more for gains. */
-static void formula_weights(struct model *m, uint64_t seed)
-{
-    const size_t bytes = m->device->real_bytes;
-
-    for (size_t i = 0; i < m->params.n_list; i++) {
-        const struct param *t = &m->params.list[i];
-        struct rng r = rng_open(rng_key(seed, t->name));
-        void *host = calloc(t->rows * t->cols, bytes);
-        for (size_t k = 0; k < t->rows * t->cols; k++) {
-            const double x = (rng_unit(&r) - 0.5) * (t->n_dims == 2 ? 1.2 : 0.2) +
-                             (t->init == INIT_ONE);
-            if (bytes == sizeof(double))
-                ((double *)host)[k] = x;
-            else
-                ((float *)host)[k] = (float)x;
-        }
-        device_upload(m->device,
-                      (struct mat){m->flat.mem, t->at, t->rows, t->cols, t->stride},
-                      host);
-        free(host);
-    }
-}
-
-static void open_double(struct device *d)
-{
-    CHECK_OK(device_open_cpu(d, &cpu_f64_kernels, "double", sizeof(double),
-                             (struct device_options){.threads = 2}, &err),
-             &err);
-}
-
 TEST(loss_of_every_token_equals_pytorch_in_double)
 {
-    const json_t *g = golden("tiny"), *losses = json_object_get(g, "losses");
-    const struct model_config c = config_of(g);
+    const json_t *g = golden_part("tiny"), *losses = json_object_get(g, "losses");
+    const struct model_config c = golden_config(g);
     struct device d;
     struct model m;
     struct packed p;
     double loss[PACKED_MAX_TOKENS], sum = 0;
     int32_t best[PACKED_MAX_TOKENS];
 
-    open_double(&d);
+    golden_open_double(&d);
     CHECK_OK(model_open(&m, &d, &c, false, &err), &err);
-    formula_weights(&m, (uint64_t)number(g, "seed"));
-    pack(&p, json_object_get(g, "pairs"));
+    golden_weights(&m, (uint64_t)golden_number(g, "seed"));
+    golden_pack(&p, json_object_get(g, "pairs"));
     CHECK_OK(model_reserve(&m, packed_shape(&p, false), &err), &err);
-    const struct model_run run = {.smooth = number(g, "smooth"), .want_best = true};
+    const struct model_run run = {.smooth = golden_number(g, "smooth"),
+                                  .want_best = true};
     model_forward(&m, &p.batch, &run);
     model_losses(&m, loss);
     model_best(&m, best);
@@ -120,25 +37,26 @@ TEST(loss_of_every_token_equals_pytorch_in_double)
               json_integer_value(json_array_get(json_object_get(g, "best"), i)));
         sum += loss[i];
     }
-    CHECK_NEAR(sum, number(g, "loss_sum"), 1e-9);
+    CHECK_NEAR(sum, golden_number(g, "loss_sum"), 1e-9);
     model_close(&m);
     device_close(&d);
 }
 
 TEST(every_gradient_equals_pytorch_in_double)
 {
-    const json_t *g = golden("tiny"), *gradient = json_object_get(g, "gradient");
-    const struct model_config c = config_of(g);
+    const json_t *g = golden_part("tiny"), *gradient = json_object_get(g, "gradient");
+    const struct model_config c = golden_config(g);
     struct device d;
     struct model m;
     struct packed p;
 
-    open_double(&d);
+    golden_open_double(&d);
     CHECK_OK(model_open(&m, &d, &c, true, &err), &err);
-    formula_weights(&m, (uint64_t)number(g, "seed"));
-    pack(&p, json_object_get(g, "pairs"));
+    golden_weights(&m, (uint64_t)golden_number(g, "seed"));
+    golden_pack(&p, json_object_get(g, "pairs"));
     CHECK_OK(model_reserve(&m, packed_shape(&p, true), &err), &err);
-    const struct model_run run = {.smooth = number(g, "smooth"), .want_grad = true};
+    const struct model_run run = {.smooth = golden_number(g, "smooth"),
+                                  .want_grad = true};
     model_zero_grads(&m);
     model_forward(&m, &p.batch, &run);
     model_backward(&m, NULL);
@@ -188,8 +106,8 @@ TEST(loss_of_zero_weights_is_that_of_uniform_logits)
 
 TEST(fresh_base_weights_lose_what_an_independent_model_says)
 {
-    const json_t *g = golden("fresh"), *losses = json_object_get(g, "losses");
-    const struct model_config c = config_of(g);
+    const json_t *g = golden_part("fresh"), *losses = json_object_get(g, "losses");
+    const struct model_config c = golden_config(g);
     struct device d;
     struct model m;
     struct packed p;
@@ -200,12 +118,13 @@ TEST(fresh_base_weights_lose_what_an_independent_model_says)
     CHECK_OK(model_open(&m, &d, &c, false, &err), &err);
     CHECK(m.params.n_elements == 60880896);
     flat = malloc(m.params.n_flat * sizeof *flat);
-    params_init(&m.params, (uint64_t)number(g, "seed"), flat);
+    params_init(&m.params, (uint64_t)golden_number(g, "seed"), flat);
     CHECK_OK(model_set_weights(&m, flat, &err), &err);
     free(flat);
-    pack(&p, json_object_get(g, "pairs"));
+    golden_pack(&p, json_object_get(g, "pairs"));
     CHECK_OK(model_reserve(&m, packed_shape(&p, false), &err), &err);
-    model_forward(&m, &p.batch, &(struct model_run){.smooth = number(g, "smooth")});
+    model_forward(&m, &p.batch,
+                  &(struct model_run){.smooth = golden_number(g, "smooth")});
     model_losses(&m, loss);
     for (size_t i = 0; i < p.batch.n_tgt; i++) {
         CHECK_NEAR(loss[i], json_number_value(json_array_get(losses, i)), 2e-6);

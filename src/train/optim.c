@@ -179,7 +179,7 @@ static status measure(struct optim *o, struct mat w, struct mat g, double *sum,
     }
     TRY(device_sync(o->device, err));
     for (size_t i = 0; i < o->params->n_list; i++)
-        *sum += o->frozen[i] ? 0 : o->grad_sq[i];
+        *sum += o->grad_sq[i]; /* 0 where frozen */
     return OK;
 }
 
