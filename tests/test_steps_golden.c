@@ -44,8 +44,8 @@ static void lab_close(struct lab *lab)
 
 static double mean_loss(struct model *m, size_t n)
 {
-    double wide[PACKED_MAX_TOKENS], sum = 0;
-    float narrow[PACKED_MAX_TOKENS];
+    double wide[PACKED_MAX_TOKENS] = {0}, sum = 0;
+    float narrow[PACKED_MAX_TOKENS] = {0};
 
     if (m->device->real_bytes == sizeof(double))
         model_losses(m, wide);
@@ -81,8 +81,8 @@ static void check_weights(struct model *m, const json_t *g, double tol)
     for (size_t i = 0; i < m->params.n_list; i++) {
         const struct param *t = &m->params.list[i];
         const struct mat view = {m->flat.mem, t->at, t->rows, t->cols, t->stride};
-        double wide[512], sum = 0, square = 0;
-        float narrow[512];
+        double wide[512] = {0}, sum = 0, square = 0;
+        float narrow[512] = {0};
         const bool is_wide = m->device->real_bytes == sizeof(double);
         device_download(m->device, is_wide ? (void *)wide : (void *)narrow, view);
         for (size_t k = 0; k < t->rows * t->cols; k++) {
