@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const struct opt rows[] = {
+const struct opt train_config_rows[TRAIN_N_OPTIONS] = {
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct train_config, field), field, __VA_ARGS__)
     TRAIN_OPTIONS(X)
@@ -21,7 +21,7 @@ static const struct opt rows[] = {
 #undef X
 };
 
-const struct opt_table train_config_table = {rows, sizeof rows / sizeof *rows};
+const struct opt_table train_config_table = {train_config_rows, TRAIN_N_OPTIONS};
 
 status train_config_check(const struct train_config *c, struct err *err)
 {

@@ -62,6 +62,14 @@ struct train_config {
 #undef X
 };
 
+enum {
+#define X(...) +1
+    TRAIN_N_OPTIONS =
+        0 TRAIN_OPTIONS(X) MODEL_OPTIONS(X) SCHEDULE_OPTIONS(X) OPTIM_OPTIONS(X)
+#undef X
+};
+
+extern const struct opt train_config_rows[TRAIN_N_OPTIONS];
 extern const struct opt_table train_config_table;
 
 /* What no single row can say: constraints between options. */

@@ -1,0 +1,224 @@
+#include "cli/cmd.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "corpus/dataset.h"
+#include "decode/model_dir.h"
+#include "device/device.h"
+#include "train/config.h"
+#include "train/evaluate.h"
+#include "train/record.h"
+
+/* kind, field, default, help, limits */
+/* clang-format off */
+#define EVAL_OPTIONS(X)                                                                \
+    X(STR, data, "", "data directory; as the run's when not given", ANY)               \
+    X(CHOICE, set, "test", "held-out set", ONE_OF("test|valid"))                       \
+    X(STR, checkpoint, "last", "last, best, or a checkpoint's prefix", ANY)            \
+    X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
+    X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))       \
+    X(REAL, alpha, "0.6", "length penalty", RANGE(0, 10))                              \
+    X(BOOL, bleu, "true", "translate the set", ANY)                                    \
+    X(INT, pairs, "0", "of so many first sentences; 0: all", RANGE(0, 1e9))            \
+    X(STR, output, "", "also write the translations to this file", ANY)                \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF("auto|cpu|cpu-plain"))        \
+    X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                     \
+    X(REAL, at_least, "0", "fail with status 1 when BLEU is lower", RANGE(0, 100))     \
+    X(BOOL, json, "false", "one JSON object instead of a table", ANY)
+/* clang-format on */
+
+struct eval_config {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    EVAL_OPTIONS(X)
+#undef X
+};
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct eval_config, field), field, __VA_ARGS__)
+    EVAL_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table cmd_eval_options = {rows, sizeof rows / sizeof *rows};
+
+/* Everything that is open while a set is evaluated. */
+struct eval {
+    struct eval_config config;
+    struct train_config *train; /* how the run was trained */
+    struct model_dir dir;
+    struct dataset data;
+    struct device device;
+    struct model model;
+    struct translator translator;
+    struct translations out;
+};
+
+static status read_train_config(struct eval *e, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(mem_alloc(&e->train, 1, sizeof *e->train, err));
+    TRY(opt_defaults(train_config_table, e->train, err));
+    TRY(file_join(path, sizeof path, e->dir.dir, "config.yaml", err));
+    return opt_file(train_config_table, e->train, path, OPT_SKIP_UNKNOWN, err);
+}
+
+static status open_translator(struct eval *e, struct err *err)
+{
+    struct translate_config how;
+
+    TRY(opt_defaults(translate_config_table, &how, err));
+    how.beam = e->config.beam;
+    how.alpha = e->config.alpha;
+    return translate_open(&e->translator, &e->model, e->dir.spm, &how, err);
+}
+
+static status open_all(struct eval *e, const char *run, struct err *err)
+{
+    const struct device_options options = {.threads = (size_t)e->config.threads,
+                                           .pin = true};
+
+    TRY(model_dir_open(&e->dir, run, e->config.checkpoint, err));
+    TRY(read_train_config(e, err));
+    const char *data = *e->config.data ? e->config.data : e->train->data;
+    if (!*data)
+        return err_set(err, ERR_USAGE,
+                       "%s does not say which data it was trained on; "
+                       "give data=DIR",
+                       run);
+    TRY(dataset_open(&e->data, data, err));
+    if (e->data.vocab > (uint32_t)e->dir.config.vocab_size)
+        return err_set(err, ERR_FORMAT,
+                       "the vocabulary of %s has %u pieces, the model %lld: they do not "
+                       "match",
+                       data, e->data.vocab, (long long)e->dir.config.vocab_size);
+    TRY(device_open(&e->device, e->config.device, options, err));
+    TRY(model_open(&e->model, &e->device, &e->dir.config, false, err));
+    TRY(model_dir_load_weights(&e->model, e->dir.prefix, e->config.average, err));
+    return open_translator(e, err);
+}
+
+static void close_all(struct eval *e)
+{
+    translations_release(&e->out);
+    translate_close(&e->translator);
+    model_close(&e->model);
+    device_close(&e->device);
+    dataset_close(&e->data);
+    model_dir_close(&e->dir);
+    free(e->train);
+}
+
+static status measure(struct eval *e, struct evaluate_result *r, struct err *err)
+{
+    const struct dataset_set *set =
+        strcmp(e->config.set, "test") == 0 ? &e->data.test : &e->data.valid;
+    const struct evaluate_options o = {.smooth = e->train->label_smoothing,
+                                       .batch_tokens = (size_t)e->train->eval_tokens,
+                                       .max_length = 256,
+                                       .group = (size_t)e->train->eval_group,
+                                       .bleu_pairs = (size_t)e->config.pairs};
+    struct progress bar = progress_to(stderr);
+
+    if (!set->is_there)
+        return err_set(err, ERR_USAGE, "the data has no %s set", e->config.set);
+    TRY(evaluate_loss(r, &e->model, set, &o, err));
+    if (!e->config.bleu)
+        return OK;
+    progress_begin(&bar, "translating", "lines", set->source.n);
+    e->translator.progress = &bar;
+    TRY(evaluate_bleu(r, &e->out, &e->translator, set, &o, err));
+    progress_end(&bar, r->n_translated);
+    return OK;
+}
+
+static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "event", json_string("test"));
+    json_object_set_new(o, "t", json_real(clock_wall()));
+    json_object_set_new(o, "step", json_integer(e->dir.step));
+    json_object_set_new(o, "name", json_string(e->config.set));
+    json_object_set_new(o, "loss", json_real(r->valid_loss));
+    json_object_set_new(o, "eval_loss", json_real(r->eval_loss));
+    json_object_set_new(o, "forced_bleu", json_real(r->forced_bleu));
+    json_object_set_new(o, "bleu", r->has_bleu ? json_real(r->bleu) : json_null());
+    if (r->has_bleu)
+        json_object_set_new(o, "bleu_signature", json_string(r->signature));
+    json_object_set_new(o, "sentences", json_integer((json_int_t)r->n_pairs));
+    return o;
+}
+
+static void print(const struct eval *e, const struct evaluate_result *r)
+{
+    printf("checkpoint         %s\n", e->dir.prefix);
+    printf("%-5s set          %zu sentences, %zu target tokens\n", e->config.set,
+           r->n_pairs, r->n_tokens);
+    printf("loss               %.4f  a token\n", r->valid_loss);
+    printf("eval_loss          %.4f  as the reference: mean of batch means\n",
+           r->eval_loss);
+    printf("Eval_BLEU_Score    %.4f  as the reference: teacher-forced, on pieces\n",
+           r->forced_bleu);
+    if (r->has_bleu)
+        printf("BLEU               %.2f   %s\n", r->bleu, r->signature);
+}
+
+static status write_translations(const struct eval *e, struct err *err)
+{
+    struct str text = str_new(0);
+
+    for (size_t i = 0; i < e->out.n_lines; i++) {
+        str_puts(&text, translations_text(&e->out, i, 0));
+        str_putc(&text, '\n');
+    }
+    status result = str_check(&text, "the translations", err);
+    if (result == OK)
+        result = file_write(e->config.output, str_text(&text), text.len, err);
+    str_release(&text);
+    return result;
+}
+
+static status run(struct eval *e, const char *run_dir, struct err *err)
+{
+    struct evaluate_result r = {0};
+
+    TRY(open_all(e, run_dir, err));
+    TRY(measure(e, &r, err));
+    if (*e->config.output)
+        TRY(write_translations(e, err));
+    json_t *event = event_of(e, &r);
+    if (e->config.json) {
+        json_dumpf(event, stdout, JSON_PRESERVE_ORDER);
+        putchar('\n');
+    } else {
+        print(e, &r);
+    }
+    TRY(record_append(e->dir.dir, event, err));
+    if (r.has_bleu && r.bleu < e->config.at_least)
+        return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
+                       r.bleu, e->config.at_least);
+    return OK;
+}
+
+status cmd_eval(int argc, char **argv, struct err *err)
+{
+    struct opt_words words = {.max = 1};
+    struct eval e = {0};
+
+    TRY(opt_defaults(cmd_eval_options, &e.config, err));
+    TRY(opt_parse(cmd_eval_options, &e.config, &words, argc, argv, err));
+    if (words.n != 1)
+        return err_set(err, ERR_USAGE, "which run? usage: ferry eval RUN");
+    const status result = run(&e, words.word[0], err);
+    close_all(&e);
+    return result;
+}

@@ -1,0 +1,49 @@
+/*
+ * evaluate - how good a model is on a held-out set.
+ *
+ * Loss: without dropout, with the smoothing that training uses, as a mean over tokens;
+ * and as the reference reports it, a mean over sentences of the means of its batches of
+ * `group` sentences. BLEU: of translations against the raw text; and the reference's
+ * teacher-forced one, which feeds the model the right prefix at every position and so is
+ * no translation (docs/evaluation.md).
+ *
+ * Borrows everything. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/progress.h"
+#include "corpus/dataset.h"
+#include "decode/translate.h"
+#include "model/model.h"
+
+struct evaluate_options {
+    double smooth;
+    size_t batch_tokens; /* target tokens at once */
+    size_t max_length;   /* longer sides are cut for the loss */
+    size_t group;        /* sentences a batch of eval_loss */
+    size_t bleu_pairs;   /* translate the first so many; 0: all */
+};
+
+struct evaluate_result {
+    double valid_loss;  /* a mean over tokens */
+    double eval_loss;   /* the reference's */
+    double forced_bleu; /* 0..1 */
+    bool has_bleu;
+    double bleu; /* 0..100 */
+    char signature[128];
+    size_t n_pairs, n_tokens, n_translated;
+};
+
+/* Loss and teacher-forced BLEU. ERR_FORMAT for an empty set. */
+status evaluate_loss(struct evaluate_result *r, struct model *m,
+                     const struct dataset_set *set, const struct evaluate_options *o,
+                     struct err *err) MUST_CHECK;
+
+/* BLEU of translations, which stay in *out for the caller to show. */
+status evaluate_bleu(struct evaluate_result *r, struct translations *out,
+                     struct translator *t, const struct dataset_set *set,
+                     const struct evaluate_options *o, struct err *err) MUST_CHECK;

@@ -1,0 +1,97 @@
+/*
+ * How large a micro-batch may be: the step's memory is measured by the code that lays it
+ * out, before the first update, and the update is cut to what fits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "train/trainer.h"
+
+/* The shortest side is S, one token, EOS: no micro-batch has more sentences than this. */
+static size_t most_sentences(size_t n_tgt)
+{
+    return n_tgt / CORPUS_MIN_LENGTH + 1;
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Sources may be half as long again as targets before they cut a micro-batch. */
+static struct model_shape shape_of(const struct trainer *t, size_t n_tgt)
+{
+    const size_t longest = (size_t)t->config.max_length;
+
+    return (struct model_shape){.n_sents = most_sentences(n_tgt),
+                                .n_src = max_size(n_tgt + n_tgt / 2, longest),
+                                .n_tgt = max_size(n_tgt, longest),
+                                .max_len = longest,
+                                .want_grad = true};
+}
+
+/* Bytes that the system would give us now; 0 when it does not say. */
+static size_t available_bytes(void)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+    size_t kib = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib * 1024;
+}
+
+static size_t budget_of(const struct trainer *t)
+{
+    if (t->config.memory_mib)
+        return (size_t)t->config.memory_mib << 20;
+    const size_t free_bytes = available_bytes();
+    return free_bytes ? free_bytes / 4 * 3 : SIZE_MAX;
+}
+
+/* The most target tokens an update can have. */
+static size_t update_tokens(const struct trainer *t)
+{
+    const struct train_config *c = &t->config;
+
+    if (c->batch_tokens)
+        return (size_t)c->batch_tokens;
+    return (size_t)c->batch_sentences * (size_t)c->max_length;
+}
+
+static status choose_limit(struct trainer *t, size_t *n_tgt, struct err *err)
+{
+    const size_t budget = budget_of(t), longest = (size_t)t->config.max_length;
+    size_t n = update_tokens(t);
+
+    if (t->config.micro_tokens && (size_t)t->config.micro_tokens < n)
+        n = (size_t)t->config.micro_tokens;
+    while (n > 1 && model_measure(&t->model, shape_of(t, n)) > budget)
+        n -= n / 16 + 1;
+    if (model_measure(&t->model, shape_of(t, n)) > budget)
+        return err_set(err, ERR_MEMORY,
+                       "one sentence of max_length = %zu tokens needs %.0f MiB for a "
+                       "training step, %.0f MiB are allowed; lower max_length or raise "
+                       "memory_mib",
+                       longest,
+                       (double)model_measure(&t->model, shape_of(t, n)) / 1048576,
+                       (double)budget / 1048576);
+    *n_tgt = n;
+    return OK;
+}
+
+status train_reserve(struct trainer *t, struct err *err)
+{
+    size_t n_tgt = 0;
+
+    TRY(choose_limit(t, &n_tgt, err));
+    const struct model_shape shape = shape_of(t, n_tgt);
+    t->limit = (struct batch_limit){.n_src = n_tgt + n_tgt / 2, .n_tgt = n_tgt};
+    TRY(mem_alloc(&t->losses, shape.n_tgt, sizeof *t->losses, err));
+    return model_reserve(&t->model, shape, err);
+}

@@ -1,0 +1,66 @@
+/*
+ * trainer - a training run from its configuration to its end.
+ *
+ * Opens data, device, model and files, resumes or begins, and loops: update, record,
+ * evaluate, save. step.c is one update; everything periodic is in trainer.c. What must
+ * survive a crash is in `state` and in the tensors, and nowhere else.
+ *
+ * Owns: all it opens. Threads: the main one; the feeder and the device have their own.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "corpus/dataset.h"
+#include "corpus/feeder.h"
+#include "decode/translate.h"
+#include "device/device.h"
+#include "model/model.h"
+#include "recipe/schedule.h"
+#include "text/spm.h"
+#include "train/checkpoint.h"
+#include "train/config.h"
+#include "train/optim.h"
+#include "train/record.h"
+#include "train/state.h"
+
+/* Sentences of held-out sets are cut here, as the reference cuts them. */
+enum { TRAIN_EVAL_LENGTH = 256 };
+
+struct trainer {
+    struct train_config config;
+    struct dataset data;
+    struct spm *spm;
+    struct device device;
+    struct model model;
+    struct optim optim;
+    struct schedule schedule;
+    struct translator translator; /* open with eval_bleu and a validation set */
+    void *average_mem;
+    struct mat average; /* moving average of the weights; may be none */
+    struct state state;
+    struct feeder *feeder;
+    struct batch_limit limit; /* of a micro-batch */
+    float *losses;            /* [limit.n_tgt] of the micro-batch at hand */
+    struct record record;
+    int run_lock;                   /* file descriptor, or -1 */
+    int64_t evaluated_at, saved_at; /* steps; -1: not in this process */
+    bool is_resumed;
+    bool wants_stop; /* patience is used up, or the last epoch is over */
+};
+
+/*
+ * Run the training that `config` describes in config->run, resuming a run that is
+ * there. console: where to show progress (NULL: nowhere). Stops early, saved and with
+ * OK, on SIGINT and SIGTERM.
+ */
+status train_run(const struct train_config *config, FILE *console,
+                 struct err *err) MUST_CHECK;
+
+/* One update, in step.c. *rec is filled; ERR_NUMERIC when it had to be skipped. */
+status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
+
+/* Memory for micro-batches as large as the limit allows, in memory.c. */
+status train_reserve(struct trainer *t, struct err *err) MUST_CHECK;
