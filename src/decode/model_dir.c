@@ -1,0 +1,366 @@
+#include "decode/model_dir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "decode/tensor_values.h"
+#include "format/le.h"
+#include "format/tf_checkpoint.h"
+
+enum { SHAPE_TEXT_MAX = 128 };
+
+/* The directory part of a path, "." when it has none. */
+static status parent_of(char *out, size_t n_out, const char *path, struct err *err)
+{
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n >= n_out)
+        return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
+    snprintf(out, n_out, "%.*s", n ? (int)n : 1, n ? path : ".");
+    return OK;
+}
+
+static bool is_checkpoint(const char *prefix)
+{
+    char path[FILE_PATH_MAX + 8];
+
+    if (strlen(prefix) >= FILE_PATH_MAX)
+        return false;
+    snprintf(path, sizeof path, "%s.index", prefix);
+    return file_exists(path);
+}
+
+/* What a user may point at instead of the prefix: any of the checkpoint's files. */
+static void strip_suffix(char *path)
+{
+    static const char *const suffixes[] = {".index", ".meta", ".data-00000-of-00001"};
+    const size_t n = strlen(path);
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const size_t n_suffix = strlen(suffixes[i]);
+        if (n > n_suffix && strcmp(path + n - n_suffix, suffixes[i]) == 0)
+            path[n - n_suffix] = '\0';
+    }
+}
+
+static status set_path(char *out, size_t n_out, const char *path, struct err *err)
+{
+    if (strlen(path) >= n_out)
+        return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
+    memcpy(out, path, strlen(path) + 1);
+    return OK;
+}
+
+status model_dir_find(char *path, size_t n_path, const char *dir, const char *name,
+                      struct err *err)
+{
+    char above[FILE_PATH_MAX];
+
+    TRY(file_join(path, n_path, dir, name, err));
+    if (file_exists(path))
+        return OK;
+    TRY(file_join(above, sizeof above, dir, "..", err));
+    TRY(file_join(path, n_path, above, name, err));
+    if (file_exists(path))
+        return OK;
+    return err_set(err, ERR_IO, "%s: no %s there; is it a run directory?", dir, name);
+}
+
+static status join_name(char *out, size_t n_out, const char *dir, const char *name,
+                        struct err *err)
+{
+    if (name[0] == '/')
+        return set_path(out, n_out, name, err);
+    return file_join(out, n_out, dir, name, err);
+}
+
+static status check_whole(const char *prefix, struct err *err)
+{
+    struct tensor_bundle b;
+
+    TRY(tensor_bundle_open(&b, prefix, err));
+    tensor_bundle_close(&b);
+    return OK;
+}
+
+static status newest_of(char *prefix, size_t n_prefix, const char *dir,
+                        const struct tf_checkpoint *c, struct err *first, struct err *err)
+{
+    struct err each = {0};
+
+    if (!c->latest)
+        return err_set(err, ERR_FORMAT, "%s/checkpoint names no checkpoint", dir);
+    TRY(join_name(prefix, n_prefix, dir, c->latest, err));
+    if (check_whole(prefix, first) == OK)
+        return OK;
+    for (size_t i = c->n; i > 0; i--) {
+        if (strcmp(c->all[i - 1], c->latest) == 0)
+            continue;
+        TRY(join_name(prefix, n_prefix, dir, c->all[i - 1], err));
+        if (check_whole(prefix, &each) == OK)
+            return OK;
+    }
+    *err = *first;
+    return c->n > 1 ? err_wrap(err, "%s has no whole checkpoint", dir) : err->code;
+}
+
+status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *note,
+                        size_t n_note, struct err *err)
+{
+    struct tf_checkpoint c;
+    char path[FILE_PATH_MAX];
+    struct err damage = {0};
+
+    if (note && n_note)
+        note[0] = '\0';
+    TRY(file_join(path, sizeof path, dir, "checkpoint", err));
+    if (!file_exists(path))
+        return err_set(err, ERR_IO,
+                       "%s has no checkpoint yet: there is no file %s; name one with "
+                       "checkpoint=PREFIX if you have it",
+                       dir, path);
+    TRY(tf_checkpoint_read(&c, path, err));
+    const status result = newest_of(prefix, n_prefix, dir, &c, &damage, err);
+    if (result == OK && damage.code != OK && note)
+        snprintf(note, n_note, "%s; using %s instead", damage.msg, prefix);
+    tf_checkpoint_release(&c);
+    return result;
+}
+
+/* A prefix as the user typed it, or within the directory. */
+static status named(struct model_dir *d, const char *name, struct err *err)
+{
+    TRY(set_path(d->prefix, sizeof d->prefix, name, err));
+    strip_suffix(d->prefix);
+    if (is_checkpoint(d->prefix))
+        return OK;
+    TRY(join_name(d->prefix, sizeof d->prefix, d->dir, name, err));
+    strip_suffix(d->prefix);
+    if (is_checkpoint(d->prefix))
+        return OK;
+    return err_set(err, ERR_IO, "checkpoint = %s: there is no such file, also not in %s",
+                   name, d->dir);
+}
+
+static status choose(struct model_dir *d, const char *path, const char *checkpoint,
+                     struct err *err)
+{
+    char best[FILE_PATH_MAX];
+
+    TRY(set_path(d->dir, sizeof d->dir, path, err));
+    if (strcmp(checkpoint, "last") == 0)
+        return model_dir_newest(d->prefix, sizeof d->prefix, path, d->note,
+                                sizeof d->note, err);
+    if (strcmp(checkpoint, "best") != 0)
+        return named(d, checkpoint, err);
+    TRY(file_join(best, sizeof best, path, "best_models", err));
+    if (!file_is_dir(best))
+        return err_set(err, ERR_IO, "%s has no best_models; use checkpoint=last", path);
+    return model_dir_newest(d->prefix, sizeof d->prefix, best, d->note, sizeof d->note,
+                            err);
+}
+
+static status locate(struct model_dir *d, const char *path, const char *checkpoint,
+                     struct err *err)
+{
+    if (file_is_dir(path))
+        return choose(d, path, checkpoint, err);
+    TRY(set_path(d->prefix, sizeof d->prefix, path, err));
+    strip_suffix(d->prefix);
+    if (!is_checkpoint(d->prefix))
+        return err_set(err, ERR_IO, "%s: no such run directory or checkpoint", path);
+    return parent_of(d->dir, sizeof d->dir, d->prefix, err);
+}
+
+/* "[8,512]" */
+static void shape_text(char text[SHAPE_TEXT_MAX], const uint64_t *dims, size_t n)
+{
+    size_t len = (size_t)snprintf(text, SHAPE_TEXT_MAX, "[");
+
+    for (size_t i = 0; i < n && len < SHAPE_TEXT_MAX; i++)
+        len += (size_t)snprintf(text + len, SHAPE_TEXT_MAX - len, "%s%llu", i ? "," : "",
+                                (unsigned long long)dims[i]);
+    if (len < SHAPE_TEXT_MAX)
+        snprintf(text + len, SHAPE_TEXT_MAX - len, "]");
+}
+
+static bool has_shape(const struct tensor_entry *e, const struct param *t)
+{
+    if (e->n_dims != t->n_dims || e->dims[e->n_dims - 1] != t->cols)
+        return false;
+    return t->n_dims == 1 || e->dims[0] == t->rows;
+}
+
+static status check_tensor(const struct tensor_entry *e, const struct param *t,
+                           struct err *err)
+{
+    char seen[SHAPE_TEXT_MAX], want[SHAPE_TEXT_MAX];
+    const uint64_t dims[2] = {t->rows, t->cols};
+
+    if (!has_shape(e, t)) {
+        shape_text(seen, e->dims, e->n_dims);
+        shape_text(want, dims + 2 - t->n_dims, t->n_dims);
+        return err_set(err, ERR_FORMAT, "tensor %s has shape %s, the model wants %s",
+                       e->name, seen, want);
+    }
+    if (!tensor_values_known(e->dtype)) {
+        const char *name = tensor_dtype_name(e->dtype);
+        return err_set(err, ERR_FORMAT,
+                       "tensor %s is of type %s, the model wants floating point", e->name,
+                       name ? name : "unknown");
+    }
+    return OK;
+}
+
+status model_dir_tensor(const struct tensor_bundle *b, const struct param *t,
+                        const char *before, const char *after,
+                        const struct tensor_entry **entry, const unsigned char **bytes,
+                        struct err *err)
+{
+    char name[2 * PARAM_NAME_MAX];
+
+    snprintf(name, sizeof name, "%s%s%s", before, t->name, after);
+    *entry = tensor_bundle_find(b, name);
+    if (!*entry)
+        return err_set(err, ERR_FORMAT, "the checkpoint has no tensor %s", name);
+    TRY(check_tensor(*entry, t, err));
+    return tensor_bundle_read(b, *entry, bytes, err);
+}
+
+status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p,
+                           const char *before, const char *after, float *flat,
+                           struct err *err)
+{
+    for (size_t i = 0; i < p->n_list; i++) {
+        const struct param *t = &p->list[i];
+        const struct tensor_entry *e;
+        const unsigned char *bytes;
+        TRY(model_dir_tensor(b, t, before, after, &e, &bytes, err));
+        for (size_t row = 0; row < t->rows; row++)
+            tensor_values_float(flat + t->at + row * t->stride, bytes, e->dtype,
+                                row * t->cols, t->cols);
+    }
+    return OK;
+}
+
+static bool has_average(const struct tensor_bundle *b, const struct params *p)
+{
+    char name[2 * PARAM_NAME_MAX];
+
+    snprintf(name, sizeof name, "%s%s", p->list[0].name, MODEL_DIR_AVERAGE);
+    return tensor_bundle_find(b, name) != NULL;
+}
+
+status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,
+                              struct err *err)
+{
+    struct tensor_bundle b;
+    float *flat = NULL;
+    status result;
+
+    TRY(tensor_bundle_open(&b, prefix, err));
+    result = mem_alloc(&flat, m->params.n_flat, sizeof *flat, err);
+    if (result == OK) {
+        const char *after =
+            averaged && has_average(&b, &m->params) ? MODEL_DIR_AVERAGE : "";
+        result = model_dir_read_flat(&b, &m->params, "", after, flat, err);
+        if (result != OK)
+            err_wrap(err, "%s", prefix);
+    }
+    if (result == OK)
+        result = model_set_weights(m, flat, err);
+    free(flat);
+    tensor_bundle_close(&b);
+    return result;
+}
+
+status model_dir_step(const struct tensor_bundle *b, int64_t *step, struct err *err)
+{
+    const struct tensor_entry *e = tensor_bundle_find(b, "global_step");
+    const unsigned char *bytes;
+
+    *step = -1;
+    if (!e)
+        return OK;
+    if (e->dtype != TENSOR_INT64 || e->n_bytes != 8)
+        return err_set(err, ERR_FORMAT, "tensor global_step is not one int64");
+    TRY(tensor_bundle_read(b, e, &bytes, err));
+    *step = (int64_t)le_get64(bytes);
+    return OK;
+}
+
+/* The rows of the embedding are the vocabulary, when the config leaves it to the data. */
+static status take_vocabulary(struct model_config *c, const struct tensor_bundle *b,
+                              struct err *err)
+{
+    struct model_config any = *c;
+    struct params p;
+
+    if (c->vocab_size)
+        return OK;
+    any.vocab_size = SPM_N_SPECIAL;
+    TRY(params_open(&p, &any, err));
+    const struct tensor_entry *e = tensor_bundle_find(b, p.list[PARAM_embed].name);
+    const bool is_matrix = e && e->n_dims == 2 && e->dims[0] <= SPM_VOCAB_MAX;
+    if (is_matrix)
+        c->vocab_size = (int64_t)e->dims[0];
+    else
+        err_set(err, ERR_FORMAT,
+                "the checkpoint has no embedding matrix %s of at most %d "
+                "rows",
+                p.list[PARAM_embed].name, SPM_VOCAB_MAX);
+    params_close(&p);
+    return is_matrix ? OK : err->code;
+}
+
+static status read_checkpoint(struct model_dir *d, struct err *err)
+{
+    struct tensor_bundle b;
+
+    TRY(tensor_bundle_open(&b, d->prefix, err));
+    status result = take_vocabulary(&d->config, &b, err);
+    if (result == OK)
+        result = model_dir_step(&b, &d->step, err);
+    tensor_bundle_close(&b);
+    return result == OK ? OK : err_wrap(err, "%s", d->prefix);
+}
+
+static status open_parts(struct model_dir *d, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(model_dir_find(path, sizeof path, d->dir, "config.yaml", err));
+    TRY(opt_defaults(model_config_table, &d->config, err));
+    TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
+    TRY(parent_of(d->dir, sizeof d->dir, path, err));
+    TRY(read_checkpoint(d, err));
+    TRY(model_config_check(&d->config, err));
+    TRY(model_dir_find(path, sizeof path, d->dir, "vocab.model", err));
+    return spm_load(&d->spm, path, err);
+}
+
+status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,
+                      struct err *err)
+{
+    *d = (struct model_dir){.step = -1};
+    if (locate(d, path, checkpoint, err) != OK || open_parts(d, err) != OK) {
+        model_dir_close(d);
+        return err->code;
+    }
+    return OK;
+}
+
+void model_dir_close(struct model_dir *d)
+{
+    spm_free(d->spm);
+    *d = (struct model_dir){.step = -1};
+}

@@ -1,0 +1,73 @@
+/*
+ * model_dir - a trained model where it lies: a run directory, its best_models, or one
+ * checkpoint of either.
+ *
+ * A directory says what the model is (config.yaml), how text becomes tokens
+ * (vocab.model) and which checkpoints there are (the file `checkpoint`). best_models
+ * holds only checkpoints; the first two are then found one level up. Checkpoints are
+ * TensorFlow bundles with the reference's names, whoever wrote them.
+ *
+ * Owns: the tokenizer. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "format/tensor_bundle.h"
+#include "model/model.h"
+#include "text/spm.h"
+
+/* A moving average of tensor X is stored beside it as "X" MODEL_DIR_AVERAGE. */
+#define MODEL_DIR_AVERAGE "/ExponentialMovingAverage"
+
+struct model_dir {
+    char dir[FILE_PATH_MAX];    /* of config.yaml */
+    char prefix[FILE_PATH_MAX]; /* the chosen checkpoint, without .index */
+    struct model_config config; /* vocab_size known */
+    struct spm *spm;
+    int64_t step;   /* updates behind the checkpoint; -1 when it does not say */
+    char note[512]; /* why an older checkpoint was taken than the newest; "" if not */
+};
+
+/*
+ * path: a directory or a checkpoint prefix. checkpoint: "last" is the newest whole one
+ * that the directory names, "best" the same of its best_models; otherwise the prefix of
+ * one, as typed or within the directory. A prefix in `path` decides by itself.
+ */
+status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,
+                      struct err *err) MUST_CHECK;
+void model_dir_close(struct model_dir *d);
+
+/* The newest whole checkpoint that dir/checkpoint names, into prefix; *note (n_note
+ * bytes, may be NULL) says when newer ones are damaged. */
+status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *note,
+                        size_t n_note, struct err *err) MUST_CHECK;
+
+/* dir/name, or that of the directory above; ERR_IO when neither is there. */
+status model_dir_find(char *path, size_t n_path, const char *dir, const char *name,
+                      struct err *err) MUST_CHECK;
+
+/* Weights of the checkpoint, or with `averaged` their moving average when it has one. */
+status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,
+                              struct err *err) MUST_CHECK;
+
+/*
+ * Every tensor of p, each under the name before + its name + after, into the flat
+ * layout; gaps stay as they are. ERR_FORMAT when one is missing or of another shape.
+ */
+status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p,
+                           const char *before, const char *after, float *flat,
+                           struct err *err) MUST_CHECK;
+
+/* The tensor of t in b, its type and shape found right, and its bytes. */
+status model_dir_tensor(const struct tensor_bundle *b, const struct param *t,
+                        const char *before, const char *after,
+                        const struct tensor_entry **entry, const unsigned char **bytes,
+                        struct err *err) MUST_CHECK;
+
+/* Tensor global_step, or -1 when there is none. */
+status model_dir_step(const struct tensor_bundle *b, int64_t *step,
+                      struct err *err) MUST_CHECK;

@@ -1,0 +1,77 @@
+/*
+ * translate - lines of raw text to lines of raw text.
+ *
+ * Encodes with the tokenizer, sorts by length, searches in batches, decodes, and hands
+ * the results back in the order of the lines. A line without tokens (empty, or white
+ * space) has the empty translation with score 0 and costs nothing.
+ *
+ * Owns: the search's memory. Borrows: model and tokenizer, which outlive it; training
+ * translates with its live model. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/opt.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "decode/search.h"
+#include "text/spm.h"
+
+/* kind, field, default, help, limits */
+#define TRANSLATE_OPTIONS(X)                                                          \
+    X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))      \
+    X(REAL, alpha, "0.6", "length penalty: log P / ((5+n)/6)^alpha", RANGE(0, 10))    \
+    X(INT, extra_decode_length, "50", "target tokens beyond the source's length",     \
+      RANGE(0, 4096))                                                                 \
+    X(INT, nbest, "1", "translations of each line, at most beam", RANGE(1, 64))       \
+    X(INT, max_length, "256", "source tokens; longer lines are cut", RANGE(3, 65536)) \
+    X(INT, batch_tokens, "4096", "sentences times target positions of a batch",       \
+      RANGE(1, 1e7))
+
+struct translate_config {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    TRANSLATE_OPTIONS(X)
+#undef X
+};
+
+extern const struct opt_table translate_config_table;
+
+/* nbest at most beam. */
+status translate_config_check(const struct translate_config *c,
+                              struct err *err) MUST_CHECK;
+
+struct translation {
+    size_t at, n_bytes; /* in the text of all; a NUL follows */
+    double score;       /* log-probability over the length penalty */
+};
+
+/* Of n_lines lines up to n_best translations each, best first. Zeroed = empty. */
+struct translations {
+    size_t n_lines, n_best;
+    struct str text;
+    struct translation *item; /* [n_lines,n_best] */
+    size_t *n_found;          /* [n_lines] at least 1 */
+};
+
+void translations_release(struct translations *t);
+/* The text of a line's translation of this rank; lives as long as *t is unchanged. */
+const char *translations_text(const struct translations *t, size_t line, size_t rank);
+
+struct translator {
+    struct translate_config config;
+    const struct spm *spm;
+    struct search search;
+    struct progress *progress; /* NULL: silent; the caller begins and ends it */
+    uint64_t n_done, n_cut;    /* lines so far, and of these cut to max_length */
+};
+
+/* ERR_USAGE when the options are at odds, or the tokenizer has ids the model lacks. */
+status translate_open(struct translator *t, struct model *m, const struct spm *spm,
+                      const struct translate_config *c, struct err *err) MUST_CHECK;
+void translate_close(struct translator *t);
+
+/* Translate n lines into *out (zeroed, or of an earlier call). A line that is not UTF-8
+ * is an ERR_FORMAT that names its number, counted over all calls. */
+status translate_lines(struct translator *t, const struct line *lines, size_t n,
+                       struct translations *out, struct err *err) MUST_CHECK;
