@@ -158,6 +158,9 @@ TEST(a_signed_but_hostile_corpus_is_refused)
     spoil(88, UINT64_MAX, 8, "do not make a file of 120 bytes");
     spoil(88, (uint64_t)1 << 60, 8, "do not make a file of 120 bytes");
     spoil(96, (uint64_t)1 << 63, 8, "do not make a file of 120 bytes");
+    /* counts whose bytes are right modulo 2^64 */
+    spoil(88, ((uint64_t)1 << 60) + 2, 8, "do not make a file of 120 bytes");
+    spoil(96, ((uint64_t)1 << 63) + 6, 8, "do not make a file of 120 bytes");
 }
 
 TEST(a_file_that_is_missing_empty_or_foreign_is_named)

@@ -19,7 +19,8 @@ static const char *const stems[] = {"ship",   "river",   "water", "crossing",
                                     "bridge", "morning", "north", "wind"};
 static const char *const ends[] = {"", "s", "en", "er", "ung", "lich"};
 
-/* A line of 1 to 9 words; side and number are part of it, so that lines are unique. */
+/* A line of 2 to 10 words; side and number are part of it, so that lines are unique.
+ * The target has a letter of its own. */
 static void write_line(FILE *f, const char *side, int i)
 {
     struct rng rng = rng_open(rng_hash(rng_key(test_seed(), side), (uint64_t)i));
@@ -28,7 +29,7 @@ static void write_line(FILE *f, const char *side, int i)
     fprintf(f, "%s %d", side, i);
     for (uint64_t w = 1; w < n; w++)
         fprintf(f, " %s%s", stems[rng_below(&rng, 12)], ends[rng_below(&rng, 6)]);
-    fputc('\n', f);
+    fputs(*side == 'd' ? "\u00df\n" : "\n", f);
 }
 
 static const char *write_text(const char *name, const char *side, int first, int n)
@@ -140,11 +141,12 @@ TEST(every_training_pair_comes_out_once_and_still_matched)
     struct str source = str_new(0), target = str_new(0);
     bool seen[LINES] = {0};
     size_t n_moved = 0;
+    struct prepare_stats stats;
     struct dataset d;
     struct spm *spm;
     struct err err = {0};
 
-    check_run(&c);
+    CHECK_OK(run(&c, &stats, &err), &err);
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     CHECK_OK(spm_load(&spm, d.tokenizer, &err), &err);
     CHECK(d.vocab == 150 && spm_size(spm) == 150 && d.train.n_pairs == LINES);
@@ -159,6 +161,8 @@ TEST(every_training_pair_comes_out_once_and_still_matched)
         n_moved += k != (long)i;
     }
     CHECK(n_moved > LINES / 2);
+    CHECK(stats.set[PREPARE_TRAIN].side[PAIRS_SOURCE].n_unknown == 0);
+    CHECK(stats.set[PREPARE_TRAIN].side[PAIRS_TARGET].n_unknown == 0);
     spm_free(spm);
     str_release(&source);
     str_release(&target);

@@ -9,7 +9,7 @@ const struct opt_table cmd_prepare_options = {prepare_config_rows, PREPARE_N_OPT
 
 static void print_dropped(const struct prepare_stats *s)
 {
-    for (int v = 0; v < N_CLEAN; v++)
+    for (enum clean_verdict v = 0; v < N_CLEAN; v++)
         if (v != CLEAN_KEEP && s->n_verdict[v])
             printf("%12" PRIu64 "  dropped: %s\n", s->n_verdict[v], clean_why(v));
 }
@@ -32,7 +32,7 @@ static void print_summary(const struct prepare_stats *s, const char *out)
 {
     printf("%12" PRIu64 "  pairs read\n", prepare_stats_read(s));
     print_dropped(s);
-    for (int set = 0; set < N_PREPARE_SETS; set++)
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         print_set(prepare_stats_set_name(set), &s->set[set]);
     printf("%12" PRIu64 "  pieces in the vocabulary\n", s->n_pieces);
     printf("data directory %s\n", out);

@@ -80,7 +80,7 @@ static status open_inputs(struct prepare *p, struct err *err)
     uint64_t n = 0;
 
     progress_begin(p->progress, "counting", "lines", 0);
-    for (int set = 0; set < N_PREPARE_SETS; set++) {
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++) {
         if (!*list[set][PAIRS_SOURCE])
             continue;
         TRY(pairs_open(&p->input[set], list[set][PAIRS_SOURCE], list[set][PAIRS_TARGET],
@@ -112,7 +112,7 @@ static status nothing_left(const struct prepare_stats *s, struct err *err)
 {
     struct str why = str_new(0);
 
-    for (int v = 0; v < N_CLEAN; v++)
+    for (enum clean_verdict v = 0; v < N_CLEAN; v++)
         if (s->n_verdict[v])
             str_printf(&why, "%s%" PRIu64 " because %s", why.len ? ", " : "",
                        s->n_verdict[v], clean_why(v));
@@ -429,7 +429,7 @@ status prepare_run(const struct prepare_config *config, struct progress *progres
     *stats = (struct prepare_stats){0};
     TRY(prepare_config_check(config, err));
     const status s = run_stages(&p, err);
-    for (int set = 0; set < N_PREPARE_SETS; set++)
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         pairs_close(&p.input[set]);
     clean_release(&p.clean);
     spm_free(p.spm);

@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "text/spm.h"
@@ -20,7 +19,7 @@ const char *prepare_stats_set_name(enum prepare_set set)
     return names[set];
 }
 
-static const char *stage_name(int stage)
+static const char *stage_name(enum prepare_stage stage)
 {
     static const char *const names[] = {
 #define S(code, name) name,
@@ -43,7 +42,7 @@ uint64_t prepare_stats_read(const struct prepare_stats *s)
 {
     uint64_t n = 0;
 
-    for (int v = 0; v < N_CLEAN; v++)
+    for (enum clean_verdict v = 0; v < N_CLEAN; v++)
         n += s->n_verdict[v];
     return n;
 }
@@ -131,7 +130,7 @@ static json_t *dropped_json(const struct prepare_stats *s)
 {
     json_t *all = json_object();
 
-    for (int v = 0; v < N_CLEAN; v++)
+    for (enum clean_verdict v = 0; v < N_CLEAN; v++)
         if (v != CLEAN_KEEP)
             json_object_set_new(all, clean_name(v), count(s->n_verdict[v]));
     return all;
@@ -150,7 +149,7 @@ static json_t *seconds_json(const struct prepare_stats *s)
     json_t *all = json_object();
     double total = 0;
 
-    for (int i = 0; i < N_PREPARE_STAGES; i++) {
+    for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++) {
         json_object_set_new(all, stage_name(i), json_real(s->t_stage[i]));
         total += s->t_stage[i];
     }
@@ -162,7 +161,7 @@ static json_t *sets_json(const struct prepare_stats *s, const struct pairs *inpu
 {
     json_t *all = json_object();
 
-    for (int i = 0; i < N_PREPARE_SETS; i++)
+    for (enum prepare_set i = 0; i < N_PREPARE_SETS; i++)
         if (s->set[i].n_pairs)
             json_object_set_new(all, prepare_stats_set_name(i),
                                 set_json(&s->set[i], &input[i]));
@@ -180,12 +179,18 @@ status prepare_stats_write(const struct prepare_stats *s, const char *path,
                             "vocabulary", vocabulary_json(s), "sets", sets_json(s, input),
                             "seconds", seconds_json(s));
     char *dump = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
-    status result = OK;
+    struct str page = str_new(0);
+    status result;
 
-    if (dump)
-        result = file_write(path, dump, strlen(dump), err);
-    else
+    if (dump) {
+        str_printf(&page, "%s\n", dump);
+        result = str_check(&page, path, err);
+    } else {
         result = err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+    }
+    if (result == OK)
+        result = file_write(path, page.data, page.len, err);
+    str_release(&page);
     free(dump);
     json_decref(all);
     return result;
