@@ -141,7 +141,7 @@ TEST(durations_read_as_clock_times)
     CHECK_STR(progress_duration(buf, 245), "4:05");
     CHECK_STR(progress_duration(buf, 3723), "1:02:03");
     CHECK_STR(progress_duration(buf, 360000), "100:00:00");
-    CHECK_STR(progress_duration(buf, -1), "0:00");
+    CHECK_STR(progress_duration(buf, -100), "0:00");
     CHECK_STR(progress_duration(buf, NAN), "0:00");
     CHECK_STR(progress_duration(buf, INFINITY), "0:00");
 }
