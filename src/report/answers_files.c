@@ -8,25 +8,48 @@
 #include "report/page.h"
 #include "report/run.h"
 
-enum { FACTS_MAX = 40 };
+#define DROPPED "dropped: "
 
+static void row_of_text(struct answer *a, const struct rundir *d, const char *label,
+                        const char *side, struct err *err)
+{
+    char suffix[64];
+
+    snprintf(suffix, sizeof suffix, ": %s: bytes", side);
+    const double bytes = rundir_sum(d, "sets: train: inputs: ", suffix);
+    snprintf(suffix, sizeof suffix, ": %s: lines", side);
+    const double lines = rundir_sum(d, "sets: train: inputs: ", suffix);
+    if (isfinite(bytes))
+        answers_row(a, err, label, "%s (%s bytes), %s lines", fmt_bytes(bytes).s,
+                    fmt_count(bytes).s, fmt_count(lines).s);
+    else
+        answers_row(a, err, label, "missing");
+}
+
+/* prepare.json: what came in, what cleaning took away, what was packed. */
 static void rows_of_prepare(struct answer *a, const struct rundir *d, struct err *err)
 {
     if (!d->has_data) {
-        answers_row(a, err, "before preparation", "missing: %s could not be read here",
-                    d->data_path ? d->data_path : "the log names no data directory");
+        answers_row(a, err, "before preparation", "missing: %s%s",
+                    d->data_path ? d->data_path : "the log names no data directory",
+                    d->data_path ? " could not be read here" : "");
         return;
     }
-    for (size_t i = 0; i < d->n_facts && i < FACTS_MAX; i++) {
-        const double v = rundir_number(d, d->fact[i].key);
-        char label[300];
-        snprintf(label, sizeof label, "prepare: %s", d->fact[i].key);
-        answers_row(a, err, label, "%s",
-                    isfinite(v) && v == floor(v) ? fmt_count(v).s : d->fact[i].value);
-    }
-    if (d->n_facts > FACTS_MAX)
-        answers_row(a, err, "prepare", "%zu more entries in %s", d->n_facts - FACTS_MAX,
-                    d->data_path);
+    row_of_text(a, d, "raw text, source", "source", err);
+    row_of_text(a, d, "raw text, target", "target", err);
+    answers_row(a, err, "pairs before cleaning", "%s",
+                fmt_count(rundir_number(d, "pairs_in")).s);
+    for (size_t i = 0; i < d->n_facts; i++)
+        if (strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
+            rundir_number(d, d->fact[i].key) > 0) {
+            char label[300];
+            snprintf(label, sizeof label, "dropped, %s",
+                     d->fact[i].key + strlen(DROPPED));
+            answers_row(a, err, label, "%s",
+                        fmt_count(rundir_number(d, d->fact[i].key)).s);
+        }
+    answers_row(a, err, "packed for training", "%s",
+                fmt_bytes(rundir_number(d, "sets: train: bytes")).s);
 }
 
 static void say_kept(struct answer *a, const struct rundir *d)

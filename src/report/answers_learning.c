@@ -5,7 +5,7 @@
 
 #include "report/answers.h"
 #include "report/fmt.h"
-#include "report/rate_text.h"
+#include "report/rates.h"
 #include "report/run.h"
 #include "report/series.h"
 
@@ -98,7 +98,7 @@ static void say_trained(struct answer *a, const struct series_fit *fit, double l
             answers_number(a, "still improving");
             answers_say(a, ANSWER_WATCH,
                         "No: over the last %zu evaluations the validation loss falls "
-                        "beyond doubt; a tenth more steps may bring about %.3f.",
+                        "clearly; a tenth more steps may bring about %.3f.",
                         fit->n, -gain);
             return;
         }
@@ -213,11 +213,10 @@ static void rows_of_gap(struct answer *a, const struct curves *c, const struct r
                     fmt_signed(1000 * fit.slope, 4).s,
                     fmt_signed(1000 * (fit.slope - fit.t_95 * fit.se), 4).s,
                     fmt_signed(1000 * (fit.slope + fit.t_95 * fit.se), 4).s);
-    if (run_config(run, "dropout") > 0)
+    if (run_config(run, "residual_dropout") > 0)
         answers_row(a, err, "note",
-                    "training loss is measured with dropout %s, which raises it: the gap "
-                    "is larger than it looks",
-                    runlog_config(&run->log, "dropout"));
+                    "training loss is measured with dropout, which raises it: the gap is "
+                    "larger than it looks");
 }
 
 void answers_learning_overfit(struct answer *a, const struct run *run, struct err *err)
@@ -238,11 +237,49 @@ void answers_learning_overfit(struct answer *a, const struct run *run, struct er
     release(&c);
 }
 
-void answers_learning_rate(struct answer *a, const struct run *run, struct err *err)
+static void say_rate(struct answer *a, const struct run *run, const struct schedule *s)
+{
+    if (s->warmup > 0 && run->step < s->warmup)
+        answers_say(a, ANSWER_PLAIN,
+                    "The run has not left warm-up: the rate still rises until step %s.",
+                    fmt_count(s->warmup).s);
+    else if (s->warmup > 0)
+        answers_say(
+            a, ANSWER_PLAIN,
+            "The rate rises for %s steps, so that the first, unreliable gradients "
+            "do little harm, and then falls.",
+            fmt_count(s->warmup).s);
+}
+
+static void rows_of_schedule(struct answer *a, const struct run *run, struct err *err)
 {
     struct str formula = str_new(4096);
+    struct schedule s;
+    size_t n;
+
+    if (!rates_schedule(&s, run)) {
+        answers_row(a, err, "formula",
+                    "missing: the logged configuration does not give a whole policy");
+        return;
+    }
+    say_rate(a, run, &s);
+    schedule_describe(&s, &formula);
+    answers_row(a, err, "policy", "%s", s.config.lr_policy);
+    answers_row(a, err, "formula", "%s", str_text(&formula));
+    str_release(&formula);
+    const double gap = rates_difference(&s, run, &n);
+    if (gap < 1e-4)
+        answers_say(a, ANSWER_GOOD, "All %zu logged rates are what the formula gives.",
+                    n);
+    else if (isfinite(gap))
+        answers_say(a, ANSWER_WATCH,
+                    "The logged rates differ from the formula by up to %s.",
+                    fmt_percent(gap).s);
+}
+
+void answers_learning_rate(struct answer *a, const struct run *run, struct err *err)
+{
     const struct runlog_step *last = NULL, *peak = NULL;
-    const double warmup = rate_text_warmup(run);
 
     for (size_t i = 0; i < run->log.n_step; i++) {
         const struct runlog_step *s = &run->log.step[i];
@@ -253,29 +290,12 @@ void answers_learning_rate(struct answer *a, const struct run *run, struct err *
     }
     if (!last) {
         answers_missing(a, "the log holds no learning rate");
-    } else {
-        answers_number(a, "peak %s", fmt_number(peak->rate, 3).s);
-        if (isfinite(warmup) && run->step < warmup)
-            answers_say(a, ANSWER_PLAIN,
-                        "The run has not left warm-up: the rate still rises until step "
-                        "%s.",
-                        fmt_count(warmup).s);
-        else if (isfinite(warmup))
-            answers_say(a, ANSWER_PLAIN,
-                        "The rate rises for %s steps, so that the first, unreliable "
-                        "gradients do little harm, and then falls.",
-                        fmt_count(warmup).s);
-        else
-            answers_say(a, ANSWER_PLAIN, "The plot above shows it step by step.");
-        answers_row(a, err, "highest logged", "%s at step %s",
-                    fmt_number(peak->rate, 3).s, fmt_count(peak->step).s);
-        answers_row(a, err, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
-                    fmt_count(last->step).s);
+        return;
     }
-    if (rate_text_formula(&formula, run))
-        answers_row(a, err, "policy", "%s", str_text(&formula));
-    else
-        answers_row(a, err, "policy",
-                    "missing: the configuration names none that is known");
-    str_release(&formula);
+    answers_number(a, "peak %s", fmt_number(peak->rate, 3).s);
+    answers_row(a, err, "highest logged", "%s at step %s", fmt_number(peak->rate, 3).s,
+                fmt_count(peak->step).s);
+    answers_row(a, err, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
+                fmt_count(last->step).s);
+    rows_of_schedule(a, run, err);
 }

@@ -52,6 +52,9 @@ void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
     answers_number(a, "%s", fmt_seconds(t->wall).s);
     answers_say(a, ANSWER_PLAIN, "From the first entry of the log to the last, %s steps.",
                 fmt_count(run->step).s);
+    if (run->pace.mean > 0)
+        answers_say(a, a->tone, "A step took %s on average, which is %s steps a second.",
+                    fmt_seconds(run->pace.mean).s, fmt_number(1 / run->pace.mean, 3).s);
     if (run->log.n_start > 1)
         answers_say(
             a, a->tone,
@@ -68,8 +71,8 @@ void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
     page_bar(&a->picture, "Where the wall time went", parts,
              sizeof parts / sizeof *parts);
     row_of_end(a, run, err);
-    answers_row(a, err, "evaluations, saves", "%zu, %s", run->log.n_eval,
-                fmt_seconds(t->in_evals + t->in_saves).s);
+    answers_row(a, err, "evaluations", "%zu, taking %s", run->log.n_eval,
+                fmt_seconds(t->in_evals).s);
 }
 
 /* "0.250 s a step, 4.00 steps a second": both, so that neither is taken for the other. */

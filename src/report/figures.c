@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "report/fmt.h"
 #include "report/plot.h"
-#include "report/rate_text.h"
+#include "report/rates.h"
 #include "report/run.h"
 
 /* Everything drawn, by step; work that a resume threw away is not. */
@@ -159,12 +159,15 @@ static status draw_rate(struct str *out, const struct curves *c, const struct ru
                         struct err *err)
 {
     struct str note = str_new(4096);
+    struct schedule schedule;
     const struct plot_curve list[] = {
         {"as logged", PLOT_LINE, 1, PLOT_NO_BEST, &c->rate},
     };
 
-    if (!rate_text_formula(&note, run))
-        str_puts(&note, "The log names no learning-rate policy.");
+    if (rates_schedule(&schedule, run))
+        schedule_describe(&schedule, &note);
+    else
+        str_puts(&note, "The log does not say how the rate was chosen.");
     const status result = draw(out, c,
                                (struct plot){.id = "plot-rate",
                                              .title = "Learning rate",
@@ -218,8 +221,8 @@ static status draw_step_time(struct str *out, const struct curves *c, struct err
                               .title = "Time of a step",
                               .y_unit = "milliseconds a step",
                               .note = "Stacked: the legend names the layers from top to "
-                                      "bottom. Data and network are waiting; compute and "
-                                      "update are work.",
+                                      "bottom. Data and network are "
+                                      "waiting, compute and update are work.",
                               .from_zero = true,
                               .curve = list,
                               .n_curves = n},

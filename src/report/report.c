@@ -30,6 +30,7 @@ static const char *reason_text(const char *reason)
 {
     static const char *const words[][2] = {
         {"max_steps", "all its steps are done"},
+        {"max_epochs", "all its passes over the data are done"},
         {"signal", "it was asked to by a signal"},
         {"early_stop", "validation had stopped improving"},
         {"error", "an error ended it"},
@@ -236,8 +237,9 @@ static void event_text(struct str *out, const struct runlog_event *e)
                    fmt_seconds(e->seconds).s);
         break;
     case RUNLOG_BEST:
-        page_textf(out, "Best so far, validation loss %s: %s.",
-                   fmt_number(e->valid_loss, 5).s, text);
+        page_textf(out, "Best so far, %s %s: %s.",
+                   isfinite(e->bleu) ? "BLEU" : "validation loss",
+                   fmt_number(isfinite(e->bleu) ? e->bleu : e->valid_loss, 5).s, text);
         break;
     case RUNLOG_SKIP:
         page_textf(out, "Skipped an update: %s.", text);
@@ -259,7 +261,7 @@ static void write_events(struct str *out, const struct run *run)
     str_puts(out, "<h2>Events</h2>\n");
     if (run->log.n_cut)
         page_tagf(out, "p", NULL,
-                  "%zu line%s of the log half-written, as by a crash; the rest is whole.",
+                  "%zu line%s half-written, as by a crash; the rest of the log is whole.",
                   run->log.n_cut, run->log.n_cut == 1 ? " is" : "s are");
     if (run->log.n_unknown)
         page_tagf(out, "p", NULL,

@@ -141,21 +141,36 @@ static status add_fact(struct rundir *d, const char *key, const json_t *v,
     return OK;
 }
 
-/* One level of nesting becomes "outer: inner"; deeper values stay JSON. */
-static status add_facts(struct rundir *d, json_t *object, const char *prefix,
-                        struct err *err)
-{
-    const char *key;
-    json_t *value;
+static status add_facts(struct rundir *d, json_t *v, const char *key, struct err *err);
 
-    json_object_foreach(object, key, value)
-    {
-        char name[256];
-        snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? ": " : "", key);
-        if (json_is_object(value) && !prefix[0])
-            TRY(add_facts(d, value, key, err));
-        else
-            TRY(add_fact(d, name, value, err));
+/* A member of an object or list: "key: name". What is nested too deep to be ours is left
+ * out, which also bounds the recursion. */
+static status add_member(struct rundir *d, json_t *v, const char *key, const char *name,
+                         struct err *err)
+{
+    char path[256];
+
+    const int n = snprintf(path, sizeof path, "%s%s%s", key, key[0] ? ": " : "", name);
+    return n >= 0 && (size_t)n < sizeof path ? add_facts(d, v, path, err) : OK;
+}
+
+static status add_facts(struct rundir *d, json_t *v, const char *key, struct err *err)
+{
+    const char *name;
+    json_t *member;
+    size_t i;
+
+    if (json_is_object(v)) {
+        json_object_foreach(v, name, member) TRY(add_member(d, member, key, name, err));
+    } else if (json_is_array(v)) {
+        json_array_foreach(v, i, member)
+        {
+            char number[24];
+            snprintf(number, sizeof number, "%zu", i);
+            TRY(add_member(d, member, key, number, err));
+        }
+    } else {
+        return add_fact(d, key, v, err);
     }
     return OK;
 }
@@ -221,13 +236,31 @@ const struct rundir_file *rundir_newest(const struct rundir *d, const char *suff
     return NULL;
 }
 
+static double number_of(const struct rundir_fact *f)
+{
+    char *end;
+    const double v = strtod(f->value, &end);
+
+    return *end == '\0' && end != f->value ? v : NAN;
+}
+
+double rundir_sum(const struct rundir *d, const char *prefix, const char *suffix)
+{
+    double sum = NAN;
+
+    for (size_t i = 0; i < d->n_facts; i++) {
+        const double v = number_of(&d->fact[i]);
+        if (isfinite(v) && strncmp(d->fact[i].key, prefix, strlen(prefix)) == 0 &&
+            ends_with(d->fact[i].key, suffix))
+            sum = isfinite(sum) ? sum + v : v;
+    }
+    return sum;
+}
+
 double rundir_number(const struct rundir *d, const char *key)
 {
     for (size_t i = 0; i < d->n_facts; i++)
-        if (strcmp(d->fact[i].key, key) == 0) {
-            char *end;
-            const double v = strtod(d->fact[i].value, &end);
-            return *end == '\0' && end != d->fact[i].value ? v : NAN;
-        }
+        if (strcmp(d->fact[i].key, key) == 0)
+            return number_of(&d->fact[i]);
     return NAN;
 }

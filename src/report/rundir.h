@@ -42,5 +42,7 @@ void rundir_close(struct rundir *d);
 
 /* The file of the newest checkpoint whose name ends so, or NULL. */
 const struct rundir_file *rundir_newest(const struct rundir *d, const char *suffix);
+/* Sum of the numbers whose keys begin and end so; NAN when there is none. */
+double rundir_sum(const struct rundir *d, const char *prefix, const char *suffix);
 /* The number under `key` in prepare.json, or NAN. */
 double rundir_number(const struct rundir *d, const char *key);

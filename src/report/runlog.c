@@ -254,14 +254,18 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
-static bool is_start(const json_t *json)
+/* The first event of a process that appends to the log: training, or `ferry eval`. */
+static bool is_opening(const json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "event"));
 
-    return name && strcmp(name, "start") == 0;
+    return name && (strcmp(name, "start") == 0 || strcmp(name, "test") == 0);
 }
 
-/* A malformed line waits for its successor: only a start event excuses it. */
+/*
+ * A malformed line waits for its successor. It was cut off by a crash when it is the
+ * last one or another process began after it; otherwise the log is damaged.
+ */
 struct suspect {
     size_t number; /* 0: none */
     char why[JSON_ERROR_TEXT_LENGTH + 32];
@@ -280,7 +284,7 @@ static status read_line(struct runlog *log, struct line *l, struct suspect *s,
     json_t *json = json_loadb(text, n, 0, &why);
     status result = OK;
 
-    if (s->number && (!json || !is_start(json))) {
+    if (s->number && (!json || !is_opening(json))) {
         json_decref(json);
         return convict(s, l->name, err);
     }
@@ -288,6 +292,8 @@ static status read_line(struct runlog *log, struct line *l, struct suspect *s,
         log->n_cut++;
     s->number = 0;
     if (!json) {
+        if (text[0] != '{')
+            return refuse(l, "not a JSON object", err);
         s->number = l->number;
         snprintf(s->why, sizeof s->why, "%s", why.text);
         return OK;
@@ -306,19 +312,15 @@ static status parse_lines(struct runlog *log, const char *name, const char *data
 {
     struct line line = {.name = name};
     struct suspect suspect = {0};
-    bool is_whole = true;
 
     for (size_t at = 0; at < n;) {
         const char *end = memchr(data + at, '\n', n - at);
         const size_t len = end ? (size_t)(end - (data + at)) : n - at;
         line.number = ++log->n_lines;
-        is_whole = end != NULL;
         if (!is_blank(data + at, len))
             TRY(read_line(log, &line, &suspect, data + at, len, err));
         at += len + 1;
     }
-    if (suspect.number && (is_whole || suspect.number != log->n_lines))
-        return convict(&suspect, name, err);
     log->n_cut += suspect.number != 0;
     return OK;
 }

@@ -30,7 +30,8 @@
     X(t)                                                                                 \
     X(step)                                                                              \
     X(epoch)                                                                             \
-    X(loss) X(rate) X(grad_norm) X(source_tokens) X(target_tokens) X(sentences) X(steps) \
+    X(loss)                                                                              \
+    X(rate) X(grad_norm) X(source_tokens) X(target_tokens) X(sentences) X(steps)         \
         X(t_step) X(t_data) X(t_compute) X(t_comm) X(t_update) X(tokens_per_s) X(gflops) \
             X(memory_mib) X(skipped)
 
@@ -106,9 +107,9 @@ struct runlog {
 };
 
 /*
- * Read a whole log. A half-written line is accepted at the end, and before a start
- * event (a run died there and was resumed); elsewhere a malformed line is ERR_FORMAT
- * with path:line. On failure *log is closed.
+ * Read a whole log. A half-written line is accepted at the end, and before a start or
+ * test event (a run died there and another process went on); elsewhere a malformed line
+ * is ERR_FORMAT with path:line. On failure *log is closed.
  */
 status runlog_open(struct runlog *log, const char *path, struct err *err) MUST_CHECK;
 void runlog_close(struct runlog *log);

@@ -1,0 +1,250 @@
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "markup.h"
+#include "report/page.h"
+#include "report/plot.h"
+
+static struct err err;
+
+static struct str draw(const struct series *s, struct plot p)
+{
+    const struct plot_curve curve = {"a <curve>", PLOT_LINE, 1, PLOT_BEST_LOW, s};
+    struct str out = str_new(0);
+
+    p.id = "p";
+    p.title = "Loss & <b>more</b>";
+    p.y_unit = "nats";
+    p.x_unit = "step";
+    p.curve = &curve;
+    p.n_curves = 1;
+    CHECK_OK(plot_write(&out, &p, &err), &err);
+    const char *bad = markup_error(str_text(&out));
+    if (bad)
+        test_fail(__FILE__, __LINE__, "malformed at '%.60s'", bad);
+    CHECK(!strstr(str_text(&out), "nan") && !strstr(str_text(&out), "inf"));
+    return out;
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    while ((text = strstr(text, what))) {
+        n++;
+        text++;
+    }
+    return n;
+}
+
+/* Path data of the first curve. */
+static const char *path_of(const struct str *page)
+{
+    const char *svg = strstr(str_text(page), "<svg viewBox=\"0 0 400");
+    const char *path = svg ? strstr(svg, "<path class=\"line c1\" d=\"") : NULL;
+
+    CHECK(path);
+    return path + strlen("<path class=\"line c1\" d=\"");
+}
+
+TEST(ticks_are_round_and_inside)
+{
+    double tick[PLOT_TICKS_MAX];
+
+    CHECK(plot_ticks(tick, 0, 20000, 5) == 5);
+    CHECK(tick[0] == 0 && tick[1] == 5000 && tick[4] == 20000);
+    CHECK(plot_ticks(tick, -1.1, 1.1, 4) == 3);
+    CHECK(tick[0] == -1 && tick[1] == 0 && tick[2] == 1);
+    const size_t n = plot_ticks(tick, 0.0013, 0.0017, 4);
+    CHECK(n >= 4 && n <= 6);
+    CHECK_NEAR(tick[0], 0.0013, 1e-9);
+}
+
+TEST(ticks_of_hopeless_ranges_end)
+{
+    double tick[PLOT_TICKS_MAX];
+
+    CHECK(plot_ticks(tick, 5, 5, 4) == 0);
+    CHECK(plot_ticks(tick, 0, INFINITY, 4) == 0);
+    CHECK(plot_ticks(tick, 1e16, 1e16 + 4, 4) <= PLOT_TICKS_MAX);
+}
+
+TEST(a_curve_runs_from_corner_to_corner)
+{
+    double x[] = {0, 50, 100}, y[] = {0, 1, 4};
+    const struct series s = {.x = x, .y = y, .n = 3};
+    struct str out = draw(&s, (struct plot){0});
+
+    CHECK(strncmp(path_of(&out), "M44.0 200.0h0L217.0 156.5L390.0 26.0\"", 37) == 0);
+    str_release(&out);
+}
+
+TEST(a_logarithmic_axis_spaces_factors_evenly)
+{
+    double x[] = {0, 1, 2}, y[] = {0.01, 1, 100};
+    const struct series s = {.x = x, .y = y, .n = 3};
+    struct str out = draw(&s, (struct plot){.is_log = true});
+    double at[3];
+
+    CHECK(sscanf(path_of(&out), "M%*f %lfh0L%*f %lfL%*f %lf", &at[0], &at[1], &at[2]) ==
+          3);
+    CHECK_NEAR(at[0] - at[1], at[1] - at[2], 0.01);
+    CHECK(strstr(str_text(&out), ">100</text>") &&
+          strstr(str_text(&out), ">0.01</text>"));
+    str_release(&out);
+}
+
+TEST(values_that_cannot_be_shown_are_gaps)
+{
+    double x[] = {0, 1, 2, 3, 4, 5, 6}, y[] = {1, NAN, 3, 4, INFINITY, 2, 1e305};
+    const struct series s = {.x = x, .y = y, .n = 7};
+    struct str out = draw(&s, (struct plot){0});
+    const char *path = path_of(&out);
+    const size_t n = strcspn(path, "\"");
+    char *copy = strndup(path, n);
+
+    CHECK(count(copy, "M") == 3 && count(copy, "L") == 1);
+    free(copy);
+    str_release(&out);
+    out = draw(&(struct series){.x = x, .y = (double[]){1, 0, -1, 2}, .n = 4},
+               (struct plot){.is_log = true});
+    CHECK(count(path_of(&out), "h0") == 2);
+    str_release(&out);
+}
+
+TEST(one_point_and_a_constant_have_axes)
+{
+    double x[] = {100, 200, 300}, y[] = {2.5, 2.5, 2.5};
+
+    for (size_t n = 1; n <= 3; n += 2) {
+        const struct series s = {.x = x, .y = y, .n = n};
+        struct str out = draw(&s, (struct plot){0});
+        CHECK(count(str_text(&out), "class=\"grid\"") >= 2);
+        CHECK(strstr(str_text(&out), "best 2.500 at 100"));
+        str_release(&out);
+    }
+}
+
+TEST(nothing_to_show_is_said)
+{
+    double x[] = {1}, y[] = {NAN};
+    const struct series none = {0}, gap = {.x = x, .y = y, .n = 1};
+    struct str out = draw(&none, (struct plot){0});
+
+    CHECK(strstr(str_text(&out), "holds no value") &&
+          strstr(str_text(&out), "(missing)"));
+    str_release(&out);
+    out = draw(&gap, (struct plot){.is_log = true, .note = "a & b"});
+    CHECK(strstr(str_text(&out), "holds no value") &&
+          strstr(str_text(&out), "a &amp; b"));
+    str_release(&out);
+}
+
+TEST(extreme_ranges_stay_inside_the_drawing)
+{
+    static const double range[][2] = {{-1e299, 1e299}, {1e-300, 2e-300}, {1e16, 1e16 + 2},
+                                      {-5, 1e-12},     {1e-8, 3e8},      {0, 5e-324}};
+
+    for (size_t i = 0; i < sizeof range / sizeof *range; i++)
+        for (int is_log = 0; is_log < 2; is_log++) {
+            double x[] = {0, 1}, y[] = {range[i][0], range[i][1]}, at;
+            const struct series s = {.x = x, .y = y, .n = 2};
+            struct str out = draw(&s, (struct plot){.is_log = is_log});
+            if (strstr(str_text(&out), "class=\"line c1\" d=\"M") &&
+                strstr(str_text(&out), "viewBox=\"0 0 400")) {
+                CHECK(sscanf(path_of(&out), "M%*f %lf", &at) == 1);
+                CHECK(at >= 26 && at <= 200);
+            }
+            str_release(&out);
+        }
+}
+
+TEST(a_million_points_make_a_small_plot)
+{
+    struct series s = {0};
+
+    for (size_t i = 0; i < 1000000; i++)
+        CHECK_OK(series_add(&s, (double)i, i == 333333 ? 9 : 1 + (double)(i % 7), &err),
+                 &err);
+    struct str out = draw(&s, (struct plot){0});
+    CHECK(out.len < 30000);
+    CHECK(strstr(path_of(&out), " 43.4")); /* the one 9, of an axis from 0 to 10 */
+    str_release(&out);
+    series_release(&s);
+}
+
+TEST(marks_stand_where_they_are_named)
+{
+    double x[] = {0, 100}, y[] = {0, 1};
+    const double mark[] = {50, 1000, NAN};
+    const struct series s = {.x = x, .y = y, .n = 2};
+    struct str out =
+        draw(&s, (struct plot){.mark = mark, .n_marks = 3, .mark_name = "<resumed>"});
+
+    CHECK(count(str_text(&out), "class=\"mark\" x1=\"217.0\"") == 1);
+    CHECK(count(str_text(&out), "class=\"mark\" x1=") == 1);
+    CHECK(strstr(str_text(&out), "&lt;resumed&gt; at step 50"));
+    str_release(&out);
+}
+
+TEST(hostile_text_is_shown_not_obeyed)
+{
+    struct str out = str_new(0);
+
+    page_text(&out, "<script>alert(\"1\" & '2')</script>");
+    CHECK_STR(str_text(&out), "&lt;script&gt;alert(&quot;1&quot; &amp; &#39;2&#39;)"
+                              "&lt;/script&gt;");
+    str_reset(&out);
+    page_text(&out, "a\x01\xff\x7f\n\u00e4\u202e\U0001F6A2");
+    CHECK_STR(str_text(&out), "a\uFFFD\uFFFD\uFFFD\n\u00e4\u202e\U0001F6A2");
+    str_reset(&out);
+    page_text(&out, NULL);
+    CHECK_STR(str_text(&out), "");
+    page_tagf(&out, "td", "x", "%s%.0f", "<", 3.0);
+    CHECK_STR(str_text(&out), "<td class=\"x\">&lt;3</td>");
+    str_release(&out);
+}
+
+TEST(long_text_is_kept_whole)
+{
+    struct str out = str_new(0);
+    char text[3000];
+
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    page_textf(&out, "%s<", text);
+    CHECK(out.len == sizeof text - 1 + 4);
+    str_release(&out);
+}
+
+TEST(a_bar_divides_its_width_in_proportion)
+{
+    const struct page_part part[] = {{"<a>", 1, 1, "one"},
+                                     {"empty", 0, 2, ""},
+                                     {"nan", NAN, 3, ""},
+                                     {"b", 3, 4, "three"}};
+    struct str out = str_new(0);
+
+    page_bar(&out, "how \"it\" splits", part, 4);
+    CHECK(!markup_error(str_text(&out)));
+    CHECK(strstr(str_text(&out), "x=\"0.00\" y=\"0\" width=\"100.00\""));
+    CHECK(strstr(str_text(&out), "x=\"100.00\" y=\"0\" width=\"300.00\""));
+    CHECK(strstr(str_text(&out), "25.0\u00a0%") && !strstr(str_text(&out), "empty"));
+    str_reset(&out);
+    page_bar(&out, "nothing", part + 1, 2);
+    CHECK(out.len == 0);
+    str_release(&out);
+}
+
+TEST(the_checker_of_markup_finds_faults)
+{
+    CHECK(!markup_error("<p class=\"a\">x<br></p><rect/>"));
+    CHECK(markup_error("<p><b></p></b>"));
+    CHECK(markup_error("<p"));
+    CHECK(markup_error("<p class=a></p>"));
+    CHECK(markup_error("<p>"));
+    CHECK(markup_error("</p>"));
+    CHECK(markup_error("a < b"));
+    CHECK(markup_error("<p title=\"a<b\"></p>"));
+}
