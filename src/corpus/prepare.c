@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "corpus/checksum.h"
-#include "corpus/corpus_file.h"
 #include "corpus/dataset.h"
+#include "corpus/packer.h"
 #include "text/spm.h"
 
 const struct opt prepare_config_rows[PREPARE_N_OPTIONS] = {
@@ -240,79 +240,28 @@ static status save_vocabulary(struct prepare *p, struct err *err)
     return spm_save(p->spm, prefix, err);
 }
 
-/* A set on its way to disk. */
-struct sink {
-    struct corpus_file_writer corpus;
-    struct spm_ids ids[PAIRS_SIDES];
-    struct prepare_set_stats *stats;
-    char path[FILE_PATH_MAX];
-};
-
-static void sink_release(struct sink *k)
+static status open_packer(struct packer *k, struct prepare *p, enum prepare_set set,
+                          struct err *err)
 {
-    corpus_file_abort(&k->corpus);
-    for (int s = 0; s < PAIRS_SIDES; s++)
-        spm_ids_release(&k->ids[s]);
-}
+    char name[32], path[FILE_PATH_MAX];
 
-static status sink_open(struct sink *k, struct prepare *p, enum prepare_set set,
-                        struct err *err)
-{
-    char name[32];
-
-    *k = (struct sink){.stats = &p->stats->set[set]};
+    *k = (struct packer){0};
     snprintf(name, sizeof name, "%s.bin", prepare_stats_set_name(set));
-    TRY(file_join(k->path, sizeof k->path, p->config->out, name, err));
-    return corpus_file_create(&k->corpus, k->path, spm_size(p->spm),
-                              p->stats->tokenizer_hash, err);
-}
-
-static status sink_encode(struct sink *k, const struct spm *spm,
-                          const struct line side[PAIRS_SIDES], struct err *err)
-{
-    for (int s = 0; s < PAIRS_SIDES; s++) {
-        k->ids[s].n = 0;
-        TRY(spm_encode(spm, side[s], &k->ids[s], err));
-    }
-    return OK;
-}
-
-/* Write the pair that was encoded last. */
-static status sink_add(struct sink *k, struct err *err)
-{
-    struct corpus_file_side side[PAIRS_SIDES];
-
-    for (int s = 0; s < PAIRS_SIDES; s++) {
-        side[s] = (struct corpus_file_side){k->ids[s].id, k->ids[s].n};
-        prepare_stats_side(&k->stats->side[s], side[s].id, side[s].n);
-    }
-    k->stats->n_pairs++;
-    return corpus_file_add(&k->corpus, side[PAIRS_SOURCE], side[PAIRS_TARGET], err);
-}
-
-/* Read the file back: what training will open is what was meant. */
-static status sink_commit(struct sink *k, struct err *err)
-{
-    struct corpus c;
-
-    TRY(corpus_file_commit(&k->corpus, err));
-    TRY(corpus_open(&c, k->path, err));
-    k->stats->n_bytes = c.map.n_bytes;
-    k->stats->checksum = c.checksum;
-    corpus_close(&c);
-    return OK;
+    TRY(file_join(path, sizeof path, p->config->out, name, err));
+    return packer_open(k, path, p->spm, p->stats->tokenizer_hash, &p->stats->set[set],
+                       err);
 }
 
 /* Text of control characters alone is no text to SentencePiece: such pairs go too. */
-static status add_training(struct sink *k, struct prepare *p, struct err *err)
+static status add_training(struct packer *k, struct prepare *p, struct err *err)
 {
     struct line side[PAIRS_SIDES];
 
     for (size_t i = 0; i < p->n_kept; i++) {
         TRY(cleaned(p, i, side, err));
-        TRY(sink_encode(k, p->spm, side, err));
-        if (k->ids[PAIRS_SOURCE].n && k->ids[PAIRS_TARGET].n) {
-            TRY(sink_add(k, err));
+        TRY(packer_encode(k, side, err));
+        if (packer_has_text(k)) {
+            TRY(packer_add(k, err));
         } else {
             p->stats->n_verdict[CLEAN_KEEP]--;
             p->stats->n_verdict[CLEAN_EMPTY]++;
@@ -324,17 +273,17 @@ static status add_training(struct sink *k, struct prepare *p, struct err *err)
 
 static status encode_training(struct prepare *p, struct err *err)
 {
-    struct sink k;
-    status s = sink_open(&k, p, PREPARE_TRAIN, err);
+    struct packer k;
+    status s = open_packer(&k, p, PREPARE_TRAIN, err);
 
     progress_begin(p->progress, "encoding", "pairs", p->n_kept);
     if (s == OK)
         s = add_training(&k, p, err);
     if (s == OK)
-        s = sink_commit(&k, err);
+        s = packer_commit(&k, err);
     if (s == OK)
         progress_end(p->progress, p->n_kept);
-    sink_release(&k);
+    packer_release(&k);
     return s;
 }
 
@@ -366,21 +315,21 @@ static status copy_text(struct prepare *p, enum prepare_set set, int side,
 static status encode_held_out(struct prepare *p, enum prepare_set set, struct err *err)
 {
     struct line side[PAIRS_SIDES];
-    struct sink k;
+    struct packer k;
 
     if (!p->input[set].n_files)
         return OK;
     TRY(copy_text(p, set, PAIRS_SOURCE, err));
     TRY(copy_text(p, set, PAIRS_TARGET, err));
-    status s = sink_open(&k, p, set, err);
+    status s = open_packer(&k, p, set, err);
     while (s == OK && pairs_next(&p->input[set], side)) {
-        s = sink_encode(&k, p->spm, side, err);
+        s = packer_encode(&k, side, err);
         if (s == OK)
-            s = sink_add(&k, err);
+            s = packer_add(&k, err);
     }
     if (s == OK)
-        s = sink_commit(&k, err);
-    sink_release(&k);
+        s = packer_commit(&k, err);
+    packer_release(&k);
     return s;
 }
 
