@@ -197,9 +197,11 @@ TEST(random_scalars_come_back_bit_for_bit)
         const int64_t step = (int64_t)rng_u64(&again);
         const double wall = rng_unit(&again) * 2e9;
         const uint32_t bits = (uint32_t)rng_u64(&again);
+        uint32_t back;
         CHECK_OK(tb_event_next(&reader, &p, &more, &err), &err);
         CHECK(more && p.step == step && p.wall_time == wall);
-        CHECK(memcmp(&p.value, &bits, sizeof bits) == 0);
+        memcpy(&back, &p.value, sizeof back);
+        CHECK(back == bits);
         CHECK_STR(p.tag, i % 2 ? "a/b" : "");
     }
     tb_event_read_close(&reader);

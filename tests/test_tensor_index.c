@@ -191,7 +191,7 @@ TEST(an_index_of_several_blocks_equals_tensorflows_byte_for_byte)
     CHECK_OK(tensor_index_read(&index, (unsigned char *)w.table.out.data, w.table.out.len,
                                &err),
              &err);
-    CHECK(index.n == N && index.entry[N - 1].at == 4 * (N - 1));
+    CHECK(index.n == N && index.entry[N - 1].at == 4UL * (N - 1));
     tensor_index_release(&index);
     tensor_index_writer_release(&w);
 }

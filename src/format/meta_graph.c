@@ -30,7 +30,8 @@ enum {
     VERSIONS_FIELD = 4,   /* GraphDef.versions */
     ROW_FIELD = 1,        /* CollectionDef.BytesList.value */
     COLLECTION_FIELD = 4, /* MetaGraphDef.collection_def */
-    ATTRS_MAX = 3
+    ATTRS_MAX = 2,
+    INPUTS_MAX = 2 /* of a node that has few */
 };
 
 /* A shape and everything it points to. */
@@ -40,12 +41,16 @@ struct shape {
     TensorShapeProto__Dim *dim_at[TENSOR_INDEX_MAX_DIMS];
 };
 
-/* A node under construction, and the text of its name. */
+/* A node under construction, with room for everything it may point to. */
 struct node {
     NodeDef proto;
     struct str name;
     AttrEntry attr[ATTRS_MAX], *attr_at[ATTRS_MAX];
     AttrValue value[ATTRS_MAX];
+    AttrValue__ListValue list;
+    TensorProto tensor;
+    struct shape shape;
+    char *input[INPUTS_MAX];
 };
 
 struct builder {
@@ -53,14 +58,14 @@ struct builder {
     const struct tensor_entry *variable; /* n of them */
     size_t n;
     struct node node;
-    char **inputs; /* n + 3 strings of the node that has many */
-    int32_t *types;
-    ProtobufCBinaryData *names, *blanks; /* n each, for two constants */
+    char **inputs;  /* n + 3 strings of the node that has many */
+    int32_t *types; /* of the variables */
+    ProtobufCBinaryData *names, *blanks, model; /* values of three constants */
 };
 
 static char *mutable(const char *text)
 {
-    return (char *)(uintptr_t)text; /* protobuf-c packs what it does not change */
+    return (char *)text; /* protobuf-c packs what it does not change */
 }
 
 static void shape_init(struct shape *s, const uint64_t *dims, size_t n)
@@ -105,101 +110,78 @@ static void node_type(struct node *n, const char *key, int dtype)
     node_attr(n, key, ATTR_VALUE__VALUE_TYPE)->type = dtype;
 }
 
-static void node_types(struct node *n, AttrValue__ListValue *list,
-                       const struct builder *b)
+static void node_types(struct node *n, const struct builder *b)
 {
-    attr_value__list_value__init(list);
-    list->n_type = b->n;
-    list->type = b->types;
-    node_attr(n, "dtypes", ATTR_VALUE__VALUE_LIST)->list = list;
+    attr_value__list_value__init(&n->list);
+    n->list.n_type = b->n;
+    n->list.type = b->types;
+    node_attr(n, "dtypes", ATTR_VALUE__VALUE_LIST)->list = &n->list;
 }
 
-static void node_end(struct builder *b, const char *const *inputs, size_t n_inputs)
+static void node_end_many(struct builder *b, char **inputs, size_t n_inputs)
 {
-    char *input[4];
-
-    for (size_t i = 0; i < n_inputs; i++)
-        input[i] = mutable(inputs[i]);
     b->node.proto.n_input = n_inputs;
-    b->node.proto.input = input;
+    b->node.proto.input = inputs;
     proto_pack_field(&b->graph, NODE_FIELD, &b->node.proto.base);
 }
 
-static void node_end_many(struct builder *b, size_t n_inputs)
+/* The second input may be NULL, or both. */
+static void node_end(struct builder *b, const char *first, const char *second)
 {
-    b->node.proto.n_input = n_inputs;
-    b->node.proto.input = b->inputs;
-    proto_pack_field(&b->graph, NODE_FIELD, &b->node.proto.base);
+    b->node.input[0] = mutable(first);
+    b->node.input[1] = mutable(second);
+    node_end_many(b, b->node.input, second ? 2 : first ? 1 : 0);
 }
 
-static void add_const(struct builder *b, TensorProto *tensor)
+/* A constant of the shape in b->node.shape; without strings it is all zeros. */
+static void add_const(struct builder *b, const char *scope, const char *name, int dtype,
+                      ProtobufCBinaryData *strings, size_t n_strings)
 {
-    node_type(&b->node, "dtype", tensor->dtype);
-    node_attr(&b->node, "value", ATTR_VALUE__VALUE_TENSOR)->tensor = tensor;
-    node_end(b, NULL, 0);
-}
+    TensorProto *t = &b->node.tensor;
 
-static void add_strings(struct builder *b, const char *name, ProtobufCBinaryData *strings)
-{
-    TensorProto tensor = TENSOR_PROTO__INIT;
-    struct shape shape;
-
-    shape_init(&shape, (uint64_t[]){b->n}, 1);
-    tensor.dtype = TENSOR_STRING;
-    tensor.tensor_shape = &shape.proto;
-    tensor.n_string_val = b->n;
-    tensor.string_val = strings;
-    node_begin(&b->node, "Const", "save/", name);
-    add_const(b, &tensor);
-}
-
-static void add_prefix(struct builder *b)
-{
-    unsigned char text[] = "model";
-    ProtobufCBinaryData value = {.len = 5, .data = text};
-    TensorProto tensor = TENSOR_PROTO__INIT;
-    struct shape scalar;
-
-    shape_init(&scalar, NULL, 0);
-    tensor.dtype = TENSOR_STRING;
-    tensor.tensor_shape = &scalar.proto;
-    tensor.n_string_val = 1;
-    tensor.string_val = &value;
-    node_begin(&b->node, "Const", "save/", "Const");
-    add_const(b, &tensor);
+    tensor_proto__init(t);
+    t->dtype = dtype;
+    t->tensor_shape = &b->node.shape.proto;
+    t->n_string_val = n_strings;
+    t->string_val = strings;
+    node_begin(&b->node, "Const", scope, name);
+    node_type(&b->node, "dtype", dtype);
+    node_attr(&b->node, "value", ATTR_VALUE__VALUE_TENSOR)->tensor = t;
+    node_end(b, NULL, NULL);
 }
 
 static void add_variable(struct builder *b, const struct tensor_entry *v)
 {
-    TensorProto zeros = TENSOR_PROTO__INIT;
+    struct node *node = &b->node;
     struct str initial = str_new(0);
-    struct shape shape;
 
-    shape_init(&shape, v->dims, v->n_dims);
-    node_begin(&b->node, "VariableV2", v->name, "");
-    node_type(&b->node, "dtype", v->dtype);
-    node_attr(&b->node, "shape", ATTR_VALUE__VALUE_SHAPE)->shape = &shape.proto;
-    node_end(b, NULL, 0);
+    shape_init(&node->shape, v->dims, v->n_dims);
+    node_begin(node, "VariableV2", v->name, "");
+    node_type(node, "dtype", v->dtype);
+    node_attr(node, "shape", ATTR_VALUE__VALUE_SHAPE)->shape = &node->shape.proto;
+    node_end(b, NULL, NULL);
 
-    node_begin(&b->node, "Const", v->name, "/Initializer/zeros");
-    str_puts(&initial, b->node.proto.name);
-    zeros.dtype = v->dtype;
-    zeros.tensor_shape = &shape.proto;
-    add_const(b, &zeros);
+    add_const(b, v->name, "/Initializer/zeros", v->dtype, NULL, 0);
+    str_puts(&initial, node->proto.name);
+    b->graph.bad |= initial.bad;
 
-    node_begin(&b->node, "Assign", v->name, "/Assign");
-    node_type(&b->node, "T", v->dtype);
-    node_end(b, (const char *[]){v->name, str_text(&initial)}, 2);
+    node_begin(node, "Assign", v->name, "/Assign");
+    node_type(node, "T", v->dtype);
+    node_end(b, v->name, str_text(&initial));
 
-    node_begin(&b->node, "Identity", v->name, "/read");
-    node_type(&b->node, "T", v->dtype);
-    node_end(b, (const char *[]){v->name}, 1);
+    node_begin(node, "Identity", v->name, "/read");
+    node_type(node, "T", v->dtype);
+    node_end(b, v->name, NULL);
     str_release(&initial);
 }
 
 static void add_save(struct builder *b)
 {
-    AttrValue__ListValue types;
+    shape_init(&b->node.shape, NULL, 0);
+    add_const(b, "save/", "Const", TENSOR_STRING, &b->model, 1);
+    shape_init(&b->node.shape, (uint64_t[]){b->n}, 1);
+    add_const(b, "save/", "tensor_names", TENSOR_STRING, b->names, b->n);
+    add_const(b, "save/", "shape_and_slices", TENSOR_STRING, b->blanks, b->n);
 
     b->inputs[0] = mutable("save/Const");
     b->inputs[1] = mutable("save/tensor_names");
@@ -207,16 +189,16 @@ static void add_save(struct builder *b)
     for (size_t i = 0; i < b->n; i++)
         b->inputs[3 + i] = mutable(b->variable[i].name);
     node_begin(&b->node, "SaveV2", "save/", "SaveV2");
-    node_types(&b->node, &types, b);
-    node_end_many(b, 3 + b->n);
+    node_types(&b->node, b);
+    node_end_many(b, b->inputs, 3 + b->n);
 
     node_begin(&b->node, "Identity", "save/", "control_dependency");
     node_type(&b->node, "T", TENSOR_STRING);
-    node_end(b, (const char *[]){"save/Const", "^save/SaveV2"}, 2);
+    node_end(b, "save/Const", "^save/SaveV2");
 
     node_begin(&b->node, "RestoreV2", "save/", "RestoreV2");
-    node_types(&b->node, &types, b);
-    node_end_many(b, 3);
+    node_types(&b->node, b);
+    node_end_many(b, b->inputs, 3);
 }
 
 /* save/restore_all needs the names of all assignments: they live in one string. */
@@ -233,12 +215,17 @@ static status add_restore(struct builder *b, struct err *err)
         b->inputs[i] = name;
         node_begin(&b->node, "Assign", name + 1, "");
         node_type(&b->node, "T", b->variable[i].dtype);
-        node_end(b, (const char *[]){b->variable[i].name, from}, 2);
+        node_end(b, b->variable[i].name, from);
     }
     node_begin(&b->node, "NoOp", "save/", "restore_all");
-    node_end_many(b, b->n);
+    node_end_many(b, b->inputs, b->n);
     free(text);
     return OK;
+}
+
+static ProtobufCBinaryData bytes_of(const char *text)
+{
+    return (ProtobufCBinaryData){.len = strlen(text), .data = (uint8_t *)mutable(text)};
 }
 
 static status build_graph(struct builder *b, struct err *err)
@@ -249,20 +236,17 @@ static status build_graph(struct builder *b, struct err *err)
     TRY(mem_alloc(&b->types, b->n, sizeof *b->types, err));
     TRY(mem_alloc(&b->names, b->n, sizeof *b->names, err));
     TRY(mem_alloc(&b->blanks, b->n, sizeof *b->blanks, err));
+    b->model = bytes_of("model");
     for (size_t i = 0; i < b->n; i++) {
-        const struct tensor_entry *v = &b->variable[i];
-        b->types[i] = v->dtype;
-        b->names[i] = (ProtobufCBinaryData){.len = strlen(v->name),
-                                            .data = (uint8_t *)mutable(v->name)};
-        add_variable(b, v);
+        b->types[i] = b->variable[i].dtype;
+        b->names[i] = bytes_of(b->variable[i].name);
+        add_variable(b, &b->variable[i]);
     }
-    add_prefix(b);
-    add_strings(b, "tensor_names", b->names);
-    add_strings(b, "shape_and_slices", b->blanks);
     add_save(b);
     TRY(add_restore(b, err));
     versions.producer = GRAPH_VERSION;
     proto_pack_field(&b->graph, VERSIONS_FIELD, &versions.base);
+    b->graph.bad |= b->node.name.bad;
     return str_check(&b->graph, "the graph of variables", err);
 }
 
@@ -326,7 +310,8 @@ static status add_collections(struct str *out, const struct builder *b,
             add_row(&trainable, name, true);
     }
     add_collection(out, "variables", &all);
-    add_collection(out, "trainable_variables", &trainable);
+    if (trainable.len)
+        add_collection(out, "trainable_variables", &trainable);
     out->bad |= all.bad || trainable.bad;
     result = str_check(out, "the graph of variables", err);
     str_release(&all);

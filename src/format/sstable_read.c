@@ -95,8 +95,9 @@ static status walk_open(struct walk *w, const unsigned char *bytes, size_t n_byt
 
 static status bad_entry(const struct walk *w, struct err *err)
 {
-    return err_set(err, ERR_FORMAT, "the entry at byte %llu is malformed",
-                   (unsigned long long)(w->block_at + w->at));
+    const unsigned long long at = w->block_at + w->at;
+
+    return err_set(err, ERR_FORMAT, "the entry at byte %llu is malformed", at);
 }
 
 /* Whether entry `at` must be a restart point; each one is met once, in order. */
@@ -180,7 +181,7 @@ static status read_blocks(struct sstable *t, struct reader *r, const unsigned ch
                           size_t n_bytes, struct err *err)
 {
     for (bool more;;) {
-        struct place place;
+        struct place place = {0};
         const struct str *separator = &r->index.key;
 
         TRY(walk_next(&r->index, &more, err));
@@ -214,7 +215,7 @@ status sstable_read(struct sstable *t, const unsigned char *bytes, size_t n_byte
                     struct err *err)
 {
     struct reader r = {0};
-    struct place meta, index;
+    struct place meta = {0}, index = {0};
     bool more = true;
     status result;
 

@@ -100,7 +100,7 @@ status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_tim
                        (int)AT_MOST);
     for (size_t i = 0; i < n; i++) {
         summary__value__init(&value[i]);
-        value[i].tag = (char *)(uintptr_t)values[i].tag;
+        value[i].tag = (char *)values[i].tag; /* only read */
         value[i].value_case = SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
         value[i].simple_value = values[i].value;
         value_at[i] = &value[i];

@@ -161,11 +161,11 @@ static status open_shard(struct tensor_bundle *b, const char *prefix,
     TRY(data_path(path, prefix, e->shard, b->index.n_shards, err));
     if (!map->data)
         TRY(file_map_open(map, path, err));
-    if (e->at > map->n_bytes || e->n_bytes > map->n_bytes - e->at)
+    const unsigned long long end = e->at + e->n_bytes; /* no overflow: see the index */
+    if (end > map->n_bytes)
         return err_set(err, ERR_FORMAT,
                        "%s: truncated: %zu bytes, but tensor '%s' ends at byte %llu",
-                       path, map->n_bytes, e->name,
-                       (unsigned long long)(e->at + e->n_bytes));
+                       path, map->n_bytes, e->name, end);
     return OK;
 }
 
@@ -205,6 +205,7 @@ status tensor_bundle_read(const struct tensor_bundle *b, const struct tensor_ent
     const struct file_map *map = &b->shard[e->shard];
     const unsigned char *p = map->data ? map->data + e->at : nothing;
 
+    *bytes = p;
     if (!tensor_dtype_bytes(e->dtype))
         return err_set(err, ERR_FORMAT, "tensor '%s' of type %d (%s) cannot be read",
                        e->name, e->dtype,
@@ -215,7 +216,6 @@ status tensor_bundle_read(const struct tensor_bundle *b, const struct tensor_ent
                        "tensor '%s' fails its checksum: the data file is damaged or "
                        "belongs to another index",
                        e->name);
-    *bytes = p;
     return OK;
 }
 

@@ -93,12 +93,12 @@ status tfrecord_close(struct tfrecord_writer *w, struct err *err)
 status tfrecord_next(struct tfrecord_reader *r, enum tfrecord_state *state,
                      const unsigned char **payload, size_t *n, struct err *err)
 {
-    const unsigned char *p = r->n_bytes ? r->data + r->at : NULL;
     const size_t left = r->n_bytes - r->at;
 
     *state = left ? TFRECORD_CUT : TFRECORD_END;
     if (left < HEAD_BYTES)
         return OK;
+    const unsigned char *p = r->data + r->at;
     const uint64_t length = le_get64(p);
     if (crc32c_mask(crc32c(0, p, 8)) != le_get32(p + 8))
         return err_set(err, ERR_FORMAT,
