@@ -149,7 +149,7 @@ void answers_files_sizes(struct answer *a, const struct run *run, struct err *er
         part("weights", each, 1), part("first moments", each, 3),
         part("second moments", each, 4), part("counters", COUNTER_BYTES, 6)};
 
-    if (!isfinite(each)) {
+    if (!s || !isfinite(each)) {
         answers_missing(a, "the log does not give the number of parameters");
         return;
     }

@@ -94,13 +94,20 @@ static status collect(struct curves *c, const struct run *run, struct err *err)
 
 static void release(struct curves *c)
 {
-    struct series *all[] = {&c->loss,   &c->valid_loss, &c->bleu,  &c->forced_bleu,
-                            &c->rate,   &c->grad_norm,  &c->data,  &c->compute,
-                            &c->comm,   &c->update,     &c->other, &c->tokens,
-                            &c->gflops, &c->roof};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        series_release(all[i]);
+    series_release(&c->loss);
+    series_release(&c->valid_loss);
+    series_release(&c->bleu);
+    series_release(&c->forced_bleu);
+    series_release(&c->rate);
+    series_release(&c->grad_norm);
+    series_release(&c->data);
+    series_release(&c->compute);
+    series_release(&c->comm);
+    series_release(&c->update);
+    series_release(&c->other);
+    series_release(&c->tokens);
+    series_release(&c->gflops);
+    series_release(&c->roof);
     free(c->resume);
 }
 

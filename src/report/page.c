@@ -56,23 +56,14 @@ void page_text(struct str *out, const char *text)
 static void textv(struct str *out, const char *fmt, va_list ap) PRINTF(2, 0);
 static void textv(struct str *out, const char *fmt, va_list ap)
 {
-    char small[512];
-    va_list again;
+    char *text;
 
-    va_copy(again, ap);
-    const int n = vsnprintf(small, sizeof small, fmt, ap);
-    if (n >= 0 && (size_t)n < sizeof small) {
-        page_text(out, small);
-    } else if (n >= 0) {
-        char *large = malloc((size_t)n + 1);
-        if (large) {
-            vsnprintf(large, (size_t)n + 1, fmt, again);
-            page_text(out, large);
-        }
-        out->bad |= !large;
-        free(large);
+    if (vasprintf(&text, fmt, ap) < 0) {
+        out->bad = true;
+        return;
     }
-    va_end(again);
+    page_text(out, text);
+    free(text);
 }
 
 void page_textf(struct str *out, const char *fmt, ...)

@@ -69,12 +69,13 @@ static size_t log_ticks(double out[PLOT_TICKS_MAX], double lo, double hi)
 {
     static const double many[] = {1, 1.5, 2, 3, 4, 6, 8}, few[] = {1, 2, 5};
     const double decades = log10(hi / lo);
-    const double *mantissa = decades < 1 ? many : few;
-    const size_t n_mantissas = decades < 1 ? 7 : decades < 2.2 ? 3 : 1;
-    const double stride = fmax(1, ceil(decades / 8));
+    const bool is_fine = decades < 1;
+    const double *mantissa = is_fine ? many : few;
+    const size_t n_mantissas = is_fine ? 7 : decades < 2.2 ? 3 : 1;
+    const int stride = decades > 8 ? (int)ceil(decades / 8) : 1;
     size_t n = 0;
 
-    for (double e = floor(log10(lo)); e <= log10(hi); e += stride)
+    for (int e = (int)floor(log10(lo)); e <= log10(hi); e += stride)
         for (size_t m = 0; m < n_mantissas; m++) {
             const double at = mantissa[m] * pow(10, e);
             if (at >= lo && at <= hi && n < PLOT_TICKS_MAX)
@@ -88,11 +89,12 @@ static void choose_labels(struct axis *a)
     static const char *const suffix[] = {"", "\u00a0k", "\u00a0M", "\u00a0G", "\u00a0T"};
     const double top = fmax(fabs(a->lo), fabs(a->hi));
     const int magnitude = top > 0 ? (int)floor(log10(top)) : 0;
+    const int thousands = magnitude / 3;
 
     a->divide = 1;
     if (magnitude >= 4 && magnitude < 15) {
-        snprintf(a->suffix, sizeof a->suffix, "%s", suffix[magnitude / 3]);
-        a->divide = pow(10, magnitude / 3 * 3);
+        snprintf(a->suffix, sizeof a->suffix, "%s", suffix[thousands]);
+        a->divide = pow(1000, thousands);
     } else if (!a->is_log && (magnitude >= 15 || magnitude < -3)) {
         a->exponent = magnitude;
         a->divide = pow(10, magnitude);

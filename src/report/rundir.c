@@ -117,8 +117,8 @@ static void count_checkpoints(struct rundir *d)
             d->checkpoint_bytes += f->bytes;
         if (!ends_with(f->name, ".index"))
             continue;
-        d->n_best += is_best;
-        d->n_checkpoints += isfinite(step);
+        d->n_best += is_best ? 1 : 0;
+        d->n_checkpoints += isfinite(step) ? 1 : 0;
         if (isfinite(step) && !(d->newest_step >= step))
             d->newest_step = step;
     }

@@ -26,13 +26,14 @@
     X(train_source_tokens) X(train_target_tokens) X(valid_pairs) X(tokenizer_pieces)
 
 /* Sums are over the `steps` steps since the previous logged one; t_* are seconds. */
-#define RUNLOG_STEP_FIELDS(X)                                                            \
-    X(t)                                                                                 \
-    X(step)                                                                              \
-    X(epoch)                                                                             \
-    X(loss)                                                                              \
-    X(rate) X(grad_norm) X(source_tokens) X(target_tokens) X(sentences) X(steps)         \
-        X(t_step) X(t_data) X(t_compute) X(t_comm) X(t_update) X(tokens_per_s) X(gflops) \
+#define RUNLOG_STEP_FIELDS(X)                                                      \
+    X(t)                                                                           \
+    X(step)                                                                        \
+    X(epoch)                                                                       \
+    X(loss)                                                                        \
+    X(rate)                                                                        \
+    X(grad_norm) X(source_tokens) X(target_tokens) X(sentences) X(steps) X(t_step) \
+        X(t_data) X(t_compute) X(t_comm) X(t_update) X(tokens_per_s) X(gflops)     \
             X(memory_mib) X(skipped)
 
 #define RUNLOG_EVAL_FIELDS(X) \
