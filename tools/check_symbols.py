@@ -3,10 +3,11 @@
 
 Fail when an object exports a symbol without its module's prefix.
 
-The module of X.c is X. A file without a header of its own is a part of the module whose
-header stands beside it: X_y.c of X (opt_yaml.c of opt), otherwise any file of the one that
-is named like the room (model/forward.c of model). The files of device/cpu are compiled
-once a variant and export cpu_<variant>_ names.
+The module of X.c is X, or ROOM_X where X alone says too little (train/config.c). A file
+without a header of its own is a part of the module whose header stands beside it: X_y.c of
+X (opt_yaml.c of opt), otherwise any file of the one that is named like the room
+(model/forward.c of model). The files of device/cpu are compiled once a variant and export
+cpu_<variant>_ names.
 """
 import pathlib
 import re
@@ -32,7 +33,7 @@ def allowed(source, library):
     if variant:
         return rf"cpu_{variant[1]}_\w+"
     prefix = re.escape(prefix_of(source))
-    return rf"{prefix}(_\w+)?|{EXCEPTIONS.get(str(source), prefix)}"
+    return rf"({source.parent.name}_)?{prefix}(_\w+)?|{EXCEPTIONS.get(str(source), prefix)}"
 
 
 def exported(obj):

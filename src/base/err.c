@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-status err_set(struct err *err, status code, const char *fmt, ...)
+status(err_set)(struct err *err, status code, const char *fmt, ...)
 {
     va_list ap;
 
@@ -15,7 +15,7 @@ status err_set(struct err *err, status code, const char *fmt, ...)
     return err->code = code;
 }
 
-status err_wrap(struct err *err, const char *fmt, ...)
+status(err_wrap)(struct err *err, const char *fmt, ...)
 {
     char inner[sizeof err->msg];
     va_list ap;

@@ -51,7 +51,7 @@ status file_map_open(struct file_map *m, const char *path, struct err *err)
 void file_map_close(struct file_map *m)
 {
     if (m->data)
-        munmap((void *)(uintptr_t)m->data, m->n_bytes);
+        munmap((void *)m->data, m->n_bytes);
     *m = (struct file_map){0};
 }
 
@@ -76,9 +76,9 @@ status file_writer_open(struct file_writer *w, const char *path, struct err *err
     snprintf(w->tmp, n, "%s.tmp-%ld", path, (long)getpid());
     w->fd = open(w->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (w->fd < 0) {
-        sys_error(err, path);
+        const status result = sys_error(err, path);
         writer_free(w);
-        return err->code;
+        return result;
     }
     return OK;
 }
