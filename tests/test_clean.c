@@ -285,11 +285,8 @@ static struct line random_line(struct rng *rng, char *room)
     const size_t n_kinds = rng_below(rng, 8) ? 9 : sizeof parts / sizeof *parts;
     size_t n = 0;
 
-    for (size_t i = 0; i < n_parts; i++) {
-        const char *part = parts[rng_below(rng, n_kinds)];
-        memcpy(room + n, part, strlen(part));
-        n += strlen(part);
-    }
+    for (size_t i = 0; i < n_parts; i++)
+        n = (size_t)(stpcpy(room + n, parts[rng_below(rng, n_kinds)]) - room);
     return (struct line){room, n};
 }
 

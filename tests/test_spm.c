@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "text/spm_guard.h"
 
 #include "test.h"
 
@@ -494,43 +493,109 @@ TEST(a_model_cut_short_anywhere_is_refused_or_whole)
     spm_free(spm);
 }
 
-/* The rules of a trained model: where the trie's size field stands in its bytes. */
-static size_t find_trie(const unsigned char *bytes, size_t n)
-{
-    static const char name[] = "nmt_nfkc";
-    const unsigned char *at = memmem(bytes, n, name, sizeof name - 1);
+enum { UNITS = 256 };
 
-    CHECK(at && at[8] == 0x12); /* the field after the name is the rules */
-    at += 9;
-    while (*at++ & 0x80) {
-    }
-    return (size_t)(at - bytes);
+/* A model whose rules are this trie and these strings: the last field of a kind wins. */
+static status parse_with_rules(struct spm **spm, const uint32_t unit[UNITS],
+                               uint32_t trie_bytes, const char *strings, size_t n_strings,
+                               struct err *err)
+{
+    struct file_map m;
+    struct str model = str_new(0);
+    const size_t n_rules = 4 + UNITS * 4 + n_strings, n_field = n_rules + 3;
+
+    CHECK_OK(file_map_open(&m, test_data("spm_unigram.model"), err), err);
+    CHECK(n_field < 1 << 14);
+    str_add(&model, m.data, m.n_bytes);
+    file_map_close(&m);
+    str_putc(&model, 0x1A); /* the normaliser, field 3, and in it the rules, field 2 */
+    str_putc(&model, (char)((n_field & 0x7F) | 0x80));
+    str_putc(&model, (char)(n_field >> 7));
+    str_putc(&model, 0x12);
+    str_putc(&model, (char)((n_rules & 0x7F) | 0x80));
+    str_putc(&model, (char)(n_rules >> 7));
+    str_add(&model, &trie_bytes, sizeof trie_bytes);
+    str_add(&model, unit, UNITS * sizeof *unit);
+    str_add(&model, strings, n_strings);
+    const status s = spm_parse(spm, model.data, model.len, err);
+    str_release(&model);
+    return s;
 }
 
-TEST(rules_whose_trie_leads_outside_are_refused)
+/* A trie with one rule, "a" to the first of the strings. */
+static void one_rule(uint32_t unit[UNITS])
 {
-    struct spm *spm = small_model();
-    const struct line bytes = spm_bytes(spm);
-    unsigned char *copy = malloc(bytes.n_bytes);
+    for (size_t i = 0; i < UNITS; i++)
+        unit[i] = 1u << 31;                       /* a value: leads nowhere */
+    unit[0] = 0;                                  /* the root's base is 0 */
+    unit['a'] = 'a' | 1u << 8 | ('a' ^ 2u) << 10; /* a leaf with base 2 */
+}
+
+TEST(rules_are_applied_when_they_are_whole)
+{
+    uint32_t unit[UNITS];
+    struct spm *spm;
+    struct spm_ids ids = {0};
     struct err err = {0};
 
-    CHECK(copy);
-    memcpy(copy, bytes.text, bytes.n_bytes);
-    const size_t at = find_trie(copy, bytes.n_bytes);
-    CHECK_OK(spm_guard_model(copy, bytes.n_bytes, &err), &err);
+    one_rule(unit);
+    CHECK_OK(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err);
+    CHECK_OK(spm_encode(spm, (struct line){"aerry", 5}, &ids, &err), &err);
+    CHECK_STR(decode(spm, ids.id, ids.n), "ferry");
+    spm_ids_release(&ids);
+    spm_free(spm);
+}
 
-    const uint32_t far = 0x7FFFFC00u; /* offset far away, label 0, no leaf */
-    memcpy(copy + at + 4 + 4 * 7, &far, 4);
-    CHECK_FAILS(spm_guard_model(copy, bytes.n_bytes, &err), &err, ERR_FORMAT, "damaged");
-    memcpy(copy, bytes.text, bytes.n_bytes);
+TEST(rules_that_lead_outside_are_refused)
+{
+    static const uint32_t sizes[] = {0, 1, 1020, 0xFFFFFC00u, 0x7FFFFFFF, 1 << 11};
+    uint32_t unit[UNITS];
+    struct spm *spm;
+    struct err err = {0};
 
-    const uint32_t sizes[] = {0, 1, 1020, 0xFFFFFC00u, 0x7FFFFFFF};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        memcpy(copy + at, &sizes[i], 4);
-        CHECK_FAILS(spm_guard_model(copy, bytes.n_bytes, &err), &err, ERR_FORMAT,
-                    "damaged");
-    }
-    free(copy);
+    one_rule(unit);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        CHECK_FAILS(parse_with_rules(&spm, unit, sizes[i], "f\0", 2, &err), &err,
+                    ERR_FORMAT, "damaged");
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f", 1, &err), &err, ERR_FORMAT,
+                "damaged"); /* the string has no end */
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "", 0, &err), &err, ERR_FORMAT,
+                "damaged");
+    unit[2] = 1u << 31 | 2; /* the rule's string starts behind the strings */
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err,
+                ERR_FORMAT, "damaged");
+
+    one_rule(unit);
+    unit['a'] = 'a' | 300u << 10; /* to a block that is not there */
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err,
+                ERR_FORMAT, "damaged");
+    one_rule(unit);
+    unit['a'] = 'a' | 1u << 9 | 1u << 10; /* the same by a shifted offset */
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err,
+                ERR_FORMAT, "damaged");
+    one_rule(unit);
+    unit[0] = 1u << 31 | 300u << 10; /* the root, under the mask of a value */
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err,
+                ERR_FORMAT, "damaged");
+}
+
+TEST(rules_that_match_without_end_are_refused)
+{
+    uint32_t unit[UNITS];
+    struct spm *spm;
+    struct spm_ids ids = {0};
+    char text[100];
+    struct err err = {0};
+
+    memset(text, 'a', sizeof text);
+    one_rule(unit);
+    unit['a'] = 'a' | 1u << 8 | 'a' << 10; /* back to the root's base, again a leaf */
+    CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err,
+                ERR_FORMAT, "damaged");
+    unit['a'] = 'a' | 'a' << 10; /* a loop without a leaf is harmless */
+    CHECK_OK(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err);
+    CHECK_OK(spm_encode(spm, (struct line){text, sizeof text}, &ids, &err), &err);
+    spm_ids_release(&ids);
     spm_free(spm);
 }
 

@@ -54,15 +54,11 @@ static void tally_release(struct tally *t)
 static status tally_init(struct tally *t, size_t n_words, struct err *err)
 {
     *t = (struct tally){.n_slots = slots_for(n_words)};
-    if (mem_alloc(&t->slot, t->n_slots, sizeof *t->slot, err) != OK ||
-        mem_alloc(&t->n_hyp, n_words, sizeof *t->n_hyp, err) != OK ||
-        mem_alloc(&t->n_ref, n_words, sizeof *t->n_ref, err) != OK ||
-        mem_alloc(&t->n_best, n_words, sizeof *t->n_best, err) != OK ||
-        mem_alloc(&t->name, n_words, sizeof *t->name, err) != OK) {
-        tally_release(t);
-        return err->code;
-    }
-    return OK;
+    TRY(mem_alloc(&t->slot, t->n_slots, sizeof *t->slot, err));
+    TRY(mem_alloc(&t->n_hyp, n_words, sizeof *t->n_hyp, err));
+    TRY(mem_alloc(&t->n_ref, n_words, sizeof *t->n_ref, err));
+    TRY(mem_alloc(&t->n_best, n_words, sizeof *t->n_best, err));
+    return mem_alloc(&t->name, n_words, sizeof *t->name, err);
 }
 
 /* Forget the n-grams of the last order, keep their names in t->name. */
@@ -139,13 +135,13 @@ status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
     if (n_words > UINT32_MAX)
         return err_set(err, ERR_FORMAT, "a segment of %zu words is too long to score",
                        n_words);
-    TRY(tally_init(&t, n_words, err));
-    for (size_t order = 1; order <= NGRAM_MAX && order <= hyp.n; order++) {
+    const status s = tally_init(&t, n_words, err);
+    for (size_t order = 1; s == OK && order <= NGRAM_MAX && order <= hyp.n; order++) {
         match[order - 1] += match_order(&t, hyp, ref, n_refs, order);
         total[order - 1] += hyp.n - order + 1;
     }
     tally_release(&t);
-    return OK;
+    return s;
 }
 
 struct ngram_slot {

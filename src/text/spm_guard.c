@@ -2,7 +2,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 /* Field numbers of the model message and of the normaliser message inside it. */
 enum { MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
@@ -67,71 +70,153 @@ static bool take_field(struct span *in, struct field *f)
     }
 }
 
-static uint32_t unit_at(struct span trie, size_t i)
+/*
+ * A unit of a Darts double array. Bit 31 marks a value; otherwise bits 0..7 are the label
+ * that leads here, bit 8 says that a value stands at the base, bit 9 that the offset in
+ * bits 10.. is shifted by 8. The base of unit i is i ^ offset; from there byte c leads to
+ * base ^ c if the label of that unit is c. The walk starts at unit 0, whatever it is.
+ */
+enum { BLOCK = 256, LEAF = 1 << 8, SHIFTED = 1 << 9 };
+#define VALUE (1u << 31)
+
+/* How many rules SentencePiece has room for at one place; it does not count them. */
+enum { MAX_MATCHES = 32 };
+
+/* Twenty times the largest that SentencePiece brings along. */
+enum { MAX_TRIE_BYTES = 4 << 20 };
+
+struct trie {
+    struct span units;
+    size_t n_units;
+};
+
+static uint32_t unit_at(const struct trie *t, size_t i)
 {
     uint32_t unit;
 
-    memcpy(&unit, trie.data + 4 * i, sizeof unit);
+    memcpy(&unit, t->units.data + 4 * i, sizeof unit);
     return unit;
 }
 
-/*
- * A unit of a Darts double array: bit 31 marks a value; otherwise bits 0..7 are the
- * label that leads here, bit 8 says that a value stands at the base, bit 9 that the
- * offset in bits 10.. is shifted by 8. From unit i a byte c leads to (i ^ offset) ^ c,
- * so the whole block of 256 around i ^ offset must exist.
- */
-static bool unit_stays_inside(struct span trie, size_t i, size_t n_text)
+static size_t base_of(const struct trie *t, size_t i)
 {
-    const uint32_t unit = unit_at(trie, i), leaf = 1u << 8, value = 1u << 31;
-    const size_t offset = (size_t)(unit >> 10) << ((unit & (1u << 9)) >> 6);
-    const size_t base = i ^ offset;
+    const uint32_t unit = unit_at(t, i);
 
-    if (unit & value)
-        return true;
-    if ((base | 0xFF) >= trie.n / 4)
-        return false;
-    return !(unit & leaf) || (unit_at(trie, base) & ~value) < n_text;
+    return i ^ (size_t)(unit >> 10) << (unit & SHIFTED ? 8 : 0);
 }
 
-/* uint32 size of the trie, the trie, then NUL-terminated strings. */
-static bool charsmap_is_safe(struct span map)
+/* The whole block around every base exists, and every value points into the strings. */
+static bool stays_inside(const struct trie *t, size_t n_text)
 {
-    struct span size, trie;
-    uint32_t n_trie;
-
-    if (map.n == 0)
-        return true;
-    if (!take(&map, sizeof n_trie, &size))
-        return false;
-    memcpy(&n_trie, size.data, sizeof n_trie);
-    if (n_trie == 0 || n_trie % (256 * 4) != 0 || !take(&map, n_trie, &trie))
-        return false;
-    if (map.n == 0 || map.data[map.n - 1] != '\0')
-        return false;
-    for (size_t i = 0; i < n_trie / 4; i++)
-        if (!unit_stays_inside(trie, i, map.n))
+    for (size_t i = 0; i < t->n_units; i++) {
+        const uint32_t unit = unit_at(t, i);
+        const size_t base = base_of(t, i);
+        if ((unit & VALUE) && i > 0)
+            continue;
+        if ((base | (BLOCK - 1)) >= t->n_units)
             return false;
-    return true;
-}
-
-static bool normalizer_is_safe(struct span message)
-{
-    struct field f;
-
-    while (message.n) {
-        if (!take_field(&message, &f))
-            return false;
-        if (f.number == NORMALIZER_CHARSMAP && !charsmap_is_safe(f.body))
+        if ((unit & LEAF) && (unit_at(t, base) & ~VALUE) >= n_text)
             return false;
     }
     return true;
+}
+
+/* Bases still to be looked at, and 1 + the most matches on a way to each (0: no way). */
+struct walk {
+    unsigned char *best;
+    bool *is_waiting;
+    uint32_t *stack;
+    size_t n_waiting;
+};
+
+static void visit(struct walk *w, size_t base, unsigned best)
+{
+    w->best[base] = (unsigned char)best;
+    if (!w->is_waiting[base])
+        w->stack[w->n_waiting++] = (uint32_t)base;
+    w->is_waiting[base] = true;
+}
+
+/*
+ * No way through the trie meets more than MAX_MATCHES values. A base is looked at again
+ * only when a way with more matches leads there, so that a trie with loops ends too.
+ */
+static bool matches_are_few(const struct trie *t, struct walk *w)
+{
+    visit(w, base_of(t, 0), 1);
+    while (w->n_waiting) {
+        const size_t base = w->stack[--w->n_waiting];
+        w->is_waiting[base] = false;
+        for (size_t c = 0; c < BLOCK; c++) {
+            const uint32_t unit = unit_at(t, base ^ c);
+            if ((unit & (VALUE | (BLOCK - 1))) != c)
+                continue;
+            const unsigned best = w->best[base] + (unit & LEAF ? 1u : 0u);
+            const size_t next = base_of(t, base ^ c);
+            if (best > 1 + MAX_MATCHES)
+                return false;
+            if (best > w->best[next])
+                visit(w, next, best);
+        }
+    }
+    return true;
+}
+
+static status check_trie(const struct trie *t, size_t n_text, bool *is_safe,
+                         struct err *err)
+{
+    struct walk w = {0};
+    status s = OK;
+
+    *is_safe = stays_inside(t, n_text);
+    if (!*is_safe)
+        return OK;
+    if ((s = mem_alloc(&w.best, t->n_units, sizeof *w.best, err)) == OK &&
+        (s = mem_alloc(&w.is_waiting, t->n_units, sizeof *w.is_waiting, err)) == OK &&
+        (s = mem_alloc(&w.stack, t->n_units, sizeof *w.stack, err)) == OK)
+        *is_safe = matches_are_few(t, &w);
+    free(w.best);
+    free(w.is_waiting);
+    free(w.stack);
+    return s;
+}
+
+/* uint32 size of the trie, the trie, then NUL-terminated strings. */
+static status check_charsmap(struct span map, bool *is_safe, struct err *err)
+{
+    struct span size;
+    struct trie t;
+    uint32_t n_bytes;
+
+    *is_safe = map.n == 0;
+    if (!take(&map, sizeof n_bytes, &size))
+        return OK;
+    memcpy(&n_bytes, size.data, sizeof n_bytes);
+    if (n_bytes == 0 || n_bytes % (BLOCK * 4) != 0 || n_bytes > MAX_TRIE_BYTES ||
+        !take(&map, n_bytes, &t.units) || map.n == 0 || map.data[map.n - 1] != '\0')
+        return OK;
+    t.n_units = n_bytes / 4;
+    return check_trie(&t, map.n, is_safe, err);
+}
+
+static status check_normalizer(struct span message, bool *is_safe, struct err *err)
+{
+    struct field f;
+
+    *is_safe = true;
+    while (message.n && *is_safe) {
+        *is_safe = take_field(&message, &f);
+        if (*is_safe && f.number == NORMALIZER_CHARSMAP)
+            TRY(check_charsmap(f.body, is_safe, err));
+    }
+    return OK;
 }
 
 status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err)
 {
     struct span message = {bytes, n_bytes};
     struct field f;
+    bool is_safe = true;
 
     if (n_bytes == 0)
         return err_set(err, ERR_FORMAT, "an empty file is not a SentencePiece model");
@@ -146,8 +231,9 @@ status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err)
                            "not a SentencePiece model, or cut short: byte %zu of %zu "
                            "cannot be read",
                            n_bytes - message.n, n_bytes);
-        if ((f.number == MODEL_NORMALIZER || f.number == MODEL_DENORMALIZER) &&
-            !normalizer_is_safe(f.body))
+        if (f.number == MODEL_NORMALIZER || f.number == MODEL_DENORMALIZER)
+            TRY(check_normalizer(f.body, &is_safe, err));
+        if (!is_safe)
             return err_set(err, ERR_FORMAT,
                            "the normalisation rules in the SentencePiece model are "
                            "damaged");

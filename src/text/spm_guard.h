@@ -3,7 +3,8 @@
  *
  * SentencePiece walks the double-array trie inside a model's normalisation rules
  * without checking a bound. Before it gets them, every jump that the trie can make is
- * shown to stay inside the array, and every string it can give to end inside the rules.
+ * shown to stay inside the array, every string it can give to end inside the rules, and
+ * no text to match more rules at once than SentencePiece has room for.
  */
 #pragma once
 
