@@ -170,6 +170,7 @@ TEST(numbers_read_as_people_write_them)
 
 TEST(times_read_as_people_write_them)
 {
+    CHECK_STR(fmt_seconds(0).s, "0" NB "s");
     CHECK_STR(fmt_seconds(0.00001).s, "10" NB "\u00b5s");
     CHECK_STR(fmt_seconds(0.0123).s, "12.3" NB "ms");
     CHECK_STR(fmt_seconds(0.126).s, "126" NB "ms");

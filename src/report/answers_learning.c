@@ -264,7 +264,6 @@ static void rows_of_schedule(struct answer *a, const struct run *run, struct err
     }
     say_rate(a, run, &s);
     schedule_describe(&s, &formula);
-    answers_row(a, err, "policy", "%s", s.config.lr_policy);
     answers_row(a, err, "formula", "%s", str_text(&formula));
     str_release(&formula);
     const double gap = rates_difference(&s, run, &n);

@@ -104,7 +104,9 @@ struct fmt fmt_seconds(double t)
 
     if (!isfinite(t))
         return missing;
-    if (t < 0.0005)
+    if (t == 0.0)
+        snprintf(f.s, sizeof f.s, "0\u00a0s");
+    else if (t < 0.0005)
         snprintf(f.s, sizeof f.s, "%.0f\u00a0\u00b5s", t * 1e6);
     else if (t < 0.9995)
         snprintf(f.s, sizeof f.s, "%.*f\u00a0ms", t < 0.0995 ? 1 : 0, t * 1e3);

@@ -124,9 +124,11 @@ static void write_facts(struct str *out, const struct run *run)
     str_puts(out, "<dl class=\"facts\">\n");
     snprintf(detail, sizeof detail, "of %s", fmt_count(run->max_steps).s);
     fact(out, "Steps", fmt_count(run->step).s, isfinite(run->max_steps) ? detail : "");
-    snprintf(detail, sizeof detail, "%s a step", fmt_seconds(run->pace.mean).s);
-    fact(out, "Wall time", fmt_seconds(run->times.wall).s,
-         isfinite(run->pace.mean) ? detail : "step time missing");
+    snprintf(detail, sizeof detail, "%s of it between sessions",
+             fmt_seconds(run->times.idle).s);
+    if (!(run->times.idle > 0))
+        snprintf(detail, sizeof detail, "%s a step", fmt_seconds(run->pace.mean).s);
+    fact(out, "Wall time", fmt_seconds(run->times.wall).s, detail);
     write_loss_facts(out, run);
     snprintf(detail, sizeof detail, "%s of them target",
              fmt_count(run->pace.target_per_s).s);
@@ -143,6 +145,14 @@ static void write_facts(struct str *out, const struct run *run)
     str_puts(out, "</dl>\n");
 }
 
+/* A cell that names its column when a narrow screen stacks them. */
+static void cell(struct str *out, const char *label, const char *text)
+{
+    str_printf(out, "<td dir=\"auto\" data-label=\"%s\">", label);
+    page_text(out, text ? text : "missing");
+    str_puts(out, "</td>");
+}
+
 /* Scores that `ferry eval` appended after training. */
 static void write_tests(struct str *out, const struct run *run)
 {
@@ -153,28 +163,22 @@ static void write_tests(struct str *out, const struct run *run)
         if (e->kind != RUNLOG_TEST)
             continue;
         if (!is_open)
-            str_puts(out, "<h2>Test scores</h2>\n<div class=\"scroll\"><table><thead><tr>"
-                          "<th>Set</th><th>Step</th><th>BLEU</th><th>Loss</th>"
-                          "<th>Sentences</th><th>Signature</th></tr></thead><tbody>\n");
+            str_puts(out,
+                     "<h2>Test scores</h2>\n<table class=\"stack scores\"><thead><tr>"
+                     "<th>Set</th><th>Step</th><th>BLEU</th><th>Loss</th>"
+                     "<th>Sentences</th><th>Signature</th></tr></thead><tbody>\n");
         is_open = true;
         str_puts(out, "<tr>");
-        page_tag(out, "td", NULL, e->text ? e->text : "not named");
-        page_tag(out, "td", NULL, fmt_count(e->step).s);
-        page_tag(out, "td", NULL, fmt_number(e->bleu, 4).s);
-        page_tag(out, "td", NULL, fmt_number(e->loss, 4).s);
-        page_tag(out, "td", NULL, fmt_count(e->sentences).s);
-        page_tag(out, "td", NULL, e->more ? e->more : "missing");
+        cell(out, "Set", e->text);
+        cell(out, "Step", fmt_count(e->step).s);
+        cell(out, "BLEU", fmt_number(e->bleu, 4).s);
+        cell(out, "Loss", fmt_number(e->loss, 4).s);
+        cell(out, "Sentences", fmt_count(e->sentences).s);
+        cell(out, "Signature", e->more);
         str_puts(out, "</tr>\n");
     }
     if (is_open)
-        str_puts(out, "</tbody></table></div>\n");
-}
-
-static void sentence(struct str *out, const char *label, const char *text)
-{
-    str_printf(out, "<td dir=\"auto\" data-label=\"%s\">", label);
-    page_text(out, text ? text : "missing");
-    str_puts(out, "</td>");
+        str_puts(out, "</tbody></table>\n");
 }
 
 /* The samples of the newest evaluation that has any. */
@@ -199,9 +203,9 @@ static void write_samples(struct str *out, const struct run *run)
                   "<th>Translation</th></tr></thead><tbody>\n");
     for (size_t i = first; i < n && i < first + SAMPLES_MAX; i++) {
         str_puts(out, "<tr>");
-        sentence(out, "Source", log->sample[i].source);
-        sentence(out, "Reference", log->sample[i].reference);
-        sentence(out, "Translation", log->sample[i].translation);
+        cell(out, "Source", log->sample[i].source);
+        cell(out, "Reference", log->sample[i].reference);
+        cell(out, "Translation", log->sample[i].translation);
         str_puts(out, "</tr>\n");
     }
     str_puts(out, "</tbody></table>\n");
@@ -230,7 +234,7 @@ static void event_text(struct str *out, const struct runlog_event *e)
 
     switch (e->kind) {
     case RUNLOG_START:
-        page_textf(out, "Started on %s.", text);
+        page_textf(out, "Started on %s, %s.", text, fmt_time(e->t).s);
         break;
     case RUNLOG_SAVE:
         page_textf(out, "Saved %s: %s in %s.", text, fmt_bytes(e->bytes).s,
@@ -269,7 +273,7 @@ static void write_events(struct str *out, const struct run *run)
                   run->log.n_unknown);
     str_printf(out,
                "<details%s><summary>%zu events: starts, saves, best models, skipped "
-               "updates, stop</summary>\n<table><thead><tr><th>Step</th><th>Time</th>"
+               "updates, stop</summary>\n<table><thead><tr><th>Step</th><th>After</th>"
                "<th>Event</th></tr></thead><tbody>\n",
                n <= 24 ? " open" : "", n);
     for (size_t i = 0; i < n; i++) {
@@ -279,8 +283,9 @@ static void write_events(struct str *out, const struct run *run)
             i = n - EVENTS_MAX / 2;
         }
         str_puts(out, "<tr>");
-        page_tag(out, "td", NULL, fmt_count(run->log.event[i].step).s);
-        page_tag(out, "td", NULL, fmt_time(run->log.event[i].t).s);
+        page_tag(out, "td", "narrow", fmt_count(run->log.event[i].step).s);
+        page_tag(out, "td", "narrow",
+                 fmt_seconds(run->log.event[i].t - run->log.t_first).s);
         str_puts(out, "<td>");
         event_text(out, &run->log.event[i]);
         str_puts(out, "</td></tr>\n");
