@@ -136,19 +136,18 @@ status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *no
     return result;
 }
 
-/* A prefix as the user typed it, or within the directory. */
-static status named(struct model_dir *d, const char *name, struct err *err)
+status model_dir_prefix(char *prefix, size_t n_prefix, const char *dir, const char *name,
+                        struct err *err)
 {
-    TRY(set_path(d->prefix, sizeof d->prefix, name, err));
-    strip_suffix(d->prefix);
-    if (is_checkpoint(d->prefix))
+    TRY(set_path(prefix, n_prefix, name, err));
+    strip_suffix(prefix);
+    if (is_checkpoint(prefix))
         return OK;
-    TRY(join_name(d->prefix, sizeof d->prefix, d->dir, name, err));
-    strip_suffix(d->prefix);
-    if (is_checkpoint(d->prefix))
+    TRY(join_name(prefix, n_prefix, dir, name, err));
+    strip_suffix(prefix);
+    if (is_checkpoint(prefix))
         return OK;
-    return err_set(err, ERR_IO, "checkpoint = %s: there is no such file, also not in %s",
-                   name, d->dir);
+    return err_set(err, ERR_IO, "there is no checkpoint %s, also not in %s", name, dir);
 }
 
 static status choose(struct model_dir *d, const char *path, const char *checkpoint,
@@ -161,7 +160,7 @@ static status choose(struct model_dir *d, const char *path, const char *checkpoi
         return model_dir_newest(d->prefix, sizeof d->prefix, path, d->note,
                                 sizeof d->note, err);
     if (strcmp(checkpoint, "best") != 0)
-        return named(d, checkpoint, err);
+        return model_dir_prefix(d->prefix, sizeof d->prefix, path, checkpoint, err);
     TRY(file_join(best, sizeof best, path, "best_models", err));
     if (!file_is_dir(best))
         return err_set(err, ERR_IO, "%s has no best_models; use checkpoint=last", path);

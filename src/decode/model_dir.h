@@ -46,6 +46,11 @@ void model_dir_close(struct model_dir *d);
 status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *note,
                         size_t n_note, struct err *err) MUST_CHECK;
 
+/* The prefix of a checkpoint that the user named: as typed or within dir, by its prefix
+ * or by one of its files. ERR_IO when there is none. */
+status model_dir_prefix(char *prefix, size_t n_prefix, const char *dir, const char *name,
+                        struct err *err) MUST_CHECK;
+
 /* dir/name, or that of the directory above; ERR_IO when neither is there. */
 status model_dir_find(char *path, size_t n_path, const char *dir, const char *name,
                       struct err *err) MUST_CHECK;

@@ -1,0 +1,81 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "decode/average.h"
+#include "decode/model_dir.h"
+
+/* kind, field, default, help, limits */
+#define AVERAGE_OPTIONS(X)                                                          \
+    X(INT, last, "5", "the newest checkpoints of the run, so many", RANGE(1, 1000)) \
+    X(STR, steps, "", "those of these steps instead, as 100,200,300", ANY)          \
+    X(STR, out, "", "directory to make for the result", ANY)
+
+struct command {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    AVERAGE_OPTIONS(X)
+#undef X
+};
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct command, field), field, __VA_ARGS__)
+    AVERAGE_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table cmd_average_options = {rows, sizeof rows / sizeof *rows};
+
+/* RUN alone: by last or steps; prefixes after it: those. */
+static status choose(struct average *a, const struct command *c,
+                     const struct opt_words *words, struct err *err)
+{
+    if (words->n > 1 && c->steps[0])
+        return err_set(err, ERR_USAGE,
+                       "steps = %s and checkpoints by name: give one or the other",
+                       c->steps);
+    for (size_t i = 1; i < words->n; i++)
+        TRY(average_add(a, words->word[0], words->word[i], err));
+    if (words->n > 1)
+        return OK;
+    if (c->steps[0])
+        return average_add_steps(a, words->word[0], c->steps, err);
+    return average_add_newest(a, words->word[0], (size_t)c->last, err);
+}
+
+static status run(struct average *a, struct model_dir *model, const struct command *c,
+                  const struct opt_words *words, struct err *err)
+{
+    const char *name = words->word[0];
+
+    if (!file_is_dir(name))
+        return err_set(err, ERR_IO, "%s: no such run directory", name);
+    TRY(choose(a, c, words, err));
+    TRY(model_dir_open(model, name, a->prefix[0], err));
+    fprintf(stderr, "averaging %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
+    for (size_t i = 0; i < a->n; i++)
+        fprintf(stderr, "  %s\n", a->prefix[i]);
+    TRY(average_write(a, model, c->out, err));
+    printf("%s\n", c->out);
+    return OK;
+}
+
+status cmd_average(int argc, char **argv, struct err *err)
+{
+    struct command c;
+    struct opt_words words = {.max = 64};
+    struct average a = {0};
+    struct model_dir model = {0};
+
+    TRY(opt_defaults(cmd_average_options, &c, err));
+    TRY(opt_parse(cmd_average_options, &c, &words, argc, argv, err));
+    if (words.n == 0)
+        return err_set(err, ERR_USAGE,
+                       "which run? usage: ferry average RUN [PREFIX...] out=DIR");
+    if (!c.out[0])
+        return err_set(err, ERR_USAGE, "out is not set: where shall the result go?");
+    const status result = run(&a, &model, &c, &words, err);
+    average_release(&a);
+    model_dir_close(&model);
+    return result;
+}

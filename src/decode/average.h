@@ -1,0 +1,39 @@
+/*
+ * average - the mean of several checkpoints' weights, as a model directory of its own.
+ *
+ * The mean is taken in double, one row of one tensor at a time, so that it needs no
+ * memory to speak of whatever the model's size. The result holds weights and the step
+ * (the largest), and no moments: it is for use, not for going on with training.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "decode/model_dir.h"
+
+/* Which checkpoints. Zeroed = none. */
+struct average {
+    char (*prefix)[FILE_PATH_MAX];
+    size_t n, cap;
+};
+
+void average_release(struct average *a);
+
+/* One checkpoint, as model_dir_prefix() finds it. */
+status average_add(struct average *a, const char *run, const char *name,
+                   struct err *err) MUST_CHECK;
+/* The newest n that run/checkpoint names, or as many as there are. */
+status average_add_newest(struct average *a, const char *run, size_t n,
+                          struct err *err) MUST_CHECK;
+/* run/model.ckpt-N for each N of "100,200,300". */
+status average_add_steps(struct average *a, const char *run, const char *steps,
+                         struct err *err) MUST_CHECK;
+
+/*
+ * Write the directory `out`: the mean as model.ckpt-N, config.yaml and vocab.model of
+ * the model, and the file `checkpoint`, last. ERR_USAGE when `out` holds a model.
+ */
+status average_write(const struct average *a, const struct model_dir *model,
+                     const char *out, struct err *err) MUST_CHECK;

@@ -1,0 +1,383 @@
+/*
+ * Raw lines in, raw lines out. The model's weights are random, so that its translations
+ * mean nothing; but each line has its own, and every one can be compared.
+ */
+#include "decode/translate.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "decode/translate_stream.h"
+#include "toy_model.h"
+
+static struct err err;
+
+struct setup {
+    struct spm *spm;
+    struct device device;
+    struct model model;
+    struct translate_config config;
+};
+
+static void open_setup(struct setup *s, size_t n_spare)
+{
+    s->spm = toy_model_spm();
+    const struct model_config c = toy_model_config(spm_size(s->spm) + n_spare);
+    CHECK_OK(device_open(&s->device, "cpu", (struct device_options){.threads = 2}, &err),
+             &err);
+    CHECK_OK(model_open(&s->model, &s->device, &c, false, &err), &err);
+    float *flat = toy_model_weights(&s->model.params, 4);
+    for (size_t i = 0; i < s->model.params.n_flat; i++)
+        flat[i] *= 1.7f; /* sharper than a fresh model: no two tokens nearly alike */
+    CHECK_OK(model_set_weights(&s->model, flat, &err), &err);
+    free(flat);
+    CHECK_OK(opt_defaults(translate_config_table, &s->config, &err), &err);
+    s->config.extra_decode_length = 8;
+}
+
+static void close_setup(struct setup *s)
+{
+    spm_free(s->spm);
+    model_close(&s->model);
+    device_close(&s->device);
+}
+
+#define LINE(text)             \
+    {                          \
+        text, sizeof(text) - 1 \
+    }
+static const struct line text[] = {
+    LINE("the ferry crosses the river"),
+    LINE(""),
+    LINE("we wait"),
+    LINE("ein Kind wartet am anderen Ufer und der Fluss ist breit"),
+    LINE("   "),
+    LINE("we wait"),
+    LINE("Fähre"),
+    LINE("a wide and slow river"),
+    LINE("die Fähre überquert den Fluss, wir warten auf die Fähre"),
+    LINE("x"),
+};
+enum { N_LINES = sizeof text / sizeof *text };
+
+static void run(struct setup *s, const struct line *lines, size_t n,
+                struct translations *out)
+{
+    struct translator t;
+
+    CHECK_OK(translate_open(&t, &s->model, s->spm, &s->config, &err), &err);
+    CHECK_OK(translate_lines(&t, lines, n, out, &err), &err);
+    CHECK(out->n_lines == n && t.n_done == n);
+    translate_close(&t);
+}
+
+TEST(lines_come_back_in_order_and_like_each_alone)
+{
+    struct setup s;
+    struct translations all = {0}, one = {0};
+    size_t n_different = 0;
+
+    open_setup(&s, 0);
+    run(&s, text, N_LINES, &all);
+    for (size_t i = 0; i < N_LINES; i++) {
+        CHECK(all.n_found[i] == 1);
+        run(&s, &text[i], 1, &one);
+        CHECK_STR(translations_text(&all, i, 0), translations_text(&one, 0, 0));
+        CHECK_NEAR(all.item[i].score, one.item[0].score, 1e-4);
+        CHECK(strlen(translations_text(&all, i, 0)) == all.item[i].n_bytes);
+        n_different +=
+            strcmp(translations_text(&all, i, 0), translations_text(&all, 0, 0)) != 0;
+    }
+    CHECK(n_different >= 4); /* else the order would not show */
+    translations_release(&all);
+    translations_release(&one);
+    close_setup(&s);
+}
+
+TEST(lines_without_tokens_have_the_empty_translation)
+{
+    const struct line empty[] = {LINE(""), LINE(" \t "), LINE("")};
+    struct setup s;
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    run(&s, text, N_LINES, &out);
+    CHECK_STR(translations_text(&out, 1, 0), "");
+    CHECK_STR(translations_text(&out, 4, 0), "");
+    CHECK(out.item[1].score == 0);
+    CHECK(translations_text(&out, 0, 0)[0] != '\0');
+    run(&s, empty, 3, &out);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STR(translations_text(&out, i, 0), "");
+    run(&s, NULL, 0, &out);
+    translations_release(&out);
+    close_setup(&s);
+}
+
+TEST(batches_of_any_size_give_the_same)
+{
+    static const int64_t sizes[] = {1, 30, 60, 100000};
+    struct setup s;
+    struct translations want = {0}, got = {0};
+
+    open_setup(&s, 0);
+    run(&s, text, N_LINES, &want);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        s.config.batch_tokens = sizes[k];
+        run(&s, text, N_LINES, &got);
+        for (size_t i = 0; i < N_LINES; i++)
+            CHECK_STR(translations_text(&got, i, 0), translations_text(&want, i, 0));
+    }
+    translations_release(&want);
+    translations_release(&got);
+    close_setup(&s);
+}
+
+TEST(the_nbest_list_begins_with_the_best_and_falls)
+{
+    struct setup s;
+    struct translations one = {0}, four = {0};
+
+    open_setup(&s, 0);
+    run(&s, text, N_LINES, &one);
+    s.config.nbest = 4;
+    run(&s, text, N_LINES, &four);
+    CHECK(four.n_best == 4);
+    for (size_t i = 0; i < N_LINES; i++) {
+        CHECK(four.n_found[i] >= 1 && four.n_found[i] <= 4);
+        CHECK_STR(translations_text(&four, i, 0), translations_text(&one, i, 0));
+        for (size_t k = 1; k < four.n_found[i]; k++)
+            CHECK(four.item[i * 4 + k].score <= four.item[i * 4 + k - 1].score);
+    }
+    CHECK(four.n_found[0] > 1);
+    translations_release(&one);
+    translations_release(&four);
+    close_setup(&s);
+}
+
+TEST(a_line_beyond_max_length_is_cut_and_counted)
+{
+    struct setup s;
+    struct translator t;
+    struct translations cut = {0}, whole = {0};
+    struct spm_ids ids = {0};
+    struct str head = str_new(0);
+
+    open_setup(&s, 0);
+    s.config.max_length = 6;
+    CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
+    CHECK(ids.n > 4);
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_OK(translate_lines(&t, text, 1, &cut, &err), &err);
+    CHECK(t.n_cut == 1);
+    /* the same as a line of the first four pieces */
+    CHECK_OK(spm_decode(s.spm, ids.id, 4, &head, &err), &err);
+    const struct line short_line = {head.data, head.len};
+    CHECK_OK(translate_lines(&t, &short_line, 1, &whole, &err), &err);
+    CHECK(t.n_cut == 1 && t.n_done == 2);
+    CHECK_STR(translations_text(&whole, 0, 0), translations_text(&cut, 0, 0));
+    translate_close(&t);
+    translations_release(&cut);
+    translations_release(&whole);
+    spm_ids_release(&ids);
+    str_release(&head);
+    close_setup(&s);
+}
+
+TEST(malformed_utf8_is_refused_by_line_number_and_the_translator_lives_on)
+{
+    const struct line bad[] = {LINE("fine"), LINE("not \xff fine"), LINE("cut \xc3")};
+    struct setup s;
+    struct translator t;
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_FAILS(translate_lines(&t, bad, 3, &out, &err), &err, ERR_FORMAT, "line 2 ");
+    CHECK_OK(translate_lines(&t, text, 2, &out, &err), &err);
+    CHECK_FAILS(translate_lines(&t, bad + 2, 1, &out, &err), &err, ERR_FORMAT, "line 3 ");
+    translate_close(&t);
+    translate_close(&t);
+    translations_release(&out);
+    close_setup(&s);
+}
+
+TEST(rows_of_the_model_beyond_the_tokenizer_have_no_text)
+{
+    struct setup s;
+    struct translations out = {0};
+
+    open_setup(&s, 500); /* nearly all tokens that it emits are such */
+    run(&s, text, N_LINES, &out);
+    translations_release(&out);
+    close_setup(&s);
+}
+
+TEST(options_and_tokenizers_that_do_not_fit_are_refused)
+{
+    struct setup s;
+    struct translator t;
+    struct model small;
+    struct model_config c;
+
+    open_setup(&s, 0);
+    s.config.nbest = 5;
+    CHECK_FAILS(translate_open(&t, &s.model, s.spm, &s.config, &err), &err, ERR_USAGE,
+                "nbest = 5");
+    translate_close(&t);
+    s.config.nbest = 1;
+    c = toy_model_config(spm_size(s.spm) - 1);
+    CHECK_OK(model_open(&small, &s.device, &c, false, &err), &err);
+    CHECK_FAILS(translate_open(&t, &small, s.spm, &s.config, &err), &err, ERR_USAGE,
+                "tokenizer");
+    translate_close(&t);
+    model_close(&small);
+    close_setup(&s);
+}
+
+static status collect(void *ctx, const void *bytes, size_t n, struct err *e)
+{
+    (void)e;
+    str_add(ctx, bytes, n);
+    return OK;
+}
+
+/* What the stream makes of a file of these bytes. */
+static status stream_of(struct setup *s, const char *bytes, size_t n, size_t window,
+                        bool has_scores, struct str *out)
+{
+    struct translator t;
+    const char *path = test_path("input");
+
+    str_reset(out);
+    CHECK_OK(file_write(path, bytes, n, &err), &err);
+    const struct translate_stream stream = {.fd = open(path, O_RDONLY | O_CLOEXEC),
+                                            .name = "input",
+                                            .window = window,
+                                            .has_scores = has_scores,
+                                            .write = collect,
+                                            .ctx = out};
+    CHECK(stream.fd >= 0);
+    CHECK_OK(translate_open(&t, &s->model, s->spm, &s->config, &err), &err);
+    const status result = translate_stream_run(&stream, &t, &err);
+    translate_close(&t);
+    close(stream.fd);
+    return result;
+}
+
+static size_t count_feeds(const struct str *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->len; i++)
+        n += s->data[i] == '\n';
+    return n;
+}
+
+TEST(windows_of_any_size_give_the_same_stream)
+{
+    static const size_t windows[] = {1, 2, 3, 7, 100};
+    struct setup s;
+    struct str in = str_new(0), want = str_new(0), got = str_new(0);
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    run(&s, text, N_LINES, &out);
+    for (size_t i = 0; i < N_LINES; i++) {
+        str_printf(&in, "%s\n", text[i].text);
+        str_printf(&want, "%s\n", translations_text(&out, i, 0));
+    }
+    for (size_t k = 0; k < sizeof windows / sizeof *windows; k++) {
+        CHECK_OK(stream_of(&s, in.data, in.len, windows[k], false, &got), &err);
+        CHECK_STR(got.data, want.data);
+    }
+    /* without the last line feed, and with carriage returns */
+    CHECK_OK(stream_of(&s, in.data, in.len - 1, 3, false, &got), &err);
+    CHECK_STR(got.data, want.data);
+    CHECK_OK(stream_of(&s, "we wait\r\n\r\n", 11, 3, false, &got), &err);
+    CHECK(count_feeds(&got) == 2);
+    CHECK(strncmp(got.data, translations_text(&out, 2, 0), out.item[2].n_bytes) == 0);
+    CHECK_OK(stream_of(&s, "", 0, 3, false, &got), &err);
+    CHECK(got.len == 0);
+    translations_release(&out);
+    str_release(&in);
+    str_release(&want);
+    str_release(&got);
+    close_setup(&s);
+}
+
+TEST(scores_and_nbest_have_their_formats)
+{
+    struct setup s;
+    struct str got = str_new(0);
+    struct translations out = {0};
+    char want[512];
+
+    open_setup(&s, 0);
+    s.config.nbest = 2;
+    run(&s, text, 1, &out);
+    CHECK(out.n_found[0] == 2);
+    CHECK_OK(stream_of(&s, "\nthe ferry crosses the river\n", 29, 1, false, &got), &err);
+    snprintf(want, sizeof want,
+             "0 |||  ||| 0.000000\n1 ||| %s ||| %.6f\n1 ||| %s ||| %.6f\n",
+             translations_text(&out, 0, 0), out.item[0].score,
+             translations_text(&out, 0, 1), out.item[1].score);
+    CHECK_STR(got.data, want);
+    s.config.nbest = 1;
+    CHECK_OK(stream_of(&s, "the ferry crosses the river\n", 28, 1, true, &got), &err);
+    snprintf(want, sizeof want, "%s\t%.6f\n", translations_text(&out, 0, 0),
+             out.item[0].score);
+    CHECK_STR(got.data, want);
+    translations_release(&out);
+    str_release(&got);
+    close_setup(&s);
+}
+
+TEST(a_stream_names_the_line_that_is_wrong)
+{
+    struct setup s;
+    struct str got = str_new(0);
+
+    open_setup(&s, 0);
+    CHECK_FAILS(stream_of(&s, "a\nb\nc\xff\nd\n", 9, 2, false, &got), &err, ERR_FORMAT,
+                "input: line 3 ");
+    CHECK(count_feeds(&got) == 2); /* the first window had gone out */
+    str_release(&got);
+    close_setup(&s);
+}
+
+TEST(a_line_without_end_is_refused_before_memory_runs_out)
+{
+    const size_t n = TRANSLATE_STREAM_LINE_MAX + 100;
+    struct setup s;
+    struct str got = str_new(0);
+    char *long_line = malloc(n);
+
+    CHECK(long_line);
+    memset(long_line, 'a', n);
+    long_line[1] = '\n';
+    open_setup(&s, 0);
+    CHECK_FAILS(stream_of(&s, long_line, n, 100, false, &got), &err, ERR_FORMAT,
+                "line 2 is longer");
+    CHECK(count_feeds(&got) == 1);
+    free(long_line);
+    str_release(&got);
+    close_setup(&s);
+}
+
+TEST(training_memory_that_was_reserved_before_is_kept)
+{
+    struct setup s;
+    struct translations out = {0};
+    const struct model_shape big = {64, 4000, 4000, 300, false};
+
+    open_setup(&s, 0);
+    CHECK_OK(model_reserve(&s.model, big, &err), &err);
+    const size_t n_bytes = model_measure(&s.model, big);
+    run(&s, text, N_LINES, &out);
+    CHECK(model_measure(&s.model, big) == n_bytes);
+    CHECK(s.model.signal.rows == 300);
+    translations_release(&out);
+    close_setup(&s);
+}
