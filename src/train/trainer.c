@@ -270,8 +270,9 @@ static status run(struct trainer *t, struct err *err)
     const status result = loop(t, err);
     if (result == OK)
         return finish(t, err);
-    struct err ignored;
-    (void)record_stop(&t->record, t->state.step, "error", err->msg, &ignored);
+    struct err second; /* the first failure is the one to report */
+    if (record_stop(&t->record, t->state.step, "error", err->msg, &second) != OK)
+        record_note(&t->record, "%s", second.msg);
     return result;
 }
 

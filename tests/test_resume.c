@@ -1,0 +1,361 @@
+/*
+ * What survives a stop: 40 updates equal 20, a stop and 20 more, in every byte of the
+ * checkpoint; a damaged checkpoint is named and the one before it is used.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "format/tensor_bundle.h"
+#include "format/tf_checkpoint.h"
+#include "test.h"
+#include "toy_run.h"
+#include "train/state.h"
+#include "train/trainer.h"
+
+static const char *const files[] = {".data-00000-of-00001", ".index", ".meta"};
+
+static const char *in_run(const char *run, const char *name)
+{
+    char part[300];
+
+    snprintf(part, sizeof part, "%s/%s", run, name);
+    return test_path(part);
+}
+
+static void check_same_file(const char *a, const char *b)
+{
+    struct file_map x, y;
+    struct err err = {0};
+
+    CHECK_OK(file_map_open(&x, a, &err), &err);
+    CHECK_OK(file_map_open(&y, b, &err), &err);
+    CHECK(x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0);
+    file_map_close(&x);
+    file_map_close(&y);
+}
+
+/* Everything but the seconds in the state must agree. */
+static void check_same_state(const char *a, const char *b)
+{
+    struct state x, y;
+    struct err err = {0};
+
+    CHECK_OK(state_read(&x, a, &err), &err);
+    CHECK_OK(state_read(&y, b, &err), &err);
+    x.t_trained = y.t_trained = 0;
+    CHECK(x.step == y.step && x.cursor.epoch == y.cursor.epoch &&
+          x.cursor.next == y.cursor.next);
+    CHECK(x.has_best == y.has_best && x.best == y.best && x.best_step == y.best_step);
+    CHECK(x.evals_since_best == y.evals_since_best && x.n_source == y.n_source &&
+          x.n_target == y.n_target);
+}
+
+static void check_same_checkpoint(const char *run_a, const char *run_b, const char *name)
+{
+    char path[100];
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s%s", name, files[i]);
+        check_same_file(in_run(run_a, path), in_run(run_b, path));
+    }
+    snprintf(path, sizeof path, "%s.state", name);
+    check_same_state(in_run(run_a, path), in_run(run_b, path));
+}
+
+static void check_resume(const char *threads, const char *const *more)
+{
+    const char *list[16] = {threads, NULL};
+    size_t n = 1;
+
+    while (more && *more)
+        list[n++] = *more++;
+    toy_data();
+    list[n] = "max_steps=40";
+    toy_train("whole", list);
+    list[n] = "max_steps=20";
+    toy_train("parts", list);
+    list[n] = "max_steps=40";
+    toy_train("parts", list);
+    check_same_checkpoint("whole", "parts", "model.ckpt-40");
+}
+
+TEST(forty_updates_equal_twenty_and_twenty_on_one_thread)
+{
+    check_resume("threads=1", NULL);
+}
+
+TEST(forty_updates_equal_twenty_and_twenty_on_two_threads)
+{
+    check_resume("threads=2", NULL);
+}
+
+TEST(resume_keeps_average_accumulation_and_patience)
+{
+    check_resume("threads=2", TOY("moving_average=0.9", "micro_tokens=40",
+                                  "eval_every=10", "patience=50"));
+}
+
+TEST(resume_keeps_novograd)
+{
+    check_resume("threads=1", TOY("optimizer=novograd", "lr_policy=fixed_lr",
+                                  "learning_rate=0.01", "weight_decay=0.001"));
+}
+
+TEST(the_same_seed_gives_the_same_run_and_another_one_does_not)
+{
+    struct file_map a, b;
+    struct err err = {0};
+
+    toy_data();
+    toy_train("a", TOY("max_steps=10"));
+    toy_train("b", TOY("max_steps=10"));
+    toy_train("c", TOY("max_steps=10", "seed=2"));
+    check_same_checkpoint("a", "b", "model.ckpt-10");
+    CHECK_OK(file_map_open(&a, in_run("a", "model.ckpt-10.index"), &err), &err);
+    CHECK_OK(file_map_open(&b, in_run("c", "model.ckpt-10.index"), &err), &err);
+    CHECK(memcmp(a.data, b.data, a.n_bytes) != 0);
+    file_map_close(&a);
+    file_map_close(&b);
+}
+
+/* The mean loss of each logged step of a run, in order. */
+static size_t losses_of(const char *run, double *loss, size_t max)
+{
+    FILE *f = fopen(in_run(run, "run.jsonl"), "re");
+    char line[8192];
+    size_t n = 0;
+
+    CHECK(f);
+    while (n < max && fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        if (event && strcmp(event, "step") == 0)
+            loss[n++] = json_number_value(json_object_get(o, "loss"));
+        json_decref(o);
+    }
+    fclose(f);
+    return n;
+}
+
+TEST(loss_does_not_depend_on_micro_batches_or_threads)
+{
+    double whole[20], cut[20], threads[20];
+
+    toy_data();
+    toy_train("whole", TOY("max_steps=10", "log_every=1"));
+    toy_train("cut", TOY("max_steps=10", "log_every=1", "micro_tokens=30"));
+    toy_train("threads", TOY("max_steps=10", "log_every=1", "threads=3"));
+    CHECK(losses_of("whole", whole, 20) == 10 && losses_of("cut", cut, 20) == 10);
+    CHECK(losses_of("threads", threads, 20) == 10);
+    for (int i = 0; i < 10; i++) {
+        CHECK_NEAR(cut[i], whole[i], 1e-5);
+        CHECK_NEAR(threads[i], whole[i], 1e-5);
+    }
+    CHECK(whole[9] < whole[0]); /* it does learn */
+}
+
+TEST(max_steps_0_writes_the_first_checkpoint_and_stops)
+{
+    toy_data();
+    toy_train("run", TOY("max_steps=0"));
+    CHECK(file_exists(in_run("run", "model.ckpt-0.index")));
+    CHECK(file_exists(in_run("run", "config.yaml")));
+    CHECK(file_exists(in_run("run", "vocab.model")));
+}
+
+TEST(the_last_checkpoints_are_kept_and_named)
+{
+    struct tf_checkpoint c;
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=10", "save_every=2", "keep_last=2"));
+    CHECK_OK(tf_checkpoint_read(&c, in_run("run", "checkpoint"), &err), &err);
+    CHECK(c.n == 2);
+    CHECK_STR(c.latest, "model.ckpt-10");
+    CHECK_STR(c.all[0], "model.ckpt-8");
+    tf_checkpoint_release(&c);
+    CHECK(!file_exists(in_run("run", "model.ckpt-6.index")));
+    CHECK(!file_exists(in_run("run", "model.ckpt-6.data-00000-of-00001")));
+    CHECK(file_exists(in_run("run", "model.ckpt-8.state")));
+}
+
+TEST(the_resolved_config_reproduces_the_run)
+{
+    struct train_config *c = calloc(1, sizeof *c);
+    struct err err = {0};
+
+    toy_data();
+    toy_train("a", TOY("max_steps=10", "optimizer=adamw", "weight_decay=0.01"));
+    CHECK_OK(opt_defaults(train_config_table, c, &err), &err);
+    CHECK_OK(opt_file(train_config_table, c, in_run("a", "config.yaml"),
+                      OPT_REFUSE_UNKNOWN, &err),
+             &err);
+    CHECK_OK(opt_set(train_config_table, c, "run", test_path("b"), &err), &err);
+    CHECK_OK(train_run(c, NULL, &err), &err);
+    check_same_checkpoint("a", "b", "model.ckpt-10");
+    free(c);
+}
+
+TEST(changed_options_are_refused_by_name_except_the_free_ones)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=4"));
+    CHECK_FAILS(toy_try("run", TOY("max_steps=8", "d_model=32"), &err), &err, ERR_USAGE,
+                "d_model = 32");
+    CHECK_FAILS(toy_try("run", TOY("max_steps=8", "seed=5"), &err), &err, ERR_USAGE,
+                "seed = 5");
+    CHECK_FAILS(toy_try("run", TOY("max_steps=8", "beta2=0.98"), &err), &err, ERR_USAGE,
+                "beta2 = 0.98");
+    toy_train("run", TOY("max_steps=8", "log_every=1", "save_every=3", "threads=2",
+                         "keep_last=3", "eval_every=4"));
+    CHECK(file_exists(in_run("run", "model.ckpt-8.index")));
+}
+
+static void cut_file(const char *path, off_t n)
+{
+    CHECK(truncate(path, n) == 0);
+}
+
+TEST(a_truncated_checkpoint_is_refused_and_the_one_before_used)
+{
+    static const char *const parts[] = {".data-00000-of-00001", ".index", ".meta",
+                                        ".state"};
+
+    toy_data();
+    for (int f = 0; f < 4; f++)
+        for (int at = 0; at < 3; at++) {
+            char run[32], name[64];
+            struct err err = {0};
+            snprintf(run, sizeof run, "run%d%d", f, at);
+            toy_train(run, TOY("max_steps=6", "save_every=3"));
+            snprintf(name, sizeof name, "model.ckpt-6%s", parts[f]);
+            const int64_t n = file_bytes(in_run(run, name));
+            cut_file(in_run(run, name), at == 0 ? 0 : at == 1 ? n / 2 : n - 1);
+            CHECK_OK(toy_try(run, TOY("max_steps=9", "save_every=3"), &err), &err);
+            CHECK(file_exists(in_run(run, "model.ckpt-9.index")));
+        }
+}
+
+TEST(without_any_whole_checkpoint_the_run_is_refused)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=2", "keep_last=1"));
+    cut_file(in_run("run", "model.ckpt-2.data-00000-of-00001"), 100);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=4", "keep_last=1"), &err), &err, ERR_FORMAT,
+                "no whole checkpoint");
+}
+
+TEST(a_checkpoint_without_our_state_begins_a_new_epoch)
+{
+    toy_data();
+    toy_train("run", TOY("max_steps=6"));
+    CHECK(unlink(in_run("run", "model.ckpt-6.state")) == 0);
+    toy_train("run", TOY("max_steps=9"));
+    struct state s;
+    struct err err = {0};
+    CHECK_OK(state_read(&s, in_run("run", "model.ckpt-9.state"), &err), &err);
+    CHECK(s.step == 9 && s.cursor.epoch == 0);
+}
+
+TEST(patience_ends_a_run_that_does_not_improve)
+{
+    struct state s;
+    struct err err = {0};
+
+    toy_data();
+    /* a learning rate of 0 cannot improve anything: evaluations at 2, 4, 6 */
+    toy_train("run", TOY("max_steps=50", "lr_policy=fixed_lr", "learning_rate=0",
+                         "eval_every=2", "patience=2"));
+    CHECK_OK(state_read(&s, in_run("run", "model.ckpt-6.state"), &err), &err);
+    CHECK(s.step == 6 && s.evals_since_best == 2 && s.best_step == 2);
+}
+
+TEST(best_models_follow_the_validation_loss)
+{
+    struct tf_checkpoint c;
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=20", "eval_every=5", "keep_best=2"));
+    CHECK_OK(tf_checkpoint_read(&c, in_run("run", "best_models/checkpoint"), &err), &err);
+    CHECK(c.n == 2 && strncmp(c.latest, "val_loss=", 9) == 0);
+    CHECK(strstr(c.latest, "-step-20"));
+    tf_checkpoint_release(&c);
+}
+
+TEST(not_finite_gradients_are_skipped_counted_and_end_the_run)
+{
+    struct err err = {0};
+
+    toy_data();
+    CHECK_FAILS(toy_try("run",
+                        TOY("max_steps=50", "learning_rate=1e6", "coefficient=1e6",
+                            "warmup_steps=1", "skip_limit=3"),
+                        &err),
+                &err, ERR_NUMERIC, "in a row");
+}
+
+TEST(a_full_disk_stops_the_write_and_not_the_run)
+{
+    struct rlimit old, small;
+
+    toy_data();
+    toy_train("run", TOY("max_steps=2"));
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    small = old;
+    small.rlim_cur = 20000; /* less than one .data file, more than the logs */
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    struct err err = {0};
+    const status result = toy_try("run", TOY("max_steps=6", "save_every=1"), &err);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+    CHECK(result == ERR_IO); /* the last checkpoint is owed and could not be written */
+    toy_train("run", TOY("max_steps=6", "save_every=1"));
+    CHECK(file_exists(in_run("run", "model.ckpt-6.index")));
+}
+
+TEST(a_second_training_in_the_same_directory_is_refused)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=1"));
+    const int other = open(in_run("run", "."), O_RDONLY | O_DIRECTORY);
+    CHECK(other >= 0 && flock(other, LOCK_EX) == 0);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=2"), &err), &err, ERR_IO,
+                "another process");
+    close(other);
+}
+
+TEST(weights_of_another_model_are_taken_by_init_from)
+{
+    char from[400];
+
+    toy_data();
+    toy_train("a", TOY("max_steps=5"));
+    snprintf(from, sizeof from, "init_from=%s", test_path("a"));
+    toy_train("b", TOY("max_steps=0", from));
+    struct tensor_bundle x, y;
+    struct err err = {0};
+    const unsigned char *p, *q;
+    CHECK_OK(tensor_bundle_open(&x, in_run("a", "model.ckpt-5"), &err), &err);
+    CHECK_OK(tensor_bundle_open(&y, in_run("b", "model.ckpt-0"), &err), &err);
+    const struct tensor_entry *e = &x.index.entry[0], *f = &y.index.entry[0];
+    CHECK_OK(tensor_bundle_read(&x, e, &p, &err), &err);
+    CHECK_OK(tensor_bundle_read(&y, f, &q, &err), &err);
+    CHECK(e->n_bytes == f->n_bytes && memcmp(p, q, e->n_bytes) == 0);
+    tensor_bundle_close(&x);
+    tensor_bundle_close(&y);
+}
