@@ -1,0 +1,34 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/cmd.h"
+#include "corpus/sample.h"
+
+const struct opt_table cmd_sample_options = {sample_options_rows, SAMPLE_N_OPTIONS};
+
+static void print_summary(const struct sample_stats *s, const char *dir)
+{
+    for (enum sample_split split = 0; split < N_SPLITS; split++)
+        printf("%12" PRIu64 "  pairs in %s/%s.{en,de}\n", s->n_pairs[split], dir,
+               sample_split_name(split));
+    printf("%12" PRIu64 "  English words, %" PRIu64 " different\n", s->n_words[SIDE_EN],
+           s->n_types[SIDE_EN]);
+    printf("%12" PRIu64 "  German words, %" PRIu64 " different\n", s->n_words[SIDE_DE],
+           s->n_types[SIDE_DE]);
+}
+
+status cmd_sample(int argc, char **argv, struct err *err)
+{
+    struct opt_words words = {.max = 1};
+    struct sample_options options;
+    struct sample_stats stats;
+
+    TRY(opt_defaults(cmd_sample_options, &options, err));
+    TRY(opt_parse(cmd_sample_options, &options, &words, argc, argv, err));
+    if (words.n == 0)
+        return err_set(err, ERR_USAGE,
+                       "which directory? usage: ferry sample DIR [--pairs N] [--seed S]");
+    TRY(sample_write(&options, words.word[0], &stats, err));
+    print_summary(&stats, words.word[0]);
+    return OK;
+}

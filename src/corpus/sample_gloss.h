@@ -1,0 +1,13 @@
+/*
+ * sample_gloss - word-for-word translation with the lexicon as the dictionary.
+ *
+ * Every English word is replaced by one German word where it stands: the first entry
+ * that has it, in the form a dictionary gives (nominative, third person, participle,
+ * infinitive). What a model must beat; a measure of how much order and agreement matter.
+ */
+#pragma once
+
+#include "base/str.h"
+
+/* Appends the gloss of one English sentence of the sample corpus to out. */
+void sample_gloss(const char *en, struct str *out);

@@ -1,0 +1,235 @@
+/*
+ * sample_lexicon - the words of the embedded sample corpus, English beside German.
+ *
+ * A row says everything that the two grammars need to inflect its word: what no rule of
+ * sample_english.c or sample_german.c predicts is spelled out, what is left NULL is
+ * regular. An English word form together with its place in the sentence picks one German
+ * word, because the corpus is for training from English to German.
+ *
+ * The tables are constants; everything here may be used from any thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum sample_gender { GENDER_MASCULINE, GENDER_FEMININE, GENDER_NEUTER };
+enum sample_case { CASE_NOMINATIVE, CASE_ACCUSATIVE, CASE_DATIVE, CASE_GENITIVE };
+
+/* The columns of every German verb table. */
+enum sample_person { PERSON_ICH, PERSON_DU, PERSON_ER, PERSON_PLURAL };
+
+/* What a noun is good for; verbs and adjectives name the classes they go with. */
+enum sample_class {
+    CLASS_PERSON = 1 << 0,
+    CLASS_JOB = 1 << 1,  /* "He is a baker." */
+    CLASS_MALE = 1 << 2, /* may be the subject of that */
+    CLASS_ANIMAL = 1 << 3,
+    CLASS_THING = 1 << 4, /* can be carried, lost and given */
+    CLASS_TEXT = 1 << 5,
+    CLASS_SPEECH = 1 << 6, /* told and explained */
+    CLASS_CLOTHES = 1 << 7,
+    CLASS_DEVICE = 1 << 8,
+    CLASS_OPENABLE = 1 << 9,
+    CLASS_SURFACE = 1 << 10,
+    CLASS_FOOD = 1 << 11,
+    CLASS_DRINK = 1 << 12,
+    CLASS_VEHICLE = 1 << 13,
+    CLASS_PLACE = 1 << 14,
+    CLASS_ROOM = 1 << 15,
+    CLASS_BUILDING = 1 << 16,
+    CLASS_LANGUAGE = 1 << 17,
+    CLASS_MONEY = 1 << 18,
+    CLASS_PERIOD = 1 << 19,  /* days, weeks, years */
+    CLASS_HOUR = 1 << 20,    /* o'clock */
+    CLASS_TOWN = 1 << 21,    /* "to Berlin" is "nach Berlin" */
+    CLASS_TRANSIT = 1 << 26, /* boarded and waited for */
+    /* How the noun inflects. */
+    CLASS_MASS = 1 << 22,   /* no plural, no "a" */
+    CLASS_PROPER = 1 << 23, /* a name: no determiner */
+    CLASS_WEAK = 1 << 24,   /* der Student, den Studenten: oblique = plural */
+    CLASS_STOP = 1 << 25    /* "to the station" is "zum", not "in den" */
+};
+
+struct sample_noun {
+    const char *en, *en_plural; /* NULL: regular */
+    const char *de, *de_plural; /* de_plural NULL: same as de */
+    enum sample_gender gender;
+    unsigned classes;
+    const char *de_genitive; /* NULL: de + "s" unless feminine or weak */
+};
+
+struct sample_adjective {
+    const char *en, *de;
+    unsigned classes;    /* of the nouns it describes */
+    const char *de_stem; /* before an ending; NULL: de */
+};
+
+/* What follows the verb, and so what the German clause looks like. */
+enum sample_frame {
+    FRAME_ALONE,      /* sleep */
+    FRAME_OBJECT,     /* see: accusative; help: dative */
+    FRAME_RECIPIENT,  /* give: dative and accusative */
+    FRAME_PREP,       /* wait for: auf + accusative */
+    FRAME_GOAL,       /* go: in + accusative, zu, nach */
+    FRAME_SPOT,       /* live, sit: in, auf + dative */
+    FRAME_PUT,        /* put: accusative, auf + accusative */
+    FRAME_LIKE,       /* gefallen: the English object is the German subject */
+    FRAME_BE,         /* sein + adjective */
+    FRAME_JOB,        /* sein + noun without an article */
+    FRAME_EXIST,      /* there is: es gibt + accusative */
+    FRAME_WEATHER,    /* it rains */
+    FRAME_THAT,       /* say: dass */
+    FRAME_WHETHER,    /* ask: ob */
+    FRAME_INFINITIVE, /* try: zu + infinitive */
+    N_FRAMES
+};
+
+struct sample_verb {
+    struct {
+        const char *base, *past, *participle, *ing; /* NULL: regular */
+    } en;
+    struct {
+        const char *infinitive, *participle; /* without and with the prefix */
+        const char *du, *er, *ich, *plural;  /* present tense; NULL: regular */
+        const char *preterite;               /* set: its past is not a perfect */
+    } de;
+    enum sample_frame frame;
+    unsigned subjects, objects; /* classes; of FRAME_GOAL and FRAME_SPOT, the places */
+    const char *prefix;         /* separable: an|rufen */
+    const char *particle;       /* turn on: behind a pronoun object */
+    const char *en_prep;        /* look for: always before the object */
+    const char *de_prep;        /* FRAME_PREP */
+    enum sample_case object_case;
+    bool is_sein;  /* perfect with sein */
+    bool is_state; /* no "is knowing" */
+    bool is_to;    /* FRAME_RECIPIENT: "explain it to him", never "explain him it" */
+};
+
+struct sample_modal {
+    const char *en_present, *en_third, *en_past; /* en_past NULL: present only */
+    const char *en_lead;                         /* between it and the infinitive */
+    bool is_lexical;                             /* "does not want to" */
+    bool is_negatable;
+    const char *de_er, *de_du, *de_plural, *de_past;
+};
+
+struct sample_pronoun {
+    const char *en, *en_object;
+    const char *de[3]; /* nominative, accusative, dative */
+    enum sample_person person;
+    bool is_it; /* German follows the gender of what "it" stands for */
+};
+
+/* Which endings a determiner takes, and which it leaves to the adjective. */
+enum sample_declension {
+    DECLINE_NONE,   /* nothing there, or a number: strong adjective */
+    DECLINE_DER,    /* der, die, das: weak adjective */
+    DECLINE_DIESER, /* stem + strong ending: weak adjective */
+    DECLINE_EIN,    /* stem + ending or none: mixed adjective */
+    DECLINE_VIELE   /* stem + strong ending: strong adjective */
+};
+
+struct sample_det {
+    const char *en, *en_plural; /* NULL: has no such number */
+    const char *de;
+    enum sample_declension declension;
+    unsigned weight; /* how often, among all determiners */
+    bool is_question;
+    bool is_owner;    /* my, your...: stands well before kin */
+    bool is_quantity; /* every, many: not under a negation */
+    bool is_head;     /* a relative clause may follow */
+};
+
+/* Where a fixed phrase stands. */
+enum sample_slot {
+    SLOT_TIME,    /* English: end; German: early in the middle field */
+    SLOT_MID,     /* often: English: before the verb */
+    SLOT_MANNER,  /* slowly */
+    SLOT_MEANS,   /* by bus */
+    SLOT_SPOT,    /* here */
+    SLOT_COMMENT, /* unfortunately: in front */
+    SLOT_DEGREE,  /* very: before a predicate */
+    SLOT_ASK,     /* when, why */
+    N_SLOTS
+};
+
+enum sample_tense {
+    TENSE_PRESENT = 1 << 0,     /* sees: sieht */
+    TENSE_PROGRESSIVE = 1 << 1, /* is seeing: sieht gerade */
+    TENSE_PAST = 1 << 2,        /* saw: hat gesehen */
+    TENSE_PERFECT = 1 << 3,     /* has seen: hat gesehen */
+    TENSE_PLUPERFECT = 1 << 4,  /* had seen: hatte gesehen */
+    TENSE_FUTURE = 1 << 5       /* will see: wird sehen */
+};
+
+struct sample_phrase {
+    const char *en, *de;
+    enum sample_slot slot;
+    unsigned tenses; /* that it goes with */
+};
+
+enum sample_prep_use {
+    USE_SPOT_IN,   /* in + dative, with places */
+    USE_SPOT_ON,   /* auf, unter... + dative, with furniture */
+    USE_SPOT_NEAR, /* vor, hinter, neben + dative, with places */
+    USE_GOAL_IN,   /* to: in + accusative */
+    USE_GOAL_TO,   /* to: zu */
+    USE_GOAL_TOWN, /* to: nach */
+    USE_GOAL_ON,   /* auf, unter... + accusative, with furniture */
+    USE_SPOT_TOWN,
+    USE_WITH, /* company: mit, ohne */
+    USE_AGO,
+    USE_SOON, /* "in three days" */
+    USE_CLOCK
+};
+
+struct sample_prep {
+    const char *en, *de;
+    enum sample_case object_case;
+    enum sample_prep_use use;
+    bool is_after; /* English puts it behind: three days ago */
+};
+
+enum sample_order { ORDER_SECOND, ORDER_FIRST, ORDER_LAST };
+
+/* How two clauses are joined. */
+struct sample_link {
+    const char *en, *de;
+    enum sample_order order; /* of the German clause behind it */
+    unsigned tenses;         /* of that clause */
+    unsigned main_tenses;    /* of the clause before it; 0: the same tense */
+    unsigned weight;
+    bool is_frontable;
+    bool is_about_it; /* the second clause may explain an object of the first */
+    bool has_en_comma, has_de_comma; /* before it */
+};
+
+#define SAMPLE_TABLE(row, name)     \
+    extern const struct row name[]; \
+    extern const size_t name##_n
+
+SAMPLE_TABLE(sample_noun, sample_nouns);
+SAMPLE_TABLE(sample_verb, sample_verbs);
+SAMPLE_TABLE(sample_adjective, sample_lexicon_adjectives);
+SAMPLE_TABLE(sample_modal, sample_lexicon_modals);
+SAMPLE_TABLE(sample_pronoun, sample_lexicon_pronouns);
+SAMPLE_TABLE(sample_det, sample_lexicon_dets);
+SAMPLE_TABLE(sample_phrase, sample_lexicon_phrases);
+SAMPLE_TABLE(sample_prep, sample_lexicon_preps);
+SAMPLE_TABLE(sample_link, sample_lexicon_links);
+
+/* The rows by their English; NULL when there is none. A verb's name is its base with
+ * particle and preposition: "pick up", "wait for". */
+const struct sample_noun *sample_lexicon_noun(const char *en);
+const struct sample_adjective *sample_lexicon_adjective(const char *en);
+const struct sample_verb *sample_lexicon_verb(const char *en, enum sample_frame frame);
+const struct sample_modal *sample_lexicon_modal(const char *en_present);
+const struct sample_pronoun *sample_lexicon_pronoun(const char *en);
+/* By either number; "" is the plural without a determiner. */
+const struct sample_det *sample_lexicon_det(const char *en);
+const struct sample_phrase *sample_lexicon_phrase(const char *en, enum sample_slot slot);
+const struct sample_prep *sample_lexicon_prep(const char *en, const char *de,
+                                              enum sample_case object_case);
+/* "when" and "if" have one row for each German conjunction. */
+const struct sample_link *sample_lexicon_link(const char *en, const char *de);
