@@ -458,12 +458,12 @@ TEST(help_shows_default_limits_and_choices_within_100_columns)
     opt_help(table, out);
     opt_help((struct opt_table){wide, 1}, out);
     fclose(out);
-    CHECK(strstr(text, "  max_steps  optimizer updates; 0 to 1e9 [100000]\n"));
-    CHECK(strstr(text, "  rate       scale of the schedule; 1e-9 to 1000 [0.5]\n"));
-    CHECK(strstr(text, "  pin        tie threads to cores; true or false [false]\n"));
-    CHECK(strstr(text, "  optimizer  update rule; adam, adamw or novograd [adam]\n"));
+    CHECK(strstr(text, "  max_steps  optimizer updates (0 to 1e9) [100000]\n"));
+    CHECK(strstr(text, "  rate       scale of the schedule (1e-9 to 1000) [0.5]\n"));
+    CHECK(strstr(text, "  pin        tie threads to cores (true or false) [false]\n"));
+    CHECK(strstr(text, "  optimizer  update rule (adam, adamw or novograd) [adam]\n"));
     CHECK(strstr(text, "  data       directory of the corpus\n"));
-    CHECK(strstr(text, "the_last [adam]\n"));
+    CHECK(strstr(text, "the_last) [adam]\n"));
     for (const char *p = text; *p; p++) {
         column = *p == '\n' ? 0 : column + 1;
         CHECK(column <= 100);

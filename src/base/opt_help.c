@@ -1,8 +1,8 @@
 /*
  * The --help side of opt: one aligned entry an option, wrapped at WIDTH columns:
  *
- *     max_steps   optimizer updates; 0 to 1e9 [100000]
- *     optimizer   update rule; adam, adamw or novograd [adam]
+ *     max_steps   optimizer updates (0 to 1e9) [100000]
+ *     optimizer   update rule (adam, adamw or novograd) [adam]
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void put_number(struct str *out, double x)
 {
     char text[32], *e;
 
-    if (fabs(x) < 1e7 && x == nearbyint(x)) {
+    if (fabs(x) < 1e6 && x == nearbyint(x)) {
         str_printf(out, "%.0f", x);
         return;
     }
@@ -50,17 +50,19 @@ static void put_entry(struct str *out, const struct opt *o)
     switch (o->type) {
     case OPT_INT:
     case OPT_REAL:
-        str_puts(out, "; ");
+        str_puts(out, " (");
         put_number(out, o->lo);
         str_puts(out, " to ");
         put_number(out, o->hi);
+        str_putc(out, ')');
         break;
     case OPT_BOOL:
-        str_puts(out, "; true or false");
+        str_puts(out, " (true or false)");
         break;
     case OPT_CHOICE:
-        str_puts(out, "; ");
+        str_puts(out, " (");
         put_choices(out, o->choices);
+        str_putc(out, ')');
         break;
     case OPT_STR:
         break;
