@@ -174,12 +174,15 @@ static uint64_t slow_match(struct ngram_words hyp, const struct ngram_words *ref
 
 static struct ngram_words random_words(struct rng *rng, uint32_t *room, size_t max)
 {
-    /* Few words repeat often; the large numbers fill all 32 bits of a name. */
+    /* Few words repeat often; their numbers reach over all 32 bits of a word. */
+    static const uint32_t spread[] = {1, 1 << 8, 1 << 16, 0x40000001};
+    const uint32_t factor = spread[rng_below(rng, 4)];
     const size_t n = (size_t)rng_below(rng, max + 1);
     const uint64_t n_kinds = 1 + rng_below(rng, 4);
 
     for (size_t i = 0; i < n; i++)
-        room[i] = (uint32_t)rng_below(rng, n_kinds) * 0x40000001u;
+        room[i] =
+            (uint32_t)rng_below(rng, n_kinds) * factor + (uint32_t)rng_below(rng, 2);
     return (struct ngram_words){room, n};
 }
 

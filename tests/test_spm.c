@@ -314,6 +314,23 @@ TEST(files_are_learned_from_one_after_the_other)
     CHECK(spm == NULL);
 }
 
+TEST(every_character_of_the_text_gets_a_piece)
+{
+    struct str text = str_new(0);
+    struct spm *spm;
+    struct err err = {0};
+
+    for (int i = 0; i < 1000; i++)
+        str_puts(&text, "the river is wide\n");
+    str_puts(&text, "\xC3\x9F\n"); /* one in 14,000 */
+    CHECK_OK(train_text(&spm, str_text(&text),
+                        (struct spm_train_options){.vocab_size = 20}, NULL, &err),
+             &err);
+    CHECK(spm_id(spm, "\xC3\x9F") != SPM_UNK);
+    str_release(&text);
+    spm_free(spm);
+}
+
 TEST(lines_over_the_limit_are_left_out_and_counted)
 {
     struct spm *spm;

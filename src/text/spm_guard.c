@@ -105,7 +105,10 @@ static size_t base_of(const struct trie *t, size_t i)
     return i ^ (size_t)(unit >> 10) << (unit & SHIFTED ? 8 : 0);
 }
 
-/* The whole block around every base exists, and every value points into the strings. */
+/*
+ * Every base lies in the array, and so does its block, of which the array has whole ones;
+ * every value points into the strings.
+ */
 static bool stays_inside(const struct trie *t, size_t n_text)
 {
     for (size_t i = 0; i < t->n_units; i++) {
@@ -113,7 +116,7 @@ static bool stays_inside(const struct trie *t, size_t n_text)
         const size_t base = base_of(t, i);
         if ((unit & VALUE) && i > 0)
             continue;
-        if ((base | (BLOCK - 1)) >= t->n_units)
+        if (base >= t->n_units)
             return false;
         if ((unit & LEAF) && (unit_at(t, base) & ~VALUE) >= n_text)
             return false;

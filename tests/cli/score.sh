@@ -1,0 +1,56 @@
+# BLEU of files, as sacreBLEU prints it; mistakes are named by file and line.
+printf 'the cat sat on the mat\nhello world\n' >ref
+printf 'the cat sat on a mat\n\n' >hyp
+signature='nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0'
+details='83.3/60.0/50.0/33.3 (BP = 0.717 ratio = 0.750 hyp_len = 6 ref_len = 8)'
+
+expect 0 "$FERRY" score ref hyp
+out_is "BLEU|$signature = 38.50 $details"
+[ ! -s .err ] || fail "a score has nothing to say on stderr"
+given "$(cat hyp)"$'\n\n'
+expect 0 "$FERRY" score ref
+out_is "BLEU|$signature = 38.50 $details"
+given "$(cat ref)"$'\n'
+expect 0 "$FERRY" score - hyp --score-only width=1
+out_is 38.5
+
+expect 0 "$FERRY" score ref hyp --json width=1
+out_is "{
+ \"name\": \"BLEU\",
+ \"score\": 38.5,
+ \"signature\": \"$signature\",
+ \"verbose_score\": \"$details\",
+ \"nrefs\": \"1\",
+ \"case\": \"mixed\",
+ \"eff\": \"no\",
+ \"tok\": \"13a\",
+ \"smooth\": \"exp\",
+ \"version\": \"2.6.0\"
+}"
+
+expect 0 "$FERRY" score ref hyp --sentence
+[ "$(wc -l <.out)" -eq 2 ] || fail "want a line for each line"
+out_has 'eff:yes|tok:13a|smooth:exp|version:2.6.0 = 53.73 83.3/60.0/50.0/33.3'
+expect 0 "$FERRY" score ref hyp hyp tokenize=none smooth=floor smooth_value=0.25
+out_has 'nrefs:2|case:mixed|eff:no|tok:none|smooth:floor[0.25]'
+out_has '100.0/100.0/100.0/100.0'
+expect 0 "$FERRY" score <(cat ref) hyp
+out_has '= 38.50 '
+
+refuses 2 "give a file of references" "$FERRY" score
+refuses 2 "only one file can be standard input" "$FERRY" score - -
+refuses 2 "tokenize = 13b: want one of 13a|none" "$FERRY" score ref hyp tokenize=13b
+refuses 3 "absent: No such file" "$FERRY" score ref absent
+refuses 3 "not a regular file" "$FERRY" score . hyp
+printf '' >empty
+refuses 4 "empty has no lines" "$FERRY" score ref empty
+printf 'one\n' >short
+refuses 4 "ref has 2 lines but short has 1" "$FERRY" score ref short
+printf 'fine\nb\xffd\n' >bad
+refuses 4 "bad: line 2 is not UTF-8" "$FERRY" score ref bad
+if [ -w /dev/full ]; then
+    got=0
+    "$FERRY" score ref hyp >/dev/full 2>.err || got=$?
+    [ "$got" -eq 3 ] || fail "status $got on a full disk, want 3"
+    err_has "standard output"
+fi
