@@ -1,0 +1,101 @@
+/*
+ * rig - a sheet's copy on a device, in the device's width.
+ *
+ * Owns: memory on the device and two host copies of the block. Borrows: the device.
+ */
+#pragma once
+
+#include "kernel_cases/sheet.h"
+
+extern const struct kernels cpu_f64_kernels;
+
+struct rig {
+    struct device *device;
+    struct args args; /* over device memory */
+    void *mem, *list; /* on the device */
+    size_t n, n_list;
+    void *before, *after; /* [n] reals of the device */
+    int32_t *list_after;
+};
+
+static const char *const rig_kinds[] = {"cpu", "cpu-plain", "double"};
+enum { N_RIG_KINDS = sizeof rig_kinds / sizeof *rig_kinds };
+
+/* Scratch begins as NaN: a kernel that trusts it spoils its result. */
+static void rig_device(struct device *d, const char *kind, size_t threads)
+{
+    const struct device_options options = {.threads = threads};
+    struct err err;
+
+    if (strcmp(kind, "double") == 0)
+        CHECK_OK(
+            device_open_cpu(d, &cpu_f64_kernels, kind, sizeof(double), options, &err),
+            &err);
+    else
+        CHECK_OK(device_open(d, kind, options, &err), &err);
+    memset(d->scratch, 0xff, d->scratch_bytes * threads);
+}
+
+static double rig_get(const struct rig *rig, const void *block, size_t e)
+{
+    return rig->device->real_bytes == sizeof(double) ? ((const double *)block)[e]
+                                                     : (double)((const float *)block)[e];
+}
+
+static void rig_put(const struct rig *rig, void *block, size_t e, double x)
+{
+    if (rig->device->real_bytes == sizeof(double))
+        ((double *)block)[e] = x;
+    else
+        ((float *)block)[e] = (float)x;
+}
+
+static struct mat rig_block(const struct rig *rig)
+{
+    return (struct mat){rig->mem, 0, 1, rig->n, rig->n};
+}
+
+static void rig_load(struct rig *rig, const struct sheet *s)
+{
+    device_upload(rig->device, rig_block(rig), rig->before);
+    device_upload_ids(rig->device, (struct ids){rig->list, 0, rig->n_list}, s->list);
+}
+
+static void rig_store(struct rig *rig)
+{
+    struct err err;
+
+    CHECK_OK(device_sync(rig->device, &err), &err);
+    device_download(rig->device, rig->after, rig_block(rig));
+    device_download_ids(rig->device, rig->list_after,
+                        (struct ids){rig->list, 0, rig->n_list});
+}
+
+static void rig_open(struct rig *rig, struct device *d, const struct sheet *s)
+{
+    struct err err;
+
+    *rig = (struct rig){.device = d, .args = s->args, .n = s->n, .n_list = s->n_list};
+    CHECK_OK(device_alloc(d, &rig->mem, s->n * d->real_bytes, &err), &err);
+    CHECK_OK(device_alloc(d, &rig->list, s->n_list * sizeof(int32_t), &err), &err);
+    rig->before = malloc(s->n * d->real_bytes);
+    rig->after = malloc(s->n * d->real_bytes);
+    rig->list_after = malloc(s->n_list * sizeof *rig->list_after);
+    for (size_t e = 0; e < s->n; e++)
+        rig_put(rig, rig->before, e, s->real[e]);
+    for (int o = 1; o < CASE_OPS; o++)
+        rig->args.m[o].mem = s->args.m[o].rows ? rig->mem : NULL;
+    for (int l = 0; l < N_LISTS; l++)
+        rig->args.list[l].mem = rig->list;
+    rig_load(rig, s);
+}
+
+static void rig_close(struct rig *rig)
+{
+    device_free(rig->device, rig->mem);
+    device_free(rig->device, rig->list);
+    free(rig->before);
+    free(rig->after);
+    free(rig->list_after);
+    *rig = (struct rig){0};
+}

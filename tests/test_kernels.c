@@ -1,0 +1,81 @@
+/*
+ * Every kernel of KERNEL_LIST: a declared case in tests/kernel_cases, run against a naive
+ * reference in double on every device (agree.h) and, for backward kernels, against
+ * finite differences of the forward kernel (gradient.h).
+ */
+#include "base/rng.h"
+#include "device/device.h"
+#include "kernel_cases/attend.h"
+#include "kernel_cases/attention.h"
+#include "kernel_cases/embed.h"
+#include "kernel_cases/gemm.h"
+#include "kernel_cases/gradient.h"
+#include "kernel_cases/norm.h"
+#include "kernel_cases/optim.h"
+#include "kernel_cases/relu.h"
+#include "kernel_cases/topk.h"
+#include "kernel_cases/vector.h"
+#include "kernel_cases/xent.h"
+#include "test.h"
+
+#define FORWARD_CASES(C) \
+    C(gemm_nn)           \
+    C(gemm_nt)           \
+    C(gemm_tn_add)       \
+    C(gemm_tt_add)       \
+    C(embed_forward)     \
+    C(norm_forward)      \
+    C(relu_forward)      \
+    C(attention_forward) \
+    C(xent_loss)         \
+    C(fill)              \
+    C(scale)             \
+    C(average)           \
+    C(sumsq)             \
+    C(adam)              \
+    C(novograd)          \
+    C(attend_cache)      \
+    C(attend_memory)     \
+    C(topk)
+
+#define BACKWARD_CASES(C) \
+    C(embed_backward)     \
+    C(norm_backward)      \
+    C(relu_backward)      \
+    C(attention_backward) \
+    C(xent)
+
+#define C(name)                                                       \
+    TEST(name##_agrees_with_its_reference_on_every_device_and_layout) \
+    {                                                                 \
+        case_agree(&name##_case);                                     \
+    }
+FORWARD_CASES(C)
+BACKWARD_CASES(C)
+#undef C
+
+#define C(name)                                          \
+    TEST(name##_is_the_derivative_of_its_forward_kernel) \
+    {                                                    \
+        case_gradient(&name##_case);                     \
+    }
+BACKWARD_CASES(C)
+#undef C
+
+TEST(every_kernel_of_the_list_has_a_case)
+{
+#define C(name) name##_case.kernel,
+    const char *const cases[] = {FORWARD_CASES(C) BACKWARD_CASES(C)};
+#undef C
+#define K(name, args) #name,
+    const char *const kernels[] = {KERNEL_LIST(K)};
+#undef K
+
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        bool found = false;
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+            found |= strcmp(kernels[k], cases[c]) == 0;
+        if (!found)
+            test_fail(__FILE__, __LINE__, "kernel %s has no case", kernels[k]);
+    }
+}
