@@ -6,10 +6,13 @@
  *
  * id < 0 is the vector before the first target token: zero, with no gradient. Backward
  * gives each thread a slice of columns and all rows, so that rows with the same id are
- * added in one order whatever the number of threads.
+ * added in one order whatever the number of threads; and it multiplies by the mask, so
+ * that every column is a fused multiply-add wherever a slice or a vector loop ends.
  */
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
+
+enum { LINE = 16 };
 
 struct job {
     struct mat y, table, signal;
@@ -51,7 +54,10 @@ void CPU(embed_forward)(struct device *d, struct mat y, struct mat table,
 static void backward_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;
-    const struct pool_range cols = pool_split(j->y.cols, part, n_parts);
+    const size_t D = j->y.cols;
+    const struct pool_range lines = pool_split((D + LINE - 1) / LINE, part, n_parts);
+    const size_t begin = lines.begin * LINE,
+                 end = lines.end * LINE < D ? lines.end * LINE : D;
     const uint32_t limit = hash_threshold(j->drop.rate);
     const real keep = j->scale * (real)(1 / (1 - j->drop.rate));
     const int32_t *pos = cpu_ids(j->drop.pos), *pair = cpu_ids(j->drop.pair);
@@ -62,8 +68,10 @@ static void backward_part(void *ctx, size_t part, size_t n_parts)
         const uint32_t row = hash_row(j->drop.key, (uint32_t)pair[r], (uint32_t)pos[r]);
         const real *dy = cpu_row(j->y, r);
         real *dt = cpu_row(j->table, (size_t)j->id[r]);
-        for (size_t c = cols.begin; c < cols.end; c++)
-            dt[c] += hash_channel(row, (uint32_t)c) >= limit ? dy[c] * keep : 0;
+        for (size_t c = begin; c < end; c++) {
+            const real mask = hash_channel(row, (uint32_t)c) >= limit ? keep : 0;
+            dt[c] += mask * dy[c];
+        }
     }
 }
 
