@@ -59,6 +59,18 @@ TEST(an_empty_table_is_a_table)
     sstable_writer_release(&w);
 }
 
+/* One entry of 5 bytes, its restart point and their count are 13 bytes. */
+TEST(a_block_is_closed_when_it_reaches_its_size)
+{
+    for (size_t limit = 13; limit <= 14; limit++) {
+        struct sstable_writer w;
+        sstable_writer_init(&w, limit);
+        add(&w, "a", "1");
+        CHECK(w.out.len == (limit == 13 ? 13 + 5 : 0));
+        sstable_writer_release(&w);
+    }
+}
+
 TEST(keys_out_of_order_are_refused)
 {
     struct sstable_writer w;
@@ -207,6 +219,7 @@ TEST(blocks_with_a_right_checksum_and_wrong_contents_are_refused)
     CHECK_FAILS(altered(2, 100), &err, ERR_FORMAT, "malformed");     /* value too long */
     CHECK_FAILS(altered(5, 2), &err, ERR_FORMAT, "entry at byte 5"); /* of a 1-byte key */
     CHECK_FAILS(altered(13, 'A'), &err, ERR_FORMAT, "'kA' is out of order");
+    CHECK_FAILS(altered(13, 'a'), &err, ERR_FORMAT, "'ka' is out of order"); /* twice */
     CHECK_FAILS(altered(15, 4), &err, ERR_FORMAT, "malformed"); /* restart in an entry */
     CHECK_FAILS(altered(15, 5), &err, ERR_FORMAT, "malformed"); /* shared at a restart */
     CHECK_FAILS(altered(19, 2), &err, ERR_FORMAT, "malformed"); /* counts two of them */

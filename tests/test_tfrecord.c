@@ -178,3 +178,35 @@ TEST(what_a_full_disk_refuses_is_written_later)
     file_map_close(&map);
     free(big);
 }
+
+/* A pipe takes 64 KiB and refuses the rest until somebody reads. */
+TEST(a_write_that_stops_in_the_middle_goes_on_at_the_same_byte)
+{
+    enum { RECORD = 100000, FRAMED = RECORD + 16 };
+    static unsigned char record[RECORD], got[2 * FRAMED];
+    struct tfrecord_writer w;
+    enum tfrecord_state end;
+    size_t n_got = 0, n_records;
+    int ends[2];
+
+    for (size_t i = 0; i < RECORD; i++)
+        record[i] = (unsigned char)rng_hash(1, i);
+    CHECK(pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
+    CHECK_OK(tfrecord_create(&w, test_path("records"), &err), &err);
+    const int file = w.fd;
+    w.fd = ends[1];
+    CHECK_FAILS(tfrecord_add(&w, record, RECORD, &err), &err, ERR_IO, "unavailable");
+    for (bool is_done = false; !is_done;) {
+        const ssize_t n = read(ends[0], got + n_got, sizeof got - n_got);
+        CHECK(n > 0);
+        n_got += (size_t)n;
+        is_done = tfrecord_flush(&w, &err) == OK && n_got == FRAMED;
+    }
+    CHECK_OK(walk(got, n_got, &n_records, &end), &err);
+    CHECK(n_records == 1 && end == TFRECORD_END);
+    CHECK(memcmp(got + 12, record, RECORD) == 0);
+    w.fd = file;
+    close(ends[0]);
+    close(ends[1]);
+    CHECK_OK(tfrecord_close(&w, &err), &err);
+}
