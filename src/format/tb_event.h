@@ -32,8 +32,10 @@ struct tb_event_writer {
 /* wall_time, as everywhere here, is in seconds since 1970; it names the file. */
 status tb_event_open(struct tb_event_writer *w, const char *dir, double wall_time,
                      struct err *err) MUST_CHECK;
-/* Tell TensorBoard that a run (re)starts at `step`: points at later steps of older files
- * are then superseded. */
+/*
+ * Tell TensorBoard that the run (re)starts, and that `step` is the first to come: it
+ * drops the points at `step` and after that older files of the directory hold.
+ */
 status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
                       struct err *err) MUST_CHECK;
 status tb_event_scalar(struct tb_event_writer *w, int64_t step, double wall_time,

@@ -3,8 +3,8 @@
 
     tensorboard_events.py RUN_DIR_OR_FILE [--tags A,B,...] [--equal FILE]
 
-Every record is loaded twice: by the event-file loader (each event) and, for a directory,
-by the accumulator behind TensorBoard's plots (each curve). --tags must be there.
+Every record is loaded twice: by the event-file loader (each event) and by the accumulator
+behind TensorBoard's plots (each curve, over the restarts of a run). --tags must be there.
 --equal FILE compares with lines `step<TAB>tag<TAB>value`, in order, values as floats.
 """
 import argparse
@@ -32,12 +32,14 @@ def bits(value):
 
 
 def points_of(path):
-    """(step, tag, value) of each scalar, in order."""
+    """(step, tag, value) of each scalar, in order; (step, None, None) is a (re)start."""
     points, is_first = [], True
     for event in event_file_loader.LegacyEventFileLoader(path).Load():
         check(not is_first or event.file_version == "brain.Event:2",
               f"{path}: the first event is {event}")
         is_first = False
+        if event.session_log.status == event.session_log.START:
+            points.append((event.step, None, None))
         for value in event.summary.value:
             check(value.WhichOneof("value") == "simple_value", f"{path}: {value}")
             points.append((event.step, value.tag, value.simple_value))
@@ -45,17 +47,27 @@ def points_of(path):
     return points
 
 
+def curves_of(points):
+    """What is left of each curve: a restart drops the points at its step and after."""
+    curves = {}
+    for step, tag, value in points:
+        if tag is None:
+            curves = {t: [p for p in c if p[0] < step] for t, c in curves.items()}
+        else:
+            curves.setdefault(tag, []).append((step, bits(value)))
+    return curves
+
+
 def check_curves(run, points):
-    """The accumulator has the same curves (it keeps the last of equal steps too)."""
-    curves = event_accumulator.EventAccumulator(run, size_guidance={"scalars": 0,
-                                                                    "tensors": 0})
-    curves.Reload()
-    tags = curves.Tags()["scalars"]
-    check(set(tags) == {tag for _, tag, _ in points}, f"curves are {tags}")
+    """The accumulator behind TensorBoard's plots has the same curves."""
+    plots = event_accumulator.EventAccumulator(run, size_guidance={"scalars": 0})
+    plots.Reload()
+    want = curves_of(points)
+    tags = plots.Tags()["scalars"]
+    check({t for t in want if want[t]} <= set(tags) <= set(want), f"curves are {tags}")
     for tag in tags:
-        got = [(e.step, bits(e.value)) for e in curves.Scalars(tag)]
-        want = [(step, bits(value)) for step, t, value in points if t == tag]
-        check(got == want, f"curve {tag} differs")
+        got = [(e.step, bits(e.value)) for e in plots.Scalars(tag)]
+        check(got == want[tag], f"curve {tag} differs")
     return len(tags)
 
 
@@ -70,18 +82,18 @@ def main():
     files = sorted(glob.glob(f"{asked.run}/events.out.tfevents.*")) if is_dir else [asked.run]
     check(files, f"no event file in {asked.run}")
     points = [p for f in files for p in points_of(f)]
-    print(f"TensorBoard {tensorboard.__version__} reads {len(points)} values "
+    values = [p for p in points if p[1] is not None]
+    print(f"TensorBoard {tensorboard.__version__} reads {len(values)} values "
           f"of {len(files)} files")
-    n_curves = check_curves(asked.run, points) if len(files) == 1 else None
-    if n_curves is not None:
-        print(f"{n_curves} curves are whole")
-    missing = set(filter(None, asked.tags.split(","))) - {tag for _, tag, _ in points}
+    print(f"{check_curves(asked.run, points)} curves are whole")
+    missing = set(filter(None, asked.tags.split(","))) - {tag for _, tag, _ in values}
     check(not missing, f"tags {sorted(missing)} are missing")
     if asked.equal:
         with open(asked.equal) as f:
             rows = [line.rstrip("\n").split("\t") for line in f]
         want = [(int(step), tag, bits(float(value))) for step, tag, value in rows]
-        check(want == [(s, t, bits(v)) for s, t, v in points], f"values differ from {asked.equal}")
+        check(want == [(s, t, bits(v)) for s, t, v in values],
+              f"values differ from {asked.equal}")
         print(f"values equal those of {asked.equal}")
 
 
