@@ -105,6 +105,17 @@ TEST(a_fit_gives_slope_and_its_error)
     CHECK_NEAR(f.t_95, 2.776, 1e-12);
 }
 
+/* Student's t has 2.086 for 20 degrees and 2.048 for 28. */
+TEST(factors_of_intervals_follow_students_t)
+{
+    double x[30];
+
+    for (size_t i = 0; i < 30; i++)
+        x[i] = (double)i;
+    CHECK_NEAR(series_fit(x, x, 22).t_95, 2.086, 0.003);
+    CHECK_NEAR(series_fit(x, x, 30).t_95, 2.048, 0.003);
+}
+
 TEST(a_fit_of_too_little_is_missing)
 {
     const double x[] = {1, 2, 1, 1}, y[] = {2, 3, NAN, 4};

@@ -220,7 +220,8 @@ static void write_config(struct str *out, const struct run *run)
         page_tag(out, "p", "none", "The log holds no configuration.");
         return;
     }
-    page_textf(out, "Ferry %s. ", s->version ? s->version : "of unknown version");
+    page_tagf(out, "p", NULL, "Ferry %s.",
+              s->version ? s->version : "of unknown version");
     str_printf(out, "<details><summary>All %zu options</summary>\n<table><tbody>\n",
                s->n_config);
     for (size_t i = 0; i < s->n_config; i++)
