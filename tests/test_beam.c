@@ -22,7 +22,7 @@ struct toy {
 
 static uint64_t key_after(uint64_t key, int32_t token)
 {
-    return rng_hash(key, (uint64_t)(token + 2));
+    return rng_hash(key, (uint64_t)token + 2);
 }
 
 static double unit(uint64_t bits)
@@ -73,7 +73,7 @@ static status toy_step(void *ctx, size_t t, const struct beam_rows *rows, double
     toy->n_steps = t + 1;
     for (size_t r = 0; r < rows->n; r++) {
         const int32_t *physical = rows->physical + r * (t + 1);
-        double p[V_MAX];
+        double p[V_MAX] = {0};
         CHECK(physical[t] == (int32_t)r);
         CHECK((rows->token[r] == BEAM_START) == (t == 0));
         toy->key[t][r] = t ? key_after(toy->key[t - 1][physical[t - 1]], rows->token[r])
@@ -134,7 +134,7 @@ static struct plain extended(const struct plain *h, int32_t id, double p, double
 static void exhaust(const struct toy *toy, const struct plain *h, size_t max_len,
                     double alpha, struct plain *best)
 {
-    double p[V_MAX];
+    double p[V_MAX] = {0};
 
     if (h->n == max_len)
         return;
@@ -196,7 +196,7 @@ static void naive_step(struct naive *s, const struct toy *toy, size_t W, double 
     struct plain all[8 * V_MAX], some[16 + 8];
 
     for (size_t b = 0; b < W; b++) {
-        double p[V_MAX];
+        double p[V_MAX] = {0};
         toy_row(toy, s->alive[b].key, p);
         for (size_t v = 0; v < toy->V; v++) {
             all[b * toy->V + v] = extended(&s->alive[b], (int32_t)v, p[v], alpha);
@@ -436,7 +436,7 @@ TEST(a_beam_of_one_follows_the_likeliest_tokens)
         struct plain chain = {.key = seed}, want = {0};
 
         while (chain.n < max_len) {
-            double p[V_MAX], top[2];
+            double p[V_MAX] = {0}, top[2];
             int32_t id[2];
             toy_row(&toy, chain.key, p);
             top_of(p, V_MAX, 2, top, id);

@@ -103,18 +103,18 @@ static inline void toy_model_checkpoint(const char *prefix, const struct params 
     size_t n = 0;
 
     CHECK(list);
-    for (size_t i = 0; i < p->n_list * (average ? 2 : 1); i++) {
-        const struct param *t = &p->list[i % p->n_list];
-        const bool is_average = i >= p->n_list;
-        struct toy_model_tensor *to = &list[n++];
-        *to = (struct toy_model_tensor){.at = (is_average ? average : flat) + t->at,
-                                        .rows = t->rows,
-                                        .cols = t->cols,
-                                        .stride = t->stride,
-                                        .n_dims = t->n_dims};
-        snprintf(to->name, sizeof to->name, "%s%s", t->name,
-                 is_average ? "/ExponentialMovingAverage" : "");
-    }
+    for (int is_average = 0; is_average <= (average != NULL); is_average++)
+        for (size_t i = 0; i < p->n_list; i++) {
+            const struct param *t = &p->list[i];
+            struct toy_model_tensor *to = &list[n++];
+            *to = (struct toy_model_tensor){.at = (is_average ? average : flat) + t->at,
+                                            .rows = t->rows,
+                                            .cols = t->cols,
+                                            .stride = t->stride,
+                                            .n_dims = t->n_dims};
+            snprintf(to->name, sizeof to->name, "%s%s", t->name,
+                     is_average ? "/ExponentialMovingAverage" : "");
+        }
     qsort(list, n, sizeof *list, toy_model_by_name);
     CHECK_OK(tensor_bundle_begin(&w, prefix, &err), &err);
     for (size_t i = 0; i < n; i++)

@@ -70,8 +70,8 @@ struct job {
     const unsigned char **bytes; /* [n] of the tensor at hand */
     int *dtype;
     struct params params;
-    const struct param **sorted; /* by name, the order of a bundle */
-    double *sum;                 /* a row */
+    struct param *sorted; /* by name, the order of a bundle */
+    double *sum;          /* a row */
     float *mean;
     int64_t step; /* the largest */
 };
@@ -91,9 +91,9 @@ static void job_release(struct job *j)
 
 static int by_name(const void *a, const void *b)
 {
-    const struct param *const *x = a, *const *y = b;
+    const struct param *x = a, *y = b;
 
-    return strcmp((*x)->name, (*y)->name);
+    return strcmp(x->name, y->name);
 }
 
 static status open_params(struct job *j, const struct model_config *c, struct err *err)
@@ -103,8 +103,8 @@ static status open_params(struct job *j, const struct model_config *c, struct er
     TRY(params_open(&j->params, c, err));
     TRY(mem_alloc(&j->sorted, j->params.n_list, sizeof *j->sorted, err));
     for (size_t i = 0; i < j->params.n_list; i++) {
-        j->sorted[i] = &j->params.list[i];
-        widest = j->sorted[i]->cols > widest ? j->sorted[i]->cols : widest;
+        j->sorted[i] = j->params.list[i];
+        widest = j->sorted[i].cols > widest ? j->sorted[i].cols : widest;
     }
     qsort(j->sorted, j->params.n_list, sizeof *j->sorted, by_name);
     TRY(mem_alloc(&j->sum, widest, sizeof *j->sum, err));
@@ -162,7 +162,7 @@ static status write_tensors(struct job *j, struct tensor_bundle_writer *w,
     unsigned char step[8];
 
     for (size_t i = 0; i < j->params.n_list; i++)
-        TRY(write_tensor(j, w, j->sorted[i], err));
+        TRY(write_tensor(j, w, &j->sorted[i], err));
     le_put64(step, (uint64_t)j->step);
     TRY(tensor_bundle_add(w, "global_step", TENSOR_INT64, NULL, 0, err));
     return tensor_bundle_add_bytes(w, step, sizeof step, err);
