@@ -271,7 +271,7 @@ TEST(a_resumed_run_counts_lost_steps_and_idle_time)
     const char *point = strstr(page, "validation, step 500: ");
     CHECK(point && !strstr(point + 1, "validation, step 500: ")); /* of two, the valid */
     const char *plot = strstr(page, "id=\"plot-rate\"");
-    const char *path = plot ? strstr(plot, "<path class=\"line c1\" d=\"M44.0") : NULL;
+    const char *path = plot ? strstr(plot, "<path class=\"line c1\" d=\"M45.") : NULL;
     CHECK(path && count_in(path, 'L', '"') == 199);
     free(page);
 

@@ -18,29 +18,27 @@
 
 #define RUNLOG_FILE "run.jsonl"
 
-/* Numbers of a start event; the last five come from its "data" object. */
-#define RUNLOG_START_FIELDS(X) \
+/* clang-format off */
+/* Numbers of a start event; those of DATA stand in its "data" object. */
+#define RUNLOG_START_FIELDS(X)                                        \
     X(t) X(step) X(threads) X(ranks) X(parameters) X(roof_gflops)
-#define RUNLOG_DATA_FIELDS(X) \
-    X(train_pairs)            \
-    X(train_source_tokens) X(train_target_tokens) X(valid_pairs) X(tokenizer_pieces)
+#define RUNLOG_DATA_FIELDS(X)                                         \
+    X(train_pairs) X(train_source_tokens) X(train_target_tokens)      \
+    X(valid_pairs) X(tokenizer_pieces)
 
 /* Sums are over the `steps` steps since the previous logged one; t_* are seconds. */
-#define RUNLOG_STEP_FIELDS(X)                                                      \
-    X(t)                                                                           \
-    X(step)                                                                        \
-    X(epoch)                                                                       \
-    X(loss)                                                                        \
-    X(rate)                                                                        \
-    X(grad_norm) X(source_tokens) X(target_tokens) X(sentences) X(steps) X(t_step) \
-        X(t_data) X(t_compute) X(t_comm) X(t_update) X(tokens_per_s) X(gflops)     \
-            X(memory_mib) X(skipped)
+#define RUNLOG_STEP_FIELDS(X)                                         \
+    X(t) X(step) X(epoch) X(loss) X(rate) X(grad_norm)                \
+    X(source_tokens) X(target_tokens) X(sentences) X(steps)           \
+    X(t_step) X(t_data) X(t_compute) X(t_comm) X(t_update)            \
+    X(tokens_per_s) X(gflops) X(memory_mib) X(skipped)
 
-#define RUNLOG_EVAL_FIELDS(X) \
+#define RUNLOG_EVAL_FIELDS(X)                                         \
     X(t) X(step) X(valid_loss) X(eval_loss) X(forced_bleu) X(bleu) X(seconds)
 
-#define RUNLOG_EVENT_FIELDS(X) \
+#define RUNLOG_EVENT_FIELDS(X)                                        \
     X(t) X(step) X(bytes) X(seconds) X(valid_loss) X(bleu) X(loss) X(sentences)
+/* clang-format on */
 
 #define RUNLOG_NUMBER(field) double field;
 
