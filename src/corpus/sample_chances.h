@@ -8,7 +8,7 @@
 
 enum {
     /* Kinds of sentence; the rest of 100 are plain statements. */
-    CHANCE_LINKED = 19,      /* two clauses: because, when, but... */
+    CHANCE_LINKED = 22,      /* two clauses: because, when, but... */
     CHANCE_COMPLEMENT = 9,   /* that, whether, where */
     CHANCE_INFINITIVE = 5,   /* tries to */
     CHANCE_YES_NO = 8,       /* did the man...? */
@@ -20,11 +20,11 @@ enum {
     /* Clauses. */
     CHANCE_MODAL = 15,
     CHANCE_NEGATED = 12,
-    CHANCE_TIME = 36,
+    CHANCE_TIME = 40,
     CHANCE_TIME_COUNTED = 22, /* of times: three days ago, at nine o'clock */
     CHANCE_MID = 12,
     CHANCE_MANNER = 8,
-    CHANCE_SPOT = 14,
+    CHANCE_SPOT = 16,
     CHANCE_MEANS = 7,
     CHANCE_FRONT = 40, /* of those that have a time or place */
     CHANCE_COMMENT = 4,
@@ -35,11 +35,11 @@ enum {
     CHANCE_PRONOUN = 26,
     CHANCE_PRONOUN_OBJECT = 20,
     CHANCE_PLURAL = 30,
-    CHANCE_ADJECTIVE = 27,
+    CHANCE_ADJECTIVE = 30,
     CHANCE_NUMBER = 22, /* of plurals */
     CHANCE_OWNER = 5,   /* my father's */
     CHANCE_PARTNER = 3, /* and my sister */
-    CHANCE_RELATIVE = 6,
+    CHANCE_RELATIVE = 8,
 
     /* Tenses. */
     WEIGHT_PRESENT = 32,

@@ -140,6 +140,12 @@ static void say_pp(struct sample_line *l, const char *prep, const struct sample_
     say_np(l, np, casus);
 }
 
+static void say_prep_object(struct sample_line *l, const struct sample_verb *v,
+                            const struct sample_np *np)
+{
+    say_pp(l, v->de_prep, np, v->is_dative ? CASE_DATIVE : CASE_ACCUSATIVE);
+}
+
 static void say_adverbial(struct sample_line *l, const struct sample_adverbial *a)
 {
     if (a->phrase)
@@ -148,12 +154,19 @@ static void say_adverbial(struct sample_line *l, const struct sample_adverbial *
         say_pp(l, a->prep->de, a->np, a->prep->object_case);
 }
 
+/* "ein", nothing, "viele", "drei": what is new to the hearer and stands late. */
+static bool is_new(const struct sample_np *np)
+{
+    if (!np || np->kind != NP_NOUN || np->owner || (np->noun->classes & CLASS_PROPER))
+        return false;
+    return !np->det || np->det->declension == DECLINE_NONE || np->det->is_quantity ||
+           strcmp(np->det->de, "ein") == 0;
+}
+
+/* What "kein" can negate: "ein Hund", "Hunde", but not "drei Hunde". */
 static bool is_indefinite(const struct sample_np *np)
 {
-    return np && np->kind == NP_NOUN && !np->owner && !np->number &&
-           (!np->det || np->det->declension == DECLINE_NONE ||
-            strcmp(np->det->de, "ein") == 0) &&
-           !(np->noun->classes & CLASS_PROPER);
+    return is_new(np) && !np->number && !(np->det && np->det->is_quantity);
 }
 
 static struct roles assign(const struct sample_clause *c)
@@ -171,7 +184,7 @@ static struct roles assign(const struct sample_clause *c)
     case FRAME_JOB:
         break;
     default:
-        if (c->verb->object_case == CASE_DATIVE)
+        if (c->verb->is_dative)
             r.dative = c->object;
         else
             r.accusative = c->object;
@@ -203,8 +216,30 @@ static void say_time(struct sample_line *l, const struct sample_clause *c,
         sample_line_word(l, "gerade");
     if (r->front != FRONT_TIME)
         say_adverbial(l, &c->time);
-    if (c->mid)
+    if (c->mid && !c->mid->is_late)
         sample_line_word(l, c->mid->de);
+}
+
+/* Dative before accusative; "schon" and "nie" before what is new, behind what is not. */
+static void say_objects(struct sample_line *l, const struct sample_clause *c,
+                        const struct roles *r, const struct sample_np *dat,
+                        const struct sample_np *acc)
+{
+    const char *late = c->mid && c->mid->is_late ? c->mid->de : "";
+
+    if (dat && !acc && is_new(dat)) {
+        sample_line_word(l, late);
+        late = "";
+    }
+    if (dat)
+        say_object(l, c, r, dat, CASE_DATIVE);
+    if (acc && is_new(acc)) {
+        sample_line_word(l, late);
+        late = "";
+    }
+    if (acc)
+        say_object(l, c, r, acc, CASE_ACCUSATIVE);
+    sample_line_word(l, late);
 }
 
 static void say_predicate(struct sample_line *l, const struct sample_clause *c,
@@ -225,32 +260,50 @@ static void say_predicate(struct sample_line *l, const struct sample_clause *c,
     sample_line_word(l, c->predicate->de);
 }
 
+/* Subject and pronouns, which open the middle field. */
+static void say_opening(struct sample_line *l, const struct sample_clause *c,
+                        const struct sample_np *nom, const struct sample_np *acc,
+                        const struct sample_np *dat)
+{
+    /* "gefällt mir das Buch" */
+    const bool is_dative_first = c->verb->frame == FRAME_LIKE && dat && nom;
+
+    if (is_dative_first)
+        say_np(l, dat, CASE_DATIVE);
+    if (nom)
+        say_np(l, nom, CASE_NOMINATIVE);
+    if (acc)
+        say_np(l, acc, CASE_ACCUSATIVE);
+    if (dat && !is_dative_first)
+        say_np(l, dat, CASE_DATIVE);
+}
+
+static const struct sample_np *only(const struct sample_np *np, bool is_wanted)
+{
+    return is_wanted ? np : NULL;
+}
+
 /* The middle field; `front` is what already stands before it. */
 static void say_middle(struct sample_line *l, const struct sample_clause *c,
                        const struct roles *r, const struct sample_np *front)
 {
-    const struct sample_np *acc = r->accusative == front ? NULL : r->accusative;
-    const struct sample_np *dat = r->dative == front ? NULL : r->dative;
+    const struct sample_np *nom = only(r->nominative, r->nominative != front);
+    const struct sample_np *acc = only(r->accusative, r->accusative != front);
+    const struct sample_np *dat = only(r->dative, r->dative != front);
+    const bool is_acc_short = acc && is_pronoun(acc),
+               is_dat_short = dat && is_pronoun(dat);
 
-    if (r->nominative && r->nominative != front)
-        say_np(l, r->nominative, CASE_NOMINATIVE);
-    if (acc && is_pronoun(acc))
-        say_np(l, acc, CASE_ACCUSATIVE);
-    if (dat && is_pronoun(dat))
-        say_np(l, dat, CASE_DATIVE);
+    say_opening(l, c, nom, only(acc, is_acc_short), only(dat, is_dat_short));
     say_time(l, c, r);
-    if (dat && !is_pronoun(dat))
-        say_object(l, c, r, dat, CASE_DATIVE);
-    if (acc && !is_pronoun(acc))
-        say_object(l, c, r, acc, CASE_ACCUSATIVE);
+    say_objects(l, c, r, only(dat, !is_dat_short), only(acc, !is_acc_short));
     if (c->is_negated && !r->is_kein)
         sample_line_word(l, "nicht");
     say_adverbial(l, &c->manner);
     say_adverbial(l, &c->means);
-    if (r->prep_object && r->prep_object != front)
-        say_pp(l, c->verb->de_prep, r->prep_object, c->verb->object_case);
     if (r->front != FRONT_SPOT)
         say_adverbial(l, &c->spot);
+    if (r->prep_object && r->prep_object != front)
+        say_prep_object(l, c->verb, r->prep_object);
     say_predicate(l, c, r);
 }
 
@@ -270,7 +323,7 @@ static const struct sample_np *say_leader(struct sample_line *l,
         }
     if (!sample_tree_leads(r->prep_object))
         return NULL;
-    say_pp(l, c->verb->de_prep, r->prep_object, c->verb->object_case);
+    say_prep_object(l, c->verb, r->prep_object);
     return r->prep_object;
 }
 

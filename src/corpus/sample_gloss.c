@@ -62,7 +62,7 @@ static const struct {
     {"up", "auf"},
     {"off", "aus"},
     {"away", "weg"},
-    {"along", "mit"},
+
     {"back", "zurück"},
     {"asleep", "ein"},
     {"for", "für"},
@@ -211,9 +211,10 @@ static void say_gloss(struct sample_line *l, const char *en, size_t n)
     memcpy(word.text, en, n);
     word.text[n] = '\0';
     if (!gloss_word(word.text, &de)) {
-        if (word.text[0] >= 'A' && word.text[0] <= 'Z')
-            word.text[0] = (char)(word.text[0] + 0x20);
-        if (!gloss_word(word.text, &de))
+        struct sample_english_word small = word;
+        if (small.text[0] >= 'A' && small.text[0] <= 'Z')
+            small.text[0] = (char)(small.text[0] + 0x20);
+        if (!gloss_word(small.text, &de))
             sample_morph_join(&de, word.text, "");
     }
     sample_line_word(l, de.text);

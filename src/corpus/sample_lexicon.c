@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 #define WHO     CLASS_PERSON
@@ -36,7 +38,6 @@ const struct sample_adjective sample_lexicon_adjectives[] = {
     {"dirty", "schmutzig", CLASS_CLOTHES | GOODS | CLASS_ROOM, NULL},
     {"empty", "leer", CLASS_PLACE, NULL},
     {"dark", "dunkel", CLASS_PLACE, "dunkl"},
-    {"modern", "modern", HOUSES | CLASS_DEVICE | CLASS_VEHICLE, NULL},
     {"warm", "warm", EATABLE | CLASS_CLOTHES, NULL},
     {"cold", "kalt", EATABLE, NULL},
     {"hot", "heiß", EATABLE, NULL},
@@ -45,7 +46,6 @@ const struct sample_adjective sample_lexicon_adjectives[] = {
     {"sad", "traurig", WHO | WORDS, NULL},
     {"tired", "müde", LIVING, "müd"},
     {"sick", "krank", LIVING, NULL},
-    {"healthy", "gesund", LIVING, NULL},
     {"friendly", "freundlich", LIVING, NULL},
     {"famous", "berühmt", WHO | HOUSES | CLASS_TEXT, NULL},
     {"strong", "stark", LIVING, NULL},
@@ -152,8 +152,8 @@ const struct sample_phrase sample_lexicon_phrases[] = {
     {"always", "immer", SLOT_MID, NOW | THEN | LATER},
     {"sometimes", "manchmal", SLOT_MID, NOW | THEN},
     {"usually", "meistens", SLOT_MID, NOW},
-    {"never", "nie", SLOT_MID, NOW | THEN | DONE},
-    {"already", "schon", SLOT_MID, DONE},
+    {"never", "nie", SLOT_MID, NOW | THEN | DONE, .is_late = true},
+    {"already", "schon", SLOT_MID, DONE, .is_late = true},
     {"just", "gerade", SLOT_MID, DONE},
 
     {"slowly", "langsam", SLOT_MANNER, EVER | DONE},

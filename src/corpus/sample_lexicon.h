@@ -44,6 +44,8 @@ enum sample_class {
     CLASS_HOUR = 1 << 20,    /* o'clock */
     CLASS_TOWN = 1 << 21,    /* "to Berlin" is "nach Berlin" */
     CLASS_TRANSIT = 1 << 26, /* boarded and waited for */
+    CLASS_TALE = 1 << 27,
+    CLASS_WRITTEN = 1 << 28, /* what one person writes */
     /* How the noun inflects. */
     CLASS_MASS = 1 << 22,   /* no plural, no "a" */
     CLASS_PROPER = 1 << 23, /* a name: no determiner */
@@ -85,6 +87,8 @@ enum sample_frame {
     N_FRAMES
 };
 
+#define FRAME_BIT(name) (1u << FRAME_##name)
+
 struct sample_verb {
     struct {
         const char *base, *past, *participle, *ing; /* NULL: regular */
@@ -100,10 +104,10 @@ struct sample_verb {
     const char *particle;       /* turn on: behind a pronoun object */
     const char *en_prep;        /* look for: always before the object */
     const char *de_prep;        /* FRAME_PREP */
-    enum sample_case object_case;
-    bool is_sein;  /* perfect with sein */
-    bool is_state; /* no "is knowing" */
-    bool is_to;    /* FRAME_RECIPIENT: "explain it to him", never "explain him it" */
+    bool is_dative;             /* object; else accusative */
+    bool is_sein;               /* perfect with sein */
+    bool is_state;              /* no "is knowing" */
+    bool is_to; /* FRAME_RECIPIENT: "explain it to him", never "explain him it" */
 };
 
 struct sample_modal {
@@ -167,6 +171,7 @@ struct sample_phrase {
     const char *en, *de;
     enum sample_slot slot;
     unsigned tenses; /* that it goes with */
+    bool is_late;    /* SLOT_MID: German puts it behind a definite object */
 };
 
 enum sample_prep_use {

@@ -12,6 +12,7 @@
 #define ANIMAL   CLASS_ANIMAL
 #define THING    CLASS_THING
 #define TEXT     (CLASS_TEXT | CLASS_THING)
+#define WRITTEN  CLASS_WRITTEN
 #define SPEECH   CLASS_SPEECH
 #define CLOTHES  (CLASS_CLOTHES | CLASS_THING)
 #define DEVICE   (CLASS_DEVICE | CLASS_THING)
@@ -54,10 +55,8 @@ const struct sample_noun sample_nouns[] = {
     {"policeman", "policemen", "Polizist", "Polizisten", M, JOB | WEAK, NULL},
     {"king", NULL, "König", "Könige", M, PERSON, NULL},
     {"queen", NULL, "Königin", "Königinnen", F, PERSON, NULL},
-    {"judge", NULL, "Richter", NULL, M, JOB, NULL},
     {"baker", NULL, "Bäcker", NULL, M, JOB, NULL},
     {"customer", NULL, "Kunde", "Kunden", M, PERSON | WEAK, NULL},
-    {"colleague", NULL, "Kollege", "Kollegen", M, PERSON | WEAK, NULL},
     {"waitress", NULL, "Kellnerin", "Kellnerinnen", F, PERSON, NULL},
     {"thief", "thieves", "Dieb", "Diebe", M, PERSON, "Diebes"},
     {"engineer", NULL, "Ingenieur", "Ingenieure", M, JOB, NULL},
@@ -75,7 +74,6 @@ const struct sample_noun sample_nouns[] = {
     {"bird", NULL, "Vogel", "Vögel", M, ANIMAL, NULL},
     {"mouse", "mice", "Maus", "Mäuse", F, ANIMAL, NULL},
     {"cow", NULL, "Kuh", "Kühe", F, ANIMAL, NULL},
-    {"duck", NULL, "Ente", "Enten", F, ANIMAL, NULL},
     {"bear", NULL, "Bär", "Bären", M, ANIMAL | WEAK, NULL},
     {"wolf", "wolves", "Wolf", "Wölfe", M, ANIMAL, "Wolfes"},
     {"elephant", NULL, "Elefant", "Elefanten", M, ANIMAL | WEAK, NULL},
@@ -83,32 +81,29 @@ const struct sample_noun sample_nouns[] = {
     {"bag", NULL, "Tasche", "Taschen", F, THING | OPENABLE, NULL},
     {"key", NULL, "Schlüssel", NULL, M, THING, NULL},
     {"knife", "knives", "Messer", NULL, N, THING, NULL},
-    {"cup", NULL, "Tasse", "Tassen", F, THING, NULL},
     {"glass", NULL, "Glas", "Gläser", N, THING, "Glases"},
     {"bottle", NULL, "Flasche", "Flaschen", F, THING | OPENABLE, NULL},
     {"picture", NULL, "Bild", "Bilder", N, THING, "Bildes"},
     {"ball", NULL, "Ball", "Bälle", M, THING, NULL},
-    {"ring", NULL, "Ring", "Ringe", M, THING, NULL},
     {"flower", NULL, "Blume", "Blumen", F, THING, NULL},
     {"umbrella", NULL, "Regenschirm", "Regenschirme", M, THING | OPENABLE, NULL},
     {"suitcase", NULL, "Koffer", NULL, M, THING | OPENABLE, NULL},
-    {"basket", NULL, "Korb", "Körbe", M, THING, NULL},
     {"box", NULL, "Kiste", "Kisten", F, THING | OPENABLE, NULL},
     {"door", NULL, "Tür", "Türen", F, OPENABLE, NULL},
     {"window", NULL, "Fenster", NULL, N, OPENABLE, NULL},
 
-    {"book", NULL, "Buch", "Bücher", N, TEXT, "Buches"},
-    {"letter", NULL, "Brief", "Briefe", M, TEXT | OPENABLE, "Briefes"},
+    {"book", NULL, "Buch", "Bücher", N, TEXT | WRITTEN, "Buches"},
+    {"letter", NULL, "Brief", "Briefe", M, TEXT | OPENABLE | WRITTEN, "Briefes"},
     {"newspaper", NULL, "Zeitung", "Zeitungen", F, TEXT, NULL},
-    {"story", NULL, "Geschichte", "Geschichten", F, CLASS_TEXT | SPEECH, NULL},
-    {"poem", NULL, "Gedicht", "Gedichte", N, CLASS_TEXT | SPEECH, NULL},
+    {"story", NULL, "Geschichte", "Geschichten", F, CLASS_TEXT | SPEECH | WRITTEN | CLASS_TALE, NULL},
+    {"poem", NULL, "Gedicht", "Gedichte", N, CLASS_TEXT | SPEECH | WRITTEN, NULL},
+    {"joke", NULL, "Witz", "Witze", M, SPEECH | CLASS_TALE, "Witzes"},
     {"question", NULL, "Frage", "Fragen", F, SPEECH, NULL},
     {"answer", NULL, "Antwort", "Antworten", F, SPEECH, NULL},
-    {"sentence", NULL, "Satz", "Sätze", M, CLASS_TEXT | SPEECH, "Satzes"},
+    {"sentence", NULL, "Satz", "Sätze", M, CLASS_TEXT | SPEECH | WRITTEN, "Satzes"},
 
     {"lamp", NULL, "Lampe", "Lampen", F, DEVICE, NULL},
     {"computer", NULL, "Computer", NULL, M, DEVICE, NULL},
-    {"camera", NULL, "Kamera", "Kameras", F, DEVICE, NULL},
     {"radio", NULL, "Radio", "Radios", N, DEVICE, NULL},
 
     {"table", NULL, "Tisch", "Tische", M, SURFACE, "Tisches"},
@@ -131,8 +126,6 @@ const struct sample_noun sample_nouns[] = {
     {"soup", NULL, "Suppe", "Suppen", F, FOOD, NULL},
     {"potato", NULL, "Kartoffel", "Kartoffeln", F, FOOD, NULL},
     {"tomato", NULL, "Tomate", "Tomaten", F, FOOD, NULL},
-    {"pear", NULL, "Birne", "Birnen", F, FOOD, NULL},
-    {"sausage", NULL, "Wurst", "Würste", F, FOOD, NULL},
     {"bread", NULL, "Brot", NULL, N, FOOD | MASS, "Brotes"},
     {"cheese", NULL, "Käse", NULL, M, FOOD | MASS, NULL},
     {"water", NULL, "Wasser", NULL, N, DRINK, NULL},
@@ -140,7 +133,6 @@ const struct sample_noun sample_nouns[] = {
     {"coffee", NULL, "Kaffee", NULL, M, DRINK, NULL},
     {"tea", NULL, "Tee", NULL, M, DRINK, NULL},
     {"wine", NULL, "Wein", NULL, M, DRINK, NULL},
-    {"beer", NULL, "Bier", NULL, N, DRINK, NULL},
 
     {"car", NULL, "Auto", "Autos", N, VEHICLE, NULL},
     {"bus", NULL, "Bus", "Busse", M, TRANSIT, "Busses"},
@@ -148,7 +140,6 @@ const struct sample_noun sample_nouns[] = {
     {"tram", NULL, "Straßenbahn", "Straßenbahnen", F, TRANSIT, NULL},
     {"bicycle", NULL, "Fahrrad", "Fahrräder", N, VEHICLE, NULL},
     {"ship", NULL, "Schiff", "Schiffe", N, VEHICLE, "Schiffes"},
-    {"boat", NULL, "Boot", "Boote", N, VEHICLE, "Bootes"},
     {"taxi", NULL, "Taxi", "Taxis", N, VEHICLE, NULL},
 
     {"house", NULL, "Haus", "Häuser", N, ROOM | BUILDING, "Hauses"},
@@ -170,7 +161,6 @@ const struct sample_noun sample_nouns[] = {
     {"office", NULL, "Büro", "Büros", N, ROOM, NULL},
     {"shop", NULL, "Laden", "Läden", M, PLACE, NULL},
     {"library", NULL, "Bibliothek", "Bibliotheken", F, PLACE | BUILDING, NULL},
-    {"castle", NULL, "Schloss", "Schlösser", N, PLACE | BUILDING, "Schlosses"},
     {"university", NULL, "Universität", "Universitäten", F, PLACE | CLASS_STOP, NULL},
     {"station", NULL, "Bahnhof", "Bahnhöfe", M, PLACE | CLASS_STOP, "Bahnhofs"},
     {"bridge", NULL, "Brücke", "Brücken", F, BUILDING, NULL},
@@ -180,6 +170,8 @@ const struct sample_noun sample_nouns[] = {
     {"Munich", NULL, "München", NULL, N, TOWN, NULL},
     {"Vienna", NULL, "Wien", NULL, N, TOWN, NULL},
     {"Cologne", NULL, "Köln", NULL, N, TOWN, NULL},
+    {"Germany", NULL, "Deutschland", NULL, N, TOWN, NULL},
+    {"Italy", NULL, "Italien", NULL, N, TOWN, NULL},
 
     {"German", NULL, "Deutsch", NULL, N, LANGUAGE, NULL},
     {"English", NULL, "Englisch", NULL, N, LANGUAGE, NULL},

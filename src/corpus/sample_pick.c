@@ -173,7 +173,8 @@ static void dress_count(struct sample_pick *p, struct sample_np *np, unsigned li
     else
         np->det = pick_det(p, np->is_plural, limits);
     if (np->is_plural && !np->owner && !(limits & (LIMIT_QUANTITY | LIMIT_DEFINITE)) &&
-        !np->det->is_quantity && sample_pick_chance(p, CHANCE_NUMBER))
+        !np->det->is_quantity && !np->det->is_owner &&
+        sample_pick_chance(p, CHANCE_NUMBER))
         np->number = pick_number(p, 99);
     if (sample_pick_chance(p, CHANCE_ADJECTIVE))
         np->adjective = sample_pick_adjective(p, np->noun->classes);
