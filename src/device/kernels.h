@@ -24,7 +24,7 @@ struct device;
  * Dropout as a function: channel c of the token at position pos[r] of sentence pair[r]
  * is kept when hash(key, pair, pos, c) >= rate, and then divided by 1 - rate. The key
  * holds seed, step and layer. So a mask is the same on every device and in every
- * packing, and backward computes it again. rate 0 keeps everything.
+ * packing, and backward computes it again. rate 0 keeps everything and reads no pair.
  */
 struct drop {
     uint64_t key;

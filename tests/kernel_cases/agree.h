@@ -25,7 +25,7 @@ static void agree_check(const struct rig *rig, const struct sheet *before,
     const double tolerance = bytes == sizeof(double) ? 1e-12 : loose;
 
     for (size_t e = 0; e < rig->n; e++) {
-        const double got = rig_get(rig, rig->after, e), ref = want->real[e];
+        const double got = reals_get(rig->device, rig->after, e), ref = want->real[e];
         const bool same = memcmp((char *)rig->after + e * bytes,
                                  (char *)rig->before + e * bytes, bytes) == 0;
         const bool good = before->may_change[e] ? agree_near(got, ref, tolerance) : same;
@@ -48,7 +48,7 @@ static void agree_open(struct agree_devices *all)
 {
     for (size_t kind = 0; kind < N_RIG_KINDS; kind++)
         for (size_t t = 0; t < AGREE_THREADS; t++)
-            rig_device(&all->kind[kind][t], rig_kinds[kind], t + 1);
+            reals_device(&all->kind[kind][t], rig_kinds[kind], t + 1);
 }
 
 static void agree_close(struct agree_devices *all)

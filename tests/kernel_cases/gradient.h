@@ -28,7 +28,7 @@ static double gradient_objective(const struct rig *rig, const struct sheet *s)
             continue;
         for (size_t i = 0; i < seed.rows * seed.cols; i++)
             sum += s->real[gradient_element(seed, i)] *
-                   rig_get(rig, rig->after, gradient_element(out, i));
+                   reals_get(rig->device, rig->after, gradient_element(out, i));
     }
     return sum;
 }
@@ -36,13 +36,13 @@ static double gradient_objective(const struct rig *rig, const struct sheet *s)
 /* L with element e of the given block moved to x. */
 static double gradient_value(struct rig *rig, const struct sheet *s, size_t e, double x)
 {
-    const double keep = rig_get(rig, rig->before, e);
+    const double keep = reals_get(rig->device, rig->before, e);
 
-    rig_put(rig, rig->before, e, x);
+    reals_put(rig->device, rig->before, e, x);
     rig_load(rig, s);
     s->k->forward(rig->device, &rig->args);
     rig_store(rig);
-    rig_put(rig, rig->before, e, keep);
+    reals_put(rig->device, rig->before, e, keep);
     return gradient_objective(rig, s);
 }
 
@@ -57,7 +57,7 @@ static void gradient_of(struct rig *rig, const struct sheet *s, int grad,
     for (size_t k = 0; k < (n <= GRADIENT_ALL ? n : GRADIENT_SAMPLE); k++) {
         const size_t i = n <= GRADIENT_ALL ? k : rng_below(&r, n);
         const size_t e = gradient_element(m, i), ge = gradient_element(g, i);
-        const double x = rig_get(rig, rig->before, e);
+        const double x = reals_get(rig->device, rig->before, e);
         const double up = gradient_value(rig, s, e, x + GRADIENT_STEP);
         const double down = gradient_value(rig, s, e, x - GRADIENT_STEP);
         const double want = (up - down) / (2 * GRADIENT_STEP);
@@ -72,7 +72,7 @@ static void case_gradient(const struct kernel_case *k)
 {
     struct device d;
 
-    rig_device(&d, "double", 1);
+    reals_device(&d, "double", 1);
     for (size_t i = 0; i < CASE_SHAPES && k->shape[i].q[0]; i++) {
         struct sheet s;
         struct rig rig;

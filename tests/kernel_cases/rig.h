@@ -6,8 +6,7 @@
 #pragma once
 
 #include "kernel_cases/sheet.h"
-
-extern const struct kernels cpu_f64_kernels;
+#include "reals.h"
 
 struct rig {
     struct device *device;
@@ -20,35 +19,6 @@ struct rig {
 
 static const char *const rig_kinds[] = {"cpu", "cpu-plain", "double"};
 enum { N_RIG_KINDS = sizeof rig_kinds / sizeof *rig_kinds };
-
-/* Scratch begins as NaN: a kernel that trusts it spoils its result. */
-static void rig_device(struct device *d, const char *kind, size_t threads)
-{
-    const struct device_options options = {.threads = threads};
-    struct err err;
-
-    if (strcmp(kind, "double") == 0)
-        CHECK_OK(
-            device_open_cpu(d, &cpu_f64_kernels, kind, sizeof(double), options, &err),
-            &err);
-    else
-        CHECK_OK(device_open(d, kind, options, &err), &err);
-    memset(d->scratch, 0xff, d->scratch_bytes * threads);
-}
-
-static double rig_get(const struct rig *rig, const void *block, size_t e)
-{
-    return rig->device->real_bytes == sizeof(double) ? ((const double *)block)[e]
-                                                     : (double)((const float *)block)[e];
-}
-
-static void rig_put(const struct rig *rig, void *block, size_t e, double x)
-{
-    if (rig->device->real_bytes == sizeof(double))
-        ((double *)block)[e] = x;
-    else
-        ((float *)block)[e] = (float)x;
-}
 
 static struct mat rig_block(const struct rig *rig)
 {
@@ -82,7 +52,7 @@ static void rig_open(struct rig *rig, struct device *d, const struct sheet *s)
     rig->after = malloc(s->n * d->real_bytes);
     rig->list_after = malloc(s->n_list * sizeof *rig->list_after);
     for (size_t e = 0; e < s->n; e++)
-        rig_put(rig, rig->before, e, s->real[e]);
+        reals_put(d, rig->before, e, s->real[e]);
     for (int o = 1; o < CASE_OPS; o++)
         rig->args.m[o].mem = s->args.m[o].rows ? rig->mem : NULL;
     for (int l = 0; l < N_LISTS; l++)

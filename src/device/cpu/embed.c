@@ -21,19 +21,27 @@ struct job {
     struct drop drop;
 };
 
+/* Without dropout no mask is made, and pair may be none. */
+static uint32_t row_hash(const struct drop *drop, size_t r, uint32_t limit)
+{
+    return limit ? hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[r],
+                            (uint32_t)cpu_ids(drop->pos)[r])
+                 : 0;
+}
+
 static void forward_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;
     const struct pool_range rows = pool_split(j->y.rows, part, n_parts);
     const uint32_t limit = hash_threshold(j->drop.rate);
     const real keep = (real)(1 / (1 - j->drop.rate));
-    const int32_t *pos = cpu_ids(j->drop.pos), *pair = cpu_ids(j->drop.pair);
+    const int32_t *pos = cpu_ids(j->drop.pos);
     const size_t D = j->y.cols;
 
     for (size_t r = rows.begin; r < rows.end; r++) {
         const real *e = j->id[r] < 0 ? NULL : cpu_row(j->table, (size_t)j->id[r]);
         const real *s = cpu_row(j->signal, (size_t)pos[r]);
-        const uint32_t row = hash_row(j->drop.key, (uint32_t)pair[r], (uint32_t)pos[r]);
+        const uint32_t row = row_hash(&j->drop, r, limit);
         real *y = cpu_row(j->y, r);
         for (size_t c = 0; c < D; c++)
             y[c] = s[c] + (e ? j->scale * e[c] : 0);
@@ -60,12 +68,11 @@ static void backward_part(void *ctx, size_t part, size_t n_parts)
                  end = lines.end * LINE < D ? lines.end * LINE : D;
     const uint32_t limit = hash_threshold(j->drop.rate);
     const real keep = j->scale * (real)(1 / (1 - j->drop.rate));
-    const int32_t *pos = cpu_ids(j->drop.pos), *pair = cpu_ids(j->drop.pair);
 
     for (size_t r = 0; r < j->y.rows; r++) {
         if (j->id[r] < 0)
             continue;
-        const uint32_t row = hash_row(j->drop.key, (uint32_t)pair[r], (uint32_t)pos[r]);
+        const uint32_t row = row_hash(&j->drop, r, limit);
         const real *dy = cpu_row(j->y, r);
         real *dt = cpu_row(j->table, (size_t)j->id[r]);
         for (size_t c = begin; c < end; c++) {

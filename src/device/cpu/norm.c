@@ -126,7 +126,8 @@ static void backward_row(const struct job *j, size_t r)
 
 static void drop_row(const struct job *j, size_t r)
 {
-    const uint32_t limit = hash_threshold(j->drop.rate), row = row_hash(&j->drop, r);
+    const uint32_t limit = hash_threshold(j->drop.rate);
+    const uint32_t row = limit ? row_hash(&j->drop, r) : 0;
     const real keep = (real)(1 / (1 - j->drop.rate));
     const real *dx = cpu_row(j->dx, r);
     real *df = cpu_row(j->df, r);

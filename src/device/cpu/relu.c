@@ -5,7 +5,7 @@
  *   dh = dh / (1 - rate) where h > 0, else 0;   dbias += sum_r dh
  *
  * A channel that was dropped and one that was negative are both 0 afterwards and have
- * no gradient, so h itself is the mask.
+ * no gradient, so h itself is the mask. A NaN passes: it must reach the loss.
  */
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
@@ -29,7 +29,7 @@ static void forward_part(void *ctx, size_t part, size_t n_parts)
         real *h = cpu_row(j->h, r);
         for (size_t c = 0; c < j->h.cols; c++) {
             const real v = h[c] + bias[c];
-            h[c] = v > 0 ? v * keep : 0;
+            h[c] = v < 0 ? 0 : v * keep;
         }
         if (!limit)
             continue;
