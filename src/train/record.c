@@ -116,7 +116,8 @@ status record_open(struct record *r, const struct train_config *c, FILE *console
     }
     r->has_events = true;
     r->t_begin = clock_now();
-    return tb_event_start(&r->events, step, clock_wall(), err);
+    /* points of an earlier process beyond the checkpoint are void */
+    return tb_event_start(&r->events, step + 1, clock_wall(), err);
 }
 
 status record_close(struct record *r, struct err *err)
