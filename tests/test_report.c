@@ -426,6 +426,13 @@ TEST(a_checkpoint_is_explained_to_the_byte)
     page = report(&w);
     check_answer(page, "sizes", "4 bytes more");
     free(page);
+    put_file("run/model.ckpt-2000.data-00000-of-00001", 16016);
+    w = begin(1e9);
+    start(&w, 0, ",\"config\":{\"moving_average\":0.99}");
+    page = report(&w);
+    check_answer(page, "sizes", "16 bytes a parameter");
+    check_answer(page, "sizes", "to the byte");
+    free(page);
 }
 
 TEST(the_corpus_before_cleaning_is_told_or_missing)

@@ -1,5 +1,6 @@
 /* Files: the training set, and what a checkpoint holds, to the byte. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,34 +135,34 @@ static struct page_part part(const char *name, double bytes, int color)
     return p;
 }
 
-/*
- * Adam keeps two moments for each weight, all in fp32: 3 x 4 bytes a parameter. Beside
- * them lie the powers of both betas (fp32) and the step (int64): 16 bytes.
- */
-void answers_files_sizes(struct answer *a, const struct run *run, struct err *err)
-{
-    enum { COUNTER_BYTES = 4 + 4 + 8 };
-    const struct runlog_start *s = runlog_latest(&run->log);
-    const struct rundir_file *data = rundir_newest(&run->files, ".data-00000-of-00001");
-    const double each = s ? 4 * s->parameters : NAN;
-    const double expected = 3 * each + COUNTER_BYTES;
-    const struct page_part parts[] = {
-        part("weights", each, 1), part("first moments", each, 3),
-        part("second moments", each, 4), part("counters", COUNTER_BYTES, 6)};
+/* Arrays of one fp32 number a parameter in a data file. */
+struct arrays {
+    double weights, moments, average; /* bytes */
+};
 
-    if (!s || !isfinite(each)) {
-        answers_missing(a, "the log does not give the number of parameters");
-        return;
-    }
-    answers_number(a, "12 bytes a parameter");
-    answers_row(a, err, "parameters", "%s", fmt_count(s->parameters).s);
-    answers_row(a, err, "weights, fp32", "%s bytes", fmt_count(each).s);
-    answers_row(a, err, "Adam\u2019s two moments", "%s bytes", fmt_count(2 * each).s);
-    answers_row(a, err, "counters", "%d bytes: beta1_power 4, beta2_power 4, step 8",
-                COUNTER_BYTES);
-    answers_row(a, err, "together", "%s bytes", fmt_count(expected).s);
+enum { COUNTER_BYTES = 4 + 4 + 8 }; /* powers of both betas in fp32, step in int64 */
+
+static void rows_of_arrays(struct answer *a, const struct arrays *b, struct err *err)
+{
+    const struct page_part parts[] = {
+        part("weights", b->weights, 1), part("moving average", b->average, 5),
+        part("moments", b->moments, 3), part("counters", COUNTER_BYTES, 6)};
+
     page_bar(&a->picture, "What fills the data file", parts,
              sizeof parts / sizeof *parts);
+    answers_row(a, err, "weights, fp32", "%s bytes", fmt_count(b->weights).s);
+    if (b->average > 0)
+        answers_row(a, err, "their moving average", "%s bytes", fmt_count(b->average).s);
+    answers_row(a, err, "Adam\u2019s two moments", "%s bytes", fmt_count(b->moments).s);
+    answers_row(a, err, "counters", "%d bytes: beta1_power 4, beta2_power 4, step 8",
+                COUNTER_BYTES);
+    answers_row(a, err, "together", "%s bytes",
+                fmt_count(b->weights + b->average + b->moments + COUNTER_BYTES).s);
+}
+
+static void compare_size(struct answer *a, const struct rundir_file *data,
+                         double expected, struct err *err)
+{
     if (!data) {
         answers_say(a, ANSWER_UNKNOWN,
                     "Computed for Adam in fp32; no checkpoint is there to compare with.");
@@ -170,13 +171,32 @@ void answers_files_sizes(struct answer *a, const struct run *run, struct err *er
     answers_row(a, err, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
     if (data->bytes == expected)
         answers_say(a, ANSWER_GOOD,
-                    "Weights, two moments for each, and 16 bytes of counters explain the "
-                    "data file to the byte.");
+                    "What the optimizer keeps for each parameter, and %d bytes of "
+                    "counters, explain the data file to the byte.",
+                    COUNTER_BYTES);
     else
         answers_say(a, ANSWER_WATCH,
                     "Adam in fp32 explains %s bytes; the data file has %s bytes %s. "
-                    "Another optimizer or a moving average of the weights changes the "
-                    "size.",
+                    "Another optimizer keeps other numbers.",
                     fmt_count(expected).s, fmt_count(fabs(data->bytes - expected)).s,
                     data->bytes > expected ? "more" : "less");
+}
+
+/* Adam keeps two moments for each weight, all in fp32; a moving average is one more. */
+void answers_files_sizes(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const double each = s ? 4 * s->parameters : NAN;
+    const bool is_averaged = run_config(run, "moving_average") > 0;
+    const struct arrays b = {each, 2 * each, is_averaged ? each : 0};
+
+    if (!s || !isfinite(each)) {
+        answers_missing(a, "the log does not give the number of parameters");
+        return;
+    }
+    answers_number(a, "%d bytes a parameter", is_averaged ? 16 : 12);
+    answers_row(a, err, "parameters", "%s", fmt_count(s->parameters).s);
+    rows_of_arrays(a, &b, err);
+    compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"),
+                 b.weights + b.average + b.moments + COUNTER_BYTES, err);
 }

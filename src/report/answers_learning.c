@@ -226,13 +226,14 @@ void answers_learning_overfit(struct answer *a, const struct run *run, struct er
     a->failed = collect(&c, run, err);
     const size_t best = series_best(&c.loss, 1);
 
-    if (a->failed == OK && best < c.loss.n && c.loss.n >= 3) {
+    if (a->failed == OK && best < c.loss.n && c.loss.n >= MIN_EVALS) {
         say_overfit(a, &c, best);
         rows_of_gap(a, &c, run, err);
     } else if (a->failed == OK) {
         answers_number(a, "too early to tell");
         answers_say(a, ANSWER_UNKNOWN,
-                    "It takes at least 3 evaluations; the log holds %zu.", c.loss.n);
+                    "It takes at least %d evaluations; the log holds %zu.", MIN_EVALS,
+                    c.loss.n);
     }
     release(&c);
 }

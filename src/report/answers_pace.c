@@ -85,11 +85,10 @@ static void row_of_pace(struct answer *a, struct err *err, const char *label, do
 static void explain_left_out(struct answer *a, const struct run_pace *p, struct err *err)
 {
     if (p->n_left_out > 0)
-        answers_row(
-            a, err, "left out",
-            "%s steps: the first entry of each session, which warms up memory and "
-            "threads",
-            fmt_count(p->n_left_out).s);
+        answers_row(a, err, "left out",
+                    "%s step%s: the first entry of each session, which warms up "
+                    "memory and threads",
+                    fmt_count(p->n_left_out).s, p->n_left_out == 1 ? "" : "s");
     else
         answers_row(a, err, "left out", "nothing");
     if (p->steps_an_entry > 1)
@@ -106,7 +105,7 @@ void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
         part("computing", p->t_compute, 1),
         part("network", p->t_comm, 2),
         part("updating weights", p->t_update, 4),
-        part("other", p->other, 6),
+        part("other", p->other > 1e-4 * p->mean ? p->other : 0, 6),
     };
 
     if (!(p->mean > 0)) {

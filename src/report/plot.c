@@ -180,7 +180,7 @@ static void choose_y(const struct plot *p, struct axis *y)
 
 static void choose_x(struct axis *x)
 {
-    if (x->lo >= 0 && x->lo < 0.1 * x->hi)
+    if (x->lo >= 0 && x->lo < 0.5 * x->hi)
         x->lo = 0;
     widen(x);
     x->n_ticks = plot_ticks(x->tick, x->lo, x->hi, 5);

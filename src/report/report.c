@@ -103,9 +103,11 @@ static void write_loss_facts(struct str *out, const struct run *run)
     const struct runlog_eval *last = log->n_eval ? &log->eval[log->n_eval - 1] : NULL;
     char detail[256];
 
-    const double recent =
-        run_train_loss(run, run->step - fmax(100, run->step / 50), run->step);
-    fact(out, "Training loss", fmt_number(recent, 4).s, "mean of the last steps");
+    const double window =
+        fmax(run->step / 50, log->n_step ? log->step[log->n_step - 1].steps : 0);
+    const double recent = run_train_loss(run, run->step - window, run->step);
+    snprintf(detail, sizeof detail, "mean of the last %s steps", fmt_count(window).s);
+    fact(out, "Training loss", fmt_number(recent, 4).s, detail);
     snprintf(detail, sizeof detail, "best %s at step %s",
              fmt_number(loss ? loss->valid_loss : NAN, 4).s,
              fmt_count(loss ? loss->step : NAN).s);
