@@ -8,7 +8,7 @@
 
 #include "model/model.h"
 
-enum { PACKED_MAX_TOKENS = 512, PACKED_MAX_SENTS = 64 };
+enum { PACKED_MAX_TOKENS = 1400, PACKED_MAX_SENTS = 64 };
 
 struct packed {
     struct model_batch batch;
