@@ -22,7 +22,8 @@ static status sys_error(struct err *err, const char *path)
 status file_map_open(struct file_map *m, const char *path, struct err *err)
 {
     struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* a pipe without a writer must not hold us; regular files do not mind */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     *m = (struct file_map){0};
     if (fd < 0)

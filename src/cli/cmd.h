@@ -10,15 +10,15 @@
 #include "base/opt.h"
 
 /* name, the words it takes, what it does; in the order of use */
-#define COMMAND_LIST(C)                                                              \
-    C(sample, "DIR", "write a German-English sample corpus")                         \
-    C(prepare, "key=value...", "clean, encode and pack parallel text")               \
-    C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")      \
-    C(eval, "RUN", "loss and BLEU of a trained model")                               \
-    C(translate, "RUN [FILE]", "translate raw text")                                 \
-    C(score, "REF HYP", "BLEU as sacreBLEU computes it")                             \
-    C(average, "RUN", "average the weights of several checkpoints")                  \
-    C(inspect, "FILE", "what is inside a checkpoint, event file, corpus, tokenizer") \
+#define COMMAND_LIST(C)                                                                 \
+    C(sample, "DIR", "write a German-English sample corpus")                            \
+    C(prepare, "key=value...", "clean, encode and pack parallel text")                  \
+    C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")         \
+    C(eval, "RUN", "loss and BLEU of a trained model")                                  \
+    C(translate, "RUN [FILE]", "translate raw text")                                    \
+    C(score, "REF HYP", "BLEU as sacreBLEU computes it")                                \
+    C(average, "RUN", "average the weights of several checkpoints")                     \
+    C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer") \
     C(report, "RUN", "write report.html: what the run measured")
 
 #define C(name, words, summary)                                           \
