@@ -91,8 +91,8 @@ TEST(checkpoints_are_chosen_by_step_and_by_name)
     struct setup s;
 
     open_setup(&s);
-    CHECK_OK(average_add_steps(&s.list, test_path("run"), "1,2", &err), &err);
-    CHECK_OK(average_add(&s.list, test_path("run"), "model.ckpt-3.index", &err), &err);
+    CHECK_OK(average_add_steps(&s.list, test_path("run"), "3,1", &err), &err);
+    CHECK_OK(average_add(&s.list, test_path("run"), "model.ckpt-2.index", &err), &err);
     CHECK(s.list.n == 3);
     CHECK_OK(average_write(&s.list, &s.model, test_path("mean"), &err), &err);
     check_mean(&s, test_path("mean/model.ckpt-3"), 1, 3);

@@ -218,6 +218,25 @@ TEST(another_shape_is_refused_with_both_shapes)
     close_setup(&s);
 }
 
+TEST(another_vocabulary_is_refused)
+{
+    struct setup s;
+    struct model_config larger;
+    struct params p;
+
+    open_setup(&s);
+    larger = s.config;
+    larger.vocab_size += 8;
+    CHECK_OK(params_open(&p, &larger, &err), &err);
+    float *flat = toy_model_weights(&p, 1);
+    toy_model_checkpoint(test_path("larger"), &p, flat, NULL, 1);
+    CHECK_FAILS(model_dir_load_weights(&s.model, test_path("larger"), true, &err), &err,
+                ERR_FORMAT, "embedding_and_softmax/weights has shape");
+    free(flat);
+    params_close(&p);
+    close_setup(&s);
+}
+
 TEST(a_missing_tensor_is_refused_by_name)
 {
     struct setup s;

@@ -107,6 +107,28 @@ TEST(log_probabilities_are_those_of_a_whole_pass_in_float)
     check_log_probs(false, 1e-4);
 }
 
+TEST(a_target_is_at_most_the_source_and_the_extra_length)
+{
+    int32_t own_at[N + 1];
+    const struct search_batch all = sentences(0, N, own_at);
+    struct setup s;
+    size_t n_unfinished = 0;
+
+    open_setup(&s, false, 1);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        golden_weights(&s.model, seed);
+        CHECK_OK(search_run(&s.search, &all, &err), &err);
+        for (size_t i = 0; i < N; i++) {
+            const struct beam_hypothesis h = beam_get(s.search.beam, i, 0);
+            const size_t longest = (size_t)(at[i + 1] - at[i]) + EXTRA;
+            CHECK(h.is_finished ? h.n <= longest : h.n == longest);
+            n_unfinished += !h.is_finished;
+        }
+    }
+    CHECK(n_unfinished > 0);
+    close_setup(&s);
+}
+
 TEST(a_sentence_is_searched_alike_alone_and_in_a_batch)
 {
     int32_t own_at[N + 1];

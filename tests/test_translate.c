@@ -185,6 +185,52 @@ TEST(a_line_beyond_max_length_is_cut_and_counted)
     close_setup(&s);
 }
 
+TEST(the_limit_counts_the_specials)
+{
+    struct setup s;
+    struct translations out = {0};
+    struct spm_ids ids = {0};
+
+    open_setup(&s, 0);
+    CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
+    for (size_t missing = 0; missing < 2; missing++) {
+        struct translator t;
+        s.config.max_length = (int64_t)(ids.n + 2 - missing);
+        CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+        CHECK_OK(translate_lines(&t, text, 1, &out, &err), &err);
+        CHECK(t.n_cut == missing);
+        translate_close(&t);
+    }
+    translations_release(&out);
+    spm_ids_release(&ids);
+    close_setup(&s);
+}
+
+TEST(a_line_is_translated_as_start_pieces_and_end)
+{
+    struct setup s;
+    struct translations out = {0};
+    struct spm_ids ids = {0};
+    struct search search;
+    int32_t source[64] = {SPM_BOS}, at[2] = {0};
+
+    open_setup(&s, 0);
+    run(&s, text, 1, &out);
+    CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
+    CHECK(ids.n < 60);
+    memcpy(source + 1, ids.id, ids.n * sizeof *ids.id);
+    source[ids.n + 1] = SPM_EOS;
+    at[1] = (int32_t)ids.n + 2;
+    search_init(&search, &s.model, (struct beam_options){4, 1, 0.6}, 8);
+    CHECK_OK(search_run(&search, &(struct search_batch){1, ids.n + 2, at, source}, &err),
+             &err);
+    CHECK(beam_get(search.beam, 0, 0).score == out.item[0].score);
+    search_close(&search);
+    translations_release(&out);
+    spm_ids_release(&ids);
+    close_setup(&s);
+}
+
 TEST(malformed_utf8_is_refused_by_line_number_and_the_translator_lives_on)
 {
     const struct line bad[] = {LINE("fine"), LINE("not \xff fine"), LINE("cut \xc3")};
