@@ -212,7 +212,7 @@ static status fill(struct work *w, struct err *err)
 {
     const uint64_t n_want =
         w->want[SPLIT_TRAIN] + w->want[SPLIT_VALID] + w->want[SPLIT_TEST];
-    const uint64_t n_most = 4 * SHARE * (n_want + SHARE);
+    const uint64_t n_most = (n_want + SHARE) * SHARE * 4;
 
     for (uint64_t i = 0; !is_full(w); i++) {
         if (i == n_most)

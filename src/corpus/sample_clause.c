@@ -83,6 +83,7 @@ static void draw_time_of_verb(struct sample_pick *p, struct sample_clause *c,
 {
     c->tense = sample_clause_tense(p, c->verb, d->tenses);
     c->is_negated = !d->is_positive && c->tense != TENSE_PROGRESSIVE &&
+                    c->verb->frame != FRAME_EXIST && /* "there is no" */
                     sample_pick_chance(p, CHANCE_NEGATED);
     if (!is_modal_fit(c) || !(c->tense == TENSE_PRESENT || c->tense == TENSE_PAST) ||
         !sample_pick_chance(p, CHANCE_MODAL))

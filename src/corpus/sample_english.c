@@ -342,35 +342,33 @@ static struct group verb_group(const struct sample_clause *c, bool needs_aux)
     return g;
 }
 
-static bool is_wordless(const struct sample_np *np, const struct sample_np *front)
+/* The object with its "and"; negation turns "books" into "any books". */
+static void say_one_object(struct sample_line *l, const struct sample_np *object,
+                           bool is_negated)
 {
-    return !np || np == front;
+    if (object->kind != NP_NOUN) {
+        say_np(l, object, true);
+        return;
+    }
+    say_full(l, object, is_negated);
+    if (object->partner) {
+        sample_line_word(l, "and");
+        say_np(l, object->partner, true);
+    }
 }
 
-/* Object, particle and preposition: "picks him up", "picks up the man", "looks for him"
- */
-static void say_object(struct sample_line *l, const struct sample_clause *c,
-                       const struct sample_np *front)
+/* "picks him up", "picks up the man", "looks for him"; NULL: it stands in front */
+static void say_object(struct sample_line *l, const struct sample_verb *v,
+                       const struct sample_np *object, bool is_negated)
 {
-    const struct sample_verb *v = c->verb;
-    const struct sample_np *object = c->object;
-    const bool is_late =
-        v->particle && object && object != front && object->kind == NP_PRONOUN;
+    const bool is_late = v->particle && object && object->kind == NP_PRONOUN;
 
     if (v->particle && !is_late)
         sample_line_word(l, v->particle);
     if (v->en_prep)
         sample_line_word(l, v->en_prep);
-    if (!is_wordless(object, front)) {
-        if (object->kind == NP_NOUN)
-            say_full(l, object, c->is_negated);
-        else
-            say_np(l, object, true);
-        if (object->kind == NP_NOUN && object->partner) {
-            sample_line_word(l, "and");
-            say_np(l, object->partner, true);
-        }
-    }
+    if (object)
+        say_one_object(l, object, is_negated);
     if (is_late)
         sample_line_word(l, v->particle);
 }
@@ -378,19 +376,19 @@ static void say_object(struct sample_line *l, const struct sample_clause *c,
 static void say_objects(struct sample_line *l, const struct sample_clause *c,
                         const struct sample_np *front)
 {
+    const struct sample_np *object = c->object == front ? NULL : c->object;
+    const struct sample_np *recipient = c->recipient == front ? NULL : c->recipient;
     /* "gives it to him": a pronoun never follows another object; "who ... to?" */
-    const bool is_to =
-        c->recipient && (c->verb->is_to || is_wordless(c->object, front) ||
-                         c->recipient == front || c->object->kind == NP_PRONOUN);
+    const bool is_to = c->recipient && (c->verb->is_to || !recipient || !object ||
+                                        object->kind == NP_PRONOUN);
 
-    if (c->recipient && !is_to && c->recipient != front)
-        say_np(l, c->recipient, true);
-    say_object(l, c, front);
-    if (!is_to)
-        return;
-    sample_line_word(l, "to");
-    if (c->recipient != front)
-        say_np(l, c->recipient, true);
+    if (recipient && !is_to)
+        say_np(l, recipient, true);
+    say_object(l, c->verb, object, c->is_negated);
+    if (is_to)
+        sample_line_word(l, "to");
+    if (recipient && is_to)
+        say_np(l, recipient, true);
 }
 
 static void say_predicate(struct sample_line *l, const struct sample_clause *c)

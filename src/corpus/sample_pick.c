@@ -29,7 +29,7 @@ size_t sample_pick_weighted(struct sample_pick *p, const unsigned *weights, size
         total += weights[k];
     BUG_ON(total == 0);
     size_t at = sample_pick_below(p, total);
-    while (at >= weights[i])
+    while (i + 1 < n && at >= weights[i])
         at -= weights[i++];
     return i;
 }
@@ -201,7 +201,7 @@ struct sample_np *sample_pick_noun(struct sample_pick *p, unsigned classes,
 static struct sample_np *with_partner(struct sample_pick *p, struct sample_np *np,
                                       unsigned classes, unsigned limits)
 {
-    const unsigned people = classes & CLASS_PERSON;
+    const unsigned people = classes & np->noun->classes & CLASS_PERSON;
 
     if (people && !(limits & (LIMIT_PLAIN | LIMIT_SINGULAR)) && !np->owner &&
         sample_pick_chance(p, CHANCE_PARTNER)) {
