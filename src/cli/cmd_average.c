@@ -52,10 +52,10 @@ static status run(struct average *a, struct model_dir *model, const struct comma
         return err_set(err, ERR_IO, "%s: no such run directory", name);
     TRY(choose(a, c, words, err));
     TRY(model_dir_open(model, name, a->prefix[0], err));
-    fprintf(stderr, "averaging %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
+    TRY(average_write(a, model, c->out, err));
+    fprintf(stderr, "averaged %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
     for (size_t i = 0; i < a->n; i++)
         fprintf(stderr, "  %s\n", a->prefix[i]);
-    TRY(average_write(a, model, c->out, err));
     printf("%s\n", c->out);
     return OK;
 }

@@ -48,35 +48,6 @@ void translate_close(struct translator *t)
     *t = (struct translator){0};
 }
 
-void translations_release(struct translations *t)
-{
-    str_release(&t->text);
-    free(t->item);
-    free(t->n_found);
-    *t = (struct translations){0};
-}
-
-const char *translations_text(const struct translations *t, size_t line, size_t rank)
-{
-    BUG_ON(line >= t->n_lines || rank >= t->n_found[line]);
-    return t->text.data + t->item[line * t->n_best + rank].at;
-}
-
-static status translations_begin(struct translations *t, size_t n_lines, size_t n_best,
-                                 struct err *err)
-{
-    size_t n_items;
-
-    translations_release(t);
-    t->text = str_new(SIZE_MAX / 2);
-    TRY(mem_mul(&n_items, n_lines, n_best, err));
-    TRY(mem_alloc(&t->item, n_items, sizeof *t->item, err));
-    TRY(mem_alloc(&t->n_found, n_lines, sizeof *t->n_found, err));
-    t->n_lines = n_lines;
-    t->n_best = n_best;
-    return OK;
-}
-
 /* A line in tokens: [at, at + n) of all ids, specials included. */
 struct source {
     size_t line, at, n;
@@ -110,23 +81,15 @@ static status push(struct spm_ids *ids, int32_t id, struct err *err)
     return OK;
 }
 
-/* Append one result; the line ends that some tokenizers can produce become blanks. */
 static status put_text(struct job *j, size_t line, const int32_t *id, size_t n,
                        double score, struct err *err)
 {
     struct translations *out = j->out;
-    struct str *text = &out->text;
-    const size_t at = text->len;
+    const size_t at = out->text.len;
 
     if (n)
-        TRY(spm_decode(j->t->spm, id, n, text, err));
-    for (size_t i = at; i < text->len; i++)
-        if (text->data[i] == '\n' || text->data[i] == '\r')
-            text->data[i] = ' ';
-    out->item[line * out->n_best + out->n_found[line]++] =
-        (struct translation){at, text->len - at, score};
-    str_putc(text, '\0');
-    return str_check(text, "the translations", err);
+        TRY(spm_decode(j->t->spm, id, n, &out->text, err));
+    return translations_add(out, line, at, score, err);
 }
 
 static status put_empty(struct job *j, size_t line, struct err *err)

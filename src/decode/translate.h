@@ -14,8 +14,8 @@
 
 #include "base/opt.h"
 #include "base/progress.h"
-#include "base/str.h"
 #include "decode/search.h"
+#include "decode/translations.h"
 #include "text/spm.h"
 
 /* kind, field, default, help, limits */
@@ -40,23 +40,6 @@ extern const struct opt_table translate_config_table;
 /* nbest at most beam. */
 status translate_config_check(const struct translate_config *c,
                               struct err *err) MUST_CHECK;
-
-struct translation {
-    size_t at, n_bytes; /* in the text of all; a NUL follows */
-    double score;       /* log-probability over the length penalty */
-};
-
-/* Of n_lines lines up to n_best translations each, best first. Zeroed = empty. */
-struct translations {
-    size_t n_lines, n_best;
-    struct str text;
-    struct translation *item; /* [n_lines,n_best] */
-    size_t *n_found;          /* [n_lines] at least 1 */
-};
-
-void translations_release(struct translations *t);
-/* The text of a line's translation of this rank; lives as long as *t is unchanged. */
-const char *translations_text(const struct translations *t, size_t line, size_t rank);
 
 struct translator {
     struct translate_config config;

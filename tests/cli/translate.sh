@@ -1,0 +1,82 @@
+# Translating and averaging: raw lines in, raw lines out, and every mistake one sentence.
+for i in $(seq 1 120); do
+    echo "the ferry $i crosses the river and $((i * 7 % 13)) boats wait" >>en
+    echo "die Fähre $i überquert den Fluss und $((i * 7 % 13)) Boote warten" >>de
+done
+head -n 10 en >valid.en
+head -n 10 de >valid.de
+expect 0 "$FERRY" prepare source=en target=de valid_source=valid.en valid_target=valid.de \
+    out=data vocab_size=90
+expect 0 "$FERRY" train data=data run=run d_model=16 d_ff=32 heads=2 encoder_layers=1 \
+    decoder_layers=1 max_steps=4 save_every=2 eval_every=0
+
+head -n 7 en >seven
+expect 0 "$FERRY" translate run seven
+[ "$(wc -l <.out)" -eq 7 ] || fail "seven lines in, seven lines out"
+cp .out want
+
+# A pipe, an output file and any window give the same; blank lines stay where they are.
+given "$(cat seven)"
+expect 0 "$FERRY" translate run
+cmp .out want || fail "standard input gave something else"
+expect 0 "$FERRY" translate run seven output=file window=2
+cmp file want || fail "output= gave something else"
+[ -s .out ] && fail "output= left something on standard output"
+given $'the ferry\n\n  \nthe river\n'
+expect 0 "$FERRY" translate run beam=2
+[ "$(sed -n 2,3p .out | tr -d '\n')" = "" ] || fail "blank lines should stay blank"
+[ "$(wc -l <.out)" -eq 4 ] || fail "four lines in, four lines out"
+given ''
+expect 0 "$FERRY" translate run
+out_is ''
+
+expect 0 "$FERRY" translate run seven --scores
+grep -qP '\t-\d+\.\d{6}$' .out || fail "no score after a tab"
+cut -f 1 .out | cmp - want || fail "--scores changed the text"
+expect 0 "$FERRY" translate run seven nbest=3
+grep -qP '^6 \|\|\| .* \|\|\| -\d+\.\d{6}$' .out || fail "no nbest line of line 6"
+expect 0 "$FERRY" translate run seven --greedy
+expect 0 "$FERRY" translate run/model.ckpt-2 seven
+expect 0 "$FERRY" translate run seven checkpoint=model.ckpt-2
+expect 0 "$FERRY" translate run seven max_length=4
+err_has '7 of 7 lines are longer than max_length = 4'
+
+refuses 2 'which run' "$FERRY" translate
+refuses 3 'no such run' "$FERRY" translate nowhere seven
+refuses 3 'nothing-here' "$FERRY" translate run nothing-here
+refuses 3 'is a directory' "$FERRY" translate run data
+refuses 3 'no checkpoint' "$FERRY" translate run seven checkpoint=model.ckpt-77
+refuses 2 'nbest = 5' "$FERRY" translate run seven nbest=5
+refuses 2 'nbest = 2' "$FERRY" translate run seven nbest=2 --greedy
+refuses 2 'did you mean' "$FERRY" translate run seven baem=4
+printf 'fine\nfine\nnot \xff fine\n' >broken
+expect 4 "$FERRY" translate run broken
+err_has 'broken: line 3 is not valid UTF-8'
+[ -s .out ] && fail "nothing of a broken window should be written"
+expect 4 "$FERRY" translate run broken output=whole
+[ -e whole ] && fail "a failed translation left an output file"
+
+# The mean of two checkpoints is a model directory.
+expect 0 "$FERRY" average run last=2 out=mean
+out_is mean
+expect 0 "$FERRY" translate mean seven
+[ "$(wc -l <.out)" -eq 7 ] || fail "the mean does not translate"
+expect 0 "$FERRY" average run steps=4 out=one
+expect 0 "$FERRY" translate one seven
+cmp .out want || fail "the mean of one checkpoint is not that checkpoint"
+expect 0 "$FERRY" average run run/model.ckpt-0 model.ckpt-4.index out=two
+refuses 2 'is there already' "$FERRY" average run out=mean
+refuses 2 'out is not set' "$FERRY" average run
+refuses 3 'no such run' "$FERRY" average nowhere out=x
+refuses 2 'steps = 2;4' "$FERRY" average run 'steps=2;4' out=x
+refuses 3 'model.ckpt-99' "$FERRY" average run steps=99 out=x
+
+# A tokenizer that does not belong to the model; a damaged newest checkpoint.
+expect 0 "$FERRY" prepare source=en target=de valid_source=valid.en valid_target=valid.de \
+    out=other vocab_size=110
+cp -r mean mixed
+cp other/vocab.model mixed/vocab.model
+refuses 2 'tokenizer' "$FERRY" translate mixed seven
+truncate -s 100 run/model.ckpt-4.index
+expect 0 "$FERRY" translate run seven
+err_has 'model.ckpt-2 instead'
