@@ -24,14 +24,14 @@ int __sanitizer_install_malloc_and_free_hooks(void (*asked)(const volatile void 
                                                             size_t),
                                               void (*freed)(const volatile void *));
 
-static void heap_on_malloc(const volatile void *p, size_t n)
+static inline void heap_on_malloc(const volatile void *p, size_t n)
 {
     (void)p;
     (void)n;
     atomic_fetch_add(&heap_asked, 1);
 }
 
-static void heap_on_free(const volatile void *p)
+static inline void heap_on_free(const volatile void *p)
 {
     (void)p;
 }

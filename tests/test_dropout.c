@@ -13,6 +13,7 @@
 
 static const char *const kinds[] = {"cpu", "cpu-plain", "double"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds, ROWS_N = 120, COLS_N = 300 };
+static const size_t n_elements = (size_t)ROWS_N * COLS_N;
 
 /* Token r of 120: pair r / 8, position r % 8. */
 static void tokens(int32_t *pair, int32_t *pos)
@@ -58,28 +59,28 @@ static void check_rate(const char *what, size_t hits, size_t n, double p, double
 TEST(channels_are_kept_at_the_asked_rate_and_scaled_by_it)
 {
     const double rates[] = {0.05, 0.1, 0.3, 0.5, 0.9};
-    double *m = malloc(sizeof *m * ROWS_N * COLS_N);
+    double *m = malloc(n_elements * sizeof *m);
 
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         for (uint64_t key = 1; key <= 3; key++) {
             size_t kept = 0;
             masks(m, "double", rng_hash(key, i), rates[i]);
-            for (size_t e = 0; e < ROWS_N * COLS_N; e++) {
+            for (size_t e = 0; e < n_elements; e++) {
                 CHECK(m[e] == 0 || m[e] == 1 / (1 - rates[i]));
                 kept += m[e] > 0;
             }
-            check_rate("kept", kept, ROWS_N * COLS_N, 1 - rates[i], 4);
+            check_rate("kept", kept, n_elements, 1 - rates[i], 4);
         }
     free(m);
 }
 
 TEST(every_row_and_every_channel_is_kept_at_that_rate)
 {
-    double *m = malloc(sizeof *m * ROWS_N * COLS_N);
+    double *m = malloc(n_elements * sizeof *m);
     size_t row[ROWS_N] = {0}, col[COLS_N] = {0};
 
     masks(m, "double", 77, 0.3);
-    for (size_t e = 0; e < ROWS_N * COLS_N; e++) {
+    for (size_t e = 0; e < n_elements; e++) {
         row[e / COLS_N] += m[e] > 0;
         col[e % COLS_N] += m[e] > 0;
     }
@@ -103,7 +104,7 @@ static void check_independent(const char *what, const double *a, const double *b
 
 TEST(masks_of_different_keys_pairs_positions_and_channels_are_independent)
 {
-    const size_t n = (size_t)ROWS_N * COLS_N;
+    const size_t n = n_elements, pair = (size_t)8 * COLS_N;
     double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
 
     masks(a, "double", 1000, 0.3);
@@ -112,7 +113,7 @@ TEST(masks_of_different_keys_pairs_positions_and_channels_are_independent)
         check_independent("keys one bit apart", a, b, n);
     }
     check_independent("next position", a, a + COLS_N, n - COLS_N);
-    check_independent("next pair", a, a + 8 * COLS_N, n - 8 * COLS_N);
+    check_independent("next pair", a, a + pair, n - pair);
     check_independent("next channel", a, a + 1, n - 1);
     check_independent("channel after that", a, a + 2, n - 2);
     check_independent("channel sixteen on", a, a + 16, n - 16);
@@ -123,7 +124,7 @@ TEST(masks_of_different_keys_pairs_positions_and_channels_are_independent)
 TEST(a_mask_is_the_documented_function_on_every_device)
 {
     const uint64_t key = 0xfedcba9876543210u;
-    double *m = malloc(sizeof *m * ROWS_N * COLS_N);
+    double *m = malloc(n_elements * sizeof *m);
     int32_t pair[ROWS_N], pos[ROWS_N];
 
     tokens(pair, pos);
@@ -194,7 +195,7 @@ TEST(without_dropout_no_kernel_asks_which_pair_a_row_belongs_to)
 
     for (size_t kind = 0; kind < N_KINDS; kind++) {
         struct device d;
-        double got[N * D];
+        double got[N * D] = {0};
         reals_device(&d, kinds[kind], 1);
         const struct mat a = reals_filled(&d, N, D, 1), b = reals_filled(&d, N, D, 2);
         const struct mat c = reals_mat(&d, N, D, NULL), e = reals_mat(&d, N, D, NULL);

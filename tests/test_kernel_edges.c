@@ -138,10 +138,10 @@ TEST(loss_of_equal_logits_is_that_of_a_guess)
         struct device d;
         int32_t best;
         reals_device(&d, kinds[kind], 1);
-        for (double level = -50; level <= 50; level += 25) {
+        for (int level = -2; level <= 2; level++) {
             double z[VOCAB];
             for (int v = 0; v < VOCAB; v++)
-                z[v] = level;
+                z[v] = 25 * level;
             CHECK_NEAR(row_loss(&d, z, VOCAB - 1, s, &best), log(VOCAB) - least, 1e-5);
             CHECK(best == 0);
             for (int v = 0; v < VOCAB - 1; v++)
@@ -276,8 +276,8 @@ TEST(attention_to_one_key_is_its_value_and_has_no_gradient_in_the_scores)
  */
 TEST(attention_over_a_very_long_sentence_stays_inside_its_scratch)
 {
-    enum { KEYS = 1500, WIDTH = 64 };
-    const int32_t q_at[2] = {0, 1}, k_at[2] = {0, KEYS};
+    const size_t KEYS = 1500, WIDTH = 64;
+    const int32_t q_at[2] = {0, 1}, k_at[2] = {0, (int32_t)KEYS};
     double *x = malloc(sizeof *x * KEYS * WIDTH), sum = 0;
     struct device d;
 
@@ -301,12 +301,12 @@ TEST(attention_over_a_very_long_sentence_stays_inside_its_scratch)
 
     d.k->attention_forward(&d, out, lse, q, k, v, a);
     reals_read(&d, x, out);
-    for (int c = 0; c < WIDTH; c++)
+    for (size_t c = 0; c < WIDTH; c++)
         CHECK_NEAR(x[c], 0.7, 1e-12);
     d.k->attention_backward(&d, dq, dk, dv, q, out, lse, q, k, v, a);
     reals_read(&d, x, dv);
-    for (int i = 0; i < KEYS; i++)
-        sum += x[(size_t)i * WIDTH];
+    for (size_t i = 0; i < KEYS; i++)
+        sum += x[i * WIDTH];
     CHECK_NEAR(sum, 0.1, 1e-12);
     for (size_t i = 0; i < sizeof mem / sizeof *mem; i++)
         device_free(&d, mem[i]);
@@ -339,7 +339,7 @@ TEST(norm_of_a_constant_row_is_its_bias)
 
     for (size_t kind = 0; kind < N_KINDS; kind++) {
         struct device d;
-        double got[D];
+        double got[D] = {0};
         const struct mat none = {0};
         reals_device(&d, kinds[kind], 1);
         const struct mat x = reals_filled(&d, 1, D, 0.7), y = reals_mat(&d, 1, D, NULL);

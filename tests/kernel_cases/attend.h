@@ -6,7 +6,8 @@
 enum { ATTEND_OUT = 1, ATTEND_Q, ATTEND_K, ATTEND_V };
 
 /* Row r attends to the rows key[0..n) of k and v. */
-static void attend_row_naive(const struct args *a, size_t r, const size_t *key, size_t n)
+static inline void attend_row_naive(const struct args *a, size_t r, const size_t *key,
+                                    size_t n)
 {
     const struct mat q = a->m[ATTEND_Q];
     const size_t d = q.cols / a->shape->heads;
@@ -29,7 +30,7 @@ static void attend_row_naive(const struct args *a, size_t r, const size_t *key, 
     }
 }
 
-static void attend_cache_run(struct device *d, const struct args *a)
+static inline void attend_cache_run(struct device *d, const struct args *a)
 {
     d->k->attend_cache(d, a->m[ATTEND_OUT], a->m[ATTEND_Q],
                        (struct cache){.k = a->m[ATTEND_K],
@@ -40,7 +41,7 @@ static void attend_cache_run(struct device *d, const struct args *a)
                                       .heads = a->shape->heads});
 }
 
-static void attend_cache_naive(struct device *d, const struct args *a)
+static inline void attend_cache_naive(struct device *d, const struct args *a)
 {
     const size_t steps = a->shape->steps;
 
@@ -54,14 +55,14 @@ static void attend_cache_naive(struct device *d, const struct args *a)
     }
 }
 
-static void attend_memory_run(struct device *d, const struct args *a)
+static inline void attend_memory_run(struct device *d, const struct args *a)
 {
     d->k->attend_memory(d, a->m[ATTEND_OUT], a->m[ATTEND_Q], a->m[ATTEND_K],
                         a->m[ATTEND_V], a->list[LIST_FIRST], a->list[LIST_LAST],
                         a->shape->heads);
 }
 
-static void attend_memory_naive(struct device *d, const struct args *a)
+static inline void attend_memory_naive(struct device *d, const struct args *a)
 {
     (void)d;
     for (size_t r = 0; r < a->m[ATTEND_Q].rows; r++) {

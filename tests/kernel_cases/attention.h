@@ -9,7 +9,7 @@
 
 enum { ATT_OUT = 1, ATT_LSE, ATT_Q, ATT_K, ATT_V, ATT_DOUT, ATT_DQ, ATT_DK, ATT_DV };
 
-static struct attend attention_how(const struct args *a)
+static inline struct attend attention_how(const struct args *a)
 {
     const struct shape *s = a->shape;
 
@@ -23,13 +23,13 @@ static struct attend attention_how(const struct args *a)
                            .drop = case_drop(a)};
 }
 
-static void attention_forward_run(struct device *d, const struct args *a)
+static inline void attention_forward_run(struct device *d, const struct args *a)
 {
     d->k->attention_forward(d, a->m[ATT_OUT], a->m[ATT_LSE], a->m[ATT_Q], a->m[ATT_K],
                             a->m[ATT_V], attention_how(a));
 }
 
-static void attention_backward_run(struct device *d, const struct args *a)
+static inline void attention_backward_run(struct device *d, const struct args *a)
 {
     d->k->attention_backward(d, a->m[ATT_DQ], a->m[ATT_DK], a->m[ATT_DV], a->m[ATT_DOUT],
                              a->m[ATT_OUT], a->m[ATT_LSE], a->m[ATT_Q], a->m[ATT_K],
@@ -44,8 +44,8 @@ struct attention_view {
     double p[512], mask[512], dp[512];
 };
 
-static double attention_dot(struct mat x, size_t r, struct mat y, size_t s,
-                            const struct attention_view *v)
+static inline double attention_dot(struct mat x, size_t r, struct mat y, size_t s,
+                                   const struct attention_view *v)
 {
     double sum = 0;
 
@@ -55,7 +55,7 @@ static double attention_dot(struct mat x, size_t r, struct mat y, size_t s,
 }
 
 /* Fills p and mask; the log-sum-exp of the scores. */
-static double attention_weights(struct attention_view *v)
+static inline double attention_weights(struct attention_view *v)
 {
     const struct args *a = v->a;
     double sum = 0;
@@ -73,7 +73,7 @@ static double attention_weights(struct attention_view *v)
 
 typedef void attention_fn(struct attention_view *v);
 
-static void attention_each(const struct args *a, attention_fn *fn)
+static inline void attention_each(const struct args *a, attention_fn *fn)
 {
     const struct shape *s = a->shape;
 
@@ -91,7 +91,7 @@ static void attention_each(const struct args *a, attention_fn *fn)
             }
 }
 
-static void attention_out(struct attention_view *v)
+static inline void attention_out(struct attention_view *v)
 {
     const struct args *a = v->a;
 
@@ -104,13 +104,13 @@ static void attention_out(struct attention_view *v)
     }
 }
 
-static void attention_forward_naive(struct device *d, const struct args *a)
+static inline void attention_forward_naive(struct device *d, const struct args *a)
 {
     (void)d;
     attention_each(a, attention_out);
 }
 
-static double attention_dscore(const struct attention_view *v, size_t b)
+static inline double attention_dscore(const struct attention_view *v, size_t b)
 {
     double sum = 0;
 
@@ -119,7 +119,7 @@ static double attention_dscore(const struct attention_view *v, size_t b)
     return sum / sqrt((double)v->width);
 }
 
-static void attention_in(struct attention_view *v)
+static inline void attention_in(struct attention_view *v)
 {
     const struct args *a = v->a;
     const struct mat dq = a->m[ATT_DQ], dk = a->m[ATT_DK], dv = a->m[ATT_DV];
@@ -139,7 +139,7 @@ static void attention_in(struct attention_view *v)
     }
 }
 
-static void attention_backward_naive(struct device *d, const struct args *a)
+static inline void attention_backward_naive(struct device *d, const struct args *a)
 {
     (void)d;
     for (int o = ATT_DQ; o <= ATT_DV; o++)

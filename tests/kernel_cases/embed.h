@@ -8,13 +8,13 @@ enum { EMBED_Y = 1, EMBED_TABLE, EMBED_SIGNAL, EMBED_DY, EMBED_DTABLE };
 
 #define EMBED_SCALE 2.5
 
-static void embed_forward_run(struct device *d, const struct args *a)
+static inline void embed_forward_run(struct device *d, const struct args *a)
 {
     d->k->embed_forward(d, a->m[EMBED_Y], a->m[EMBED_TABLE], a->m[EMBED_SIGNAL],
                         a->list[LIST_TOKEN], EMBED_SCALE, case_drop(a));
 }
 
-static void embed_forward_naive(struct device *d, const struct args *a)
+static inline void embed_forward_naive(struct device *d, const struct args *a)
 {
     const struct mat y = a->m[EMBED_Y];
 
@@ -29,13 +29,13 @@ static void embed_forward_naive(struct device *d, const struct args *a)
     }
 }
 
-static void embed_backward_run(struct device *d, const struct args *a)
+static inline void embed_backward_run(struct device *d, const struct args *a)
 {
     d->k->embed_backward(d, a->m[EMBED_DTABLE], a->m[EMBED_DY], a->list[LIST_TOKEN],
                          EMBED_SCALE, case_drop(a));
 }
 
-static void embed_backward_naive(struct device *d, const struct args *a)
+static inline void embed_backward_naive(struct device *d, const struct args *a)
 {
     const struct mat dy = a->m[EMBED_DY];
 

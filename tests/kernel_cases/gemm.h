@@ -25,11 +25,11 @@ static inline void gemm_naive(const struct args *a, bool ta, bool tb, double alp
 }
 
 #define GEMM_PAIR(name, ta, tb, alpha, beta)                                          \
-    static void gemm_##name##_run(struct device *d, const struct args *a)             \
+    static inline void gemm_##name##_run(struct device *d, const struct args *a)      \
     {                                                                                 \
         d->k->gemm(d, a->m[GEMM_C], a->m[GEMM_A], a->m[GEMM_B], ta, tb, alpha, beta); \
     }                                                                                 \
-    static void gemm_##name##_naive(struct device *d, const struct args *a)           \
+    static inline void gemm_##name##_naive(struct device *d, const struct args *a)    \
     {                                                                                 \
         (void)d;                                                                      \
         gemm_naive(a, ta, tb, alpha, beta);                                           \

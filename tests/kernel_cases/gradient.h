@@ -13,12 +13,12 @@ enum { GRADIENT_ALL = 160, GRADIENT_SAMPLE = 24 };
 #define GRADIENT_STEP      1e-5
 #define GRADIENT_TOLERANCE 1e-7
 
-static size_t gradient_element(struct mat m, size_t i)
+static inline size_t gradient_element(struct mat m, size_t i)
 {
     return m.at + i / m.cols * m.stride + i % m.cols;
 }
 
-static double gradient_objective(const struct rig *rig, const struct sheet *s)
+static inline double gradient_objective(const struct rig *rig, const struct sheet *s)
 {
     double sum = 0;
 
@@ -34,7 +34,8 @@ static double gradient_objective(const struct rig *rig, const struct sheet *s)
 }
 
 /* L with element e of the given block moved to x. */
-static double gradient_value(struct rig *rig, const struct sheet *s, size_t e, double x)
+static inline double gradient_value(struct rig *rig, const struct sheet *s, size_t e,
+                                    double x)
 {
     const double keep = reals_get(rig->device, rig->before, e);
 
@@ -46,8 +47,8 @@ static double gradient_value(struct rig *rig, const struct sheet *s, size_t e, d
     return gradient_objective(rig, s);
 }
 
-static void gradient_of(struct rig *rig, const struct sheet *s, int grad,
-                        const double *result, size_t shape)
+static inline void gradient_of(struct rig *rig, const struct sheet *s, int grad,
+                               const double *result, size_t shape)
 {
     const struct operand *op = &s->k->op[grad];
     const struct mat g = s->args.m[grad], m = s->args.m[op->grad_of];
@@ -68,7 +69,7 @@ static void gradient_of(struct rig *rig, const struct sheet *s, int grad,
     }
 }
 
-static void case_gradient(const struct kernel_case *k)
+static inline void case_gradient(const struct kernel_case *k)
 {
     struct device d;
 

@@ -28,14 +28,14 @@ enum {
 
 #define NORM_EPSILON 1e-3
 
-static void norm_forward_run(struct device *d, const struct args *a)
+static inline void norm_forward_run(struct device *d, const struct args *a)
 {
     d->k->norm_forward(d, a->m[NORM_X], a->m[NORM_Y], a->m[NORM_STATS], a->m[NORM_BASE],
                        a->m[NORM_F], a->m[NORM_F_BIAS], a->m[NORM_GAIN], a->m[NORM_BIAS],
                        NORM_EPSILON, case_drop(a));
 }
 
-static void norm_residual_naive(const struct args *a)
+static inline void norm_residual_naive(const struct args *a)
 {
     const struct mat x = a->m[NORM_X], f = a->m[NORM_F], b = a->m[NORM_F_BIAS];
 
@@ -46,7 +46,7 @@ static void norm_residual_naive(const struct args *a)
                 mask(case_drop(a), r, c) * (*at(f, r, c) + (b.mem ? *at(b, 0, c) : 0));
 }
 
-static void norm_forward_naive(struct device *d, const struct args *a)
+static inline void norm_forward_naive(struct device *d, const struct args *a)
 {
     const struct mat x = a->m[NORM_X];
     const double D = (double)x.cols;
@@ -69,7 +69,7 @@ static void norm_forward_naive(struct device *d, const struct args *a)
     }
 }
 
-static void norm_backward_run(struct device *d, const struct args *a)
+static inline void norm_backward_run(struct device *d, const struct args *a)
 {
     d->k->norm_backward(d, a->m[NORM_DX], a->m[NORM_DF], a->m[NORM_DGAIN],
                         a->m[NORM_DBIAS], a->m[NORM_DF_BIAS], a->m[NORM_DY],
@@ -78,7 +78,7 @@ static void norm_backward_run(struct device *d, const struct args *a)
 }
 
 /* dh_c/dx_k with h = (x - mean) rstd: rstd ((c = k) - 1/D - h_c h_k / D). */
-static double norm_row_naive(const struct args *a, size_t r, size_t k)
+static inline double norm_row_naive(const struct args *a, size_t r, size_t k)
 {
     const struct mat x = a->m[NORM_X];
     const double mean = *at(a->m[NORM_STATS], r, 0), rstd = *at(a->m[NORM_STATS], r, 1);
@@ -93,7 +93,7 @@ static double norm_row_naive(const struct args *a, size_t r, size_t k)
     return sum;
 }
 
-static void norm_backward_naive(struct device *d, const struct args *a)
+static inline void norm_backward_naive(struct device *d, const struct args *a)
 {
     const struct mat x = a->m[NORM_X], later = a->m[NORM_LATER], df = a->m[NORM_DF];
 

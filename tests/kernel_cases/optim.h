@@ -15,12 +15,12 @@ static const struct adam adam_how = {.rate = 0.1,
 static const struct novograd novograd_how = {
     .rate = 0.1, .beta1 = 0.9, .scale = 0.7, .decay = 0.02, .average = 0.1};
 
-static void adam_run(struct device *d, const struct args *a)
+static inline void adam_run(struct device *d, const struct args *a)
 {
     d->k->adam(d, a->m[OPTIM_W], a->m[OPTIM_M], a->m[OPTIM_V], a->m[OPTIM_G], adam_how);
 }
 
-static void adam_naive(struct device *d, const struct args *a)
+static inline void adam_naive(struct device *d, const struct args *a)
 {
     const struct mat w = a->m[OPTIM_W];
     const struct adam *how = &adam_how;
@@ -37,12 +37,12 @@ static void adam_naive(struct device *d, const struct args *a)
         }
 }
 
-static void novograd_run(struct device *d, const struct args *a)
+static inline void novograd_run(struct device *d, const struct args *a)
 {
     d->k->novograd(d, a->m[OPTIM_W], a->m[OPTIM_M], a->m[OPTIM_G], novograd_how);
 }
 
-static void novograd_naive(struct device *d, const struct args *a)
+static inline void novograd_naive(struct device *d, const struct args *a)
 {
     const struct mat w = a->m[OPTIM_W];
     const struct novograd *how = &novograd_how;

@@ -6,12 +6,12 @@
 
 enum { RELU_H = 1, RELU_BIAS, RELU_DH, RELU_DBIAS };
 
-static void relu_forward_run(struct device *d, const struct args *a)
+static inline void relu_forward_run(struct device *d, const struct args *a)
 {
     d->k->relu_forward(d, a->m[RELU_H], a->m[RELU_BIAS], case_drop(a));
 }
 
-static void relu_forward_naive(struct device *d, const struct args *a)
+static inline void relu_forward_naive(struct device *d, const struct args *a)
 {
     const struct mat h = a->m[RELU_H];
 
@@ -22,12 +22,12 @@ static void relu_forward_naive(struct device *d, const struct args *a)
                            fmax(0, *at(h, r, c) + *at(a->m[RELU_BIAS], 0, c));
 }
 
-static void relu_backward_run(struct device *d, const struct args *a)
+static inline void relu_backward_run(struct device *d, const struct args *a)
 {
     d->k->relu_backward(d, a->m[RELU_DH], a->m[RELU_DBIAS], a->m[RELU_H], a->shape->rate);
 }
 
-static void relu_backward_naive(struct device *d, const struct args *a)
+static inline void relu_backward_naive(struct device *d, const struct args *a)
 {
     const struct mat dh = a->m[RELU_DH];
 

@@ -20,18 +20,18 @@ struct rig {
 static const char *const rig_kinds[] = {"cpu", "cpu-plain", "double"};
 enum { N_RIG_KINDS = sizeof rig_kinds / sizeof *rig_kinds };
 
-static struct mat rig_block(const struct rig *rig)
+static inline struct mat rig_block(const struct rig *rig)
 {
     return (struct mat){rig->mem, 0, 1, rig->n, rig->n};
 }
 
-static void rig_load(struct rig *rig, const struct sheet *s)
+static inline void rig_load(struct rig *rig, const struct sheet *s)
 {
     device_upload(rig->device, rig_block(rig), rig->before);
     device_upload_ids(rig->device, (struct ids){rig->list, 0, rig->n_list}, s->list);
 }
 
-static void rig_store(struct rig *rig)
+static inline void rig_store(struct rig *rig)
 {
     struct err err;
 
@@ -41,7 +41,7 @@ static void rig_store(struct rig *rig)
                         (struct ids){rig->list, 0, rig->n_list});
 }
 
-static void rig_open(struct rig *rig, struct device *d, const struct sheet *s)
+static inline void rig_open(struct rig *rig, struct device *d, const struct sheet *s)
 {
     struct err err;
 
@@ -60,7 +60,7 @@ static void rig_open(struct rig *rig, struct device *d, const struct sheet *s)
     rig_load(rig, s);
 }
 
-static void rig_close(struct rig *rig)
+static inline void rig_close(struct rig *rig)
 {
     device_free(rig->device, rig->mem);
     device_free(rig->device, rig->list);

@@ -33,12 +33,13 @@ struct sheet {
     int32_t *list;
 };
 
-static bool sheet_has(const struct sheet *s, int op)
+static inline bool sheet_has(const struct sheet *s, int op)
 {
     return s->k->op[op].rows != NOTHING && !(s->args.shape->none & BIT(op));
 }
 
-static struct mat sheet_take(struct sheet *s, size_t rows, size_t cols, size_t stride)
+static inline struct mat sheet_take(struct sheet *s, size_t rows, size_t cols,
+                                    size_t stride)
 {
     const struct mat m = {NULL, s->n, rows, cols, stride};
 
@@ -47,7 +48,7 @@ static struct mat sheet_take(struct sheet *s, size_t rows, size_t cols, size_t s
 }
 
 /* Columns of one wide matrix for every operand as high as `op`. */
-static void sheet_beside(struct sheet *s, int op)
+static inline void sheet_beside(struct sheet *s, int op)
 {
     const size_t rows = case_extent(s->args.shape, s->k->op[op].rows);
     size_t stride = 3, col = 1;
@@ -64,7 +65,7 @@ static void sheet_beside(struct sheet *s, int op)
         }
 }
 
-static void sheet_place(struct sheet *s, enum layout layout)
+static inline void sheet_place(struct sheet *s, enum layout layout)
 {
     s->n = SHEET_GUARD + (layout == STRIDED);
     for (int o = 1; o < CASE_OPS; o++) {
@@ -83,7 +84,7 @@ static void sheet_place(struct sheet *s, enum layout layout)
 }
 
 /* Values that a float holds too, so that every device starts from the same. */
-static double sheet_value(const struct operand *op, struct rng *r)
+static inline double sheet_value(const struct operand *op, struct rng *r)
 {
     const double u = 2 * rng_unit(r) - 1;
     const double x = (op->scale != 0 ? op->scale : 1) * u + op->shift;
@@ -92,7 +93,7 @@ static double sheet_value(const struct operand *op, struct rng *r)
                                              : x + (x < 0 ? -1 : 1) * op->gap);
 }
 
-static void sheet_fill(struct sheet *s)
+static inline void sheet_fill(struct sheet *s)
 {
     struct rng r = rng_open(rng_key(test_seed(), s->k->kernel));
 
@@ -112,7 +113,7 @@ static void sheet_fill(struct sheet *s)
     }
 }
 
-static size_t list_length(const struct shape *s, enum list list)
+static inline size_t list_length(const struct shape *s, enum list list)
 {
     const size_t rows = case_tokens(s->q);
 
@@ -130,7 +131,7 @@ static size_t list_length(const struct shape *s, enum list list)
 }
 
 /* Token `pos` of sentence b, row r. */
-static void list_token(const struct args *a, size_t b, size_t pos, size_t r)
+static inline void list_token(const struct args *a, size_t b, size_t pos, size_t r)
 {
     *id_at(a->list[LIST_PAIR], r) = (int32_t)(7919 * b % 1000);
     *id_at(a->list[LIST_POS], r) = (int32_t)pos;
@@ -139,7 +140,7 @@ static void list_token(const struct args *a, size_t b, size_t pos, size_t r)
     *id_at(a->list[LIST_BEST], r) = -7;
 }
 
-static void list_random(const struct args *a, size_t rows, struct rng *r)
+static inline void list_random(const struct args *a, size_t rows, struct rng *r)
 {
     const struct shape *s = a->shape;
 
@@ -158,7 +159,7 @@ static void list_random(const struct args *a, size_t rows, struct rng *r)
         *id_at(a->list[LIST_TOP], i) = -7;
 }
 
-static void sheet_lists(struct sheet *s)
+static inline void sheet_lists(struct sheet *s)
 {
     struct args *a = &s->args;
     const struct shape *shape = a->shape;
@@ -185,8 +186,8 @@ static void sheet_lists(struct sheet *s)
     list_random(a, row, &r);
 }
 
-static void sheet_open(struct sheet *s, const struct kernel_case *k,
-                       const struct shape *shape, enum layout layout)
+static inline void sheet_open(struct sheet *s, const struct kernel_case *k,
+                              const struct shape *shape, enum layout layout)
 {
     *s = (struct sheet){.k = k, .args = {.shape = shape}};
     sheet_place(s, layout);
@@ -198,7 +199,7 @@ static void sheet_open(struct sheet *s, const struct kernel_case *k,
     sheet_lists(s);
 }
 
-static void sheet_close(struct sheet *s)
+static inline void sheet_close(struct sheet *s)
 {
     free(s->real);
     free(s->may_change);
@@ -207,7 +208,7 @@ static void sheet_close(struct sheet *s)
 }
 
 /* The operand that holds element e, for messages. */
-static const char *sheet_name(const struct sheet *s, size_t e)
+static inline const char *sheet_name(const struct sheet *s, size_t e)
 {
     for (int o = 1; o < CASE_OPS; o++) {
         const struct mat m = s->args.m[o];

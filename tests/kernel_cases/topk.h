@@ -5,13 +5,13 @@
 
 enum { TOPK_TOP = 1, TOPK_LOGITS };
 
-static void topk_run(struct device *d, const struct args *a)
+static inline void topk_run(struct device *d, const struct args *a)
 {
     d->k->topk(d, a->m[TOPK_TOP], a->list[LIST_TOP], a->m[TOPK_LOGITS]);
 }
 
 /* The first of the largest logits that come after (z, id) in the order, or -1. */
-static int topk_next(struct mat logits, size_t r, double z, int id)
+static inline int topk_next(struct mat logits, size_t r, double z, int id)
 {
     int best = -1;
 
@@ -24,7 +24,7 @@ static int topk_next(struct mat logits, size_t r, double z, int id)
     return best;
 }
 
-static void topk_naive(struct device *d, const struct args *a)
+static inline void topk_naive(struct device *d, const struct args *a)
 {
     const struct mat z = a->m[TOPK_LOGITS], top = a->m[TOPK_TOP];
 

@@ -7,7 +7,7 @@ enum { VEC_Y = 1, VEC_X };
 
 typedef double vector_fn(double y, double x);
 
-static void vector_each(const struct args *a, vector_fn *fn)
+static inline void vector_each(const struct args *a, vector_fn *fn)
 {
     const struct mat y = a->m[VEC_Y], x = a->m[VEC_X];
 
@@ -16,23 +16,23 @@ static void vector_each(const struct args *a, vector_fn *fn)
             *at(y, r, c) = fn(*at(y, r, c), x.mem ? *at(x, r, c) : 0);
 }
 
-#define VECTOR_PAIR(name, call, value)                               \
-    static void name##_run(struct device *d, const struct args *a)   \
-    {                                                                \
-        const struct mat y = a->m[VEC_Y], x = a->m[VEC_X];           \
-        (void)x;                                                     \
-        d->k->call;                                                  \
-    }                                                                \
-    static double name##_value(double y, double x)                   \
-    {                                                                \
-        (void)y;                                                     \
-        (void)x;                                                     \
-        return value;                                                \
-    }                                                                \
-    static void name##_naive(struct device *d, const struct args *a) \
-    {                                                                \
-        (void)d;                                                     \
-        vector_each(a, name##_value);                                \
+#define VECTOR_PAIR(name, call, value)                                      \
+    static inline void name##_run(struct device *d, const struct args *a)   \
+    {                                                                       \
+        const struct mat y = a->m[VEC_Y], x = a->m[VEC_X];                  \
+        (void)x;                                                            \
+        d->k->call;                                                         \
+    }                                                                       \
+    static inline double name##_value(double y, double x)                   \
+    {                                                                       \
+        (void)y;                                                            \
+        (void)x;                                                            \
+        return value;                                                       \
+    }                                                                       \
+    static inline void name##_naive(struct device *d, const struct args *a) \
+    {                                                                       \
+        (void)d;                                                            \
+        vector_each(a, name##_value);                                       \
     }
 
 VECTOR_PAIR(fill, fill(d, y, -1.5), -1.5)
@@ -40,7 +40,7 @@ VECTOR_PAIR(scale, scale(d, y, 0.75), 0.75 * y)
 VECTOR_PAIR(average, average(d, y, x, 0.9), 0.9 * y + 0.1 * x)
 
 /* The sum is a double that the kernel gives back, stored as the only result. */
-static void sumsq_run(struct device *d, const struct args *a)
+static inline void sumsq_run(struct device *d, const struct args *a)
 {
     double sum = (double)NAN;
 
@@ -48,7 +48,7 @@ static void sumsq_run(struct device *d, const struct args *a)
     d->k->fill(d, a->m[VEC_Y], sum);
 }
 
-static void sumsq_naive(struct device *d, const struct args *a)
+static inline void sumsq_naive(struct device *d, const struct args *a)
 {
     const struct mat x = a->m[VEC_X];
     double sum = 0;

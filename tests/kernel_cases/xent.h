@@ -8,27 +8,27 @@
 
 enum { XENT_LOSS = 1, XENT_LOGITS, XENT_SEED };
 
-static void xent_loss_run(struct device *d, const struct args *a)
+static inline void xent_loss_run(struct device *d, const struct args *a)
 {
     d->k->xent(d, a->m[XENT_LOSS], (struct ids){0}, a->m[XENT_LOGITS],
                a->list[LIST_LABEL], a->shape->smooth, false);
 }
 
-static void xent_run(struct device *d, const struct args *a)
+static inline void xent_run(struct device *d, const struct args *a)
 {
     d->k->xent(d, a->m[XENT_LOSS], a->list[LIST_BEST], a->m[XENT_LOGITS],
                a->list[LIST_LABEL], a->shape->smooth, true);
 }
 
 /* The wanted probability of id v, and the loss that no model can go below. */
-static double xent_target(const struct args *a, size_t r, size_t v)
+static inline double xent_target(const struct args *a, size_t r, size_t v)
 {
     const double s = a->shape->smooth, others = (double)a->shape->vocab - 1;
 
     return (int32_t)v == *id_at(a->list[LIST_LABEL], r) ? 1 - s : s / others;
 }
 
-static double xent_floor(const struct args *a)
+static inline double xent_floor(const struct args *a)
 {
     const double s = a->shape->smooth, others = (double)a->shape->vocab - 1;
 
@@ -36,7 +36,7 @@ static double xent_floor(const struct args *a)
                  : 0;
 }
 
-static double xent_total(const struct args *a, size_t r)
+static inline double xent_total(const struct args *a, size_t r)
 {
     double sum = 0;
 
@@ -45,7 +45,7 @@ static double xent_total(const struct args *a, size_t r)
     return sum;
 }
 
-static void xent_loss_naive(struct device *d, const struct args *a)
+static inline void xent_loss_naive(struct device *d, const struct args *a)
 {
     const struct mat z = a->m[XENT_LOGITS];
 
@@ -58,7 +58,7 @@ static void xent_loss_naive(struct device *d, const struct args *a)
     }
 }
 
-static void xent_naive(struct device *d, const struct args *a)
+static inline void xent_naive(struct device *d, const struct args *a)
 {
     const struct mat z = a->m[XENT_LOGITS];
 
