@@ -79,3 +79,26 @@ TEST(every_kernel_of_the_list_has_a_case)
             test_fail(__FILE__, __LINE__, "kernel %s has no case", kernels[k]);
     }
 }
+
+TEST(a_device_with_a_hole_in_its_table_is_refused_by_the_name_of_the_kernel)
+{
+    struct kernels k = cpu_f64_kernels;
+    struct device d;
+    struct err err;
+
+    k.attend_memory = NULL;
+    CHECK_FAILS(device_open_cpu(&d, &k, "holed", sizeof(double),
+                                (struct device_options){.threads = 1}, &err),
+                &err, ERR_DEVICE, "device holed lacks kernel attend_memory");
+    device_close(&d);
+}
+
+TEST(an_unknown_device_is_refused_with_those_that_there_are)
+{
+    struct device d;
+    struct err err;
+
+    CHECK_FAILS(device_open(&d, "abacus", (struct device_options){0}, &err), &err,
+                ERR_USAGE, "device = abacus: this build has cpu and cpu-plain");
+    device_close(&d);
+}
