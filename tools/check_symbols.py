@@ -18,7 +18,6 @@ import sys
 EXCEPTIONS = {
     "src/cli/main.c": r"main",  # the system calls it so
     "src/base/err.c": r"status_text",  # belongs to the type `status` of err.h
-    "src/decode/translate.c": r"translations_\w+",  # struct translations of translate.h
     "src/train/trainer.c": r"train_run",  # what the room is for
     "src/train/memory.c": r"train_reserve",  # a part of trainer.h, as train/step.c is
 }
