@@ -103,6 +103,8 @@ static status segment_init(struct segment *g, enum tokenize rule, struct bleu_te
     for (size_t r = 0; r < n_refs; r++)
         TRY(segment_cut(g, r + 1, rule, ref[r], err));
     const uint32_t *word = g->numbers.word; /* it has stopped moving */
+    if (!word)
+        return OK; /* no line has a word */
     for (size_t i = 0; i < g->n; word += g->words[i].n, i++)
         g->words[i].word = word;
     return OK;
