@@ -135,9 +135,11 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
         return OK;
     progress_begin(&bar, "translating", "lines", set->source.n);
     e->translator.progress = &bar;
-    TRY(evaluate_bleu(r, &e->out, &e->translator, set, &o, err));
-    progress_end(&bar, r->n_translated);
-    return OK;
+    const status result = evaluate_bleu(r, &e->out, &e->translator, set, &o, err);
+    e->translator.progress = NULL;
+    if (result == OK)
+        progress_end(&bar, r->n_translated);
+    return result;
 }
 
 static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
