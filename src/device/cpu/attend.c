@@ -12,6 +12,7 @@
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/vexp.h"
+#include "device/cpu/vmax.h"
 
 struct job {
     struct device *device;
@@ -47,12 +48,11 @@ static void one_head(const struct job *j, size_t r, size_t h, real *s)
     const size_t n = n_keys(j, r), d = j->q.cols / j->heads;
     const real *q = cpu_row(j->q, r) + h * d, scale = (real)(1 / sqrt((double)d));
     real *restrict out = cpu_row(j->out, r) + h * d;
-    real top = -INFINITY, sum = 0;
+    real sum = 0;
 
-    for (size_t t = 0; t < n; t++) {
+    for (size_t t = 0; t < n; t++)
         s[t] = scale * dot(q, cpu_row(j->k, key_row(j, r, t)) + h * d, d);
-        top = s[t] > top ? s[t] : top;
-    }
+    const real top = vmax(s, n);
     for (size_t t = 0; t < n; t++) {
         s[t] = vexp(s[t] - top);
         sum += s[t];

@@ -21,6 +21,7 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
 #include "device/cpu/vexp.h"
+#include "device/cpu/vmax.h"
 
 struct job {
     struct mat out, lse, q, k, v;
@@ -104,10 +105,9 @@ static void masks(real *restrict m, const struct job *j, const struct item *it, 
 /* s becomes the softmax of s; the return value is its log-sum-exp. */
 static real softmax(real *s, size_t n)
 {
-    real top = s[0], sum = 0;
+    const real top = vmax(s, n);
+    real sum = 0;
 
-    for (size_t j = 1; j < n; j++)
-        top = s[j] > top ? s[j] : top;
     for (size_t j = 0; j < n; j++) {
         s[j] = vexp(s[j] - top);
         sum += s[j];

@@ -7,6 +7,7 @@
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/vexp.h"
+#include "device/cpu/vmax.h"
 
 struct job {
     struct mat top, logits;
@@ -15,10 +16,9 @@ struct job {
 
 static real log_sum_exp(const real *z, size_t V)
 {
-    real top = z[0], sum = 0;
+    const real top = vmax(z, V);
+    real sum = 0;
 
-    for (size_t v = 1; v < V; v++)
-        top = z[v] > top ? z[v] : top;
     for (size_t v = 0; v < V; v++)
         sum += vexp(z[v] - top);
     return top + (real)log((double)sum);

@@ -26,17 +26,16 @@ static inline float vexp_float(float x)
 {
     x = x > 88.0f ? 88.0f : x;
     x = x < -87.0f ? -87.0f : x;
-    const float t = x * 1.44269504f;
-    const int32_t n = (int32_t)(t + (t < 0 ? -0.5f : 0.5f));
-    const float r = x - (float)n * VEXP_L;
+    const int32_t biased = (int32_t)(x * 1.44269504f + 127.5f); /* n + 127, above 0 */
+    const float n = (float)(biased - 127), r = x - n * VEXP_L;
     float p = 1.381453942e-3f;
     p = p * r + 8.368745446e-3f;
     p = p * r + 4.166838899e-2f;
     p = p * r + 1.666652113e-1f;
     p = p * r + 4.999999404e-1f;
     p = p * r * r + r + 1.0f;
-    p += p * ((float)n * VEXP_E);
-    const uint32_t bits = (uint32_t)(n + 127) << 23;
+    p += p * (n * VEXP_E);
+    const uint32_t bits = (uint32_t)biased << 23;
     float power;
     memcpy(&power, &bits, sizeof power);
     return p * power;

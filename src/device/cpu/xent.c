@@ -14,6 +14,7 @@
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/vexp.h"
+#include "device/cpu/vmax.h"
 
 struct job {
     struct mat loss, logits;
@@ -48,12 +49,11 @@ static void one_row(const struct job *j, size_t r)
 {
     const size_t V = j->logits.cols;
     const double s = j->smooth, low = s / (double)(V - 1);
-    real *z = cpu_row(j->logits, r), top = z[0], total = 0;
+    real *z = cpu_row(j->logits, r), total = 0;
+    const real top = vmax(z, V);
     const size_t t = (size_t)j->label[r];
     const double hit = (double)z[t];
 
-    for (size_t v = 0; v < V; v++)
-        top = z[v] > top ? z[v] : top;
     for (size_t v = 0; v < V; v++)
         total += z[v];
     if (j->best) {
