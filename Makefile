@@ -34,8 +34,10 @@ check:
 	@tools/install-deps build check
 	@tools/check
 
+# This machine, every kernel, a training step, and the same step in PyTorch and Marian.
 bench: all
-	@cmake --build --preset release --target bench
+	@tools/install-deps interop
+	@bench/run build/release/ferry
 
 fuzz:
 	@tools/install-deps build check

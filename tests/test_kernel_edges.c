@@ -36,6 +36,7 @@ static void exponentials(struct device *d, double *y, const double *x, size_t n)
     void *const mem[] = {unit.mem, zero.mem, k.mem,      v.mem,     dq.mem,
                          dk.mem,   dv.mem,   a.q_at.mem, a.k_at.mem};
 
+    CHECK_OK(device_reserve_attention(d, 1, n, &err), &err);
     d->k->attention_backward(d, dq, dk, dv, unit, zero, zero, unit, k, v, a);
     reals_read(d, y, dv);
     for (size_t i = 0; i < sizeof mem / sizeof *mem; i++)
@@ -282,7 +283,7 @@ TEST(attention_over_a_very_long_sentence_stays_inside_its_scratch)
     struct device d;
 
     reals_device(&d, "double", 1);
-    CHECK_OK(device_reserve(&d, (2 * WIDTH + 4) * KEYS * sizeof(double), &err), &err);
+    CHECK_OK(device_reserve_attention(&d, WIDTH, KEYS, &err), &err);
     const struct mat q = reals_filled(&d, 1, WIDTH, 0.1);
     const struct mat k = reals_filled(&d, KEYS, WIDTH, 0.3);
     const struct mat v = reals_filled(&d, KEYS, WIDTH, 0.7);

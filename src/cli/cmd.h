@@ -19,6 +19,7 @@
     C(score, "REF HYP", "BLEU as sacreBLEU computes it")                                \
     C(average, "RUN", "average the weights of several checkpoints")                     \
     C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer") \
+    C(bench, "[gemm|memory|kernels|step]", "speed of this machine and of a step")       \
     C(report, "RUN", "write report.html: what the run measured")
 
 #define C(name, words, summary)                                           \

@@ -86,6 +86,19 @@ status device_reserve(struct device *d, size_t n_bytes, struct err *err)
     return OK;
 }
 
+/*
+ * Six padded copies of a head's rows and two blocks of 30 rows of scores; padding is at
+ * most 16 reals on either side (cpu/attention.c, cpu/tile.h).
+ */
+status device_reserve_attention(struct device *d, size_t head_width, size_t max_len,
+                                struct err *err)
+{
+    const size_t width = head_width + 16, length = max_len + 16;
+
+    return device_reserve(
+        d, (6 * width * length + 62 * length + 90 * width) * d->real_bytes, err);
+}
+
 status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *err)
 {
     const size_t n = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;

@@ -55,6 +55,10 @@ void device_free(struct device *d, void *mem);
  */
 status device_reserve(struct device *d, size_t n_bytes, struct err *err) MUST_CHECK;
 
+/* The same for attention with heads of this width over sentences up to this long. */
+status device_reserve_attention(struct device *d, size_t head_width, size_t max_len,
+                                struct err *err) MUST_CHECK;
+
 /* Contiguous copies; a strided mat goes row by row. host has rows*cols reals. */
 void device_upload(struct device *d, struct mat to, const void *host);
 void device_download(struct device *d, void *host, struct mat from);

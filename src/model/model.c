@@ -123,8 +123,7 @@ status model_reserve(struct model *m, struct model_shape shape, struct err *err)
     const size_t d_head = (size_t)(m->config.d_model / m->config.heads);
 
     TRY(reserve_signal(m, shape.max_len, err));
-    TRY(device_reserve(m->device,
-                       (2 * d_head + 4) * shape.max_len * m->device->real_bytes, err));
+    TRY(device_reserve_attention(m->device, d_head, shape.max_len, err));
     shape = (struct model_shape){
         max_size(shape.n_sents, old.n_sents), max_size(shape.n_src, old.n_src),
         max_size(shape.n_tgt, old.n_tgt), max_size(shape.max_len, old.max_len),

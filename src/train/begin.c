@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,6 +13,7 @@
 #include "base/pool.h"
 #include "decode/model_dir.h"
 #include "format/tf_checkpoint.h"
+#include "train/roof.h"
 #include "train/trainer.h"
 
 /* ---- what must fit together ---- */
@@ -41,6 +43,8 @@ static status settle_data(struct trainer *t, struct err *err)
 /* Two trainings in one directory would overwrite each other's checkpoints. */
 static status lock_run(struct trainer *t, struct err *err)
 {
+    char best[FILE_PATH_MAX];
+
     TRY(file_make_dirs(t->config.run, err));
     t->run_lock = open(t->config.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->run_lock < 0)
@@ -48,7 +52,9 @@ static status lock_run(struct trainer *t, struct err *err)
     if (flock(t->run_lock, LOCK_EX | LOCK_NB) != 0)
         return err_set(err, ERR_IO, "%s: another process is training in this directory",
                        t->config.run);
+    TRY(file_join(best, sizeof best, t->config.run, "best_models", err));
     checkpoint_sweep(t->config.run);
+    checkpoint_sweep(best);
     return OK;
 }
 
@@ -127,8 +133,9 @@ static status take_weights(struct trainer *t, struct err *err)
 {
     struct model_dir from;
 
-    TRY(model_dir_open(&from, t->config.init_from, "last", err));
-    const status result = model_dir_load_weights(&t->model, from.prefix, true, err);
+    status result = model_dir_open(&from, t->config.init_from, "last", err);
+    if (result == OK)
+        result = model_dir_load_weights(&t->model, from.prefix, true, err);
     model_dir_close(&from);
     return result == OK ? OK : err_wrap(err, "init_from");
 }
@@ -266,6 +273,18 @@ static void count_tokens(const struct corpus *c, uint64_t *source, uint64_t *tar
     }
 }
 
+/* A fraction of a second, which a run of a few updates does not pay for. */
+static status measure_roof(struct trainer *t, struct err *err)
+{
+    enum { WORTH_IT = 50 };
+    const struct train_config *c = &t->config;
+
+    t->roof_gflops = NAN;
+    if (c->max_steps - t->state.step < WORTH_IT)
+        return OK;
+    return roof_gemm(&t->roof_gflops, c->device, pool_size(t->device.pool), 0.3, err);
+}
+
 static status open_record(struct trainer *t, struct err *err)
 {
     FILE *console = t->record.console.out;
@@ -276,14 +295,15 @@ static status open_record(struct trainer *t, struct err *err)
                              .n_parameters = t->model.params.n_elements,
                              .train_pairs = t->data.train.n_pairs,
                              .valid_pairs = t->data.valid.corpus.n_pairs,
-                             .tokenizer_pieces = t->data.vocab};
+                             .tokenizer_pieces = t->data.vocab,
+                             .roof_gflops = t->roof_gflops};
 
     count_tokens(&t->data.train, &s.train_source_tokens, &s.train_target_tokens);
     TRY(record_open(&t->record, &t->config, console, t->state.step, err));
     return record_begin(&t->record, &s, err);
 }
 
-static status open_feeder(struct trainer *t, struct err *err)
+status train_feed(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
     const struct order_rule rule = {.seed = (uint64_t)c->seed,
@@ -301,14 +321,13 @@ status begin_run(struct trainer *t, struct err *err)
     TRY(train_reserve(t, err));
     TRY(write_config(t, err));
     TRY(copy_tokenizer(t, err));
+    TRY(measure_roof(t, err));
     TRY(open_record(t, err));
-    return open_feeder(t, err);
+    return train_feed(t, err);
 }
 
-status begin_close(struct trainer *t, struct err *err)
+void train_close(struct trainer *t)
 {
-    const status result = record_close(&t->record, err);
-
     feeder_close(t->feeder);
     translate_close(&t->translator);
     optim_close(&t->optim);
@@ -321,5 +340,12 @@ status begin_close(struct trainer *t, struct err *err)
     free(t->losses);
     if (t->run_lock >= 0)
         close(t->run_lock);
+}
+
+status begin_close(struct trainer *t, struct err *err)
+{
+    const status result = record_close(&t->record, err);
+
+    train_close(t);
     return result;
 }

@@ -167,18 +167,31 @@ static void put_reference_step(struct record *r, const struct record_step *s)
                 (int)(minutes % 60), t - 60 * (double)minutes);
 }
 
+/* "64 GFLOP/s (71 % of roof)" */
+static void describe_speed(const struct record *r, const struct record_step *s, char *out,
+                           size_t n)
+{
+    const double gflops = s->t_step > 0 ? s->flops / s->t_step * 1e-9 : 0;
+    char share[32] = "";
+
+    if (r->roof_gflops > 0)
+        snprintf(share, sizeof share, " (%.0f %% of roof)",
+                 100 * gflops / r->roof_gflops);
+    snprintf(out, n, "%.0f tok/s  %.0f GFLOP/s%s", tokens_per_s(s), gflops, share);
+}
+
 static void put_console(struct record *r, const struct record_step *s, bool stays)
 {
     const int64_t last = r->config->max_steps;
     const double done = (double)(s->step - r->first_step);
     const double left = (clock_now() - r->t_begin) / done * (double)(last - s->step);
-    char line[240], eta[24];
+    char line[300], eta[24], speed[100];
 
+    describe_speed(r, s, speed, sizeof speed);
     snprintf(line, sizeof line,
              "step %" PRId64 "/%" PRId64 "  epoch %" PRIu64 "  loss %.4f  rate %.2e  "
-             "norm %.2f  %.0f tok/s  %.0f GFLOP/s  ETA %s",
-             s->step, last, s->epoch + 1, mean_loss(s), s->rate, s->grad_norm,
-             tokens_per_s(s), s->t_step > 0 ? s->flops / s->t_step * 1e-9 : 0,
+             "norm %.2f  %s  ETA %s",
+             s->step, last, s->epoch + 1, mean_loss(s), s->rate, s->grad_norm, speed,
              progress_duration(eta, left));
     if (stays)
         progress_note(&r->console, line);
@@ -246,7 +259,8 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     set_int(data, "valid_pairs", (int64_t)s->valid_pairs);
     set_int(data, "tokenizer_pieces", (int64_t)s->tokenizer_pieces);
     json_object_set_new(o, "data", data);
-    json_object_set_new(o, "roof_gflops", json_null());
+    set_real(o, "roof_gflops", s->roof_gflops);
+    r->roof_gflops = s->roof_gflops;
     say_start(r, s);
     return put_line(r->log, o, err);
 }
@@ -272,7 +286,7 @@ static status log_step(struct record *r, const struct record_step *s, struct err
     set_int(o, "steps", s->n_steps);
     set_real(o, "t_step", s->t_step);
     set_real(o, "t_data", s->t_data);
-    set_real(o, "t_compute", s->t_compute);
+    set_real(o, "t_compute", s->t_forward + s->t_backward);
     set_real(o, "t_comm", s->t_comm);
     set_real(o, "t_update", s->t_update);
     set_real(o, "tokens_per_s", tokens_per_s(s));
@@ -314,10 +328,12 @@ static void accumulate(struct record_step *sum, const struct record_step *s)
     sum->n_skipped += s->n_skipped;
     sum->t_step += s->t_step;
     sum->t_data += s->t_data;
-    sum->t_compute += s->t_compute;
+    sum->t_forward += s->t_forward;
+    sum->t_backward += s->t_backward;
     sum->t_comm += s->t_comm;
     sum->t_update += s->t_update;
     sum->flops += s->flops;
+    sum->linear_flops += s->linear_flops;
 }
 
 static bool is_due(const struct record *r, int64_t step, int64_t every)

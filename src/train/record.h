@@ -26,8 +26,8 @@ struct record_step {
     double rate, grad_norm;
     uint64_t n_source, n_target, n_sents;
     int64_t n_steps, n_skipped;
-    double t_step, t_data, t_compute, t_comm, t_update; /* seconds */
-    double flops;
+    double t_step, t_data, t_forward, t_backward, t_comm, t_update; /* seconds */
+    double flops, linear_flops; /* all; of projections and output layer alone */
 };
 
 struct record_eval {
@@ -47,6 +47,7 @@ struct record {
     struct progress console;
     bool is_reference; /* the console speaks as the reference does */
     struct record_step since_log, since_summary;
+    double roof_gflops;
     double t_begin; /* of this process's training */
     int64_t first_step;
     uint64_t objects; /* tokens trained on by this process, after its first ten updates */
@@ -61,6 +62,7 @@ struct record_start {
     size_t threads, n_parameters;
     uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
     size_t tokenizer_pieces;
+    double roof_gflops; /* NAN: not measured */
 };
 
 /* Append to the files of a run directory; console NULL is silent. */

@@ -66,9 +66,10 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
         rec->t_data += clock_next(&clock);
 
         model_forward(&t->model, &batch, &run);
+        rec->t_forward += clock_next(&clock);
         model_backward(&t->model, NULL);
         add_facts(t, item.batch, rec, &work);
-        rec->t_compute += clock_next(&clock);
+        rec->t_backward += clock_next(&clock);
     } while (!item.is_last);
 
     rec->rate = schedule_rate(&t->schedule, t->state.step);
@@ -79,7 +80,9 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
         follow_average(t);
     rec->t_update = clock_next(&clock);
     rec->t_step = clock.t_last - t_start;
-    rec->flops = flops_total(flops_training(&t->config.model, &work));
+    const struct flops flops = flops_training(&t->config.model, &work);
+    rec->flops = flops_total(flops);
+    rec->linear_flops = flops.linear + flops.output;
 
     t->state.cursor = item.after;
     t->state.step += result == OK;

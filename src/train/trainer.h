@@ -47,6 +47,7 @@ struct trainer {
     struct record record;
     int run_lock;                   /* file descriptor, or -1 */
     int64_t evaluated_at, saved_at; /* steps; -1: not in this process */
+    double roof_gflops; /* what this machine could do; NAN when not measured */
     bool is_resumed;
     bool wants_stop; /* patience is used up, or the last epoch is over */
 };
@@ -61,6 +62,12 @@ status train_run(const struct train_config *config, FILE *console,
 
 /* One update, in step.c. *rec is filled; ERR_NUMERIC when it had to be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
+
+/* Start the feeder at the state's place in the data, in begin.c. */
+status train_feed(struct trainer *t, struct err *err) MUST_CHECK;
+
+/* Release everything but the record, in begin.c. */
+void train_close(struct trainer *t);
 
 /* Memory for micro-batches as large as the limit allows, in memory.c. */
 status train_reserve(struct trainer *t, struct err *err) MUST_CHECK;

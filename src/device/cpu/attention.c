@@ -11,17 +11,21 @@
  *   dq_i  = sum_j ds_ij k_j / sqrt(d),  dk_j = sum_i ds_ij q_i / sqrt(d),
  *   dv_j  = sum_i w_ij dout_i
  *
- * because sum_j p_ij dp_ij = sum_j w_ij dw_ij = dout_i . out_i. Keys (and values) are
- * transposed into the thread's scratch, so that a row of scores is a run of
- * multiply-adds over neighbouring keys. A head of a sentence belongs to one thread, so
- * dk and dv need no atomics.
+ * because sum_j p_ij dp_ij = sum_j w_ij dw_ij = dout_i . out_i. The head's rows are
+ * copied into the thread's scratch, padded to whole tiles, keys (and values) also
+ * transposed; then everything is small matrix products (tile.h) over blocks of queries
+ * whose scores stay in the cache. A head of a sentence belongs to one thread, so dk and
+ * dv need no atomics.
  */
 #include <math.h>
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
+#include "device/cpu/tile.h"
 #include "device/cpu/vexp.h"
 #include "device/cpu/vmax.h"
+
+enum { BLOCK = 30 }; /* queries at a time: whole tiles of rows */
 
 struct job {
     struct mat out, lse, q, k, v;
@@ -31,8 +35,20 @@ struct job {
 
 /* One head of one sentence; query and key rows are absolute. */
 struct item {
-    size_t q0, n_q, k0, n_k, head, d;
+    const struct job *job;
+    size_t q0, n_q, k0, n_k, head;
+    size_t d, dp; /* width of a head, and padded */
+    size_t np;    /* keys, padded */
     real scale;
+};
+
+/* The item's scratch; the last six are of backward only. */
+struct room {
+    real *kt, *v;        /* [d,np] [n_k,dp] */
+    real *q, *o, *s, *m; /* [BLOCK,dp] [BLOCK,dp] [BLOCK,np] [np] */
+    real *vt, *k;        /* [d,np] [n_k,dp] */
+    real *dk, *dv;       /* [n_k,dp] */
+    real *dout, *ds;     /* [BLOCK,dp] [BLOCK,np] */
 };
 
 static struct item item_at(const struct job *j, size_t i)
@@ -40,14 +56,44 @@ static struct item item_at(const struct job *j, size_t i)
     const size_t b = i / j->a.heads;
     const int32_t *q_at = cpu_ids(j->a.q_at), *k_at = cpu_ids(j->a.k_at);
     const size_t d = j->q.cols / j->a.heads;
+    const size_t n_k = (size_t)(k_at[b + 1] - k_at[b]);
 
-    return (struct item){.q0 = (size_t)q_at[b],
+    return (struct item){.job = j,
+                         .q0 = (size_t)q_at[b],
                          .n_q = (size_t)(q_at[b + 1] - q_at[b]),
                          .k0 = (size_t)k_at[b],
-                         .n_k = (size_t)(k_at[b + 1] - k_at[b]),
+                         .n_k = n_k,
                          .head = i % j->a.heads,
                          .d = d,
+                         .dp = tile_pad(d),
+                         .np = tile_pad(n_k),
                          .scale = (real)(1 / sqrt((double)d))};
+}
+
+static real *take(real **scratch, size_t n)
+{
+    real *p = *scratch;
+
+    *scratch += n;
+    return p;
+}
+
+static struct room room_of(const struct item *it, real *scratch)
+{
+    const size_t keys = it->n_k * it->dp;
+    struct room r = {.kt = take(&scratch, it->d * it->np), .v = take(&scratch, keys)};
+
+    r.q = take(&scratch, BLOCK * it->dp);
+    r.o = take(&scratch, BLOCK * it->dp);
+    r.s = take(&scratch, BLOCK * it->np);
+    r.m = take(&scratch, it->np);
+    r.vt = take(&scratch, it->d * it->np);
+    r.k = take(&scratch, keys);
+    r.dk = take(&scratch, keys);
+    r.dv = take(&scratch, keys);
+    r.dout = take(&scratch, BLOCK * it->dp);
+    r.ds = take(&scratch, BLOCK * it->np);
+    return r;
 }
 
 static real *head_row(struct mat m, const struct item *it, size_t row)
@@ -55,55 +101,64 @@ static real *head_row(struct mat m, const struct item *it, size_t row)
     return cpu_row(m, row) + it->head * it->d;
 }
 
-static void transpose(real *out, struct mat m, const struct item *it)
+/* Rows [first, first + n) of the head, times scale, padded with zeros to dp. */
+static void copy_in(real *restrict to, struct mat m, const struct item *it, size_t first,
+                    size_t n, real scale)
+{
+    for (size_t i = 0; i < n; i++, to += it->dp) {
+        const real *from = head_row(m, it, first + i);
+        for (size_t c = 0; c < it->d; c++)
+            to[c] = from[c] * scale;
+        for (size_t c = it->d; c < it->dp; c++)
+            to[c] = 0;
+    }
+}
+
+static void copy_out(struct mat m, const real *restrict from, const struct item *it,
+                     size_t first, size_t n, real scale)
+{
+    for (size_t i = 0; i < n; i++, from += it->dp) {
+        real *restrict to = head_row(m, it, first + i);
+        for (size_t c = 0; c < it->d; c++)
+            to[c] = from[c] * scale;
+    }
+}
+
+/* The head's keys as columns, padded with zeros to np. */
+static void transpose(real *restrict out, struct mat m, const struct item *it)
 {
     for (size_t j = 0; j < it->n_k; j++) {
         const real *row = head_row(m, it, it->k0 + j);
         for (size_t c = 0; c < it->d; c++)
-            out[c * it->n_k + j] = row[c];
+            out[c * it->np + j] = row[c];
     }
+    for (size_t c = 0; c < it->d; c++)
+        for (size_t j = it->n_k; j < it->np; j++)
+            out[c * it->np + j] = 0;
 }
 
-/* s[j] = scale * x . column j of t, for j < n; t is [d, n_k]. */
-static void products(real *restrict s, const real *x, const real *restrict t, size_t n,
-                     const struct item *it, real scale)
+/* Keys that query i of the sentence sees. */
+static size_t visible(const struct item *it, size_t i)
 {
-    for (size_t j = 0; j < n; j++)
-        s[j] = 0;
-    for (size_t c = 0; c < it->d; c++) {
-        const real xc = x[c] * scale;
-        const real *tc = t + c * it->n_k;
-        for (size_t j = 0; j < n; j++)
-            s[j] += xc * tc[j];
-    }
-}
-
-static uint32_t row_hash(const struct drop *drop, size_t r)
-{
-    return hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[r],
-                    (uint32_t)cpu_ids(drop->pos)[r]);
+    return it->job->a.causal ? i + 1 : it->n_k;
 }
 
 /* m[j] = 0 or 1 / (1 - rate); all 1 without dropout. */
-static void masks(real *restrict m, const struct job *j, const struct item *it, size_t r,
-                  size_t n)
+static void masks(real *restrict m, const struct item *it, size_t row, size_t n)
 {
-    const uint32_t limit = hash_threshold(j->a.drop.rate);
-    const real keep = (real)(1 / (1 - j->a.drop.rate));
+    const struct drop *drop = &it->job->a.drop;
+    const uint32_t limit = hash_threshold(drop->rate), H = (uint32_t)it->job->a.heads;
+    const real keep = (real)(1 / (1 - drop->rate));
+    const uint32_t seed = hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[row],
+                                   (uint32_t)cpu_ids(drop->pos)[row]);
 
-    if (!limit) {
-        for (size_t k = 0; k < n; k++)
-            m[k] = 1;
-        return;
-    }
-    const uint32_t row = row_hash(&j->a.drop, r), H = (uint32_t)j->a.heads;
     for (size_t k = 0; k < n; k++)
         m[k] =
-            hash_channel(row, (uint32_t)k * H + (uint32_t)it->head) >= limit ? keep : 0;
+            hash_channel(seed, (uint32_t)k * H + (uint32_t)it->head) >= limit ? keep : 0;
 }
 
-/* s becomes the softmax of s; the return value is its log-sum-exp. */
-static real softmax(real *s, size_t n)
+/* s[0..n) becomes its softmax, the rest of the padded row 0; returns log-sum-exp. */
+static real softmax(real *restrict s, size_t n, size_t np)
 {
     const real top = vmax(s, n);
     real sum = 0;
@@ -115,92 +170,127 @@ static real softmax(real *s, size_t n)
     const real scale = 1 / sum;
     for (size_t j = 0; j < n; j++)
         s[j] *= scale;
+    for (size_t j = n; j < np; j++)
+        s[j] = 0;
     return top + (real)log((double)sum);
 }
 
-/* out += sum_j w[j] * row j of m, over the head's columns. */
-static void gather(real *restrict out, const real *w, struct mat m, size_t n,
-                   const struct item *it)
+static void drop_weights(const struct item *it, const struct room *r, real *restrict s,
+                         size_t row, size_t n)
 {
-    for (size_t j = 0; j < n; j++) {
-        const real *row = head_row(m, it, it->k0 + j);
-        for (size_t c = 0; c < it->d; c++)
-            out[c] += w[j] * row[c];
-    }
+    if (!(it->job->a.drop.rate > 0))
+        return;
+    masks(r->m, it, row, n);
+    for (size_t j = 0; j < n; j++)
+        s[j] *= r->m[j];
 }
 
-/* row j of m += w[j] * x, over the head's columns. */
-static void scatter(struct mat m, const real *w, const real *x, size_t n,
-                    const struct item *it)
+static struct tile_a rows_of(const real *x, size_t stride)
 {
-    for (size_t j = 0; j < n; j++) {
-        real *restrict row = head_row(m, it, it->k0 + j);
-        for (size_t c = 0; c < it->d; c++)
-            row[c] += w[j] * x[c];
-    }
+    return (struct tile_a){x, stride, 1};
 }
 
-static void forward_item(const struct job *j, const struct item *it, real *scratch)
+static struct tile_a columns_of(const real *x, size_t stride)
 {
-    real *kt = scratch, *s = kt + it->d * it->n_k, *m = s + it->n_k;
-
-    transpose(kt, j->k, it);
-    for (size_t i = 0; i < it->n_q; i++) {
-        const size_t r = it->q0 + i, n = j->a.causal ? i + 1 : it->n_k;
-        real *out = head_row(j->out, it, r);
-        products(s, head_row(j->q, it, r), kt, n, it, it->scale);
-        cpu_row(j->lse, r)[it->head] = softmax(s, n);
-        masks(m, j, it, r, n);
-        for (size_t k = 0; k < n; k++)
-            s[k] *= m[k];
-        for (size_t c = 0; c < it->d; c++)
-            out[c] = 0;
-        gather(out, s, j->v, n, it);
-    }
+    return (struct tile_a){x, 1, stride};
 }
 
-static void backward_row(const struct job *j, const struct item *it, size_t i, real *kt)
+/* Queries [at, at + n) of the sentence. */
+static void forward_block(const struct item *it, const struct room *r, size_t at,
+                          size_t n)
 {
-    const size_t r = it->q0 + i, n = j->a.causal ? i + 1 : it->n_k;
-    real *vt = kt + it->d * it->n_k, *p = vt + it->d * it->n_k, *ds = p + it->n_k;
-    real *m = ds + it->n_k;
-    const real *q = head_row(j->q, it, r), *dout = head_row(j->dout, it, r);
-    const real *out = head_row(j->out, it, r), lse = cpu_row(j->lse, r)[it->head];
-    real *dq = head_row(j->dq, it, r), delta = 0;
+    const struct job *j = it->job;
 
-    for (size_t c = 0; c < it->d; c++) {
+    copy_in(r->q, j->q, it, it->q0 + at, n, it->scale);
+    tile_multiply(r->s, it->np, rows_of(r->q, it->dp), r->kt, it->np, n, it->np, it->d,
+                  false);
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = it->q0 + at + i, seen = visible(it, at + i);
+        real *s = r->s + i * it->np;
+        cpu_row(j->lse, row)[it->head] = softmax(s, seen, it->np);
+        drop_weights(it, r, s, row, seen);
+    }
+    tile_multiply(r->o, it->dp, rows_of(r->s, it->np), r->v, it->dp, n, it->dp, it->n_k,
+                  false);
+    copy_out(j->out, r->o, it, it->q0 + at, n, 1);
+}
+
+static void forward_item(const struct item *it, real *scratch)
+{
+    const struct room r = room_of(it, scratch);
+
+    transpose(r.kt, it->job->k, it);
+    copy_in(r.v, it->job->v, it, it->k0, it->n_k, 1);
+    for (size_t at = 0; at < it->n_q; at += BLOCK)
+        forward_block(it, &r, at, it->n_q - at < BLOCK ? it->n_q - at : BLOCK);
+}
+
+/* Row i of the block: s and ds hold scores and dw, and become w and ds. */
+static void backward_row(const struct item *it, const struct room *r, size_t at, size_t i)
+{
+    const struct job *j = it->job;
+    const size_t row = it->q0 + at + i, n = visible(it, at + i);
+    const real lse = cpu_row(j->lse, row)[it->head];
+    const real *out = head_row(j->out, it, row), *dout = r->dout + i * it->dp;
+    real *restrict s = r->s + i * it->np, *restrict ds = r->ds + i * it->np;
+    real *restrict m = r->m, delta = 0;
+
+    for (size_t c = 0; c < it->d; c++)
         delta += dout[c] * out[c];
-        dq[c] = 0;
+    if (j->a.drop.rate > 0) {
+        masks(m, it, row, n);
+        for (size_t k = 0; k < n; k++) {
+            const real p = vexp(s[k] - lse);
+            ds[k] = p * (ds[k] * m[k] - delta);
+            s[k] = p * m[k];
+        }
+    } else {
+        for (size_t k = 0; k < n; k++) {
+            s[k] = vexp(s[k] - lse);
+            ds[k] = s[k] * (ds[k] - delta);
+        }
     }
-    products(p, q, kt, n, it, it->scale);
-    products(ds, dout, vt, n, it, 1);
-    masks(m, j, it, r, n);
-    for (size_t k = 0; k < n; k++) {
-        const real pk = vexp(p[k] - lse);
-        ds[k] = pk * (ds[k] * m[k] - delta) * it->scale;
-        p[k] = pk * m[k];
-    }
-    gather(dq, ds, j->k, n, it);
-    scatter(j->dk, ds, q, n, it);
-    scatter(j->dv, p, dout, n, it);
+    for (size_t k = n; k < it->np; k++)
+        s[k] = ds[k] = 0;
 }
 
-static void backward_item(const struct job *j, const struct item *it, real *scratch)
+static void backward_block(const struct item *it, const struct room *r, size_t at,
+                           size_t n)
 {
-    transpose(scratch, j->k, it);
-    transpose(scratch + it->d * it->n_k, j->v, it);
-    for (size_t k = 0; k < it->n_k; k++) {
-        memset(head_row(j->dk, it, it->k0 + k), 0, it->d * sizeof(real));
-        memset(head_row(j->dv, it, it->k0 + k), 0, it->d * sizeof(real));
-    }
-    for (size_t i = 0; i < it->n_q; i++)
-        backward_row(j, it, i, scratch);
+    const struct job *j = it->job;
+    const size_t np = it->np, dp = it->dp;
+
+    copy_in(r->q, j->q, it, it->q0 + at, n, it->scale);
+    copy_in(r->dout, j->dout, it, it->q0 + at, n, 1);
+    tile_multiply(r->s, np, rows_of(r->q, dp), r->kt, np, n, np, it->d, false);
+    tile_multiply(r->ds, np, rows_of(r->dout, dp), r->vt, np, n, np, it->d, false);
+    for (size_t i = 0; i < n; i++)
+        backward_row(it, r, at, i);
+    tile_multiply(r->o, dp, rows_of(r->ds, np), r->k, dp, n, dp, it->n_k, false);
+    copy_out(j->dq, r->o, it, it->q0 + at, n, it->scale);
+    /* q in the block carries the scale already */
+    tile_multiply(r->dk, dp, columns_of(r->ds, np), r->q, dp, it->n_k, dp, n, at > 0);
+    tile_multiply(r->dv, dp, columns_of(r->s, np), r->dout, dp, it->n_k, dp, n, at > 0);
+}
+
+static void backward_item(const struct item *it, real *scratch)
+{
+    const struct room r = room_of(it, scratch);
+    const struct job *j = it->job;
+
+    transpose(r.kt, j->k, it);
+    transpose(r.vt, j->v, it);
+    copy_in(r.k, j->k, it, it->k0, it->n_k, 1);
+    for (size_t at = 0; at < it->n_q; at += BLOCK)
+        backward_block(it, &r, at, it->n_q - at < BLOCK ? it->n_q - at : BLOCK);
+    copy_out(j->dk, r.dk, it, it->k0, it->n_k, 1);
+    copy_out(j->dv, r.dv, it, it->k0, it->n_k, 1);
 }
 
 struct run {
     struct job job;
     struct device *device;
-    void (*item)(const struct job *, const struct item *, real *scratch);
+    void (*item)(const struct item *, real *scratch);
 };
 
 static void run_part(void *ctx, size_t part, size_t n_parts)
@@ -211,7 +301,7 @@ static void run_part(void *ctx, size_t part, size_t n_parts)
 
     for (size_t i = items.begin; i < items.end; i++) {
         const struct item it = item_at(&run->job, i);
-        run->item(&run->job, &it, cpu_scratch(run->device, part));
+        run->item(&it, cpu_scratch(run->device, part));
     }
 }
 

@@ -9,6 +9,8 @@
 #include "device/cpu/vexp.h"
 #include "device/cpu/vmax.h"
 
+enum { BLOCK = 256 };
+
 struct job {
     struct mat top, logits;
     int32_t *id;
@@ -46,9 +48,14 @@ static void one_row(const struct job *j, size_t r)
     int32_t *id = j->id + r * K;
     size_t n = 0;
 
-    for (size_t v = 0; v < V; v++)
-        if (n < K || z[v] > best[K - 1])
-            n = insert(best, id, n, K, z[v], (int32_t)v);
+    for (size_t at = 0; at < V; at += BLOCK) {
+        const size_t end = V - at < BLOCK ? V : at + BLOCK;
+        if (n == K && !(vmax(z + at, end - at) > best[K - 1]))
+            continue; /* nothing here enters the list, which is nearly always so */
+        for (size_t v = at; v < end; v++)
+            if (n < K || z[v] > best[K - 1])
+                n = insert(best, id, n, K, z[v], (int32_t)v);
+    }
     for (size_t i = 0; i < n; i++)
         best[i] -= lse;
     for (size_t i = n; i < K; i++) {

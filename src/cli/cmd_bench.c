@@ -1,0 +1,218 @@
+#include "cli/cmd.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "cli/bench_kernels.h"
+#include "train/bench_step.h"
+#include "train/roof.h"
+
+/* kind, field, default, help, limits */
+/* clang-format off */
+#define BENCH_OPTIONS(X)                                                               \
+    X(CHOICE, size, "base", "model of the step", ONE_OF("base|small|tiny"))            \
+    X(INT, tokens, "2048", "target tokens of a step", RANGE(16, 1e6))                  \
+    X(INT, mean, "28", "mean sentence length", RANGE(4, 2000))                         \
+    X(INT, steps, "7", "timed steps", RANGE(1, 1000))                                  \
+    X(REAL, dropout, "0.1", "dropout of the step", RANGE(0, 0.9))                      \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF("auto|cpu|cpu-plain"))        \
+    X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                     \
+    X(BOOL, json, "false", "JSON lines instead of tables", ANY)
+/* clang-format on */
+
+struct bench_config {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    BENCH_OPTIONS(X)
+#undef X
+};
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct bench_config, field), field, __VA_ARGS__)
+    BENCH_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table cmd_bench_options = {rows, sizeof rows / sizeof *rows};
+
+/* name, d_model, d_ff, heads, layers of each stack, vocabulary */
+#define SIZE_LIST(S)                  \
+    S("base", 512, 2048, 8, 6, 32768) \
+    S("small", 256, 1024, 4, 3, 8192) \
+    S("tiny", 128, 256, 4, 4, 10000)
+
+static struct model_config size_of(const char *name)
+{
+#define S(text, d, f, h, l, v)                              \
+    if (strcmp(name, text) == 0)                            \
+        return (struct model_config){.vocab_size = (v),     \
+                                     .d_model = (d),        \
+                                     .d_ff = (f),           \
+                                     .heads = (h),          \
+                                     .encoder_layers = (l), \
+                                     .decoder_layers = (l), \
+                                     .norm_epsilon = 1e-6};
+    SIZE_LIST(S)
+#undef S
+    return (struct model_config){0};
+}
+
+static size_t threads_of(const struct bench_config *c)
+{
+    return c->threads ? (size_t)c->threads : pool_cores();
+}
+
+static void put_json(json_t *o)
+{
+    json_dumpf(o, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
+    putchar('\n');
+    fflush(stdout);
+    json_decref(o);
+}
+
+static json_t *step_json(const struct bench_config *c, const struct bench_step_result *r,
+                         double roof)
+{
+    return json_pack(
+        "{ss, ss, sI, sI, sf, sf, sf, sf, sf, sf, s{sf, sf, sf, sf, sf}, sf}", "bench",
+        "step", "size", c->size, "tokens", (json_int_t)c->tokens, "threads",
+        (json_int_t)r->threads, "tokens_per_s", r->tokens_per_s, "best_tokens_per_s",
+        r->best_tokens_per_s, "gflops", r->gflops, "roof_gflops", roof, "percent_of_roof",
+        100 * r->gflops / roof, "peak_mib", r->peak_mib, "phases", "step", r->t_step,
+        "data", r->t_data, "forward", r->t_forward, "backward", r->t_backward, "update",
+        r->t_update, "loss", r->loss);
+}
+
+static status run_step(const struct bench_config *c, struct err *err)
+{
+    const struct bench_step_options o = {.model = size_of(c->size),
+                                         .device = c->device,
+                                         .threads = threads_of(c),
+                                         .tokens = (size_t)c->tokens,
+                                         .mean_length = (size_t)c->mean,
+                                         .steps = (size_t)c->steps,
+                                         .dropout = c->dropout};
+    struct bench_step_result r;
+    double before, after;
+
+    TRY(roof_gemm(&before, c->device, threads_of(c), 1, err));
+    TRY(bench_step(&o, &r, err));
+    TRY(roof_gemm(&after, c->device, threads_of(c), 1, err));
+    const double roof = before > after ? before : after;
+    if (c->json) {
+        put_json(step_json(c, &r, roof));
+        return OK;
+    }
+    printf("step      %s, %lld target tokens, %zu threads: %.0f tokens/s, %.1f GFLOP/s, "
+           "%.0f %% of the roof of %.1f, peak %.0f MiB\n",
+           c->size, (long long)c->tokens, r.threads, r.tokens_per_s, r.gflops,
+           100 * r.gflops / roof, roof, r.peak_mib);
+    printf("          %.0f ms: data %.1f, forward and output %.1f, backward %.1f, "
+           "update %.1f\n",
+           1e3 * r.t_step, 1e3 * r.t_data, 1e3 * r.t_forward, 1e3 * r.t_backward,
+           1e3 * r.t_update);
+    return OK;
+}
+
+/* The products of a step at this size: layer, M, N, K, transposed operands. */
+static status run_gemm(const struct bench_config *c, struct err *err)
+{
+    const struct model_config m = size_of(c->size);
+    const size_t T = (size_t)c->tokens, D = (size_t)m.d_model, F = (size_t)m.d_ff;
+    const size_t V = (size_t)m.vocab_size, chunk = T < 512 ? T : 512;
+    const struct {
+        const char *name;
+        struct roof_shape shape;
+    } list[] = {{"q|k|v forward", {T, 3 * D, D, 0, 0}},
+                {"q|k|v input gradient", {T, D, 3 * D, 0, 1}},
+                {"q|k|v weight gradient", {D, 3 * D, T, 1, 0}},
+                {"attention out forward", {T, D, D, 0, 0}},
+                {"feed-forward 1 forward", {T, F, D, 0, 0}},
+                {"feed-forward 1 weight gradient", {D, F, T, 1, 0}},
+                {"feed-forward 2 forward", {T, D, F, 0, 0}},
+                {"feed-forward 2 weight gradient", {F, D, T, 1, 0}},
+                {"output logits", {chunk, V, D, 0, 1}},
+                {"output input gradient", {chunk, D, V, 0, 0}},
+                {"output weight gradient", {V, D, chunk, 1, 0}}};
+    double roof;
+
+    TRY(roof_gemm(&roof, c->device, threads_of(c), 1, err));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const struct roof_shape s = list[i].shape;
+        double rate;
+        TRY(roof_shape(&rate, c->device, threads_of(c), s, 0.3, err));
+        if (c->json)
+            put_json(json_pack("{ss, ss, sI, sI, sI, sf, sf, sf}", "bench", "gemm",
+                               "name", list[i].name, "m", (json_int_t)s.M, "n",
+                               (json_int_t)s.N, "k", (json_int_t)s.K, "gflops", rate,
+                               "roof_gflops", roof, "percent_of_roof",
+                               100 * rate / roof));
+        else
+            printf("gemm      %-32s %5zu x %5zu x %5zu  %7.1f GFLOP/s  %3.0f %%\n",
+                   list[i].name, s.M, s.N, s.K, rate, 100 * rate / roof);
+    }
+    return OK;
+}
+
+static status run_memory(const struct bench_config *c, struct err *err)
+{
+    double one, all;
+
+    TRY(roof_memory(&one, c->device, 1, err));
+    TRY(roof_memory(&all, c->device, threads_of(c), err));
+    if (c->json)
+        put_json(json_pack("{ss, sf, sf, sI}", "bench", "memory", "one_thread_gb_per_s",
+                           one, "gb_per_s", all, "threads", (json_int_t)threads_of(c)));
+    else
+        printf("memory    %.1f GB/s on one thread, %.1f on %zu\n", one, all,
+               threads_of(c));
+    return OK;
+}
+
+static status run_kernels(const struct bench_config *c, struct err *err)
+{
+    const struct model_config m = size_of(c->size);
+    const struct bench_kernels_options o = {.model = &m,
+                                            .device = c->device,
+                                            .threads = threads_of(c),
+                                            .tokens = (size_t)c->tokens,
+                                            .length = (size_t)c->mean,
+                                            .dropout = c->dropout,
+                                            .json = c->json};
+
+    return bench_kernels(&o, stdout, err);
+}
+
+struct part {
+    const char *name;
+    status (*run)(const struct bench_config *, struct err *);
+};
+
+static const struct part parts[] = {{"gemm", run_gemm},
+                                    {"memory", run_memory},
+                                    {"kernels", run_kernels},
+                                    {"step", run_step}};
+
+status cmd_bench(int argc, char **argv, struct err *err)
+{
+    struct opt_words words = {.max = 1};
+    struct bench_config c;
+    bool found = false;
+
+    TRY(opt_defaults(cmd_bench_options, &c, err));
+    TRY(opt_parse(cmd_bench_options, &c, &words, argc, argv, err));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (words.n && strcmp(words.word[0], parts[i].name) != 0)
+            continue;
+        found = true;
+        TRY(parts[i].run(&c, err));
+    }
+    if (!found)
+        return err_set(err, ERR_USAGE,
+                       "nothing is called '%.64s'; there are gemm, "
+                       "memory, kernels and step",
+                       words.word[0]);
+    return OK;
+}

@@ -1,0 +1,188 @@
+#include "train/bench_step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "corpus/corpus_file.h"
+#include "recipe/flops.h"
+#include "train/trainer.h"
+
+enum { WARM_UP = 2, LONGEST = 100, SHORTEST = 3 };
+
+/* A length with both specials: normal around the mean, half as wide, cut. */
+static size_t draw_length(struct rng *r, size_t mean)
+{
+    const double x = (double)mean * (1 + 0.5 * rng_normal(r));
+    const double top = mean > LONGEST ? (double)mean : LONGEST;
+
+    return (size_t)fmin(fmax(x, SHORTEST), top);
+}
+
+static void draw_side(struct rng *r, int32_t *id, size_t n, int64_t vocab)
+{
+    for (size_t i = 0; i < n; i++)
+        id[i] = (int32_t)(4 + rng_below(r, (uint64_t)vocab - 4));
+}
+
+/* Enough pairs for all steps; both sides of a pair are of about the same length. */
+static status write_corpus(const struct bench_step_options *o, const char *path,
+                           struct err *err)
+{
+    const size_t n_pairs =
+        (o->steps + WARM_UP + 3) * o->tokens / (o->mean_length / 2 + 1);
+    struct rng r = rng_open(rng_key(7, "bench"));
+    struct corpus_file_writer w;
+    int32_t *id;
+
+    TRY(mem_alloc(&id, 4 * (LONGEST + o->mean_length), sizeof *id, err));
+    status result = corpus_file_create(&w, path, (uint32_t)o->model.vocab_size, 0, err);
+    if (result == OK) {
+        int32_t *other = id + 2 * (LONGEST + o->mean_length);
+        for (size_t i = 0; result == OK && i < n_pairs; i++) {
+            const size_t n = draw_length(&r, o->mean_length);
+            const size_t a = n - rng_below(&r, n > 6 ? 4 : 1);
+            const size_t b = n - rng_below(&r, n > 6 ? 4 : 1);
+            draw_side(&r, id, a - 2, o->model.vocab_size);
+            draw_side(&r, other, b - 2, o->model.vocab_size);
+            result = corpus_file_add(&w, (struct corpus_file_side){id, a - 2},
+                                     (struct corpus_file_side){other, b - 2}, err);
+        }
+        if (result == OK)
+            result = corpus_file_commit(&w, err);
+        else
+            corpus_file_abort(&w);
+    }
+    free(id);
+    return result;
+}
+
+static status open_corpus(struct corpus *c, const struct bench_step_options *o,
+                          struct err *err)
+{
+    char path[] = "/tmp/ferry-bench-XXXXXX";
+    const int fd = mkstemp(path);
+
+    if (fd < 0)
+        return err_set(err, ERR_IO, "%s: cannot make a temporary file", path);
+    close(fd);
+    status result = write_corpus(o, path, err);
+    if (result == OK)
+        result = corpus_open(c, path, err);
+    unlink(path); /* the mapping keeps it */
+    return result;
+}
+
+static status open_trainer(struct trainer *t, const struct bench_step_options *o,
+                           struct err *err)
+{
+    struct train_config *c = &t->config;
+    float *flat;
+
+    TRY(opt_defaults(train_config_table, c, err));
+    c->model = o->model;
+    c->batch_tokens = (int64_t)o->tokens;
+    c->attention_dropout = c->relu_dropout = c->residual_dropout = o->dropout;
+    c->max_length = (int64_t)(o->mean_length > LONGEST ? o->mean_length : LONGEST);
+    TRY(open_corpus(&t->data.train, o, err));
+    TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
+    TRY(device_open(&t->device, o->device,
+                    (struct device_options){.threads = o->threads, .pin = true}, err));
+    TRY(model_open(&t->model, &t->device, &c->model, true, err));
+    TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, err));
+    TRY(mem_alloc(&flat, t->model.params.n_flat, sizeof *flat, err));
+    params_init(&t->model.params, 1, flat);
+    const status result = model_set_weights(&t->model, flat, err);
+    free(flat);
+    TRY(result);
+    TRY(train_reserve(t, err));
+    return train_feed(t, err);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, by_value);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+/* Rates of each step go to rate[] and work[]; phases are summed. */
+static status run_steps(struct trainer *t, const struct bench_step_options *o,
+                        struct bench_step_result *r, double *rate, double *work,
+                        struct err *err)
+{
+    for (size_t i = 0; i < o->steps + WARM_UP; i++) {
+        struct record_step rec;
+        TRY(train_step(t, &rec, err));
+        r->loss = rec.loss / (double)rec.n_target;
+        if (i < WARM_UP)
+            continue;
+        rate[i - WARM_UP] = (double)(rec.n_source + rec.n_target) / rec.t_step;
+        work[i - WARM_UP] = rec.linear_flops / rec.t_step;
+        r->t_step += rec.t_step;
+        r->t_data += rec.t_data;
+        r->t_forward += rec.t_forward;
+        r->t_backward += rec.t_backward;
+        r->t_update += rec.t_update;
+    }
+    return OK;
+}
+
+static void summarize(const struct trainer *t, const struct bench_step_options *o,
+                      struct bench_step_result *r, double *rate, double *work)
+{
+    const double n = (double)o->steps;
+    struct rusage use;
+
+    r->threads = pool_size(t->device.pool);
+    r->tokens_per_s = median(rate, o->steps);
+    r->best_tokens_per_s = rate[o->steps - 1];
+    r->gflops = median(work, o->steps) * 1e-9;
+    r->t_step /= n;
+    r->t_data /= n;
+    r->t_forward /= n;
+    r->t_backward /= n;
+    r->t_update /= n;
+    r->peak_mib = getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
+}
+
+static status run(struct trainer *t, const struct bench_step_options *o,
+                  struct bench_step_result *r, struct err *err)
+{
+    double *rate;
+
+    TRY(open_trainer(t, o, err));
+    TRY(mem_alloc(&rate, 2 * o->steps, sizeof *rate, err));
+    const status result = run_steps(t, o, r, rate, rate + o->steps, err);
+    if (result == OK)
+        summarize(t, o, r, rate, rate + o->steps);
+    free(rate);
+    return result;
+}
+
+status bench_step(const struct bench_step_options *o, struct bench_step_result *r,
+                  struct err *err)
+{
+    struct trainer *t;
+
+    *r = (struct bench_step_result){0};
+    TRY(mem_alloc(&t, 1, sizeof *t, err));
+    t->run_lock = -1;
+    const status result = run(t, o, r, err);
+    train_close(t);
+    free(t);
+    return result;
+}

@@ -1,0 +1,36 @@
+/*
+ * bench_step - a training step on random text, as training itself runs it.
+ *
+ * Real feeder, real update, real memory plan; only the corpus is made up: sentences of
+ * random ids whose lengths are spread like those of a news corpus in subwords. What is
+ * timed is train_step(), data to update.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recipe/model_config.h"
+
+struct bench_step_options {
+    struct model_config model;
+    const char *device;
+    size_t threads;     /* 0: one a core */
+    size_t tokens;      /* target tokens of a step */
+    size_t mean_length; /* of a sentence, specials included */
+    size_t steps;       /* timed, after two that are not */
+    double dropout;
+};
+
+struct bench_step_result {
+    size_t threads;
+    double tokens_per_s; /* source and target, of the median step */
+    double best_tokens_per_s;
+    double gflops; /* of projections and output layer, of the median step */
+    double t_step, t_data, t_forward, t_backward, t_update; /* seconds, means */
+    double loss;                                            /* of the last step */
+    double peak_mib;
+};
+
+status bench_step(const struct bench_step_options *o, struct bench_step_result *r,
+                  struct err *err) MUST_CHECK;
