@@ -161,6 +161,14 @@ TEST(loss_does_not_depend_on_micro_batches_or_threads)
     CHECK(whole[9] < whole[0]); /* it does learn */
 }
 
+TEST(recomputed_activations_give_the_same_bytes)
+{
+    toy_data();
+    toy_train("kept", TOY("max_steps=10"));
+    toy_train("again", TOY("max_steps=10", "recompute=true"));
+    check_same_checkpoint("kept", "again", "model.ckpt-10");
+}
+
 TEST(max_steps_0_writes_the_first_checkpoint_and_stops)
 {
     toy_data();

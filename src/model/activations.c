@@ -89,23 +89,71 @@ static void place_backward(struct activations *a, const struct model_config *c, 
     a->dmemory = device_arena_mat(arena, Ns, D);
 }
 
-void activations_place(struct activations *a, const struct model_config *c,
-                       size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad)
+bool activations_shared(const struct model *m, bool want_grad)
+{
+    return m->recompute || !want_grad;
+}
+
+/* Layers above the first share its buffers, all but the residual inputs. */
+static void share_encoder(struct activations *a, int layer, size_t N, size_t D)
+{
+    struct act_encoder *e = &a->enc[layer];
+
+    *e = a->enc[0];
+    e->self.norm.x = device_arena_mat(&a->arena, N, D);
+    e->ff.norm.x = device_arena_mat(&a->arena, N, D);
+}
+
+static void share_decoder(struct activations *a, int layer, size_t N, size_t D)
+{
+    struct act_decoder *e = &a->dec[layer];
+
+    *e = a->dec[0];
+    e->self.norm.x = device_arena_mat(&a->arena, N, D);
+    e->cross.norm.x = device_arena_mat(&a->arena, N, D);
+    e->ff.norm.x = device_arena_mat(&a->arena, N, D);
+}
+
+static void place_encoder(struct activations *a, const struct model_config *c, size_t N,
+                          bool share)
 {
     const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, H = (size_t)c->heads;
-    const size_t N = n_src > n_tgt ? n_src : n_tgt;
+
+    for (int l = 0; l < (int)c->encoder_layers; l++)
+        if (share && l > 0)
+            share_encoder(a, l, N, D);
+        else
+            a->enc[l] = (struct act_encoder){place_attention(&a->arena, N, D, H, 3, 0),
+                                             place_ffn(&a->arena, N, D, F)};
+}
+
+static void place_decoder(struct activations *a, const struct model_config *c, size_t N,
+                          size_t Ns, bool share)
+{
+    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, H = (size_t)c->heads;
+
+    for (int l = 0; l < (int)c->decoder_layers; l++)
+        if (share && l > 0)
+            share_decoder(a, l, N, D);
+        else
+            a->dec[l] = (struct act_decoder){place_attention(&a->arena, N, D, H, 3, 0),
+                                             place_attention(&a->arena, N, D, H, 1, Ns),
+                                             place_ffn(&a->arena, N, D, F)};
+}
+
+void activations_place(struct activations *a, const struct model_config *c,
+                       size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
+                       bool share)
+{
+    const size_t D = (size_t)c->d_model, N = n_src > n_tgt ? n_src : n_tgt;
     struct device_arena *arena = &a->arena;
 
     arena->at = 0;
     place_ids(a, n_sents, n_src, n_tgt);
-    for (int l = 0; l < (int)c->encoder_layers; l++)
-        a->enc[l] = (struct act_encoder){place_attention(arena, n_src, D, H, 3, 0),
-                                         place_ffn(arena, n_src, D, F)};
+    place_encoder(a, c, n_src, share);
     a->enc_end = place_norm(arena, n_src, D);
-    for (int l = 0; n_tgt && l < (int)c->decoder_layers; l++)
-        a->dec[l] = (struct act_decoder){place_attention(arena, n_tgt, D, H, 3, 0),
-                                         place_attention(arena, n_tgt, D, H, 1, n_src),
-                                         place_ffn(arena, n_tgt, D, F)};
+    if (n_tgt)
+        place_decoder(a, c, n_tgt, n_src, share);
     a->dec_end = place_norm(arena, n_tgt, D);
     a->f = device_arena_mat(arena, N, D);
     a->loss = device_arena_mat(arena, n_tgt, 1);

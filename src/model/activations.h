@@ -65,6 +65,11 @@ status activations_open(struct activations **a, const struct model_config *c,
                         struct device *d, struct err *err) MUST_CHECK;
 void activations_close(struct activations *a);
 
-/* Lay out memory for n_sents, n_src, n_tgt; with arena.mem NULL this only measures. */
+/* Without a backward pass, or when it computes them again, layers share buffers. */
+bool activations_shared(const struct model *m, bool want_grad);
+
+/* Lay out memory for n_sents, n_src, n_tgt; with arena.mem NULL this only measures.
+ * share: layers keep only their residual inputs (model/replay.h). */
 void activations_place(struct activations *a, const struct model_config *c,
-                       size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad);
+                       size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
+                       bool share);

@@ -8,6 +8,7 @@
 
 #include "model/activations.h"
 #include "model/model.h"
+#include "model/replay.h"
 #include "model/site.h"
 
 /* The gradient of the stream and of the output below the sub-layer at hand. */
@@ -138,6 +139,8 @@ static void decoder_back(struct model *m, const struct model_hook *hook)
         const struct weights_decoder *w = &m->w.dec[l], *g = &m->g.dec[l];
         const struct act_decoder *act = &a->dec[l];
 
+        if (m->recompute && l < L - 1)
+            replay_decoder(m, l);
         ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
         below = out_drop(m, SITE_DECODER, l, SITE_CROSS_OUT);
         norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);
@@ -175,6 +178,8 @@ static void encoder_back(struct model *m, const struct model_hook *hook)
         const struct weights_encoder *w = &m->w.enc[l], *g = &m->g.enc[l];
         const struct act_encoder *act = &a->enc[l];
 
+        if (m->recompute && l < L - 1)
+            replay_encoder(m, l);
         ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
         below = out_drop(m, SITE_ENCODER, l, SITE_SELF_OUT);
         norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);

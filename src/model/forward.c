@@ -10,6 +10,7 @@
 
 #include "model/activations.h"
 #include "model/model.h"
+#include "model/replay.h"
 #include "model/site.h"
 
 /* What flows between two sub-layers: the stream, and the output not yet added to it. */
@@ -31,9 +32,10 @@ static void add_and_norm(struct model *m, struct act_norm *a, struct stream *s,
     s->x = a->x;
 }
 
-static void self_attention(struct model *m, struct act_attention *a,
-                           const struct weights_attention *w, struct stream *s,
-                           enum site_stack stack, int layer)
+/* Everything of a self-attention that its backward reads. */
+static void self_inner(struct model *m, struct act_attention *a,
+                       const struct weights_attention *w, struct stream *s,
+                       enum site_stack stack, int layer)
 {
     struct device *d = m->device;
     const size_t D = (size_t)m->config.d_model;
@@ -43,15 +45,23 @@ static void self_attention(struct model *m, struct act_attention *a,
     d->k->attention_forward(d, a->ctx, a->lse, mat_cols(a->in, 0, D),
                             mat_cols(a->in, D, D), mat_cols(a->in, 2 * D, D),
                             site_attend(m, stack, layer, false));
+}
+
+static void self_attention(struct model *m, struct act_attention *a,
+                           const struct weights_attention *w, struct stream *s,
+                           enum site_stack stack, int layer)
+{
+    struct device *d = m->device;
+
+    self_inner(m, a, w, s, stack, layer);
     s->f = mat_rows(m->act->f, 0, a->ctx.rows);
     d->k->gemm(d, s->f, a->ctx, w->out, false, false, 1, 0);
     s->f_bias = (struct mat){0};
     s->drop = site_drop(m->act, stack, layer, SITE_SELF_OUT, m->act->run.drop_residual);
 }
 
-static void cross_attention(struct model *m, struct act_attention *a,
-                            const struct weights_attention *w, struct stream *s,
-                            int layer)
+static void cross_inner(struct model *m, struct act_attention *a,
+                        const struct weights_attention *w, struct stream *s, int layer)
 {
     struct device *d = m->device;
     const size_t D = (size_t)m->config.d_model;
@@ -62,6 +72,15 @@ static void cross_attention(struct model *m, struct act_attention *a,
     d->k->attention_forward(d, a->ctx, a->lse, a->in, mat_cols(a->kv, 0, D),
                             mat_cols(a->kv, D, D),
                             site_attend(m, SITE_DECODER, layer, true));
+}
+
+static void cross_attention(struct model *m, struct act_attention *a,
+                            const struct weights_attention *w, struct stream *s,
+                            int layer)
+{
+    struct device *d = m->device;
+
+    cross_inner(m, a, w, s, layer);
     s->f = mat_rows(m->act->f, 0, a->ctx.rows);
     d->k->gemm(d, s->f, a->ctx, w->out, false, false, 1, 0);
     s->f_bias = (struct mat){0};
@@ -69,8 +88,8 @@ static void cross_attention(struct model *m, struct act_attention *a,
         site_drop(m->act, SITE_DECODER, layer, SITE_CROSS_OUT, m->act->run.drop_residual);
 }
 
-static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                         struct stream *s, enum site_stack stack, int layer)
+static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
+                      struct stream *s, enum site_stack stack, int layer)
 {
     struct device *d = m->device;
 
@@ -78,10 +97,40 @@ static void feed_forward(struct model *m, struct act_ffn *a, const struct weight
     d->k->gemm(d, a->h, a->norm.y, w->w1, false, false, 1, 0);
     d->k->relu_forward(d, a->h, w->b1,
                        site_drop(m->act, stack, layer, SITE_RELU, m->act->run.drop_relu));
+}
+
+static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
+                         struct stream *s, enum site_stack stack, int layer)
+{
+    struct device *d = m->device;
+
+    ffn_inner(m, a, w, s, stack, layer);
     s->f = mat_rows(m->act->f, 0, a->h.rows);
     d->k->gemm(d, s->f, a->h, w->w2, false, false, 1, 0);
     s->f_bias = w->b2;
     s->drop = site_drop(m->act, stack, layer, SITE_FF_OUT, m->act->run.drop_residual);
+}
+
+void replay_encoder(struct model *m, int layer)
+{
+    struct act_encoder *a = &m->act->enc[layer];
+    const struct weights_encoder *w = &m->w.enc[layer];
+    struct stream below_self = {.x = a->self.norm.x}, below_ff = {.x = a->ff.norm.x};
+
+    self_inner(m, &a->self, &w->self, &below_self, SITE_ENCODER, layer);
+    ffn_inner(m, &a->ff, &w->ff, &below_ff, SITE_ENCODER, layer);
+}
+
+void replay_decoder(struct model *m, int layer)
+{
+    struct act_decoder *a = &m->act->dec[layer];
+    const struct weights_decoder *w = &m->w.dec[layer];
+    struct stream below_self = {.x = a->self.norm.x};
+    struct stream below_cross = {.x = a->cross.norm.x}, below_ff = {.x = a->ff.norm.x};
+
+    self_inner(m, &a->self, &w->self, &below_self, SITE_DECODER, layer);
+    cross_inner(m, &a->cross, &w->cross, &below_cross, layer);
+    ffn_inner(m, &a->ff, &w->ff, &below_ff, SITE_DECODER, layer);
 }
 
 static struct stream embed(struct model *m, struct mat x, struct ids id,
@@ -172,7 +221,8 @@ static void begin(struct model *m, const struct model_batch *b,
     BUG_ON(b->max_src > m->signal.rows || b->max_tgt > m->signal.rows);
     a->batch = *b;
     a->run = *run;
-    activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad);
+    activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad,
+                      activations_shared(m, run->want_grad));
     upload(m, b);
 }
 

@@ -60,7 +60,7 @@ size_t model_measure(struct model *m, struct model_shape shape)
 
     a->arena = (struct device_arena){.device = m->device};
     activations_place(a, &m->config, shape.n_sents, shape.n_src, shape.n_tgt,
-                      shape.want_grad);
+                      shape.want_grad, activations_shared(m, shape.want_grad));
     const size_t n_bytes = a->arena.peak;
     a->arena = keep;
     return n_bytes;

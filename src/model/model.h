@@ -62,6 +62,7 @@ struct model {
     void *signal_mem;
     struct mat signal; /* [max_len, D] position signal */
     struct activations *act;
+    bool recompute; /* keep less for backward, compute it again: model/replay.h */
 };
 
 /* Weights are zero until they are set. */

@@ -121,6 +121,7 @@ status begin_open(struct trainer *t, FILE *console, struct err *err)
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
     TRY(device_open(&t->device, c->device, options, err));
     TRY(model_open(&t->model, &t->device, &c->model, true, err));
+    t->model.recompute = c->recompute;
     TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, err));
     TRY(open_average(t, err));
     return open_translator(t, err);

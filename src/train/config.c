@@ -48,10 +48,10 @@ status train_config_check(const struct train_config *c, struct err *err)
 static bool is_free(const char *name)
 {
     static const char *const names[] = {
-        "data",       "run",          "init_from", "max_steps",  "max_epochs",
-        "device",     "threads",      "pin",       "memory_mib", "micro_tokens",
-        "patience",   "keep_last",    "keep_best", "save_every", "log_every",
-        "log_format", "summary_every"};
+        "data",      "run",        "init_from",    "max_steps",  "max_epochs",
+        "device",    "threads",    "pin",          "memory_mib", "micro_tokens",
+        "recompute", "patience",   "keep_last",    "keep_best",  "save_every",
+        "log_every", "log_format", "summary_every"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
