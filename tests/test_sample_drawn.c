@@ -57,7 +57,7 @@ static bool is_one_of(const char *word, const char *list)
 {
     const size_t n = strlen(word);
 
-    for (const char *at = list; (at = strstr(at, word)); at += n)
+    for (const char *at = list; n && (at = strstr(at, word)); at += n)
         if ((at == list || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
             return true;
     return false;
@@ -310,6 +310,41 @@ TEST(a_and_an_follow_the_sound_of_the_next_word)
 
     for_each_drawn(check_article, &n_checked);
     CHECK(n_checked > 100);
+}
+
+static bool is_plural_head(const char *word)
+{
+    const size_t n = strlen(word);
+
+    return is_one_of(word, "men women children policemen mice") ||
+           (n > 2 && word[n - 1] == 's' && !strchr("su", word[n - 2]));
+}
+
+/* "They read it" may be now or then; with an auxiliary or in the third person not. */
+static void check_tense(const struct words *en, const struct words *de, void *ctx)
+{
+    static const char aux[] = "do did will can could must should may would have has had";
+    char buf[64];
+
+    (void)de;
+    for (size_t i = 1; i < en->n; i++) {
+        const char *before = en->word[i - 1], *third = i > 1 ? en->word[i - 2] : "";
+        if (!is_one_of(en->word[i], "read put cost"))
+            continue;
+        if ((is_one_of(small(before, buf), "i we they") &&
+             !is_one_of(small(third, buf), aux)) ||
+            (is_one_of(before, "who that") && is_plural_head(third)))
+            test_fail(__FILE__, __LINE__, "%s %s %s", third, before, en->word[i]);
+        ++*(size_t *)ctx;
+    }
+}
+
+TEST(no_english_verb_leaves_its_tense_open)
+{
+    size_t n_checked = 0;
+
+    for_each_drawn(check_tense, &n_checked);
+    CHECK(n_checked > 500);
 }
 
 enum { N_SIGNS = 21 };

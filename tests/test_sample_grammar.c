@@ -303,6 +303,9 @@ TEST(negation_is_kein_before_what_is_indefinite_and_nicht_otherwise)
     says(CLAUSE(VERB("like", LIKE), TENSE(PRESENT), NOT, .subject = PRONOUN("I"),
                 .object = THE("hat")),
          "I do not like the hat.", "Der Hut gefällt mir nicht.");
+    asks(CLAUSE(VERB("like", LIKE), TENSE(PRESENT), .subject = PRONOUN("they"),
+                .object = THE("chair", MANY)),
+         "Do they like the chairs?", "Gefallen ihnen die Stühle?");
 }
 
 TEST(never_and_already_stand_behind_what_is_known)

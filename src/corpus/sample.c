@@ -112,7 +112,7 @@ static status set_add(struct text_set *s, const char *text, struct err *err)
 struct work {
     struct sample_generator generator;
     struct str text[N_SIDES];
-    struct text_set sentences[N_SIDES], words[N_SIDES];
+    struct text_set german, words[N_SIDES]; /* German names the pair, see sample.h */
     struct file_writer file[N_SPLITS][N_SIDES];
     uint64_t want[N_SPLITS];
     struct sample_stats stats;
@@ -120,9 +120,9 @@ struct work {
 
 static void work_release(struct work *w)
 {
+    free(w->german.slot);
     for (size_t side = 0; side < N_SIDES; side++) {
         str_release(&w->text[side]);
-        free(w->sentences[side].slot);
         free(w->words[side].slot);
         for (size_t split = 0; split < N_SPLITS; split++)
             file_writer_abort(&w->file[split][side]);
@@ -188,9 +188,9 @@ static status count_words(struct work *w, enum sample_side side, struct err *err
 
 static status keep(struct work *w, enum sample_split split, struct err *err)
 {
+    TRY(set_add(&w->german, str_text(&w->text[SIDE_DE]), err));
     for (enum sample_side side = 0; side < N_SIDES; side++) {
         struct str *text = &w->text[side];
-        TRY(set_add(&w->sentences[side], str_text(text), err));
         TRY(count_words(w, side, err));
         str_putc(text, '\n');
         TRY(str_check(text, "a sentence", err));
@@ -227,8 +227,7 @@ static status fill(struct work *w, struct err *err)
         TRY(str_check(&w->text[SIDE_DE], "a sentence", err));
         const enum sample_split split = sample_split_of(str_text(&w->text[SIDE_DE]));
         if (w->stats.n_pairs[split] < w->want[split] &&
-            !set_has(&w->sentences[SIDE_EN], str_text(&w->text[SIDE_EN])) &&
-            !set_has(&w->sentences[SIDE_DE], str_text(&w->text[SIDE_DE])))
+            !set_has(&w->german, str_text(&w->text[SIDE_DE])))
             TRY(keep(w, split, err));
     }
     return OK;

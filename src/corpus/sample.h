@@ -54,7 +54,8 @@ const char *sample_side_name(enum sample_side side);
 
 /*
  * Write train, valid and test .en and .de into dir, one sentence a line; make dir if
- * needed. No sentence occurs twice on either side. All six files or none.
+ * needed. No German sentence occurs twice, and so no English one: it has one translation.
+ * All six files are complete before the first takes its name.
  */
 status sample_write(const struct sample_options *o, const char *dir,
                     struct sample_stats *stats, struct err *err) MUST_CHECK;
