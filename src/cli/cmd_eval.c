@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "corpus/checksum.h"
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "device/device.h"
@@ -81,6 +82,24 @@ static status open_translator(struct eval *e, struct err *err)
     return translate_open(&e->translator, &e->model, e->dir.spm, &how, err);
 }
 
+/* The same number of pieces is not enough: another tokenizer's ids are other words. */
+static status check_vocabulary(const struct eval *e, const char *data, struct err *err)
+{
+    const struct line model = spm_bytes(e->dir.spm);
+
+    if (e->data.vocab > (uint32_t)e->dir.config.vocab_size)
+        return err_set(err, ERR_FORMAT,
+                       "the vocabulary of %s has %u pieces, the model %lld: they do not "
+                       "match",
+                       data, e->data.vocab, (long long)e->dir.config.vocab_size);
+    if (e->data.tokenizer_hash != checksum_of(model.text, model.n_bytes))
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer of %s is not that of the model in %s; prepare the "
+                       "text with tokenizer=%s/vocab.model",
+                       data, e->dir.dir, e->dir.dir);
+    return OK;
+}
+
 static status open_all(struct eval *e, const char *run, struct err *err)
 {
     const struct device_options options = {.threads = (size_t)e->config.threads,
@@ -95,11 +114,7 @@ static status open_all(struct eval *e, const char *run, struct err *err)
                        "give data=DIR",
                        run);
     TRY(dataset_open(&e->data, data, err));
-    if (e->data.vocab > (uint32_t)e->dir.config.vocab_size)
-        return err_set(err, ERR_FORMAT,
-                       "the vocabulary of %s has %u pieces, the model %lld: they do not "
-                       "match",
-                       data, e->data.vocab, (long long)e->dir.config.vocab_size);
+    TRY(check_vocabulary(e, data, err));
     TRY(device_open(&e->device, e->config.device, options, err));
     TRY(model_open(&e->model, &e->device, &e->dir.config, false, err));
     TRY(model_dir_load_weights(&e->model, e->dir.prefix, e->config.average, err));
@@ -204,7 +219,9 @@ static status run(struct eval *e, const char *run_dir, struct err *err)
     } else {
         print(e, &r);
     }
-    TRY(record_append(e->dir.dir, event, err));
+    struct err lost = {0}; /* somebody else's model may not be ours to write to */
+    if (record_append(e->dir.dir, event, &lost) != OK)
+        fprintf(stderr, "not noted in the run's log: %s\n", lost.msg);
     if (r.has_bleu && r.bleu < e->config.at_least)
         return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
                        r.bleu, e->config.at_least);
@@ -220,6 +237,9 @@ status cmd_eval(int argc, char **argv, struct err *err)
     TRY(opt_parse(cmd_eval_options, &e.config, &words, argc, argv, err));
     if (words.n != 1)
         return err_set(err, ERR_USAGE, "which run? usage: ferry eval RUN");
+    if (e.config.at_least > 0 && !e.config.bleu)
+        return err_set(err, ERR_USAGE, "at_least = %g needs bleu = true",
+                       e.config.at_least);
     const status result = run(&e, words.word[0], err);
     close_all(&e);
     return result;

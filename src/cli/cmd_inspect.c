@@ -152,9 +152,8 @@ static status prefix_of(char *out, const char *path, struct err *err)
         *data = '\0';
     snprintf(index, sizeof index, "%s.index", out);
     if (!file_exists(index))
-        return err_set(err, ERR_IO,
-                       "%s belongs to a checkpoint whose index %s is not there", path,
-                       index);
+        return err_set(err, ERR_IO, "%s is part of a checkpoint, but %s is not there",
+                       path, index);
     return OK;
 }
 

@@ -102,6 +102,10 @@ status inspect_runlog(json_t *page, const char *path, const struct inspect_confi
 
     (void)c;
     TRY(runlog_open(&log, path, err));
+    if (log.n_lines == log.n_cut) {
+        runlog_close(&log);
+        return err_set(err, ERR_FORMAT, "%s: truncated: it has no whole entry", path);
+    }
     inspect_page_text(page, "run_log", path);
     inspect_page_int(page, "entries", log.n_lines);
     add_start(page, &log);

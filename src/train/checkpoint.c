@@ -365,6 +365,22 @@ status checkpoint_publish(const char *dir, const char *name, size_t keep, struct
     return result;
 }
 
+/* A .state is written first and removed last: one without an index is the rest of a
+ * checkpoint that was half made or half removed. */
+static void sweep_rest(const char *dir, const char *file)
+{
+    const size_t n = strlen(file), n_suffix = strlen(".state");
+    char name[FILE_PATH_MAX], path[FILE_PATH_MAX], index[FILE_PATH_MAX];
+    struct err ignored;
+
+    if (n <= n_suffix || n >= sizeof name || strcmp(file + n - n_suffix, ".state") != 0)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)(n - n_suffix), file);
+    if (file_join(path, sizeof path, dir, name, &ignored) == OK &&
+        suffixed(index, path, ".index", &ignored) == OK && !file_exists(index))
+        remove_files(dir, name);
+}
+
 void checkpoint_sweep(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -375,6 +391,7 @@ void checkpoint_sweep(const char *dir)
         if (strstr(e->d_name, ".tmp-") &&
             file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
             unlink(path);
+        sweep_rest(dir, e->d_name);
     }
     if (d)
         closedir(d);

@@ -43,5 +43,5 @@ status checkpoint_read(const struct checkpoint *c, struct state *s, const char *
 status checkpoint_publish(const char *dir, const char *name, size_t keep,
                           struct err *err) MUST_CHECK;
 
-/* Remove what a killed process left half-written in `dir`. */
+/* Remove what a killed process left half-written or half-removed in `dir`. */
 void checkpoint_sweep(const char *dir);
