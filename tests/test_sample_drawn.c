@@ -106,20 +106,20 @@ static const struct agreement agreements[] = {
 static const struct {
     const char *form, *allows;
 } noun_forms[] = {
-    {"Mann", "m"},      {"Männer", "p"},     {"Männern", "p"},  {"Frau", "f"},
-    {"Frauen", "p"},    {"Kind", "n"},       {"Kinder", "p"},   {"Kindern", "p"},
-    {"Junge", "m"},     {"Jungen", "op"},    {"Bauer", "m"},    {"Bauern", "op"},
-    {"Tochter", "f"},   {"Töchter", "p"},    {"Töchtern", "p"}, {"Hund", "m"},
-    {"Hunde", "p"},     {"Hunden", "p"},     {"Katze", "f"},    {"Katzen", "p"},
-    {"Pferd", "n"},     {"Pferde", "p"},     {"Pferden", "p"},  {"Buch", "n"},
-    {"Bücher", "p"},    {"Brief", "m"},      {"Briefe", "p"},   {"Tisch", "m"},
-    {"Tische", "p"},    {"Bett", "n"},       {"Betten", "p"},   {"Bank", "f"},
-    {"Bänke", "p"},     {"Hemd", "n"},       {"Hemden", "p"},   {"Jacke", "f"},
-    {"Jacken", "p"},    {"Auto", "n"},       {"Autos", "p"},    {"Zug", "m"},
-    {"Züge", "p"},      {"Haus", "n"},       {"Häuser", "p"},   {"Stadt", "f"},
-    {"Städte", "p"},    {"Städten", "p"},    {"Park", "m"},     {"Parks", "p"},
-    {"Schule", "f"},    {"Schulen", "p"},    {"Bruders", "s"},  {"Kindes", "s"},
-    {"Schwester", "f"}, {"Schwestern", "p"}, {"Bruder", "m"},   {"Brüder", "p"},
+    {"Mann", "m"},      {"Männer", "p"},     {"Männern", "p"}, {"Frau", "f"},
+    {"Frauen", "p"},    {"Kind", "n"},       {"Kinder", "p"},  {"Kindern", "p"},
+    {"Junge", "m"},     {"Jungen", "op"},    {"Bauer", "m"},   {"Bauern", "op"},
+    {"Mutter", "f"},    {"Mütter", "p"},     {"Müttern", "p"}, {"Hund", "m"},
+    {"Hunde", "p"},     {"Hunden", "p"},     {"Katze", "f"},   {"Katzen", "p"},
+    {"Pferd", "n"},     {"Pferde", "p"},     {"Pferden", "p"}, {"Buch", "n"},
+    {"Bücher", "p"},    {"Brief", "m"},      {"Briefe", "p"},  {"Tisch", "m"},
+    {"Tische", "p"},    {"Bett", "n"},       {"Betten", "p"},  {"Bank", "f"},
+    {"Bänke", "p"},     {"Hemd", "n"},       {"Hemden", "p"},  {"Jacke", "f"},
+    {"Jacken", "p"},    {"Auto", "n"},       {"Autos", "p"},   {"Zug", "m"},
+    {"Züge", "p"},      {"Haus", "n"},       {"Häuser", "p"},  {"Stadt", "f"},
+    {"Städte", "p"},    {"Städten", "p"},    {"Park", "m"},    {"Parks", "p"},
+    {"Schule", "f"},    {"Schulen", "p"},    {"Bruders", "s"}, {"Kindes", "s"},
+    {"Schwester", "f"}, {"Schwestern", "p"}, {"Bruder", "m"},  {"Brüder", "p"},
 };
 
 static const char *noun_allows(const char *form)

@@ -188,9 +188,9 @@ TEST(future_and_modals_send_the_infinitive_to_the_end)
                 .subject = THE("cat")),
          "The cat cannot swim.", "Die Katze kann nicht schwimmen.");
     says(CLAUSE(VERB("pay for", OBJECT), TENSE(PRESENT), MODAL("have"), NOT,
-                .subject = THE("guest"), .object = THE("soup")),
-         "The guest does not have to pay for the soup.",
-         "Der Gast muss die Suppe nicht bezahlen.");
+                .subject = THE("queen"), .object = THE("soup")),
+         "The queen does not have to pay for the soup.",
+         "Die Königin muss die Suppe nicht bezahlen.");
     asks(CLAUSE(VERB("help", OBJECT), TENSE(PRESENT), MODAL("would"),
                 .subject = PRONOUN("you"), .object = PRONOUN("they")),
          "Would you like to help them?", "Möchtest du ihnen helfen?");
@@ -297,9 +297,9 @@ TEST(negation_is_kein_before_what_is_indefinite_and_nicht_otherwise)
     says(CLAUSE(VERB("be", JOB), TENSE(PRESENT), NOT, .subject = NP("my", "uncle"),
                 .object = NP("a", "engineer")),
          "My uncle is not an engineer.", "Mein Onkel ist kein Ingenieur.");
-    says(CLAUSE(VERB("be", JOB), TENSE(PAST), .subject = NAME("Karl"),
+    says(CLAUSE(VERB("be", JOB), TENSE(PAST), .subject = NAME("Paul"),
                 .object = NP("a", "baker")),
-         "Karl was a baker.", "Karl war Bäcker.");
+         "Paul was a baker.", "Paul war Bäcker.");
     says(CLAUSE(VERB("like", LIKE), TENSE(PRESENT), NOT, .subject = PRONOUN("I"),
                 .object = THE("hat")),
          "I do not like the hat.", "Der Hut gefällt mir nicht.");
@@ -352,10 +352,11 @@ TEST(relative_pronouns_agree_and_their_clauses_stand_between_commas)
                                  VERB("be", BE), TENSE(PRESENT),
                                  .subject =
                                      &(struct sample_np){
-                                         .noun = noun("son"),
+                                         .noun = noun("brother"),
                                          .owner = KIND(RELATIVE, .noun = noun("woman"))},
                                  .predicate = sample_lexicon_adjective("rich")))),
-         "The woman whose son is rich laughs.", "Die Frau, deren Sohn reich ist, lacht.");
+         "The woman whose brother is rich laughs.",
+         "Die Frau, deren Bruder reich ist, lacht.");
 }
 
 TEST(it_takes_the_gender_of_what_it_stands_for)
@@ -389,11 +390,11 @@ TEST(questions_invert_and_question_words_take_the_case_of_their_verb)
                 .object = THE("thief", MANY)),
          "Does the policeman know the thieves?", "Kennt der Polizist die Diebe?");
     asks(CLAUSE(VERB("see", OBJECT), TENSE(PAST), .subject = KIND(WHO),
-                .object = THE("bear")),
-         "Who saw the bear?", "Wer hat den Bären gesehen?");
-    asks(CLAUSE(VERB("meet", OBJECT), TENSE(PAST), .subject = NAME("Lena"),
+                .object = THE("elephant")),
+         "Who saw the elephant?", "Wer hat den Elefanten gesehen?");
+    asks(CLAUSE(VERB("meet", OBJECT), TENSE(PAST), .subject = NAME("Maria"),
                 .object = KIND(WHO)),
-         "Who did Lena meet?", "Wen hat Lena getroffen?");
+         "Who did Maria meet?", "Wen hat Maria getroffen?");
     asks(CLAUSE(VERB("thank", OBJECT), TENSE(PRESENT), .subject = PRONOUN("he"),
                 .object = KIND(WHO)),
          "Who does he thank?", "Wem dankt er?");
@@ -406,9 +407,9 @@ TEST(questions_invert_and_question_words_take_the_case_of_their_verb)
     asks(CLAUSE(VERB("eat", OBJECT), TENSE(PAST), .subject = THE("child"),
                 .object = NP("how many", "egg", MANY)),
          "How many eggs did the child eat?", "Wie viele Eier hat das Kind gegessen?");
-    asks(CLAUSE(VERB("go", GOAL), TENSE(PAST), .subject = THE("guest", MANY),
+    asks(CLAUSE(VERB("go", GOAL), TENSE(PAST), .subject = THE("thief", MANY),
                 .ask = &(struct sample_phrase){"where", "wohin", SLOT_ASK, 0, false}),
-         "Where did the guests go?", "Wohin sind die Gäste gegangen?");
+         "Where did the thieves go?", "Wohin sind die Diebe gegangen?");
     asks(CLAUSE(VERB("come back", ALONE), TENSE(PRESENT), MODAL("can"), NOT,
                 .subject = PRONOUN("we"), .ask = sample_lexicon_phrase("why", SLOT_ASK)),
          "Why can we not come back?", "Warum können wir nicht zurückkommen?");
@@ -503,7 +504,7 @@ TEST(english_spells_its_regular_and_irregular_forms)
         enum sample_frame frame;
         const char *form[5];
     } verbs[] = {
-        {"carry", FRAME_OBJECT, {"carry", "carries", "carried", "carried", "carrying"}},
+        {"try", FRAME_INFINITIVE, {"try", "tries", "tried", "tried", "trying"}},
         {"put on", FRAME_OBJECT, {"put", "puts", "put", "put", "putting"}},
         {"go", FRAME_GOAL, {"go", "goes", "went", "gone", "going"}},
         {"wash", FRAME_OBJECT, {"wash", "washes", "washed", "washed", "washing"}},

@@ -41,6 +41,11 @@ enum {
     CHANCE_PARTNER = 3, /* and my sister */
     CHANCE_RELATIVE = 8,
 
+    WEIGHT_I = 2,
+    WEIGHT_YOU = 1,
+    WEIGHT_WE = 3,
+    WEIGHT_THIRD = 3, /* he, she, they: each */
+
     /* Tenses. */
     WEIGHT_PRESENT = 32,
     WEIGHT_PROGRESSIVE = 10,

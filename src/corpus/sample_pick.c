@@ -213,7 +213,14 @@ static struct sample_np *with_partner(struct sample_pick *p, struct sample_np *n
     return np;
 }
 
-enum { N_SPEAKERS = 6 }; /* I you he she we they: the pronouns before "it" */
+/* I, you, he, she, we, they: each verb has forms of its own for the first two. */
+static const struct sample_pronoun *pick_speaker(struct sample_pick *p)
+{
+    static const unsigned weights[] = {WEIGHT_I,     WEIGHT_YOU, WEIGHT_THIRD,
+                                       WEIGHT_THIRD, WEIGHT_WE,  WEIGHT_THIRD};
+
+    return &sample_lexicon_pronouns[sample_pick_weighted(p, weights, 6)];
+}
 
 struct sample_np *sample_pick_subject(struct sample_pick *p, unsigned classes,
                                       unsigned limits)
@@ -222,7 +229,7 @@ struct sample_np *sample_pick_subject(struct sample_pick *p, unsigned classes,
         sample_pick_chance(p, CHANCE_PRONOUN)) {
         struct sample_np *np = sample_pick_np(p);
         np->kind = NP_PRONOUN;
-        np->pronoun = &sample_lexicon_pronouns[sample_pick_below(p, N_SPEAKERS)];
+        np->pronoun = pick_speaker(p);
         return np;
     }
     return with_partner(p, sample_pick_noun(p, classes, limits), classes, limits);
@@ -241,8 +248,7 @@ struct sample_np *sample_pick_object(struct sample_pick *p, unsigned classes,
                                      const struct sample_np *subject, unsigned limits)
 {
     if ((classes & CLASS_PERSON) && sample_pick_chance(p, CHANCE_PRONOUN_OBJECT)) {
-        const struct sample_pronoun *it =
-            &sample_lexicon_pronouns[sample_pick_below(p, N_SPEAKERS)];
+        const struct sample_pronoun *it = pick_speaker(p);
         if (!subject || !subject->pronoun || !is_same_side(subject->pronoun, it)) {
             struct sample_np *np = sample_pick_np(p);
             np->kind = NP_PRONOUN;
