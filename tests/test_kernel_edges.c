@@ -273,6 +273,40 @@ TEST(attention_to_one_key_is_its_value_and_has_no_gradient_in_the_scores)
     }
 }
 
+/* One query over keys with scores of 0, 1e4 and -1e4: the largest takes it all. */
+TEST(attention_with_huge_scores_is_finite_and_right)
+{
+    enum { KEYS = 21, BEST = 13 };
+    const int32_t q_at[2] = {0, 1}, k_at[2] = {0, KEYS};
+    double k[KEYS] = {[3] = -1e4, [BEST] = 1e4}, v[KEYS], out, lse;
+
+    for (int i = 0; i < KEYS; i++)
+        v[i] = i;
+    for (size_t kind = 0; kind < N_KINDS; kind++) {
+        struct device d;
+        reals_device(&d, kinds[kind], 1);
+        const struct mat q = reals_filled(&d, 1, 1, 1), o = reals_mat(&d, 1, 1, NULL);
+        const struct mat K = reals_mat(&d, KEYS, 1, k), V = reals_mat(&d, KEYS, 1, v);
+        const struct mat l = reals_mat(&d, 1, 1, NULL);
+        const struct attend a = {.q_at = reals_ids(&d, 2, q_at),
+                                 .k_at = reals_ids(&d, 2, k_at),
+                                 .n_sents = 1,
+                                 .heads = 1,
+                                 .max_q = 1,
+                                 .max_k = KEYS};
+        void *const mem[] = {q.mem, o.mem, K.mem, V.mem, l.mem, a.q_at.mem, a.k_at.mem};
+
+        d.k->attention_forward(&d, o, l, q, K, V, a);
+        reals_read(&d, &out, o);
+        reals_read(&d, &lse, l);
+        CHECK_NEAR(out, BEST, 1e-7);
+        CHECK_NEAR(lse, 1e4, 1e-7);
+        for (size_t i = 0; i < sizeof mem / sizeof *mem; i++)
+            device_free(&d, mem[i]);
+        device_close(&d);
+    }
+}
+
 /* Scratch memory is exactly what model_reserve asks for; a sanitizer sees one byte more.
  */
 TEST(attention_over_a_very_long_sentence_stays_inside_its_scratch)

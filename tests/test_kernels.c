@@ -36,7 +36,8 @@
     C(novograd)          \
     C(attend_cache)      \
     C(attend_memory)     \
-    C(topk)
+    C(topk)              \
+    C(topk_ties)
 
 #define BACKWARD_CASES(C) \
     C(embed_backward)     \

@@ -8,8 +8,10 @@
 #include "device/device.h"
 #include "golden_model.h"
 #include "heap_count.h"
+#include "kernel_cases/mask.h"
 #include "model/activations.h"
 #include "model/model.h"
+#include "model/site.h"
 #include "packed.h"
 #include "reals.h"
 #include "test.h"
@@ -46,7 +48,7 @@ static struct err err;
 static void add_pair(struct packed *p, const struct setup *s, int32_t pair)
 {
     struct rng r = rng_open(rng_hash(rng_key(test_seed(), "ids"), (uint64_t)pair));
-    int32_t src[512], tgt[512];
+    int32_t src[PACKED_MAX_TOKENS], tgt[PACKED_MAX_TOKENS];
 
     for (size_t i = 0; i < s->src[pair]; i++)
         src[i] = (int32_t)rng_below(&r, (uint64_t)s->vocab);
@@ -279,6 +281,40 @@ TEST(gradient_of_a_sentence_of_300_tokens_is_the_derivative)
                 false);
 }
 
+TEST(gradient_of_a_sentence_that_outgrows_standing_scratch_is_the_derivative)
+{
+    check_setup(&(struct setup){.src = {1200},
+                                .tgt = {2},
+                                .vocab = 7,
+                                .width = 32,
+                                .ff = 4,
+                                .heads = 1,
+                                .encoder = 1,
+                                .decoder = 1},
+                false);
+}
+
+TEST(recomputed_activations_give_the_same_gradient_bit_by_bit)
+{
+    struct setup s = mixed;
+    struct lab lab;
+
+    s.encoder = 3;
+    s.decoder = 4;
+    lab_open(&lab, &s, "cpu");
+    const struct model_shape shape = packed_shape(&lab.batch, true);
+    const size_t n = lab.model.params.n_flat, bytes = model_measure(&lab.model, shape);
+    double *kept = gradient(&lab, &lab.batch);
+    lab.model.recompute = true;
+    CHECK(model_measure(&lab.model, shape) < bytes);
+    poison(&lab);
+    double *again = gradient(&lab, &lab.batch);
+    CHECK(memcmp(kept, again, n * sizeof *kept) == 0);
+    free(kept);
+    free(again);
+    lab_close(&lab);
+}
+
 /* The loss of each token, whatever batch it is in. */
 struct table {
     double loss[SENTS][320];
@@ -377,6 +413,59 @@ TEST(loss_changes_with_the_key_of_the_step_and_with_nothing_else)
     CHECK(total_loss(&lab) == first);
     lab.run.drop_key++;
     CHECK(fabs(total_loss(&lab) - first) > 1e-3);
+    lab_close(&lab);
+}
+
+/* After its first position an embedding has no zeros but those of the mask. */
+static void check_embedding_mask(struct lab *lab, struct mat x, uint64_t key,
+                                 const int32_t *pair, const int32_t *pos)
+{
+    double *value = malloc(x.rows * x.cols * sizeof *value);
+
+    reals_read(&lab->device, value, x);
+    for (size_t i = 0; i < x.rows * x.cols; i++) {
+        const size_t r = i / x.cols;
+        const bool kept =
+            mask_keeps(key, lab->run.drop_residual, pair[r], pos[r], i % x.cols);
+        CHECK(kept ? pos[r] == 0 || value[i] != 0 : value[i] == 0);
+    }
+    free(value);
+}
+
+TEST(masks_follow_the_pair_and_the_position_of_a_token)
+{
+    struct lab lab;
+
+    lab_open(&lab, &mixed, "double");
+    const struct activations *a = lab.model.act;
+    lab.run.drop_residual = 0.5;
+    model_forward(&lab.model, &lab.batch.batch, &lab.run);
+    check_embedding_mask(&lab, a->enc[0].self.norm.x,
+                         site_drop(a, SITE_ENCODER, 0, SITE_EMBED, 0).key,
+                         lab.batch.src_pair, lab.batch.src_pos);
+    check_embedding_mask(&lab, a->dec[0].self.norm.x,
+                         site_drop(a, SITE_DECODER, 0, SITE_EMBED, 0).key,
+                         lab.batch.tgt_pair, lab.batch.tgt_pos);
+    lab_close(&lab);
+}
+
+TEST(every_place_of_dropout_has_a_stream_of_its_own)
+{
+    enum { LAYERS = 4, N = 2 * LAYERS * N_SITE_KINDS };
+    uint64_t key[N];
+    struct lab lab;
+
+    lab_open(&lab, &mixed, "double");
+    model_forward(&lab.model, &lab.batch.batch, &lab.run);
+    for (int i = 0; i < N; i++) {
+        const int kind = i % N_SITE_KINDS, layer = i / N_SITE_KINDS / 2;
+        const int stack = i / N_SITE_KINDS % 2;
+        key[i] = site_drop(lab.model.act, (enum site_stack)stack, layer,
+                           (enum site_kind)kind, 0)
+                     .key;
+        for (int k = 0; k < i; k++)
+            CHECK(key[k] != key[i]);
+    }
     lab_close(&lab);
 }
 

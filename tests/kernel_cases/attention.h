@@ -162,7 +162,8 @@ static inline void attention_backward_naive(struct device *d, const struct args 
               {.q = {2, 5, 1}, .k = {6, 3, 4}, .cols = 10, .heads = 1, .rate = 0.2}, \
               {.q = {MANY_LENGTHS}, .cols = 26, .heads = 2, .causal = true},         \
               {.q = {300, 2}, .cols = 6, .heads = 2, .causal = true, .rate = 0.1},   \
-              {.q = {2, 3}, .k = {300, 4}, .cols = 34, .heads = 2}}
+              {.q = {2, 3}, .k = {300, 4}, .cols = 34, .heads = 2},                  \
+              {.q = {64, 31, 2}, .k = {17, 5, 40}, .cols = 10, .heads = 2, .rate = 0.2}}
 
 static const struct kernel_case attention_forward_case = {
     .kernel = "attention_forward",

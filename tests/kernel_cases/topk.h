@@ -52,5 +52,15 @@ static const struct kernel_case topk_case = {
     .shape = {{.q = {1}, .vocab = 1, .top = 1},
               {.q = {2}, .vocab = 5, .top = 9},
               {.q = {3}, .vocab = 23, .top = 1},
-              {.q = {5}, .vocab = 501, .top = 8}},
+              {.q = {5}, .vocab = 1301, .top = 8}},
+};
+
+/* Equal logits: the lowest ids, in order. */
+static const struct kernel_case topk_ties_case = {
+    .kernel = "topk",
+    .op = {[TOPK_TOP] = {"top", ROWS, TOP, OUT},
+           [TOPK_LOGITS] = {"logits", ROWS, VOCAB, SPENT, .constant = 2}},
+    .run = topk_run,
+    .reference = topk_naive,
+    .shape = {{.q = {3}, .vocab = 700, .top = 5}, {.q = {1}, .vocab = 600, .top = 300}},
 };

@@ -26,8 +26,9 @@ static inline float vexp_float(float x)
 {
     x = x > 88.0f ? 88.0f : x;
     x = x < -87.0f ? -87.0f : x;
-    const int32_t biased = (int32_t)(x * 1.44269504f + 127.5f); /* n + 127, above 0 */
-    const float n = (float)(biased - 127), r = x - n * VEXP_L;
+    /* n + 127, above 0; of a NaN the smallest integer, whose difference wraps */
+    const int32_t biased = (int32_t)(x * 1.44269504f + 127.5f);
+    const float n = (float)(int32_t)((uint32_t)biased - 127u), r = x - n * VEXP_L;
     float p = 1.381453942e-3f;
     p = p * r + 8.368745446e-3f;
     p = p * r + 4.166838899e-2f;
