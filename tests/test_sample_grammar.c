@@ -320,6 +320,14 @@ TEST(never_and_already_stand_behind_what_is_known)
     says(CLAUSE(VERB("read", OBJECT), TENSE(PRESENT), .subject = PRONOUN("he"),
                 .object = THE("book"), .mid = sample_lexicon_phrase("often", SLOT_MID)),
          "He often reads the book.", "Er liest oft das Buch.");
+    says(CLAUSE(VERB("eat", OBJECT), TENSE(PAST), .subject = PRONOUN("she"),
+                .object = THE("soup"),
+                .manner = sample_lexicon_phrase("quickly", SLOT_MANNER)),
+         "She ate the soup quickly.", "Sie hat die Suppe schnell gegessen.");
+    says(CLAUSE(VERB("eat", OBJECT), TENSE(PAST), .subject = PRONOUN("she"),
+                .object = NP("a", "soup"),
+                .manner = sample_lexicon_phrase("quickly", SLOT_MANNER)),
+         "She ate a soup quickly.", "Sie hat schnell eine Suppe gegessen.");
 }
 
 TEST(relative_pronouns_agree_and_their_clauses_stand_between_commas)

@@ -84,6 +84,7 @@ static void draw_time_of_verb(struct sample_pick *p, struct sample_clause *c,
     c->tense = sample_clause_tense(p, c->verb, d->tenses);
     c->is_negated = !d->is_positive && c->tense != TENSE_PROGRESSIVE &&
                     c->verb->frame != FRAME_EXIST && /* "there is no" */
+                    !(c->verb->objects & CLASS_MONEY) &&
                     sample_pick_chance(p, CHANCE_NEGATED);
     if (!is_modal_fit(c) || !(c->tense == TENSE_PRESENT || c->tense == TENSE_PAST) ||
         !sample_pick_chance(p, CHANCE_MODAL))
@@ -283,7 +284,7 @@ static void draw_manner(struct sample_pick *p, struct sample_clause *c)
 
     if (!is_happening && !c->is_negated && !c->mid &&
         sample_pick_chance(p, CHANCE_MANNER))
-        c->manner.phrase = sample_pick_phrase(p, SLOT_MANNER, c->tense);
+        c->manner = sample_pick_phrase(p, SLOT_MANNER, c->tense);
 }
 
 static bool is_quantity(const struct sample_np *np)
@@ -318,9 +319,10 @@ static void draw_extras(struct sample_pick *p, struct sample_clause *c,
         sample_pick_chance(p, CHANCE_TIME))
         draw_time(p, c);
     if ((frame & with_spot) && (c->verb->subjects & LIVING) &&
-        !sample_clause_names_place(c->object) && sample_pick_chance(p, CHANCE_SPOT))
+        !(c->verb->objects & CLASS_LANGUAGE) && !sample_clause_names_place(c->object) &&
+        sample_pick_chance(p, CHANCE_SPOT))
         draw_free_spot(p, c);
-    if (c->verb->is_state || !(c->verb->subjects & LIVING))
+    if (c->verb->is_state || (c->verb->objects & CLASS_LANGUAGE))
         return;
     draw_manner(p, c);
     draw_means(p, c);
@@ -436,8 +438,8 @@ static bool is_object_last(const struct sample_clause *c)
                            (c->tense == TENSE_PAST && c->verb->de.preterite);
 
     return is_simple && !c->modal && !c->verb->prefix && !sample_tree_has(&c->spot) &&
-           !sample_tree_has(&c->means) && !sample_tree_has(&c->manner) &&
-           !sample_tree_has(&c->time) && !c->is_negated && c->verb->frame != FRAME_JOB;
+           !sample_tree_has(&c->means) && !c->manner && !sample_tree_has(&c->time) &&
+           !c->is_negated && c->verb->frame != FRAME_JOB;
 }
 
 static void draw_relatives(struct sample_pick *p, struct sample_clause *c)

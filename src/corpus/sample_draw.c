@@ -104,13 +104,13 @@ static void draw_linked(struct sample_pick *p, struct sample_sentence *s)
     s->link = draw_link(p, false);
     const unsigned tense =
         s->link->main_tenses ? s->link->tenses : draw_one(p, s->link->tenses);
+    const bool is_once = strcmp(s->link->de, "als") == 0;
     struct sample_demand first = {.tenses =
                                       s->link->main_tenses ? s->link->main_tenses : tense,
-                                  .is_short = sample_pick_chance(p, 70)};
-    struct sample_demand second = {.tenses = tense,
-                                   .is_short = true,
-                                   .is_nested = true,
-                                   .is_once = strcmp(s->link->de, "als") == 0};
+                                  .is_short = sample_pick_chance(p, 70),
+                                  .is_once = is_once};
+    struct sample_demand second = {
+        .tenses = tense, .is_short = true, .is_nested = true, .is_once = is_once};
 
     if (tense == TENSE_PLUPERFECT)
         second.frames = FRAME_BIT(ALONE) | FRAME_BIT(OBJECT) | FRAME_BIT(RECIPIENT) |
@@ -159,8 +159,10 @@ static bool ask_adverb(struct sample_pick *p, struct sample_clause *c)
         c->spot = none;
     if (strcmp(ask->en, "when") == 0)
         c->time = none;
-    if (strcmp(ask->en, "why") != 0)
-        c->manner = c->means = none;
+    if (strcmp(ask->en, "why") != 0) {
+        c->manner = NULL;
+        c->means = none;
+    }
     c->ask = ask;
     return true;
 }

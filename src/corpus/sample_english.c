@@ -408,7 +408,8 @@ static void say_tail(struct sample_line *l, const struct sample_clause *c,
 {
     say_objects(l, c, front);
     say_predicate(l, c);
-    say_adverbial(l, &c->manner);
+    if (c->manner)
+        sample_line_word(l, c->manner->en);
     if (place != FRONT_SPOT)
         say_adverbial(l, &c->spot);
     say_adverbial(l, &c->means);

@@ -220,12 +220,15 @@ static void say_time(struct sample_line *l, const struct sample_clause *c,
         sample_line_word(l, c->mid->de);
 }
 
-/* Dative before accusative; "schon" and "nie" before what is new, behind what is not. */
+/* Dative before accusative; "schon", "nie" and the manner stand before what is new to the
+ * hearer and behind what is not: "schnell ein Buch", "das Buch schnell". */
 static void say_objects(struct sample_line *l, const struct sample_clause *c,
                         const struct roles *r, const struct sample_np *dat,
                         const struct sample_np *acc)
 {
-    const char *late = c->mid && c->mid->is_late ? c->mid->de : "";
+    const char *late = c->mid && c->mid->is_late ? c->mid->de
+                       : c->manner               ? c->manner->de
+                                                 : "";
 
     if (dat && !acc && is_new(dat)) {
         sample_line_word(l, late);
@@ -298,7 +301,6 @@ static void say_middle(struct sample_line *l, const struct sample_clause *c,
     say_objects(l, c, r, only(dat, !is_dat_short), only(acc, !is_acc_short));
     if (c->is_negated && !r->is_kein)
         sample_line_word(l, "nicht");
-    say_adverbial(l, &c->manner);
     say_adverbial(l, &c->means);
     if (r->front != FRONT_SPOT)
         say_adverbial(l, &c->spot);

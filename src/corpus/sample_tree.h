@@ -54,8 +54,8 @@ struct sample_clause {
     enum sample_front front;
 
     const struct sample_np *subject, *object, *recipient;
-    struct sample_adverbial time, manner, means, spot;
-    const struct sample_phrase *mid, *comment, *ask;
+    struct sample_adverbial time, means, spot;
+    const struct sample_phrase *mid, *manner, *comment, *ask;
 
     const struct sample_adjective *predicate; /* FRAME_BE */
     const struct sample_phrase *degree;
