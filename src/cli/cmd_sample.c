@@ -1,8 +1,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/file.h"
 #include "cli/cmd.h"
 #include "corpus/sample.h"
+#include "corpus/sample_gloss.h"
 
 const struct opt_table cmd_sample_options = {sample_options_rows, SAMPLE_N_OPTIONS};
 
@@ -15,6 +17,17 @@ static void print_summary(const struct sample_stats *s, const char *dir)
            s->n_types[SIDE_EN]);
     printf("%12" PRIu64 "  German words, %" PRIu64 " different\n", s->n_words[SIDE_DE],
            s->n_types[SIDE_DE]);
+    printf("              test.gloss: test.en word for word, by dictionary\n");
+}
+
+/* What a dictionary makes of the test set: the score that a model has to beat. */
+static status write_gloss(const char *dir, struct err *err)
+{
+    char from[FILE_PATH_MAX], to[FILE_PATH_MAX];
+
+    TRY(file_join(from, sizeof from, dir, "test.en", err));
+    TRY(file_join(to, sizeof to, dir, "test.gloss", err));
+    return sample_gloss_file(from, to, err);
 }
 
 status cmd_sample(int argc, char **argv, struct err *err)
@@ -29,6 +42,7 @@ status cmd_sample(int argc, char **argv, struct err *err)
         return err_set(err, ERR_USAGE,
                        "which directory? usage: ferry sample DIR [--pairs N] [--seed S]");
     TRY(sample_write(&options, words.word[0], &stats, err));
+    TRY(write_gloss(words.word[0], err));
     print_summary(&stats, words.word[0]);
     return OK;
 }

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "corpus/sample_english.h"
 #include "corpus/sample_line.h"
 #include "corpus/sample_morph.h"
+#include "text/lines.h"
 
 /* Words that are in no table by themselves: auxiliaries and parts of fixed phrases. */
 static const struct {
@@ -237,4 +239,36 @@ void sample_gloss(const char *en, struct str *out)
         en += *en != '\0';
     }
     sample_line_end(&l, mark);
+}
+
+/* sample_gloss wants a string; a line of a file has no end mark of its own. */
+static status gloss_lines(struct lines *in, struct str *out, struct err *err)
+{
+    struct str text = str_new(0);
+    struct line line;
+    status result = OK;
+
+    while (result == OK && lines_next(in, &line)) {
+        str_reset(&text);
+        str_add(&text, line.text, line.n_bytes);
+        sample_gloss(str_text(&text), out);
+        str_putc(out, '\n');
+        result = str_check(&text, "a line", err);
+    }
+    str_release(&text);
+    return result == OK ? str_check(out, "the gloss", err) : result;
+}
+
+status sample_gloss_file(const char *from, const char *to, struct err *err)
+{
+    struct str out = str_new(0);
+    struct lines in;
+
+    TRY(lines_open(&in, from, err));
+    status result = gloss_lines(&in, &out, err);
+    if (result == OK)
+        result = file_write(to, str_text(&out), out.len, err);
+    str_release(&out);
+    lines_close(&in);
+    return result;
 }

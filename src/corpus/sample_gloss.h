@@ -7,7 +7,11 @@
  */
 #pragma once
 
+#include "base/err.h"
 #include "base/str.h"
 
 /* Appends the gloss of one English sentence of the sample corpus to out. */
 void sample_gloss(const char *en, struct str *out);
+
+/* The gloss of every line of the file `from`, as the file `to`. */
+status sample_gloss_file(const char *from, const char *to, struct err *err) MUST_CHECK;
