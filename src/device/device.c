@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/pool.h"
 
-enum { ALIGN = 64, SCRATCH_BYTES = 1 << 20 };
+enum { ALIGN = 64, SCRATCH_BYTES = 1 << 20, HUGE_PAGE = 2 << 20 };
 
 /* OpenBLAS's own threads stay out of ours; absent in other BLAS libraries. */
 extern void openblas_set_num_threads(int n) __attribute__((weak));
@@ -101,13 +102,16 @@ status device_reserve_attention(struct device *d, size_t head_width, size_t max_
 
 status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *err)
 {
-    const size_t n = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    const size_t unit = n_bytes >= HUGE_PAGE ? HUGE_PAGE : ALIGN;
+    const size_t n = (n_bytes + unit - 1) / unit * unit;
 
     (void)d;
-    *mem = aligned_alloc(ALIGN, n ? n : ALIGN);
+    *mem = aligned_alloc(n >= HUGE_PAGE ? HUGE_PAGE : ALIGN, n ? n : ALIGN);
     if (!*mem)
         return err_set(err, ERR_MEMORY, "cannot allocate %.1f MiB for tensors",
                        (double)n_bytes / 1048576);
+    if (n >= HUGE_PAGE)
+        (void)madvise(*mem, n, MADV_HUGEPAGE); /* fewer page faults; a wish only */
     memset(*mem, 0, n ? n : ALIGN);
     return OK;
 }
