@@ -178,8 +178,9 @@ static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
 static void print(const struct eval *e, const struct evaluate_result *r)
 {
     printf("checkpoint         %s\n", e->dir.prefix);
-    printf("%-5s set          %zu sentences, %zu target tokens\n", e->config.set,
-           r->n_pairs, r->n_tokens);
+    printf("%-18s %zu sentences, %zu target tokens\n",
+           strcmp(e->config.set, "test") == 0 ? "test set" : "valid set", r->n_pairs,
+           r->n_tokens);
     printf("loss               %.4f  a token\n", r->valid_loss);
     printf("eval_loss          %.4f  as the reference: mean of batch means\n",
            r->eval_loss);

@@ -155,16 +155,21 @@ static double tokens_per_s(const struct record_step *s)
     return s->t_step > 0 ? (double)(s->n_source + s->n_target) / s->t_step : 0;
 }
 
-/* "0:00:01.234" as the reference prints a time per step */
+/* "0:00:1.234": the reference's time a step is all the time since it printed the last. */
 static void put_reference_step(struct record *r, const struct record_step *s)
 {
-    const double t = s->t_step / (double)s->n_steps;
+    const bool is_first = r->step_printed <= r->first_step;
+    const int64_t n = s->step - (is_first ? r->first_step : r->step_printed);
+    const double now = clock_now(),
+                 t = (now - (is_first ? r->t_begin : r->t_printed)) / (double)n;
     const int64_t minutes = (int64_t)(t / 60);
 
     record_note(r, "*** Global step %" PRId64 ": ***     Train loss: %.4f ", s->step - 1,
                 mean_loss(s));
     record_note(r, "time per step = %" PRId64 ":%02d:%.3f", minutes / 60,
                 (int)(minutes % 60), t - 60 * (double)minutes);
+    r->t_printed = now;
+    r->step_printed = s->step;
 }
 
 /* "64 GFLOP/s (71 % of roof)" */
@@ -376,12 +381,17 @@ status record_skip(struct record *r, int64_t step, const char *reason, struct er
     return put_line(r->log, o, err);
 }
 
+void record_evaluating(struct record *r)
+{
+    if (r->is_reference)
+        record_note(r, "*** Running evaluation on a validation set:");
+}
+
 static void say_evaluated(struct record *r, const struct record_eval *e)
 {
     char bleu[48] = "";
 
     if (r->is_reference) {
-        record_note(r, "*** Running evaluation on a validation set:");
         record_note(r, "***     Validation loss: %.4f ", e->eval_loss);
         record_note(r, "***     Eval BLUE score: %.4g", e->forced_bleu);
         return;
@@ -461,7 +471,9 @@ status record_stop(struct record *r, int64_t step, const char *reason,
 
     set_text(o, "reason", reason);
     set_text(o, "message", message);
-    if (r->is_reference && r->t_objects > 0) {
+    if (r->is_reference && strcmp(reason, "error") == 0) {
+        record_note(r, "*** %s", message);
+    } else if (r->is_reference && r->t_objects > 0) {
         record_note(r, "*** Finished training");
         record_note(r, "*** Avg time per step: %.3fs",
                     r->t_objects / (double)(step - r->first_step - WARM_UP));

@@ -48,7 +48,9 @@ struct record {
     bool is_reference; /* the console speaks as the reference does */
     struct record_step since_log, since_summary;
     double roof_gflops;
-    double t_begin; /* of this process's training */
+    double t_begin;   /* of this process's training */
+    double t_printed; /* when the reference's line of step_printed was shown */
+    int64_t step_printed;
     int64_t first_step;
     uint64_t objects; /* tokens trained on by this process, after its first ten updates */
     double t_objects;
@@ -77,6 +79,8 @@ status record_update(struct record *r, const struct record_step *s,
                      struct err *err) MUST_CHECK;
 status record_skip(struct record *r, int64_t step, const char *reason,
                    struct err *err) MUST_CHECK;
+/* An evaluation begins; samples may follow, record_evaluated() ends it. */
+void record_evaluating(struct record *r);
 status record_evaluated(struct record *r, const struct record_eval *e,
                         struct err *err) MUST_CHECK;
 status record_sample(struct record *r, int64_t step, const char *source,

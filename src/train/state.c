@@ -62,13 +62,14 @@ static bool get_int(const json_t *o, const char *name, int64_t *x)
     return json_is_integer(v) && *x >= 0;
 }
 
+/* Digits alone: strtoull() would also take signs, blanks and what does not fit. */
 static bool get_hex(const json_t *o, const char *name, uint64_t *x)
 {
     const char *text = json_string_value(json_object_get(o, name));
-    char *end = NULL;
+    const size_t n = text ? strspn(text, "0123456789abcdef") : 0;
 
-    *x = text ? strtoull(text, &end, 16) : 0;
-    return text && *text && end && !*end;
+    *x = n ? strtoull(text, NULL, 16) : 0;
+    return n > 0 && n <= 16 && !text[n];
 }
 
 static bool get_real(const json_t *o, const char *name, double *x)
@@ -87,15 +88,13 @@ static bool get_bool(const json_t *o, const char *name, bool *x)
     return json_is_boolean(v);
 }
 
-status state_read(struct state *s, const char *path, struct err *err)
+status state_parse(struct state *s, const char *path, const void *bytes, size_t n,
+                   struct err *err)
 {
-    struct file_map map;
+    json_t *o = json_loadb(bytes, n, 0, NULL);
     bool whole = true;
 
     *s = (struct state){0};
-    TRY(file_map_open(&map, path, err));
-    json_t *o = json_loadb((const char *)map.data, map.n_bytes, 0, NULL);
-    file_map_close(&map);
     if (!json_is_object(o)) {
         json_decref(o);
         return err_set(err, ERR_FORMAT, "%s: not a whole state file", path);
@@ -113,4 +112,16 @@ status state_read(struct state *s, const char *path, struct err *err)
     if (!whole)
         return err_set(err, ERR_FORMAT, "%s: a field is missing or malformed", path);
     return OK;
+}
+
+status state_read(struct state *s, const char *path, struct err *err)
+{
+    struct file_map map;
+
+    *s = (struct state){0};
+    TRY(file_map_open(&map, path, err));
+    const status result = state_parse(
+        s, path, map.data ? map.data : (const unsigned char *)"", map.n_bytes, err);
+    file_map_close(&map);
+    return result;
 }

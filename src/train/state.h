@@ -30,3 +30,6 @@ status state_write(const struct state *s, const char *path, struct err *err) MUS
 
 /* ERR_IO when there is no such file, ERR_FORMAT when it is not whole. */
 status state_read(struct state *s, const char *path, struct err *err) MUST_CHECK;
+/* The same of n bytes at hand; `path` stands for them in messages. */
+status state_parse(struct state *s, const char *path, const void *bytes, size_t n,
+                   struct err *err) MUST_CHECK;

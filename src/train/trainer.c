@@ -156,6 +156,7 @@ static status evaluate(struct trainer *t, struct err *err)
     if (!t->data.valid.is_there || t->evaluated_at == t->state.step)
         return OK;
     t->evaluated_at = t->state.step;
+    record_evaluating(&t->record);
     TRY(swap_average(t, err));
     const status measured = measure(t, &r, err);
     struct err ignored;

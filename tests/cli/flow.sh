@@ -1,0 +1,103 @@
+# From nothing to a report, as a user would: each step's output is the next one's input.
+. "$ROOT/tests/cli/tiny.bash"
+lines() { wc -l <"$1"; }
+
+expect 0 "$FERRY" sample corpus pairs=400 valid=20 test=20
+out_has '400  pairs in corpus/train'
+for f in train valid test; do
+    [ "$(lines corpus/$f.en)" -eq "$(lines corpus/$f.de)" ] || fail "corpus/$f: unequal sides"
+done
+
+expect 0 "$FERRY" prepare source=corpus/train.en target=corpus/train.de \
+    valid_source=corpus/valid.en valid_target=corpus/valid.de \
+    test_source=corpus/test.en test_target=corpus/test.de out=data vocab_size=400
+out_has '400  pieces in the vocabulary'
+
+# training talks on stderr; in the reference's words when asked to
+options=("${tiny[@]}" data=data max_length=80 batch_tokens=300 eval_bleu=true)
+expect 0 "$FERRY" train run=run "${options[@]}" max_steps=25 save_every=10 eval_every=20 \
+    log_every=10 log_format=reference
+[ ! -s .out ] || fail "training has no product on stdout"
+err_has '*** Starting training from scratch'
+err_has '*** Total trainable parameters: '
+for step in 0 10 20; do
+    grep -A 1 "^\*\*\* Global step $step: \*\*\*     Train loss: [0-9.]* \$" .err |
+        grep -q '^time per step = 0:00:[0-9]*\.[0-9]\{3\}$' || fail "no reference line of step $step"
+done
+awk '/Running evaluation on a validation set:/ { a = NR }
+     /EVAL Source\[0\]:/ && a { b = NR }
+     /Validation loss: [0-9.]+ $/ && b > a { c = NR }
+     /Eval BLUE score: / && c > b { d = NR }
+     /Global step 20/ && d > c { e = NR }
+     END { exit !e }' .err || fail "the lines of an evaluation are not in the reference's order"
+err_has '*** Finished training'
+err_has '*** Avg time per step: '
+err_has '*** Avg objects per second: '
+
+# it goes on with other lines, from its own configuration alone
+expect 0 "$FERRY" train run=run max_steps=150 log_format=ferry eval_every=0
+err_has 'resuming run'
+err_has 'step 150/150'
+err_has 'finished at step 150'
+for f in config.yaml run.jsonl vocab.model checkpoint model.ckpt-150.index best_models; do
+    [ -e "run/$f" ] || fail "run/$f is missing"
+done
+[ "$(grep -c '"event":"start"' run/run.jsonl)" -eq 2 ] || fail "want two sessions in the log"
+
+expect 0 "$FERRY" eval run
+out_has 'checkpoint         run/model.ckpt-150'
+out_has 'test set           20 sentences'
+out_has 'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:'
+expect 0 "$FERRY" eval run set=valid --json --no-bleu output=
+out_has '"name": "valid"'
+expect 0 "$FERRY" eval run checkpoint=best output=translated
+[ "$(lines translated)" -eq 20 ] || fail "want 20 translations"
+out_has 'run/best_models/val_loss='
+
+# translation: lines stay in order, whichever way the text comes and goes
+{ sed -n 1,5p corpus/test.en; echo; sed -n 6,9p corpus/test.en; echo '   '; } >text
+expect 0 "$FERRY" translate run text
+cp .out all
+[ "$(lines all)" -eq 11 ] || fail "want a line for each line"
+[ -z "$(sed -n 6p all)$(sed -n 11p all)" ] || fail "an empty line should stay empty"
+[ "$(sort -u all | wc -l)" -gt 5 ] || fail "different sentences got the same translation"
+given "$(cat text)"
+expect 0 "$FERRY" translate run
+cmp .out all || fail "standard input gives other translations"
+expect 0 "$FERRY" translate run text output=file window=1 threads=1
+[ ! -s .out ] || fail "output= leaves nothing for stdout"
+cmp file all || fail "one line at a time gives other translations"
+expect 0 "$FERRY" translate run text beam=1
+cp .out greedy
+expect 0 "$FERRY" translate run text --greedy --scores
+cut -f 1 .out | cmp - greedy || fail "greedy is not beam=1"
+awk -F '\t' 'NF != 2 || $2 !~ /^-?[0-9.]+$/ { exit 1 }' .out || fail "a score is missing"
+expect 0 "$FERRY" translate run text --nbest 3 --scores
+cut -d ' ' -f 1 .out | sort -n -c || fail "hypotheses are not in the order of the lines"
+[ "$(grep -c '^0 ||| ' .out)" -eq 3 ] || fail "want three hypotheses"
+awk -F ' \\|\\|\\| ' '$1 == n && $3 > s { exit 1 } { n = $1; s = $3 }' .out ||
+    fail "hypotheses are not sorted by score"
+given ''
+expect 0 "$FERRY" translate run
+[ ! -s .out ] || fail "no text gives no translation"
+
+expect 0 "$FERRY" score corpus/test.de translated
+out_has 'BLEU|nrefs:1|'
+expect 0 "$FERRY" score corpus/test.de corpus/test.de --score-only
+out_is 100.00
+
+# the mean of checkpoints is a model like any other
+expect 0 "$FERRY" average run out=mean last=3
+out_is mean
+expect 0 "$FERRY" translate mean text
+[ "$(lines .out)" -eq 11 ] || fail "the mean does not translate"
+expect 0 "$FERRY" train run=tuned "${options[@]}" max_steps=1 init_from=mean
+for f in data data/train.bin data/vocab.model run mean run/events.out.tfevents.* tuned/model.ckpt-1; do
+    expect 0 "$FERRY" inspect "$f"
+    [ -s .out ] || fail "inspect has nothing to say about $f"
+done
+
+expect 0 "$FERRY" report run
+out_is run/report.html
+grep -q '</html>' run/report.html || fail "the report does not end"
+grep -q '<svg' run/report.html || fail "the report has no plots"
