@@ -329,23 +329,40 @@ static void write_points(struct str *out, const struct plot *p, const struct fra
     }
 }
 
-/* The best value in words, inside the frame whatever corner it is in. */
-static void write_best(struct str *out, const struct plot *p, const struct frame *f,
-                       const struct plot_curve *c)
+/* Index of the curve's best point; the number of points when none is to be marked. */
+static size_t best_point(const struct plot *p, const struct plot_curve *c)
 {
     const struct series *s = c->points;
     const size_t i = series_best(s, c->best == PLOT_BEST_HIGH ? -1 : 1);
 
-    if (c->best == PLOT_NO_BEST || i == s->n || !is_shown(p, s->y[i]))
+    return c->best == PLOT_NO_BEST || i == s->n || !is_shown(p, s->y[i]) ? s->n : i;
+}
+
+/* A ring around the best point; its value stands in the legend, where nothing is hidden
+ * by it. */
+static void write_best(struct str *out, const struct plot *p, const struct frame *f,
+                       const struct plot_curve *c)
+{
+    const struct series *s = c->points;
+    const size_t i = best_point(p, c);
+
+    if (i < s->n)
+        str_printf(out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"5.5\"/>",
+                   at_x(f, s->x[i]), at_y(f, s->y[i]));
+}
+
+static void write_best_key(struct str *out, const struct plot *p,
+                           const struct plot_curve *c)
+{
+    const struct series *s = c->points;
+    const size_t i = best_point(p, c);
+
+    if (i == s->n)
         return;
-    const double x = at_x(f, s->x[i]), y = at_y(f, s->y[i]);
-    const bool is_low = y - 24 < TOP; /* curves flatten: above them is room, mostly */
-    str_printf(out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"5.5\"/>", x, y);
-    str_printf(out, "<text class=\"note\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">",
-               x > (LEFT + RIGHT) / 2.0 ? fmin(x + 6, RIGHT) : x - 6,
-               is_low ? y + 20 : y - 12, x > (LEFT + RIGHT) / 2.0 ? "end" : "start");
+    str_puts(out, "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
+                  "<circle class=\"best\" cx=\"11\" cy=\"5\" r=\"4\"/></svg>");
     page_textf(out, "best %s at %s", fmt_number(s->y[i], 4).s, fmt_count(s->x[i]).s);
-    str_puts(out, "</text>\n");
+    str_puts(out, "</li>");
 }
 
 static void write_key(struct str *out, const struct plot_curve *c)
@@ -373,6 +390,8 @@ static void write_legend(struct str *out, const struct plot *p)
     str_puts(out, "<ul class=\"legend\">");
     for (size_t c = 0; c < p->n_curves; c++)
         write_key(out, &p->curve[c]);
+    for (size_t c = 0; c < p->n_curves; c++)
+        write_best_key(out, p, &p->curve[c]);
     if (p->n_marks) {
         str_puts(out, "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
                       "<path class=\"mark\" d=\"M11 0V10\"/></svg>");

@@ -56,7 +56,7 @@ status roof_shape(double *gflops, const char *device, size_t threads, struct roo
 
     TRY(open_bench(&p, device, threads, s, err));
     const double t_end = clock_now() + t_budget;
-    for (int i = 0; i < 3 || clock_now() < t_end; i++) {
+    for (int i = 0; i < 2 || clock_now() < t_end; i++) {
         const double t = clock_now();
         p.device.k->gemm(&p.device, p.c, p.a, p.b, s.ta, s.tb, 1, 0);
         const double took = clock_now() - t;

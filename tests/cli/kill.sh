@@ -22,7 +22,7 @@ for round in $(seq 1 20); do
     last="round $round of ferry train run=run"
     "$FERRY" train run=run "${options[@]}" max_steps=1000000 >.out 2>.err &
     pid=$!
-    sleep "$(printf '0.%03d' $((RANDOM % 400)))"
+    sleep "$(printf '0.%03d' $((RANDOM % 800)))"
     kill -KILL $pid || fail "round $round: training ended by itself"
     got=0
     wait $pid 2>/dev/null || got=$?
