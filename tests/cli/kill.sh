@@ -15,6 +15,12 @@ sessions() { grep -c '"event":"start"' run/run.jsonl 2>/dev/null || true; }
 # The step that the newest session began with.
 began() { sed -n 's/^{"event":"start".*"step":\([0-9]*\),"version.*/\1/p' run/run.jsonl | tail -n 1; }
 
+# How long this build on this machine takes to start, make 40 steps and end: kills fall
+# within twice that.
+start=$(date +%s%N)
+expect 0 "$FERRY" train run=timed "${options[@]}" max_steps=40
+usual_ms=$((($(date +%s%N) - start) / 1000000 + 1))
+
 RANDOM=7
 step=-1
 before=0
