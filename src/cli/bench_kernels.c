@@ -117,7 +117,6 @@ static void close_bench(struct bench *b)
 }
 
 /* name, call, bytes in reals, floating-point operations */
-#define NONE  ((struct mat){0})
 #define Q(m)  mat_cols(m, 0, b->D)
 #define KK(m) mat_cols(m, b->D, b->D)
 #define VV(m) mat_cols(m, 2 * b->D, b->D)
@@ -130,7 +129,8 @@ static void close_bench(struct bench *b)
     C(relu_forward, (d, b->h, b->wide_bias, b->drop), 2 * NF, 2 * NF)                     \
     C(relu_backward, (d, b->dh, b->wide_bias, b->h, b->drop.rate), 3 * NF, 2 * NF)        \
     C(attention_forward, (d, b->x, b->lse, Q(b->qkv), KK(b->qkv), VV(b->qkv), b->attend), 4 * ND, 4 * ND * L) \
-    C(attention_backward, (d, Q(b->dqkv), KK(b->dqkv), VV(b->dqkv), b->dx, b->x, b->lse, Q(b->qkv), KK(b->qkv), VV(b->qkv), b->attend), 8 * ND, 10 * ND * L) \
+    C(attention_backward, (d, Q(b->dqkv), KK(b->dqkv), VV(b->dqkv), b->dx, b->x, b->lse, Q(b->qkv), KK(b->qkv), \
+                           VV(b->qkv), b->attend), 8 * ND, 10 * ND * L)                   \
     C(xent, (d, b->loss, (struct ids){0}, b->logits, b->label, 0.1, true), 2 * CV, 4 * CV) \
     C(topk, (d, b->top, b->top_id, b->logits), CV, 2 * CV)                               \
     C(fill, (d, b->dembed, 0), VD, 0)                                                    \

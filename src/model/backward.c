@@ -140,7 +140,7 @@ static void decoder_back(struct model *m, const struct model_hook *hook)
         const struct act_decoder *act = &a->dec[l];
 
         if (m->recompute && l < L - 1)
-            replay_decoder(m, l);
+            model_replay_decoder(m, l);
         ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
         below = out_drop(m, SITE_DECODER, l, SITE_CROSS_OUT);
         norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);
@@ -179,7 +179,7 @@ static void encoder_back(struct model *m, const struct model_hook *hook)
         const struct act_encoder *act = &a->enc[l];
 
         if (m->recompute && l < L - 1)
-            replay_encoder(m, l);
+            model_replay_encoder(m, l);
         ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
         below = out_drop(m, SITE_ENCODER, l, SITE_SELF_OUT);
         norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);

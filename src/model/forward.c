@@ -111,7 +111,7 @@ static void feed_forward(struct model *m, struct act_ffn *a, const struct weight
     s->drop = site_drop(m->act, stack, layer, SITE_FF_OUT, m->act->run.drop_residual);
 }
 
-void replay_encoder(struct model *m, int layer)
+void model_replay_encoder(struct model *m, int layer)
 {
     struct act_encoder *a = &m->act->enc[layer];
     const struct weights_encoder *w = &m->w.enc[layer];
@@ -121,7 +121,7 @@ void replay_encoder(struct model *m, int layer)
     ffn_inner(m, &a->ff, &w->ff, &below_ff, SITE_ENCODER, layer);
 }
 
-void replay_decoder(struct model *m, int layer)
+void model_replay_decoder(struct model *m, int layer)
 {
     struct act_decoder *a = &m->act->dec[layer];
     const struct weights_decoder *w = &m->w.dec[layer];

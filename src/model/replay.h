@@ -10,5 +10,5 @@
 
 struct model;
 
-void replay_encoder(struct model *m, int layer);
-void replay_decoder(struct model *m, int layer);
+void model_replay_encoder(struct model *m, int layer);
+void model_replay_decoder(struct model *m, int layer);
