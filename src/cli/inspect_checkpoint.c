@@ -268,7 +268,8 @@ static status add_tensors(json_t *page, const struct tensor_bundle *b,
 
     for (size_t i = 0; i < b->index.n; i++) {
         const unsigned char *bytes = NULL;
-        if (c->values || c->verify)
+        /* text has no fixed size: its bytes are checked by TensorFlow only */
+        if ((c->values || c->verify) && tensor_dtype_bytes(b->index.entry[i].dtype))
             TRY(tensor_bundle_read(b, &b->index.entry[i], &bytes, err));
         if (table)
             add_tensor(table, &b->index.entry[i], c->values ? bytes : NULL);

@@ -38,6 +38,12 @@ out_row 'ForwardPass/transformer_encoder/layer_normalization/layer_norm_scale [1
 out_row 'Loss_Optimization/beta1_power [] float32 4 0.9 0 0.9 0.9'
 expect 0 "$FERRY" inspect run/model.ckpt-6 --values
 out_row 'global_step [] int64 8 6 0 6 6'
+expect 0 "$FERRY" inspect "$ROOT/tests/data/golden" --values
+out_row 'b/matrix [2,3] float32 24 2.5 1.70783 0 5' # 0 .. 5: the root of 35/12
+out_row 'c/half [3] float16 6 1 0.816497 0 2'
+out_row 'd/bfloat [2] bfloat16 4 -0.5 1.5 -2 1'
+expect 0 "$FERRY" inspect "$ROOT/tests/data/golden_string" --verify
+out_row 's [2] string 9'
 cp "$ROOT"/tests/data/golden_shards.* .
 expect 0 "$FERRY" inspect golden_shards --verify
 out_has 'golden_shards.data-00001-of-00002'
