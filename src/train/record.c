@@ -471,9 +471,9 @@ status record_stop(struct record *r, int64_t step, const char *reason,
 
     set_text(o, "reason", reason);
     set_text(o, "message", message);
-    if (r->is_reference && strcmp(reason, "error") == 0) {
-        record_note(r, "*** %s", message);
-    } else if (r->is_reference && r->t_objects > 0) {
+    if (strcmp(reason, "error") == 0)
+        return put_line(r->log, o, err); /* whoever called us gets the error to show */
+    if (r->is_reference && r->t_objects > 0) {
         record_note(r, "*** Finished training");
         record_note(r, "*** Avg time per step: %.3fs",
                     r->t_objects / (double)(step - r->first_step - WARM_UP));

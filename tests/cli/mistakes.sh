@@ -91,6 +91,15 @@ refuses 4 'x/checkpoint: line' "$FERRY" train run=x
 mv kept x/checkpoint
 expect 0 "$FERRY" eval x --no-bleu
 
+# numbers that leave the finite: the updates are skipped, then the run ends, said once
+expect 8 "$FERRY" train data=data run=diverged "${tiny[@]}" max_steps=50 learning_rate=1e6 \
+    coefficient=1e6 warmup_steps=1 skip_limit=2
+err_has 'step 2 skipped: the gradient of update 2 is not finite'
+[ "$(grep -c 'updates in a row were not finite; lower learning_rate' .err)" -eq 1 ] ||
+    fail "want the reason once"
+tail -n 1 diverged/run.jsonl >.out
+out_has '"reason":"error"'
+
 # a data directory: unfinished, without its vocabulary, with another, cut
 cp -r data broken
 rm broken/prepare.json
