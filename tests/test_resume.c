@@ -327,7 +327,8 @@ TEST(a_full_disk_stops_the_write_and_not_the_run)
     signal(SIGXFSZ, SIG_IGN);
     CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
     struct err err = {0};
-    const status result = toy_try("run", TOY("max_steps=6", "save_every=1"), &err);
+    const status result =
+        toy_try("run", TOY("max_steps=6", "save_every=1", "eval_every=2"), &err);
     CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
     CHECK(result == ERR_IO); /* the last checkpoint is owed and could not be written */
     toy_train("run", TOY("max_steps=6", "save_every=1"));

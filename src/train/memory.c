@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "train/trainer.h"
 
+/* Larger micro-batches than this are not faster on a CPU, they only take memory. */
+enum { ENOUGH = 4096 };
+
 /* The shortest side is S, one token, EOS: no micro-batch has more sentences than this. */
 static size_t most_sentences(size_t n_tgt)
 {
@@ -67,10 +70,10 @@ static size_t update_tokens(const struct trainer *t)
 static status choose_limit(struct trainer *t, size_t *n_tgt, struct err *err)
 {
     const size_t budget = budget_of(t), longest = (size_t)t->config.max_length;
+    const size_t most = t->config.micro_tokens ? (size_t)t->config.micro_tokens : ENOUGH;
     size_t n = update_tokens(t);
 
-    if (t->config.micro_tokens && (size_t)t->config.micro_tokens < n)
-        n = (size_t)t->config.micro_tokens;
+    n = n < most ? n : most;
     while (n > 1 && model_measure(&t->model, shape_of(t, n)) > budget)
         n -= n / 16 + 1;
     if (model_measure(&t->model, shape_of(t, n)) > budget)

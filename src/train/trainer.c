@@ -119,33 +119,40 @@ static status measure(struct trainer *t, struct evaluate_result *r, struct err *
     return result;
 }
 
+static status save_best(struct trainer *t, bool by_bleu, struct err *err)
+{
+    const struct state *s = &t->state;
+    char dir[FILE_PATH_MAX], name[80];
+    uint64_t n_bytes;
+
+    TRY(file_join(dir, sizeof dir, t->config.run, "best_models", err));
+    TRY(file_make_dirs(dir, err));
+    snprintf(name, sizeof name,
+             by_bleu ? "bleu=%.2f-step-%lld" : "val_loss=%.4f-step-%lld", s->best,
+             (long long)s->step);
+    TRY(save_as(t, dir, name, (size_t)t->config.keep_best, &n_bytes, err));
+    return record_best(&t->record, s->step, name, s->best, err);
+}
+
 /* Best so far? Then keep this checkpoint among the best. */
-static status judge(struct trainer *t, const struct evaluate_result *r, struct err *err)
+static void judge(struct trainer *t, const struct evaluate_result *r)
 {
     const bool by_bleu = strcmp(t->config.best_metric, "bleu") == 0;
     const double value = by_bleu ? r->bleu : r->valid_loss;
     struct state *s = &t->state;
-    char dir[FILE_PATH_MAX], name[80];
-    uint64_t n_bytes;
+    struct err err = {0};
 
     const bool is_best = isfinite(value) &&
                          (!s->has_best || (by_bleu ? value > s->best : value < s->best));
     s->evals_since_best = is_best ? 0 : s->evals_since_best + 1;
     t->wants_stop = t->config.patience && s->evals_since_best >= t->config.patience;
     if (!is_best)
-        return OK;
+        return;
     s->has_best = true;
     s->best = value;
     s->best_step = s->step;
-    if (!t->config.keep_best)
-        return OK;
-    TRY(file_join(dir, sizeof dir, t->config.run, "best_models", err));
-    TRY(file_make_dirs(dir, err));
-    snprintf(name, sizeof name,
-             by_bleu ? "bleu=%.2f-step-%lld" : "val_loss=%.4f-step-%lld", value,
-             (long long)s->step);
-    TRY(save_as(t, dir, name, (size_t)t->config.keep_best, &n_bytes, err));
-    return record_best(&t->record, s->step, name, value, err);
+    if (t->config.keep_best && save_best(t, by_bleu, &err) != OK)
+        record_note(&t->record, "best model not saved, training goes on: %s", err.msg);
 }
 
 static status evaluate(struct trainer *t, struct err *err)
@@ -171,7 +178,8 @@ static status evaluate(struct trainer *t, struct err *err)
                             .seconds = clock_now() - t_start};
     memcpy(e.signature, r.signature, sizeof e.signature);
     TRY(record_evaluated(&t->record, &e, err));
-    return judge(t, &r, err);
+    judge(t, &r);
+    return OK;
 }
 
 /* ---- the loop ---- */
