@@ -23,13 +23,15 @@ enum { N_TOP = 8 };
 static void place(struct bench *b)
 {
     struct device_arena *a = &b->arena;
-    struct mat *const rows[] = {&b->x, &b->y, &b->f, &b->dx, &b->dy};
-    struct mat *const tables[] = {&b->embed, &b->dembed, &b->moment1, &b->moment2};
+    enum { N_ROWS = 5, N_TABLES = 4 };
+    struct mat *const rows[N_ROWS] = {&b->x, &b->y, &b->f, &b->dx, &b->dy};
+    struct mat *const tables[N_TABLES] = {&b->embed, &b->dembed, &b->moment1,
+                                          &b->moment2};
 
     a->at = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < N_ROWS; i++)
         *rows[i] = device_arena_mat(a, b->N, b->D);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; i < N_TABLES; i++)
         *tables[i] = device_arena_mat(a, b->V, b->D);
     b->stats = device_arena_mat(a, b->N, 2);
     b->qkv = device_arena_mat(a, b->N, 3 * b->D);
