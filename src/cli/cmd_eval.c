@@ -138,7 +138,7 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
         strcmp(e->config.set, "test") == 0 ? &e->data.test : &e->data.valid;
     const struct evaluate_options o = {.smooth = e->train->label_smoothing,
                                        .batch_tokens = (size_t)e->train->eval_tokens,
-                                       .max_length = 256,
+                                       .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)e->train->eval_group,
                                        .bleu_pairs = (size_t)e->config.pairs};
     struct progress bar = progress_to(stderr);

@@ -55,8 +55,6 @@ const char page_style[] =
     ".dot{fill:var(--c);stroke:var(--paper);stroke-width:1}\n"
     ".ring{fill:var(--paper);stroke:var(--c);stroke-width:1.5}\n"
     ".best{fill:none;stroke:var(--ink);stroke-width:1.4}\n"
-    "svg text.note{fill:var(--ink);font-weight:600;stroke:var(--paper);stroke-width:3px;"
-    "paint-order:stroke;stroke-linejoin:round}\n"
     ".grid{stroke:var(--rule);stroke-width:1}\n"
     ".axis{stroke:var(--quiet);stroke-width:1}\n"
     ".mark{stroke:var(--quiet);stroke-width:1;stroke-dasharray:2 3}\n"

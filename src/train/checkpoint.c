@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "decode/model_dir.h"
 #include "format/meta_graph.h"
 #include "format/tensor_bundle.h"
 #include "format/tf_checkpoint.h"
@@ -92,7 +93,7 @@ static status list_tensors(struct tensors *t, const struct checkpoint *c, struct
     TRY(add_flat(t, p, c->model->flat, "", "", err));
     TRY(add_slots(t, c, err));
     if (c->average.mem)
-        TRY(add_flat(t, p, c->average, "", "/ExponentialMovingAverage", err));
+        TRY(add_flat(t, p, c->average, "", MODEL_DIR_AVERAGE, err));
     TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
     qsort(t->list, t->n, sizeof *t->list, by_name);
     return OK;

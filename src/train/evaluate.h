@@ -20,6 +20,9 @@
 #include "decode/translate.h"
 #include "model/model.h"
 
+/* Sentences of held-out sets are cut here, as the reference cuts them. */
+enum { EVALUATE_LENGTH = 256 };
+
 struct evaluate_options {
     double smooth;
     size_t batch_tokens; /* target tokens at once */

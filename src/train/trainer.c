@@ -105,7 +105,7 @@ static status measure(struct trainer *t, struct evaluate_result *r, struct err *
     const struct train_config *c = &t->config;
     const struct evaluate_options o = {.smooth = c->label_smoothing,
                                        .batch_tokens = (size_t)c->eval_tokens,
-                                       .max_length = TRAIN_EVAL_LENGTH,
+                                       .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)c->eval_group,
                                        .bleu_pairs = (size_t)c->eval_bleu_pairs};
     struct translations out = {0};

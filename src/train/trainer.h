@@ -26,9 +26,6 @@
 #include "train/record.h"
 #include "train/state.h"
 
-/* Sentences of held-out sets are cut here, as the reference cuts them. */
-enum { TRAIN_EVAL_LENGTH = 256 };
-
 struct trainer {
     struct train_config config;
     struct dataset data;

@@ -149,8 +149,7 @@ static void masks(real *restrict m, const struct item *it, size_t row, size_t n)
     const struct drop *drop = &it->job->a.drop;
     const uint32_t limit = hash_threshold(drop->rate), H = (uint32_t)it->job->a.heads;
     const real keep = (real)(1 / (1 - drop->rate));
-    const uint32_t seed = hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[row],
-                                   (uint32_t)cpu_ids(drop->pos)[row]);
+    const uint32_t seed = hash_drop(drop, row);
 
     for (size_t k = 0; k < n; k++)
         m[k] =

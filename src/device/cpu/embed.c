@@ -24,9 +24,7 @@ struct job {
 /* Without dropout no mask is made, and pair may be none. */
 static uint32_t row_hash(const struct drop *drop, size_t r, uint32_t limit)
 {
-    return limit ? hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[r],
-                            (uint32_t)cpu_ids(drop->pos)[r])
-                 : 0;
+    return limit ? hash_drop(drop, r) : 0;
 }
 
 static void forward_part(void *ctx, size_t part, size_t n_parts)

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "device/cpu/cpu.h"
+
 static inline uint32_t hash_mix32(uint32_t x)
 {
     x ^= x >> 16;
@@ -26,6 +28,13 @@ static inline uint32_t hash_row(uint64_t key, uint32_t pair, uint32_t pos)
     const uint32_t lo = (uint32_t)key, hi = (uint32_t)(key >> 32);
 
     return hash_mix32(hash_mix32(lo ^ pair * 0x9e3779b1u) ^ hi ^ pos * 0x85ebca77u);
+}
+
+/* The hash of row r of a batch. */
+static inline uint32_t hash_drop(const struct drop *drop, size_t r)
+{
+    return hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[r],
+                    (uint32_t)cpu_ids(drop->pos)[r]);
 }
 
 static inline uint32_t hash_channel(uint32_t row, uint32_t channel)

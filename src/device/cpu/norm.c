@@ -27,12 +27,6 @@ struct job {
     struct drop drop;
 };
 
-static uint32_t row_hash(const struct drop *drop, size_t r)
-{
-    return hash_row(drop->key, (uint32_t)cpu_ids(drop->pair)[r],
-                    (uint32_t)cpu_ids(drop->pos)[r]);
-}
-
 static void add_residual(const struct job *j, size_t r, real *x)
 {
     const uint32_t limit = hash_threshold(j->drop.rate);
@@ -42,7 +36,7 @@ static void add_residual(const struct job *j, size_t r, real *x)
     const size_t D = j->x.cols;
 
     if (limit) {
-        const uint32_t row = row_hash(&j->drop, r);
+        const uint32_t row = hash_drop(&j->drop, r);
         for (size_t c = 0; c < D; c++) {
             const real v = (f[c] + (b ? b[c] : 0)) * keep;
             x[c] = base[c] + (hash_channel(row, (uint32_t)c) >= limit ? v : 0);
@@ -127,7 +121,7 @@ static void backward_row(const struct job *j, size_t r)
 static void drop_row(const struct job *j, size_t r)
 {
     const uint32_t limit = hash_threshold(j->drop.rate);
-    const uint32_t row = limit ? row_hash(&j->drop, r) : 0;
+    const uint32_t row = limit ? hash_drop(&j->drop, r) : 0;
     const real keep = (real)(1 / (1 - j->drop.rate));
     const real *dx = cpu_row(j->dx, r);
     real *df = cpu_row(j->df, r);

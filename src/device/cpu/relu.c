@@ -33,8 +33,7 @@ static void forward_part(void *ctx, size_t part, size_t n_parts)
         }
         if (!limit)
             continue;
-        const uint32_t row = hash_row(j->drop.key, (uint32_t)cpu_ids(j->drop.pair)[r],
-                                      (uint32_t)cpu_ids(j->drop.pos)[r]);
+        const uint32_t row = hash_drop(&j->drop, r);
         for (size_t c = 0; c < j->h.cols; c++)
             h[c] = hash_channel(row, (uint32_t)c) >= limit ? h[c] : 0;
     }
