@@ -116,9 +116,8 @@ static void check_same(struct parts *a, struct mat in_a, struct parts *b, struct
 
 static const struct state some_state = {.step = 1234,
                                         .cursor = {.epoch = 7, .next = 99},
-                                        .has_best = true,
-                                        .best = -0.5,
-                                        .best_step = 1200,
+                                        .loss = {true, -0.5, 1200},
+                                        .bleu = {true, 31.25, 1100},
                                         .evals_since_best = 3,
                                         .n_skipped = 2,
                                         .skipped_in_a_row = 1,
@@ -132,8 +131,10 @@ static void check_same_state(const struct state *a, const struct state *b)
 {
     CHECK(a->step == b->step && a->cursor.epoch == b->cursor.epoch &&
           a->cursor.next == b->cursor.next);
-    CHECK(a->has_best == b->has_best && a->best == b->best &&
-          a->best_step == b->best_step && a->evals_since_best == b->evals_since_best);
+    CHECK(a->loss.is_there == b->loss.is_there && a->loss.value == b->loss.value &&
+          a->loss.step == b->loss.step);
+    CHECK(a->bleu.is_there == b->bleu.is_there && a->bleu.value == b->bleu.value &&
+          a->bleu.step == b->bleu.step && a->evals_since_best == b->evals_since_best);
     CHECK(a->n_skipped == b->n_skipped && a->skipped_in_a_row == b->skipped_in_a_row);
     CHECK(a->n_source == b->n_source && a->n_target == b->n_target &&
           a->t_trained == b->t_trained);
@@ -498,13 +499,13 @@ TEST(a_malformed_field_of_a_state_is_refused)
         {"\"epoch\": \"7\"", "\"epoch\": \"7x\""},
         {"\"epoch\": \"7\"", "\"epoch\": \"10000000000000000\""},
         {"true", "1"},
-        {"\"best\": -0.5", "\"best\": null"}};
+        {"\"best_loss\": -0.5", "\"best_loss\": null"}};
     struct err err = {0};
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         CHECK_FAILS(parse_with(changes[i][0], changes[i][1], &err), &err, ERR_FORMAT,
                     "missing or malformed");
-    CHECK_OK(parse_with("\"best\": -0.5", "\"best\": 3", &err), &err);
+    CHECK_OK(parse_with("\"best_loss\": -0.5", "\"best_loss\": 3", &err), &err);
 }
 
 /* ---- the directory ---- */
@@ -534,6 +535,14 @@ static size_t count_files(void)
 static const char *const all_files[] = {".index", ".data-00000-of-00001", ".meta",
                                         ".state", NULL};
 
+static status publish(const char *name, struct err *err)
+{
+    struct checkpoint_shelf shelf = {.kind = "m-", .keep = 2, .is_pointed = true};
+
+    snprintf(shelf.dir, sizeof shelf.dir, "%s", test_dir());
+    return checkpoint_publish(&shelf, name, err);
+}
+
 TEST(publishing_keeps_the_last_and_removes_the_files_of_older_ones)
 {
     struct tf_checkpoint c;
@@ -543,7 +552,7 @@ TEST(publishing_keeps_the_last_and_removes_the_files_of_older_ones)
         char name[16];
         snprintf(name, sizeof name, "m-%d", i);
         make_files(name, all_files);
-        CHECK_OK(checkpoint_publish(test_dir(), name, 2, &err), &err);
+        CHECK_OK(publish(name, &err), &err);
     }
     CHECK_OK(tf_checkpoint_read(&c, test_path("checkpoint"), &err), &err);
     CHECK(c.n == 2);
@@ -551,12 +560,40 @@ TEST(publishing_keeps_the_last_and_removes_the_files_of_older_ones)
     CHECK_STR(c.all[0], "m-3");
     tf_checkpoint_release(&c);
     CHECK(count_files() == 2 * 4 + 1);
-    CHECK_OK(checkpoint_publish(test_dir(), "m-3", 2, &err), &err); /* made again */
+    CHECK_OK(publish("m-3", &err), &err); /* made again */
     CHECK_OK(tf_checkpoint_read(&c, test_path("checkpoint"), &err), &err);
     CHECK(c.n == 2);
     CHECK_STR(c.latest, "m-3");
     tf_checkpoint_release(&c);
     CHECK(count_files() == 2 * 4 + 1);
+}
+
+TEST(two_kinds_share_a_directory_and_one_is_pointed_at)
+{
+    struct checkpoint_shelf loss = {.kind = "l=", .keep = 2, .is_pointed = true};
+    struct checkpoint_shelf bleu = {.kind = "b=", .keep = 1};
+    struct tf_checkpoint c;
+    struct err err = {0};
+
+    snprintf(loss.dir, sizeof loss.dir, "%s", test_dir());
+    snprintf(bleu.dir, sizeof bleu.dir, "%s", test_dir());
+    for (int i = 1; i <= 3; i++) {
+        char name[2][16];
+        snprintf(name[0], sizeof name[0], "l=%d", i);
+        snprintf(name[1], sizeof name[1], "b=%d", i);
+        for (int k = 0; k < 2; k++)
+            make_files(name[k], all_files);
+        CHECK_OK(checkpoint_publish(&loss, name[0], &err), &err);
+        CHECK_OK(checkpoint_publish(&bleu, name[1], &err), &err);
+    }
+    CHECK_OK(tf_checkpoint_read(&c, test_path("checkpoint"), &err), &err);
+    CHECK(c.n == 3);
+    CHECK_STR(c.latest, "l=3");
+    CHECK_STR(c.all[0], "l=2");
+    CHECK_STR(c.all[1], "l=3");
+    CHECK_STR(c.all[2], "b=3");
+    tf_checkpoint_release(&c);
+    CHECK(count_files() == 3 * 4 + 1);
 }
 
 TEST(a_damaged_pointer_file_is_replaced)
@@ -566,7 +603,7 @@ TEST(a_damaged_pointer_file_is_replaced)
 
     CHECK_OK(file_write(test_path("checkpoint"), "garbage\n", 8, &err), &err);
     make_files("m-1", all_files);
-    CHECK_OK(checkpoint_publish(test_dir(), "m-1", 2, &err), &err);
+    CHECK_OK(publish("m-1", &err), &err);
     CHECK_OK(tf_checkpoint_read(&c, test_path("checkpoint"), &err), &err);
     CHECK_STR(c.latest, "m-1");
     tf_checkpoint_release(&c);

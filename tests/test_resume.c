@@ -52,7 +52,8 @@ static void check_same_state(const char *a, const char *b)
     x.t_trained = y.t_trained = 0;
     CHECK(x.step == y.step && x.cursor.epoch == y.cursor.epoch &&
           x.cursor.next == y.cursor.next);
-    CHECK(x.has_best == y.has_best && x.best == y.best && x.best_step == y.best_step);
+    CHECK(x.loss.is_there == y.loss.is_there && x.loss.value == y.loss.value &&
+          x.loss.step == y.loss.step);
     CHECK(x.evals_since_best == y.evals_since_best && x.n_source == y.n_source &&
           x.n_target == y.n_target);
 }
@@ -287,7 +288,7 @@ TEST(patience_ends_a_run_that_does_not_improve)
     toy_train("run", TOY("max_steps=50", "lr_policy=fixed_lr", "learning_rate=0",
                          "eval_every=2", "patience=2"));
     CHECK_OK(state_read(&s, in_run("run", "model.ckpt-6.state"), &err), &err);
-    CHECK(s.step == 6 && s.evals_since_best == 2 && s.best_step == 2);
+    CHECK(s.step == 6 && s.evals_since_best == 2 && s.loss.step == 2);
 }
 
 TEST(best_models_follow_the_validation_loss)
@@ -301,6 +302,44 @@ TEST(best_models_follow_the_validation_loss)
     CHECK(c.n == 2 && strncmp(c.latest, "val_loss=", 9) == 0);
     CHECK(strstr(c.latest, "-step-20"));
     tf_checkpoint_release(&c);
+}
+
+static size_t count_of_kind(const struct tf_checkpoint *c, const char *kind)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        n += strncmp(c->all[i], kind, strlen(kind)) == 0;
+    return n;
+}
+
+TEST(best_models_by_loss_and_by_bleu_are_kept_and_one_is_pointed_at)
+{
+    static const char *const metrics[][2] = {{"best_metric=loss", "val_loss="},
+                                             {"best_metric=bleu", "bleu="}};
+
+    toy_data();
+    for (int i = 0; i < 2; i++) {
+        struct tf_checkpoint c;
+        struct err err = {0};
+        toy_train(metrics[i][1], TOY("max_steps=20", "eval_every=5", "keep_best=2",
+                                     "eval_bleu=true", metrics[i][0]));
+        CHECK_OK(
+            tf_checkpoint_read(&c, in_run(metrics[i][1], "best_models/checkpoint"), &err),
+            &err);
+        CHECK(strncmp(c.latest, metrics[i][1], strlen(metrics[i][1])) == 0);
+        CHECK(count_of_kind(&c, "val_loss=") == 2);
+        CHECK(count_of_kind(&c, "bleu=") >= 1 && count_of_kind(&c, "bleu=") <= 2);
+        tf_checkpoint_release(&c);
+    }
+}
+
+TEST(without_memory_for_a_copy_saving_still_works)
+{
+    toy_data();
+    toy_train("whole", TOY("max_steps=10", "save_every=3"));
+    toy_train("tight", TOY("max_steps=10", "save_every=3", "memory_mib=1"));
+    check_same_checkpoint("whole", "tight", "model.ckpt-10");
 }
 
 TEST(not_finite_gradients_are_skipped_counted_and_end_the_run)

@@ -178,11 +178,15 @@ static status add_state(json_t *page, const char *prefix, struct err *err)
     inspect_page_int(o, "step", (uint64_t)s.step);
     inspect_page_int(o, "epochs_done", s.cursor.epoch);
     inspect_page_int(o, "next_pair", s.cursor.next);
-    if (s.has_best) {
-        inspect_page_real(o, "best", s.best);
-        inspect_page_int(o, "best_step", (uint64_t)s.best_step);
-        inspect_page_int(o, "evals_since", (uint64_t)s.evals_since_best);
+    if (s.loss.is_there) {
+        inspect_page_real(o, "best_loss", s.loss.value);
+        inspect_page_int(o, "best_loss_step", (uint64_t)s.loss.step);
     }
+    if (s.bleu.is_there) {
+        inspect_page_real(o, "best_bleu", s.bleu.value);
+        inspect_page_int(o, "best_bleu_step", (uint64_t)s.bleu.step);
+    }
+    inspect_page_int(o, "evals_since", (uint64_t)s.evals_since_best);
     inspect_page_int(o, "skipped", (uint64_t)s.n_skipped);
     inspect_page_int(o, "source_tokens", s.n_source);
     inspect_page_int(o, "target_tokens", s.n_target);

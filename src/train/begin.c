@@ -200,7 +200,8 @@ static status adopt(struct trainer *t, enum checkpoint_kind kind, struct err *er
 static status begin_resumed(struct trainer *t, const struct tf_checkpoint *list,
                             struct err *err)
 {
-    const struct checkpoint parts = {&t->model, &t->optim, t->average};
+    const struct checkpoint parts = {
+        .model = &t->model, .optim = &t->optim, .average = t->average};
 
     for (size_t i = list->n; i-- > 0;) {
         char prefix[FILE_PATH_MAX];
@@ -324,11 +325,13 @@ status begin_run(struct trainer *t, struct err *err)
     TRY(copy_tokenizer(t, err));
     TRY(measure_roof(t, err));
     TRY(open_record(t, err));
+    TRY(train_save_open(t, err));
     return train_feed(t, err);
 }
 
 void train_close(struct trainer *t)
 {
+    saver_close(t->saver);
     feeder_close(t->feeder);
     translate_close(&t->translator);
     optim_close(&t->optim);

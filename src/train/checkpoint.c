@@ -13,6 +13,7 @@
 #include "format/meta_graph.h"
 #include "format/tensor_bundle.h"
 #include "format/tf_checkpoint.h"
+#include "train/snapshot.h"
 
 #define SLOTS "Loss_Optimization/"
 
@@ -21,8 +22,9 @@ struct tensor {
     char name[PARAM_NAME_MAX + 48];
     const struct param *param; /* NULL for the small ones */
     struct mat flat;
-    int dtype;  /* enum tensor_dtype */
-    void *host; /* bytes of the small ones, and where they are read to */
+    const float *copy; /* where the values are instead, when not NULL */
+    int dtype;         /* enum tensor_dtype */
+    void *host;        /* bytes of the small ones, and where they are read to */
     uint64_t n_host;
     bool is_scalar;
 };
@@ -41,12 +43,28 @@ static status add(struct tensors *t, struct tensor one, struct err *err)
     return OK;
 }
 
-/* Every parameter as prefix + name + suffix, in the flat array `flat`. */
-static status add_flat(struct tensors *t, const struct params *p, struct mat flat,
-                       const char *prefix, const char *suffix, struct err *err)
+struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part)
 {
+    const struct mat parts[] = {[CHECKPOINT_WEIGHTS] = c->model->flat,
+                                [CHECKPOINT_M] = c->optim->m,
+                                [CHECKPOINT_V] = c->optim->v,
+                                [CHECKPOINT_AVERAGE] = c->average};
+
+    return parts[part];
+}
+
+/* Every parameter as prefix + name + suffix, in one of the flat arrays. */
+static status add_part(struct tensors *t, const struct checkpoint *c,
+                       enum checkpoint_part part, const char *prefix, const char *suffix,
+                       struct err *err)
+{
+    const struct params *p = &c->model->params;
+
     for (size_t i = 0; i < p->n_list; i++) {
-        struct tensor one = {.param = &p->list[i], .flat = flat, .dtype = TENSOR_FLOAT};
+        struct tensor one = {.param = &p->list[i],
+                             .flat = checkpoint_part(c, part),
+                             .copy = c->copy ? c->copy->part[part] : NULL,
+                             .dtype = TENSOR_FLOAT};
         snprintf(one.name, sizeof one.name, "%s%s%s", prefix, p->list[i].name, suffix);
         TRY(add(t, one, err));
     }
@@ -70,36 +88,33 @@ static int by_name(const void *a, const void *b)
 /* Adam's slots have the reference's names; NovoGrad's are Momentum and its norms. */
 static status add_slots(struct tensors *t, const struct checkpoint *c, struct err *err)
 {
-    const struct params *p = &c->model->params;
-
     if (!c->optim->norms) {
-        TRY(add_flat(t, p, c->optim->m, SLOTS, "/Adam", err));
-        TRY(add_flat(t, p, c->optim->v, SLOTS, "/Adam_1", err));
+        TRY(add_part(t, c, CHECKPOINT_M, SLOTS, "/Adam", err));
+        TRY(add_part(t, c, CHECKPOINT_V, SLOTS, "/Adam_1", err));
         TRY(add_scalar(t, SLOTS "beta1_power", TENSOR_FLOAT, &t->beta1_power, err));
         return add_scalar(t, SLOTS "beta2_power", TENSOR_FLOAT, &t->beta2_power, err);
     }
     struct tensor norms = {.name = SLOTS "nvgrad2_ema",
                            .dtype = TENSOR_DOUBLE,
-                           .host = c->optim->norms,
-                           .n_host = p->n_list};
-    TRY(add_flat(t, p, c->optim->m, SLOTS, "/Momentum", err));
+                           .host = c->copy ? c->copy->norms : c->optim->norms,
+                           .n_host = c->model->params.n_list};
+    TRY(add_part(t, c, CHECKPOINT_M, SLOTS, "/Momentum", err));
     return add(t, norms, err);
 }
 
 static status list_tensors(struct tensors *t, const struct checkpoint *c, struct err *err)
 {
-    const struct params *p = &c->model->params;
-
-    TRY(add_flat(t, p, c->model->flat, "", "", err));
+    TRY(add_part(t, c, CHECKPOINT_WEIGHTS, "", "", err));
     TRY(add_slots(t, c, err));
     if (c->average.mem)
-        TRY(add_flat(t, p, c->average, "", MODEL_DIR_AVERAGE, err));
+        TRY(add_part(t, c, CHECKPOINT_AVERAGE, "", MODEL_DIR_AVERAGE, err));
     TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
     qsort(t->list, t->n, sizeof *t->list, by_name);
     return OK;
 }
 
-/* A parameter's rows come through a host buffer, whatever the device. */
+/* A parameter's rows come through a host buffer, whatever the device. The writing thread
+ * never touches the device: it has a copy. */
 static status write_param(struct tensor_bundle_writer *w, struct device *d,
                           const struct tensor *one, struct err *err)
 {
@@ -111,7 +126,11 @@ static status write_param(struct tensor_bundle_writer *w, struct device *d,
 
     TRY(tensor_bundle_add(w, one->name, TENSOR_FLOAT, dims, p->n_dims, err));
     TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
-    device_download(d, host, m);
+    if (!one->copy)
+        device_download(d, host, m);
+    for (size_t r = 0; one->copy && r < p->rows; r++)
+        memcpy(host + r * p->cols, one->copy + p->at + r * p->stride,
+               p->cols * sizeof *host);
     const status result =
         tensor_bundle_add_bytes(w, host, p->rows * p->cols * sizeof *host, err);
     free(host);
@@ -329,7 +348,7 @@ status checkpoint_read(const struct checkpoint *c, struct state *s, const char *
 /* ---- the directory ---- */
 
 /* The index goes first: without it the rest is no checkpoint. */
-static void remove_files(const char *dir, const char *name)
+void checkpoint_remove(const char *dir, const char *name)
 {
     for (size_t i = 0; i < N_SUFFIXES; i++) {
         char path[FILE_PATH_MAX];
@@ -339,29 +358,66 @@ static void remove_files(const char *dir, const char *name)
     }
 }
 
-status checkpoint_publish(const char *dir, const char *name, size_t keep, struct err *err)
+static bool is_kind(const struct checkpoint_shelf *shelf, const char *name)
+{
+    return strncmp(name, shelf->kind, strlen(shelf->kind)) == 0;
+}
+
+/* Part the old names, and the new one as the last, into those that stay and those that
+ * go. Both lists have room for all. */
+static size_t part_names(const struct checkpoint_shelf *shelf,
+                         const struct tf_checkpoint *old, const char *name,
+                         const char **stay, const char **gone, size_t *n_gone)
+{
+    size_t n = 0, n_kind = 1;
+
+    for (size_t i = 0; i < old->n; i++)
+        n_kind += strcmp(old->all[i], name) != 0 && is_kind(shelf, old->all[i]);
+    *n_gone = 0;
+    for (size_t i = 0; i < old->n; i++) {
+        if (strcmp(old->all[i], name) == 0)
+            continue;
+        if (is_kind(shelf, old->all[i]) && n_kind > shelf->keep) {
+            gone[(*n_gone)++] = old->all[i];
+            n_kind--;
+        } else {
+            stay[n++] = old->all[i];
+        }
+    }
+    stay[n++] = name;
+    return n;
+}
+
+/* What the pointer file should name: the new one, or the one of another kind. */
+static const char *pointed(const struct checkpoint_shelf *shelf,
+                           const struct tf_checkpoint *old, const char *name)
+{
+    if (shelf->is_pointed || !old->latest || is_kind(shelf, old->latest))
+        return name;
+    return old->latest;
+}
+
+status checkpoint_publish(const struct checkpoint_shelf *shelf, const char *name,
+                          struct err *err)
 {
     char path[FILE_PATH_MAX];
     struct tf_checkpoint old = {0};
-    const char **all;
-    size_t n = 0, n_gone = 0;
+    const char **names;
+    size_t n_gone = 0;
 
-    TRY(file_join(path, sizeof path, dir, "checkpoint", err));
+    TRY(file_join(path, sizeof path, shelf->dir, "checkpoint", err));
     struct err ignored;
     if (file_exists(path) && tf_checkpoint_read(&old, path, &ignored) != OK)
         old = (struct tf_checkpoint){0}; /* a damaged pointer file is replaced */
-    status result = mem_alloc(&all, old.n + 1, sizeof *all, err);
-    for (size_t i = 0; result == OK && i < old.n; i++)
-        if (strcmp(old.all[i], name) != 0)
-            all[n++] = old.all[i];
+    status result = mem_alloc(&names, 2 * (old.n + 1), sizeof *names, err);
     if (result == OK) {
-        all[n++] = name;
-        n_gone = n > keep ? n - keep : 0;
-        result = tf_checkpoint_write(path, name, all + n_gone, n - n_gone, err);
+        const char **gone = names + old.n + 1;
+        const size_t n = part_names(shelf, &old, name, names, gone, &n_gone);
+        result = tf_checkpoint_write(path, pointed(shelf, &old, name), names, n, err);
+        for (size_t i = 0; result == OK && i < n_gone; i++)
+            checkpoint_remove(shelf->dir, gone[i]);
     }
-    for (size_t i = 0; result == OK && i < n_gone; i++)
-        remove_files(dir, all[i]);
-    free(all);
+    free(names);
     tf_checkpoint_release(&old);
     return result;
 }
@@ -379,7 +435,7 @@ static void sweep_rest(const char *dir, const char *file)
     snprintf(name, sizeof name, "%.*s", (int)(n - n_suffix), file);
     if (file_join(path, sizeof path, dir, name, &ignored) == OK &&
         suffixed(index, path, ".index", &ignored) == OK && !file_exists(index))
-        remove_files(dir, name);
+        checkpoint_remove(dir, name);
 }
 
 void checkpoint_sweep(const char *dir)

@@ -11,15 +11,30 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/file.h"
 #include "model/model.h"
 #include "train/optim.h"
 #include "train/state.h"
+
+struct snapshot;
 
 struct checkpoint {
     struct model *model;
     struct optim *optim;
     struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
+    const struct snapshot *copy; /* write these values; NULL: those on the device */
 };
+
+/* The flat arrays that a checkpoint holds, each [1, n_flat]; one that a run does not
+ * have is none. */
+enum checkpoint_part {
+    CHECKPOINT_WEIGHTS,
+    CHECKPOINT_M,
+    CHECKPOINT_V,
+    CHECKPOINT_AVERAGE,
+    CHECKPOINT_N_PARTS
+};
+struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part);
 
 /* Write PREFIX.* . *n_bytes: of all files. */
 status checkpoint_write(const struct checkpoint *c, const struct state *s,
@@ -37,11 +52,25 @@ status checkpoint_read(const struct checkpoint *c, struct state *s, const char *
                        enum checkpoint_kind *kind, struct err *err) MUST_CHECK;
 
 /*
- * Make NAME (of a checkpoint just written in `dir`) the newest of the pointer file, keep
- * the last `keep` and remove the files of older ones.
+ * Checkpoints of one directory whose names begin alike. Without is_pointed the pointer
+ * file goes on naming another kind as the one to use, if it has any.
  */
-status checkpoint_publish(const char *dir, const char *name, size_t keep,
+struct checkpoint_shelf {
+    char dir[FILE_PATH_MAX];
+    const char *kind; /* what their names begin with */
+    size_t keep;      /* the newest so many */
+    bool is_pointed;
+};
+
+/*
+ * Put NAME (of a checkpoint just written in the shelf's directory) into the pointer file,
+ * as the newest of its kind, and remove the files of those that are too many.
+ */
+status checkpoint_publish(const struct checkpoint_shelf *shelf, const char *name,
                           struct err *err) MUST_CHECK;
+
+/* Remove the files of a checkpoint that no pointer file names. */
+void checkpoint_remove(const char *dir, const char *name);
 
 /* Remove what a killed process left half-written or half-removed in `dir`. */
 void checkpoint_sweep(const char *dir);

@@ -67,13 +67,25 @@ static size_t update_tokens(const struct trainer *t)
     return (size_t)c->batch_sentences * (size_t)c->max_length;
 }
 
+/* The largest micro-batch that would be used if memory were no matter. */
+static size_t wanted_tokens(const struct trainer *t)
+{
+    const size_t most = t->config.micro_tokens ? (size_t)t->config.micro_tokens : ENOUGH;
+    const size_t n = update_tokens(t);
+
+    return n < most ? n : most;
+}
+
+bool train_memory_fits(struct trainer *t, size_t n_bytes)
+{
+    return model_measure(&t->model, shape_of(t, wanted_tokens(t))) + n_bytes <= t->budget;
+}
+
 static status choose_limit(struct trainer *t, size_t *n_tgt, struct err *err)
 {
-    const size_t budget = budget_of(t), longest = (size_t)t->config.max_length;
-    const size_t most = t->config.micro_tokens ? (size_t)t->config.micro_tokens : ENOUGH;
-    size_t n = update_tokens(t);
+    const size_t budget = t->budget, longest = (size_t)t->config.max_length;
+    size_t n = wanted_tokens(t);
 
-    n = n < most ? n : most;
     while (n > 1 && model_measure(&t->model, shape_of(t, n)) > budget)
         n -= n / 16 + 1;
     if (model_measure(&t->model, shape_of(t, n)) > budget)
@@ -92,6 +104,7 @@ status train_reserve(struct trainer *t, struct err *err)
 {
     size_t n_tgt = 0;
 
+    t->budget = budget_of(t); /* what was free before we took any of it */
     TRY(choose_limit(t, &n_tgt, err));
     const struct model_shape shape = shape_of(t, n_tgt);
     t->limit = (struct batch_limit){.n_src = n_tgt + n_tgt / 2, .n_tgt = n_tgt};

@@ -440,14 +440,14 @@ status record_sample(struct record *r, int64_t step, const char *source,
     return put_line(r->log, o, err);
 }
 
-status record_saved(struct record *r, int64_t step, const char *name, uint64_t n_bytes,
-                    double seconds, struct err *err)
+status record_saved(struct record *r, const struct record_save *s, struct err *err)
 {
-    json_t *o = event("save", step);
+    json_t *o = event("save", s->step);
 
-    set_text(o, "path", name);
-    set_int(o, "bytes", (int64_t)n_bytes);
-    set_real(o, "seconds", seconds);
+    set_text(o, "path", s->name);
+    set_int(o, "bytes", (int64_t)s->n_bytes);
+    set_real(o, "seconds", s->t_blocked);
+    set_real(o, "total_seconds", s->t_total);
     return put_line(r->log, o, err);
 }
 
@@ -457,8 +457,7 @@ status record_best(struct record *r, int64_t step, const char *name, double valu
     json_t *o = event("best", step);
 
     set_text(o, "path", name);
-    set_real(o, strcmp(r->config->best_metric, "bleu") == 0 ? "bleu" : "valid_loss",
-             value);
+    set_real(o, strncmp(name, "bleu=", 5) == 0 ? "bleu" : "valid_loss", value);
     return put_line(r->log, o, err);
 }
 

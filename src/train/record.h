@@ -39,6 +39,14 @@ struct record_eval {
     double seconds;
 };
 
+/* A checkpoint that has reached the disk. */
+struct record_save {
+    int64_t step;
+    const char *name;
+    uint64_t n_bytes;
+    double t_blocked, t_total; /* seconds that training stood still; until it was safe */
+};
+
 struct record {
     const struct train_config *config;
     FILE *log;
@@ -86,8 +94,8 @@ status record_evaluated(struct record *r, const struct record_eval *e,
 status record_sample(struct record *r, int64_t step, const char *source,
                      const char *reference, const char *translation,
                      struct err *err) MUST_CHECK;
-status record_saved(struct record *r, int64_t step, const char *name, uint64_t n_bytes,
-                    double seconds, struct err *err) MUST_CHECK;
+status record_saved(struct record *r, const struct record_save *s,
+                    struct err *err) MUST_CHECK;
 status record_best(struct record *r, int64_t step, const char *name, double value,
                    struct err *err) MUST_CHECK;
 status record_stop(struct record *r, int64_t step, const char *reason,

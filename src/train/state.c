@@ -12,9 +12,12 @@
     I("step", s->step)                         \
     U("epoch", s->cursor.epoch)                \
     U("next_pair", s->cursor.next)             \
-    B("has_best", s->has_best)                 \
-    R("best", s->best)                         \
-    I("best_step", s->best_step)               \
+    B("has_best_loss", s->loss.is_there)       \
+    R("best_loss", s->loss.value)              \
+    I("best_loss_step", s->loss.step)          \
+    B("has_best_bleu", s->bleu.is_there)       \
+    R("best_bleu", s->bleu.value)              \
+    I("best_bleu_step", s->bleu.step)          \
     I("evals_since_best", s->evals_since_best) \
     I("skipped", s->n_skipped)                 \
     I("skipped_in_a_row", s->skipped_in_a_row) \

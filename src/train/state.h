@@ -12,13 +12,18 @@
 #include "base/err.h"
 #include "corpus/order.h"
 
+/* The best evaluation so far, by one measure. */
+struct state_best {
+    bool is_there;
+    double value;
+    int64_t step;
+};
+
 struct state {
     int64_t step; /* updates made */
     struct order_cursor cursor;
-    bool has_best;
-    double best; /* of best_metric, so far */
-    int64_t best_step;
-    int64_t evals_since_best;
+    struct state_best loss, bleu;
+    int64_t evals_since_best; /* by best_metric */
     int64_t n_skipped, skipped_in_a_row;
     uint64_t n_source, n_target; /* tokens trained on */
     double t_trained;            /* seconds spent in updates */

@@ -24,6 +24,7 @@
 #include "train/config.h"
 #include "train/optim.h"
 #include "train/record.h"
+#include "train/saver.h"
 #include "train/state.h"
 
 struct trainer {
@@ -40,8 +41,12 @@ struct trainer {
     struct state state;
     struct feeder *feeder;
     struct batch_limit limit; /* of a micro-batch */
+    size_t budget;            /* bytes for a step and a copy of the run */
     float *losses;            /* [limit.n_tgt] of the micro-batch at hand */
     struct record record;
+    struct saver *saver;
+    struct saver_target to_save[SAVER_TARGETS]; /* at the end of this step */
+    size_t n_to_save;
     int run_lock;                   /* file descriptor, or -1 */
     int64_t evaluated_at, saved_at; /* steps; -1: not in this process */
     double roof_gflops; /* what this machine could do; NAN when not measured */
@@ -68,3 +73,21 @@ void train_close(struct trainer *t);
 
 /* Memory for micro-batches as large as the limit allows, in memory.c. */
 status train_reserve(struct trainer *t, struct err *err) MUST_CHECK;
+/* Whether so much more fits beside the memory of micro-batches of the wanted size. */
+bool train_memory_fits(struct trainer *t, size_t n_bytes);
+
+/* The validation set measured, recorded and judged, in assess.c. */
+status train_assess(struct trainer *t, struct err *err) MUST_CHECK;
+
+/*
+ * Saving, in save.c. A step may want the checkpoint of the run and the models that are
+ * best by a measure; _begin starts to save what was wanted, _poll records what has
+ * reached the disk, _last saves what is not yet saved and waits for it. Only in _last
+ * does a write that failed end the run.
+ */
+status train_save_open(struct trainer *t, struct err *err) MUST_CHECK;
+void train_save_want(struct trainer *t);
+void train_save_want_best(struct trainer *t, bool by_bleu, double value);
+status train_save_begin(struct trainer *t, struct err *err) MUST_CHECK;
+status train_save_poll(struct trainer *t, struct err *err) MUST_CHECK;
+status train_save_last(struct trainer *t, struct err *err) MUST_CHECK;

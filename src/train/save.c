@@ -1,0 +1,144 @@
+/*
+ * What to save, when, and what came of it. A full disk stops a write, not the run: the
+ * last whole checkpoint is still there.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "train/snapshot.h"
+#include "train/trainer.h"
+
+static struct checkpoint parts_of(struct trainer *t)
+{
+    return (struct checkpoint){
+        .model = &t->model, .optim = &t->optim, .average = t->average};
+}
+
+status train_save_open(struct trainer *t, struct err *err)
+{
+    const struct checkpoint parts = parts_of(t);
+    const size_t n_bytes = snapshot_bytes(&parts);
+    const struct saver_options options = {.in_background = train_memory_fits(t, n_bytes)};
+
+    if (!options.in_background)
+        record_note(&t->record,
+                    "no memory for a copy of the run (%.0f MiB): training will stand "
+                    "still while checkpoints are written",
+                    (double)n_bytes / 1048576);
+    return saver_open(&t->saver, &parts, options, err);
+}
+
+/* ---- what is wanted ---- */
+
+static struct saver_target *add_target(struct trainer *t, const char *dir,
+                                       const char *kind, int64_t keep)
+{
+    struct saver_target *target = &t->to_save[t->n_to_save++];
+
+    BUG_ON(t->n_to_save > SAVER_TARGETS);
+    *target = (struct saver_target){
+        .shelf = {.kind = kind, .keep = (size_t)keep, .is_pointed = true}};
+    snprintf(target->shelf.dir, sizeof target->shelf.dir, "%.900s%s", t->config.run, dir);
+    return target;
+}
+
+void train_save_want(struct trainer *t)
+{
+    if (t->saved_at == t->state.step)
+        return;
+    struct saver_target *target = add_target(t, "", "model.ckpt-", t->config.keep_last);
+    snprintf(target->name, sizeof target->name, "model.ckpt-%lld",
+             (long long)t->state.step);
+}
+
+void train_save_want_best(struct trainer *t, bool by_bleu, double value)
+{
+    const char *kind = by_bleu ? "bleu=" : "val_loss=";
+
+    if (!t->config.keep_best)
+        return;
+    struct saver_target *target =
+        add_target(t, "/best_models", kind, t->config.keep_best);
+    target->shelf.is_pointed = by_bleu == (strcmp(t->config.best_metric, "bleu") == 0);
+    target->value = value;
+    snprintf(target->name, sizeof target->name, "%s%.*f-step-%lld", kind, by_bleu ? 2 : 4,
+             value, (long long)t->state.step);
+}
+
+/* ---- what came of it ---- */
+
+static bool is_best(const struct saver_target *target)
+{
+    return strncmp(target->name, "model.ckpt-", 11) != 0;
+}
+
+static status record_report(struct trainer *t, const struct saver_report *r,
+                            struct err *err)
+{
+    if (r->failure.code != OK) {
+        record_note(&t->record, "%s not saved, training goes on: %s",
+                    is_best(&r->target) ? "best model" : "checkpoint", r->failure.msg);
+        return OK;
+    }
+    if (is_best(&r->target))
+        return record_best(&t->record, r->step, r->target.name, r->target.value, err);
+    t->saved_at = r->step;
+    const struct record_save save = {.step = r->step,
+                                     .name = r->target.name,
+                                     .n_bytes = r->n_bytes,
+                                     .t_blocked = r->t_blocked,
+                                     .t_total = r->t_total};
+    return record_saved(&t->record, &save, err);
+}
+
+/* Failures of the run's own checkpoint stay in *last for who must have it. */
+static status take_reports(struct trainer *t, struct err *last, struct err *err)
+{
+    struct saver_report r;
+    status result = OK;
+
+    if (saver_phase(t->saver) != SAVER_DONE)
+        return OK;
+    while (saver_take(t->saver, &r)) {
+        if (last && !is_best(&r.target) && r.failure.code != OK)
+            *last = r.failure;
+        else if (result == OK)
+            result = record_report(t, &r, err);
+    }
+    return result;
+}
+
+status train_save_poll(struct trainer *t, struct err *err)
+{
+    return take_reports(t, NULL, err);
+}
+
+/* One save at a time: this one waits for the one before. */
+status train_save_begin(struct trainer *t, struct err *err)
+{
+    const double t_asked = clock_now();
+
+    if (!t->n_to_save)
+        return OK;
+    saver_wait(t->saver);
+    TRY(take_reports(t, NULL, err));
+    saver_save(t->saver, &t->state, t->to_save, t->n_to_save, t_asked);
+    t->n_to_save = 0;
+    return OK;
+}
+
+status train_save_last(struct trainer *t, struct err *err)
+{
+    struct err failure = {0};
+
+    saver_wait(t->saver);
+    TRY(take_reports(t, NULL, err));
+    train_save_want(t);
+    TRY(train_save_begin(t, err));
+    saver_wait(t->saver);
+    TRY(take_reports(t, &failure, err));
+    if (failure.code != OK)
+        return err_set(err, failure.code, "%s", failure.msg);
+    return OK;
+}
