@@ -54,9 +54,10 @@ endif()
 
 ferry_room(corpus BELOW format text score base LIBS PkgConfig::JANSSON m)
 ferry_room(model BELOW device recipe LIBS m)
+ferry_room(dist BELOW recipe format device LIBS Threads::Threads m)
 ferry_room(report BELOW format score recipe LIBS PkgConfig::JANSSON m)
 ferry_room(decode BELOW model text format recipe LIBS m)
-ferry_room(train BELOW decode corpus model format score text recipe LIBS PkgConfig::JANSSON m)
+ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON m)
 ferry_room(cli BELOW train report decode corpus LIBS PkgConfig::JANSSON)
 target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
