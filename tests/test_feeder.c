@@ -9,6 +9,8 @@ static const struct order_rule rule = {
     .seed = 3, .max_length = MAX_LENGTH, .batch_tokens = 200};
 static const struct batch_limit limit = {.n_src = 90, .n_tgt = 80};
 
+static const struct share_rule alone = {0};
+
 static bool same_batch(const struct batch *a, const struct batch *b)
 {
     return a->n_sents == b->n_sents && a->n_src == b->n_src && a->n_tgt == b->n_tgt &&
@@ -27,7 +29,7 @@ static void compare(const struct corpus *c, struct order_cursor from, int n_upda
     struct err err = {0};
 
     CHECK_OK(order_open(&order, c, rule, &err), &err);
-    CHECK_OK(feeder_open(&f, c, rule, limit, from, &err), &err);
+    CHECK_OK(feeder_open(&f, c, rule, alone, limit, from, &err), &err);
     for (int u = 0; u < n_updates; u++) {
         const struct order_update update = order_next(&order, &at);
         for (size_t i = 0, n; i < update.n_pairs; i += n) {
@@ -66,7 +68,8 @@ TEST(a_feeder_goes_on_from_a_saved_cursor)
     struct err err = {0};
 
     toy_corpus(&c, PAIRS, test_seed());
-    CHECK_OK(feeder_open(&f, &c, rule, limit, (struct order_cursor){0}, &err), &err);
+    CHECK_OK(feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
+             &err);
     for (int u = 0; u < 7;) {
         CHECK_OK(feeder_next(f, &item, &err), &err);
         u += item.is_last;
@@ -87,7 +90,8 @@ TEST(a_held_batch_stays_while_others_are_made)
     struct err err = {0};
 
     toy_corpus(&c, PAIRS, test_seed());
-    CHECK_OK(feeder_open(&f, &c, rule, limit, (struct order_cursor){0}, &err), &err);
+    CHECK_OK(feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
+             &err);
     for (int i = 0; i < 20; i++) {
         CHECK_OK(feeder_next(f, &item, &err), &err);
         usleep(2000); /* the thread fills the rest of the ring meanwhile */
@@ -111,7 +115,8 @@ TEST(a_feeder_closes_at_any_time)
     for (int n = 0; n < 20; n++) {
         struct feeder *f;
         struct feeder_item item;
-        CHECK_OK(feeder_open(&f, &c, rule, limit, (struct order_cursor){0}, &err), &err);
+        CHECK_OK(feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
+                 &err);
         for (int i = 0; i < n; i++)
             CHECK_OK(feeder_next(f, &item, &err), &err);
         feeder_close(f);
@@ -129,12 +134,55 @@ TEST(a_feeder_refuses_what_the_order_refuses)
 
     toy_corpus(&c, PAIRS, test_seed());
     bad.batch_tokens = 0;
-    CHECK_FAILS(feeder_open(&f, &c, bad, limit, (struct order_cursor){0}, &err), &err,
-                ERR_USAGE, "batch_tokens");
+    CHECK_FAILS(feeder_open(&f, &c, bad, alone, limit, (struct order_cursor){0}, &err),
+                &err, ERR_USAGE, "batch_tokens");
     CHECK(!f);
-    CHECK_FAILS(feeder_open(&f, &c, rule, limit, (struct order_cursor){0, PAIRS}, &err),
-                &err, ERR_FORMAT, "checkpoint");
+    CHECK_FAILS(
+        feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0, PAIRS}, &err),
+        &err, ERR_FORMAT, "checkpoint");
     CHECK(!f);
+    corpus_close(&c);
+}
+
+/* What rank `rank` of `size` is given over the first n_updates: how often each pair, and
+ * in seen_at the update in which it came. */
+static void follow_rank(const struct corpus *c, struct order_rule how, int rank, int size,
+                        int n_updates, int *times, int *seen_at)
+{
+    const struct share_rule share = {.rank = rank, .size = size};
+    struct feeder *f;
+    struct feeder_item item;
+    struct err err = {0};
+
+    CHECK_OK(feeder_open(&f, c, how, share, limit, (struct order_cursor){0}, &err), &err);
+    for (int u = 0; u < n_updates; u += item.is_last) {
+        CHECK_OK(feeder_next(f, &item, &err), &err);
+        CHECK(item.batch->n_sents > 0 || (item.is_first && item.is_last));
+        for (size_t s = 0; s < item.batch->n_sents; s++) {
+            times[item.batch->pair[s]]++;
+            seen_at[item.batch->pair[s]] = u;
+        }
+    }
+    feeder_close(f);
+}
+
+TEST(ranks_together_are_given_each_update_once)
+{
+    static const size_t tokens[] = {200, 30}; /* the second: fewer pairs than ranks */
+    struct corpus c;
+
+    toy_corpus(&c, PAIRS, test_seed());
+    for (size_t k = 0; k < 2; k++)
+        for (int size = 1; size <= 7; size++) {
+            struct order_rule how = rule;
+            int one[PAIRS] = {0}, all[PAIRS] = {0}, at_one[PAIRS] = {0}, at[PAIRS] = {0};
+            how.batch_tokens = tokens[k];
+            follow_rank(&c, how, 0, 1, 10, one, at_one);
+            for (int rank = 0; rank < size; rank++)
+                follow_rank(&c, how, rank, size, 10, all, at);
+            for (int i = 0; i < PAIRS; i++)
+                CHECK(all[i] == one[i] && at[i] == at_one[i]);
+        }
     corpus_close(&c);
 }
 
@@ -149,7 +197,7 @@ TEST(a_failure_of_the_thread_comes_out_at_every_call)
     struct feeder_item item;
     struct err err = {0};
 
-    CHECK_OK(feeder_open(&f, &c, any_length, (struct batch_limit){0},
+    CHECK_OK(feeder_open(&f, &c, any_length, alone, (struct batch_limit){0},
                          (struct order_cursor){0}, &err),
              &err);
     for (int i = 0; i < 3; i++) {

@@ -41,7 +41,7 @@ struct batch_limit {
 
 /*
  * How many of the pairs, from the first on, make the next micro-batch: as many as stay
- * inside both limits, and at least one. n > 0.
+ * inside both limits, and at least one unless n is 0.
  */
 size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
                  size_t max_length, struct batch_limit limit);

@@ -23,6 +23,7 @@ struct slot {
 
 struct feeder {
     struct order order;
+    struct share share;
     struct batch_limit limit;
     struct order_cursor cursor; /* the writer's: behind the last update made */
     struct slot slot[RING];
@@ -66,20 +67,29 @@ static void writer_fail(struct feeder *f, const struct err *why)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* All micro-batches of one update; false when it is time to end. */
+/* The micro-batches of this rank's part of one update, at least one, which is empty when
+ * the part is; false when it is time to end. */
 static bool make_update(struct feeder *f)
 {
     const struct order_update u = order_next(&f->order, &f->cursor);
     const size_t max_length = f->order.rule.max_length;
     const struct corpus *corpus = f->order.corpus;
+    struct share_part part;
     struct err err;
 
-    for (size_t at = 0, n; at < u.n_pairs; at += n) {
+    if (share_take(&f->share, &part, &u, corpus, max_length, &err) != OK) {
+        writer_fail(f, &err);
+        return false;
+    }
+    size_t at = 0;
+    do {
         struct slot *slot = writer_slot(f);
         if (!slot)
             return false;
-        n = batch_cut(corpus, u.pair + at, u.n_pairs - at, max_length, f->limit);
-        if (batch_gather(&slot->batch, corpus, u.pair + at, n, max_length, &err) != OK) {
+        const size_t n =
+            batch_cut(corpus, part.pair + at, part.n_pairs - at, max_length, f->limit);
+        if (batch_gather(&slot->batch, corpus, part.pair + at, n, max_length, &err) !=
+            OK) {
             writer_fail(f, &err);
             return false;
         }
@@ -87,13 +97,15 @@ static bool make_update(struct feeder *f)
             .batch = &slot->batch,
             .update_pairs = u.n_pairs,
             .update_tgt = u.n_tgt,
+            .node_tgt = part.node_tgt,
             .is_first = at == 0,
-            .is_last = at + n == u.n_pairs,
+            .is_last = at + n == part.n_pairs,
             .ends_epoch = u.ends_epoch,
             .after = f->cursor,
         };
         writer_publish(f);
-    }
+        at += n;
+    } while (at < part.n_pairs);
     return true;
 }
 
@@ -109,6 +121,7 @@ static void release(struct feeder *f)
     for (int i = 0; i < RING; i++)
         batch_release(&f->slot[i].batch);
     order_close(&f->order);
+    share_close(&f->share);
     pthread_cond_destroy(&f->done);
     pthread_cond_destroy(&f->made);
     pthread_mutex_destroy(&f->lock);
@@ -116,8 +129,8 @@ static void release(struct feeder *f)
 }
 
 status feeder_open(struct feeder **out, const struct corpus *corpus,
-                   struct order_rule rule, struct batch_limit limit,
-                   struct order_cursor from, struct err *err)
+                   struct order_rule rule, struct share_rule share,
+                   struct batch_limit limit, struct order_cursor from, struct err *err)
 {
     struct feeder *f;
 
@@ -129,7 +142,8 @@ status feeder_open(struct feeder **out, const struct corpus *corpus,
     pthread_cond_init(&f->made, NULL);
     pthread_cond_init(&f->done, NULL);
     if (order_open(&f->order, corpus, rule, err) != OK ||
-        order_check(&f->order, from, err) != OK) {
+        order_check(&f->order, from, err) != OK ||
+        share_open(&f->share, share, err) != OK) {
         release(f);
         return err->code;
     }

@@ -1,10 +1,12 @@
 /*
  * feeder - the next batches, made while the last one is trained.
  *
- * A thread of its own walks the order from a cursor on, cuts each update into
- * micro-batches and fills a small ring with them. What comes out is the same sequence
- * as without a thread, whatever the timing. The thread runs ahead of training, so the
- * cursor to save is the one that comes with the batch, never the thread's.
+ * A thread of its own walks the order from a cursor on, takes this rank's share of each
+ * update, cuts it into micro-batches and fills a small ring with them. A rank without a
+ * pair in an update gets one empty batch, so that it keeps step with the others. What
+ * comes out is the same sequence as without a thread, whatever the timing. The thread
+ * runs ahead of training, so the cursor to save is the one that comes with the batch,
+ * never the thread's.
  *
  * Owns:    the thread, the order, the ring.
  * Borrows: the corpus, which must outlive it.
@@ -18,21 +20,23 @@
 #include "base/err.h"
 #include "corpus/batch.h"
 #include "corpus/order.h"
+#include "corpus/share.h"
 
 struct feeder;
 
 struct feeder_item {
     const struct batch *batch; /* valid until the next feeder_next() or feeder_close() */
     size_t update_pairs, update_tgt; /* of the whole update: pairs, target tokens */
-    bool is_first, is_last;          /* micro-batch of its update */
+    size_t node_tgt;                 /* of the ranks of this node */
+    bool is_first, is_last;          /* micro-batch of this rank's part of the update */
     bool ends_epoch;                 /* its update is the last of its epoch */
     struct order_cursor after;       /* save this once the update is done */
 };
 
 /* Begin at `from`. ERR_USAGE for a rule, ERR_FORMAT for a cursor that cannot be. */
 status feeder_open(struct feeder **f, const struct corpus *corpus, struct order_rule rule,
-                   struct batch_limit limit, struct order_cursor from,
-                   struct err *err) MUST_CHECK;
+                   struct share_rule share, struct batch_limit limit,
+                   struct order_cursor from, struct err *err) MUST_CHECK;
 
 /* Stop the thread, wherever it is, and free everything. NULL is fine. */
 void feeder_close(struct feeder *f);

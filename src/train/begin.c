@@ -314,7 +314,10 @@ status train_feed(struct trainer *t, struct err *err)
                                     .batch_tokens = (size_t)c->batch_tokens,
                                     .batch_sentences = (size_t)c->batch_sentences};
 
-    return feeder_open(&t->feeder, &t->data.train, rule, t->limit, t->state.cursor, err);
+    const struct share_rule share = {0};
+
+    return feeder_open(&t->feeder, &t->data.train, rule, share, t->limit, t->state.cursor,
+                       err);
 }
 
 status begin_run(struct trainer *t, struct err *err)

@@ -1,0 +1,104 @@
+#include "corpus/share.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+status share_open(struct share *s, struct share_rule rule, struct err *err)
+{
+    *s = (struct share){.rule = rule};
+    if (rule.size == 0)
+        s->rule.size = 1;
+    BUG_ON(s->rule.rank < 0 || s->rule.rank >= s->rule.size);
+    return mem_alloc(&s->load, (size_t)s->rule.size, sizeof *s->load, err);
+}
+
+void share_close(struct share *s)
+{
+    free(s->load);
+    free(s->item);
+    free(s->pair);
+    *s = (struct share){0};
+}
+
+/* Length above, place in the update below, so that the numbers in falling order are the
+ * longest pairs first, and the earlier of two that are equally long. */
+static uint64_t item_of(size_t length, size_t place)
+{
+    return (uint64_t)length << 32 | (UINT32_MAX - (uint32_t)place);
+}
+
+static size_t length_of(uint64_t item)
+{
+    return (size_t)(item >> 32);
+}
+
+static size_t place_of(uint64_t item)
+{
+    return UINT32_MAX - (uint32_t)item;
+}
+
+static int falling(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+static size_t least_loaded(const struct share *s)
+{
+    size_t best = 0;
+
+    for (size_t r = 1; r < (size_t)s->rule.size; r++)
+        if (s->load[r] < s->load[best])
+            best = r;
+    return best;
+}
+
+/* owner[i] of each place of the update. */
+static void assign(struct share *s, uint64_t *owner, size_t n)
+{
+    qsort(s->item, n, sizeof *s->item, falling);
+    for (int r = 0; r < s->rule.size; r++)
+        s->load[r] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t r = least_loaded(s);
+        s->load[r] += length_of(s->item[i]);
+        owner[place_of(s->item[i])] = r;
+    }
+}
+
+static size_t node_load(const struct share *s)
+{
+    const struct share_rule *rule = &s->rule;
+    size_t n = 0;
+
+    for (int r = 0; r < rule->size; r++)
+        if (!rule->node || rule->node[r] == rule->node[rule->rank])
+            n += s->load[r];
+    return n;
+}
+
+status share_take(struct share *s, struct share_part *part, const struct order_update *u,
+                  const struct corpus *corpus, size_t max_length, struct err *err)
+{
+    const size_t n = u->n_pairs;
+
+    *part = (struct share_part){u->pair, n, u->n_tgt};
+    if (s->rule.size == 1)
+        return OK;
+    TRY(mem_grow(&s->item, &s->cap, 2 * n, sizeof *s->item, err));
+    TRY(mem_grow(&s->pair, &s->cap_pair, n, sizeof *s->pair, err));
+    uint64_t *owner = s->item + n;
+    for (size_t i = 0; i < n; i++)
+        s->item[i] =
+            item_of(corpus_clip(corpus_target(corpus, u->pair[i]).len, max_length), i);
+    assign(s, owner, n);
+    part->pair = s->pair;
+    part->n_pairs = 0;
+    for (size_t i = 0; i < n; i++)
+        if (owner[i] == (uint64_t)s->rule.rank)
+            s->pair[part->n_pairs++] = u->pair[i];
+    part->node_tgt = node_load(s);
+    return OK;
+}

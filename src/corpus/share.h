@@ -1,0 +1,45 @@
+/*
+ * share - which pairs of an update each rank trains on.
+ *
+ * A pure function of the update and the number of ranks, which every rank computes for
+ * itself: the longest pairs first, each to the rank that has the fewest target tokens so
+ * far. Every pair goes to exactly one rank; a rank's pairs keep the order of the update,
+ * so that a single rank has the update itself. With fewer pairs than ranks some ranks
+ * have none.
+ *
+ * Owns: scratch memory, which grows and is then reused. Threads: one at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "corpus/order.h"
+
+struct share_rule {
+    int rank, size;  /* size 0: one rank */
+    const int *node; /* [size] of each rank, borrowed; NULL: all on one node */
+};
+
+struct share {
+    struct share_rule rule;
+    size_t *load;   /* [size] target tokens of each rank in the update at hand */
+    uint64_t *item; /* the update's pairs by length, then its ranks by pair */
+    uint32_t *pair; /* this rank's */
+    size_t cap, cap_pair;
+};
+
+status share_open(struct share *s, struct share_rule rule, struct err *err) MUST_CHECK;
+void share_close(struct share *s);
+
+/* One rank's part of an update. */
+struct share_part {
+    const uint32_t *pair; /* [n_pairs] valid until the next call */
+    size_t n_pairs;
+    size_t node_tgt; /* target tokens of all ranks of this rank's node */
+};
+
+status share_take(struct share *s, struct share_part *part, const struct order_update *u,
+                  const struct corpus *corpus, size_t max_length,
+                  struct err *err) MUST_CHECK;
