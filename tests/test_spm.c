@@ -1,4 +1,5 @@
 #include "text/spm.h"
+#include "text/spm_train.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -15,6 +15,7 @@
 #include "recipe/params.h"
 #include "test.h"
 #include "text/spm.h"
+#include "text/spm_train.h"
 
 #define TOY_MODEL_TEXT                  \
     "the ferry crosses the river\n"     \

@@ -13,6 +13,7 @@
 #include "corpus/dataset.h"
 #include "corpus/packer.h"
 #include "text/spm.h"
+#include "text/spm_train.h"
 
 const struct opt prepare_config_rows[PREPARE_N_OPTIONS] = {
 #define X(kind, field, ...) \

@@ -19,6 +19,7 @@ extern "C" {
 #include "base/file.h"
 #include "base/mem.h"
 #include "text/spm_guard.h"
+#include "text/spm_train.h"
 }
 
 struct spm {

@@ -2,14 +2,13 @@
  * spm - SentencePiece behind a border of C: text to piece ids and back.
  *
  * The files are SentencePiece's own (.model, .vocab) and interchange with every other
- * tool. Models that we train are BPE with the reference's ids: pad 0, eos 1, bos 2,
- * unk 3, character coverage 1, everything else SentencePiece's default; training the
- * same lines gives the same bytes. A loaded model may be of any kind and numbering.
+ * tool. Models that we train (text/spm_train.h) are BPE with the reference's ids: pad 0,
+ * eos 1, bos 2, unk 3; a loaded model may be of any kind and numbering.
  *
  * No exception crosses the border, nothing is printed.
  *
  * Owns: the model and a copy of its bytes. Threads: a loaded model is immutable; encode
- * and decode from any number of threads. Train from one thread at a time.
+ * and decode from any number of threads.
  */
 #pragma once
 
@@ -71,27 +70,3 @@ status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
 /* Append the text of n ids. Specials give no text, except unk, which gives " ⁇ ". */
 status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
                   struct err *err) MUST_CHECK;
-
-struct spm_train_options {
-    size_t vocab_size;     /* pieces, specials included */
-    size_t max_line_bytes; /* longer lines are left out; 0: SentencePiece's 4192 */
-    bool is_at_most;       /* text too poor for vocab_size gives fewer, not an error */
-};
-
-/* What training looked at. */
-struct spm_train_count {
-    uint64_t n_lines;    /* non-empty ones offered */
-    uint64_t n_too_long; /* of these, left out */
-};
-
-/* The next line to learn from; false at the end. The text lives until the next call. */
-typedef bool spm_next_fn(void *ctx, struct line *line);
-
-/* Learn a model from the lines that `next` gives. `count` may be NULL. */
-status spm_train(struct spm **spm, struct spm_train_options options, spm_next_fn *next,
-                 void *ctx, struct spm_train_count *count, struct err *err) MUST_CHECK;
-
-/* The same from text files, read one after the other. */
-status spm_train_files(struct spm **spm, struct spm_train_options options,
-                       const char *const *paths, size_t n_paths,
-                       struct spm_train_count *count, struct err *err) MUST_CHECK;
