@@ -21,7 +21,8 @@
     X(ERR_MEMORY, 5, "out of memory")                         \
     X(ERR_DEVICE, 6, "compute device failed")                 \
     X(ERR_COMM, 7, "a peer rank failed")                      \
-    X(ERR_NUMERIC, 8, "training diverged")
+    X(ERR_NUMERIC, 8, "training diverged")                    \
+    X(ERR_LOST, 9, "cut off from the job, or told to leave it")
 
 typedef enum {
 #define X(code, exit_status, text) code = exit_status,

@@ -1,0 +1,53 @@
+/*
+ * control - this process's place in the control plane, which is not MPI.
+ *
+ * Started by `ferry launch`, a rank reports to it: FERRY_CONTROL holds "host,host:port"
+ * and FERRY_JOB the name of the token's file, ~/.ferry/NAME.token (never the token
+ * itself: an environment shows in ps and travels unencrypted). Started by mpirun or srun
+ * alone, the first rank watches: it listens, and address and token come over MPI once, at
+ * the start.
+ *
+ * A rank that is told to leave, or hears nothing for eight seconds, ends at once with the
+ * status ERR_LOST. An order to stop is a SIGTERM to this process, as from a user.
+ *
+ * Owns: the heartbeat's thread; on a first rank that watches also the watcher's. Borrows
+ * the console. Threads: opened and closed by one; `pulse` has one writer.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "dist/beat.h"
+#include "dist/heartbeat.h"
+#include "dist/pulse.h"
+#include "dist/watch_server.h"
+
+struct comm;
+
+struct control {
+    struct pulse pulse; /* what training publishes: pulse_set(&c.pulse, step, phase) */
+    uint32_t rank;
+    FILE *console;               /* a rank's last words, the watcher's verdicts */
+    struct heartbeat *heartbeat; /* NULL: one rank, which nobody watches */
+    struct watch_server server;
+    pthread_t watcher;
+    bool watches;
+    atomic_bool is_closing;
+};
+
+/* All ranks of *comm call it. *c must not move until control_close. */
+status control_open(struct control *c, struct comm *comm, FILE *console,
+                    struct err *err) MUST_CHECK;
+/* Goodbye: this rank ended as it should. A zeroed struct is fine. */
+void control_close(struct control *c);
+
+/* False: this rank has been given up and must publish nothing any more. Any thread. */
+bool control_is_current(const struct control *c);
+
+/* Path of a job's token file for this user. */
+status control_token_path(char *out, size_t n, const char *job,
+                          struct err *err) MUST_CHECK;

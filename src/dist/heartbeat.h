@@ -1,0 +1,46 @@
+/*
+ * heartbeat - the thread that reports a rank's pulse over the control channel.
+ *
+ * It says once a second what the training thread published last (dist/pulse.h), and takes
+ * the orders that come back. A connection that falls silent is opened anew every second.
+ * A rank that has heard no answer for `t_lost` seconds has been given up by the other
+ * side, which has started or will start another in its place: so it calls `lost`, which
+ * ends the process. MPI is not involved: it may be what hangs.
+ *
+ * Owns: its thread and socket. Borrows the pulse. The callbacks run on the thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dist/beat.h"
+#include "dist/pulse.h"
+
+struct heartbeat_config {
+    uint32_t rank, n_ranks;
+    const char *hosts; /* "a,b,c": where the other end may be; the first that answers */
+    uint16_t port;
+    uint8_t token[BEAT_TOKEN];
+    double t_lost;  /* without an answer */
+    double t_first; /* for the first connection */
+    struct pulse *pulse;
+    void *ctx;
+    void (*stop)(void *ctx);                   /* save and end was ordered; called once */
+    void (*leave)(void *ctx, const char *why); /* ordered to end at once, or lost */
+};
+
+enum { HEARTBEAT_PERIOD_MS = 1000 };
+
+struct heartbeat;
+
+/* Returns when the other end has accepted this rank, or with a sentence. */
+status heartbeat_open(struct heartbeat **h, const struct heartbeat_config *c,
+                      struct err *err) MUST_CHECK;
+/* Says goodbye, so that silence from here on is no death. NULL is fine. */
+void heartbeat_close(struct heartbeat *h);
+
+/* False when the last answer is older than t_lost: this rank has been given up and must
+ * not touch what its successor may be using. Any thread. */
+bool heartbeat_is_current(struct heartbeat *h);

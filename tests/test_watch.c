@@ -1,0 +1,264 @@
+#include "dist/watch.h"
+
+#include "dist/pulse.h"
+#include "test.h"
+
+/* A job on a clock of its own: `tick` lets a quarter of a second pass, with beats of the
+ * ranks that speak every second. */
+struct job {
+    struct watch w;
+    double now;
+    struct beat say[4]; /* what each rank says; seq 0: it is silent */
+    struct watch_event seen[64];
+    size_t n_seen;
+};
+
+static void job_open(struct job *j, size_t n_ranks)
+{
+    struct err err;
+
+    *j = (struct job){.now = 1000};
+    CHECK_OK(watch_open(&j->w, n_ranks, watch_limits_default, j->now, &err), &err);
+    for (uint32_t r = 0; r < n_ranks; r++) {
+        struct beat_join join = {.rank = r, .n_ranks = (uint32_t)n_ranks};
+        snprintf(join.host, sizeof join.host, "n%u", r);
+        watch_joined(&j->w, &join, j->now);
+        j->say[r] = (struct beat){.seq = 1, .phase = PULSE_COMPUTE, .span_ms = 1000};
+    }
+}
+
+static void judge(struct job *j)
+{
+    for (struct watch_event e;
+         (e = watch_judge(&j->w, j->now)).verdict != WATCH_NOTHING;) {
+        CHECK(j->n_seen < 64);
+        j->seen[j->n_seen++] = e;
+    }
+}
+
+static void run(struct job *j, double seconds)
+{
+    for (int quarter = 1; quarter <= (int)(seconds * 4 + 0.5); quarter++) {
+        j->now += 0.25;
+        for (uint32_t r = 0; quarter % 4 == 0 && r < j->w.n_ranks; r++) {
+            if (!j->say[r].seq)
+                continue;
+            j->say[r].seq++;
+            watch_heard(&j->w, r, &j->say[r], j->now);
+        }
+        judge(j);
+    }
+}
+
+/* All ranks make steps of one second, each waiting its share of the time. */
+static void train(struct job *j, double seconds, const uint32_t waited[])
+{
+    for (int s = 0; s < (int)seconds; s++) {
+        for (uint32_t r = 0; r < j->w.n_ranks; r++) {
+            j->say[r].step++;
+            j->say[r].waited_ms = waited[r];
+        }
+        run(j, 1);
+    }
+}
+
+static size_t count(const struct job *j, enum watch_verdict v)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < j->n_seen; i++)
+        n += j->seen[i].verdict == v;
+    return n;
+}
+
+TEST(ranks_that_beat_are_left_alone)
+{
+    const uint32_t waited[4] = {100, 200, 150, 50};
+    struct job j;
+
+    job_open(&j, 4);
+    train(&j, 300, waited);
+    CHECK(j.n_seen == 0);
+    CHECK(watch_step(&j.w) == 300);
+    watch_close(&j.w);
+}
+
+TEST(eight_seconds_of_silence_are_death_and_seven_are_not)
+{
+    struct job j;
+
+    job_open(&j, 2);
+    run(&j, 5);
+    j.say[1].step = 17;
+    j.say[0].phase = j.say[1].phase = PULSE_EXCHANGE;
+    run(&j, 1);
+    const uint64_t seq = j.say[1].seq;
+    j.say[1].seq = 0;
+    run(&j, 7);
+    CHECK(j.n_seen == 0);
+    j.say[1].seq = seq;
+    run(&j, 2);
+    CHECK(j.n_seen == 0);
+    j.say[1].seq = 0;
+    run(&j, 8);
+    CHECK(j.n_seen == 0);
+    run(&j, 0.5);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_DEAD && j.seen[0].rank == 1);
+    char text[200];
+    watch_say(&j.w, j.seen[0], text, sizeof text);
+    CHECK_STR(text,
+              "rank 1 on n1 is dead: silent for 8.2 s, last at step 17 in exchange");
+    run(&j, 20);
+    CHECK(count(&j, WATCH_DEAD) == 1); /* said once */
+    watch_close(&j.w);
+}
+
+TEST(a_closed_connection_is_death_unless_the_rank_comes_back_soon)
+{
+    const struct beat_join again = {.rank = 0, .n_ranks = 2, .host = "n0"};
+    struct job j;
+
+    job_open(&j, 2);
+    run(&j, 3);
+    j.say[0].seq = 0;
+    watch_hung_up(&j.w, 0, j.now);
+    run(&j, 1.5);
+    CHECK(j.n_seen == 0);
+    watch_joined(&j.w, &again, j.now);
+    j.say[0].seq = 1;
+    run(&j, 10);
+    CHECK(j.n_seen == 0);
+    j.say[0].seq = 0;
+    watch_hung_up(&j.w, 0, j.now);
+    run(&j, 2.5);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_DEAD && j.seen[0].rank == 0);
+    watch_close(&j.w);
+}
+
+TEST(a_rank_that_said_goodbye_may_be_silent)
+{
+    struct job j;
+
+    job_open(&j, 2);
+    for (int r = 0; r < 2; r++)
+        j.say[r].is_last = true;
+    run(&j, 1);
+    j.say[0].seq = j.say[1].seq = 0;
+    watch_hung_up(&j.w, 0, j.now);
+    run(&j, 60);
+    CHECK(j.n_seen == 0);
+    CHECK(watch_all_done(&j.w));
+    watch_close(&j.w);
+}
+
+TEST(a_rank_that_never_joins_is_missed_after_the_start)
+{
+    const struct beat_join first = {.rank = 0, .n_ranks = 2, .host = "n0"};
+    const struct beat b = {.seq = 1, .span_ms = 1000};
+    struct watch_event e = {0};
+    struct watch w;
+    struct err err;
+
+    CHECK_OK(watch_open(&w, 2, watch_limits_default, 0, &err), &err);
+    watch_joined(&w, &first, 1);
+    for (double now = 1; now < 62 && e.verdict == WATCH_NOTHING; now += 1) {
+        watch_heard(&w, 0, &b, now);
+        e = watch_judge(&w, now);
+        CHECK(now > 60 || e.verdict == WATCH_NOTHING);
+    }
+    CHECK(e.verdict == WATCH_MISSING && e.rank == 1);
+    CHECK(!watch_all_joined(&w));
+    watch_close(&w);
+}
+
+TEST(a_watcher_that_slept_blames_nobody)
+{
+    struct job j;
+
+    job_open(&j, 3);
+    run(&j, 5);
+    j.now += 30; /* stopped, then continued: the beats of that time come in at once */
+    judge(&j);
+    CHECK(j.n_seen == 0);
+    run(&j, 5);
+    CHECK(j.n_seen == 0);
+    j.say[2].seq = 0;
+    run(&j, 9);
+    CHECK(count(&j, WATCH_DEAD) == 1);
+    watch_close(&j.w);
+}
+
+TEST(the_rank_that_others_wait_for_is_late_and_not_dead)
+{
+    const uint32_t even[4] = {100, 100, 100, 100}, one_slow[4] = {700, 700, 20, 700};
+    struct job j;
+    char text[256];
+
+    job_open(&j, 4);
+    train(&j, 30, even);
+    CHECK(j.n_seen == 0);
+    train(&j, 40, one_slow);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_LATE && j.seen[0].rank == 2);
+    watch_say(&j.w, j.seen[0], text, sizeof text);
+    CHECK(strstr(text, "rank 2 on n2 is late") && strstr(text, "training goes on"));
+    train(&j, 60, even);
+    CHECK(j.n_seen == 2 && j.seen[1].verdict == WATCH_CAUGHT_UP);
+    watch_close(&j.w);
+}
+
+TEST(a_rank_stuck_in_its_work_is_named_with_the_phase)
+{
+    const uint32_t even[4] = {100, 100, 100, 100};
+    struct job j;
+    char text[256];
+
+    job_open(&j, 2);
+    train(&j, 30, even);
+    j.say[0].phase = PULSE_SAVE;
+    j.say[1].phase = PULSE_EXCHANGE;
+    for (int s = 1; s <= 12; s++) {
+        j.say[0].age_ms = j.say[1].age_ms = (uint32_t)s * 1000;
+        j.say[1].waited_ms = 1000;
+        run(&j, 1);
+    }
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_LATE && j.seen[0].rank == 0);
+    watch_say(&j.w, j.seen[0], text, sizeof text);
+    CHECK(strstr(text, "in save for"));
+    watch_close(&j.w);
+}
+
+TEST(when_all_wait_the_network_is_suspected_once)
+{
+    struct job j;
+
+    job_open(&j, 3);
+    run(&j, 5);
+    for (int r = 0; r < 3; r++)
+        j.say[r].phase = PULSE_EXCHANGE;
+    for (int s = 1; s <= 100; s++) {
+        for (int r = 0; r < 3; r++) {
+            j.say[r].age_ms = (uint32_t)s * 1000;
+            j.say[r].waited_ms = 1000;
+        }
+        run(&j, 1);
+    }
+    CHECK(count(&j, WATCH_STALLED) == 1 && j.n_seen == 1);
+    for (int r = 0; r < 3; r++)
+        j.say[r] = (struct beat){.seq = 500, .step = 1, .span_ms = 1000};
+    run(&j, 2);
+    CHECK(count(&j, WATCH_MOVING) == 1);
+    watch_close(&j.w);
+}
+
+TEST(ranks_that_did_not_say_goodbye_are_gone_a_silence_later)
+{
+    struct job j;
+
+    job_open(&j, 2);
+    run(&j, 4);
+    CHECK_NEAR(watch_gone_at(&j.w), j.now + 8, 1e-9);
+    watch_hung_up(&j.w, 0, j.now);
+    watch_hung_up(&j.w, 1, j.now);
+    CHECK(watch_gone_at(&j.w) == 0);
+    watch_close(&j.w);
+}
