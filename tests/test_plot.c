@@ -95,6 +95,25 @@ TEST(a_logarithmic_axis_spaces_factors_evenly)
     str_release(&out);
 }
 
+TEST(a_logarithmic_x_axis_spaces_factors_evenly_and_has_no_zero)
+{
+    struct series s = {0};
+
+    CHECK_OK(series_add(&s, 0, 7, &err), &err);
+    for (int i = 0; i <= 3; i++)
+        CHECK_OK(series_add(&s, pow(10, i), 1 + i, &err), &err);
+    struct str page = draw(&s, (struct plot){.is_log_x = true});
+    const char *d = path_of(&page);
+    double x[4], y[4];
+    CHECK(sscanf(d, "M%lf %lfh0L%lf %lfL%lf %lfL%lf %lf", &x[0], &y[0], &x[1], &y[1],
+                 &x[2], &y[2], &x[3], &y[3]) == 8);
+    CHECK_NEAR(x[1] - x[0], x[2] - x[1], 0.01);
+    CHECK_NEAR(x[2] - x[1], x[3] - x[2], 0.01);
+    CHECK(strstr(str_text(&page), ">10</text>") && !strstr(str_text(&page), ">0</text>"));
+    str_release(&page);
+    series_release(&s);
+}
+
 TEST(values_that_cannot_be_shown_are_gaps)
 {
     double x[] = {0, 1, 2, 3, 4, 5, 6}, y[] = {1, NAN, 3, 4, INFINITY, 2, 1e305};

@@ -125,20 +125,21 @@ static struct fmt tick_label(const struct axis *a, double v)
     return f;
 }
 
-static bool is_shown(const struct plot *p, double y)
+static bool is_shown(const struct plot *p, double x, double y)
 {
-    return isfinite(y) && fabs(y) < HUGE_VALUE && (!p->is_log || y > 0);
+    return isfinite(y) && fabs(y) < HUGE_VALUE && (!p->is_log || y > 0) && isfinite(x) &&
+           (!p->is_log_x || x > 0);
 }
 
 /* The smallest frame around every point that can be shown; false when there is none. */
 static bool find_range(const struct plot *p, struct frame *f)
 {
-    f->x = (struct axis){.lo = INFINITY, .hi = -INFINITY};
+    f->x = (struct axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log_x};
     f->y = (struct axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log};
     for (size_t c = 0; c < p->n_curves; c++) {
         const struct series *s = p->curve[c].points;
         for (size_t i = 0; i < s->n; i++) {
-            if (!is_shown(p, s->y[i]) || !isfinite(s->x[i]))
+            if (!is_shown(p, s->x[i], s->y[i]))
                 continue;
             f->x.lo = fmin(f->x.lo, s->x[i]);
             f->x.hi = fmax(f->x.hi, s->x[i]);
@@ -180,6 +181,15 @@ static void choose_y(const struct plot *p, struct axis *y)
 
 static void choose_x(struct axis *x)
 {
+    if (x->is_log) {
+        if (x->lo == x->hi) {
+            x->lo /= 2;
+            x->hi *= 2;
+        }
+        x->n_ticks = log_ticks(x->tick, x->lo, x->hi);
+        choose_labels(x);
+        return;
+    }
     if (x->lo >= 0 && x->lo < 0.5 * x->hi)
         x->lo = 0;
     widen(x);
@@ -291,7 +301,7 @@ static void write_path(struct str *out, const struct plot *p, const struct frame
 
     str_printf(out, "<path class=\"%s c%d\" d=\"", path_class(c->kind), c->color);
     for (size_t i = 0; i < s->n; i++) {
-        const bool shown = is_shown(p, s->y[i]) && isfinite(s->x[i]);
+        const bool shown = is_shown(p, s->x[i], s->y[i]);
         if (is_open && !shown && is_area)
             str_printf(out, "L%.1f %dZ", last_x, BOTTOM);
         if (shown) {
@@ -317,7 +327,7 @@ static void write_points(struct str *out, const struct plot *p, const struct fra
     if (s->n > POINTS_MAX || (c->kind != PLOT_POINTS && c->kind != PLOT_DASHED))
         return;
     for (size_t i = 0; i < s->n; i++) {
-        if (!is_shown(p, s->y[i]) || !isfinite(s->x[i]))
+        if (!is_shown(p, s->x[i], s->y[i]))
             continue;
         str_printf(out,
                    "<circle class=\"%s c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
@@ -335,7 +345,8 @@ static size_t best_point(const struct plot *p, const struct plot_curve *c)
     const struct series *s = c->points;
     const size_t i = series_best(s, c->best == PLOT_BEST_HIGH ? -1 : 1);
 
-    return c->best == PLOT_NO_BEST || i == s->n || !is_shown(p, s->y[i]) ? s->n : i;
+    return c->best == PLOT_NO_BEST || i == s->n || !is_shown(p, s->x[i], s->y[i]) ? s->n
+                                                                                  : i;
 }
 
 /* A ring around the best point; its value stands in the legend, where nothing is hidden
@@ -406,6 +417,11 @@ static status write_curve(struct str *out, const struct plot *p, const struct fr
 {
     struct series thin;
 
+    if (c->points->n <= BUCKETS) { /* few enough to draw, wherever they lie */
+        write_path(out, p, f, c, c->points);
+        write_points(out, p, f, c, c->points);
+        return OK;
+    }
     TRY(series_thin(&thin, c->points, BUCKETS, err));
     write_path(out, p, f, c, &thin);
     write_points(out, p, f, c, &thin);

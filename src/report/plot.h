@@ -46,7 +46,8 @@ struct plot {
     const double *mark; /* vertical marks at these x, named in the legend */
     size_t n_marks;
     const char *mark_name;
-    bool is_log;
+    bool is_log;    /* the y axis */
+    bool is_log_x;  /* points at x <= 0 are gaps */
     bool from_zero; /* linear only */
 };
 
