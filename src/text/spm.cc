@@ -1,6 +1,5 @@
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -19,7 +18,6 @@ extern "C" {
 #include "base/file.h"
 #include "base/mem.h"
 #include "text/spm_guard.h"
-#include "text/spm_train.h"
 }
 
 struct spm {
@@ -33,8 +31,6 @@ namespace
 using sentencepiece::SentenceIterator;
 using sentencepiece::SentencePieceTrainer;
 using sentencepiece::util::Status;
-
-const size_t default_max_line_bytes = 4192;
 
 /* Run `body` and turn whatever it throws into a status. */
 template <typename Body> status guarded(struct err *err, Body body)
@@ -83,22 +79,17 @@ status adopt(struct spm **out, std::string bytes, struct err *err)
     return OK;
 }
 
-/* The caller's lines in the form that the trainer pulls. */
-class callback_lines : public SentenceIterator
+/* The one line that the blank model is trained on. */
+class blank_line : public SentenceIterator
 {
   public:
-    callback_lines(spm_next_fn *next, void *ctx, size_t max_bytes)
-        : next_(next), ctx_(ctx), max_bytes_(max_bytes)
-    {
-        advance();
-    }
     bool done() const override
     {
         return done_;
     }
     void Next() override
     {
-        advance();
+        done_ = true;
     }
     const std::string &value() const override
     {
@@ -108,93 +99,24 @@ class callback_lines : public SentenceIterator
     {
         return Status();
     }
-    struct spm_train_count count() const
-    {
-        return count_;
-    }
 
   private:
-    /* Over-long lines are left out here, and not by the trainer, to be counted. */
-    void advance()
-    {
-        struct line line;
-
-        while (next_(ctx_, &line)) {
-            if (line.n_bytes == 0)
-                continue;
-            count_.n_lines++;
-            if (line.n_bytes <= max_bytes_) {
-                text_.assign(line.text, line.n_bytes);
-                return;
-            }
-            count_.n_too_long++;
-        }
-        done_ = true;
-    }
-
-    spm_next_fn *next_;
-    void *ctx_;
-    size_t max_bytes_;
     bool done_ = false;
-    std::string text_;
-    struct spm_train_count count_ = {};
+    std::string text_ = "a";
 };
 
-/* SentencePiece names the limit only in its English message. */
-status explain(const Status &failed, size_t vocab_size, struct err *err)
-{
-    const char *text = failed.error_message();
-    const char *high = std::strstr(text, "to a value <= ");
-    const char *low = std::strstr(text, "smaller than required_chars. ");
-    unsigned long asked = 0, limit = 0;
-
-    if (std::strstr(text, "!sentences_.empty()") ||
-        (high && std::sscanf(high, "to a value <= %lu", &limit) == 1 &&
-         limit <= SPM_N_SPECIAL))
-        return err_set(err, ERR_FORMAT, "there is no text to learn word pieces from");
-    if (high && limit)
-        return err_set(err, ERR_USAGE,
-                       "vocab_size = %zu: the text gives only %lu pieces; take at most "
-                       "that many",
-                       vocab_size, limit);
-    if (low &&
-        std::sscanf(low, "smaller than required_chars. %lu vs %lu", &asked, &limit) == 2)
-        return err_set(err, ERR_USAGE,
-                       "vocab_size = %zu: the text has so many different characters "
-                       "that at least %lu pieces are needed",
-                       vocab_size, limit);
-    return err_set(err, ERR_FORMAT, "SentencePiece could not learn from this text: %s",
-                   text);
-}
-
-std::unordered_map<std::string, std::string> train_flags(
-    const struct spm_train_options &o, size_t max_line_bytes)
+std::unordered_map<std::string, std::string> train_flags()
 {
     /* minloglevel 3 keeps the trainer from writing to standard error. */
     return {{"model_type", "bpe"},
-            {"vocab_size", std::to_string(o.vocab_size)},
+            {"vocab_size", "16"},
             {"pad_id", std::to_string(SPM_PAD)},
             {"eos_id", std::to_string(SPM_EOS)},
             {"bos_id", std::to_string(SPM_BOS)},
             {"unk_id", std::to_string(SPM_UNK)},
             {"character_coverage", "1.0"},
-            {"max_sentence_length", std::to_string(max_line_bytes)},
-            {"hard_vocab_limit", o.is_at_most ? "false" : "true"},
+            {"hard_vocab_limit", "false"},
             {"minloglevel", "3"}};
-}
-
-status check_train_options(const struct spm_train_options &o, struct err *err)
-{
-    enum { LEAST_LINE = 10, MOST_LINE = 1 << 30 }; /* the trainer's own limits */
-
-    if (o.vocab_size <= SPM_N_SPECIAL || o.vocab_size > SPM_VOCAB_MAX)
-        return err_set(err, ERR_USAGE, "vocab_size = %zu: want %d to %d", o.vocab_size,
-                       SPM_N_SPECIAL + 1, SPM_VOCAB_MAX);
-    if (o.max_line_bytes &&
-        (o.max_line_bytes < LEAST_LINE || o.max_line_bytes > MOST_LINE))
-        return err_set(err, ERR_USAGE, "max_line_bytes = %zu: want %d to %d",
-                       o.max_line_bytes, LEAST_LINE, MOST_LINE);
-    return OK;
 }
 
 status save_vocab(const struct spm *spm, const char *path, struct err *err)
@@ -211,22 +133,6 @@ status save_vocab(const struct spm *spm, const char *path, struct err *err)
         s = file_write(path, text.data, text.len, err);
     str_release(&text);
     return s;
-}
-
-/* The lines of several files, one after the other. */
-struct file_chain {
-    std::vector<struct lines> file;
-    size_t at;
-};
-
-bool next_of_chain(void *ctx, struct line *line)
-{
-    auto *chain = static_cast<struct file_chain *>(ctx);
-
-    for (; chain->at < chain->file.size(); chain->at++)
-        if (lines_next(&chain->file[chain->at], line))
-            return true;
-    return false;
 }
 
 } // namespace
@@ -254,6 +160,21 @@ status spm_load(struct spm **spm, const char *path, struct err *err)
 void spm_free(struct spm *spm)
 {
     delete spm;
+}
+
+status spm_blank(struct spm **spm, struct err *err)
+{
+    *spm = nullptr;
+    return guarded(err, [&] {
+        blank_line line;
+        std::string bytes;
+        const Status s = SentencePieceTrainer::Train(train_flags(), &line, &bytes);
+
+        if (!s.ok())
+            return err_set(err, ERR_FORMAT, "SentencePiece does not train: %s",
+                           s.error_message());
+        return adopt(spm, std::move(bytes), err);
+    });
 }
 
 struct line spm_bytes(const struct spm *spm)
@@ -355,44 +276,4 @@ status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str
         str_add(out, text.data(), text.size());
         return str_check(out, "decoded text", err);
     });
-}
-
-status spm_train(struct spm **spm, struct spm_train_options options, spm_next_fn *next,
-                 void *ctx, struct spm_train_count *count, struct err *err)
-{
-    const size_t max_bytes =
-        options.max_line_bytes ? options.max_line_bytes : default_max_line_bytes;
-
-    *spm = nullptr;
-    TRY(check_train_options(options, err));
-    return guarded(err, [&] {
-        callback_lines lines(next, ctx, max_bytes);
-        std::string bytes;
-        const Status s =
-            SentencePieceTrainer::Train(train_flags(options, max_bytes), &lines, &bytes);
-
-        if (count)
-            *count = lines.count();
-        if (!s.ok())
-            return explain(s, options.vocab_size, err);
-        return adopt(spm, std::move(bytes), err);
-    });
-}
-
-status spm_train_files(struct spm **spm, struct spm_train_options options,
-                       const char *const *paths, size_t n_paths,
-                       struct spm_train_count *count, struct err *err)
-{
-    struct file_chain chain = {};
-
-    *spm = nullptr;
-    const status s = guarded(err, [&] {
-        chain.file.resize(n_paths);
-        for (size_t i = 0; i < n_paths; i++)
-            TRY(lines_open(&chain.file[i], paths[i], err));
-        return spm_train(spm, options, next_of_chain, &chain, count, err);
-    });
-    for (auto &file : chain.file)
-        lines_close(&file);
-    return s;
 }

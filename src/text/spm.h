@@ -33,6 +33,12 @@ status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes,
                  struct err *err) MUST_CHECK;
 void spm_free(struct spm *spm); /* NULL is fine */
 
+/*
+ * A BPE model of a few pieces with the settings and normalisation rules that
+ * SentencePiece gives a model that it trains. Call from one thread at a time.
+ */
+status spm_blank(struct spm **spm, struct err *err) MUST_CHECK;
+
 /* The bytes of the .model file, as they were loaded or trained. */
 struct line spm_bytes(const struct spm *spm);
 

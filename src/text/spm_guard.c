@@ -6,69 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "text/wire.h"
 
 /* Field numbers of the model message and of the normaliser message inside it. */
 enum { MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
-
-enum wire { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_FIXED32 = 5 };
-
-struct span {
-    const unsigned char *data;
-    size_t n;
-};
-
-/* One field of a protobuf message; `body` is set for WIRE_BYTES. */
-struct field {
-    uint64_t number;
-    struct span body;
-};
-
-static bool take(struct span *in, size_t n, struct span *out)
-{
-    if (n > in->n)
-        return false;
-    *out = (struct span){in->data, n};
-    in->data += n;
-    in->n -= n;
-    return true;
-}
-
-static bool take_varint(struct span *in, uint64_t *value)
-{
-    struct span byte;
-
-    *value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (!take(in, 1, &byte))
-            return false;
-        *value |= (uint64_t)(byte.data[0] & 0x7F) << shift;
-        if (byte.data[0] < 0x80)
-            return true;
-    }
-    return false;
-}
-
-static bool take_field(struct span *in, struct field *f)
-{
-    uint64_t tag, n;
-
-    if (!take_varint(in, &tag))
-        return false;
-    f->number = tag >> 3;
-    f->body = (struct span){0};
-    switch (tag & 7) {
-    case WIRE_VARINT:
-        return take_varint(in, &n);
-    case WIRE_FIXED64:
-        return take(in, 8, &f->body);
-    case WIRE_FIXED32:
-        return take(in, 4, &f->body);
-    case WIRE_BYTES:
-        return take_varint(in, &n) && n <= in->n && take(in, (size_t)n, &f->body);
-    default:
-        return false;
-    }
-}
 
 /*
  * A unit of a Darts double array. Bit 31 marks a value; otherwise bits 0..7 are the label
@@ -86,7 +27,7 @@ enum { MAX_MATCHES = 32 };
 enum { MAX_TRIE_BYTES = 4 << 20 };
 
 struct trie {
-    struct span units;
+    struct wire units;
     size_t n_units;
 };
 
@@ -185,30 +126,30 @@ static status check_trie(const struct trie *t, size_t n_text, bool *is_safe,
 }
 
 /* uint32 size of the trie, the trie, then NUL-terminated strings. */
-static status check_charsmap(struct span map, bool *is_safe, struct err *err)
+static status check_charsmap(struct wire map, bool *is_safe, struct err *err)
 {
-    struct span size;
+    struct wire size;
     struct trie t;
     uint32_t n_bytes;
 
     *is_safe = map.n == 0;
-    if (!take(&map, sizeof n_bytes, &size))
+    if (!wire_take(&map, sizeof n_bytes, &size))
         return OK;
     memcpy(&n_bytes, size.data, sizeof n_bytes);
     if (n_bytes == 0 || n_bytes % (BLOCK * 4) != 0 || n_bytes > MAX_TRIE_BYTES ||
-        !take(&map, n_bytes, &t.units) || map.n == 0 || map.data[map.n - 1] != '\0')
+        !wire_take(&map, n_bytes, &t.units) || map.n == 0 || map.data[map.n - 1] != '\0')
         return OK;
     t.n_units = n_bytes / 4;
     return check_trie(&t, map.n, is_safe, err);
 }
 
-static status check_normalizer(struct span message, bool *is_safe, struct err *err)
+static status check_normalizer(struct wire message, bool *is_safe, struct err *err)
 {
-    struct field f;
+    struct wire_field f;
 
     *is_safe = true;
     while (message.n && *is_safe) {
-        *is_safe = take_field(&message, &f);
+        *is_safe = wire_take_field(&message, &f);
         if (*is_safe && f.number == NORMALIZER_CHARSMAP)
             TRY(check_charsmap(f.body, is_safe, err));
     }
@@ -217,8 +158,8 @@ static status check_normalizer(struct span message, bool *is_safe, struct err *e
 
 status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err)
 {
-    struct span message = {bytes, n_bytes};
-    struct field f;
+    struct wire message = {bytes, n_bytes};
+    struct wire_field f;
     bool is_safe = true;
 
     if (n_bytes == 0)
@@ -229,7 +170,7 @@ status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err)
                        "taken",
                        n_bytes, SPM_GUARD_MAX_BYTES);
     while (message.n) {
-        if (!take_field(&message, &f))
+        if (!wire_take_field(&message, &f))
             return err_set(err, ERR_FORMAT,
                            "not a SentencePiece model, or cut short: byte %zu of %zu "
                            "cannot be read",

@@ -19,10 +19,15 @@
 #include "text/spm.h"
 #include "text/word_counts.h"
 
+/* n_done of n_all pieces are learned. */
+typedef void spm_train_tick_fn(void *ctx, size_t n_done, size_t n_all);
+
 struct spm_train_options {
-    size_t vocab_size;     /* pieces, specials included */
-    size_t max_line_bytes; /* longer lines are left out; 0: SentencePiece's 4192 */
-    bool is_at_most;       /* text too poor for vocab_size gives fewer, not an error */
+    size_t vocab_size;       /* pieces, specials included */
+    size_t max_line_bytes;   /* longer lines are left out; 0: SentencePiece's 4192 */
+    bool is_at_most;         /* text too poor for vocab_size gives fewer, not an error */
+    spm_train_tick_fn *tick; /* called now and then while pieces are learned; or NULL */
+    void *tick_ctx;
 };
 
 /* What training looked at. */

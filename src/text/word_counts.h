@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "text/lines.h"
 
+struct spm;
 struct word_counts;
 
 struct word_counts_options {
@@ -57,6 +58,9 @@ status word_counts_merge(struct word_counts *into, struct word_counts *from,
 status word_counts_finish(struct word_counts *w, struct err *err) MUST_CHECK;
 
 struct word_counts_seen word_counts_seen(const struct word_counts *w);
+
+/* The blank model (spm_blank) by whose rules the lines were normalised. */
+const struct spm *word_counts_rules(const struct word_counts *w);
 
 /* The i-th different word, 0 <= i < word_counts_size(), without its space mark. */
 struct word_counts_word {
