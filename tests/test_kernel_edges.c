@@ -10,7 +10,7 @@
 #include "reals.h"
 #include "test.h"
 
-static const char *const kinds[] = {"cpu", "cpu-plain", "double"};
+static const char *const kinds[] = {"cpu", "cpu-avx2", "cpu-plain", "double"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static struct err err;

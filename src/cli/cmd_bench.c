@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "cli/bench_kernels.h"
+#include "device/device.h"
 #include "train/bench_step.h"
 #include "train/roof.h"
 
@@ -17,7 +18,7 @@
     X(INT, mean, "28", "mean sentence length", RANGE(4, 2000))                         \
     X(INT, steps, "7", "timed steps", RANGE(1, 1000))                                  \
     X(REAL, dropout, "0.1", "dropout of the step", RANGE(0, 0.9))                      \
-    X(CHOICE, device, "auto", "where to compute", ONE_OF("auto|cpu|cpu-plain"))        \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                     \
     X(BOOL, json, "false", "JSON lines instead of tables", ANY)
 /* clang-format on */
@@ -97,9 +98,9 @@ static status run_step(const struct bench_config *c, struct err *err)
     struct bench_step_result r;
     double before, after;
 
-    TRY(roof_gemm(&before, c->device, threads_of(c), 1, err));
+    TRY(roof_gemm(&before, threads_of(c), 1, err));
     TRY(bench_step(&o, &r, err));
-    TRY(roof_gemm(&after, c->device, threads_of(c), 1, err));
+    TRY(roof_gemm(&after, threads_of(c), 1, err));
     const double roof = before > after ? before : after;
     if (c->json) {
         put_json(step_json(c, &r, roof));
@@ -138,7 +139,7 @@ static status run_gemm(const struct bench_config *c, struct err *err)
                 {"output weight gradient", {V, D, chunk, 1, 0}}};
     double roof;
 
-    TRY(roof_gemm(&roof, c->device, threads_of(c), 1, err));
+    TRY(roof_gemm(&roof, threads_of(c), 1, err));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         const struct roof_shape s = list[i].shape;
         double rate;

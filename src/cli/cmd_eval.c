@@ -29,7 +29,7 @@
     X(BOOL, bleu, "true", "translate the set", ANY)                                    \
     X(INT, pairs, "0", "of so many first sentences; 0: all", RANGE(0, 1e9))            \
     X(STR, output, "", "also write the translations to this file", ANY)                \
-    X(CHOICE, device, "auto", "where to compute", ONE_OF("auto|cpu|cpu-plain"))        \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                     \
     X(REAL, at_least, "0", "fail with status 1 when BLEU is lower", RANGE(0, 100))     \
     X(BOOL, json, "false", "one JSON object instead of a table", ANY)

@@ -22,7 +22,7 @@
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
     X(STR, output, "", "write to this file and not to standard output", ANY)           \
     X(INT, window, "4096", "lines read ahead and sorted by length", RANGE(1, 1e6))     \
-    X(CHOICE, device, "auto", "where to compute", ONE_OF("auto|cpu|cpu-plain"))        \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))
 /* clang-format on */
 

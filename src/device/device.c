@@ -7,44 +7,62 @@
 
 #include "base/pool.h"
 
-enum { ALIGN = 64, SCRATCH_BYTES = 1 << 20, HUGE_PAGE = 2 << 20 };
-
-/* OpenBLAS's own threads stay out of ours; absent in other BLAS libraries. */
-extern void openblas_set_num_threads(int n) __attribute__((weak));
+enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
 extern const struct kernels cpu_plain_kernels;
-#ifdef FERRY_CPU_V3
-extern const struct kernels cpu_v3_kernels;
 
-static bool has_v3(void)
+static bool runs_anywhere(void)
+{
+    return true;
+}
+
+#ifdef FERRY_CPU_X86
+extern const struct kernels cpu_v3_kernels, cpu_v4_kernels;
+
+static bool has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("bmi2");
 }
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
 #endif
 
-static status open_cpu(struct device *d, bool plain, struct device_options options,
-                       struct err *err)
-{
-#ifdef FERRY_CPU_V3
-    if (!plain && has_v3())
-        return device_open_cpu(d, &cpu_v3_kernels, "cpu, AVX2", sizeof(float), options,
-                               err);
+/* The same kernels for several instruction sets, the best first. A kind is a ceiling: it
+ * takes the first variant from its own on that runs here. */
+static const struct variant {
+    const char *kind, *name;
+    bool (*runs_here)(void);
+    const struct kernels *kernels;
+} variants[] = {
+#ifdef FERRY_CPU_X86
+    {"cpu", "cpu, AVX-512", has_avx512, &cpu_v4_kernels},
+    {"cpu-avx2", "cpu, AVX2", has_avx2, &cpu_v3_kernels},
+#else
+    {"cpu", "cpu", runs_anywhere, &cpu_plain_kernels},
+    {"cpu-avx2", "cpu", runs_anywhere, &cpu_plain_kernels},
 #endif
-    (void)plain;
-    return device_open_cpu(d, &cpu_plain_kernels, "cpu, plain", sizeof(float), options,
-                           err);
-}
+    {"cpu-plain", "cpu, plain", runs_anywhere, &cpu_plain_kernels},
+};
 
 status device_open(struct device *d, const char *kind, struct device_options options,
                    struct err *err)
 {
+    bool allowed = strcmp(kind, "auto") == 0;
+
     *d = (struct device){0};
-    if (strcmp(kind, "cpu") == 0 || strcmp(kind, "auto") == 0)
-        return open_cpu(d, false, options, err);
-    if (strcmp(kind, "cpu-plain") == 0)
-        return open_cpu(d, true, options, err);
-    return err_set(err, ERR_USAGE, "device = %s: this build has cpu and cpu-plain", kind);
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        const struct variant *v = &variants[i];
+        allowed |= strcmp(kind, v->kind) == 0;
+        if (allowed && v->runs_here())
+            return device_open_cpu(d, v->kernels, v->name, sizeof(float), options, err);
+    }
+    return err_set(err, ERR_USAGE, "device = %s: this build has " DEVICE_KINDS, kind);
 }
 
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
@@ -52,10 +70,8 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
 {
     *d = (struct device){.k = k, .real_bytes = real_bytes};
     TRY(kernels_check(k, name, err));
-    if (openblas_set_num_threads)
-        openblas_set_num_threads(1);
     TRY(pool_open(&d->pool, options.threads, options.pin, err));
-    if (device_reserve(d, SCRATCH_BYTES, err) != OK) {
+    if (device_reserve(d, DEVICE_SCRATCH_BYTES, err) != OK) {
         device_close(d);
         return err->code;
     }
@@ -88,7 +104,7 @@ status device_reserve(struct device *d, size_t n_bytes, struct err *err)
 }
 
 /*
- * Six padded copies of a head's rows and two blocks of 30 rows of scores; padding is at
+ * Six padded copies of a head's rows and two blocks of 36 rows of scores; padding is at
  * most 16 reals on either side (cpu/attention.c, cpu/tile.h).
  */
 status device_reserve_attention(struct device *d, size_t head_width, size_t max_len,
@@ -97,7 +113,7 @@ status device_reserve_attention(struct device *d, size_t head_width, size_t max_
     const size_t width = head_width + 16, length = max_len + 16;
 
     return device_reserve(
-        d, (6 * width * length + 62 * length + 90 * width) * d->real_bytes, err);
+        d, (6 * width * length + 74 * length + 108 * width) * d->real_bytes, err);
 }
 
 status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *err)

@@ -18,6 +18,9 @@
 #include "device/kernels.h"
 #include "device/mat.h"
 
+/* Scratch memory that every thread of a CPU device has from the start. */
+enum { DEVICE_SCRATCH_BYTES = 5 << 20 };
+
 struct pool;
 
 struct device {
@@ -34,7 +37,10 @@ struct device_options {
     bool pin;
 };
 
-/* kind: "cpu", or "cpu-plain", which leaves the vector extensions unused. */
+/* What may be asked for: the best there is; the processor with all that it has; with
+ * AVX2 at most; without vector extensions. */
+#define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain"
+
 status device_open(struct device *d, const char *kind, struct device_options options,
                    struct err *err) MUST_CHECK;
 void device_close(struct device *d);

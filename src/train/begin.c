@@ -284,7 +284,7 @@ static status measure_roof(struct trainer *t, struct err *err)
     t->roof_gflops = NAN;
     if (c->max_steps - t->state.step < WORTH_IT)
         return OK;
-    return roof_gemm(&t->roof_gflops, c->device, pool_size(t->device.pool), 0.1, err);
+    return roof_gemm(&t->roof_gflops, pool_size(t->device.pool), 0.1, err);
 }
 
 static status open_record(struct trainer *t, struct err *err)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/opt.h"
+#include "device/device.h"
 #include "recipe/model_config.h"
 #include "recipe/schedule.h"
 #include "train/optim.h"
@@ -31,7 +32,7 @@
     X(REAL, residual_dropout, "0.1", "dropout of sub-layer outputs, embeddings", RANGE(0, 0.99)) \
     X(REAL, moving_average, "0", "decay of averaged weights; 0: none", RANGE(0, 0.999999))      \
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
-    X(CHOICE, device, "auto", "where to compute", ONE_OF("auto|cpu|cpu-plain"))                 \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
     X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                              \
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
     X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \

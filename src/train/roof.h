@@ -1,9 +1,10 @@
 /*
  * roof - the speed that a step is measured against.
  *
- * The rate of single-threaded matrix products of the sizes that training uses, times the
- * number of threads: what the step would reach if it did nothing else, and if threads did
- * not disturb each other.
+ * The rate of the BLAS in single-threaded products of the sizes that training uses, times
+ * the number of threads: what a step built on that library would reach if it did nothing
+ * else and its threads did not disturb each other. Our own products may be faster: a
+ * step can stand above this roof.
  */
 #pragma once
 
@@ -13,11 +14,11 @@
 
 /* GFLOP/s of `threads` threads, the best of repeated products over about t_budget
  * seconds. */
-status roof_gemm(double *gflops, const char *device, size_t threads, double t_budget,
+status roof_gemm(double *gflops, size_t threads, double t_budget,
                  struct err *err) MUST_CHECK;
 
-/* One shape, c[M,N] = a[M,K] b[K,N], on `threads` threads: best GFLOP/s. ta, tb: the
- * operand is stored transposed. */
+/* Our product of one shape, c[M,N] = a[M,K] b[K,N], on `threads` threads: best GFLOP/s.
+ * ta, tb: the operand is stored transposed. */
 struct roof_shape {
     size_t M, N, K;
     int ta, tb;

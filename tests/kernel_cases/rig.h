@@ -17,7 +17,7 @@ struct rig {
     int32_t *list_after;
 };
 
-static const char *const rig_kinds[] = {"cpu", "cpu-plain", "double"};
+static const char *const rig_kinds[] = {"cpu", "cpu-avx2", "cpu-plain", "double"};
 enum { N_RIG_KINDS = sizeof rig_kinds / sizeof *rig_kinds };
 
 static inline struct mat rig_block(const struct rig *rig)

@@ -1,12 +1,15 @@
 /*
- * tile - products of matrices that fit in the cache, inside one thread.
+ * tile - the innermost product, in registers.
  *
  *   c[m,n] (+)= sum_k a[m,k] b[k,n]
  *
- * The accumulators of a tile of TILE_ROWS x 2 vectors stay in registers; each step of k
- * costs two loads of b and one broadcast of a a row. a may be read along rows or columns
- * (its strides say which), so that transposed products need no copy. The columns of b and
- * c come in multiples of TILE_COLS: callers pad their scratch rows with zeros.
+ * The accumulators of a tile of `rows` x `vecs` vectors stay in registers; each step of k
+ * costs `vecs` loads of b and one broadcast of a a row. a may be read along rows or
+ * columns (its strides say which), so that transposed products need no copy.
+ *
+ * gemm.c blocks large products around it. attention.c multiplies matrices that fit in
+ * the cache with tile_multiply(); the columns of its b and c come in multiples of
+ * TILE_COLS: callers pad their scratch rows with zeros.
  */
 #pragma once
 
@@ -14,13 +17,23 @@
 
 #include "device/cpu/cpu.h"
 
-typedef real tile_vec __attribute__((vector_size(32)));
-typedef real tile_loose
-    __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));
+/* Accumulators fill the registers: 32 with AVX-512 (and NEON), 16 otherwise. */
+#if defined(__AVX512F__)
+enum { TILE_BYTES = 64, TILE_ROWS = 12, TILE_VECS = 1 };
+#elif defined(__AVX2__)
+enum { TILE_BYTES = 32, TILE_ROWS = 6, TILE_VECS = 2 };
+#else
+enum { TILE_BYTES = 16, TILE_ROWS = 6, TILE_VECS = 2 };
+#endif
 
-enum { TILE_LANES = 32 / sizeof(real), TILE_COLS = 2 * TILE_LANES, TILE_ROWS = 6 };
+typedef real tile_vec __attribute__((vector_size(TILE_BYTES)));
+typedef real tile_loose
+    __attribute__((vector_size(TILE_BYTES), aligned(sizeof(real)), may_alias));
+
+enum { TILE_LANES = TILE_BYTES / sizeof(real), TILE_COLS = TILE_VECS * TILE_LANES };
 
 #define TILE_INLINE static inline __attribute__((always_inline))
+#define TILE_UNROLL _Pragma("GCC unroll 16")
 
 /* n rounded up to whole tiles. */
 TILE_INLINE size_t tile_pad(size_t n)
@@ -33,61 +46,52 @@ struct tile_a {
     size_t row, col; /* distance between rows and between columns */
 };
 
-TILE_INLINE void tile_rows(size_t rows, real *c, size_t ldc, struct tile_a a,
-                           const real *b, size_t ldb, size_t K, bool add)
+/* rows and vecs are constants at every call; add: onto what c holds. */
+TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
+                            struct tile_a a, const real *b, size_t ldb, size_t K,
+                            bool add)
 {
-    tile_vec acc[TILE_ROWS][2];
+    tile_vec acc[12][4]; /* as much of it as is used stays in registers */
 
-#pragma GCC unroll 6
-    for (size_t r = 0; r < rows; r++) {
-        const tile_loose *from = (const tile_loose *)(c + r * ldc);
-        acc[r][0] = acc[r][1] = (tile_vec){0};
-        if (add) {
-            acc[r][0] = from[0];
-            acc[r][1] = from[1];
-        }
-    }
+    TILE_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        TILE_UNROLL
+    for (size_t v = 0; v < vecs; v++)
+        acc[r][v] =
+            add ? (tile_vec)((const tile_loose *)(c + r * ldc))[v] : (tile_vec){0};
     for (size_t k = 0; k < K; k++) {
         const tile_loose *bk = (const tile_loose *)(b + k * ldb);
-        const tile_vec b0 = bk[0], b1 = bk[1];
-#pragma GCC unroll 6
+        TILE_UNROLL
         for (size_t r = 0; r < rows; r++) {
             const real x = a.at[r * a.row + k * a.col];
-            acc[r][0] += x * b0;
-            acc[r][1] += x * b1;
+            TILE_UNROLL
+            for (size_t v = 0; v < vecs; v++)
+                acc[r][v] += x * bk[v];
         }
     }
-#pragma GCC unroll 6
-    for (size_t r = 0; r < rows; r++) {
-        tile_loose *to = (tile_loose *)(c + r * ldc);
-        to[0] = acc[r][0];
-        to[1] = acc[r][1];
-    }
+    TILE_UNROLL
+    for (size_t r = 0; r < rows; r++)
+        TILE_UNROLL
+    for (size_t v = 0; v < vecs; v++)
+        ((tile_loose *)(c + r * ldc))[v] = acc[r][v];
 }
 
-/* One column of tiles of at most TILE_ROWS rows. */
-TILE_INLINE void tile_some_rows(size_t rows, real *c, size_t ldc, struct tile_a a,
-                                const real *b, size_t ldb, size_t K, bool add)
+/* A tile of 1 to `most` rows. */
+TILE_INLINE void tile_rows(size_t rows, size_t most, size_t vecs, real *c, size_t ldc,
+                           struct tile_a a, const real *b, size_t ldb, size_t K, bool add)
 {
+#define ROWS_(n)                                            \
+    case n:                                                 \
+        if (n <= most)                                      \
+            tile_block(n, vecs, c, ldc, a, b, ldb, K, add); \
+        break;
+
     switch (rows) {
-    case 1:
-        tile_rows(1, c, ldc, a, b, ldb, K, add);
-        break;
-    case 2:
-        tile_rows(2, c, ldc, a, b, ldb, K, add);
-        break;
-    case 3:
-        tile_rows(3, c, ldc, a, b, ldb, K, add);
-        break;
-    case 4:
-        tile_rows(4, c, ldc, a, b, ldb, K, add);
-        break;
-    case 5:
-        tile_rows(5, c, ldc, a, b, ldb, K, add);
-        break;
-    default:
-        tile_rows(6, c, ldc, a, b, ldb, K, add);
+        ROWS_(1)
+        ROWS_(2) ROWS_(3) ROWS_(4) ROWS_(5) ROWS_(6) ROWS_(7) ROWS_(8) ROWS_(9) ROWS_(10)
+            ROWS_(11) ROWS_(12) default : break;
     }
+#undef ROWS_
 }
 
 /* c [M,N] with N a multiple of TILE_COLS; add: onto what is there. */
@@ -98,6 +102,7 @@ static inline void tile_multiply(real *c, size_t ldc, struct tile_a a, const rea
         const size_t rows = M - m < TILE_ROWS ? M - m : TILE_ROWS;
         const struct tile_a am = {a.at + m * a.row, a.row, a.col};
         for (size_t n = 0; n < N; n += TILE_COLS)
-            tile_some_rows(rows, c + m * ldc + n, ldc, am, b + n, ldb, K, add);
+            tile_rows(rows, TILE_ROWS, TILE_VECS, c + m * ldc + n, ldc, am, b + n, ldb, K,
+                      add);
     }
 }
