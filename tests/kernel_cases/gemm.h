@@ -41,11 +41,11 @@ GEMM_PAIR(tt_add, true, true, -0.75, 0.5)
 
 /* One element; odd; tall, wide and square enough for several threads; one row; an inner
  * dimension and heights beyond one block. */
-#define GEMM_SHAPES                                                                      \
-    .shape = {                                                                           \
-        {.q = {1}, .cols = 1, .inner = 1},       {.q = {5, 2}, .cols = 9, .inner = 3},   \
-        {.q = {131}, .cols = 37, .inner = 61},   {.q = {33}, .cols = 149, .inner = 59},  \
-        {.q = {64}, .cols = 64, .inner = 64},    {.q = {1}, .cols = 1031, .inner = 259}, \
+#define GEMM_SHAPES                                                                     \
+    .shape = {                                                                          \
+        {.q = {1}, .cols = 1, .inner = 1},      {.q = {5, 2}, .cols = 9, .inner = 3},   \
+        {.q = {131}, .cols = 37, .inner = 61},  {.q = {33}, .cols = 149, .inner = 59},  \
+        {.q = {64}, .cols = 64, .inner = 64},   {.q = {1}, .cols = 1031, .inner = 259}, \
         {.q = {70}, .cols = 330, .inner = 530}, {.q = {2100}, .cols = 70, .inner = 33}}
 
 static const struct kernel_case gemm_nn_case = {

@@ -80,18 +80,24 @@ TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
 TILE_INLINE void tile_rows(size_t rows, size_t most, size_t vecs, real *c, size_t ldc,
                            struct tile_a a, const real *b, size_t ldb, size_t K, bool add)
 {
-#define ROWS_(n)                                            \
-    case n:                                                 \
-        if (n <= most)                                      \
-            tile_block(n, vecs, c, ldc, a, b, ldb, K, add); \
-        break;
-
-    switch (rows) {
-        ROWS_(1)
-        ROWS_(2) ROWS_(3) ROWS_(4) ROWS_(5) ROWS_(6) ROWS_(7) ROWS_(8) ROWS_(9) ROWS_(10)
-            ROWS_(11) ROWS_(12) default : break;
+#define TILE_CASE(n)                                    \
+    if (n <= most && rows == n) {                       \
+        tile_block(n, vecs, c, ldc, a, b, ldb, K, add); \
+        return;                                         \
     }
-#undef ROWS_
+    TILE_CASE(12) /* not reached unless `most` allows it */
+    TILE_CASE(11)
+    TILE_CASE(10)
+    TILE_CASE(9)
+    TILE_CASE(8)
+    TILE_CASE(7)
+    TILE_CASE(6)
+    TILE_CASE(5)
+    TILE_CASE(4)
+    TILE_CASE(3)
+    TILE_CASE(2)
+    TILE_CASE(1)
+#undef TILE_CASE
 }
 
 /* c [M,N] with N a multiple of TILE_COLS; add: onto what is there. */
