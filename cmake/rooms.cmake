@@ -55,7 +55,26 @@ endif()
 
 ferry_room(corpus BELOW format text score base LIBS PkgConfig::JANSSON m)
 ferry_room(model BELOW device recipe LIBS m)
-ferry_room(dist BELOW recipe format device LIBS Threads::Threads m)
+
+# The loops of the gradient exchange, also once for each instruction set. Without contraction
+# all of them give the same bits, so that unlike hosts stay equal.
+function(ferry_codec variant)
+  add_library(ferry_codec_${variant} STATIC src/dist/codec/codec_loops.c)
+  target_include_directories(ferry_codec_${variant} PUBLIC src)
+  target_compile_definitions(ferry_codec_${variant} PRIVATE CODEC_VARIANT=${variant})
+  target_compile_options(ferry_codec_${variant} PRIVATE -O3 -ffp-contract=off ${ARGN})
+  target_link_libraries(ferry_codec_${variant} PUBLIC ferry_recipe)
+endfunction()
+ferry_codec(plain)
+if(vector_kernels)
+  ferry_codec(v3 -march=x86-64-v3)
+  set(vector_codec ferry_codec_v3)
+endif()
+ferry_room(dist BELOW recipe format device
+  LIBS ferry_codec_plain ${vector_codec} Threads::Threads m)
+if(vector_codec)
+  target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
+endif()
 ferry_room(report BELOW format score recipe LIBS PkgConfig::JANSSON m)
 ferry_room(decode BELOW model text format recipe LIBS m)
 ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON BLAS::BLAS m)

@@ -1,5 +1,8 @@
+#include <stdlib.h>
+
 #include "base/str.h"
 #include "dist/comm.h"
+#include "dist/comm_sim.h"
 #include "test.h"
 
 TEST(a_rank_alone_talks_to_itself)
@@ -57,4 +60,147 @@ TEST(after_a_failure_no_job_runs_and_all_return_it)
     CHECK(n_runs == 1);
     CHECK_FAILS(comm_barrier(&c, &err), &err, ERR_COMM, "host b is gone");
     comm_close(&c);
+}
+
+/* ------------------------------------------------------------ many ranks */
+
+enum { RANKS = 5, BIG = 3 << 20 };
+static const int three_nodes[] = {2, 1, 2};
+
+struct seen {
+    struct err err[RANKS];
+    double sum[RANKS], most[RANKS], least[RANKS];
+    double all[RANKS][RANKS];
+    bool big_ok[RANKS], any[RANKS], none[RANKS];
+    char text[64];
+    size_t n_each[RANKS];
+    char told[RANKS][1024];
+    uint64_t root_sent;
+};
+
+/* Large enough to go out in shares, from a root that leads no node. */
+static status pass_big(struct comm *c, struct seen *s, struct err *err)
+{
+    unsigned char *big = calloc(1, BIG);
+
+    for (size_t i = 0; c->rank == 4 && i < BIG; i++)
+        big[i] = (unsigned char)(i * 7 + i / 1000);
+    const struct comm_traffic before = comm_traffic(c);
+    const status result = comm_bcast(c, big, BIG, 4, err);
+    if (c->rank == 4)
+        s->root_sent = comm_traffic(c).sent_bytes - before.sent_bytes;
+    s->big_ok[c->rank] = true;
+    for (size_t i = 0; i < BIG; i++)
+        s->big_ok[c->rank] &= big[i] == (unsigned char)(i * 7 + i / 1000);
+    free(big);
+    return result;
+}
+
+static status talk(struct comm *c, struct seen *s, struct err *err)
+{
+    const int me = c->rank;
+    const double mine = me + 0.1;
+    char text[8];
+    struct str all = str_new(0);
+
+    s->sum[me] = s->most[me] = s->least[me] = mine;
+    TRY(comm_sum(c, &s->sum[me], 1, err));
+    TRY(comm_max(c, &s->most[me], 1, err));
+    TRY(comm_min(c, &s->least[me], 1, err));
+    TRY(comm_allgather(c, s->all[me], &mine, sizeof mine, err));
+    TRY(pass_big(c, s, err));
+    const int n = snprintf(text, sizeof text, "%.*s", me, "abcdef");
+    TRY(comm_collect(c, &all, me == 3 ? s->n_each : NULL, text, (size_t)n, 3, err));
+    if (me == 3)
+        snprintf(s->text, sizeof s->text, "%s", str_text(&all));
+    str_release(&all);
+    TRY(comm_any(c, me == 2, &s->any[me], err));
+    TRY(comm_any(c, false, &s->none[me], err));
+    TRY(comm_barrier(c, err));
+    TRY(comm_agree(c, OK, err));
+    struct err why = {0};
+    const status attempt =
+        me == 2 || me == 3 ? err_set(&why, ERR_IO, "disk %d is full", me) : OK;
+    if (comm_agree(c, attempt, &why) == ERR_IO)
+        snprintf(s->told[me], sizeof s->told[me], "%s", why.msg);
+    return OK;
+}
+
+static void talking_rank(struct comm *c, void *ctx)
+{
+    struct seen *s = ctx;
+
+    s->err[c->rank].code = talk(c, s, &s->err[c->rank]);
+}
+
+TEST(many_ranks_agree_on_everything)
+{
+    struct err err = {0};
+
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        const struct comm_sim_options o = {
+            .ranks = three_nodes, .n_nodes = 3, .seed = seed, .is_parallel = seed >= 4};
+        struct seen s = {0};
+        CHECK_OK(comm_sim_run(&o, talking_rank, &s, &err), &err);
+        for (int r = 0; r < RANKS; r++) {
+            CHECK_OK(s.err[r].code, &s.err[r]);
+            CHECK_NEAR(s.sum[r], 10.5, 1e-12);
+            CHECK(s.sum[r] == s.sum[0] && s.most[r] == 4.1 && s.least[r] == 0.1);
+            for (int q = 0; q < RANKS; q++)
+                CHECK(s.all[r][q] == q + 0.1);
+            CHECK(s.big_ok[r] && s.any[r] && !s.none[r]);
+            CHECK_STR(s.told[r], "rank 2 on host sim1: disk 2 is full");
+        }
+        CHECK_STR(s.text, "aababcabcd");
+        CHECK(s.n_each[0] == 0 && s.n_each[4] == 4);
+        CHECK(s.root_sent < 2 * (uint64_t)BIG); /* not once for each other rank */
+    }
+}
+
+static void place_rank(struct comm *c, void *ctx)
+{
+    int *place = ctx;
+
+    place[c->rank] =
+        1000 * c->node + 100 * c->local_rank + 10 * c->local_size + c->n_nodes;
+}
+
+TEST(ranks_know_their_node_and_their_place_in_it)
+{
+    const struct comm_sim_options o = {.ranks = three_nodes, .n_nodes = 3};
+    struct err err = {0};
+    int place[RANKS] = {0};
+
+    CHECK_OK(comm_sim_run(&o, place_rank, place, &err), &err);
+    CHECK(place[0] == 23 && place[1] == 123 && place[2] == 1013);
+    CHECK(place[3] == 2023 && place[4] == 2123);
+}
+
+static void dying_rank(struct comm *c, void *ctx)
+{
+    struct err *err = ctx;
+    double x = 1;
+
+    for (int i = 0; i < 50 && err[c->rank].code == OK; i++)
+        err[c->rank].code = comm_sum(c, &x, 1, &err[c->rank]);
+}
+
+TEST(when_a_rank_dies_every_other_learns_that_somebody_is_gone)
+{
+    struct err err = {0};
+
+    for (int victim = 0; victim < RANKS; victim++)
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            const struct comm_sim_options o = {.ranks = three_nodes,
+                                               .n_nodes = 3,
+                                               .seed = seed,
+                                               .is_parallel = seed >= 3,
+                                               .fault = {COMM_SIM_DIE, victim, 20}};
+            struct err seen[RANKS] = {{0}};
+            CHECK_OK(comm_sim_run(&o, dying_rank, seen, &err), &err);
+            for (int r = 0; r < RANKS; r++) {
+                CHECK(seen[r].code == ERR_COMM);
+                CHECK(r == victim || strstr(seen[r].msg, "is gone"));
+            }
+        }
 }

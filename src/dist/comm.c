@@ -156,9 +156,7 @@ static void *engine_main(void *arg)
     b->disconnect(e->self, is_clean);
     b->lock(e->self);
     e->is_ended = true;
-    b->unlock(e->self);
-    if (b->end)
-        b->end(e->self);
+    (b->end ? b->end : b->unlock)(e->self); /* from here on the caller may free all */
     return NULL;
 }
 

@@ -55,7 +55,8 @@ struct comm_backend {
     void (*unlock)(void *self);
     void (*wait)(void *self, comm_ready_fn *ready, void *arg);
 
-    /* Optional: the engine is about to start its thread; the thread begins; it ends. */
+    /* Optional: the engine is about to start its thread; the thread begins; it unlocks
+     * for the last time. */
     void (*spawn)(void *self);
     void (*begin)(void *self);
     void (*end)(void *self);

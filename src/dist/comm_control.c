@@ -334,7 +334,7 @@ status comm_agree(struct comm *c, status mine, struct err *err)
     TRY(comm_bcast(c, &told, sizeof told, who, err));
     told.msg[sizeof told.msg - 1] = '\0';
     *err = told;
-    return err_wrap(err, "%s: ", comm_name(c, who, name));
+    return err_wrap(err, "%s", comm_name(c, who, name));
 }
 
 status comm_any(struct comm *c, bool mine, bool *any, struct err *err)

@@ -1,0 +1,65 @@
+/*
+ * wire - how gradients look between nodes, and how many bytes that takes.
+ *
+ * A bucket of n elements is cut into one shard a node. Each node sends every other node
+ * its part of that node's shard, the owner adds them up in fp32, and sends the result,
+ * rounded once more, to every other node: the bytes of a ring, but two roundings instead
+ * of one a hop. A shard travels as one segment: n payload values, then their scales.
+ * Every rank derives the same cuts from the same numbers, so nothing on the wire
+ * describes itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buckets;
+
+/* name, bytes an element, elements a scale (0: none) */
+#define WIRE_LIST(W)         \
+    W(FP32, "fp32", 4, 0)    \
+    W(BF16, "bf16", 2, 0)    \
+    W(FP16, "fp16", 2, 1024) \
+    W(INT8, "int8", 1, 128)
+
+enum wire {
+#define W(id, ...) WIRE_##id,
+    WIRE_LIST(W) N_WIRES
+#undef W
+};
+
+/* Cuts fall on multiples of this, which is a multiple of every scale's reach. */
+enum { WIRE_ALIGN = 1024 };
+
+const char *wire_name(enum wire w);
+/* N_WIRES when no wire is called so. */
+enum wire wire_find(const char *name);
+
+/* Bytes of a segment of n elements, and where in it the scales begin. */
+size_t wire_segment_bytes(enum wire w, size_t n);
+size_t wire_scales_at(enum wire w, size_t n);
+
+/* The part [first, first + n) of a bucket that belongs to `part` of n_parts. */
+struct wire_part {
+    size_t first, n;
+};
+struct wire_part wire_part(size_t n_bucket, size_t part, size_t n_parts);
+
+/* Payload bytes of one exchange through the card of a node, each way. */
+struct wire_traffic {
+    double sent_bytes, received_bytes;
+};
+
+/*
+ * Exactly, for these buckets. With is_sharded gradients stop at their owner and updated
+ * weights travel in fp32. Ranks inside a node cost nothing here: they share memory.
+ */
+struct wire_traffic wire_step(const struct buckets *b, enum wire w, size_t node,
+                              size_t n_nodes, bool is_sharded);
+
+/* The same for n elements of any model, without the rounding of cuts: mean of nodes,
+ * each way. */
+double wire_step_bytes(size_t n_elements, enum wire w, size_t n_nodes, bool is_sharded);
+
+/* For comparison: one flat ring over all ranks in fp32, as the reference had it. */
+double wire_ring_bytes(size_t n_elements, size_t n_ranks);

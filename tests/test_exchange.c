@@ -1,0 +1,618 @@
+/* Many ranks in one process: sums, bits, bytes and faults of the gradient exchange. */
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "dist/codec.h"
+#include "dist/comm_sim.h"
+#include "dist/exchange.h"
+#include "dist/reducer.h"
+#include "recipe/model_config.h"
+#include "recipe/params.h"
+#include "test.h"
+
+enum { MAX_RANKS = 6 };
+
+struct layout {
+    int ranks[4], n_nodes;
+};
+
+static const struct layout layouts[] = {{{1}, 1},       {{2}, 1},         {{3}, 1},
+                                        {{1, 1}, 2},    {{2, 1}, 2},      {{1, 2}, 2},
+                                        {{2, 2}, 2},    {{3, 1}, 2},      {{1, 1, 1}, 3},
+                                        {{2, 1, 2}, 3}, {{1, 1, 1, 1}, 4}};
+enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
+
+static int size_of(const struct layout *l)
+{
+    int n = 0;
+
+    for (int i = 0; i < l->n_nodes; i++)
+        n += l->ranks[i];
+    return n;
+}
+
+static struct comm_sim_options sim(const struct layout *l, uint64_t seed)
+{
+    return (struct comm_sim_options){
+        .ranks = l->ranks, .n_nodes = l->n_nodes, .seed = seed};
+}
+
+static void gradient(float *g, size_t n, int rank, int step)
+{
+    struct rng r = rng_open(rng_key(test_seed() + (uint64_t)step, "gradient"));
+
+    r.next = (uint64_t)rank << 32;
+    for (size_t i = 0; i < n; i++)
+        g[i] = (float)(rng_normal(&r) * (i % 3 ? 1e-3 : 1));
+}
+
+/* ------------------------------------------------------------ one bucket */
+
+struct one {
+    size_t n;
+    enum wire w;
+    bool is_checked;
+    float *g[MAX_RANKS]; /* in: nothing; out: the sum */
+    struct err err[MAX_RANKS];
+    struct comm_traffic traffic[MAX_RANKS];
+    int node[MAX_RANKS];
+};
+
+struct one_job {
+    struct exchange *x;
+    const struct one *o;
+    float *g;
+};
+
+static status sum_job(struct comm *c, void *ctx, struct err *err)
+{
+    const struct one_job *j = ctx;
+
+    (void)c;
+    return exchange_sum(j->x, j->g, j->o->n, j->o->w, NULL, err);
+}
+
+static void one_rank(struct comm *c, void *ctx)
+{
+    struct one *o = ctx;
+    struct err *err = &o->err[c->rank];
+    struct exchange x;
+
+    gradient(o->g[c->rank], o->n, c->rank, 0);
+    if (exchange_open(&x, c, o->n, o->w, o->is_checked, err) != OK)
+        return;
+    const struct comm_traffic before = comm_traffic(c);
+    struct one_job j = {&x, o, o->g[c->rank]};
+    struct comm_job job = {.run = sum_job, .ctx = &j, .phase = COMM_REDUCE};
+    comm_submit(c, &job);
+    err->code = comm_wait(c, &job, err);
+    const struct comm_traffic after = comm_traffic(c);
+    o->node[c->rank] = c->node;
+    o->traffic[c->rank] =
+        (struct comm_traffic){after.sent_bytes - before.sent_bytes,
+                              after.received_bytes - before.received_bytes, 0};
+    exchange_close(&x);
+}
+
+static void one_open(struct one *o, const struct layout *l, size_t n, enum wire w)
+{
+    *o = (struct one){.n = n, .w = w};
+    for (int r = 0; r < size_of(l); r++)
+        o->g[r] = calloc(n + 1, sizeof(float));
+}
+
+static void one_close(struct one *o)
+{
+    for (int r = 0; r < MAX_RANKS; r++)
+        free(o->g[r]);
+}
+
+/* Two roundings of terms and of their sum. */
+static double tolerance(enum wire w, int n_nodes)
+{
+    static const double step[N_WIRES] = {2e-7, 1.0 / 256, 1.0 / 2048, 0};
+
+    if (n_nodes == 1)
+        return 5e-7;
+    return w == WIRE_INT8 ? 0.1 : 2 * step[w];
+}
+
+static void check_sum(const struct one *o, const struct layout *l, const char *what)
+{
+    const int R = size_of(l);
+    double *sum = calloc(o->n, sizeof *sum), *size = calloc(o->n, sizeof *size);
+    float *g = calloc(o->n, sizeof *g);
+
+    for (int r = 0; r < R; r++) {
+        gradient(g, o->n, r, 0);
+        for (size_t i = 0; i < o->n; i++) {
+            sum[i] += (double)g[i];
+            size[i] += o->w == WIRE_INT8 && l->n_nodes > 1 ? 1 : fabs((double)g[i]);
+        }
+    }
+    for (size_t i = 0; i < o->n; i++)
+        if (!(fabs((double)o->g[0][i] - sum[i]) <=
+              tolerance(o->w, l->n_nodes) * size[i] + 1e-12))
+            test_fail(__FILE__, __LINE__, "%s: element %zu is %g, want %g", what, i,
+                      (double)o->g[0][i], sum[i]);
+    for (int r = 1; r < R; r++)
+        if (memcmp(o->g[0], o->g[r], o->n * sizeof(float)) != 0)
+            test_fail(__FILE__, __LINE__, "%s: rank %d differs from rank 0", what, r);
+    free(sum);
+    free(size);
+    free(g);
+}
+
+TEST(every_rank_gets_the_sum_in_every_wire_and_layout)
+{
+    static const size_t sizes[] = {1, 127, 1025, 3000, 20001};
+    struct err err = {0};
+    struct one o;
+    char what[80];
+
+    for (size_t k = 0; k < N_LAYOUTS; k++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int w = 0; w < N_WIRES; w++) {
+                const struct comm_sim_options options = sim(&layouts[k], k + s);
+                snprintf(what, sizeof what, "layout %zu, %zu elements, %s", k, sizes[s],
+                         wire_name((enum wire)w));
+                one_open(&o, &layouts[k], sizes[s], (enum wire)w);
+                o.is_checked = s % 2 == 1;
+                CHECK_OK(comm_sim_run(&options, one_rank, &o, &err), &err);
+                for (int r = 0; r < size_of(&layouts[k]); r++)
+                    CHECK_OK(o.err[r].code, &o.err[r]);
+                check_sum(&o, &layouts[k], what);
+                one_close(&o);
+            }
+}
+
+TEST(the_bits_do_not_depend_on_who_goes_first)
+{
+    const struct layout *l = &layouts[9];
+    struct err err = {0};
+    struct one first, o;
+
+    for (int w = 0; w < N_WIRES; w++) {
+        for (uint64_t seed = 0; seed < 10; seed++) {
+            struct comm_sim_options options = sim(l, seed);
+            options.is_parallel = seed >= 5;
+            one_open(seed ? &o : &first, l, 5000, (enum wire)w);
+            CHECK_OK(comm_sim_run(&options, one_rank, seed ? &o : &first, &err), &err);
+            if (!seed)
+                continue;
+            CHECK(memcmp(first.g[0], o.g[0], 5000 * sizeof(float)) == 0);
+            check_sum(&o, l, "another order");
+            one_close(&o);
+        }
+        one_close(&first);
+    }
+}
+
+TEST(a_node_sends_what_the_byte_model_says)
+{
+    const struct bucket bucket = {0, 20001};
+    struct buckets b = {.list = (struct bucket *)&bucket, .n_list = 1};
+    struct err err = {0};
+    struct one o;
+
+    for (size_t k = 0; k < N_LAYOUTS; k++)
+        for (int w = 0; w < N_WIRES; w++) {
+            const struct comm_sim_options options = sim(&layouts[k], 1);
+            one_open(&o, &layouts[k], bucket.n, (enum wire)w);
+            CHECK_OK(comm_sim_run(&options, one_rank, &o, &err), &err);
+            for (int node = 0; node < layouts[k].n_nodes; node++) {
+                const struct wire_traffic want = wire_step(
+                    &b, (enum wire)w, (size_t)node, (size_t)layouts[k].n_nodes, false);
+                double sent = 0, received = 0;
+                for (int r = 0; r < size_of(&layouts[k]); r++)
+                    if (o.node[r] == node) {
+                        sent += (double)o.traffic[r].sent_bytes;
+                        received += (double)o.traffic[r].received_bytes;
+                    }
+                CHECK(sent == want.sent_bytes && received == want.received_bytes);
+            }
+            one_close(&o);
+        }
+}
+
+/* ------------------------------------------------------------ faults */
+
+TEST(a_flipped_bit_is_found_and_its_sender_named)
+{
+    struct err err = {0};
+    struct one o;
+
+    for (int w = 0; w < N_WIRES; w++) {
+        struct comm_sim_options options = sim(&layouts[8], 3);
+        options.fault = (struct comm_sim_fault){COMM_SIM_FLIP, 1, 0};
+        one_open(&o, &layouts[8], 20001, (enum wire)w);
+        o.is_checked = true;
+        CHECK_OK(comm_sim_run(&options, one_rank, &o, &err), &err);
+        int n_found = 0;
+        for (int r = 0; r < 3; r++)
+            n_found += o.err[r].code == ERR_COMM &&
+                       strstr(o.err[r].msg, "from rank 1 on host sim1 arrived damaged");
+        CHECK(n_found == 1);
+        for (int r = 0; r < 3; r++)
+            CHECK(o.err[r].code == ERR_COMM); /* nobody goes on with half a sum */
+        one_close(&o);
+    }
+}
+
+TEST(a_nan_on_the_wire_reaches_all_ranks_alike)
+{
+    struct err err = {0};
+    struct one o;
+
+    for (int w = 0; w < N_WIRES; w++) {
+        struct comm_sim_options options = sim(&layouts[8], 3);
+        size_t n_bad = 0;
+        options.fault = (struct comm_sim_fault){COMM_SIM_NAN, 1, 0};
+        one_open(&o, &layouts[8], 20001, (enum wire)w);
+        CHECK_OK(comm_sim_run(&options, one_rank, &o, &err), &err);
+        for (size_t i = 0; i < o.n; i++)
+            n_bad += isfinite(o.g[0][i]) ? 0 : 1;
+        CHECK(n_bad > 0 || w == WIRE_FP16 || w == WIRE_INT8); /* there just wrong */
+        for (int r = 1; r < 3; r++)
+            CHECK(memcmp(o.g[0], o.g[r], o.n * sizeof(float)) == 0);
+        one_close(&o);
+    }
+}
+
+TEST(a_rank_that_dies_ends_the_exchange_everywhere)
+{
+    struct err err = {0};
+    struct one o;
+
+    for (size_t k = 3; k < N_LAYOUTS; k++)
+        for (int at = 2; at < 4; at++) {
+            struct comm_sim_options options = sim(&layouts[k], (uint64_t)at);
+            options.fault = (struct comm_sim_fault){COMM_SIM_DIE, 0, at};
+            options.is_parallel = at == 3;
+            one_open(&o, &layouts[k], 20001, WIRE_BF16);
+            CHECK_OK(comm_sim_run(&options, one_rank, &o, &err), &err);
+            for (int r = 0; r < size_of(&layouts[k]); r++)
+                CHECK(o.err[r].code == ERR_COMM);
+            one_close(&o);
+        }
+}
+
+/* ------------------------------------------------------------ updates */
+
+static const struct model_config tiny = {.vocab_size = 300,
+                                         .d_model = 16,
+                                         .d_ff = 40,
+                                         .heads = 2,
+                                         .encoder_layers = 2,
+                                         .decoder_layers = 2};
+
+struct many {
+    struct params params;
+    struct reducer_options options;
+    int n_updates, n_working; /* ranks from n_working on have no micro-batch */
+    bool is_flush;            /* in the last update */
+    bool is_bad;              /* the first update of rank 0 holds something infinite */
+    float *flat[MAX_RANKS];   /* sum of all summed gradients */
+    float *last[MAX_RANKS];   /* the last one */
+    double tokens[MAX_RANKS];
+    double loss[MAX_RANKS][MAX_RANKS];
+    struct reducer_times times[MAX_RANKS];
+    int odd[MAX_RANKS];
+    struct err err[MAX_RANKS];
+};
+
+static void many_open(struct many *m, int n_ranks, struct reducer_options o)
+{
+    struct err err = {0};
+
+    *m = (struct many){.options = o, .n_updates = 1, .n_working = MAX_RANKS};
+    CHECK_OK(params_open(&m->params, &tiny, &err), &err);
+    for (int r = 0; r < n_ranks; r++) {
+        m->flat[r] = calloc(m->params.n_flat, sizeof(float));
+        m->last[r] = calloc(m->params.n_flat, sizeof(float));
+    }
+}
+
+static void many_close(struct many *m)
+{
+    params_close(&m->params);
+    for (int r = 0; r < MAX_RANKS; r++) {
+        free(m->flat[r]);
+        free(m->last[r]);
+    }
+}
+
+/* As model_backward reports: layer by layer, from the end. */
+static void backward(const struct params *p, struct reducer *r)
+{
+    size_t end = p->n_flat;
+
+    for (size_t i = p->n_list; i-- > 0;)
+        if (i == 0 || p->list[i - 1].layer != p->list[i].layer ||
+            p->list[i - 1].block != p->list[i].block) {
+            reducer_ready(r, p->list[i].at, end - p->list[i].at);
+            end = p->list[i].at;
+        }
+}
+
+static status one_update(struct many *m, struct reducer *r, struct comm *c, int step,
+                         struct err *err)
+{
+    float *g = m->last[c->rank];
+    double tokens = c->rank < m->n_working ? 100 + c->rank : 0;
+    const double loss = 1.5 * c->rank;
+    const struct reducer_facts facts = {
+        .sum = &tokens, .n_sum = 1, .mine = &loss, .n_mine = 1, .all = m->loss[c->rank]};
+
+    memset(g, 0, m->params.n_flat * sizeof *g);
+    reducer_begin(r, g, m->is_flush && step + 1 == m->n_updates);
+    if (c->rank < m->n_working) {
+        gradient(g, m->params.n_flat, c->rank, step);
+        if (m->is_bad && step == 0 && c->rank == 0)
+            g[5] = g[m->params.n_flat - 5] = INFINITY;
+        backward(&m->params, r);
+    }
+    TRY(reducer_finish(r, &facts, &m->times[c->rank], err));
+    for (size_t i = 0; i < m->params.n_flat; i++)
+        m->flat[c->rank][i] += g[i];
+    m->tokens[c->rank] = tokens;
+    return OK;
+}
+
+static void many_rank(struct comm *c, void *ctx)
+{
+    struct many *m = ctx;
+    struct err *err = &m->err[c->rank];
+    struct reducer *r;
+    status result = reducer_open(&r, c, &m->params, m->options, err);
+
+    for (int step = 0; result == OK && step < m->n_updates; step++)
+        result = one_update(m, r, c, step, err);
+    if (result == OK)
+        result =
+            reducer_compare(c, m->flat[c->rank], m->params.n_flat, &m->odd[c->rank], err);
+    err->code = result;
+    reducer_close(r);
+}
+
+static void run_many(struct many *m, const struct layout *l, bool is_parallel)
+{
+    struct comm_sim_options options = sim(l, test_seed());
+    struct err err = {0};
+
+    options.is_parallel = is_parallel;
+    CHECK_OK(comm_sim_run(&options, many_rank, m, &err), &err);
+    for (int r = 0; r < size_of(l); r++) {
+        CHECK_OK(m->err[r].code, &m->err[r]);
+        CHECK(m->odd[r] == -1);
+    }
+}
+
+/* What all updates should have added up to. */
+static double *true_total(const struct many *m, int n_ranks)
+{
+    double *total = calloc(m->params.n_flat, sizeof *total);
+    float *g = calloc(m->params.n_flat, sizeof *g);
+
+    for (int step = 0; step < m->n_updates; step++)
+        for (int r = 0; r < n_ranks && r < m->n_working; r++) {
+            gradient(g, m->params.n_flat, r, step);
+            for (size_t i = 0; i < m->params.n_flat; i++)
+                total[i] += (double)g[i];
+        }
+    free(g);
+    return total;
+}
+
+static double worst(const struct many *m, const double *want)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < m->params.n_flat; i++)
+        most = fmax(most, fabs((double)m->flat[0][i] - want[i]));
+    return most;
+}
+
+TEST(an_update_in_many_buckets_adds_up)
+{
+    static const size_t bucket_bytes[] = {4096, 20000, 0};
+    struct many m;
+
+    for (size_t k = 0; k < N_LAYOUTS; k++)
+        for (size_t b = 0; b < 3; b++) {
+            const int R = size_of(&layouts[k]);
+            many_open(&m, R,
+                      (struct reducer_options){.wire = WIRE_FP32,
+                                               .bucket_bytes = bucket_bytes[b],
+                                               .is_checked = true});
+            run_many(&m, &layouts[k], b == 1);
+            double *want = true_total(&m, R);
+            CHECK(worst(&m, want) < 1e-5);
+            free(want);
+            for (int r = 0; r < R; r++) {
+                CHECK(m.tokens[r] == 100.0 * R + R * (R - 1) / 2);
+                for (int q = 0; q < R; q++)
+                    CHECK(m.loss[r][q] == 1.5 * q);
+            }
+            many_close(&m);
+        }
+}
+
+TEST(ranks_without_a_micro_batch_take_part_with_zeros)
+{
+    struct many m;
+
+    for (int n_working = 0; n_working < 4; n_working++) {
+        many_open(&m, 5,
+                  (struct reducer_options){.wire = WIRE_BF16, .bucket_bytes = 9000});
+        m.n_working = n_working;
+        run_many(&m, &layouts[9], false);
+        double *want = true_total(&m, 5);
+        CHECK(worst(&m, want) < 0.05);
+        free(want);
+        CHECK(m.tokens[4] == 100.0 * n_working + n_working * (n_working - 1) / 2);
+        many_close(&m);
+    }
+}
+
+/* Without it every update loses up to half a step of each block, again and again. */
+TEST(error_feedback_keeps_the_long_run_sum_and_a_flush_leaves_nothing)
+{
+    struct many m;
+
+    for (int flush = 0; flush < 2; flush++)
+        for (size_t k = 3; k < N_LAYOUTS; k++) {
+            const int R = size_of(&layouts[k]);
+            many_open(&m, R,
+                      (struct reducer_options){.wire = WIRE_INT8, .bucket_bytes = 9000});
+            m.n_updates = 12;
+            m.is_flush = flush;
+            run_many(&m, &layouts[k], false);
+            double *want = true_total(&m, R);
+            CHECK(worst(&m, want) < (flush ? 1e-4 : 0.4));
+            free(want);
+            many_close(&m);
+        }
+}
+
+TEST(one_bad_update_is_seen_and_does_not_poison_the_next)
+{
+    struct many m;
+
+    for (int n_updates = 1; n_updates < 3; n_updates++) {
+        many_open(&m, 2, (struct reducer_options){.wire = WIRE_INT8});
+        m.n_updates = n_updates;
+        m.is_bad = true;
+        run_many(&m, &layouts[3], false);
+        for (int r = 0; r < 2; r++) {
+            CHECK(isfinite(m.last[r][5]) == (n_updates == 2));
+            CHECK(isfinite(m.last[r][m.params.n_flat - 5]) == (n_updates == 2));
+        }
+        many_close(&m);
+    }
+}
+
+/* ------------------------------------------------------------ sharded */
+
+struct shards {
+    struct params params;
+    struct reducer_options options;
+    float *weights[MAX_RANKS], *moments; /* moments: gathered on rank 0 */
+    struct err err[MAX_RANKS];
+    size_t n_owned[MAX_RANKS];
+};
+
+/* weights = sum of gradients on their owners; moments = 2 * sum */
+static status shard_update(struct shards *s, struct reducer *r, struct comm *c,
+                           struct err *err)
+{
+    const size_t n = s->params.n_flat;
+    float *w = s->weights[c->rank], *g = calloc(n, sizeof *g);
+    float *owned = calloc(reducer_n_owned(r) + 1, sizeof *owned);
+    float *again = calloc(reducer_n_owned(r) + 1, sizeof *again);
+    struct reducer_times times;
+
+    gradient(g, n, c->rank, 0);
+    reducer_begin(r, g, false);
+    backward(&s->params, r);
+    status result = reducer_finish(r, NULL, &times, err);
+    for (size_t i = 0; i < reducer_n_ranges(r); i++) {
+        const struct reducer_range range = reducer_range(r, i);
+        for (size_t k = 0; k < range.n; k++) {
+            w[range.first + k] = g[range.first + k];
+            owned[range.at + k] = 2 * g[range.first + k];
+        }
+    }
+    if (result == OK)
+        result = reducer_spread(r, w, err);
+    if (result == OK)
+        result = reducer_gather(r, owned, c->rank == 0 ? s->moments : NULL, err);
+    if (result == OK && c->rank == 0) {
+        reducer_pick(r, again, s->moments);
+        if (memcmp(again, owned, reducer_n_owned(r) * sizeof *owned) != 0)
+            result = err_set(err, ERR_CHECK, "picked something else than was gathered");
+    }
+    s->n_owned[c->rank] = reducer_n_owned(r);
+    free(again);
+    free(owned);
+    free(g);
+    return result;
+}
+
+static void shard_rank(struct comm *c, void *ctx)
+{
+    struct shards *s = ctx;
+    struct err *err = &s->err[c->rank];
+    struct reducer *r;
+
+    err->code = reducer_open(&r, c, &s->params, s->options, err);
+    if (err->code == OK)
+        err->code = shard_update(s, r, c, err);
+    reducer_close(r);
+}
+
+TEST(shards_are_updated_by_their_owners_and_come_together_again)
+{
+    struct err err = {0};
+
+    for (size_t k = 0; k < N_LAYOUTS; k++)
+        for (int w = 0; w < N_WIRES; w++) {
+            const int R = size_of(&layouts[k]);
+            struct comm_sim_options options = sim(&layouts[k], k);
+            struct shards s = {.options = {.wire = (enum wire)w,
+                                           .bucket_bytes = 30000,
+                                           .is_sharded = true}};
+            size_t n_owned = 0;
+            CHECK_OK(params_open(&s.params, &tiny, &err), &err);
+            const size_t n = s.params.n_flat;
+            s.moments = calloc(n, sizeof(float));
+            for (int r = 0; r < R; r++)
+                s.weights[r] = calloc(n, sizeof(float));
+            options.is_parallel = w == 1;
+            CHECK_OK(comm_sim_run(&options, shard_rank, &s, &err), &err);
+
+            struct many m = {.params = s.params, .n_updates = 1, .n_working = MAX_RANKS};
+            double *want = true_total(&m, R);
+            for (int r = 0; r < R; r++) {
+                CHECK_OK(s.err[r].code, &s.err[r]);
+                n_owned += s.n_owned[r];
+                CHECK(memcmp(s.weights[0], s.weights[r], n * sizeof(float)) == 0);
+            }
+            CHECK(n_owned == n); /* every element has one owner */
+            for (size_t i = 0; i < n; i++) {
+                CHECK(fabs((double)s.weights[0][i] - want[i]) < 0.1);
+                CHECK(s.moments[i] == 2 * s.weights[0][i]);
+            }
+            free(want);
+            params_close(&s.params);
+            free(s.moments);
+            for (int r = 0; r < R; r++)
+                free(s.weights[r]);
+        }
+}
+
+/* ------------------------------------------------------------ replicas */
+
+static void compare_rank(struct comm *c, void *ctx)
+{
+    int *odd = ctx;
+    struct err err = {0};
+    float x[100];
+
+    gradient(x, 100, 0, 0);
+    if (c->rank == 3)
+        x[71] = -x[71];
+    if (reducer_compare(c, x, 100, &odd[c->rank], &err) != OK)
+        odd[c->rank] = -2;
+}
+
+TEST(the_replica_that_differs_is_named)
+{
+    const struct comm_sim_options options = sim(&layouts[9], 1);
+    struct err err = {0};
+    int odd[MAX_RANKS] = {0};
+
+    CHECK_OK(comm_sim_run(&options, compare_rank, odd, &err), &err);
+    for (int r = 0; r < 5; r++)
+        CHECK(odd[r] == 3);
+}
