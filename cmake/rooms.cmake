@@ -76,9 +76,19 @@ if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()
 ferry_room(report BELOW format score recipe LIBS PkgConfig::JANSSON m)
+
+file(GLOB descriptions CONFIGURE_DEPENDS configs/devices/*.yaml configs/links/*.yaml)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/descriptions.c
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/descriptions.c
+    -P ${CMAKE_SOURCE_DIR}/cmake/descriptions.cmake
+  DEPENDS ${descriptions} cmake/descriptions.cmake VERBATIM)
+ferry_room(plan BELOW recipe base LIBS PkgConfig::JANSSON m)
+target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
+
 ferry_room(decode BELOW model text format recipe LIBS m)
 ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON BLAS::BLAS m)
-ferry_room(cli BELOW train report decode corpus LIBS PkgConfig::JANSSON)
+ferry_room(cli BELOW train report plan decode corpus LIBS PkgConfig::JANSSON)
 target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 add_executable(ferry cmake/empty.c)

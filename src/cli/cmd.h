@@ -20,7 +20,8 @@
     C(average, "RUN", "average the weights of several checkpoints")                     \
     C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer") \
     C(bench, "[gemm|memory|kernels|step]", "speed of this machine and of a step")       \
-    C(report, "RUN", "write report.html: what the run measured")
+    C(report, "RUN", "write report.html: what the run measured")                        \
+    C(plan, "CONFIG", "predict step time, traffic and cost of a cluster")
 
 #define C(name, words, summary)                                           \
     status cmd_##name(int argc, char **argv, struct err *err) MUST_CHECK; \

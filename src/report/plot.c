@@ -114,7 +114,7 @@ static struct fmt tick_label(const struct axis *a, double v)
 {
     struct fmt f;
 
-    if (a->is_log && v < 1000)
+    if (a->is_log && v < 1e6)
         snprintf(f.s, sizeof f.s, "%g", v);
     else if (a->is_log)
         return fmt_short(v);

@@ -1,0 +1,142 @@
+/*
+ * forecast - options in, predicted step out.
+ *
+ * A forecast holds the resolved description of a cluster; forecast_step simulates it, or
+ * a variant of it (other nodes, other wire, a faster link), which is how tables, plots
+ * and the question "what limits it?" are answered by one and the same code.
+ *
+ * Owns: the list of nodes. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/opt.h"
+#include "plan/failures.h"
+#include "plan/hardware.h"
+#include "plan/simulate.h"
+#include "recipe/model_config.h"
+
+/* kind, field, default, help, limits */
+/* clang-format off */
+#define FORECAST_OPTIONS(X)                                                            \
+    X(INT, nodes, "1", "machines", RANGE(1, 1e5))                                      \
+    X(STR, per_node, "1", "devices of each machine, or of each one by one: 1,2", ANY)  \
+    X(STR, device, "cpu", "cpu, P100, V100, T4, A100, H100, or a description.yaml", ANY) \
+    X(STR, bench, "", "JSON lines of `ferry bench step`: the device as measured", ANY) \
+    X(STR, network, "1Gb", "a link's rate (1Gb) or a measured one (205MB/s)", ANY)     \
+    X(CHOICE, rate, "auto", "what a rate in bytes is: see docs/plan.md", ONE_OF("auto|link|seen")) \
+    X(STR, link, "ethernet", "ethernet, lab, infiniband, or a description.yaml", ANY)  \
+    X(STR, latency, "", "between two nodes, as 50us; empty: the link's", ANY)          \
+    X(REAL, batch, "0", "sentence pairs of a device; 0: the config's by devices", RANGE(0, 1e9)) \
+    X(REAL, mean_length, "0", "tokens of a sentence with specials; 0: 30.5", RANGE(0, 65536)) \
+    X(INT, vocab_size, "0", "rows of the embedding; 0: the config's", RANGE(0, 65536)) \
+    X(INT, steps, "0", "updates of the run; 0: the config's max_steps", RANGE(0, 1e12)) \
+    X(CHOICE, precision, "fp32", "of the computation", ONE_OF("fp32|mixed"))           \
+    X(CHOICE, method, "ferry", "how gradients are summed", ONE_OF("ferry|reference"))  \
+    X(CHOICE, wire, "auto", "gradients between nodes; auto: bf16, reference fp32", ONE_OF("auto|fp32|bf16|fp16|int8")) \
+    X(CHOICE, topology, "auto", "who talks to whom; auto: node, reference flat", ONE_OF("auto|flat|node|tree")) \
+    X(BOOL, overlap, "true", "exchange while backward runs", ANY)                      \
+    X(REAL, bucket_mib, "25", "largest bucket of method ferry", RANGE(0.01, 1e5))      \
+    X(REAL, compute_seconds, "0", "measured step of one device alone; 0: predict", RANGE(0, 1e7)) \
+    X(REAL, jitter, "0", "spread of a device's compute time, as a share", RANGE(0, 1)) \
+    X(REAL, slow_factor, "1", "compute time of the slowest device, times", RANGE(1, 1e3)) \
+    X(STR, mtbf, "260d", "time between failures of one machine", ANY)                  \
+    X(STR, save_time, "", "time that a checkpoint takes; empty: its bytes at 0.5 GB/s", ANY) \
+    X(STR, restart_time, "1min", "from a failure to the next step", ANY)               \
+    X(REAL, price, "0", "of a machine for an hour, in any currency", RANGE(0, 1e6))    \
+    X(REAL, price_kwh, "0", "of a kWh, in the same currency", RANGE(0, 1e6))           \
+    X(INT, seed, "1", "of the simulated chance", RANGE(0, 1e15))
+/* clang-format on */
+
+struct forecast_options {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    FORECAST_OPTIONS(X)
+#undef X
+};
+
+/* What the training configuration says: pairs or target tokens of an update, over all
+ * ranks, exactly one of them above 0. */
+struct forecast_training {
+    struct model_config model;
+    double batch_pairs, batch_tokens, max_length, max_steps;
+};
+
+enum forecast_method { FORECAST_FERRY, FORECAST_REFERENCE };
+
+/* A way to run on some cluster; starts as forecast_variant of the forecast. */
+struct forecast_variant {
+    enum forecast_method method;
+    enum wire wire;
+    enum rounds_kind topology;
+    bool overlaps, is_mixed;
+    size_t n_nodes;
+    double batch; /* pairs of a device */
+    double jitter, slow_factor;
+    double rate, latency; /* bytes of data a second, seconds */
+    double faster;        /* compute, times */
+    double inside_faster; /* bus inside a node, times */
+};
+
+struct forecast {
+    struct forecast_options options;
+    struct forecast_training training;
+    struct hardware_device device;
+    struct hardware_link link;
+    int *per_node; /* [n_given]; repeated for larger clusters */
+    size_t n_given, n_ranks;
+    double steps;
+    double mean_length;
+    bool is_seen;     /* the rate given is the mean that a card showed */
+    double rate_seen; /* then this one; variant.rate is the link's */
+    struct forecast_variant variant;
+};
+
+/* Resolve everything that names or numbers stand for; simulates when the rate is a
+ * seen one, to learn the link's. ERR_USAGE explains what does not fit. */
+status forecast_open(struct forecast *f, const struct forecast_training *training,
+                     const struct forecast_options *options, struct err *err) MUST_CHECK;
+void forecast_close(struct forecast *f);
+
+/* One predicted way of running. */
+struct forecast_step {
+    struct simulate_result sim;
+    size_t n_nodes, n_ranks;
+    double t_alone;    /* step of a device that waits for nobody */
+    double tokens;     /* real source and target tokens of an update, over all ranks */
+    double useful;     /* share of computed tokens that are real */
+    double operations; /* of one rank */
+    double n_parameters;
+    double card_load; /* share of the link's capacity over the step */
+};
+
+status forecast_step(struct forecast_step *out, const struct forecast *f,
+                     const struct forecast_variant *v, struct err *err) MUST_CHECK;
+
+/* What would help most, found by making each resource twice as fast. */
+enum forecast_limit {
+    FORECAST_COMPUTE,
+    FORECAST_NETWORK,
+    FORECAST_LATENCY,
+    FORECAST_INSIDE,
+    FORECAST_STRAGGLERS,
+    FORECAST_N_LIMITS
+};
+struct forecast_limits {
+    enum forecast_limit limit;
+    double seconds[FORECAST_N_LIMITS]; /* step with that resource doubled */
+};
+status forecast_limits(struct forecast_limits *out, const struct forecast *f,
+                       const struct forecast_step *now, struct err *err) MUST_CHECK;
+const char *forecast_limit_word(enum forecast_limit limit); /* "network" */
+
+/* Energy of the devices and money, for the whole run without failures. */
+struct forecast_bill {
+    double hours, kwh, machines, energy, total; /* the last three in the currency */
+};
+struct forecast_bill forecast_bill(const struct forecast *f,
+                                   const struct forecast_step *s);
+
+/* Failures of a cluster of n nodes, from the options. */
+struct failures forecast_failures(const struct forecast *f, size_t n_nodes,
+                                  double n_parameters);
+
+extern const struct opt_table forecast_options_table;

@@ -1,0 +1,186 @@
+#include "plan/rounds.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+status rounds_open(struct rounds *x, struct err *err)
+{
+    x->n_ranks = 0;
+    x->card_bytes = 0;
+    x->leader = x->previous = NULL;
+    for (size_t i = 0; i < x->n_nodes; i++)
+        x->n_ranks += (size_t)x->per_node[i];
+    TRY(mem_alloc(&x->leader, x->n_ranks, sizeof *x->leader, err));
+    if (mem_alloc(&x->previous, x->n_ranks, sizeof *x->previous, err) != OK) {
+        rounds_close(x);
+        return err->code;
+    }
+    return OK;
+}
+
+void rounds_close(struct rounds *x)
+{
+    free(x->leader);
+    free(x->previous);
+    x->leader = x->previous = NULL;
+}
+
+/* What every rank gained in the last round when all gained the same, or -1. */
+static double common_gain(const double *t, const double *before, size_t n)
+{
+    const double gain = t[0] - before[0];
+
+    for (size_t i = 1; i < n; i++)
+        if (fabs(t[i] - before[i] - gain) > 1e-12 * (1 + fabs(t[i])))
+            return -1;
+    return gain;
+}
+
+static bool all_equal(const double *t, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (t[i] != t[0])
+            return false;
+    return true;
+}
+
+static void add_all(double *t, size_t n, double seconds)
+{
+    for (size_t i = 0; i < n; i++)
+        t[i] += seconds;
+}
+
+/*
+ * Rounds of a ring: rank r receives from r-1 over a link that costs cost[r is the first
+ * of its node]. Once every rank gains the same in a round, all later rounds repeat it.
+ */
+static void ring_rounds(struct rounds *x, double *t, size_t n_rounds, double across,
+                        double inside)
+{
+    const size_t p = x->n_ranks;
+    double *before = x->previous;
+
+    for (size_t round = 0; round < n_rounds; round++) {
+        memcpy(before, t, p * sizeof *t);
+        for (size_t node = 0, r = 0; node < x->n_nodes; node++)
+            for (int i = 0; i < x->per_node[node]; i++, r++) {
+                const double sender = before[r ? r - 1 : p - 1];
+                const double cost = i == 0 && x->n_nodes > 1 ? across : inside;
+                t[r] = fmax(before[r], sender) + cost;
+            }
+        const double gain = common_gain(t, before, p);
+        if (gain >= 0) {
+            add_all(t, p, gain * (double)(n_rounds - round - 1));
+            return;
+        }
+    }
+}
+
+static void run_flat(struct rounds *x, struct rounds_load load, double *t)
+{
+    const double p = (double)x->n_ranks;
+    const double across = x->latency + load.wire_bytes / p / x->rate;
+    const double inside = x->inside_latency + load.wire_bytes / p / x->inside_rate;
+    const double sum = load.fp32_bytes / p / x->sum_rate;
+
+    if (x->n_ranks < 2)
+        return;
+    if (x->n_nodes > 1)
+        x->card_bytes += 2 * (p - 1) * (load.wire_bytes / p);
+    ring_rounds(x, t, x->n_ranks - 1, across + sum, inside + sum);
+    ring_rounds(x, t, x->n_ranks - 1, across, inside);
+}
+
+/* Pairwise exchange: in round s node i sends to i+s and receives from i-s. */
+static void pair_rounds(struct rounds *x, double *t, double cost)
+{
+    const size_t n = x->n_nodes;
+    double *before = x->previous;
+
+    for (size_t s = 1; s < n; s++) {
+        memcpy(before, t, n * sizeof *t);
+        for (size_t i = 0; i < n; i++)
+            t[i] = fmax(before[i], before[i >= s ? i - s : n + i - s]) + cost;
+        if (all_equal(t, n)) { /* all meet: every later round is the same for each */
+            add_all(t, n, cost * (double)(n - 1 - s));
+            return;
+        }
+    }
+}
+
+/*
+ * Two trees with half of the data each keep every card as busy as the other: on each of
+ * the two ways all n cards together send (n-1) times the bytes. The pipeline has as many
+ * chunks as make it shortest.
+ */
+static void run_trees(const struct rounds *x, struct rounds_load load, double *t)
+{
+    const double n = (double)x->n_nodes, hops = ceil(log2(n));
+    const double body = (n - 1) / n * load.wire_bytes / x->rate;
+    const double sum = (n - 1) / n * load.fp32_bytes / x->sum_rate;
+    double last = t[0];
+
+    for (size_t i = 1; i < x->n_nodes; i++)
+        last = fmax(last, t[i]);
+    double chunks = 1;
+    if (hops > 1 && x->latency > 0)
+        chunks = fmax(1, nearbyint(sqrt((hops - 1) * body / x->latency)));
+    else if (hops > 1)
+        chunks = 1e6;
+    const double way = (chunks + hops - 1) * (x->latency + body / chunks);
+    for (size_t i = 0; i < x->n_nodes; i++)
+        t[i] = last + 2 * way + sum;
+}
+
+/* Ring reduce-scatter (or all-gather) among the k ranks of one node. */
+static double inside_seconds(const struct rounds *x, double k, double bytes)
+{
+    return (k - 1) * x->inside_latency + (k - 1) / k * bytes / x->inside_rate;
+}
+
+/* When the ranks of each node have summed what they hold. */
+static void gather_nodes(struct rounds *x, struct rounds_load load, const double *t)
+{
+    for (size_t node = 0, r = 0; node < x->n_nodes; node++) {
+        const double k = x->per_node[node];
+        double last = t[r];
+        for (int i = 0; i < x->per_node[node]; i++, r++)
+            last = fmax(last, t[r]);
+        x->leader[node] = last + inside_seconds(x, k, load.fp32_bytes) +
+                          (k - 1) / k * load.fp32_bytes / x->sum_rate;
+    }
+}
+
+static void run_nodes(struct rounds *x, struct rounds_load load, double *t)
+{
+    const double n = (double)x->n_nodes;
+    const double round = x->message + load.wire_bytes / n / x->rate;
+
+    gather_nodes(x, load, t);
+    x->card_bytes += 2 * (n - 1) * (load.wire_bytes / n);
+    if (x->n_nodes > 1 && x->kind == ROUNDS_TREE) {
+        run_trees(x, load, x->leader);
+    } else if (x->n_nodes > 1) {
+        pair_rounds(x, x->leader, round + load.fp32_bytes / n / x->sum_rate);
+        pair_rounds(x, x->leader, round);
+        add_all(x->leader, x->n_nodes, 2 * x->latency);
+    }
+    for (size_t node = 0, r = 0; node < x->n_nodes; node++) {
+        const double end =
+            x->leader[node] + inside_seconds(x, x->per_node[node], load.fp32_bytes);
+        for (int i = 0; i < x->per_node[node]; i++, r++)
+            t[r] = end;
+    }
+}
+
+void rounds_run(struct rounds *x, struct rounds_load load, double *t)
+{
+    if (x->kind == ROUNDS_FLAT)
+        run_flat(x, load, t);
+    else
+        run_nodes(x, load, t);
+}

@@ -1,0 +1,164 @@
+#include "plan/workload.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "plan/hardware.h"
+#include "plan/lengths.h"
+#include "recipe/buckets.h"
+#include "recipe/flops.h"
+#include "recipe/model_config.h"
+#include "recipe/params.h"
+
+/* Adam reads weight, gradient and two moments and writes three of them, in float. */
+static const double UPDATE_BYTES = 28;
+
+/* The sums that fix the work. A padded batch is a rectangle, its causal mask included. */
+static struct flops_batch batch_sums(const struct workload_batch *b)
+{
+    const struct lengths l = lengths_of(b->mean_length, b->max_length);
+    const double square = lengths_mean_square(&l);
+    const double longest = lengths_longest(&l, b->pairs);
+
+    if (!b->is_padded)
+        return (struct flops_batch){.source = b->pairs * b->mean_length,
+                                    .target = b->pairs * b->mean_length,
+                                    .source_pairs = b->pairs * square,
+                                    .target_pairs =
+                                        b->pairs * (square + b->mean_length) / 2,
+                                    .cross_pairs = b->pairs * square};
+    return (struct flops_batch){.source = b->pairs * longest,
+                                .target = b->pairs * longest,
+                                .source_pairs = b->pairs * longest * longest,
+                                .target_pairs = b->pairs * longest * longest,
+                                .cross_pairs = b->pairs * longest * longest};
+}
+
+/* The reference leaves padding out of the encoder's feed-forward layers, and only there.
+ */
+static double spared(const struct model_config *m, const struct workload_batch *b,
+                     const struct flops_batch *sums)
+{
+    const double padding = sums->source - b->pairs * b->mean_length;
+
+    if (!b->is_padded)
+        return 0;
+    return 3 * 2 * padding * (double)(m->encoder_layers * 2 * m->d_model * m->d_ff);
+}
+
+static double device_seconds(const struct hardware_device *d, bool is_mixed, double work)
+{
+    const double peak =
+        is_mixed ? d->mixed_tflops * d->share_mixed : d->fp32_tflops * d->share_fp32;
+    const double traffic = is_mixed ? d->traffic_mixed : d->traffic_fp32;
+
+    if (d->step_gflops > 0)
+        return work / (1e9 * d->step_gflops);
+    return work / (1e12 * peak) + work * traffic / (1e9 * d->memory_gb_per_s);
+}
+
+/* Share of backward that tensor t takes: its two products, for the tokens it meets. */
+static double backward_weight(const struct param *t, const struct flops_batch *sums)
+{
+    const bool memory = t->id == PARAM_cross_k || t->id == PARAM_cross_v;
+    const bool of_source = t->block == BLOCK_ENCODER || memory;
+
+    if (t->id == PARAM_embed || t->n_dims < 2)
+        return 0;
+    return (double)(t->rows * t->cols) * (of_source ? sums->source : sums->target);
+}
+
+/* From the table's end to its front. */
+static status place_pieces(struct workload *w, const struct params *p,
+                           const struct flops_batch *sums, struct err *err)
+{
+    double total = 0, done = 0;
+
+    TRY(mem_alloc(&w->piece, p->n_list, sizeof *w->piece, err));
+    for (size_t i = 0; i < p->n_list; i++)
+        total += backward_weight(&p->list[i], sums);
+    for (size_t i = p->n_list; i-- > 0;) {
+        const struct param *t = &p->list[i];
+        done += backward_weight(t, sums);
+        w->piece[w->n_pieces++] = (struct workload_piece){
+            .elements = (double)(t->rows * t->cols),
+            .t_ready = w->t_forward + w->t_backward * (total > 0 ? done / total : 1)};
+    }
+    return OK;
+}
+
+/* A bucket is ready with its first element: backward comes from the end. */
+static double ready_at(const struct workload *w, const struct params *p, size_t first)
+{
+    size_t i = 0;
+
+    while (i + 1 < p->n_list && p->list[i + 1].at <= first)
+        i++;
+    return w->piece[p->n_list - 1 - i].t_ready;
+}
+
+static status place_buckets(struct workload *w, const struct params *p,
+                            double bucket_bytes, struct err *err)
+{
+    const double elements = fmin(fmax(1, bucket_bytes / 4), (double)p->n_flat);
+    struct buckets b;
+
+    TRY(buckets_open(&b, p, (size_t)elements, err));
+    const status result = mem_alloc(&w->bucket, b.n_list, sizeof *w->bucket, err);
+    for (size_t i = 0; result == OK && i < b.n_list; i++)
+        w->bucket[w->n_buckets++] = (struct workload_piece){
+            .elements = (double)b.list[i].n, .t_ready = ready_at(w, p, b.list[i].first)};
+    buckets_close(&b);
+    return result;
+}
+
+status workload_open(struct workload *w, const struct model_config *model,
+                     const struct hardware_device *device,
+                     const struct workload_batch *batch, double t_compute,
+                     struct err *err)
+{
+    const struct flops_batch sums = batch_sums(batch);
+    const struct flops forward = flops_forward(model, &sums);
+    struct params p;
+
+    *w = (struct workload){0};
+    TRY(params_open(&p, model, err));
+    /* ferry bench counts products of weights only, so its rate is divided into those */
+    const double attention = device->step_gflops > 0 ? 0 : forward.attention;
+    const double first = forward.linear + attention + 3 * forward.output;
+    const double work =
+        first + 2 * (forward.linear + attention) - spared(model, batch, &sums);
+    w->operations =
+        flops_total(flops_training(model, &sums)) - spared(model, batch, &sums);
+    w->n_parameters = p.n_elements;
+    w->tokens = 2 * batch->pairs * batch->mean_length;
+    w->useful = w->tokens / (sums.source + sums.target);
+    w->t_update = UPDATE_BYTES * (double)p.n_elements / (1e9 * device->memory_gb_per_s);
+    double seconds = device_seconds(device, batch->is_mixed, work);
+    if (t_compute > 0) {
+        w->t_update = fmin(w->t_update, t_compute / 2);
+        seconds = t_compute - w->t_update;
+    }
+    w->t_forward = seconds * first / (first + 2 * (forward.linear + attention));
+    w->t_backward = seconds - w->t_forward;
+    status result = place_pieces(w, &p, &sums, err);
+    if (result == OK)
+        result = place_buckets(w, &p, batch->bucket_bytes, err);
+    if (result != OK)
+        workload_close(w);
+    params_close(&p);
+    return result;
+}
+
+void workload_close(struct workload *w)
+{
+    free(w->piece);
+    free(w->bucket);
+    *w = (struct workload){0};
+}
+
+double workload_seconds(const struct workload *w)
+{
+    return w->t_forward + w->t_backward + w->t_update;
+}

@@ -1,0 +1,70 @@
+# The planner from the shell: JSON for programs, a page for people, one sentence for
+# mistakes.
+base=$ROOT/configs/base.yaml
+json()
+{
+    expect 0 "$FERRY" plan "$base" "$@" --json --no-tables
+    cp .out plan.json
+}
+field() { sed -n "s/^ \"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" plan.json | head -n 1; }
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b * 0.85 && a < b * 1.15) }' ||
+    fail "$1 is not within 15 % of $2"; }
+
+# the reference's way on two machines of two cards, as measured
+json --nodes 2 --per-node 2 --device V100 --network 205MB/s --batch 256 --precision mixed \
+    --method reference
+near "$(field seconds_per_step)" 1.685
+near "$(field bytes_per_card_per_step)" 365285376
+near "$(field tokens_per_s)" 37000
+[ "$(field limit)" = network ] || fail "the network should be the limit"
+reference=$(field seconds_per_step)
+json --nodes 2 --per-node 1,2 --device V100 --network 205MB/s --batch 256 --method reference
+near "$(field bytes_per_card_per_step)" 324698112
+[ "$(field ranks)" = 3 ] || fail "three cards"
+
+# ours sends a third
+json --nodes 2 --per-node 2 --device V100 --network 205MB/s --batch 256 --precision mixed
+near "$(field bytes_per_card_per_step)" 121761792
+awk -v a="$(field seconds_per_step)" -v b="$reference" 'BEGIN { exit !(a < b / 2) }' ||
+    fail "ours should take less than half"
+
+# measured compute and link: T = compute + what cannot hide
+json --nodes 2 --compute-seconds 3 --network 119MB/s --latency 50us --wire fp32 --no-overlap
+near "$(field seconds_per_step)" 5.05
+
+# the device as measured by the bench
+echo '{"bench":"step","gflops":100.0}' >b.json
+json --bench b.json
+slow=$(field seconds_per_step)
+echo '{"bench":"step","gflops":200.0}' >b.json
+json --bench b.json
+near "$(awk -v a="$slow" -v b="$(field seconds_per_step)" 'BEGIN { print a / b }')" 2
+
+# a description of one's own
+printf 'title: mine <b>\nfp32_tflops: 10\nmemory_gb_per_s: 500\ninside_gb_per_s: 10\n' >mine.yaml
+expect 0 "$FERRY" plan "$base" --device mine.yaml --nodes 4 --html page.html --price 3
+out_has 'mine <b>'
+out_has 'cost '
+out_has page.html
+grep -q 'mine &lt;b&gt;' page.html || fail "a name should be shown as text"
+! grep -q 'mine <b>' page.html || fail "a name was obeyed"
+[ "$(grep -c '<svg viewBox="0 0 400' page.html)" -eq 7 ] || fail "want seven plots"
+! grep -qE 'src=|https?://|nan|inf<' page.html || fail "the page needs something else"
+
+refuses 2 'give a training configuration' "$FERRY" plan
+refuses 3 'none.yaml' "$FERRY" plan none.yaml
+refuses 2 'want a rate such as 1Gb' "$FERRY" plan "$base" --network fast
+refuses 2 'nothing is described under this name' "$FERRY" plan "$base" --device B52
+refuses 2 'names 2 nodes, but there are nodes = 3' "$FERRY" plan "$base" --nodes 3 --per-node 1,2
+refuses 2 'leaves vocab_size to the data' "$FERRY" plan "$ROOT/configs/demo.yaml"
+expect 0 "$FERRY" plan "$ROOT/configs/demo.yaml" --vocab-size 4000 --nodes 2
+refuses 2 'always sends fp32' "$FERRY" plan "$base" --method reference --wire int8
+printf 'fp32_tflops: 10\n' >half.yaml
+refuses 2 'lacks memory_gb_per_s' "$FERRY" plan "$base" --device half.yaml
+printf 'speed: 10\n' >odd.yaml
+refuses 2 "odd.yaml:1: unknown option 'speed'" "$FERRY" plan "$base" --device odd.yaml
+printf 'hello\n' >b.json
+refuses 4 'b.json:1: not a line of' "$FERRY" plan "$base" --bench b.json
+echo '{"bench":"memory","gb_per_s":3}' >b.json
+refuses 4 'holds no measured step' "$FERRY" plan "$base" --bench b.json
+refuses 3 'nowhere/x.html' "$FERRY" plan "$base" --html nowhere/x.html
