@@ -12,6 +12,22 @@ static inline uint64_t text_hash_mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Up to 7 bytes in one number, each of them in some place. */
+static inline uint64_t text_hash_short(const char *s, size_t n)
+{
+    uint32_t a = 0, b = 0;
+
+    if (n >= 4) {
+        memcpy(&a, s, 4);
+        memcpy(&b, s + n - 4, 4);
+        return (uint64_t)a << 32 | b;
+    }
+    if (n == 0)
+        return 0;
+    return (uint64_t)(unsigned char)s[0] << 16 | (uint64_t)(unsigned char)s[n / 2] << 8 |
+           (unsigned char)s[n - 1];
+}
+
 /* Reads 8 bytes at a time, the last ones twice if need be, never past the end. */
 static inline uint64_t text_hash(const char *s, size_t n)
 {
@@ -23,12 +39,9 @@ static inline uint64_t text_hash(const char *s, size_t n)
         memcpy(&v, s + i, 8);
         h = text_hash_mix(h ^ v, k);
     }
-    if (n >= 8) {
+    if (n >= 8)
         memcpy(&v, s + n - 8, 8);
-    } else {
-        v = 0;
-        for (size_t j = 0; j < n; j++)
-            v = v << 8 | (unsigned char)s[j];
-    }
+    else
+        v = text_hash_short(s, n);
     return text_hash_mix(h ^ v, 0xD6E8FEB86659FD93u);
 }
