@@ -46,7 +46,7 @@ static void parts_open(struct parts *p, const char *optimizer, int64_t d_ff,
     CHECK_OK(opt_set(optim_config_table, &how, "optimizer", optimizer, &err), &err);
     CHECK_OK(device_open(&p->device, "cpu", options, &err), &err);
     CHECK_OK(model_open(&p->model, &p->device, &model, true, &err), &err);
-    CHECK_OK(optim_open(&p->optim, &p->device, &p->model.params, &how, &err), &err);
+    CHECK_OK(optim_open(&p->optim, &p->device, &p->model.params, &how, NULL, &err), &err);
     p->c = (struct checkpoint){.model = &p->model, .optim = &p->optim};
     if (has_average) {
         const size_t n = p->model.params.n_flat;

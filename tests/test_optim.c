@@ -111,7 +111,7 @@ static void lab_open(struct lab *lab, bool wide, const struct optim_config *c)
     else
         CHECK_OK(device_open(&lab->device, "cpu", two, &err), &err);
     CHECK_OK(params_open(&lab->params, &model, &err), &err);
-    CHECK_OK(optim_open(&lab->optim, &lab->device, &lab->params, c, &err), &err);
+    CHECK_OK(optim_open(&lab->optim, &lab->device, &lab->params, c, NULL, &err), &err);
     lab->w = flat(lab);
     lab->g = flat(lab);
     fill_weights(lab);
@@ -345,9 +345,11 @@ TEST(a_pattern_that_freezes_nothing_or_everything_is_refused)
     CHECK_OK(device_open(&d, "cpu", (struct device_options){.threads = 1}, &err), &err);
     CHECK_OK(params_open(&p, &model, &err), &err);
     set(&c, "freeze", "layer_9");
-    CHECK_FAILS(optim_open(&o, &d, &p, &c, &err), &err, ERR_USAGE, "matches no tensor");
+    CHECK_FAILS(optim_open(&o, &d, &p, &c, NULL, &err), &err, ERR_USAGE,
+                "matches no tensor");
     set(&c, "freeze", ".");
-    CHECK_FAILS(optim_open(&o, &d, &p, &c, &err), &err, ERR_USAGE, "no tensor to train");
+    CHECK_FAILS(optim_open(&o, &d, &p, &c, NULL, &err), &err, ERR_USAGE,
+                "no tensor to train");
     optim_close(&o);
     params_close(&p);
     device_close(&d);

@@ -208,7 +208,7 @@ TEST(the_resolved_config_reproduces_the_run)
                       OPT_REFUSE_UNKNOWN, &err),
              &err);
     CHECK_OK(opt_set(train_config_table, c, "run", test_path("b"), &err), &err);
-    CHECK_OK(train_run(c, NULL, &err), &err);
+    CHECK_OK(toy_run_config(c, &err), &err);
     check_same_checkpoint("a", "b", "model.ckpt-10");
     free(c);
 }

@@ -31,7 +31,7 @@ static void rig_open(struct rig *r)
     CHECK_OK(opt_defaults(optim_config_table, &how, &err), &err);
     CHECK_OK(device_open(&r->device, "cpu", options, &err), &err);
     CHECK_OK(model_open(&r->model, &r->device, &shape, true, &err), &err);
-    CHECK_OK(optim_open(&r->optim, &r->device, &r->model.params, &how, &err), &err);
+    CHECK_OK(optim_open(&r->optim, &r->device, &r->model.params, &how, NULL, &err), &err);
     r->parts = (struct checkpoint){.model = &r->model, .optim = &r->optim};
 }
 

@@ -32,7 +32,7 @@ static void lab_open(struct lab *lab, struct device *d, const json_t *g)
     rule.epsilon = golden_number(how, "epsilon");
     CHECK_OK(model_open(&lab->model, d, &c, true, &err), &err);
     CHECK_OK(schedule_init(&lab->schedule, &rate, c.d_model, 10, &err), &err);
-    CHECK_OK(optim_open(&lab->optim, d, &lab->model.params, &rule, &err), &err);
+    CHECK_OK(optim_open(&lab->optim, d, &lab->model.params, &rule, NULL, &err), &err);
     golden_weights(&lab->model, (uint64_t)golden_number(g, "seed"));
 }
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "corpus/prepare.h"
+#include "dist/comm.h"
 #include "test.h"
 #include "train/config.h"
 #include "train/trainer.h"
@@ -79,10 +80,22 @@ static inline struct train_config *toy_config(const char *run, const char *const
     return c;
 }
 
+/* As a single rank. */
+static inline status toy_run_config(const struct train_config *c, struct err *err)
+{
+    struct comm comm;
+    bool is_agreed;
+
+    CHECK_OK(comm_open(&comm, (struct comm_options){.kind = "self"}, err), err);
+    const status result = train_run(c, &comm, NULL, &is_agreed, err);
+    comm_close(&comm);
+    return result;
+}
+
 static inline status toy_try(const char *run, const char *const *more, struct err *err)
 {
     struct train_config *c = toy_config(run, more);
-    const status result = train_run(c, NULL, err);
+    const status result = toy_run_config(c, err);
 
     free(c);
     return result;

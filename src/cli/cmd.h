@@ -6,8 +6,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/opt.h"
+
+/* This process is a rank of a job whose others may wait for it: a failure must end it at
+ * once (dist/comm.h). */
+extern bool cmd_has_peers;
 
 /* name, the words it takes, what it does; in the order of use */
 #define COMMAND_LIST(C)                                                                 \

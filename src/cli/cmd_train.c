@@ -5,8 +5,11 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "dist/comm.h"
 #include "train/config.h"
 #include "train/trainer.h"
+
+bool cmd_has_peers;
 
 const struct opt_table cmd_train_options = {train_config_rows, TRAIN_N_OPTIONS};
 
@@ -31,14 +34,39 @@ static status read_config(struct train_config *c, int argc, char **argv, struct 
     return opt_parse(train_config_table, c, &words, argc, argv, err);
 }
 
+/*
+ * The ranks of a job have the same command line. What is wrong with it all of them find,
+ * and the first one says it.
+ */
+static status join_ranks(struct comm *comm, struct train_config *c, status parsed,
+                         struct err *err)
+{
+    const struct comm_options o = {.kind = parsed == OK ? c->comm : "auto",
+                                   .poll_us = parsed == OK ? (int)c->comm_poll_us : 50};
+    struct err why = *err;
+
+    TRY(comm_open(comm, o, err));
+    *err = why;
+    return comm_agree(comm, parsed, err);
+}
+
 status cmd_train(int argc, char **argv, struct err *err)
 {
     struct train_config *c;
+    struct comm comm = {0};
+    bool is_agreed = true;
 
     TRY(mem_alloc(&c, 1, sizeof *c, err));
-    status result = read_config(c, argc, argv, err);
+    status result = join_ranks(&comm, c, read_config(c, argc, argv, err), err);
+    cmd_has_peers = comm.size > 1;
     if (result == OK)
-        result = train_run(c, stderr, err);
+        result = train_run(c, &comm, stderr, &is_agreed, err);
     free(c);
+    if (result != OK && !is_agreed)
+        return result; /* the others wait for this rank: main ends it at once */
+    if (result != OK && comm.rank != 0)
+        result = OK; /* the first rank has the same failure and says so for all */
+    comm_close(&comm);
+    cmd_has_peers = false;
     return result;
 }

@@ -7,6 +7,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "cli/cmd.h"
+#include "dist/comm.h"
 
 struct command {
     const char *name, *words, *summary;
@@ -135,5 +136,7 @@ int main(int argc, char **argv)
         print_error(command, lost.msg);
         result = lost.code;
     }
+    if (result != OK && cmd_has_peers)
+        comm_abort(result);
     return (int)result;
 }

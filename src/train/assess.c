@@ -61,7 +61,8 @@ static status measure(struct trainer *t, struct evaluate_result *r, struct err *
                                        .batch_tokens = (size_t)c->eval_tokens,
                                        .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)c->eval_group,
-                                       .bleu_pairs = (size_t)c->eval_bleu_pairs};
+                                       .bleu_pairs = (size_t)c->eval_bleu_pairs,
+                                       .comm = t->comm};
     struct translations out = {0};
 
     status result = evaluate_loss(r, &t->model, &t->data.valid, &o, err);

@@ -1,18 +1,13 @@
 #include "train/begin.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "decode/model_dir.h"
-#include "format/tf_checkpoint.h"
+#include "dist/reducer.h"
 #include "train/roof.h"
 #include "train/trainer.h"
 
@@ -40,49 +35,10 @@ static status settle_data(struct trainer *t, struct err *err)
     return spm_load(&t->spm, t->data.tokenizer, err);
 }
 
-/* Two trainings in one directory would overwrite each other's checkpoints. */
-static status lock_run(struct trainer *t, struct err *err)
-{
-    char best[FILE_PATH_MAX];
-
-    TRY(file_make_dirs(t->config.run, err));
-    t->run_lock = open(t->config.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (t->run_lock < 0)
-        return err_set(err, ERR_IO, "%s: %s", t->config.run, strerror(errno));
-    if (flock(t->run_lock, LOCK_EX | LOCK_NB) != 0)
-        return err_set(err, ERR_IO, "%s: another process is training in this directory",
-                       t->config.run);
-    TRY(file_join(best, sizeof best, t->config.run, "best_models", err));
-    checkpoint_sweep(t->config.run);
-    checkpoint_sweep(best);
-    return OK;
-}
-
 static status run_path(const struct trainer *t, char *path, const char *name,
                        struct err *err)
 {
     return file_join(path, FILE_PATH_MAX, t->config.run, name, err);
-}
-
-/* A run directory that holds a checkpoint resumes, with the options it began with. */
-static status settle_resume(struct trainer *t, struct err *err)
-{
-    char pointer[FILE_PATH_MAX], path[FILE_PATH_MAX];
-    struct train_config *old;
-
-    TRY(run_path(t, pointer, "checkpoint", err));
-    TRY(run_path(t, path, "config.yaml", err));
-    t->is_resumed = file_exists(pointer);
-    if (!t->is_resumed || !file_exists(path))
-        return OK;
-    TRY(mem_alloc(&old, 1, sizeof *old, err));
-    status result = opt_defaults(train_config_table, old, err);
-    if (result == OK)
-        result = opt_file(train_config_table, old, path, OPT_REFUSE_UNKNOWN, err);
-    if (result == OK)
-        result = train_config_same(old, &t->config, err);
-    free(old);
-    return result;
 }
 
 /* ---- opening ---- */
@@ -109,134 +65,107 @@ static status open_translator(struct trainer *t, struct err *err)
     return translate_open(&t->translator, &t->model, t->spm, &how, err);
 }
 
-status begin_open(struct trainer *t, FILE *console, struct err *err)
+static status open_reducer(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
-    const struct device_options options = {.threads = (size_t)c->threads, .pin = c->pin};
+    const struct reducer_options o = {.wire = wire_find(c->wire),
+                                      .bucket_bytes = (size_t)(c->bucket_mib * 1048576),
+                                      .is_sharded = c->shard_optimizer,
+                                      .is_checked = c->wire_check};
 
-    t->record.console = progress_to(console);
-    TRY(settle_data(t, err));
-    TRY(lock_run(t, err));
-    TRY(settle_resume(t, err));
+    if (t->comm->size == 1)
+        return OK;
+    return reducer_open(&t->reducer, t->comm, &t->model.params, o, err);
+}
+
+/* The reducer says which parts of the arrays this rank owns. */
+static status list_shards(struct trainer *t, struct err *err)
+{
+    if (!t->reducer || !t->config.shard_optimizer)
+        return OK;
+    const size_t n = reducer_n_ranges(t->reducer);
+    TRY(mem_alloc(&t->shards, n, sizeof *t->shards, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct reducer_range r = reducer_range(t->reducer, i);
+        t->shards[i] = (struct optim_shard){r.first, r.n, r.at};
+    }
+    return OK;
+}
+
+/* What is kept for every weight: moments and average. */
+static status open_optimizer(struct trainer *t, struct err *err)
+{
+    TRY(list_shards(t, err));
+    const struct optim_shards shards = {
+        .list = t->shards,
+        .n_list = t->shards ? reducer_n_ranges(t->reducer) : 0,
+        .n_owned = t->shards ? reducer_n_owned(t->reducer) : 0,
+        .comm = t->comm};
+    TRY(optim_open(&t->optim, &t->device, &t->model.params, &t->config.optim,
+                   t->shards ? &shards : NULL, err));
+    return open_average(t, err);
+}
+
+/* Device, model and what belongs to them; nothing here needs another rank. */
+static status open_parts(struct trainer *t, struct err *err)
+{
+    const struct train_config *c = &t->config;
+    const struct device_options options = {.threads = t->place.threads, .pin = c->pin};
+    const size_t n_ranks = (size_t)t->comm->size;
+
+    TRY(mem_alloc(&t->own, n_ranks, sizeof *t->own, err));
+    TRY(mem_alloc(&t->node, n_ranks, sizeof *t->node, err));
+    for (size_t r = 0; r < n_ranks; r++)
+        t->node[r] = t->comm->peer[r].node;
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
     TRY(device_open(&t->device, c->device, options, err));
     TRY(model_open(&t->model, &t->device, &c->model, true, err));
     t->model.recompute = c->recompute;
-    TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, err));
-    TRY(open_average(t, err));
     return open_translator(t, err);
 }
 
-/* ---- weights and state ---- */
-
-/* Weights of another model of the same shape; its optimizer state stays behind. */
-static status take_weights(struct trainer *t, struct err *err)
+static status check_ranks(struct trainer *t, struct err *err)
 {
-    struct model_dir from;
+    const size_t n_arrays = t->config.moving_average > 0 ? 4 : 3; /* weights, moments */
+    const struct preflight_options o = {.config = &t->config,
+                                        .data = &t->data,
+                                        .checkpoint_bytes = n_arrays * sizeof(float) *
+                                                            t->model.params.n_elements,
+                                        .is_writer = t->home.is_writer};
+    const status result = preflight_run(&t->preflight, t->comm, o, err);
 
-    status result = model_dir_open(&from, t->config.init_from, "last", err);
-    if (result == OK)
-        result = model_dir_load_weights(&t->model, from.prefix, true, err);
-    model_dir_close(&from);
-    return result == OK ? OK : err_wrap(err, "init_from");
-}
-
-static status begin_fresh(struct trainer *t, struct err *err)
-{
-    float *flat;
-
-    TRY(mem_alloc(&flat, t->model.params.n_flat, sizeof *flat, err));
-    params_init(&t->model.params, (uint64_t)t->config.seed, flat);
-    status result = model_set_weights(&t->model, flat, err);
-    free(flat);
-    if (result == OK && *t->config.init_from)
-        result = take_weights(t, err);
+    t->is_agreed = result != OK && result != ERR_COMM;
     return result;
 }
 
-/* The average starts as the weights are. */
-static void begin_average(struct trainer *t)
+static status open_home(struct trainer *t, struct err *err)
 {
-    if (t->average.mem)
-        t->device.k->average(&t->device, t->average, t->model.flat, 0);
-}
+    const status result = home_open(&t->home, t->comm, t->config.run, err);
 
-/* The checkpoint must belong to this data, or its place in the order means nothing. */
-static status check_data(const struct trainer *t, struct err *err)
-{
-    const struct state *s = &t->state;
-
-    if (s->corpus_pairs != t->data.train.n_pairs)
-        return err_set(err, ERR_USAGE,
-                       "this run began on a corpus of %llu pairs, %s has %u; resume with "
-                       "the same data",
-                       (unsigned long long)s->corpus_pairs, t->config.data,
-                       t->data.train.n_pairs);
-    if (s->tokenizer_hash != t->data.tokenizer_hash)
-        return err_set(err, ERR_USAGE,
-                       "the tokenizer of %s is not the one that this run began with",
-                       t->config.data);
-    return OK;
-}
-
-static void note_data(struct trainer *t)
-{
-    t->state.corpus_pairs = t->data.train.n_pairs;
-    t->state.tokenizer_hash = t->data.tokenizer_hash;
-}
-
-static status adopt(struct trainer *t, enum checkpoint_kind kind, struct err *err)
-{
-    if (kind == CHECKPOINT_OURS)
-        return check_data(t, err);
-    progress_note(&t->record.console, "the checkpoint was made by another tool: weights "
-                                      "are taken, the data begins a new epoch");
-    begin_average(t);
-    note_data(t);
-    return OK;
-}
-
-/* From the newest checkpoint to the oldest, the first that is whole. */
-static status begin_resumed(struct trainer *t, const struct tf_checkpoint *list,
-                            struct err *err)
-{
-    const struct checkpoint parts = {
-        .model = &t->model, .optim = &t->optim, .average = t->average};
-
-    for (size_t i = list->n; i-- > 0;) {
-        char prefix[FILE_PATH_MAX];
-        enum checkpoint_kind kind;
-        if (list->all[i][0] == '/')
-            snprintf(prefix, sizeof prefix, "%s", list->all[i]);
-        else
-            TRY(run_path(t, prefix, list->all[i], err));
-        if (checkpoint_read(&parts, &t->state, prefix, &kind, err) == OK)
-            return adopt(t, kind, err);
-        progress_note(&t->record.console, err->msg);
+    t->is_agreed = result != OK && result != ERR_COMM;
+    if (result == OK && t->config.shard_optimizer && t->home.n_writers > 1) {
+        progress_note(
+            &t->record.console,
+            "shard_optimizer: only the first rank's disk will hold checkpoints");
+        t->home.n_writers = 1;
+        t->home.is_writer = t->comm->rank == 0;
     }
-    return err_set(err, ERR_FORMAT,
-                   "%s: no whole checkpoint is left to resume from; choose another run "
-                   "directory",
-                   t->config.run);
-}
-
-static status begin_weights(struct trainer *t, struct err *err)
-{
-    char path[FILE_PATH_MAX];
-    struct tf_checkpoint list;
-
-    if (!t->is_resumed) {
-        TRY(begin_fresh(t, err));
-        begin_average(t);
-        note_data(t);
-        return OK;
-    }
-    TRY(run_path(t, path, "checkpoint", err));
-    TRY(tf_checkpoint_read(&list, path, err));
-    const status result = begin_resumed(t, &list, err);
-    tf_checkpoint_release(&list);
-    t->saved_at = t->state.step;
     return result;
+}
+
+status begin_open(struct trainer *t, FILE *console, struct err *err)
+{
+    const struct train_config *c = &t->config;
+
+    t->record.console = progress_to(t->comm->rank == 0 ? console : NULL);
+    TRY(train_together(t, settle_data(t, err), err));
+    TRY(place_choose(&t->place, t->comm, (size_t)c->threads, c->pin, err));
+    TRY(open_home(t, err));
+    TRY(train_resume_find(t, err));
+    TRY(train_together(t, open_parts(t, err), err));
+    TRY(check_ranks(t, err));
+    TRY(open_reducer(t, err));
+    return train_together(t, open_optimizer(t, err), err);
 }
 
 /* ---- the run directory ---- */
@@ -294,14 +223,17 @@ static status open_record(struct trainer *t, struct err *err)
                              .is_resumed = t->is_resumed,
                              .device = t->device.name,
                              .threads = pool_size(t->device.pool),
+                             .comm = t->comm,
                              .n_parameters = t->model.params.n_elements,
                              .train_pairs = t->data.train.n_pairs,
                              .valid_pairs = t->data.valid.corpus.n_pairs,
                              .tokenizer_pieces = t->data.vocab,
-                             .roof_gflops = t->roof_gflops};
+                             .roof_gflops = t->roof_gflops,
+                             .preflight = &t->preflight,
+                             .is_crowded = t->place.is_crowded};
 
     count_tokens(&t->data.train, &s.train_source_tokens, &s.train_target_tokens);
-    TRY(record_open(&t->record, &t->config, console, t->state.step, err));
+    TRY(record_open(&t->record, &t->config, console, t->state.step, t->comm->rank, err));
     return record_begin(&t->record, &s, err);
 }
 
@@ -314,22 +246,36 @@ status train_feed(struct trainer *t, struct err *err)
                                     .batch_tokens = (size_t)c->batch_tokens,
                                     .batch_sentences = (size_t)c->batch_sentences};
 
-    const struct share_rule share = {0};
+    const struct share_rule share = {t->comm->rank, t->comm->size, t->node};
 
     return feeder_open(&t->feeder, &t->data.train, rule, share, t->limit, t->state.cursor,
                        err);
 }
 
-status begin_run(struct trainer *t, struct err *err)
+/* Memory, files and threads; nothing here needs another rank. */
+static status prepare_run(struct trainer *t, struct err *err)
 {
-    TRY(begin_weights(t, err));
     TRY(train_reserve(t, err));
-    TRY(write_config(t, err));
-    TRY(copy_tokenizer(t, err));
-    TRY(measure_roof(t, err));
+    if (t->home.is_writer) {
+        TRY(write_config(t, err));
+        TRY(copy_tokenizer(t, err));
+    }
+    return measure_roof(t, err);
+}
+
+static status start_run(struct trainer *t, struct err *err)
+{
     TRY(open_record(t, err));
     TRY(train_save_open(t, err));
     return train_feed(t, err);
+}
+
+status begin_run(struct trainer *t, struct err *err)
+{
+    TRY(train_resume(t, err));
+    TRY(train_together(t, prepare_run(t, err), err));
+    TRY(comm_sum(t->comm, &t->roof_gflops, 1, err));
+    return train_together(t, start_run(t, err), err);
 }
 
 void train_close(struct trainer *t)
@@ -337,6 +283,7 @@ void train_close(struct trainer *t)
     saver_close(t->saver);
     feeder_close(t->feeder);
     translate_close(&t->translator);
+    reducer_close(t->reducer);
     optim_close(&t->optim);
     if (t->average_mem)
         device_free(&t->device, t->average_mem);
@@ -345,8 +292,10 @@ void train_close(struct trainer *t)
     spm_free(t->spm);
     dataset_close(&t->data);
     free(t->losses);
-    if (t->run_lock >= 0)
-        close(t->run_lock);
+    free(t->own);
+    free(t->shards);
+    free(t->node);
+    home_close(&t->home);
 }
 
 status begin_close(struct trainer *t, struct err *err)

@@ -80,8 +80,8 @@ static status open_corpus(struct corpus *c, const struct bench_step_options *o,
     return result;
 }
 
-static status open_trainer(struct trainer *t, const struct bench_step_options *o,
-                           struct err *err)
+static status open_trainer(struct trainer *t, struct comm *comm,
+                           const struct bench_step_options *o, struct err *err)
 {
     struct train_config *c = &t->config;
     float *flat;
@@ -91,12 +91,14 @@ static status open_trainer(struct trainer *t, const struct bench_step_options *o
     c->batch_tokens = (int64_t)o->tokens;
     c->attention_dropout = c->relu_dropout = c->residual_dropout = o->dropout;
     c->max_length = (int64_t)(o->mean_length > LONGEST ? o->mean_length : LONGEST);
+    TRY(comm_open(comm, (struct comm_options){.kind = "self"}, err));
+    t->comm = comm;
     TRY(open_corpus(&t->data.train, o, err));
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
     TRY(device_open(&t->device, o->device,
                     (struct device_options){.threads = o->threads, .pin = true}, err));
     TRY(model_open(&t->model, &t->device, &c->model, true, err));
-    TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, err));
+    TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, NULL, err));
     TRY(mem_alloc(&flat, t->model.params.n_flat, sizeof *flat, err));
     params_init(&t->model.params, 1, flat);
     const status result = model_set_weights(&t->model, flat, err);
@@ -159,12 +161,13 @@ static void summarize(const struct trainer *t, const struct bench_step_options *
     r->peak_mib = getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
 }
 
-static status run(struct trainer *t, const struct bench_step_options *o,
-                  struct bench_step_result *r, struct err *err)
+static status run(struct trainer *t, struct comm *comm,
+                  const struct bench_step_options *o, struct bench_step_result *r,
+                  struct err *err)
 {
     double *rate;
 
-    TRY(open_trainer(t, o, err));
+    TRY(open_trainer(t, comm, o, err));
     TRY(mem_alloc(&rate, 2 * o->steps, sizeof *rate, err));
     const status result = run_steps(t, o, r, rate, rate + o->steps, err);
     if (result == OK)
@@ -176,13 +179,15 @@ static status run(struct trainer *t, const struct bench_step_options *o,
 status bench_step(const struct bench_step_options *o, struct bench_step_result *r,
                   struct err *err)
 {
+    struct comm comm = {0};
     struct trainer *t;
 
     *r = (struct bench_step_result){0};
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    t->run_lock = -1;
-    const status result = run(t, o, r, err);
+    t->home.lock = -1;
+    const status result = run(t, &comm, o, r, err);
     train_close(t);
+    comm_close(&comm);
     free(t);
     return result;
 }

@@ -45,10 +45,11 @@ static status add(struct tensors *t, struct tensor one, struct err *err)
 
 struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part)
 {
-    const struct mat parts[] = {[CHECKPOINT_WEIGHTS] = c->model->flat,
-                                [CHECKPOINT_M] = c->optim->m,
-                                [CHECKPOINT_V] = c->optim->v,
-                                [CHECKPOINT_AVERAGE] = c->average};
+    const struct mat parts[] = {
+        [CHECKPOINT_WEIGHTS] = c->model->flat,
+        [CHECKPOINT_M] = c->whole_m.mem ? c->whole_m : c->optim->m,
+        [CHECKPOINT_V] = c->whole_v.mem ? c->whole_v : c->optim->v,
+        [CHECKPOINT_AVERAGE] = c->average};
 
     return parts[part];
 }

@@ -22,6 +22,9 @@ struct checkpoint {
     struct model *model;
     struct optim *optim;
     struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
+    struct mat whole_m,
+        whole_v;     /* to read into where the optimizer's are shards; or none */
+    bool is_sharded; /* moments come into a snapshot from all ranks, by the caller */
     const struct snapshot *copy; /* write these values; NULL: those on the device */
 };
 

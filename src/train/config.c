@@ -23,6 +23,23 @@ const struct opt train_config_rows[TRAIN_N_OPTIONS] = {
 
 const struct opt_table train_config_table = {train_config_rows, TRAIN_N_OPTIONS};
 
+/* Ranges of a bucket do not follow tensors, so nothing that goes by tensor works. */
+static status check_shards(const struct train_config *c, struct err *err)
+{
+    const struct optim_config *o = &c->optim;
+
+    if (!c->shard_optimizer)
+        return OK;
+    if (strcmp(o->optimizer, "novograd") == 0)
+        return err_set(err, ERR_USAGE,
+                       "shard_optimizer = true needs optimizer = adam or adamw, not %s",
+                       o->optimizer);
+    if (strcmp(o->larc, "none") != 0 || *o->freeze)
+        return err_set(err, ERR_USAGE,
+                       "shard_optimizer = true works neither with larc nor with freeze");
+    return OK;
+}
+
 status train_config_check(const struct train_config *c, struct err *err)
 {
     if (!*c->data)
@@ -40,6 +57,7 @@ status train_config_check(const struct train_config *c, struct err *err)
                        (long long)c->batch_tokens, (long long)c->batch_sentences);
     if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
         return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
+    TRY(check_shards(c, err));
     TRY(optim_check(&c->optim, err));
     return schedule_check(&c->schedule, err);
 }
@@ -47,11 +65,31 @@ status train_config_check(const struct train_config *c, struct err *err)
 /* Options that may change between the parts of one run. */
 static bool is_free(const char *name)
 {
-    static const char *const names[] = {
-        "data",      "run",        "init_from",    "max_steps",  "max_epochs",
-        "device",    "threads",    "pin",          "memory_mib", "micro_tokens",
-        "recompute", "patience",   "keep_last",    "keep_best",  "save_every",
-        "log_every", "log_format", "summary_every"};
+    static const char *const names[] = {"data",
+                                        "run",
+                                        "init_from",
+                                        "max_steps",
+                                        "max_epochs",
+                                        "device",
+                                        "threads",
+                                        "pin",
+                                        "memory_mib",
+                                        "micro_tokens",
+                                        "recompute",
+                                        "patience",
+                                        "keep_last",
+                                        "keep_best",
+                                        "save_every",
+                                        "log_every",
+                                        "log_format",
+                                        "summary_every",
+                                        "comm",
+                                        "comm_poll_us",
+                                        "wire",
+                                        "wire_check",
+                                        "bucket_mib",
+                                        "shard_optimizer",
+                                        "replica_check_every"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

@@ -33,7 +33,7 @@
     X(REAL, moving_average, "0", "decay of averaged weights; 0: none", RANGE(0, 0.999999))      \
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
-    X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                              \
+    X(INT, threads, "0", "threads of a rank; 0: one a core, cores shared", RANGE(0, 1024))      \
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
     X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \
     X(BOOL, recompute, "false", "keep less for backward, compute it again", ANY)                \
@@ -52,7 +52,14 @@
     X(INT, keep_best, "5", "best checkpoints kept; 0: none", RANGE(0, 1e6))                     \
     X(INT, log_every, "100", "updates between log lines", RANGE(1, 1e9))                        \
     X(INT, summary_every, "100", "updates between TensorBoard points", RANGE(1, 1e9))           \
-    X(CHOICE, log_format, "ferry", "console lines", ONE_OF("ferry|reference"))
+    X(CHOICE, log_format, "ferry", "console lines", ONE_OF("ferry|reference"))                  \
+    X(CHOICE, comm, "auto", "other ranks; auto: as mpirun or srun say", ONE_OF("auto|self|mpi")) \
+    X(INT, comm_poll_us, "50", "longest sleep while a message is awaited", RANGE(0, 1e6))       \
+    X(CHOICE, wire, "bf16", "gradients between nodes", ONE_OF("fp32|bf16|fp16|int8"))           \
+    X(BOOL, wire_check, "false", "checksum every message of gradients", ANY)                    \
+    X(REAL, bucket_mib, "25", "gradients sent at once, as fp32", RANGE(0.001, 4096))            \
+    X(BOOL, shard_optimizer, "false", "each rank keeps and updates its part of Adam", ANY)      \
+    X(INT, replica_check_every, "100", "updates between comparisons; 0: none", RANGE(0, 1e12))
 /* clang-format on */
 
 struct train_config {

@@ -7,6 +7,9 @@
  * teacher-forced one, which feeds the model the right prefix at every position and so is
  * no translation (docs/evaluation.md).
  *
+ * Ranks share a set, each sentence once; the first adds the results up in the order of
+ * the sentences, as it would alone, and all learn the same numbers.
+ *
  * Borrows everything. Threads: one at a time.
  */
 #pragma once
@@ -20,6 +23,8 @@
 #include "decode/translate.h"
 #include "model/model.h"
 
+struct comm;
+
 /* Sentences of held-out sets are cut here, as the reference cuts them. */
 enum { EVALUATE_LENGTH = 256 };
 
@@ -29,6 +34,7 @@ struct evaluate_options {
     size_t max_length;   /* longer sides are cut for the loss */
     size_t group;        /* sentences a batch of eval_loss */
     size_t bleu_pairs;   /* translate the first so many; 0: all */
+    struct comm *comm;   /* share the sentences with these ranks; NULL: alone */
 };
 
 struct evaluate_result {
@@ -46,7 +52,7 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
                      const struct dataset_set *set, const struct evaluate_options *o,
                      struct err *err) MUST_CHECK;
 
-/* BLEU of translations, which stay in *out for the caller to show. */
+/* BLEU of translations, which stay in *out for the caller to show, on the first rank. */
 status evaluate_bleu(struct evaluate_result *r, struct translations *out,
                      struct translator *t, const struct dataset_set *set,
                      const struct evaluate_options *o, struct err *err) MUST_CHECK;

@@ -54,7 +54,8 @@ static size_t budget_of(const struct trainer *t)
     if (t->config.memory_mib)
         return (size_t)t->config.memory_mib << 20;
     const size_t free_bytes = available_bytes();
-    return free_bytes ? free_bytes / 4 * 3 : SIZE_MAX;
+    const size_t ranks_here = (size_t)t->comm->local_size;
+    return free_bytes ? free_bytes / ranks_here / 4 * 3 : SIZE_MAX;
 }
 
 /* The most target tokens an update can have. */

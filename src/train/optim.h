@@ -19,6 +19,7 @@
 #include "base/opt.h"
 #include "device/device.h"
 
+struct comm;
 struct params;
 
 /* kind, field, default, help, limits */
@@ -49,20 +50,37 @@ extern const struct opt_table optim_config_table;
 /* What the options say together: ERR_USAGE for a contradiction or a bad pattern. */
 status optim_check(const struct optim_config *c, struct err *err) MUST_CHECK;
 
+/*
+ * A part of the flat arrays that this rank updates: weights and gradient from `first` on,
+ * moments from `at` on in arrays that hold the rank's own elements only.
+ */
+struct optim_shard {
+    size_t first, n, at;
+};
+
+struct optim_shards {
+    const struct optim_shard *list; /* borrowed */
+    size_t n_list, n_owned;
+    struct comm *comm; /* whose ranks own the rest */
+};
+
 struct optim {
     struct optim_config config;
     struct device *device;
     const struct params *params;
-    struct mat m, v; /* [1, n_flat], zero at first; v is none for NovoGrad */
+    struct optim_shards shards; /* without comm: everything is this rank's */
+    struct mat m, v; /* [1, n_flat] or [1, n_owned], zero at first; no v in NovoGrad */
     double *norms;   /* [n_list], NovoGrad: average squared norm; NULL otherwise */
     bool *frozen;    /* [n_list] */
     size_t n_frozen;
     double *grad_sq, *weight_sq; /* [n_list] of the update at hand */
 };
 
-/* ERR_USAGE when the freeze pattern matches no tensor, or all of them. */
+/* ERR_USAGE when the freeze pattern matches no tensor, or all of them. shards: NULL, or
+ * this rank's with Adam and nothing that goes by tensor. */
 status optim_open(struct optim *o, struct device *d, const struct params *p,
-                  const struct optim_config *c, struct err *err) MUST_CHECK;
+                  const struct optim_config *c, const struct optim_shards *shards,
+                  struct err *err) MUST_CHECK;
 void optim_close(struct optim *o);
 
 struct optim_update {
@@ -74,7 +92,8 @@ struct optim_update {
 /*
  * One update of weights and moments, all [1, n_flat] on the device. *grad_norm is the
  * norm of the mean gradient of all tensors that are not frozen, before clipping. When it
- * is not finite: ERR_NUMERIC, and nothing has changed.
+ * is not finite: ERR_NUMERIC, and nothing has changed. With shards a meeting of their
+ * ranks; weights outside them are as they were.
  */
 status optim_step(struct optim *o, struct mat weights, struct mat gradient,
                   struct optim_update u, double *grad_norm, struct err *err) MUST_CHECK;

@@ -12,6 +12,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "dist/comm.h"
+#include "train/preflight.h"
 
 /* The reference leaves the first updates out of its averages. */
 enum { WARM_UP = 10 };
@@ -48,9 +50,11 @@ static void set_text(json_t *o, const char *key, const char *text)
 /* One whole line, flushed: a killed run loses at most the line being written. */
 static status put_line(FILE *log, json_t *o, struct err *err)
 {
-    char *text = json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    char *text = log ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
 
     json_decref(o);
+    if (!log)
+        return OK; /* the first rank writes it */
     if (!text)
         return err_set(err, ERR_MEMORY, "no memory for a line of run.jsonl");
     const bool ok = fprintf(log, "%s\n", text) > 0 && fflush(log) == 0;
@@ -101,13 +105,30 @@ status record_append(const char *run_dir, struct json_t *o, struct err *err)
     return result;
 }
 
+static status open_rank_log(struct record *r, int rank, struct err *err)
+{
+    char path[FILE_PATH_MAX], name[32];
+
+    snprintf(name, sizeof name, "rank-%d.log", rank);
+    TRY(file_join(path, sizeof path, r->config->run, name, err));
+    r->rank_log = fopen(path, "ae");
+    if (!r->rank_log)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    setvbuf(r->rank_log, NULL, _IOLBF, 0);
+    r->console = progress_to(r->rank_log);
+    return OK;
+}
+
 status record_open(struct record *r, const struct train_config *c, FILE *console,
-                   int64_t step, struct err *err)
+                   int64_t step, int rank, struct err *err)
 {
     *r = (struct record){.config = c,
                          .console = progress_to(console),
                          .is_reference = strcmp(c->log_format, "reference") == 0,
-                         .first_step = step};
+                         .first_step = step,
+                         .t_begin = clock_now()};
+    if (rank != 0)
+        return open_rank_log(r, rank, err);
     TRY(open_log(&r->log, c->run, err));
     if (tb_event_open(&r->events, c->run, clock_wall(), err) != OK) {
         fclose(r->log);
@@ -115,7 +136,6 @@ status record_open(struct record *r, const struct train_config *c, FILE *console
         return err->code;
     }
     r->has_events = true;
-    r->t_begin = clock_now();
     /* points of an earlier process beyond the checkpoint are void */
     return tb_event_start(&r->events, step + 1, clock_wall(), err);
 }
@@ -128,6 +148,8 @@ status record_close(struct record *r, struct err *err)
         result = tb_event_close(&r->events, err);
     if (r->log && fclose(r->log) != 0 && result == OK)
         result = err_set(err, ERR_IO, "run.jsonl: %s", strerror(errno));
+    if (r->rank_log)
+        fclose(r->rank_log);
     *r = (struct record){0};
     return result;
 }
@@ -172,17 +194,19 @@ static void put_reference_step(struct record *r, const struct record_step *s)
     r->step_printed = s->step;
 }
 
-/* "64 GFLOP/s (71 % of roof)" */
+/* "64 GFLOP/s (71 % of roof)  net 3 %": the part of a step spent waiting for it. */
 static void describe_speed(const struct record *r, const struct record_step *s, char *out,
                            size_t n)
 {
     const double gflops = s->t_step > 0 ? s->flops / s->t_step * 1e-9 : 0;
-    char share[32] = "";
+    char share[32] = "", net[24] = "";
 
     if (r->roof_gflops > 0)
         snprintf(share, sizeof share, " (%.0f %% of roof)",
                  100 * gflops / r->roof_gflops);
-    snprintf(out, n, "%.0f tok/s  %.0f GFLOP/s%s", tokens_per_s(s), gflops, share);
+    if (s->t_comm + s->t_hidden > 0 && s->t_step > 0)
+        snprintf(net, sizeof net, "  net %.0f %%", 100 * s->t_comm / s->t_step);
+    snprintf(out, n, "%.0f tok/s  %.0f GFLOP/s%s%s", tokens_per_s(s), gflops, share, net);
 }
 
 static void put_console(struct record *r, const struct record_step *s, bool stays)
@@ -229,8 +253,20 @@ static void add_config(json_t *o, const struct train_config *c)
     json_object_set_new(o, "config", config);
 }
 
+/* "4 ranks on 2 nodes, each " or nothing. */
+static const char *describe_ranks(char *text, size_t n, const struct comm *c)
+{
+    text[0] = '\0';
+    if (c->size > 1)
+        snprintf(text, n, "%d ranks on %d node%s, each ", c->size, c->n_nodes,
+                 c->n_nodes == 1 ? "" : "s");
+    return text;
+}
+
 static void say_start(struct record *r, const struct record_start *s)
 {
+    char ranks[64];
+
     if (r->is_reference) {
         record_note(r,
                     s->is_resumed ? "*** Restored checkpoint from %s. Resuming training"
@@ -239,9 +275,44 @@ static void say_start(struct record *r, const struct record_start *s)
         record_note(r, "*** Total trainable parameters: %zu", s->n_parameters);
         return;
     }
-    record_note(r, "%s %s: %zu parameters, %" PRIu64 " pairs, %s",
+    record_note(r, "%s %s: %zu parameters, %" PRIu64 " pairs, %s%s",
                 s->is_resumed ? "resuming" : "training", r->config->run, s->n_parameters,
-                s->train_pairs, s->device);
+                s->train_pairs, describe_ranks(ranks, sizeof ranks, s->comm), s->device);
+}
+
+/* What carries the ranks' messages, and what preflight found of it. */
+static void add_network(json_t *o, const struct record_start *s)
+{
+    const struct preflight *p = s->preflight;
+    json_t *network = json_object(), *settings = json_array(), *hosts = json_array();
+
+    set_text(network, "backend", s->comm->backend);
+    set_text(network, "library", s->comm->library ? s->comm->library : "");
+    for (size_t i = 0; comm_setting(s->comm, i); i++)
+        json_array_append_new(settings, json_string(comm_setting(s->comm, i)));
+    json_object_set_new(network, "settings", settings);
+    for (int i = 0; i < s->comm->size; i++)
+        json_array_append_new(hosts, json_string(s->comm->peer[i].host));
+    json_object_set_new(network, "hosts", hosts);
+    set_real(network, "latency_s", p->t_latency);
+    set_real(network, "mb_per_s", p->mb_per_s);
+    set_real(network, "clock_spread_s", p->clock_spread);
+    set_real(network, "free_mib", p->free_mib);
+    set_real(network, "disk_mib", p->disk_mib);
+    json_object_set_new(o, "network", network);
+}
+
+/* What a person should know before it takes hours. */
+static void say_doubts(struct record *r, const struct record_start *s)
+{
+    enum { CLOCKS_APART = 5 };
+
+    if (s->is_crowded)
+        record_note(r, "more threads than cores: %d rank%s of %zu threads on this host",
+                    s->comm->local_size, s->comm->local_size == 1 ? "" : "s", s->threads);
+    if (s->comm->size > 1 && s->preflight->clock_spread > CLOCKS_APART)
+        record_note(r, "the clocks of the hosts differ by %.0f s; times in logs will too",
+                    s->preflight->clock_spread);
 }
 
 status record_begin(struct record *r, const struct record_start *s, struct err *err)
@@ -255,7 +326,8 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     set_text(o, "host", host);
     set_text(o, "device", s->device);
     set_int(o, "threads", (int64_t)s->threads);
-    set_int(o, "ranks", 1);
+    set_int(o, "ranks", s->comm->size);
+    set_int(o, "nodes", s->comm->n_nodes);
     set_int(o, "parameters", (int64_t)s->n_parameters);
     add_config(o, r->config);
     set_int(data, "train_pairs", (int64_t)s->train_pairs);
@@ -265,8 +337,11 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     set_int(data, "tokenizer_pieces", (int64_t)s->tokenizer_pieces);
     json_object_set_new(o, "data", data);
     set_real(o, "roof_gflops", s->roof_gflops);
+    if (s->comm->size > 1)
+        add_network(o, s);
     r->roof_gflops = s->roof_gflops;
     say_start(r, s);
+    say_doubts(r, s);
     return put_line(r->log, o, err);
 }
 
@@ -293,12 +368,28 @@ static status log_step(struct record *r, const struct record_step *s, struct err
     set_real(o, "t_data", s->t_data);
     set_real(o, "t_compute", s->t_forward + s->t_backward);
     set_real(o, "t_comm", s->t_comm);
+    set_real(o, "t_hidden", s->t_hidden);
     set_real(o, "t_update", s->t_update);
     set_real(o, "tokens_per_s", tokens_per_s(s));
     set_real(o, "gflops", s->t_step > 0 ? s->flops / s->t_step * 1e-9 : NAN);
     set_int(o, "memory_mib", memory_mib());
     set_int(o, "skipped", s->n_skipped);
     return put_line(r->log, o, err);
+}
+
+/* Where the time of a step went, in seconds a step. */
+static status summarize_times(struct record *r, const struct record_step *s, int64_t step,
+                              struct err *err)
+{
+    const double n = (double)s->n_steps;
+    const struct tb_event_value values[] = {
+        {"time/compute", (float)((s->t_forward + s->t_backward) / n)},
+        {"time/network_exposed", (float)(s->t_comm / n)},
+        {"time/network_hidden", (float)(s->t_hidden / n)},
+        {"time/data", (float)(s->t_data / n)},
+        {"time/update", (float)(s->t_update / n)}};
+
+    return tb_event_scalars(&r->events, step, clock_wall(), values, 5, err);
 }
 
 static status summarize(struct record *r, const struct record_step *s,
@@ -314,12 +405,15 @@ static status summarize(struct record *r, const struct record_step *s,
         {"Loss_Optimization/global_clipped_gradient_norm",
          (float)fmin(now->grad_norm, limit)}};
 
+    if (!r->has_events)
+        return OK;
     TRY(tb_event_scalars(&r->events, now->step, clock_wall(), values, clips ? 5 : 4,
                          err));
+    TRY(summarize_times(r, s, now->step, err));
     return tb_event_flush(&r->events, err);
 }
 
-static void accumulate(struct record_step *sum, const struct record_step *s)
+void record_add(struct record_step *sum, const struct record_step *s)
 {
     sum->step = s->step;
     sum->epoch = s->epoch;
@@ -336,6 +430,7 @@ static void accumulate(struct record_step *sum, const struct record_step *s)
     sum->t_forward += s->t_forward;
     sum->t_backward += s->t_backward;
     sum->t_comm += s->t_comm;
+    sum->t_hidden += s->t_hidden;
     sum->t_update += s->t_update;
     sum->flops += s->flops;
     sum->linear_flops += s->linear_flops;
@@ -346,10 +441,15 @@ static bool is_due(const struct record *r, int64_t step, int64_t every)
     return step % every == 0 || step == r->config->max_steps || step == r->first_step + 1;
 }
 
+bool record_is_due(const struct record *r, int64_t step)
+{
+    return is_due(r, step, r->config->log_every);
+}
+
 status record_update(struct record *r, const struct record_step *s, struct err *err)
 {
-    accumulate(&r->since_log, s);
-    accumulate(&r->since_summary, s);
+    record_add(&r->since_log, s);
+    record_add(&r->since_summary, s);
     if (s->step > r->first_step + WARM_UP) {
         r->objects += s->n_source + s->n_target;
         r->t_objects += s->t_step;
@@ -360,7 +460,7 @@ status record_update(struct record *r, const struct record_step *s, struct err *
         TRY(summarize(r, &r->since_summary, s, err));
         r->since_summary = (struct record_step){0};
     }
-    const bool due = is_due(r, s->step, r->config->log_every);
+    const bool due = record_is_due(r, s->step);
     if (!r->is_reference && due && !r->console.is_terminal)
         put_console(r, &r->since_log, true);
     else if (!r->is_reference && r->console.is_terminal && progress_due(&r->console))
@@ -370,6 +470,57 @@ status record_update(struct record *r, const struct record_step *s, struct err *
         r->since_log = (struct record_step){0};
     }
     return OK;
+}
+
+/* Who worked longest while the others waited. */
+static json_int_t slowest_of(const json_t *ranks)
+{
+    json_int_t slowest = 0;
+    double most = -1;
+    size_t i;
+    json_t *o;
+
+    json_array_foreach(ranks, i, o)
+    {
+        const double busy = json_number_value(json_object_get(o, "t_step")) -
+                            json_number_value(json_object_get(o, "t_comm"));
+        if (busy > most) {
+            most = busy;
+            slowest = (json_int_t)i;
+        }
+    }
+    return slowest;
+}
+
+/* Bytes of all cards of all hosts, one way. */
+static double card_bytes(const json_t *ranks, const char *way)
+{
+    double sum = 0;
+    size_t i;
+    json_t *o;
+
+    json_array_foreach(ranks, i, o)
+    {
+        const char *name;
+        json_t *card;
+        json_object_foreach(json_object_get(o, "cards"), name, card) sum +=
+            json_number_value(json_object_get(card, way));
+    }
+    return sum;
+}
+
+status record_ranks(struct record *r, int64_t step, struct json_t *ranks, struct err *err)
+{
+    const struct tb_event_value values[] = {
+        {"network/sent_mb", (float)(card_bytes(ranks, "sent") * 1e-6)},
+        {"network/received_mb", (float)(card_bytes(ranks, "received") * 1e-6)}};
+    json_t *o = event("ranks", step);
+
+    set_int(o, "slowest", slowest_of(ranks));
+    json_object_set(o, "ranks", ranks);
+    if (r->has_events)
+        TRY(tb_event_scalars(&r->events, step, clock_wall(), values, 2, err));
+    return put_line(r->log, o, err);
 }
 
 status record_skip(struct record *r, int64_t step, const char *reason, struct err *err)
@@ -418,9 +569,11 @@ status record_evaluated(struct record *r, const struct record_eval *e, struct er
         set_text(o, "bleu_signature", e->signature);
     set_real(o, "seconds", e->seconds);
     say_evaluated(r, e);
-    TRY(tb_event_scalars(&r->events, e->step, clock_wall(), values, e->has_bleu ? 4 : 3,
-                         err));
-    TRY(tb_event_flush(&r->events, err));
+    if (r->has_events) {
+        TRY(tb_event_scalars(&r->events, e->step, clock_wall(), values,
+                             e->has_bleu ? 4 : 3, err));
+        TRY(tb_event_flush(&r->events, err));
+    }
     return put_line(r->log, o, err);
 }
 

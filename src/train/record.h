@@ -5,6 +5,8 @@
  * line, appended and flushed. TensorBoard gets the reference's tags. The console shows a
  * line that is redrawn on a terminal, plain lines elsewhere, or the reference's lines.
  *
+ * Of several ranks the first writes all this; each other one keeps a log of its own.
+ *
  * Owns: the open files. Threads: one at a time.
  */
 #pragma once
@@ -18,6 +20,10 @@
 #include "format/tb_event.h"
 #include "train/config.h"
 
+struct comm;
+struct json_t;
+struct preflight;
+
 /* One update, or the sum of several. */
 struct record_step {
     int64_t step; /* updates made, this one included */
@@ -26,7 +32,8 @@ struct record_step {
     double rate, grad_norm;
     uint64_t n_source, n_target, n_sents;
     int64_t n_steps, n_skipped;
-    double t_step, t_data, t_forward, t_backward, t_comm, t_update; /* seconds */
+    double t_step, t_data, t_forward, t_backward, t_update; /* seconds */
+    double t_comm, t_hidden;    /* of the network: waited for, and hidden by computing */
     double flops, linear_flops; /* all; of projections and output layer alone */
 };
 
@@ -49,7 +56,8 @@ struct record_save {
 
 struct record {
     const struct train_config *config;
-    FILE *log;
+    FILE *log;      /* run.jsonl; NULL: not the first rank */
+    FILE *rank_log; /* the console of another rank: rank-N.log */
     struct tb_event_writer events;
     bool has_events;
     struct progress console;
@@ -69,15 +77,19 @@ struct record_start {
     int64_t step;
     bool is_resumed;
     const char *device;
+    const struct comm *comm; /* the ranks */
     size_t threads, n_parameters;
     uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
     size_t tokenizer_pieces;
     double roof_gflops; /* NAN: not measured */
+    const struct preflight *preflight;
+    bool is_crowded; /* more threads than cores on this host */
 };
 
-/* Append to the files of a run directory; console NULL is silent. */
+/* Append to the files of a run directory; console NULL is silent. A rank other than the
+ * first has no console and no run.jsonl: what it would show goes to rank-N.log. */
 status record_open(struct record *r, const struct train_config *c, FILE *console,
-                   int64_t step, struct err *err) MUST_CHECK;
+                   int64_t step, int rank, struct err *err) MUST_CHECK;
 status record_close(struct record *r, struct err *err) MUST_CHECK;
 
 status record_begin(struct record *r, const struct record_start *s,
@@ -85,6 +97,13 @@ status record_begin(struct record *r, const struct record_start *s,
 /* After each update; writes when a cadence is due. */
 status record_update(struct record *r, const struct record_step *s,
                      struct err *err) MUST_CHECK;
+/* Whether the log has a line after this step: the same on all ranks. */
+bool record_is_due(const struct record *r, int64_t step);
+/* Sums of one more update. */
+void record_add(struct record_step *sum, const struct record_step *s);
+/* What every rank measured of itself: an array of objects, which is borrowed. */
+status record_ranks(struct record *r, int64_t step, struct json_t *ranks,
+                    struct err *err) MUST_CHECK;
 status record_skip(struct record *r, int64_t step, const char *reason,
                    struct err *err) MUST_CHECK;
 /* An evaluation begins; samples may follow, record_evaluated() ends it. */
@@ -105,6 +124,5 @@ status record_stop(struct record *r, int64_t step, const char *reason,
 void record_note(struct record *r, const char *fmt, ...) PRINTF(2, 3);
 
 /* Append one event line of another command (`ferry eval`) to a run's log. */
-struct json_t;
 status record_append(const char *run_dir, struct json_t *event,
                      struct err *err) MUST_CHECK;

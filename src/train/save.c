@@ -6,21 +6,28 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "dist/reducer.h"
 #include "train/snapshot.h"
 #include "train/trainer.h"
 
 static struct checkpoint parts_of(struct trainer *t)
 {
-    return (struct checkpoint){
-        .model = &t->model, .optim = &t->optim, .average = t->average};
+    return (struct checkpoint){.model = &t->model,
+                               .optim = &t->optim,
+                               .average = t->average,
+                               .is_sharded = t->shards != NULL};
 }
 
 status train_save_open(struct trainer *t, struct err *err)
 {
     const struct checkpoint parts = parts_of(t);
     const size_t n_bytes = snapshot_bytes(&parts);
-    const struct saver_options options = {.in_background = train_memory_fits(t, n_bytes)};
+    const bool in_background = t->shards || train_memory_fits(t, n_bytes);
+    const struct saver_options options = {.in_background = in_background,
+                                          .waits = t->comm->size > 1};
 
+    if (!t->home.is_writer)
+        return OK;
     if (!options.in_background)
         record_note(&t->record,
                     "no memory for a copy of the run (%.0f MiB): training will stand "
@@ -83,7 +90,8 @@ static status record_report(struct trainer *t, const struct saver_report *r,
     }
     if (is_best(&r->target))
         return record_best(&t->record, r->step, r->target.name, r->target.value, err);
-    t->saved_at = r->step;
+    if (t->comm->size == 1)
+        t->saved_at = r->step; /* several ranks: decided together */
     const struct record_save save = {.step = r->step,
                                      .name = r->target.name,
                                      .n_bytes = r->n_bytes,
@@ -98,7 +106,7 @@ static status take_reports(struct trainer *t, struct err *last, struct err *err)
     struct saver_report r;
     status result = OK;
 
-    if (saver_phase(t->saver) != SAVER_DONE)
+    if (!t->saver || saver_phase(t->saver) != SAVER_DONE)
         return OK;
     while (saver_take(t->saver, &r)) {
         if (last && !is_best(&r.target) && r.failure.code != OK)
@@ -109,9 +117,64 @@ static status take_reports(struct trainer *t, struct err *last, struct err *err)
     return result;
 }
 
+static void wait_for_disk(struct trainer *t)
+{
+    if (t->saver)
+        saver_wait(t->saver);
+}
+
+/* ---- several ranks ---- */
+
+/* All writers have written. Only what is whole on every disk is published. */
+static void decide(struct trainer *t, int failed_rank)
+{
+    char why[160], name[RANKS_NAME_MAX];
+
+    t->is_saving = false;
+    if (failed_rank < 0 && t->saving_own)
+        t->saved_at = t->saving_step;
+    if (failed_rank >= 0)
+        snprintf(why, sizeof why, "%s could not write its copy; its log says why",
+                 ranks_name(t->comm, failed_rank, name));
+    if (t->saver)
+        saver_decide(t->saver, failed_rank < 0, failed_rank < 0 ? "" : why);
+}
+
+/* The same, waited for: a meeting of all ranks. */
+static status settle(struct trainer *t, struct err *err)
+{
+    double failed = t->comm->size;
+
+    if (!t->is_saving)
+        return OK;
+    wait_for_disk(t);
+    if (t->saver && !saver_is_whole(t->saver))
+        failed = t->comm->rank;
+    TRY(comm_min(t->comm, &failed, 1, err));
+    decide(t, failed < t->comm->size ? (int)failed : -1);
+    return OK;
+}
+
 status train_save_poll(struct trainer *t, struct err *err)
 {
+    if (t->is_saving && (int)t->sum.n_written == t->home.n_writers)
+        decide(t, ranks_failed_save(t->comm, t->own));
     return take_reports(t, NULL, err);
+}
+
+/* Of a sharded optimizer, into the copy of the one rank that writes. */
+static status gather_moments(struct trainer *t, struct err *err)
+{
+    float *m = NULL, *v = NULL;
+
+    if (!t->shards)
+        return OK;
+    if (t->saver) {
+        m = saver_part(t->saver, CHECKPOINT_M);
+        v = saver_part(t->saver, CHECKPOINT_V);
+    }
+    TRY(reducer_gather(t->reducer, t->optim.m.mem, m, err));
+    return reducer_gather(t->reducer, t->optim.v.mem, v, err);
 }
 
 /* One save at a time: this one waits for the one before. */
@@ -121,24 +184,42 @@ status train_save_begin(struct trainer *t, struct err *err)
 
     if (!t->n_to_save)
         return OK;
-    saver_wait(t->saver);
+    TRY(settle(t, err));
+    wait_for_disk(t);
     TRY(take_reports(t, NULL, err));
-    saver_save(t->saver, &t->state, t->to_save, t->n_to_save, t_asked);
+    TRY(gather_moments(t, err));
+    if (t->saver)
+        saver_save(t->saver, &t->state, t->to_save, t->n_to_save, t_asked);
+    t->is_saving = t->comm->size > 1;
+    t->saving_step = t->state.step;
+    t->saving_own = false;
+    for (size_t i = 0; i < t->n_to_save; i++)
+        t->saving_own |= !is_best(&t->to_save[i]);
+    t->sum.n_written = 0;
     t->n_to_save = 0;
     return OK;
 }
 
-status train_save_last(struct trainer *t, struct err *err)
+/* Is the run's checkpoint of this step on disk, everywhere? */
+static status finish_last(struct trainer *t, struct err *err)
 {
     struct err failure = {0};
 
-    saver_wait(t->saver);
+    TRY(settle(t, err));
+    wait_for_disk(t);
+    TRY(take_reports(t, &failure, err));
+    if (failure.code == OK)
+        return OK;
+    t->saved_at = -1;
+    return err_set(err, failure.code, "%s", failure.msg);
+}
+
+status train_save_last(struct trainer *t, struct err *err)
+{
+    TRY(settle(t, err));
+    wait_for_disk(t);
     TRY(take_reports(t, NULL, err));
     train_save_want(t);
     TRY(train_save_begin(t, err));
-    saver_wait(t->saver);
-    TRY(take_reports(t, &failure, err));
-    if (failure.code != OK)
-        return err_set(err, failure.code, "%s", failure.msg);
-    return OK;
+    return train_together(t, finish_last(t, err), err);
 }

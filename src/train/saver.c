@@ -172,6 +172,12 @@ void saver_close(struct saver *s)
     free(s);
 }
 
+float *saver_part(struct saver *s, enum checkpoint_part part)
+{
+    BUG_ON(saver_phase(s) != SAVER_IDLE || !s->options.in_background);
+    return s->snapshot.part[part];
+}
+
 void saver_save(struct saver *s, const struct state *state,
                 const struct saver_target *targets, size_t n, double t_asked)
 {

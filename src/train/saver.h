@@ -52,6 +52,9 @@ status saver_open(struct saver **s, const struct checkpoint *parts,
 /* Waits for a write under way, whose report is lost. NULL is fine. */
 void saver_close(struct saver *s);
 
+/* In SAVER_IDLE: where a part of the next snapshot goes that is gathered from ranks. */
+float *saver_part(struct saver *s, enum checkpoint_part part);
+
 /* Begin to save, in SAVER_IDLE. t_asked: when the save was due, on base/clock.h. */
 void saver_save(struct saver *s, const struct state *state,
                 const struct saver_target *targets, size_t n, double t_asked);

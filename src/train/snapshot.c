@@ -46,7 +46,7 @@ void snapshot_take(struct snapshot *s, const struct checkpoint *c,
                    const struct state *state)
 {
     for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
-        if (s->part[i])
+        if (s->part[i] && !(c->is_sharded && (i == CHECKPOINT_M || i == CHECKPOINT_V)))
             device_download(c->model->device, s->part[i],
                             checkpoint_part(c, (enum checkpoint_part)i));
     if (s->norms)

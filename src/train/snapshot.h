@@ -27,6 +27,7 @@ status snapshot_open(struct snapshot *s, const struct checkpoint *c,
                      struct err *err) MUST_CHECK;
 void snapshot_close(struct snapshot *s);
 
-/* Copy what *c and *state are now; nothing is allocated. */
+/* Copy what *c and *state are now; nothing is allocated. Sharded moments stay as the
+ * caller has put them there. */
 void snapshot_take(struct snapshot *s, const struct checkpoint *c,
                    const struct state *state);

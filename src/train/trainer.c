@@ -5,12 +5,36 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "dist/reducer.h"
 #include "train/begin.h"
 #include "train/stop.h"
 
 static bool is_due(const struct trainer *t, int64_t every)
 {
     return every && t->state.step % every == 0;
+}
+
+/* With several ranks: whose gradient it was. */
+static void add_odd_rank(const struct trainer *t, char *reason, size_t n_reason)
+{
+    const size_t n = strlen(reason);
+    char who[256];
+
+    if (t->comm->size > 1 && ranks_find_odd(t->comm, t->own, who, sizeof who))
+        snprintf(reason + n, n_reason - n, "; %s", who);
+}
+
+/* A rank that is far from the others is named, at most once in so many updates. */
+static void note_odd_rank(struct trainer *t)
+{
+    enum { AGAIN_AFTER = 100 };
+    char who[256];
+
+    if (t->comm->size == 1 || t->state.step < t->odd_again ||
+        !ranks_find_odd(t->comm, t->own, who, sizeof who))
+        return;
+    t->odd_again = t->state.step + AGAIN_AFTER;
+    record_note(&t->record, "step %lld: %s", (long long)t->state.step, who);
 }
 
 /* A gradient that is not finite costs its update; too many in a row end the run. */
@@ -20,6 +44,7 @@ static status skip(struct trainer *t, struct err *err)
     char reason[sizeof err->msg];
 
     memcpy(reason, err->msg, sizeof reason);
+    add_odd_rank(t, reason, sizeof reason);
     s->n_skipped++;
     if (++s->skipped_in_a_row > t->config.skip_limit)
         return err_set(err, ERR_NUMERIC,
@@ -40,26 +65,56 @@ static status update(struct trainer *t, struct err *err)
     if (result != OK)
         return result;
     s->skipped_in_a_row = 0;
+    note_odd_rank(t);
     s->n_source += rec.n_source;
     s->n_target += rec.n_target;
     s->t_trained += rec.t_step;
+    record_add(&t->since_muster, &rec);
+    if (record_is_due(&t->record, rec.step))
+        TRY(train_muster(t, err));
     return record_update(&t->record, &rec, err);
+}
+
+/* Ranks that hold different weights train different models and would never know. */
+static status check_replicas(struct trainer *t, struct err *err)
+{
+    char name[RANKS_NAME_MAX];
+    int odd = -1;
+
+    if (t->comm->size == 1)
+        return OK;
+    TRY(reducer_compare(t->comm, t->model.flat.mem, t->model.flat.cols, &odd, err));
+    if (odd < 0)
+        return OK;
+    t->is_agreed = true;
+    return err_set(err, ERR_DEVICE,
+                   "step %lld: the weights of %s differ from those of the other ranks; "
+                   "its memory, processor or network may be faulty, leave that host out",
+                   (long long)t->state.step, ranks_name(t->comm, odd, name));
 }
 
 static bool is_over(const struct trainer *t)
 {
     const struct train_config *c = &t->config;
 
-    return t->state.step >= c->max_steps || t->wants_stop || stop_requested() ||
+    return t->state.step >= c->max_steps || t->wants_stop || t->is_told ||
            (c->max_epochs && t->state.cursor.epoch >= (uint64_t)c->max_epochs);
+}
+
+/* A signal to any rank stops all of them after the same update. */
+static void listen(struct trainer *t)
+{
+    t->is_told = t->comm->size == 1 ? stop_requested() : t->sum.n_stop > 0;
 }
 
 static status loop(struct trainer *t, struct err *err)
 {
-    while (!is_over(t)) {
+    for (listen(t); !is_over(t); listen(t)) {
         const int64_t before = t->state.step;
         TRY(update(t, err));
         TRY(train_save_poll(t, err));
+        if (is_due(t, t->config.replica_check_every))
+            TRY(check_replicas(t, err));
         if (t->state.step == before)
             continue; /* skipped */
         if (is_due(t, t->config.eval_every))
@@ -73,7 +128,7 @@ static status loop(struct trainer *t, struct err *err)
 
 static const char *reason_of(const struct trainer *t, const char **message)
 {
-    if (stop_requested()) {
+    if (t->is_told) {
         *message = "stopped by a signal, saved";
         return "signal";
     }
@@ -90,7 +145,7 @@ static status finish(struct trainer *t, struct err *err)
 {
     const char *message, *reason = reason_of(t, &message);
 
-    if (!stop_requested() && t->state.step > 0)
+    if (!t->is_told && t->state.step > 0)
         TRY(train_assess(t, err));
     TRY(train_save_last(t, err));
     return record_stop(&t->record, t->state.step, reason, message, err);
@@ -102,6 +157,7 @@ static status run(struct trainer *t, struct err *err)
     if (!t->is_resumed)
         TRY(train_save_last(t, err));
     t->record.t_begin = clock_now();
+    meter_start(&t->meter, "/sys/class/net");
     const status result = loop(t, err);
     if (result == OK)
         return finish(t, err);
@@ -111,20 +167,34 @@ static status run(struct trainer *t, struct err *err)
     return result;
 }
 
-status train_run(const struct train_config *config, FILE *console, struct err *err)
+status train_together(struct trainer *t, status mine, struct err *err)
+{
+    const status result = comm_agree(t->comm, mine, err);
+
+    t->is_agreed = result != OK && result != ERR_COMM;
+    return result;
+}
+
+status train_run(const struct train_config *config, struct comm *comm, FILE *console,
+                 bool *is_agreed, struct err *err)
 {
     struct trainer *t;
 
+    *is_agreed = true; /* all ranks have these options and this much memory */
     TRY(train_config_check(config, err));
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    *t = (struct trainer){
-        .config = *config, .run_lock = -1, .evaluated_at = -1, .saved_at = -1};
+    *t = (struct trainer){.config = *config,
+                          .comm = comm,
+                          .home = {.lock = -1},
+                          .evaluated_at = -1,
+                          .saved_at = -1};
     stop_listen();
     status result = begin_open(t, console, err);
     if (result == OK)
         result = run(t, err);
     stop_forget();
     struct err closing = {0};
+    *is_agreed = t->is_agreed || comm->size == 1;
     if (begin_close(t, &closing) != OK && result == OK)
         result = err_set(err, closing.code, "%s", closing.msg);
     free(t);

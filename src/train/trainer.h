@@ -17,18 +17,38 @@
 #include "corpus/feeder.h"
 #include "decode/translate.h"
 #include "device/device.h"
+#include "dist/comm.h"
 #include "model/model.h"
 #include "recipe/schedule.h"
 #include "text/spm.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
+#include "train/home.h"
+#include "train/meter.h"
 #include "train/optim.h"
+#include "train/place.h"
+#include "train/preflight.h"
+#include "train/ranks.h"
 #include "train/record.h"
 #include "train/saver.h"
 #include "train/state.h"
 
+struct reducer;
+
 struct trainer {
     struct train_config config;
+    struct comm *comm;          /* the ranks of this run; borrowed */
+    struct reducer *reducer;    /* NULL: one rank */
+    struct optim_shard *shards; /* what this rank updates; NULL: everything */
+    struct place place;
+    struct home home;
+    int *node; /* [size] of each rank, for the share of the data */
+    struct preflight preflight;
+    struct meter meter;
+    struct record_step since_muster; /* this rank's own times */
+    struct comm_traffic traffic;     /* at the last muster */
+    struct ranks_sums sum;           /* of the last update */
+    struct ranks_own *own;           /* [size] */
     struct dataset data;
     struct spm *spm;
     struct device device;
@@ -47,23 +67,41 @@ struct trainer {
     struct saver *saver;
     struct saver_target to_save[SAVER_TARGETS]; /* at the end of this step */
     size_t n_to_save;
-    int run_lock;                   /* file descriptor, or -1 */
+    bool is_saving;      /* a save is under way that ranks must agree on */
+    int64_t saving_step; /* of that save */
+    bool saving_own;     /* it holds the run's checkpoint, not only best models */
     int64_t evaluated_at, saved_at; /* steps; -1: not in this process */
     double roof_gflops; /* what this machine could do; NAN when not measured */
+    int64_t odd_again;  /* no rank is named as odd before this step */
     bool is_resumed;
     bool wants_stop; /* patience is used up, or the last epoch is over */
+    bool is_told;    /* to stop by a signal; the same on all ranks */
+    bool is_agreed;  /* the failure at hand is known to all ranks */
 };
 
 /*
  * Run the training that `config` describes in config->run, resuming a run that is
- * there. console: where to show progress (NULL: nowhere). Stops early, saved and with
- * OK, on SIGINT and SIGTERM.
+ * there, together with the ranks of `comm`, which all call this. console: where the
+ * first rank shows progress (NULL: nowhere). Stops early, saved and with OK, on SIGINT
+ * and SIGTERM of any rank.
+ *
+ * *is_agreed after a failure: all ranks have failed alike and may part in peace;
+ * otherwise the others still wait for this one, and it should end by comm_abort().
  */
-status train_run(const struct train_config *config, FILE *console,
-                 struct err *err) MUST_CHECK;
+status train_run(const struct train_config *config, struct comm *comm, FILE *console,
+                 bool *is_agreed, struct err *err) MUST_CHECK;
+
+/* All ranks did this and it worked on each; otherwise all return the first failure. */
+status train_together(struct trainer *t, status mine, struct err *err) MUST_CHECK;
 
 /* One update, in step.c. *rec is filled; ERR_NUMERIC when it had to be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
+
+/* Weights, moments and state, from a checkpoint or fresh, the same on all ranks; in
+ * resume.c. */
+status train_resume(struct trainer *t, struct err *err) MUST_CHECK;
+/* Whether any rank's directory holds a checkpoint of this run, and the run's options. */
+status train_resume_find(struct trainer *t, struct err *err) MUST_CHECK;
 
 /* Start the feeder at the state's place in the data, in begin.c. */
 status train_feed(struct trainer *t, struct err *err) MUST_CHECK;
@@ -75,6 +113,9 @@ void train_close(struct trainer *t);
 status train_reserve(struct trainer *t, struct err *err) MUST_CHECK;
 /* Whether so much more fits beside the memory of micro-batches of the wanted size. */
 bool train_memory_fits(struct trainer *t, size_t n_bytes);
+
+/* Every rank's times, processors, memory and cards to run.jsonl, in muster.c. */
+status train_muster(struct trainer *t, struct err *err) MUST_CHECK;
 
 /* The validation set measured, recorded and judged, in assess.c. */
 status train_assess(struct trainer *t, struct err *err) MUST_CHECK;

@@ -1,0 +1,30 @@
+/*
+ * home - the run directory, as all ranks see it.
+ *
+ * Disks may be shared between nodes or not. The first rank puts a file with a name that
+ * nobody can guess into its directory; who sees it shares that disk. The first rank
+ * writes the files of the run, and on every node that does not share its disk the first
+ * of the ranks there writes a copy of the checkpoints, so that the run can go on from any
+ * node. A directory belongs to one training at a time: each writer holds a lock.
+ *
+ * Owns: the lock. Threads: one at a time; opening is a meeting of all ranks.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct comm;
+
+struct home {
+    int lock;       /* file descriptor, or -1 */
+    bool is_writer; /* of checkpoints */
+    int n_writers;
+    bool is_shared; /* with the first rank, and so with all: one writer is enough */
+};
+
+/* Create the directory where it is missing, lock it, sweep what a killed process left. */
+status home_open(struct home *h, struct comm *comm, const char *dir,
+                 struct err *err) MUST_CHECK;
+void home_close(struct home *h);

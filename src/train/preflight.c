@@ -1,0 +1,223 @@
+#include "train/preflight.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "corpus/dataset.h"
+#include "dist/comm.h"
+#include "dist/exchange.h"
+#include "format/crc32c.h"
+#include "train/config.h"
+#include "train/ranks.h"
+
+/* What a rank says of itself. The hashes must be equal everywhere. */
+struct facts {
+    uint64_t program, config, tokenizer, corpus, valid;
+    double clock, free_mib, disk_mib;
+    char host[COMM_HOST_MAX];
+};
+
+/* Where things are may differ between hosts; what they are may not. */
+static uint64_t hash_config(const struct train_config *c)
+{
+    struct str text = str_new(0);
+    uint32_t crc = 0;
+
+    for (size_t i = 0; i < train_config_table.n; i++) {
+        const struct opt *row = &train_config_table.opt[i];
+        if (strcmp(row->name, "run") == 0 || strcmp(row->name, "data") == 0 ||
+            strcmp(row->name, "init_from") == 0)
+            continue;
+        str_reset(&text);
+        str_puts(&text, row->name);
+        opt_value(row, c, &text);
+        crc = crc32c(crc, str_text(&text), text.len);
+    }
+    str_release(&text);
+    return crc;
+}
+
+static uint64_t hash_program(void)
+{
+    struct file_map map;
+    struct err ignored;
+
+    if (file_map_open(&map, "/proc/self/exe", &ignored) != OK)
+        return 0; /* no /proc: nothing to compare */
+    const uint64_t hash = (uint64_t)map.n_bytes << 32 | crc32c(0, map.data, map.n_bytes);
+    file_map_close(&map);
+    return hash;
+}
+
+static double disk_mib(const char *dir)
+{
+    struct statvfs v;
+
+    if (statvfs(dir, &v) != 0)
+        return NAN;
+    return (double)v.f_bavail * (double)v.f_frsize / 1048576;
+}
+
+static double memory_mib(void)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+    size_t kib = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return (double)kib / 1024;
+}
+
+static status refuse(const struct comm *c, int rank, const char *what, const char *fix,
+                     struct err *err)
+{
+    char name[RANKS_NAME_MAX];
+
+    return err_set(err, ERR_USAGE, "%s has another %s than rank 0 on host %s; %s",
+                   ranks_name(c, rank, name), what, c->peer[0].host, fix);
+}
+
+static status compare(const struct comm *c, const struct facts *all, struct err *err)
+{
+    for (int r = 1; r < c->size; r++) {
+        const struct facts *f = &all[r];
+        if (f->program && all->program && f->program != all->program)
+            return refuse(c, r, "ferry program", "copy one build to all hosts", err);
+        if (f->config != all->config)
+            return refuse(c, r, "configuration", "copy one file to all hosts", err);
+        if (f->tokenizer != all->tokenizer)
+            return refuse(c, r, "tokenizer", "copy one data directory to all hosts", err);
+        if (f->corpus != all->corpus || f->valid != all->valid)
+            return refuse(c, r, "corpus", "copy one data directory to all hosts", err);
+    }
+    return OK;
+}
+
+static status check_disks(const struct comm *c, const struct facts *all, uint64_t bytes,
+                          const char *dir, struct err *err)
+{
+    const double want = (double)bytes / 1048576;
+    char name[RANKS_NAME_MAX];
+
+    for (int r = 0; r < c->size; r++)
+        if (all[r].disk_mib < want) /* NAN for a rank that writes nothing */
+            return err_set(err, ERR_IO,
+                           "%s: the disk of %s has %.0f MiB left on %s, one checkpoint "
+                           "needs %.0f; make room or choose another run directory",
+                           dir, ranks_name(c, r, name), all[r].disk_mib, all[r].host,
+                           want);
+    return OK;
+}
+
+static void summarize(struct preflight *p, const struct comm *c, const struct facts *all)
+{
+    double first = all->clock, last = all->clock;
+
+    p->free_mib = all->free_mib;
+    p->disk_mib = all->disk_mib;
+    for (int r = 1; r < c->size; r++) {
+        first = fmin(first, all[r].clock);
+        last = fmax(last, all[r].clock);
+        p->free_mib = fmin(p->free_mib, all[r].free_mib);
+        p->disk_mib = fmin(p->disk_mib, all[r].disk_mib);
+    }
+    p->clock_spread = last - first;
+}
+
+/* ---- the network ---- */
+
+enum { FEW = 16, MANY = 1 << 18 };
+
+struct trial {
+    struct exchange exchange;
+    float *x;
+    size_t n;
+};
+
+static status sum_job(struct comm *c, void *ctx, struct err *err)
+{
+    struct trial *t = ctx;
+
+    (void)c;
+    return exchange_sum(&t->exchange, t->x, t->n, WIRE_FP32, NULL, err);
+}
+
+/* The best of some exchanges of n elements, the slowest rank's time of each. */
+static status time_sum(struct comm *c, struct trial *t, size_t n, double *best,
+                       struct err *err)
+{
+    const double t_begin = clock_now();
+    double t_all = 0;
+
+    *best = INFINITY;
+    t->n = n;
+    for (int i = 0; i < 5 && t_all < 1; i++) {
+        struct comm_job job = {.run = sum_job, .ctx = t, .phase = COMM_CONTROL};
+        TRY(comm_barrier(c, err));
+        comm_submit(c, &job);
+        TRY(comm_wait(c, &job, err));
+        double took[2] = {job.t_end - job.t_begin, clock_now() - t_begin};
+        TRY(comm_max(c, took, 2, err));
+        *best = fmin(*best, took[0]);
+        t_all = took[1];
+    }
+    return OK;
+}
+
+static status measure(struct preflight *p, struct comm *c, struct err *err)
+{
+    const double bytes = wire_step_bytes(MANY, WIRE_FP32, (size_t)c->n_nodes, false);
+    struct trial t = {0};
+    double t_many = 0;
+
+    TRY(mem_alloc(&t.x, MANY, sizeof *t.x, err));
+    status result = exchange_open(&t.exchange, c, MANY, WIRE_FP32, false, err);
+    if (result == OK)
+        result = time_sum(c, &t, FEW, &p->t_latency, err);
+    if (result == OK)
+        result = time_sum(c, &t, MANY, &t_many, err);
+    if (result == OK && c->n_nodes > 1)
+        p->mb_per_s = bytes * 1e-6 / t_many;
+    exchange_close(&t.exchange);
+    free(t.x);
+    return result;
+}
+
+status preflight_run(struct preflight *p, struct comm *c, struct preflight_options o,
+                     struct err *err)
+{
+    struct facts mine = {.program = hash_program(),
+                         .config = hash_config(o.config),
+                         .tokenizer = o.data->tokenizer_hash,
+                         .corpus = o.data->train.checksum,
+                         .valid =
+                             o.data->valid.is_there ? o.data->valid.corpus.checksum : 0,
+                         .free_mib = memory_mib(),
+                         .disk_mib = o.is_writer ? disk_mib(o.config->run) : NAN};
+    struct facts *all;
+
+    *p = (struct preflight){.t_latency = NAN, .mb_per_s = NAN};
+    TRY(comm_barrier(c, err));
+    mine.clock = clock_wall();
+    memcpy(mine.host, c->peer[c->rank].host, sizeof mine.host);
+    TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
+    status result = comm_allgather(c, all, &mine, sizeof mine, err);
+    if (result == OK)
+        result = compare(c, all, err);
+    if (result == OK)
+        result = check_disks(c, all, o.checkpoint_bytes, o.config->run, err);
+    if (result == OK)
+        summarize(p, c, all);
+    free(all);
+    return result == OK && c->size > 1 ? measure(p, c, err) : result;
+}

@@ -1,0 +1,71 @@
+/*
+ * ranks - what the ranks tell each other with every update.
+ *
+ * Small numbers travel with the gradient: sums that make the update's record the same as
+ * that of one rank, wishes (to stop) and progress (of a save) on which all must act at
+ * the same step, and what each rank measured of itself. A rank whose loss or gradient is
+ * not finite, or far from the others', is named.
+ *
+ * Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct comm;
+
+/* Summed over the ranks of an update. */
+#define RANKS_SUMS(S)                                                    \
+    S(loss)                                                              \
+    S(n_source)                                                          \
+    S(n_target)                                                          \
+    S(n_sents)                                                           \
+    S(flops)                                                             \
+    S(linear_flops)                                                      \
+    S(n_stop)    /* ranks that were told to stop */                      \
+    S(n_written) /* ranks whose part of the save under way is done... */ \
+    S(n_failed)  /* ...and of these the ones that failed */
+
+/* Of each rank. */
+#define RANKS_OWN(S)                                                          \
+    S(mean_loss) /* of its target tokens; 0 without any */                    \
+    S(grad_norm) /* of its gradient's mean over its tokens, before the sum */ \
+    S(n_tokens)                                                               \
+    S(save_failed)
+
+struct ranks_sums {
+#define S(name) double name;
+    RANKS_SUMS(S)
+#undef S
+};
+
+struct ranks_own {
+#define S(name) double name;
+    RANKS_OWN(S)
+#undef S
+};
+
+enum {
+#define S(name) +1
+    RANKS_N_SUMS = 0 RANKS_SUMS(S),
+    RANKS_N_OWN = 0 RANKS_OWN(S)
+#undef S
+};
+
+/*
+ * Who is not like the others? False when nobody is; otherwise a sentence about the first
+ * such rank in `text`. A loss or norm that is not finite always is; an outlier lies ten
+ * times above the median of three or more ranks.
+ */
+bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *text,
+                    size_t n_text);
+
+/* The first rank whose write failed, or -1. */
+int ranks_failed_save(const struct comm *c, const struct ranks_own *all);
+
+/* "rank 2 on host b" */
+enum { RANKS_NAME_MAX = 96 };
+const char *ranks_name(const struct comm *c, int rank, char name[RANKS_NAME_MAX]);

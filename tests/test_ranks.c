@@ -1,0 +1,302 @@
+/*
+ * Several ranks, simulated in one process, train as one rank does: the same updates, the
+ * same evaluation, the same files, whatever their number, disks and interruptions.
+ */
+#include <jansson.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "dist/comm_sim.h"
+#include "format/tf_checkpoint.h"
+#include "test.h"
+#include "toy_run.h"
+#include "train/ranks.h"
+#include "train/state.h"
+
+enum { MOST = 8 };
+
+static const char *in_run(const char *run, const char *name)
+{
+    char part[300];
+
+    snprintf(part, sizeof part, "%s/%s", run, name);
+    return test_path(part);
+}
+
+/* What the ranks of one simulated job share. */
+struct job {
+    struct train_config *config[MOST]; /* of each rank */
+    status result[MOST];
+    bool is_agreed[MOST];
+    struct err err[MOST];
+};
+
+static void run_rank(struct comm *c, void *ctx)
+{
+    struct job *j = ctx;
+
+    j->result[c->rank] =
+        train_run(j->config[c->rank], c, NULL, &j->is_agreed[c->rank], &j->err[c->rank]);
+}
+
+/* Ranks on nodes of these sizes. With own_disks each rank has a run directory of its own,
+ * `run` of the first and `run-1`, `run-2`... of the others. */
+struct shape {
+    int ranks[MOST], n_nodes;
+    bool own_disks;
+};
+
+static int size_of(const struct shape *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_nodes; i++)
+        n += s->ranks[i];
+    return n;
+}
+
+static void try_job(struct job *j, const char *run, struct shape s,
+                    const char *const *more)
+{
+    const struct comm_sim_options o = {
+        .ranks = s.ranks, .n_nodes = s.n_nodes, .seed = 5, .is_parallel = true};
+    struct err err = {0};
+
+    *j = (struct job){0};
+    for (int r = 0; r < size_of(&s); r++) {
+        char dir[64];
+        snprintf(dir, sizeof dir, s.own_disks && r ? "%s-%d" : "%s", run, r);
+        j->config[r] = toy_config(dir, more);
+    }
+    CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
+    for (int r = 0; r < size_of(&s); r++)
+        free(j->config[r]);
+}
+
+static void train(const char *run, struct shape s, const char *const *more)
+{
+    struct job j;
+
+    try_job(&j, run, s, more);
+    for (int r = 0; r < size_of(&s); r++)
+        CHECK_OK(j.result[r], &j.err[r]);
+}
+
+static const struct shape one = {.ranks = {1}, .n_nodes = 1},
+                          four = {.ranks = {2, 2}, .n_nodes = 2},
+                          three_on_one = {.ranks = {3}, .n_nodes = 1};
+
+/* A number of every event of one kind, in order. */
+static size_t numbers_of(const char *run, const char *kind, const char *key, double *x,
+                         size_t max)
+{
+    FILE *f = fopen(in_run(run, "run.jsonl"), "re");
+    char line[16384];
+    size_t n = 0;
+
+    CHECK(f);
+    while (n < max && fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        if (event && strcmp(event, kind) == 0)
+            x[n++] = json_number_value(json_object_get(o, key));
+        json_decref(o);
+    }
+    fclose(f);
+    return n;
+}
+
+static void check_same_file(const char *a, const char *b)
+{
+    struct file_map x, y;
+    struct err err = {0};
+
+    CHECK_OK(file_map_open(&x, a, &err), &err);
+    CHECK_OK(file_map_open(&y, b, &err), &err);
+    CHECK(x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0);
+    file_map_close(&x);
+    file_map_close(&y);
+}
+
+#define EXACT "wire=fp32", "log_every=1", "replica_check_every=5"
+
+/* A rate at which rounding is not amplified beyond what the test allows. */
+#define GENTLE "learning_rate=0.1", "warmup_steps=50"
+
+TEST(one_two_and_four_ranks_make_the_same_updates)
+{
+    static const struct shape shapes[] = {{.ranks = {1, 1}, .n_nodes = 2},
+                                          {.ranks = {2, 2}, .n_nodes = 2},
+                                          {.ranks = {3}, .n_nodes = 1}};
+    double want[100], got[100];
+
+    toy_data();
+    toy_train("one", TOY(EXACT, GENTLE, "max_steps=100", "max_grad_norm=0.5"));
+    CHECK(numbers_of("one", "step", "loss", want, 100) == 100);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char run[16];
+        snprintf(run, sizeof run, "many%zu", i);
+        train(run, shapes[i], TOY(EXACT, GENTLE, "max_steps=100", "max_grad_norm=0.5"));
+        CHECK(numbers_of(run, "step", "loss", got, 100) == 100);
+        for (int s = 0; s < 10; s++)
+            CHECK(fabs(got[s] / want[s] - 1) < 1e-5);
+        for (int s = 10; s < 100; s++)
+            CHECK(fabs(got[s] / want[s] - 1) < 1e-3);
+        CHECK(numbers_of(run, "step", "target_tokens", got, 100) == 100);
+        CHECK(numbers_of("one", "step", "target_tokens", want, 100) == 100);
+        CHECK(memcmp(got, want, sizeof got) == 0);
+        CHECK(numbers_of("one", "step", "loss", want, 100) == 100);
+    }
+    CHECK(want[99] < want[0]); /* it does learn */
+}
+
+TEST(more_ranks_than_pairs_in_an_update_train_the_same)
+{
+    double want[10], got[10];
+
+    toy_data();
+    toy_train("one", TOY(EXACT, "max_steps=10", "batch_tokens=0", "batch_sentences=3"));
+    train("many", (struct shape){.ranks = {3, 2}, .n_nodes = 2},
+          TOY(EXACT, "max_steps=10", "batch_tokens=0", "batch_sentences=3"));
+    CHECK(numbers_of("one", "step", "loss", want, 10) == 10);
+    CHECK(numbers_of("many", "step", "loss", got, 10) == 10);
+    for (int s = 0; s < 10; s++)
+        CHECK(fabs(got[s] / want[s] - 1) < 1e-5);
+}
+
+TEST(the_same_ranks_give_the_same_bytes_also_after_a_stop)
+{
+    toy_data();
+    train("a", four, TOY("max_steps=20", "moving_average=0.9", "eval_every=10"));
+    train("b", four, TOY("max_steps=8", "moving_average=0.9", "eval_every=10"));
+    train("b", four, TOY("max_steps=20", "moving_average=0.9", "eval_every=10"));
+    check_same_file(in_run("a", "model.ckpt-20.data-00000-of-00001"),
+                    in_run("b", "model.ckpt-20.data-00000-of-00001"));
+    check_same_file(in_run("a", "model.ckpt-20.index"),
+                    in_run("b", "model.ckpt-20.index"));
+}
+
+static void check_places(const char *a, const char *b, const char *name)
+{
+    struct state x, y;
+    struct err err = {0};
+
+    CHECK_OK(state_read(&x, in_run(a, name), &err), &err);
+    CHECK_OK(state_read(&y, in_run(b, name), &err), &err);
+    CHECK(x.step == y.step && x.cursor.epoch == y.cursor.epoch &&
+          x.cursor.next == y.cursor.next && x.n_target == y.n_target &&
+          x.n_source == y.n_source);
+}
+
+TEST(a_run_goes_on_with_another_number_of_ranks_in_the_same_order)
+{
+    double want[40], got[40];
+
+    toy_data();
+    toy_train("one", TOY(EXACT, "max_steps=40"));
+    train("varied", four, TOY(EXACT, "max_steps=13"));
+    train("varied", one, TOY(EXACT, "max_steps=21"));
+    train("varied", three_on_one, TOY(EXACT, "max_steps=40"));
+    check_places("one", "varied", "model.ckpt-40.state");
+    CHECK(numbers_of("one", "step", "loss", want, 40) == 40);
+    CHECK(numbers_of("varied", "step", "loss", got, 40) == 40);
+    for (int s = 0; s < 40; s++)
+        CHECK(fabs(got[s] / want[s] - 1) < 1e-3);
+}
+
+TEST(ranks_share_an_evaluation_and_find_what_one_rank_finds)
+{
+    static const char *const keys[] = {"valid_loss", "eval_loss", "forced_bleu", "bleu"};
+    const char *const *options =
+        TOY(EXACT, "max_steps=3", "eval_every=3", "eval_bleu=true", "eval_group=5");
+    double want[1], got[1];
+
+    toy_data();
+    toy_train("one", options);
+    train("many", (struct shape){.ranks = {3, 2}, .n_nodes = 2}, options);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        CHECK(numbers_of("one", "eval", keys[i], want, 1) == 1);
+        CHECK(numbers_of("many", "eval", keys[i], got, 1) == 1);
+        CHECK_NEAR(got[0], want[0], 1e-5);
+    }
+    CHECK(file_exists(in_run("many", "rank-4.log")));
+    CHECK(!file_exists(in_run("many", "rank-0.log")));
+}
+
+TEST(every_wire_learns)
+{
+    static const char *const ways[] = {"wire=bf16", "wire=fp16", "wire=int8"};
+    double loss[40];
+
+    toy_data();
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        char run[16];
+        snprintf(run, sizeof run, "w%zu", i);
+        train(run, four,
+              TOY(ways[i], "max_steps=40", "log_every=1", "save_every=20",
+                  "replica_check_every=1"));
+        CHECK(numbers_of(run, "step", "loss", loss, 40) == 40);
+        CHECK(loss[39] < 0.9 * loss[0]);
+    }
+}
+
+TEST(a_sharded_optimizer_makes_the_same_run_and_resumes)
+{
+    double want[30], got[30];
+
+    toy_data();
+    toy_train("one", TOY(EXACT, "max_steps=30"));
+    train("parts", four, TOY(EXACT, "max_steps=30", "shard_optimizer=true"));
+    train("stop", four, TOY(EXACT, "max_steps=12", "shard_optimizer=true"));
+    train("stop", four, TOY(EXACT, "max_steps=30", "shard_optimizer=true"));
+    check_same_file(in_run("parts", "model.ckpt-30.data-00000-of-00001"),
+                    in_run("stop", "model.ckpt-30.data-00000-of-00001"));
+    train("stop", one, TOY(EXACT, "max_steps=31")); /* and by one rank, unsharded */
+    CHECK(numbers_of("one", "step", "loss", want, 30) == 30);
+    CHECK(numbers_of("parts", "step", "loss", got, 30) == 30);
+    for (int s = 0; s < 30; s++)
+        CHECK(fabs(got[s] / want[s] - 1) < 1e-3);
+}
+
+TEST(each_disk_keeps_a_copy_and_any_of_them_is_enough_to_go_on)
+{
+    const struct shape apart = {.ranks = {1, 2}, .n_nodes = 2, .own_disks = true};
+    const char *const *first = TOY(EXACT, "max_steps=6", "save_every=2");
+    const char *const *then = TOY(EXACT, "max_steps=9", "save_every=2");
+
+    toy_data();
+    train("run", apart, first);
+    check_same_file(in_run("run", "model.ckpt-6.data-00000-of-00001"),
+                    in_run("run-1", "model.ckpt-6.data-00000-of-00001"));
+    CHECK(!file_exists(in_run("run-2", "checkpoint"))); /* rank 1 writes for its node */
+    CHECK(file_exists(in_run("run-2", "rank-2.log")));
+
+    CHECK(unlink(in_run("run", "model.ckpt-6.index")) == 0); /* damaged on one disk */
+    train("run", apart, then);
+    CHECK(unlink(in_run("run", "checkpoint")) == 0); /* and a disk that lost it all */
+    train("run", apart, TOY(EXACT, "max_steps=12", "save_every=2"));
+    train("whole", three_on_one, TOY(EXACT, "max_steps=12"));
+    check_places("run", "whole", "model.ckpt-12.state");
+    check_places("run-1", "whole", "model.ckpt-12.state");
+}
+
+TEST(a_rank_that_differs_is_named)
+{
+    const struct comm_peer peer[] = {{"a", 0, 0}, {"a", 0, 1}, {"b", 1, 0}, {"b", 1, 1}};
+    const struct comm c = {.size = 4, .peer = peer};
+    struct ranks_own all[] = {
+        {2, 1.0, 10, 0}, {2, 1.1, 10, 0}, {2, 0.9, 10, 0}, {2, 1.2, 10, 0}};
+    char text[256];
+
+    CHECK(!ranks_find_odd(&c, all, text, sizeof text));
+    all[2].grad_norm = 50;
+    CHECK(ranks_find_odd(&c, all, text, sizeof text));
+    CHECK(strstr(text, "rank 2 on host b") && strstr(text, "50"));
+    all[2] = (struct ranks_own){0}; /* no pairs in this update: nothing to compare */
+    CHECK(!ranks_find_odd(&c, all, text, sizeof text));
+    all[3].mean_loss = NAN;
+    CHECK(ranks_find_odd(&c, all, text, sizeof text) && strstr(text, "rank 3"));
+    all[3].mean_loss = 2;
+    all[1].save_failed = 1;
+    CHECK(ranks_failed_save(&c, all) == 1);
+}
