@@ -71,7 +71,7 @@ if(vector_kernels)
   set(vector_codec ferry_codec_v3)
 endif()
 ferry_room(dist BELOW recipe format device
-  LIBS ferry_codec_plain ${vector_codec} Threads::Threads m)
+  LIBS ferry_codec_plain ${vector_codec} Threads::Threads ${CMAKE_DL_LIBS} m)
 if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()

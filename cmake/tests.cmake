@@ -72,3 +72,17 @@ foreach(source ${fuzz_sources})
   target_include_directories(${name} PRIVATE src tests)
   target_link_libraries(${name} PRIVATE ${rooms} m)
 endforeach()
+
+# The exchange over each MPI library found, as one node and as several.
+ferry_test_rooms(rooms tests/mpi/mpi_ranks.c)
+add_executable(mpi_ranks tests/mpi/mpi_ranks.c)
+target_link_libraries(mpi_ranks PRIVATE ${rooms} m)
+foreach(library ${ferry_mpi_found})
+  foreach(layout 2 1,1 2,2 2,1)
+    string(REPLACE "," "_" suffix ${layout})
+    add_test(NAME mpi_${library}_${suffix}
+      COMMAND ${CMAKE_SOURCE_DIR}/tests/mpi/run ${library} ${layout} $<TARGET_FILE:mpi_ranks>)
+    set_tests_properties(mpi_${library}_${suffix} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77
+      TIMEOUT 300 RUN_SERIAL ON)
+  endforeach()
+endforeach()

@@ -38,6 +38,22 @@ TEST(a_rank_alone_talks_to_itself)
     comm_close(&c);
 }
 
+TEST(tasks_of_srun_that_do_not_know_each_other_are_refused)
+{
+    struct comm c;
+    struct err err = {0};
+
+    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    CHECK_FAILS(comm_open(&c, (struct comm_options){.kind = "auto"}, &err), &err,
+                ERR_USAGE, "4 tasks");
+    CHECK_OK(comm_open(&c, (struct comm_options){.kind = "self"}, &err), &err);
+    comm_close(&c);
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    CHECK_OK(comm_open(&c, (struct comm_options){.kind = "auto"}, &err), &err);
+    CHECK_STR(c.backend, "self");
+    comm_close(&c);
+}
+
 static status failing(struct comm *c, void *ctx, struct err *err)
 {
     (void)c;

@@ -89,6 +89,6 @@ status comm_tabulate(struct comm *c, const char *key, const char *host,
 /* Backend of one rank; no thread, jobs run where they are submitted. */
 extern const struct comm_backend comm_self_backend;
 
-/* comm_mpi.c: whether the environment is that of mpirun or srun, and the start. */
+/* comm_mpi.c: whether mpirun or srun started this process as one of many; the start. */
 bool comm_mpi_is_wanted(void);
 status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;
