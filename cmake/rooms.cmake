@@ -88,7 +88,8 @@ target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
 
 ferry_room(decode BELOW model text format recipe LIBS m)
 ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON BLAS::BLAS m)
-ferry_room(cli BELOW train report plan decode corpus LIBS PkgConfig::JANSSON)
+ferry_room(launch BELOW dist LIBS m)
+ferry_room(cli BELOW train launch report plan decode corpus LIBS PkgConfig::JANSSON)
 target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 add_executable(ferry cmake/empty.c)

@@ -16,17 +16,18 @@
 extern bool cmd_has_peers;
 
 /* name, the words it takes, what it does; in the order of use */
-#define COMMAND_LIST(C)                                                                 \
-    C(sample, "DIR", "write a German-English sample corpus")                            \
-    C(prepare, "key=value...", "clean, encode and pack parallel text")                  \
-    C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")         \
-    C(eval, "RUN", "loss and BLEU of a trained model")                                  \
-    C(translate, "RUN [FILE]", "translate raw text")                                    \
-    C(score, "REF HYP", "BLEU as sacreBLEU computes it")                                \
-    C(average, "RUN", "average the weights of several checkpoints")                     \
-    C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer") \
-    C(bench, "[gemm|memory|kernels|step]", "speed of this machine and of a step")       \
-    C(report, "RUN", "write report.html: what the run measured")                        \
+#define COMMAND_LIST(C)                                                                  \
+    C(sample, "DIR", "write a German-English sample corpus")                             \
+    C(prepare, "key=value...", "clean, encode and pack parallel text")                   \
+    C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")          \
+    C(launch, "-H a:2,b:2 -- train CONFIG...", "train on many machines, through faults") \
+    C(eval, "RUN", "loss and BLEU of a trained model")                                   \
+    C(translate, "RUN [FILE]", "translate raw text")                                     \
+    C(score, "REF HYP", "BLEU as sacreBLEU computes it")                                 \
+    C(average, "RUN", "average the weights of several checkpoints")                      \
+    C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer")  \
+    C(bench, "[gemm|memory|kernels|step]", "speed of this machine and of a step")        \
+    C(report, "RUN", "write report.html: what the run measured")                         \
     C(plan, "CONFIG", "predict step time, traffic and cost of a cluster")
 
 #define C(name, words, summary)                                           \

@@ -193,11 +193,17 @@ static status meet_first_rank(struct control *c, struct comm *comm, struct meeti
 
 /* ---- all ---- */
 
-static status join(struct control *c, const struct comm *comm, const struct meeting *m,
+static void init(struct control *c, uint32_t rank, FILE *console)
+{
+    *c = (struct control){
+        .rank = rank, .console = console, .server = {.listener = -1, .epoll = -1}};
+}
+
+static status join(struct control *c, uint32_t n_ranks, const struct meeting *m,
                    struct err *err)
 {
-    struct heartbeat_config config = {.rank = (uint32_t)comm->rank,
-                                      .n_ranks = (uint32_t)comm->size,
+    struct heartbeat_config config = {.rank = c->rank,
+                                      .n_ranks = n_ranks,
                                       .hosts = m->hosts,
                                       .port = m->port,
                                       .t_lost = watch_limits_default.t_silence,
@@ -211,20 +217,36 @@ static status join(struct control *c, const struct comm *comm, const struct meet
     return heartbeat_open(&c->heartbeat, &config, err);
 }
 
-status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err)
+status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
+                    struct err *err)
 {
     const char *address = getenv("FERRY_CONTROL");
     struct meeting m = {{0}, 0, {0}};
 
-    *c = (struct control){.rank = (uint32_t)comm->rank,
-                          .console = console,
-                          .server = {.listener = -1, .epoll = -1}};
-    if (!address && comm->size == 1)
-        return OK;
-    status result =
-        address ? meet_launcher(&m, address, err) : meet_first_rank(c, comm, &m, err);
-    if (result == OK)
-        result = join(c, comm, &m, err);
+    init(c, rank, console);
+    if (!address)
+        return err_set(err, ERR_USAGE,
+                       "FERRY_CONTROL is not set; start with ferry launch");
+    TRY(meet_launcher(&m, address, err));
+    return join(c, n_ranks, &m, err);
+}
+
+status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err)
+{
+    const uint32_t rank = (uint32_t)comm->rank, n_ranks = (uint32_t)comm->size;
+    struct meeting m = {{0}, 0, {0}};
+    status result;
+
+    init(c, rank, console);
+    if (getenv("FERRY_CONTROL")) {
+        result = control_join(c, rank, n_ranks, console, err);
+    } else {
+        if (comm->size == 1)
+            return OK;
+        result = meet_first_rank(c, comm, &m, err);
+        if (result == OK)
+            result = join(c, n_ranks, &m, err);
+    }
     result = comm_agree(comm, result, err);
     if (result != OK)
         control_close(c);

@@ -42,6 +42,9 @@ struct control {
 /* All ranks of *comm call it. *c must not move until control_close. */
 status control_open(struct control *c, struct comm *comm, FILE *console,
                     struct err *err) MUST_CHECK;
+/* The same for a rank that `ferry launch` started, without a word to other ranks. */
+status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
+                    struct err *err) MUST_CHECK;
 /* Goodbye: this rank ended as it should. A zeroed struct is fine. */
 void control_close(struct control *c);
 

@@ -48,7 +48,7 @@ struct heartbeat {
     uint64_t seq;
     double t_began, t_next_try, t_next_beat, t_sampled, t_phase, t_waited, t_span;
     uint64_t last_word, goodbye; /* number of the last beat; 0 before it was sent */
-    bool was_stopped, is_over;
+    bool was_stopped, is_over, is_starting; /* the last beat said PULSE_START */
 
     pthread_mutex_t lock; /* of the outcome of the first connection */
     pthread_cond_t changed;
@@ -238,6 +238,7 @@ static void send_beat(struct heartbeat *h, double now)
     uint8_t out[BEAT_BEAT_BYTES];
 
     h->t_waited = h->t_span = 0;
+    h->is_starting = p.phase == PULSE_START;
     h->goodbye = is_last ? h->seq : 0;
     h->t_next_beat = now + HEARTBEAT_PERIOD_MS * 1e-3;
     beat_put_beat(out, &b, &h->key);
@@ -245,11 +246,20 @@ static void send_beat(struct heartbeat *h, double now)
         hang_up(h, now);
 }
 
+/* Every second, and at once when the work begins or this rank ends. */
+static bool is_beat_due(const struct heartbeat *h, double now)
+{
+    if (h->is_closing && !h->goodbye)
+        return true;
+    return now >= h->t_next_beat ||
+           (h->is_starting && pulse_get(h->config.pulse).phase != PULSE_START);
+}
+
 /* What time alone brings about. */
 static void tick(struct heartbeat *h, double now)
 {
     sample(h, now);
-    if (h->stage == OPEN && (now >= h->t_next_beat || (h->is_closing && !h->goodbye)))
+    if (h->stage == OPEN && is_beat_due(h, now))
         send_beat(h, now);
     const double t_limit = h->stage == OPEN ? t_unanswered : t_handshake;
     if (h->stage != CLOSED && now - h->t_began > t_limit) {

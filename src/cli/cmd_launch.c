@@ -1,0 +1,100 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cmd.h"
+#include "launch/hosts.h"
+#include "launch/launch_config.h"
+#include "launch/supervisor.h"
+
+const struct opt_table cmd_launch_options = {launch_config_rows, LAUNCH_N_OPTIONS};
+
+/* What mpirun's users type. */
+static const char *long_form(const char *word)
+{
+    if (strcmp(word, "-H") == 0 || strcmp(word, "-host") == 0)
+        return "--hosts";
+    if (strcmp(word, "-n") == 0 || strcmp(word, "-np") == 0)
+        return "--ranks";
+    return word;
+}
+
+/* The words before "--" are ours, those behind it the program's; *rest is the first. */
+static status read_options(struct launch_config *c, int argc, char **argv, char ***rest,
+                           struct err *err)
+{
+    struct opt_words words = {.max = 0};
+    int n = 1;
+
+    while (n < argc && strcmp(argv[n], "--") != 0) {
+        argv[n] = (char *)long_form(argv[n]);
+        n++;
+    }
+    TRY(opt_defaults(cmd_launch_options, c, err));
+    *rest = argv + (n < argc ? n + 1 : argc);
+    argv[n] = NULL; /* where opt_parse's array ends */
+    TRY(opt_parse(cmd_launch_options, c, &words, n, argv, err));
+    if (!**rest)
+        return err_set(err, ERR_USAGE,
+                       "say what to start, behind --: ferry launch -n 2 -- train CONFIG");
+    if (!c->program[0] && strcmp(**rest, "train") != 0)
+        return err_set(err, ERR_USAGE,
+                       "only train runs on many ranks; '%.64s' is a command for one",
+                       **rest);
+    return launch_config_check(c, err);
+}
+
+static status read_hosts(struct hosts *h, const struct launch_config *c, struct err *err)
+{
+    char local[32];
+
+    if (c->hosts[0])
+        TRY(hosts_parse(h, c->hosts, err));
+    else if (c->hostfile[0])
+        TRY(hosts_read(h, c->hostfile, err));
+    else if (c->ranks > 0 && c->ranks <= HOSTS_RANKS_MAX) {
+        snprintf(local, sizeof local, "localhost:%d", (int)c->ranks);
+        TRY(hosts_parse(h, local, err));
+    } else
+        return err_set(err, ERR_USAGE,
+                       "where? Give -H a:2,b:2, hostfile=FILE, or -n N for this machine");
+    const size_t n = hosts_ranks(h);
+    if ((size_t)c->ranks > n)
+        return err_set(err, ERR_USAGE, "%lld ranks do not fit on hosts for %zu",
+                       (long long)c->ranks, n);
+    if (c->ranks)
+        hosts_limit(h, (size_t)c->ranks);
+    if (hosts_ranks(h) < (size_t)c->min_ranks)
+        return err_set(err, ERR_USAGE, "min_ranks is %lld, but there are only %zu ranks",
+                       (long long)c->min_ranks, hosts_ranks(h));
+    return OK;
+}
+
+/* All that a launch holds; too large for a stack. */
+struct launch {
+    struct launch_config config;
+    struct hosts hosts;
+};
+
+static status launch(struct launch *l, int argc, char **argv, struct err *err)
+{
+    char **rest;
+
+    TRY(read_options(&l->config, argc, argv, &rest, err));
+    TRY(read_hosts(&l->hosts, &l->config, err));
+    const struct supervisor_job job = {&l->config, &l->hosts, rest, stderr};
+    if (l->config.dry_run)
+        return supervisor_show(&job, stdout, err);
+    return supervisor_run(&job, err);
+}
+
+status cmd_launch(int argc, char **argv, struct err *err)
+{
+    struct launch *l;
+
+    TRY(mem_alloc(&l, 1, sizeof *l, err));
+    const status result = launch(l, argc, argv, err);
+    free(l);
+    return result;
+}

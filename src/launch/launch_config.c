@@ -1,0 +1,69 @@
+#include "launch/launch_config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct opt launch_config_rows[LAUNCH_N_OPTIONS] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct launch_config, field), field, __VA_ARGS__)
+    LAUNCH_OPTIONS(X)
+#undef X
+};
+
+bool launch_config_ports(const struct launch_config *c, int *first, int *last)
+{
+    char *end = NULL, *end2 = NULL;
+    const long a = strtol(c->ports, &end, 10);
+
+    if (end == c->ports || *end != '-')
+        return false;
+    const long b = strtol(end + 1, &end2, 10);
+    if (end2 == end + 1 || *end2 || a < 1024 || b <= a || b > 65535)
+        return false;
+    *first = (int)a;
+    *last = (int)b;
+    return true;
+}
+
+static status check_names(const char *env, struct err *err)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,";
+
+    if (env[strspn(env, letters)])
+        return err_set(err, ERR_USAGE,
+                       "env '%.200s' is not a list of names like A,B; values are taken "
+                       "from this environment",
+                       env);
+    return OK;
+}
+
+/* These go to a shell and to mpirun as they are. */
+static status check_interface(const char *name, struct err *err)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/,:@";
+
+    if (name[0] == '-' || name[strspn(name, letters)])
+        return err_set(err, ERR_USAGE,
+                       "interface '%.200s' is neither a name like eth0 nor a network "
+                       "like 10.0.0.0/24",
+                       name);
+    return OK;
+}
+
+status launch_config_check(const struct launch_config *c, struct err *err)
+{
+    int first, last;
+
+    if (c->hosts[0] && c->hostfile[0])
+        return err_set(err, ERR_USAGE, "give hosts or hostfile, not both");
+    if (c->ports[0] && !launch_config_ports(c, &first, &last))
+        return err_set(err, ERR_USAGE,
+                       "ports '%.40s' is not a range like 20000-20999 within 1024-65535",
+                       c->ports);
+    if (!c->agent[0])
+        return err_set(err, ERR_USAGE, "agent is empty; it is a program like ssh");
+    TRY(check_names(c->env, err));
+    return check_interface(c->interface, err);
+}

@@ -1,0 +1,115 @@
+#include "launch/probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "launch/child.h"
+
+/* The last line that says something, without what a terminal would obey. */
+static void last_line(char *out, size_t n, const char *text)
+{
+    const char *begin = text, *end = text + strlen(text);
+
+    while (end > text && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
+        end--;
+    for (const char *p = text; p < end; p++)
+        if (*p == '\n')
+            begin = p + 1;
+    snprintf(out, n, "%.*s", (int)(end - begin < 200 ? end - begin : 200), begin);
+    for (char *p = out; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7F)
+            *p = '?';
+}
+
+/* The rest of the line that begins with `word`, or NULL: a login may print others. */
+static const char *line_with(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *p = text; p && *p; p = strchr(p, '\n')) {
+        p += *p == '\n';
+        if (strncmp(p, word, n) == 0)
+            return p + n;
+    }
+    return NULL;
+}
+
+void probe_read(struct probe *p, const char *text, int code, const char *hash,
+                double t_sent, double t_heard)
+{
+    const char *good = line_with(text, "ferry-host "),
+               *bad = line_with(text, "ferry-bad ");
+    char theirs[SHA256_HEX];
+    double seconds;
+    unsigned cores;
+
+    *p = (struct probe){.is_good = false};
+    if (bad) {
+        snprintf(p->reason, sizeof p->reason, "%.*s", (int)strcspn(bad, "\n"), bad);
+        return;
+    }
+    if (!good || sscanf(good, "%64s %lf %u", theirs, &seconds, &cores) != 3) {
+        char last[220];
+        last_line(last, sizeof last, text);
+        snprintf(p->reason, sizeof p->reason, "does not answer (%s, status %d)",
+                 last[0] ? last : "silence", code);
+        return;
+    }
+    p->skew = seconds - (t_sent + t_heard) / 2;
+    p->n_cores = cores;
+    p->is_good = strcmp(theirs, hash) == 0;
+    if (!p->is_good)
+        snprintf(p->reason, sizeof p->reason,
+                 "has another program (hash %.12s..., here %.12s...)", theirs, hash);
+}
+
+typedef void command_fn(struct words *out, const struct command_plan *p,
+                        const char *host);
+
+/* The same command on all hosts at once. */
+static status ask_all(struct child *c, const struct command_plan *p, command_fn *fn,
+                      const char *input, double t, struct err *err)
+{
+    size_t n = 0;
+    status result = OK;
+
+    for (; n < p->hosts->n && result == OK; n++) {
+        struct words w = {0};
+        fn(&w, p, p->hosts->host[n].name);
+        result = child_ask(&c[n], &w, input, err);
+        words_release(&w);
+    }
+    child_gather(c, n, t);
+    return result;
+}
+
+status probe_hosts(struct probe *out, const struct command_plan *p, const char *hash,
+                   const char *token, double t, struct err *err)
+{
+    const double offset = clock_wall() - clock_now();
+    struct child *c;
+
+    TRY(mem_alloc(&c, p->hosts->n, sizeof *c, err));
+    const status result = ask_all(c, p, command_probe, token, t, err);
+    for (size_t i = 0; result == OK && i < p->hosts->n; i++)
+        probe_read(&out[i], c[i].text, child_code(&c[i]), hash, c[i].t_start + offset,
+                   c[i].t_end + offset);
+    free(c);
+    return result;
+}
+
+void probe_forget(const struct command_plan *p, double t)
+{
+    struct child *c;
+    struct err err;
+
+    if (mem_alloc(&c, p->hosts->n, sizeof *c, &err) != OK)
+        return;
+    if (ask_all(c, p, command_forget, "", t, &err) != OK)
+        p = NULL; /* a token that stays is of no use to anybody: its job is over */
+    free(c);
+}
