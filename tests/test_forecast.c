@@ -321,6 +321,7 @@ TEST(what_does_not_fit_is_refused_in_one_sentence)
     check_refused(OPTIONS("method", "reference", "topology", "tree"), "one flat ring");
     check_refused(OPTIONS("mean_length", "57"), "above the config's max_length = 56");
     check_refused(OPTIONS("nodes", "2000"), "fewer than the 2000 devices");
+    check_refused(OPTIONS("nodes", "100000", "per_node", "64"), "at most 100000 are");
     check_refused(OPTIONS("mtbf", "0"), "mtbf = 0");
     check_refused(OPTIONS("save_time", "0"), "save_time = 0");
     check_refused(OPTIONS("latency", "5"), "latency = 5: want a time");

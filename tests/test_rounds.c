@@ -156,7 +156,7 @@ TEST(a_late_rank_delays_all_and_by_no_more_than_its_lateness)
         }
 }
 
-/* The same rounds without the shortcut for rounds that repeat. */
+/* The rounds of a ring, one by one. */
 static void plain_ring(const struct lab *l, double *t, double across, double inside)
 {
     const size_t p = l->x.n_ranks;
@@ -172,7 +172,7 @@ static void plain_ring(const struct lab *l, double *t, double across, double ins
     }
 }
 
-TEST(rounds_that_repeat_are_skipped_exactly)
+TEST(the_solved_ring_is_the_played_ring)
 {
     srand(7);
     for (int trial = 0; trial < 50; trial++) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Devices of one node; more is a slip of the finger. */
-enum { PER_NODE_MAX = 1024 };
+enum { PER_NODE_MAX = 64 };
 
 /* A positive finite decimal number at the start of text; returns what follows, or NULL.
  */
@@ -81,13 +81,13 @@ status amount_seconds(double *out, const char *name, const char *text, struct er
     static const struct unit units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
                                         {"s", 1},     {"min", 60},  {"h", 3600},
                                         {"d", 86400}};
-    double x;
-    const char *rest = strcmp(text, "0") == 0 ? NULL : read_number(text, &x);
+    double x = 0;
 
     if (strcmp(text, "0") == 0) {
         *out = 0;
         return OK;
     }
+    const char *rest = read_number(text, &x);
     const double factor = rest ? factor_of(units, sizeof units / sizeof *units, rest) : 0;
     if (!(factor > 0))
         return err_set(err, ERR_USAGE,

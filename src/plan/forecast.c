@@ -14,9 +14,9 @@ static const double MEAN_LENGTH = 60.95 / 2;
 static const double SAVE_BYTES_PER_S = 0.5e9;
 /* Horovod 0.15's defaults. */
 static const double FUSION_MIB = 64, CYCLE = 5e-3;
-/* Work of a simulation with chance in it: rounds x ranks x buckets x steps. */
-static const double WORK_MAX = 3e8;
-enum { STEPS_MAX = 40 };
+/* Work of a simulation with chance in it, in operations. */
+static const double WORK_MAX = 1e8;
+enum { STEPS_MAX = 40, RANKS_MAX = 100000 };
 
 static status resolve_batch(struct forecast *f, struct err *err)
 {
@@ -178,6 +178,12 @@ static status resolve(struct forecast *f, struct err *err)
     TRY(amount_per_node(f->per_node, f->n_given, f->options.per_node, err));
     for (size_t i = 0; i < f->n_given; i++)
         f->n_ranks += (size_t)f->per_node[i];
+    if (f->n_ranks > RANKS_MAX)
+        return err_set(
+            err, ERR_USAGE,
+            "nodes = %zu with per_node = %.64s are %zu devices; at most %d are "
+            "simulated",
+            f->n_given, f->options.per_node, f->n_ranks, RANKS_MAX);
     TRY(check_times(&f->options, err));
     TRY(resolve_model(f, err));
     TRY(resolve_hardware(f, err));
@@ -240,11 +246,10 @@ static status open_workload(struct workload *w, const struct forecast *f,
 /* Chance needs several steps to show its mean; as many as are quickly simulated. */
 static int steps_of(const struct forecast_variant *v, const struct rounds *x)
 {
-    const double p = (double)x->n_ranks;
-    const double work = 12 * p * (v->topology == ROUNDS_FLAT ? p : 50);
+    const double work = (double)x->n_ranks * 600; /* of a step: buckets and rounds */
 
-    if (v->jitter <= 0 || v->method == FORECAST_REFERENCE)
-        return v->jitter > 0 ? STEPS_MAX : 1;
+    if (v->jitter <= 0)
+        return 1;
     return (int)fmin(STEPS_MAX, fmax(2, WORK_MAX / work));
 }
 

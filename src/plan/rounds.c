@@ -11,11 +11,13 @@ status rounds_open(struct rounds *x, struct err *err)
 {
     x->n_ranks = 0;
     x->card_bytes = 0;
-    x->leader = x->previous = NULL;
+    x->leader = x->scratch = NULL;
+    x->queue = NULL;
     for (size_t i = 0; i < x->n_nodes; i++)
         x->n_ranks += (size_t)x->per_node[i];
-    TRY(mem_alloc(&x->leader, x->n_ranks, sizeof *x->leader, err));
-    if (mem_alloc(&x->previous, x->n_ranks, sizeof *x->previous, err) != OK) {
+    if (mem_alloc(&x->leader, x->n_ranks, sizeof *x->leader, err) != OK ||
+        mem_alloc(&x->scratch, 4 * x->n_ranks, sizeof *x->scratch, err) != OK ||
+        mem_alloc(&x->queue, 2 * x->n_ranks, sizeof *x->queue, err) != OK) {
         rounds_close(x);
         return err->code;
     }
@@ -25,19 +27,10 @@ status rounds_open(struct rounds *x, struct err *err)
 void rounds_close(struct rounds *x)
 {
     free(x->leader);
-    free(x->previous);
-    x->leader = x->previous = NULL;
-}
-
-/* What every rank gained in the last round when all gained the same, or -1. */
-static double common_gain(const double *t, const double *before, size_t n)
-{
-    const double gain = t[0] - before[0];
-
-    for (size_t i = 1; i < n; i++)
-        if (fabs(t[i] - before[i] - gain) > 1e-12 * (1 + fabs(t[i])))
-            return -1;
-    return gain;
+    free(x->scratch);
+    free(x->queue);
+    x->leader = x->scratch = NULL;
+    x->queue = NULL;
 }
 
 static bool all_equal(const double *t, size_t n)
@@ -54,30 +47,76 @@ static void add_all(double *t, size_t n, double seconds)
         t[i] += seconds;
 }
 
+/* What one pass around the ring works with; index q stands for rank q mod p. */
+struct ring {
+    size_t p;
+    double across, inside;
+    const double *t; /* [p] when each rank is ready */
+    double *cost;    /* [2p] sum of what the receptions of ranks 0..q cost */
+    double *key;     /* [2p] see below */
+    size_t *queue;   /* [2p] window maxima of key, greatest first */
+};
+
 /*
- * Rounds of a ring: rank r receives from r-1 over a link that costs cost[r is the first
- * of its node]. Once every rank gains the same in a round, all later rounds repeat it.
+ * p-1 rounds of a ring. In a round rank r receives from r-1, so
+ *
+ *     t_s[r] = max(t_{s-1}[r], t_{s-1}[r-1]) + cost[r]
+ *
+ * whose solution is the longest path: begin at some rank i, move on to r in j = r-i of
+ * the S = p-1 rounds, and stay in the others where staying costs most. That is the link
+ * into a node as soon as the path touches a node's first rank, and a link inside
+ * otherwise:
+ *
+ *     t_S[r] = max over i of  t[i] + cost(i+1..r) + (S - j) across
+ *
+ * which is a maximum over a sliding window, and for the few i behind the node's first
+ * rank the same with `inside`. So a ring of thousands costs no more than its ranks.
  */
-static void ring_rounds(struct rounds *x, double *t, size_t n_rounds, double across,
-                        double inside)
+static double longest_path(struct ring *g, size_t q, size_t pos, size_t *head,
+                           size_t *tail, size_t *next)
+{
+    const double rounds = (double)(g->p - 1);
+    double best;
+
+    for (; *next + pos <= q; (*next)++) {
+        while (*tail > *head && g->key[g->queue[*tail - 1]] <= g->key[*next])
+            (*tail)--;
+        g->queue[(*tail)++] = *next;
+    }
+    while (g->queue[*head] + g->p <= q)
+        (*head)++;
+    best = g->key[g->queue[*head]] + g->cost[q] + (rounds - (double)q) * g->across;
+    for (size_t i = q + 1 - pos; i <= q; i++)
+        best = fmax(best, g->t[i % g->p] + g->cost[q] - g->cost[i] +
+                              (rounds - (double)(q - i)) * g->inside);
+    return best;
+}
+
+static void ring_rounds(struct rounds *x, double *t, double across, double inside)
 {
     const size_t p = x->n_ranks;
-    double *before = x->previous;
+    struct ring g = {.p = p,
+                     .across = x->n_nodes > 1 ? across : inside,
+                     .inside = inside,
+                     .t = t,
+                     .cost = x->scratch,
+                     .key = x->scratch + 2 * p,
+                     .queue = x->queue};
+    double *done = x->leader, sum = 0;
+    size_t head = 0, tail = 0, next = 0, q = 0;
 
-    for (size_t round = 0; round < n_rounds; round++) {
-        memcpy(before, t, p * sizeof *t);
-        for (size_t node = 0, r = 0; node < x->n_nodes; node++)
-            for (int i = 0; i < x->per_node[node]; i++, r++) {
-                const double sender = before[r ? r - 1 : p - 1];
-                const double cost = i == 0 && x->n_nodes > 1 ? across : inside;
-                t[r] = fmax(before[r], sender) + cost;
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t node = 0; node < x->n_nodes; node++)
+            for (int i = 0; i < x->per_node[node]; i++, q++) {
+                sum += i == 0 ? g.across : inside;
+                g.cost[q] = sum;
+                g.key[q] = t[q % p] - sum + (double)q * g.across;
             }
-        const double gain = common_gain(t, before, p);
-        if (gain >= 0) {
-            add_all(t, p, gain * (double)(n_rounds - round - 1));
-            return;
-        }
-    }
+    q = p;
+    for (size_t node = 0; node < x->n_nodes; node++)
+        for (int i = 0; i < x->per_node[node]; i++, q++)
+            done[q - p] = longest_path(&g, q, (size_t)i, &head, &tail, &next);
+    memcpy(t, done, p * sizeof *t);
 }
 
 static void run_flat(struct rounds *x, struct rounds_load load, double *t)
@@ -91,15 +130,15 @@ static void run_flat(struct rounds *x, struct rounds_load load, double *t)
         return;
     if (x->n_nodes > 1)
         x->card_bytes += 2 * (p - 1) * (load.wire_bytes / p);
-    ring_rounds(x, t, x->n_ranks - 1, across + sum, inside + sum);
-    ring_rounds(x, t, x->n_ranks - 1, across, inside);
+    ring_rounds(x, t, across + sum, inside + sum);
+    ring_rounds(x, t, across, inside);
 }
 
 /* Pairwise exchange: in round s node i sends to i+s and receives from i-s. */
 static void pair_rounds(struct rounds *x, double *t, double cost)
 {
     const size_t n = x->n_nodes;
-    double *before = x->previous;
+    double *before = x->scratch;
 
     for (size_t s = 1; s < n; s++) {
         memcpy(before, t, n * sizeof *t);

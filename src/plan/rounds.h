@@ -32,7 +32,9 @@ struct rounds {
     double inside_rate, inside_latency;
     double sum_rate;   /* bytes of fp32 added in a second */
     double card_bytes; /* counted: sent through a node's card, mean of the cards */
-    double *leader, *previous; /* scratch [n_ranks] */
+    double *leader;    /* scratch [n_ranks] */
+    double *scratch;   /* [4 n_ranks] */
+    size_t *queue;     /* [2 n_ranks] */
 };
 
 /* One bucket: what travels between nodes, and the same elements in fp32. */
