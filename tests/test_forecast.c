@@ -172,6 +172,31 @@ TEST(buckets_leave_in_order_and_after_they_are_ready)
     CHECK(s.sim.seconds >= s.sim.bucket[s.sim.n_buckets - 1].t_end);
 }
 
+/* The decoder's last norm first, the embedding last and only when backward is over. */
+TEST(gradients_are_ready_from_the_tables_end_to_its_front)
+{
+    const struct workload_batch batch = {
+        .pairs = 64, .mean_length = 30, .max_length = 56, .bucket_bytes = 25 * 0x1p20};
+    const struct forecast_training t = base();
+    struct hardware_device d;
+    struct workload w;
+
+    CHECK_OK(hardware_device(&d, "V100", &err), &err);
+    CHECK_OK(workload_open(&w, &t.model, &d, &batch, 1, &err), &err);
+    CHECK(w.n_pieces == 185 && w.piece[0].elements == 512);
+    CHECK_NEAR(w.piece[0].t_ready, w.t_forward, 1e-12);
+    const struct workload_piece *last = &w.piece[w.n_pieces - 1];
+    CHECK(last->elements == 32768 * 512);
+    CHECK_NEAR(last->t_ready, w.t_forward + w.t_backward, 1e-12);
+    for (size_t i = 1; i < w.n_pieces; i++)
+        CHECK(w.piece[i].t_ready >= w.piece[i - 1].t_ready);
+    /* the first bucket holds whole decoder layers, not all of them */
+    CHECK(w.bucket[0].t_ready > w.t_forward + 0.08 * w.t_backward);
+    CHECK(w.bucket[0].t_ready < w.t_forward + 0.25 * w.t_backward);
+    CHECK_NEAR(workload_seconds(&w), 1, 1e-12);
+    workload_close(&w);
+}
+
 TEST(more_of_anything_good_is_never_slower)
 {
     static const char *const rates[] = {"10Mb", "100Mb", "1Gb", "10Gb", "100Gb"};
