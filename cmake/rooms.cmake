@@ -53,6 +53,23 @@ if(vector_kernels)
   target_compile_definitions(ferry_device PRIVATE FERRY_CPU_X86)
 endif()
 
+
+# GPUs: what they share, and OpenCL where its headers are; the loader is opened at start.
+file(GLOB gpu_sources CONFIGURE_DEPENDS src/device/gpu/*.c)
+file(GLOB gpu_headers CONFIGURE_DEPENDS src/device/gpu/*.h)
+target_sources(ferry_device PRIVATE ${gpu_sources})
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/gpu_program.c
+  COMMAND ${CMAKE_SOURCE_DIR}/tools/embed_program.py ${CMAKE_SOURCE_DIR}/src
+    device/gpu/program.h ${CMAKE_BINARY_DIR}/gpu_program.c
+  DEPENDS ${gpu_headers} tools/embed_program.py VERBATIM)
+check_include_file(CL/cl.h FERRY_HAS_OPENCL)
+if(FERRY_HAS_OPENCL)
+  file(GLOB opencl_sources CONFIGURE_DEPENDS src/device/opencl/*.c)
+  target_sources(ferry_device PRIVATE ${opencl_sources} ${CMAKE_BINARY_DIR}/gpu_program.c)
+  target_compile_definitions(ferry_device PRIVATE FERRY_OPENCL)
+  target_link_libraries(ferry_device PRIVATE ${CMAKE_DL_LIBS})
+endif()
+
 ferry_room(corpus BELOW format text score base LIBS PkgConfig::JANSSON m)
 ferry_room(model BELOW device recipe LIBS m)
 

@@ -8,6 +8,12 @@ enable_testing()
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 ferry_kernels(f64 double)
 
+# Kernels of device/gpu as C, run by fibres: a GPU for machines without one.
+add_library(ferry_standin STATIC tests/standin/fibres.c tests/standin/fibre_device.c
+  tests/standin/program_float.c tests/standin/program_half.c tests/standin/program_bfloat.c)
+target_include_directories(ferry_standin PUBLIC tests src)
+target_link_libraries(ferry_standin PUBLIC ferry_device m)
+
 # The rooms whose headers a file includes.
 function(ferry_test_rooms out source)
   file(STRINGS ${source} lines REGEX "^#include \"[a-z0-9]+/")
@@ -36,7 +42,7 @@ foreach(source ${test_sources})
   target_include_directories(${name} PRIVATE tests src)
   target_compile_definitions(${name} PRIVATE FERRY_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
   if(rooms MATCHES "ferry_(device|model|decode|train)")
-    list(APPEND rooms ferry_cpu_f64)
+    list(APPEND rooms ferry_standin ferry_cpu_f64)
   endif()
   target_link_libraries(${name} PRIVATE ${rooms} PkgConfig::CMOCKA PkgConfig::JANSSON m)
   add_test(NAME ${name} COMMAND ${name})

@@ -25,7 +25,8 @@ static inline void reals_device(struct device *d, const char *kind, size_t threa
             &err);
     else
         CHECK_OK(device_open(d, kind, options, &err), &err);
-    memset(d->scratch, 0xff, d->scratch_bytes * threads);
+    if (d->scratch)
+        memset(d->scratch, 0xff, d->scratch_bytes * threads);
 }
 
 /* Element e of a host block in the device's width. */

@@ -179,7 +179,7 @@ void pool_close(struct pool *p)
 
 size_t pool_size(const struct pool *p)
 {
-    return p->n_threads;
+    return p ? p->n_threads : 1;
 }
 
 struct pool_range pool_split(size_t n_items, size_t part, size_t n_parts)

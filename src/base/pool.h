@@ -23,7 +23,7 @@ status pool_open(struct pool **pool, size_t n_threads, bool pin,
                  struct err *err) MUST_CHECK;
 void pool_close(struct pool *pool); /* NULL is fine */
 
-size_t pool_size(const struct pool *pool);
+size_t pool_size(const struct pool *pool); /* without a pool 1: the caller alone */
 void pool_run(struct pool *pool, pool_fn *fn, void *ctx);
 
 /* Cores this process may run on. */

@@ -133,7 +133,7 @@ static void close_bench(struct bench *b)
     C(attention_forward, (d, b->x, b->lse, Q(b->qkv), KK(b->qkv), VV(b->qkv), b->attend), 4 * ND, 4 * ND * L) \
     C(attention_backward, (d, Q(b->dqkv), KK(b->dqkv), VV(b->dqkv), b->dx, b->x, b->lse, Q(b->qkv), KK(b->qkv), \
                            VV(b->qkv), b->attend), 8 * ND, 10 * ND * L)                   \
-    C(xent, (d, b->loss, (struct ids){0}, b->logits, b->label, 0.1, true), 2 * CV, 4 * CV) \
+    C(xent, (d, b->loss, (struct ids){0}, b->logits, b->label, 0.1, 1), 2 * CV, 4 * CV) \
     C(topk, (d, b->top, b->top_id, b->logits), CV, 2 * CV)                               \
     C(fill, (d, b->dembed, 0), VD, 0)                                                    \
     C(sumsq, (d, &sum, b->dembed), VD, 2 * VD)                                           \

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/pool.h"
+#include "device/opencl/opencl.h"
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
@@ -32,6 +33,18 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
+
+/* Devices that are not CPUs. */
+static const struct opener {
+    const char *kind;
+    status (*open)(struct device *d, struct device_options options, struct err *err);
+} openers[] = {
+#ifdef FERRY_OPENCL
+    {"opencl", opencl_open},
+#else
+    {"opencl", NULL},
+#endif
+};
 
 /* The same kernels for several instruction sets, the best first. A kind is a ceiling: it
  * takes the first variant from its own on that runs here. */
@@ -62,13 +75,25 @@ status device_open(struct device *d, const char *kind, struct device_options opt
         if (allowed && v->runs_here())
             return device_open_cpu(d, v->kernels, v->name, sizeof(float), options, err);
     }
+    for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) {
+        if (strcmp(kind, openers[i].kind) != 0)
+            continue;
+        if (openers[i].open)
+            return openers[i].open(d, options, err);
+        return err_set(err, ERR_USAGE,
+                       "device = %s: this program was built without it; see docs/gpu.md",
+                       kind);
+    }
     return err_set(err, ERR_USAGE, "device = %s: this build has " DEVICE_KINDS, kind);
 }
 
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
                        size_t real_bytes, struct device_options options, struct err *err)
 {
-    *d = (struct device){.k = k, .real_bytes = real_bytes};
+    *d = (struct device){.k = k,
+                         .real_bytes = real_bytes,
+                         .half_bytes = real_bytes,
+                         .precision = options.precision};
     TRY(kernels_check(k, name, err));
     TRY(pool_open(&d->pool, options.threads, options.pin, err));
     if (device_reserve(d, DEVICE_SCRATCH_BYTES, err) != OK) {
@@ -82,6 +107,8 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
 
 void device_close(struct device *d)
 {
+    if (d->driver)
+        d->driver->close(d);
     pool_close(d->pool);
     free(d->scratch);
     *d = (struct device){0};
@@ -112,6 +139,8 @@ status device_reserve_attention(struct device *d, size_t head_width, size_t max_
 {
     const size_t width = head_width + 16, length = max_len + 16;
 
+    if (d->driver)
+        return d->driver->reserve_attention(d, head_width, max_len, err);
     return device_reserve(
         d, (6 * width * length + 74 * length + 108 * width) * d->real_bytes, err);
 }
@@ -121,7 +150,8 @@ status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *er
     const size_t unit = n_bytes >= HUGE_PAGE ? HUGE_PAGE : ALIGN;
     const size_t n = (n_bytes + unit - 1) / unit * unit;
 
-    (void)d;
+    if (d->driver)
+        return d->driver->alloc(d, mem, n_bytes, err);
     *mem = aligned_alloc(n >= HUGE_PAGE ? HUGE_PAGE : ALIGN, n ? n : ALIGN);
     if (!*mem)
         return err_set(err, ERR_MEMORY, "cannot allocate %.1f MiB for tensors",
@@ -134,46 +164,88 @@ status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *er
 
 void device_free(struct device *d, void *mem)
 {
-    (void)d;
-    free(mem);
+    if (d->driver)
+        d->driver->free(d, mem);
+    else
+        free(mem);
+}
+
+static void copy_in(struct device *d, void *mem, size_t at, const void *host,
+                    size_t n_bytes)
+{
+    if (d->driver)
+        d->driver->copy_in(d, mem, at, host, n_bytes);
+    else
+        memcpy((char *)mem + at, host, n_bytes);
+}
+
+static void copy_out(struct device *d, void *host, void *mem, size_t at, size_t n_bytes)
+{
+    if (d->driver)
+        d->driver->copy_out(d, host, mem, at, n_bytes);
+    else
+        memcpy(host, (const char *)mem + at, n_bytes);
+}
+
+/* A dense matrix is one long row. */
+static struct mat unrolled(struct mat m)
+{
+    if (m.stride != m.cols)
+        return m;
+    return (struct mat){m.mem, m.at, 1, m.rows * m.cols, m.rows * m.cols, m.type};
 }
 
 void device_upload(struct device *d, struct mat to, const void *host)
 {
-    const char *from = host;
-    char *at = (char *)to.mem + to.at * d->real_bytes;
+    const size_t width = device_width(d, to.type);
+    const struct mat m = unrolled(to);
 
-    for (size_t r = 0; r < to.rows; r++)
-        memcpy(at + r * to.stride * d->real_bytes, from + r * to.cols * d->real_bytes,
-               to.cols * d->real_bytes);
+    for (size_t r = 0; r < m.rows; r++)
+        copy_in(d, m.mem, (m.at + r * m.stride) * width,
+                (const char *)host + r * m.cols * width, m.cols * width);
 }
 
 void device_download(struct device *d, void *host, struct mat from)
 {
-    const char *at = (const char *)from.mem + from.at * d->real_bytes;
+    const size_t width = device_width(d, from.type);
+    const struct mat m = unrolled(from);
 
-    for (size_t r = 0; r < from.rows; r++)
-        memcpy((char *)host + r * from.cols * d->real_bytes,
-               at + r * from.stride * d->real_bytes, from.cols * d->real_bytes);
+    for (size_t r = 0; r < m.rows; r++)
+        copy_out(d, (char *)host + r * m.cols * width, m.mem,
+                 (m.at + r * m.stride) * width, m.cols * width);
 }
 
 void device_upload_ids(struct device *d, struct ids to, const int *host)
 {
-    (void)d;
-    memcpy((int *)to.mem + to.at, host, to.n * sizeof *host);
+    copy_in(d, to.mem, to.at * sizeof *host, host, to.n * sizeof *host);
 }
 
 void device_download_ids(struct device *d, int *host, struct ids from)
 {
-    (void)d;
-    memcpy(host, (const int *)from.mem + from.at, from.n * sizeof *host);
+    copy_out(d, host, from.mem, from.at * sizeof *host, from.n * sizeof *host);
 }
 
 status device_sync(struct device *d, struct err *err)
 {
-    (void)d;
-    (void)err;
+    if (d->driver)
+        return d->driver->sync(d, err);
     return OK; /* CPU kernels have finished when they return, and cannot fail */
+}
+
+size_t device_free_bytes(struct device *d)
+{
+    FILE *f = d->driver ? NULL : fopen("/proc/meminfo", "re");
+    char line[128];
+    size_t kib = 0;
+
+    if (d->driver)
+        return d->driver->free_bytes(d);
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib * 1024;
 }
 
 /* Advance by n_bytes; the offset of the block in bytes. */
@@ -187,11 +259,25 @@ static size_t take(struct device_arena *a, size_t n_bytes)
     return at;
 }
 
+static struct mat arena_mat(struct device_arena *a, size_t rows, size_t cols,
+                            enum mat_type type)
+{
+    const size_t width = device_width(a->device, type);
+    const size_t at = take(a, rows * cols * width);
+
+    return (struct mat){a->mem, at / width, rows, cols, cols, type};
+}
+
 struct mat device_arena_mat(struct device_arena *a, size_t rows, size_t cols)
 {
-    const size_t at = take(a, rows * cols * a->device->real_bytes);
+    return arena_mat(a, rows, cols, MAT_REAL);
+}
 
-    return (struct mat){a->mem, at / a->device->real_bytes, rows, cols, cols};
+struct mat device_arena_half(struct device_arena *a, size_t rows, size_t cols)
+{
+    const bool mixed = a->device->precision != PRECISION_FP32;
+
+    return arena_mat(a, rows, cols, mixed ? MAT_HALF : MAT_REAL);
 }
 
 struct ids device_arena_ids(struct device_arena *a, size_t n)

@@ -22,11 +22,34 @@
 enum { DEVICE_SCRATCH_BYTES = 5 << 20 };
 
 struct pool;
+struct device;
+
+/* Mixed precision: what a MAT_HALF holds. On a CPU it is emulated: floats, rounded. */
+enum precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16 };
+
+/* What a device that is not a CPU does in its own way; none of it may be NULL. */
+struct device_driver {
+    void (*close)(struct device *d);
+    status (*alloc)(struct device *d, void **mem, size_t n_bytes, struct err *err);
+    void (*free)(struct device *d, void *mem);
+    status (*reserve_attention)(struct device *d, size_t head_width, size_t max_len,
+                                struct err *err);
+    void (*copy_in)(struct device *d, void *mem, size_t at, const void *host,
+                    size_t n_bytes);
+    void (*copy_out)(struct device *d, void *host, void *mem, size_t at, size_t n_bytes);
+    status (*sync)(struct device *d, struct err *err);
+    size_t (*free_bytes)(struct device *d);
+};
 
 struct device {
     char name[64]; /* "cpu, AVX2, 2 threads" */
     const struct kernels *k;
-    size_t real_bytes;
+    size_t real_bytes, half_bytes; /* of an element of each type */
+    enum precision precision;
+    const struct kernels *exact; /* of an emulated precision: those that round nothing */
+    struct kernels rounding;
+    const struct device_driver *driver; /* NULL: a CPU */
+    void *state;                        /* the driver's */
     struct pool *pool;
     void *scratch;        /* the device's own, per thread */
     size_t scratch_bytes; /* of one thread */
@@ -35,11 +58,13 @@ struct device {
 struct device_options {
     size_t threads; /* 0: one a core */
     bool pin;
+    enum precision precision;
+    size_t local_rank; /* which of several GPUs: one process each */
 };
 
 /* What may be asked for: the best there is; the processor with all that it has; with
- * AVX2 at most; without vector extensions. */
-#define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain"
+ * AVX2 at most; without vector extensions; a GPU. */
+#define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain|opencl"
 
 status device_open(struct device *d, const char *kind, struct device_options options,
                    struct err *err) MUST_CHECK;
@@ -65,7 +90,17 @@ status device_reserve(struct device *d, size_t n_bytes, struct err *err) MUST_CH
 status device_reserve_attention(struct device *d, size_t head_width, size_t max_len,
                                 struct err *err) MUST_CHECK;
 
-/* Contiguous copies; a strided mat goes row by row. host has rows*cols reals. */
+/* Bytes of an element. */
+static inline size_t device_width(const struct device *d, enum mat_type type)
+{
+    return type == MAT_HALF ? d->half_bytes : d->real_bytes;
+}
+
+/* Bytes that the device could still give; 0 when it does not say. */
+size_t device_free_bytes(struct device *d);
+
+/* Contiguous copies; a strided mat goes row by row. host has rows*cols elements of the
+ * device's width. */
 void device_upload(struct device *d, struct mat to, const void *host);
 void device_download(struct device *d, void *host, struct mat from);
 void device_upload_ids(struct device *d, struct ids to, const int *host);
@@ -85,6 +120,8 @@ struct device_arena {
     size_t peak;
 };
 
-/* rows*cols reals, or n ids; 64-byte aligned. */
+/* rows*cols reals, or numbers that mixed precision stores in 16 bits, or n ids; 64-byte
+ * aligned. */
 struct mat device_arena_mat(struct device_arena *a, size_t rows, size_t cols);
+struct mat device_arena_half(struct device_arena *a, size_t rows, size_t cols);
 struct ids device_arena_ids(struct device_arena *a, size_t n);

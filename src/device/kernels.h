@@ -99,12 +99,16 @@ struct cache {
                            struct mat dout, struct mat out, struct mat lse, struct mat q, \
                            struct mat k, struct mat v, struct attend a))                 \
     /* loss[r] and best[r] (the likeliest id; none: not wanted) of a row of logits;      \
-       logits become their gradient when want_grad */                                    \
+       logits become their gradient times grad; grad 0: they stay */                     \
     K(xent, (struct device *, struct mat loss, struct ids best, struct mat logits,       \
-             struct ids label, double smooth, bool want_grad))                           \
+             struct ids label, double smooth, double grad))                              \
     K(fill, (struct device *, struct mat x, double value))                               \
-    /* *sum = sum of squares of x, in double, the same for every thread count */         \
+    /* *sum = sum of squares of x, in double, the same for every thread count;           \
+       *max = the largest magnitude, NaN where x has one */                              \
     K(sumsq, (struct device *, double *sum, struct mat x))                               \
+    K(maxabs, (struct device *, double *max, struct mat x))                              \
+    /* y = x in the type of y, the nearest finite number of it */                        \
+    K(cast, (struct device *, struct mat y, struct mat x))                               \
     K(scale, (struct device *, struct mat x, double by))                                 \
     /* y = decay * y + (1 - decay) * x */                                                \
     K(average, (struct device *, struct mat y, struct mat x, double decay))              \

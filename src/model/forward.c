@@ -187,7 +187,8 @@ static void output(struct model *m)
         d->k->gemm(d, z, y, m->w.embed, false, true, 1, 0);
         d->k->xent(d, mat_rows(a->loss, at, n),
                    a->run.want_best ? ids_part(a->best, at, n) : none, z,
-                   ids_part(a->tgt_label, at, n), a->run.smooth, a->run.want_grad);
+                   ids_part(a->tgt_label, at, n), a->run.smooth,
+                   a->run.want_grad ? 1 : 0);
         if (!a->run.want_grad)
             continue;
         d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.embed, false, false, 1, 0);

@@ -2,7 +2,6 @@
  * How large a micro-batch may be: the step's memory is measured by the code that lays it
  * out, before the first update, and the update is cut to what fits.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -34,26 +33,11 @@ static struct model_shape shape_of(const struct trainer *t, size_t n_tgt)
                                 .want_grad = true};
 }
 
-/* Bytes that the system would give us now; 0 when it does not say. */
-static size_t available_bytes(void)
-{
-    FILE *f = fopen("/proc/meminfo", "re");
-    char line[128];
-    size_t kib = 0;
-
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib * 1024;
-}
-
-static size_t budget_of(const struct trainer *t)
+static size_t budget_of(struct trainer *t)
 {
     if (t->config.memory_mib)
         return (size_t)t->config.memory_mib << 20;
-    const size_t free_bytes = available_bytes();
+    const size_t free_bytes = device_free_bytes(&t->device);
     const size_t ranks_here = (size_t)t->comm->local_size;
     return free_bytes ? free_bytes / ranks_here / 4 * 3 : SIZE_MAX;
 }

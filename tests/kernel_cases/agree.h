@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernel_cases/rig.h"
+#include "standin/fibre_device.h"
 
 enum { AGREE_THREADS = 3 };
 
@@ -39,9 +40,12 @@ static inline void agree_check(const struct rig *rig, const struct sheet *before
                       k->kernel, where, i, rig->list_after[i], want->list[i]);
 }
 
-/* Every device that there is, on one thread and on more. */
+/* Every device that there is, CPUs on one thread and on more; without an OpenCL device
+ * that one is left out, which test_opencl.c says aloud. */
 struct agree_devices {
     struct device kind[N_RIG_KINDS][AGREE_THREADS];
+    struct device fibres, opencl;
+    bool has_opencl;
 };
 
 static inline void agree_open(struct agree_devices *all)
@@ -49,6 +53,10 @@ static inline void agree_open(struct agree_devices *all)
     for (size_t kind = 0; kind < N_RIG_KINDS; kind++)
         for (size_t t = 0; t < AGREE_THREADS; t++)
             reals_device(&all->kind[kind][t], rig_kinds[kind], t + 1);
+    struct err err;
+    CHECK_OK(fibre_device_open(&all->fibres, PRECISION_FP32, &err), &err);
+    all->has_opencl =
+        device_open(&all->opencl, "opencl", (struct device_options){0}, &err) == OK;
 }
 
 static inline void agree_close(struct agree_devices *all)
@@ -56,15 +64,17 @@ static inline void agree_close(struct agree_devices *all)
     for (size_t kind = 0; kind < N_RIG_KINDS; kind++)
         for (size_t t = 0; t < AGREE_THREADS; t++)
             device_close(&all->kind[kind][t]);
+    device_close(&all->fibres);
+    device_close(&all->opencl);
 }
 
-/* One shape and layout on devices of one kind, which differ in their threads. */
-static inline void agree_on(struct device *devices, const struct sheet *before,
+/* One shape and layout on n devices of one kind, which differ in their threads. */
+static inline void agree_on(struct device *devices, size_t n, const struct sheet *before,
                             const struct sheet *want, const char *where)
 {
     void *first = NULL; /* the block after the run on one thread */
 
-    for (size_t t = 0; t < AGREE_THREADS; t++) {
+    for (size_t t = 0; t < n; t++) {
         struct device *d = &devices[t];
         struct rig rig;
         char text[200];
@@ -99,7 +109,10 @@ static inline void agree_shape(struct agree_devices *all, const struct kernel_ca
     memcpy(want.real, before.real, before.n * sizeof *before.real);
     k->reference(NULL, &want.args);
     for (size_t kind = 0; kind < N_RIG_KINDS; kind++)
-        agree_on(all->kind[kind], &before, &want, where);
+        agree_on(all->kind[kind], AGREE_THREADS, &before, &want, where);
+    agree_on(&all->fibres, 1, &before, &want, where);
+    if (all->has_opencl)
+        agree_on(&all->opencl, 1, &before, &want, where);
     sheet_close(&before);
     sheet_close(&want);
 }

@@ -1,7 +1,8 @@
-/* Element-wise passes and the sum of squares. */
+/* Element-wise passes, the sum of squares and the largest magnitude. */
 #pragma once
 
 #include "kernel_cases/case.h"
+#include "test.h"
 
 enum { VEC_Y = 1, VEC_X };
 
@@ -37,15 +38,40 @@ static inline void vector_each(const struct args *a, vector_fn *fn)
 
 VECTOR_PAIR(fill, fill(d, y, -1.5), -1.5)
 VECTOR_PAIR(scale, scale(d, y, 0.75), 0.75 * y)
+VECTOR_PAIR(cast, cast(d, y, x), x)
 VECTOR_PAIR(average, average(d, y, x, 0.9), 0.9 * y + 0.1 * x)
 
 /* The sum is a double that the kernel gives back, stored as the only result. */
 static inline void sumsq_run(struct device *d, const struct args *a)
 {
     double sum = (double)NAN;
+    struct err err;
 
     d->k->sumsq(d, &sum, a->m[VEC_X]);
+    CHECK_OK(device_sync(d, &err), &err);
     d->k->fill(d, a->m[VEC_Y], sum);
+}
+
+static inline void maxabs_run(struct device *d, const struct args *a)
+{
+    double max = (double)NAN;
+    struct err err;
+
+    d->k->maxabs(d, &max, a->m[VEC_X]);
+    CHECK_OK(device_sync(d, &err), &err);
+    d->k->fill(d, a->m[VEC_Y], max);
+}
+
+static inline void maxabs_naive(struct device *d, const struct args *a)
+{
+    const struct mat x = a->m[VEC_X];
+    double max = 0;
+
+    (void)d;
+    for (size_t r = 0; r < x.rows; r++)
+        for (size_t c = 0; c < x.cols; c++)
+            max = fmax(max, fabs(*at(x, r, c)));
+    *at(a->m[VEC_Y], 0, 0) = max;
 }
 
 static inline void sumsq_naive(struct device *d, const struct args *a)
@@ -87,6 +113,22 @@ static const struct kernel_case average_case = {
     .op = {[VEC_Y] = {"y", ROWS, COLS, INOUT}, [VEC_X] = {"x", ROWS, COLS, IN}},
     .run = average_run,
     .reference = average_naive,
+    VECTOR_SHAPES,
+};
+
+static const struct kernel_case cast_case = {
+    .kernel = "cast",
+    .op = {[VEC_Y] = {"y", ROWS, COLS, OUT}, [VEC_X] = {"x", ROWS, COLS, IN}},
+    .run = cast_run,
+    .reference = cast_naive,
+    VECTOR_SHAPES,
+};
+
+static const struct kernel_case maxabs_case = {
+    .kernel = "maxabs",
+    .op = {[VEC_Y] = {"max", ONE, ONE, OUT}, [VEC_X] = {"x", ROWS, COLS, IN}},
+    .run = maxabs_run,
+    .reference = maxabs_naive,
     VECTOR_SHAPES,
 };
 

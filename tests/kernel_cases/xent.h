@@ -11,13 +11,13 @@ enum { XENT_LOSS = 1, XENT_LOGITS, XENT_SEED };
 static inline void xent_loss_run(struct device *d, const struct args *a)
 {
     d->k->xent(d, a->m[XENT_LOSS], (struct ids){0}, a->m[XENT_LOGITS],
-               a->list[LIST_LABEL], a->shape->smooth, false);
+               a->list[LIST_LABEL], a->shape->smooth, 0);
 }
 
 static inline void xent_run(struct device *d, const struct args *a)
 {
     d->k->xent(d, a->m[XENT_LOSS], a->list[LIST_BEST], a->m[XENT_LOGITS],
-               a->list[LIST_LABEL], a->shape->smooth, true);
+               a->list[LIST_LABEL], a->shape->smooth, 1);
 }
 
 /* The wanted probability of id v, and the loss that no model can go below. */

@@ -1,11 +1,13 @@
 /*
- * Element-wise passes and the sum of squares.
+ * Element-wise passes, the sum of squares and the largest magnitude.
  *
  * The sum is taken in double over blocks of fixed length, and the blocks are added in
  * order. So it is the same, bit for bit, for every number of threads; and because
  * squares of floats neither overflow nor cancel in double, it is finite exactly when
  * every element is.
  */
+#include <math.h>
+
 #include "device/cpu/cpu.h"
 #include "device/cpu/span.h"
 
@@ -122,15 +124,63 @@ static void sumsq_part(void *ctx, size_t part, size_t n_parts)
     }
 }
 
-void CPU(sumsq)(struct device *d, double *sum, struct mat x)
+static struct job blocks_of(const struct device *d, struct mat x)
 {
     const size_t n = x.rows * x.cols, spread = (n + BLOCKS_MAX - 1) / BLOCKS_MAX;
     struct job j = {.x = x, .block = spread > BLOCK ? spread : BLOCK};
 
     j.n_blocks = (n + j.block - 1) / j.block;
     j.sums = cpu_scratch(d, 0); /* at least 1 MiB, twice what BLOCKS_MAX sums need */
+    return j;
+}
+
+void CPU(sumsq)(struct device *d, double *sum, struct mat x)
+{
+    struct job j = blocks_of(d, x);
+
     pool_run(d->pool, sumsq_part, &j);
     *sum = 0;
     for (size_t b = 0; b < j.n_blocks; b++)
         *sum += j.sums[b];
+}
+
+/* The largest magnitude of a block; a NaN is larger than anything. */
+static double block_max(const struct job *j, size_t begin, size_t end)
+{
+    double max = 0;
+
+    for (size_t i = begin; i < end;) {
+        const struct span s = span_at(j->x.cols, i, end);
+        const real *x = (real *)j->x.mem + span_offset(j->x, s);
+        for (size_t c = 0; c < s.n; c++) {
+            const double v = fabs((double)x[c]);
+            max = v > max || v != v ? v : max;
+        }
+        if (max != max)
+            return max;
+        i += s.n;
+    }
+    return max;
+}
+
+static void maxabs_part(void *ctx, size_t part, size_t n_parts)
+{
+    const struct job *j = ctx;
+    const struct pool_range blocks = pool_split(j->n_blocks, part, n_parts);
+    const size_t n = j->x.rows * j->x.cols;
+
+    for (size_t b = blocks.begin; b < blocks.end; b++) {
+        const size_t begin = b * j->block, end = begin + j->block;
+        j->sums[b] = block_max(j, begin, end < n ? end : n);
+    }
+}
+
+void CPU(maxabs)(struct device *d, double *max, struct mat x)
+{
+    struct job j = blocks_of(d, x);
+
+    pool_run(d->pool, maxabs_part, &j);
+    *max = 0;
+    for (size_t b = 0; b < j.n_blocks; b++)
+        *max = j.sums[b] > *max || j.sums[b] != j.sums[b] ? j.sums[b] : *max;
 }

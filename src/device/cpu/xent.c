@@ -7,8 +7,9 @@
  *        = lse(z) - (1 - s) z_t - low (sum(z) - z_t) - K
  *   dz_v = p_v - q_v,                                      p_v = exp(z_v - lse(z))
  *
- * The gradient is that of the sum of losses and replaces the logits: the caller works
- * through the batch in chunks of rows, so that nothing of tokens x V is ever stored.
+ * The gradient is that of the sum of losses, times grad, and replaces the logits: the
+ * caller works through the batch in chunks of rows, so that nothing of tokens x V is ever
+ * stored.
  */
 #include <math.h>
 
@@ -21,7 +22,7 @@ struct job {
     int32_t *best; /* or NULL */
     const int32_t *label;
     double smooth;
-    bool want_grad;
+    double grad;
 };
 
 static double entropy(double smooth, double low)
@@ -62,16 +63,16 @@ static void one_row(const struct job *j, size_t r)
             v++;
         j->best[r] = (int32_t)v;
     }
-    const double sum = exponentials(z, V, top, j->want_grad);
+    const double sum = exponentials(z, V, top, j->grad != 0);
     const double lse = (double)top + log(sum);
     *cpu_row(j->loss, r) =
         (real)(lse - (1 - s) * hit - low * ((double)total - hit) - entropy(s, low));
-    if (!j->want_grad)
+    if (!j->grad != 0)
         return;
-    const real scale = (real)(1 / sum), less = (real)low;
+    const real scale = (real)(j->grad / sum), less = (real)(j->grad * low);
     for (size_t v = 0; v < V; v++)
         z[v] = z[v] * scale - less;
-    z[t] -= (real)(1 - s - low);
+    z[t] -= (real)(j->grad * (1 - s - low));
 }
 
 static void rows_part(void *ctx, size_t part, size_t n_parts)
@@ -84,14 +85,14 @@ static void rows_part(void *ctx, size_t part, size_t n_parts)
 }
 
 void CPU(xent)(struct device *d, struct mat loss, struct ids best, struct mat logits,
-               struct ids label, double smooth, bool want_grad)
+               struct ids label, double smooth, double grad)
 {
     struct job j = {.loss = loss,
                     .logits = logits,
                     .best = best.mem ? cpu_ids(best) : NULL,
                     .label = cpu_ids(label),
                     .smooth = smooth,
-                    .want_grad = want_grad};
+                    .grad = grad};
 
     pool_run(d->pool, rows_part, &j);
 }

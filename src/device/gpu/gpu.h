@@ -1,0 +1,78 @@
+/*
+ * gpu - the half of a GPU device that does not depend on whose GPU it is.
+ *
+ * gpu_kernels fills KERNEL_LIST by launching the kernels of program.h; what a vendor's
+ * interface must do for that is struct gpu_backend, which device/opencl and device/cuda
+ * implement. Everything is queued in order, and what gives the host a number waits for
+ * it; a failure is kept (the first one) and surfaces in device_sync.
+ *
+ * Owns: scratch memory on the device. Borrows: nothing. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "device/device.h"
+#include "device/gpu/args.h"
+
+enum gpu_kernel {
+#define G(name, n, args) GPU_##name,
+    GPU_KERNEL_LIST(G)
+#undef G
+        N_GPU_KERNELS
+};
+
+extern const char *const gpu_kernel_names[N_GPU_KERNELS];
+
+enum { GPU_BUFFERS = 12, GPU_SHARES = 64, GPU_PARTS = 1 << 19 };
+
+struct gpu_call {
+    enum gpu_kernel kernel;
+    enum mat_type type; /* of what the kernel stores: which of the programs */
+    size_t group[3], items;
+    void *const *buffer;
+    size_t n_buffers;
+    const void *args;
+    size_t args_bytes;
+};
+
+struct gpu;
+
+struct gpu_backend {
+    void (*close)(struct gpu *g); /* everything, the struct too */
+    status (*alloc)(struct gpu *g, void **mem, size_t n_bytes, struct err *err);
+    void (*free)(struct gpu *g, void *mem);
+    /* The host's memory may be reused when it returns. */
+    void (*copy_in)(struct gpu *g, void *mem, size_t at, const void *host,
+                    size_t n_bytes);
+    /* Waits for everything before it. */
+    void (*copy_out)(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes);
+    void (*launch)(struct gpu *g, const struct gpu_call *call);
+    /* By a library; false when there is none for these types. */
+    bool (*gemm)(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
+                 bool tb, float alpha, float beta);
+    void (*wait)(struct gpu *g);
+    size_t (*free_bytes)(struct gpu *g); /* 0: unknown */
+};
+
+/* The first member of a backend's own struct. */
+struct gpu {
+    const struct gpu_backend *api;
+    struct err failure; /* the first; OK: none */
+    size_t wide_bytes;  /* of a partial sum: a double, or a float without fp64 */
+    void *parts;        /* [GPU_PARTS + 1] partial sums, and what they add up to */
+    void *columns;      /* partial sums over rows */
+    size_t columns_bytes;
+};
+
+extern const struct kernels gpu_kernels;
+extern const struct device_driver gpu_driver;
+
+/* Make d a device over an opened backend; on failure the backend is closed. */
+status gpu_open(struct device *d, struct gpu *g, const char *name,
+                struct device_options options, struct err *err) MUST_CHECK;
+
+/* Keep the first failure: a sentence that ends with what `what` could not do. */
+void gpu_fail(struct gpu *g, status code, const char *format, ...) PRINTF(3, 4);

@@ -1,0 +1,391 @@
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#include "device/opencl/opencl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "device/opencl/state.h"
+
+enum { PLATFORMS = 16, DEVICES = 64, ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
+
+static struct opencl *opencl_of(struct gpu *g)
+{
+    return (struct opencl *)g;
+}
+
+static bool is_memory(cl_int code)
+{
+    return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
+           code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
+}
+
+static void fail(struct opencl *o, cl_int code, const char *what)
+{
+    if (is_memory(code))
+        gpu_fail(&o->gpu, ERR_MEMORY,
+                 "device = opencl: %s ran out of memory in %s (code %d); lower "
+                 "micro_tokens or memory_mib",
+                 o->name, what, (int)code);
+    else
+        gpu_fail(&o->gpu, ERR_DEVICE, "device = opencl: %s failed in %s (code %d)",
+                 o->name, what, (int)code);
+}
+
+/* Fails softly: what is wrong is kept, and everything after it is skipped. */
+#define CALL(o, what, call)                 \
+    do {                                    \
+        const cl_int code_ = (o)->cl->call; \
+        if (code_ != CL_SUCCESS)            \
+            fail(o, code_, what);           \
+    } while (0)
+
+static void ocl_close(struct gpu *g)
+{
+    struct opencl *o = opencl_of(g);
+
+    if (o->queue)
+        (void)o->cl->clFinish(o->queue);
+    for (int t = 0; t < 2; t++)
+        for (int k = 0; k < N_GPU_KERNELS; k++)
+            if (o->kernel[t][k])
+                o->cl->clReleaseKernel(o->kernel[t][k]);
+    for (int t = 0; t < 2; t++)
+        if (o->program[t])
+            o->cl->clReleaseProgram(o->program[t]);
+    if (o->pinned_at)
+        (void)o->cl->clEnqueueUnmapMemObject(o->queue, o->pinned, o->pinned_at, 0, NULL,
+                                             NULL);
+    if (o->queue)
+        (void)o->cl->clFinish(o->queue);
+    if (o->pinned)
+        o->cl->clReleaseMemObject(o->pinned);
+    if (o->queue)
+        o->cl->clReleaseCommandQueue(o->queue);
+    if (o->context)
+        o->cl->clReleaseContext(o->context);
+    free(o);
+}
+
+static status ocl_alloc(struct gpu *g, void **mem, size_t n_bytes, struct err *err)
+{
+    struct opencl *o = opencl_of(g);
+    const size_t n = n_bytes ? n_bytes : 64;
+    const cl_uint zero = 0;
+    cl_int code;
+    cl_mem buffer = o->cl->clCreateBuffer(o->context, CL_MEM_READ_WRITE, (n + 3) / 4 * 4,
+                                          NULL, &code);
+
+    *mem = NULL;
+    if (code == CL_SUCCESS)
+        code = o->cl->clEnqueueFillBuffer(o->queue, buffer, &zero, sizeof zero, 0,
+                                          (n + 3) / 4 * 4, 0, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        if (buffer)
+            o->cl->clReleaseMemObject(buffer);
+        return err_set(err, is_memory(code) ? ERR_MEMORY : ERR_DEVICE,
+                       "cannot allocate %.1f MiB for tensors on %s (code %d)",
+                       (double)n_bytes / 1048576, o->name, (int)code);
+    }
+    *mem = buffer;
+    return OK;
+}
+
+/* The runtime keeps a buffer until commands that use it are done. */
+static void ocl_free(struct gpu *g, void *mem)
+{
+    if (mem)
+        opencl_of(g)->cl->clReleaseMemObject(mem);
+}
+
+static void ocl_copy_in(struct gpu *g, void *mem, size_t at, const void *host,
+                        size_t n_bytes)
+{
+    struct opencl *o = opencl_of(g);
+
+    for (size_t done = 0; done < n_bytes && g->failure.code == OK;) {
+        const size_t left = n_bytes - done;
+        const size_t n = left < OPENCL_PINNED / 4 ? left : OPENCL_PINNED / 4;
+        if (o->pinned_used + n > OPENCL_PINNED) {
+            CALL(o, "an upload", clFinish(o->queue));
+            o->pinned_used = 0;
+        }
+        char *from = o->pinned_at + o->pinned_used;
+        memcpy(from, (const char *)host + done, n);
+        CALL(o, "an upload",
+             clEnqueueWriteBuffer(o->queue, mem, CL_FALSE, at + done, n, from, 0, NULL,
+                                  NULL));
+        o->pinned_used += (n + 63) / 64 * 64;
+        done += n;
+    }
+}
+
+static void ocl_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes)
+{
+    struct opencl *o = opencl_of(g);
+
+    if (g->failure.code == OK)
+        CALL(o, "a download",
+             clEnqueueReadBuffer(o->queue, mem, CL_TRUE, at, n_bytes, host, 0, NULL,
+                                 NULL));
+    if (g->failure.code != OK)
+        memset(host, 0, n_bytes); /* device_sync tells */
+}
+
+static cl_kernel kernel_of(struct opencl *o, const struct gpu_call *call)
+{
+    cl_kernel *k = &o->kernel[call->type][call->kernel];
+    cl_int code = CL_SUCCESS;
+
+    if (!*k)
+        *k = o->cl->clCreateKernel(o->program[call->type], gpu_kernel_names[call->kernel],
+                                   &code);
+    if (code != CL_SUCCESS)
+        fail(o, code, gpu_kernel_names[call->kernel]);
+    return *k;
+}
+
+static void ocl_launch(struct gpu *g, const struct gpu_call *call)
+{
+    struct opencl *o = opencl_of(g);
+    const char *name = gpu_kernel_names[call->kernel];
+    const cl_kernel k = kernel_of(o, call);
+    const size_t local[3] = {call->items, 1, 1};
+    const size_t global[3] = {call->group[0] * call->items, call->group[1],
+                              call->group[2]};
+
+    for (size_t i = 0; k && i < call->n_buffers; i++) {
+        const cl_mem buffer = call->buffer[i];
+        CALL(o, name,
+             clSetKernelArg(k, (cl_uint)i, sizeof buffer, buffer ? &buffer : NULL));
+    }
+    if (g->failure.code == OK)
+        CALL(o, name,
+             clSetKernelArg(k, (cl_uint)call->n_buffers, call->args_bytes, call->args));
+    if (g->failure.code == OK)
+        CALL(o, name,
+             clEnqueueNDRangeKernel(o->queue, k, 3, NULL, global, local, 0, NULL, NULL));
+}
+
+static bool ocl_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
+                     bool tb, float alpha, float beta)
+{
+    struct opencl *o = opencl_of(g);
+
+    if (!o->has_blast || c.type != MAT_REAL || a.type != MAT_REAL)
+        return false;
+    const int code =
+        o->cl->sgemm(ROW_MAJOR, ta ? TRANSPOSED : PLAIN, tb ? TRANSPOSED : PLAIN, c.rows,
+                     c.cols, ta ? a.rows : a.cols, alpha, a.mem, a.at, a.stride, b.mem,
+                     b.at, b.stride, beta, c.mem, c.at, c.stride, &o->queue, NULL);
+    if (code != 0)
+        fail(o, code, "CLBlast's sgemm");
+    return true;
+}
+
+static void ocl_wait(struct gpu *g)
+{
+    struct opencl *o = opencl_of(g);
+
+    if (g->failure.code == OK)
+        CALL(o, "waiting", clFinish(o->queue));
+    o->pinned_used = 0;
+}
+
+static size_t info_size(const struct opencl *o, cl_device_info what)
+{
+    cl_ulong value = 0;
+
+    (void)o->cl->clGetDeviceInfo(o->device, what, sizeof value, &value, NULL);
+    return (size_t)value;
+}
+
+/* OpenCL does not say what is free, only what there is and how large one buffer may be.
+ */
+static size_t ocl_free_bytes(struct gpu *g)
+{
+    const struct opencl *o = opencl_of(g);
+    const size_t all = info_size(o, CL_DEVICE_GLOBAL_MEM_SIZE);
+    const size_t one = info_size(o, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+
+    return one && one < all ? one : all;
+}
+
+static const struct gpu_backend backend = {
+    .close = ocl_close,
+    .alloc = ocl_alloc,
+    .free = ocl_free,
+    .copy_in = ocl_copy_in,
+    .copy_out = ocl_copy_out,
+    .launch = ocl_launch,
+    .gemm = ocl_gemm,
+    .wait = ocl_wait,
+    .free_bytes = ocl_free_bytes,
+};
+
+static void name_of(const struct library *cl, cl_device_id device, char *name, size_t n)
+{
+    name[0] = '\0';
+    (void)cl->clGetDeviceInfo(device, CL_DEVICE_NAME, n, name, NULL);
+    name[n - 1] = '\0';
+}
+
+/* All devices of a type, platform after platform. */
+static size_t list_devices(const struct library *cl, cl_device_type type,
+                           cl_device_id *list)
+{
+    cl_platform_id platform[PLATFORMS];
+    cl_uint n_platforms = 0;
+    size_t n = 0;
+
+    if (cl->clGetPlatformIDs(PLATFORMS, platform, &n_platforms) != CL_SUCCESS)
+        return 0;
+    n_platforms = n_platforms < PLATFORMS ? n_platforms : PLATFORMS;
+    for (cl_uint p = 0; p < n_platforms; p++) {
+        cl_uint found = 0;
+        if (cl->clGetDeviceIDs(platform[p], type, (cl_uint)(DEVICES - n), list + n,
+                               &found) != CL_SUCCESS)
+            continue;
+        n += found < DEVICES - n ? found : DEVICES - n;
+    }
+    return n;
+}
+
+static status choose_named(struct opencl *o, const char *text, struct err *err)
+{
+    cl_device_id list[DEVICES];
+    const size_t n = list_devices(o->cl, CL_DEVICE_TYPE_ALL, list);
+
+    for (size_t i = 0; i < n; i++) {
+        name_of(o->cl, list[i], o->name, sizeof o->name);
+        o->device = list[i];
+        if (strstr(o->name, text))
+            return OK;
+    }
+    return err_set(err, ERR_USAGE, "FERRY_OPENCL = %.80s: no OpenCL device has that name",
+                   text);
+}
+
+static status choose(struct opencl *o, size_t local_rank, struct err *err)
+{
+    static const cl_device_type types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ACCELERATOR,
+                                           CL_DEVICE_TYPE_CPU};
+    const char *wanted = getenv("FERRY_OPENCL");
+    cl_device_id list[DEVICES];
+
+    if (wanted && *wanted)
+        return choose_named(o, wanted, err);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const size_t n = list_devices(o->cl, types[t], list);
+        if (!n)
+            continue;
+        o->device = list[local_rank % n];
+        name_of(o->cl, o->device, o->name, sizeof o->name);
+        return OK;
+    }
+    return err_set(err, ERR_DEVICE,
+                   "device = opencl: the OpenCL loader knows no device; install your "
+                   "card's driver (or pocl-opencl-icd), or use device = cpu");
+}
+
+static bool has_fp64(const struct opencl *o)
+{
+    char text[4096] = "";
+
+    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_EXTENSIONS, sizeof text - 1, text,
+                                 NULL);
+    return strstr(text, "cl_khr_fp64");
+}
+
+/*
+ * CLBlast's kernels are tuned for GPUs, and PoCL takes minutes to compile them: on a CPU
+ * products are ours. FERRY_CLBLAST=0 or 1 decides otherwise.
+ */
+static bool wants_blast(const struct opencl *o)
+{
+    const char *said = getenv("FERRY_CLBLAST");
+    cl_device_type type = 0;
+
+    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (said && *said)
+        return o->cl->sgemm && strcmp(said, "0") != 0;
+    return o->cl->sgemm && !(type & CL_DEVICE_TYPE_CPU);
+}
+
+static status prepare(struct opencl *o, struct device_options options, struct err *err)
+{
+    const size_t local = info_size(o, CL_DEVICE_LOCAL_MEM_SIZE);
+    cl_int code;
+
+    if (local < 40000)
+        return err_set(err, ERR_DEVICE,
+                       "device = opencl: %s has %zu bytes of local memory, the kernels "
+                       "need 40000",
+                       o->name, local);
+    (void)o->cl->clGetDeviceInfo(o->device, CL_DRIVER_VERSION, sizeof o->version - 1,
+                                 o->version, NULL);
+    o->context = o->cl->clCreateContext(NULL, 1, &o->device, NULL, NULL, &code);
+    if (o->context)
+        o->queue = o->cl->clCreateCommandQueue(o->context, o->device, 0, &code);
+    if (o->queue)
+        o->pinned = o->cl->clCreateBuffer(o->context, CL_MEM_ALLOC_HOST_PTR,
+                                          OPENCL_PINNED, NULL, &code);
+    if (o->pinned)
+        o->pinned_at =
+            o->cl->clEnqueueMapBuffer(o->queue, o->pinned, CL_TRUE, CL_MAP_WRITE, 0,
+                                      OPENCL_PINNED, 0, NULL, NULL, &code);
+    if (!o->pinned_at)
+        return err_set(err, ERR_DEVICE, "device = opencl: cannot open %s (code %d)",
+                       o->name, (int)code);
+    o->has_blast = wants_blast(o);
+    o->gpu.wide_bytes = has_fp64(o) ? sizeof(double) : sizeof(float);
+    TRY(opencl_build(o, MAT_REAL, PRECISION_FP32, err));
+    if (options.precision != PRECISION_FP32)
+        TRY(opencl_build(o, MAT_HALF, options.precision, err));
+    return OK;
+}
+
+status opencl_open(struct device *d, struct device_options options, struct err *err)
+{
+    const struct library *cl;
+    struct opencl *o;
+    char name[192];
+
+    *d = (struct device){0};
+    TRY(library_open(&cl, err));
+    TRY(mem_alloc(&o, 1, sizeof *o, err));
+    o->gpu.api = &backend;
+    o->cl = cl;
+    if (choose(o, options.local_rank, err) != OK || prepare(o, options, err) != OK) {
+        ocl_close(&o->gpu);
+        return err->code;
+    }
+    snprintf(name, sizeof name, "opencl, %s%s", o->has_blast ? "CLBlast, " : "", o->name);
+    return gpu_open(d, &o->gpu, name, options, err);
+}
+
+void opencl_describe(struct str *out)
+{
+    const struct library *cl;
+    cl_device_id list[DEVICES];
+    struct err err;
+
+    if (library_open(&cl, &err) != OK) {
+        str_printf(out, "opencl  %s\n", err.msg);
+        return;
+    }
+    const size_t n = list_devices(cl, CL_DEVICE_TYPE_ALL, list);
+    for (size_t i = 0; i < n; i++) {
+        const struct opencl one = {.cl = cl, .device = list[i]};
+        char name[128];
+        name_of(cl, list[i], name, sizeof name);
+        str_printf(out, "opencl  %s, %zu MiB\n", name,
+                   info_size(&one, CL_DEVICE_GLOBAL_MEM_SIZE) >> 20);
+    }
+    if (!n)
+        str_puts(out, "opencl  the loader is there, but no device\n");
+    str_printf(out, "opencl  CLBlast %s\n",
+               cl->sgemm ? "found" : "not found: products are our own");
+}

@@ -1,0 +1,26 @@
+/* state - what an open OpenCL device holds; shared by the files of this folder alone. */
+#pragma once
+
+#include "device/gpu/gpu.h"
+#include "device/opencl/library.h"
+
+enum { OPENCL_PINNED = 4 << 20 };
+
+struct opencl {
+    struct gpu gpu; /* first: a struct gpu * is a struct opencl * */
+    const struct library *cl;
+    cl_device_id device;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program[2];              /* by enum mat_type */
+    cl_kernel kernel[2][N_GPU_KERNELS]; /* made when first launched */
+    cl_mem pinned;                      /* the host's half of uploads, mapped */
+    char *pinned_at;
+    size_t pinned_used;
+    bool has_blast;
+    char name[128], version[128];
+};
+
+/* Compile program.h for one type of storage; ERR_DEVICE with the compiler's words. */
+status opencl_build(struct opencl *o, enum mat_type type, enum precision precision,
+                    struct err *err) MUST_CHECK;

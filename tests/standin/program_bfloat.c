@@ -1,0 +1,3 @@
+#define STORAGE 2
+#define PROGRAM program_bfloat
+#include "standin/program_table.h"

@@ -1,0 +1,3 @@
+#define STORAGE 1
+#define PROGRAM program_half
+#include "standin/program_table.h"
