@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "cli/bench_kernels.h"
+#include "cli/bench_wire.h"
 #include "device/device.h"
 #include "train/bench_step.h"
 #include "train/roof.h"
@@ -20,6 +21,9 @@
     X(REAL, dropout, "0.1", "dropout of the step", RANGE(0, 0.9))                      \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                     \
+    X(CHOICE, wire, "all", "wire: form of the gradients", ONE_OF("all|fp32|bf16|fp16|int8")) \
+    X(INT, bucket_mib, "25", "wire: gradients sent at once, as fp32", RANGE(1, 4096))  \
+    X(INT, comm_poll_us, "50", "wire: longest sleep while waiting", RANGE(0, 1e6))     \
     X(BOOL, json, "false", "JSON lines instead of tables", ANY)
 /* clang-format on */
 
@@ -186,6 +190,19 @@ static status run_kernels(const struct bench_config *c, struct err *err)
     return bench_kernels(&o, stdout, err);
 }
 
+static status run_wire(const struct bench_config *c, struct err *err)
+{
+    const struct model_config m = size_of(c->size);
+    const struct bench_wire_options o = {.model = &m,
+                                         .wire = c->wire,
+                                         .steps = (size_t)c->steps,
+                                         .bucket_mib = (size_t)c->bucket_mib,
+                                         .poll_us = (int)c->comm_poll_us,
+                                         .json = c->json};
+
+    return bench_wire(&o, stdout, err);
+}
+
 struct part {
     const char *name;
     status (*run)(const struct bench_config *, struct err *);
@@ -194,6 +211,7 @@ struct part {
 static const struct part parts[] = {{"gemm", run_gemm},
                                     {"memory", run_memory},
                                     {"kernels", run_kernels},
+                                    {"wire", run_wire},
                                     {"step", run_step}};
 
 status cmd_bench(int argc, char **argv, struct err *err)
@@ -213,7 +231,7 @@ status cmd_bench(int argc, char **argv, struct err *err)
     if (!found)
         return err_set(err, ERR_USAGE,
                        "nothing is called '%.64s'; there are gemm, "
-                       "memory, kernels and step",
+                       "memory, kernels, wire and step",
                        words.word[0]);
     return OK;
 }

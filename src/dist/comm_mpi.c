@@ -277,36 +277,31 @@ static status map_object(struct mpi *m, const char *name, int fd, struct err *er
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* What the leader tells the ranks of its node, or they tell it, one by one. An empty
- * name, or a zero, means that it did not work. */
+/* The same bytes from the leader to every rank of its node, or a reply to it. */
 static status tell_node(struct mpi *m, const struct comm *c, void *data, size_t n_bytes,
-                        bool is_down, bool *all_well, struct err *err)
+                        bool is_down, struct err *err)
 {
     struct comm_msg with = {c->leader[c->node], data, n_bytes};
-    char *reply = data;
 
-    if (c->local_rank != 0)
-        return is_down ? mpi_swap(m, NULL, 0, &with, 1, err)
-                       : mpi_swap(m, &with, 1, NULL, 0, err);
     for (int r = 0; r < c->size; r++) {
-        if (c->peer[r].node != c->node || r == c->rank)
-            continue;
-        with.peer = r;
-        TRY(is_down ? mpi_swap(m, &with, 1, NULL, 0, err)
-                    : mpi_swap(m, NULL, 0, &with, 1, err));
-        if (!is_down)
-            *all_well &= reply[0] != 0;
+        if (c->peer[r].node != c->node || (c->local_rank == 0) == (r == c->rank))
+            continue; /* the leader deals with all others, the others with it */
+        with.peer = c->local_rank == 0 ? r : with.peer;
+        const bool is_sender = is_down == (c->local_rank == 0);
+        TRY(is_sender ? mpi_swap(m, &with, 1, NULL, 0, err)
+                      : mpi_swap(m, NULL, 0, &with, 1, err));
     }
     return OK;
 }
 
-/* The leader makes and names it, the others open it; the name goes when all have. */
+/* The leader makes and names it, the others open it; the name goes when all have tried.
+ * An empty name tells that there is none. */
 static status mpi_window(void *self, const struct comm *c, size_t n_bytes, void **memory,
                          struct err *err)
 {
     struct mpi *m = self;
-    char name[NAME_MAX_BYTES] = "";
-    bool all_well = true;
+    char name[NAME_MAX_BYTES] = "", reply = 0;
+    struct err lost = {0};
     status made = OK;
     int fd = -1;
 
@@ -319,17 +314,17 @@ static status mpi_window(void *self, const struct comm *c, size_t n_bytes, void 
         if (made != OK)
             name[0] = '\0';
     }
-    TRY(tell_node(m, c, name, sizeof name, true, &all_well, err));
-    if (!name[0] && made == OK)
+    TRY(tell_node(m, c, name, sizeof name, true, made == OK ? err : &lost));
+    if (made == OK && !name[0])
         made = err_set(err, ERR_IO, "the first rank of host %s found no shared memory",
                        c->peer[c->rank].host);
     if (made == OK)
         made = map_object(m, name, fd, err);
-    char well = made == OK;
-    struct err told = {0};
-    TRY(tell_node(m, c, &well, 1, false, &all_well, &told));
+    const status met = tell_node(m, c, &reply, 1, false, made == OK ? err : &lost);
     if (c->local_rank == 0 && name[0])
         shm_unlink(name);
+    if (made == OK)
+        made = met;
     if (made == OK)
         *memory = (char *)m->point + PAGE;
     return made;

@@ -233,8 +233,9 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
 
     reducer_ready(r, 0, 0);
     submit_facts(r, facts);
-    status result = wait_buckets(r, err);
-    result = comm_wait(r->comm, &r->facts_job, err);
+    const status reduced = wait_buckets(r, err);
+    const status told = comm_wait(r->comm, &r->facts_job, err);
+    const status result = reduced != OK ? reduced : told;
     if (result == OK)
         unpack_facts(r, facts);
     *times = (struct reducer_times){.t_exposed = clock_now() - t_finish};
