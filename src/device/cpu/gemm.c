@@ -35,6 +35,7 @@ enum {
     STRIP = 16 * ROWS,           /* columns of a copied at a time: whole cache lines */
     A_PANEL = DEPTH * ROWS + 16, /* 16: panels must not share sets of the cache */
     FEW_ROWS = 4 * ROWS,
+    NARROW = 256, /* reals of a row of a */
     SMALL = 64 * 64 * 64,
     COPY_COST = 32 /* a copied element costs as much as so many multiplications */
 };
@@ -222,7 +223,7 @@ TILE_INLINE void tiles(real *c, size_t ldc, size_t rows, size_t n0, size_t n1,
     }
 }
 
-/* Two loops, so that each has the strides of a as constants. */
+/* Three loops, so that each has the strides of a as constants. */
 static void rows_in_place(const struct job *j, struct area at, const struct slice *s,
                           const real *b)
 {
@@ -243,16 +244,37 @@ static void rows_copied(const struct job *j, struct area at, const struct slice 
     }
 }
 
+static void columns_in_place(const struct job *j, struct area at, const struct slice *s,
+                             const real *b)
+{
+    for (size_t m = at.m0; m < at.m1; m += ROWS) {
+        const struct tile_a a = {cpu_row(j->a, s->k0) + m, 1, j->a.stride};
+        tiles(cpu_row(j->c, m), j->c.stride, smaller(ROWS, at.m1 - m), at.n0, at.n1, a, b,
+              s->depth, s->add);
+    }
+}
+
+/* Short rows of a transposed a spread over the cache well enough, and a copy is not
+ * worth it for few columns of c. */
+static bool copies_a(const struct job *j, struct area at)
+{
+    return j->ta && (j->a.stride > NARROW || at.n1 - at.n0 > NARROW / 2);
+}
+
 static void multiply_slice(const struct job *j, struct area at, struct copies copy,
                            const struct slice *s)
 {
-    if (j->ta)
+    const bool copied = copies_a(j, at);
+
+    if (copied)
         copy_a(copy.a, j, s, at);
     for (size_t n0 = at.n0; n0 < at.n1; n0 += WIDTH) {
         const struct area block = {at.m0, at.m1, n0, smaller(at.n1, n0 + WIDTH)};
         copy_b(copy.b, j, s, block);
-        if (j->ta)
+        if (copied)
             rows_copied(j, block, s, copy.a, copy.b);
+        else if (j->ta)
+            columns_in_place(j, block, s, copy.b);
         else
             rows_in_place(j, block, s, copy.b);
     }
