@@ -1,5 +1,5 @@
 # The front door: every target is a CMake preset or a script of tools/.
-.PHONY: all demo test test-tsan test-interop check bench fuzz clean
+.PHONY: all demo test test-tsan test-arm64 test-interop check bench fuzz clean
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
@@ -24,6 +24,11 @@ test-tsan:
 	@tools/install-deps build
 	@$(call build,tsan)
 	@ctest --preset tsan
+
+# The unit tests on ARM64: cross-compiled, run under qemu.
+test-arm64:
+	@tools/install-deps build arm64
+	@tools/test-arm64
 
 # Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
 test-interop: all

@@ -12,7 +12,7 @@
  *   dv_j  = sum_i w_ij dout_i
  *
  * because sum_j p_ij dp_ij = sum_j w_ij dw_ij = dout_i . out_i. The head's rows are
- * copied into the thread's scratch, padded to whole tiles, keys (and values) also
+ * copied into the thread's scratch, padded to whole vectors, keys (and values) also
  * transposed; then everything is small matrix products (tile.h) over blocks of queries
  * whose scores stay in the cache. A head of a sentence belongs to one thread, so dk and
  * dv need no atomics.

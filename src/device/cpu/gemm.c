@@ -19,9 +19,8 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/tile.h"
 
-#if defined(__AVX512F__)
-enum { ROWS = 6, VECS = 4 };
-#elif defined(__aarch64__)
+/* As many accumulators as there are registers: 32 on the first two, 16 elsewhere. */
+#if defined(__AVX512F__) || defined(__aarch64__)
 enum { ROWS = 6, VECS = 4 };
 #else
 enum { ROWS = 4, VECS = 3 };

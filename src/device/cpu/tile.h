@@ -8,8 +8,8 @@
  * columns (its strides say which), so that transposed products need no copy.
  *
  * gemm.c blocks large products around it. attention.c multiplies matrices that fit in
- * the cache with tile_multiply(); the columns of its b and c come in multiples of
- * TILE_COLS: callers pad their scratch rows with zeros.
+ * the cache with tile_multiply(); the columns of its b and c come in whole vectors:
+ * callers pad their scratch rows with zeros.
  */
 #pragma once
 
@@ -17,28 +17,31 @@
 
 #include "device/cpu/cpu.h"
 
-/* Accumulators fill the registers: 32 with AVX-512 (and NEON), 16 otherwise. */
+/* Bytes of a vector, and the vectors side by side with which six rows of accumulators
+ * still fit in the registers. */
 #if defined(__AVX512F__)
-enum { TILE_BYTES = 64, TILE_ROWS = 12, TILE_VECS = 1 };
+enum { TILE_BYTES = 64, TILE_VECS = 4 };
 #elif defined(__AVX2__)
-enum { TILE_BYTES = 32, TILE_ROWS = 6, TILE_VECS = 2 };
+enum { TILE_BYTES = 32, TILE_VECS = 2 };
+#elif defined(__aarch64__)
+enum { TILE_BYTES = 16, TILE_VECS = 4 };
 #else
-enum { TILE_BYTES = 16, TILE_ROWS = 6, TILE_VECS = 2 };
+enum { TILE_BYTES = 16, TILE_VECS = 2 };
 #endif
 
 typedef real tile_vec __attribute__((vector_size(TILE_BYTES)));
 typedef real tile_loose
     __attribute__((vector_size(TILE_BYTES), aligned(sizeof(real)), may_alias));
 
-enum { TILE_LANES = TILE_BYTES / sizeof(real), TILE_COLS = TILE_VECS * TILE_LANES };
+enum { TILE_LANES = TILE_BYTES / sizeof(real), TILE_ROWS = 6 };
 
 #define TILE_INLINE static inline __attribute__((always_inline))
 #define TILE_UNROLL _Pragma("GCC unroll 16")
 
-/* n rounded up to whole tiles. */
+/* n rounded up to whole vectors. */
 TILE_INLINE size_t tile_pad(size_t n)
 {
-    return (n + TILE_COLS - 1) / TILE_COLS * TILE_COLS;
+    return (n + TILE_LANES - 1) / TILE_LANES * TILE_LANES;
 }
 
 struct tile_a {
@@ -51,7 +54,7 @@ TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
                             struct tile_a a, const real *b, size_t ldb, size_t K,
                             bool add)
 {
-    tile_vec acc[12][4]; /* as much of it as is used stays in registers */
+    tile_vec acc[TILE_ROWS][4]; /* as much of it as is used stays in registers */
 
     TILE_UNROLL
     for (size_t r = 0; r < rows; r++)
@@ -76,7 +79,7 @@ TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
         ((tile_loose *)(c + r * ldc))[v] = acc[r][v];
 }
 
-/* A tile of 1 to `most` rows. */
+/* A tile of 1 to `most` rows, and no more than TILE_ROWS. */
 TILE_INLINE void tile_rows(size_t rows, size_t most, size_t vecs, real *c, size_t ldc,
                            struct tile_a a, const real *b, size_t ldb, size_t K, bool add)
 {
@@ -85,12 +88,6 @@ TILE_INLINE void tile_rows(size_t rows, size_t most, size_t vecs, real *c, size_
         tile_block(n, vecs, c, ldc, a, b, ldb, K, add); \
         return;                                         \
     }
-    TILE_CASE(12) /* not reached unless `most` allows it */
-    TILE_CASE(11)
-    TILE_CASE(10)
-    TILE_CASE(9)
-    TILE_CASE(8)
-    TILE_CASE(7)
     TILE_CASE(6)
     TILE_CASE(5)
     TILE_CASE(4)
@@ -100,15 +97,20 @@ TILE_INLINE void tile_rows(size_t rows, size_t most, size_t vecs, real *c, size_
 #undef TILE_CASE
 }
 
-/* c [M,N] with N a multiple of TILE_COLS; add: onto what is there. */
+/* c [M,N] with N whole vectors; add: onto what is there. */
 static inline void tile_multiply(real *c, size_t ldc, struct tile_a a, const real *b,
                                  size_t ldb, size_t M, size_t N, size_t K, bool add)
 {
     for (size_t m = 0; m < M; m += TILE_ROWS) {
         const size_t rows = M - m < TILE_ROWS ? M - m : TILE_ROWS;
         const struct tile_a am = {a.at + m * a.row, a.row, a.col};
-        for (size_t n = 0; n < N; n += TILE_COLS)
-            tile_rows(rows, TILE_ROWS, TILE_VECS, c + m * ldc + n, ldc, am, b + n, ldb, K,
-                      add);
+        size_t n = 0;
+#define TILE_WIDTH(vecs)                                                            \
+    for (; vecs <= TILE_VECS && n + vecs * TILE_LANES <= N; n += vecs * TILE_LANES) \
+        tile_rows(rows, TILE_ROWS, vecs, c + m * ldc + n, ldc, am, b + n, ldb, K, add);
+        TILE_WIDTH(4)
+        TILE_WIDTH(2)
+        TILE_WIDTH(1)
+#undef TILE_WIDTH
     }
 }

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""How the speed of a base-size step follows its tokens, sentence lengths and threads.
+
+The rows of a table take turns, so that a noisy minute hurts all of them; tokens a second
+are source plus target, median and best of --repeat turns. usage: shape.py FERRY [--repeat 5]
+"""
+import argparse
+import json
+import statistics
+import subprocess
+
+TABLES = [  # title, the option that varies, its values, the other options
+    ("target tokens a step (sentences of 28)", "--tokens", [1024, 4096, 16384], ["--mean", "28"]),
+    ("tokens in a sentence (4,096 a step)", "--mean", [10, 30, 100, 300], ["--tokens", "4096"]),
+    ("threads (4,096 tokens a step)", "--threads", [1, 2], ["--tokens", "4096"]),
+]
+
+
+def step(ferry, options):
+    command = [ferry, "bench", "step", "--size", "base", "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def table(ferry, title, option, values, others, repeat):
+    results = {value: [] for value in values}
+    for _ in range(repeat):
+        for value in values:
+            results[value].append(step(ferry, [option, str(value), *others]))
+    print(f"\nbase, by {title}")
+    print(f"  {'':>8}{'tokens/s median':>16}{'best':>8}{'to the first':>14}{'% of roof':>11}{'peak MiB':>10}")
+    first = None
+    for value, rows in results.items():
+        speeds = [row["tokens_per_s"] for row in rows]
+        median = statistics.median(speeds)
+        first = first or median
+        share = statistics.median(row["percent_of_roof"] for row in rows)
+        print(f"  {value:8}{median:16.0f}{max(speeds):8.0f}{median / first:14.2f}{share:11.0f}"
+              f"{max(row['peak_mib'] for row in rows):10.0f}", flush=True)
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("ferry")
+    a.add_argument("--repeat", type=int, default=5)
+    o = a.parse_args()
+    for title, option, values, others in TABLES:
+        table(o.ferry, title, option, values, others, o.repeat)
+
+
+if __name__ == "__main__":
+    main()
