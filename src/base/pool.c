@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 
-enum { SPINS = 2000 };
+enum { SPINS = 20000 };
 
 struct worker {
     pthread_t thread;
