@@ -87,7 +87,7 @@ static inline void agree_on(struct device *devices, size_t n, const struct sheet
         const size_t bytes = rig.n * d->real_bytes;
         if (t == 0)
             first = memcpy(malloc(bytes + 1), rig.after, bytes);
-        else if (!before->k->threads_matter && memcmp(first, rig.after, bytes) != 0)
+        else if (memcmp(first, rig.after, bytes) != 0)
             test_fail(__FILE__, __LINE__, "%s, %s: other bits than on one thread",
                       before->k->kernel, text);
         rig_close(&rig);

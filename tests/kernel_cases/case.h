@@ -101,7 +101,6 @@ struct kernel_case {
     case_fn *forward;   /* of a backward kernel: the kernel it belongs to */
     case_fn *forward_reference;
     double tolerance;                /* in float; 0: 1e-5. In double always 1e-12 */
-    bool threads_matter;             /* results may depend on the number of threads */
     struct shape shape[CASE_SHAPES]; /* a shape without sentences ends the list */
 };
 
