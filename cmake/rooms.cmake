@@ -38,9 +38,9 @@ add_library(ferry_proto STATIC ${proto_sources} cmake/empty.c)
 target_include_directories(ferry_proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)
 target_compile_options(ferry_proto PRIVATE -w)
 target_link_libraries(ferry_proto PUBLIC PkgConfig::PROTOBUF_C)
-ferry_room(format BELOW base LIBS ferry_proto)
+ferry_room(format BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD)
 
-ferry_room(text BELOW base LIBS PkgConfig::SENTENCEPIECE)
+ferry_room(text BELOW base LIBS PkgConfig::SENTENCEPIECE PkgConfig::UTF8PROC)
 
 ferry_kernels(plain float)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -73,6 +73,16 @@ static bool squeeze(struct str *out, struct line in, bool keep_bars)
     return is_valid;
 }
 
+bool clean_is_factored(struct line a, struct line b)
+{
+    return has_bar(a) || has_bar(b);
+}
+
+bool clean_line(struct str *out, struct line in, bool is_factored)
+{
+    return squeeze(out, in, is_factored);
+}
+
 void clean_spaces(struct str *out, struct line in)
 {
     (void)squeeze(out, in, true);
@@ -125,7 +135,7 @@ status clean_pair(struct clean *c, struct line a, struct line b,
                   enum clean_verdict *verdict, struct err *err)
 {
     if (!c->is_started)
-        c->is_factored = has_bar(a) || has_bar(b);
+        c->is_factored = clean_is_factored(a, b);
     c->is_started = true;
     str_reset(&c->side[0]);
     str_reset(&c->side[1]);

@@ -73,5 +73,12 @@ void clean_release(struct clean *c);
 status clean_pair(struct clean *c, struct line a, struct line b,
                   enum clean_verdict *verdict, struct err *err) MUST_CHECK;
 
+/* Whether a corpus that begins with this pair is factored; for cleaners of its parts,
+ * which set is_started and is_factored themselves. */
+bool clean_is_factored(struct line a, struct line b);
+
+/* One line as clean_pair would make it, appended to *out; false when it is not UTF-8. */
+bool clean_line(struct str *out, struct line in, bool is_factored);
+
 /* White space squeezed and trimmed as above, appended to *out; malformed bytes stay. */
 void clean_spaces(struct str *out, struct line in);

@@ -259,6 +259,25 @@ status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
     });
 }
 
+status spm_pieces(const struct spm *spm, struct line text, struct str *out,
+                  struct err *err)
+{
+    return guarded(err, [&] {
+        std::vector<std::string> found;
+        const Status s = spm->processor.Encode({text.text, text.n_bytes}, &found);
+
+        if (!s.ok())
+            return err_set(err, ERR_FORMAT, "SentencePiece cannot encode this line: %s",
+                           s.error_message());
+        for (size_t i = 0; i < found.size(); i++) {
+            if (i)
+                str_putc(out, ' ');
+            str_add(out, found[i].data(), found[i].size());
+        }
+        return str_check(out, "a line of pieces", err);
+    });
+}
+
 status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
                   struct err *err)
 {

@@ -73,6 +73,10 @@ void spm_ids_release(struct spm_ids *ids);
 status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
                   struct err *err) MUST_CHECK;
 
+/* Append the pieces of a line, joined by blanks; what no piece covers stands as it is. */
+status spm_pieces(const struct spm *spm, struct line text, struct str *out,
+                  struct err *err) MUST_CHECK;
+
 /* Append the text of n ids. Specials give no text, except unk, which gives " ⁇ ". */
 status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
                   struct err *err) MUST_CHECK;

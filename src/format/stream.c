@@ -1,0 +1,326 @@
+#include "format/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+
+enum { IN_BUFFER = 1 << 17, MAGIC_BYTES = 6, XZ_MEMORY = 256 << 20, ZST_WINDOW_LOG = 27 };
+
+_Static_assert(STREAM_WINDOW_MAX == (size_t)1 << ZST_WINDOW_LOG, "one limit");
+
+/* One of these lies behind stream.codec. */
+union codec {
+    z_stream gz;
+    lzma_stream xz;
+    ZSTD_DStream *zst;
+};
+
+const char *stream_kind_name(enum stream_kind kind)
+{
+    static const char *const names[] = {"plain", "gzip", "xz", "zstd"};
+
+    return names[kind];
+}
+
+static status fail(const struct stream *s, struct err *err, const char *what)
+{
+    return err_set(err, ERR_FORMAT, "%s: the %s data %s", s->name,
+                   stream_kind_name(s->kind), what);
+}
+
+/* More input at s->next, or s->at_end. */
+static status refill(struct stream *s, struct err *err)
+{
+    ssize_t n;
+
+    if (s->fd < 0) {
+        s->at_end = true;
+        return OK;
+    }
+    do
+        n = read(s->fd, s->buf, IN_BUFFER);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
+    s->at_end = n == 0;
+    s->next = s->buf;
+    s->n_left = (size_t)n;
+    return OK;
+}
+
+static void take(struct stream *s, size_t n)
+{
+    if (n)
+        s->next += n;
+    s->n_left -= n;
+    s->n_in += n;
+}
+
+/* Magic bytes; at least six are at hand unless the file is shorter. */
+static enum stream_kind recognise(const unsigned char *p, size_t n)
+{
+    if (n >= 3 && memcmp(p, "\x1f\x8b\x08", 3) == 0)
+        return STREAM_GZ;
+    if (n >= 6 && memcmp(p,
+                         "\xfd"
+                         "7zXZ\0",
+                         6) == 0)
+        return STREAM_XZ;
+    if (n >= 4 && memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0)
+        return STREAM_ZST;
+    /* a skippable frame, which pzstd writes first */
+    if (n >= 4 && (p[0] & 0xF0) == 0x50 && memcmp(p + 1, "\x2a\x4d\x18", 3) == 0)
+        return STREAM_ZST;
+    return STREAM_PLAIN;
+}
+
+static status codec_open(struct stream *s, struct err *err)
+{
+    union codec *c;
+
+    if (s->kind == STREAM_PLAIN)
+        return OK;
+    TRY(mem_alloc(&c, 1, sizeof *c, err));
+    s->codec = c;
+    if (s->kind == STREAM_GZ && inflateInit2(&c->gz, 15 + 16) == Z_OK)
+        return OK;
+    if (s->kind == STREAM_XZ &&
+        lzma_stream_decoder(&c->xz, XZ_MEMORY, LZMA_CONCATENATED) == LZMA_OK)
+        return OK;
+    if (s->kind == STREAM_ZST && (c->zst = ZSTD_createDStream())) {
+        ZSTD_DCtx_setParameter(c->zst, ZSTD_d_windowLogMax, ZST_WINDOW_LOG);
+        return OK;
+    }
+    free(c);
+    s->codec = NULL;
+    return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
+}
+
+static void codec_close(struct stream *s)
+{
+    union codec *c = s->codec;
+
+    if (!c)
+        return;
+    if (s->kind == STREAM_GZ)
+        inflateEnd(&c->gz);
+    else if (s->kind == STREAM_XZ)
+        lzma_end(&c->xz);
+    else
+        ZSTD_freeDStream(c->zst);
+    free(c);
+    s->codec = NULL;
+}
+
+static status read_plain(struct stream *s, unsigned char *out, size_t n, size_t *got,
+                         struct err *err)
+{
+    (void)err;
+    *got = n < s->n_left ? n : s->n_left;
+    if (*got)
+        memcpy(out, s->next, *got);
+    take(s, *got);
+    return OK;
+}
+
+/* Another member follows, or zeros with which tapes were filled up: then nothing does. */
+static status begin_member(struct stream *s, union codec *c, struct err *err)
+{
+    while (s->n_in && s->n_left && *s->next == 0)
+        take(s, 1);
+    if (!s->n_left)
+        return OK;
+    if (s->n_in && *s->next != 0x1f)
+        return fail(s, err, "is followed by something else");
+    if (inflateReset(&c->gz) != Z_OK)
+        return fail(s, err, "cannot be unpacked");
+    s->in_member = true;
+    return OK;
+}
+
+static status read_gz(struct stream *s, unsigned char *out, size_t n, size_t *got,
+                      struct err *err)
+{
+    union codec *c = s->codec;
+
+    *got = 0;
+    if (!s->in_member)
+        TRY(begin_member(s, c, err));
+    if (!s->in_member)
+        return OK;
+    const uInt room = n < UINT32_MAX ? (uInt)n : UINT32_MAX;
+    c->gz.next_in = (Bytef *)(uintptr_t)s->next; /* zlib does not write to it */
+    c->gz.avail_in = (uInt)s->n_left;
+    c->gz.next_out = out;
+    c->gz.avail_out = room;
+    const int code = inflate(&c->gz, Z_NO_FLUSH);
+    take(s, s->n_left - c->gz.avail_in);
+    *got = room - c->gz.avail_out;
+    if (code == Z_STREAM_END)
+        s->in_member = false;
+    else if (code == Z_MEM_ERROR)
+        return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
+    else if (code != Z_OK && code != Z_BUF_ERROR)
+        return fail(s, err, "is damaged");
+    return OK;
+}
+
+static status explain_xz(const struct stream *s, lzma_ret code, struct err *err)
+{
+    switch (code) {
+    case LZMA_MEM_ERROR:
+        return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
+    case LZMA_MEMLIMIT_ERROR:
+        return fail(s, err, "wants more than 256 MiB of memory to be unpacked");
+    case LZMA_OPTIONS_ERROR:
+        return fail(s, err, "uses a feature that is not supported");
+    case LZMA_BUF_ERROR:
+        return fail(s, err, "ends too early: the file was cut");
+    default:
+        return fail(s, err, "is damaged");
+    }
+}
+
+static status read_xz(struct stream *s, unsigned char *out, size_t n, size_t *got,
+                      struct err *err)
+{
+    union codec *c = s->codec;
+
+    c->xz.next_in = s->next;
+    c->xz.avail_in = s->n_left;
+    c->xz.next_out = out;
+    c->xz.avail_out = n;
+    s->in_member = true;
+    const lzma_ret code = lzma_code(&c->xz, s->at_end ? LZMA_FINISH : LZMA_RUN);
+    take(s, s->n_left - c->xz.avail_in);
+    *got = n - c->xz.avail_out;
+    if (code == LZMA_STREAM_END)
+        s->in_member = false;
+    else if (code != LZMA_OK && !(code == LZMA_BUF_ERROR && !s->at_end))
+        return explain_xz(s, code, err);
+    return OK;
+}
+
+static status read_zst(struct stream *s, unsigned char *out, size_t n, size_t *got,
+                       struct err *err)
+{
+    union codec *c = s->codec;
+    ZSTD_inBuffer in = {s->next, s->n_left, 0};
+    ZSTD_outBuffer to = {out, n, 0};
+
+    const size_t code = ZSTD_decompressStream(c->zst, &to, &in);
+    take(s, in.pos);
+    *got = to.pos;
+    if (ZSTD_isError(code))
+        return err_set(err, ERR_FORMAT, "%s: the zstd data is damaged: %s", s->name,
+                       ZSTD_getErrorName(code));
+    /* 0: a frame is complete; with output left over there may be more of it */
+    s->in_member = code != 0;
+    return OK;
+}
+
+typedef status read_fn(struct stream *s, unsigned char *out, size_t n, size_t *got,
+                       struct err *err);
+
+status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct err *err)
+{
+    static read_fn *const readers[] = {read_plain, read_gz, read_xz, read_zst};
+
+    for (;;) {
+        if (!s->n_left && !s->at_end)
+            TRY(refill(s, err));
+        /* at the end of the input an unpacker may still hold text */
+        const bool drained = !s->n_left && s->at_end;
+        if (drained && (s->kind == STREAM_PLAIN || !s->in_member)) {
+            *got = 0;
+            return OK;
+        }
+        TRY(readers[s->kind](s, buf, n, got, err));
+        s->n_out += *got;
+        if (*got)
+            return OK;
+        if (drained && s->in_member)
+            return fail(s, err, "ends too early: the file was cut");
+    }
+}
+
+static status open_file(struct stream *s, const char *path, struct err *err)
+{
+    struct stat st;
+
+    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0 || fstat(s->fd, &st) != 0)
+        return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
+    if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+        return err_set(err, ERR_IO, "%s: not a regular file", s->name);
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return mem_alloc(&s->buf, IN_BUFFER, 1, err);
+}
+
+/* The first block decides what the file is. A pipe may give it in pieces. */
+static status begin(struct stream *s, struct err *err)
+{
+    size_t n = 0;
+
+    while (s->fd >= 0 && n < MAGIC_BYTES) {
+        const ssize_t got = read(s->fd, s->buf + n, IN_BUFFER - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    if (s->fd >= 0) {
+        s->next = s->buf;
+        s->n_left = n;
+    }
+    s->kind = recognise(s->next, s->n_left);
+    return codec_open(s, err);
+}
+
+status stream_open(struct stream *s, const char *path, const char *name, struct err *err)
+{
+    *s = (struct stream){.fd = -1, .name = strdup(name)};
+    if (!s->name)
+        return err_set(err, ERR_MEMORY, "%s: no memory to open it", name);
+    if (open_file(s, path, err) != OK || begin(s, err) != OK) {
+        stream_close(s);
+        return err->code;
+    }
+    return OK;
+}
+
+status stream_over(struct stream *s, const void *bytes, size_t n, const char *name,
+                   struct err *err)
+{
+    *s = (struct stream){.fd = -1, .name = strdup(name), .next = bytes, .n_left = n};
+    if (!s->name)
+        return err_set(err, ERR_MEMORY, "%s: no memory to open it", name);
+    if (begin(s, err) != OK) {
+        stream_close(s);
+        return err->code;
+    }
+    return OK;
+}
+
+void stream_close(struct stream *s)
+{
+    codec_close(s);
+    if (s->name && s->fd >= 0)
+        close(s->fd);
+    free(s->name);
+    free(s->buf);
+    *s = (struct stream){.fd = -1};
+}

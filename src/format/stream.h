@@ -1,0 +1,52 @@
+/*
+ * stream - the bytes of a file in order, unpacked when it is compressed.
+ *
+ * gzip, xz and zstd are recognised by their first bytes, whatever the file is called;
+ * members that follow each other are one stream, as zcat, xzcat and zstdcat read them.
+ * Memory does not depend on the data: nothing is unpacked before it is asked for, and
+ * windows beyond STREAM_WINDOW_MAX are refused. Input that ends inside a member, or
+ * whose own checksum does not hold, is an error that names the file.
+ *
+ * Owns: the open file and the unpacker's state. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define STREAM_WINDOW_MAX ((size_t)128 << 20)
+
+enum stream_kind { STREAM_PLAIN, STREAM_GZ, STREAM_XZ, STREAM_ZST };
+
+struct stream {
+    char *name;
+    int fd; /* -1: over bytes in memory */
+    enum stream_kind kind;
+    unsigned char *buf;
+    const unsigned char *next; /* n_left bytes that were read and not used */
+    size_t n_left;
+    uint64_t n_in, n_out; /* bytes taken from the file, handed out */
+    void *codec;
+    bool at_end, in_member;
+};
+
+/* Open a file or a pipe, which messages call `name`. On failure *s is closed. */
+status stream_open(struct stream *s, const char *path, const char *name,
+                   struct err *err) MUST_CHECK;
+
+/* The same over bytes that the caller keeps; `name` stands for them in messages. */
+status stream_over(struct stream *s, const void *bytes, size_t n, const char *name,
+                   struct err *err) MUST_CHECK;
+
+/* Up to n > 0 bytes into buf; *got is 0 only at the end. */
+status stream_read(struct stream *s, void *buf, size_t n, size_t *got,
+                   struct err *err) MUST_CHECK;
+
+/* Safe on a zeroed or closed stream. */
+void stream_close(struct stream *s);
+
+/* "plain", "gzip", "xz" or "zstd". */
+const char *stream_kind_name(enum stream_kind kind);
