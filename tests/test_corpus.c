@@ -39,12 +39,26 @@ static unsigned char *bytes_of(const char *path, size_t *n)
     return copy;
 }
 
-/* Make the checksum right again, so that the checks behind it are reached. */
+/* Make the checksums right again, so that the checks behind them are reached. */
 static void sign(unsigned char *data, size_t n)
 {
-    const uint64_t sum = checksum_of(data, n - 16);
+    const uint64_t sum = checksum_of(data, n - 24);
+    struct checksum ends = checksum_start();
 
-    memcpy(data + n - 16, &sum, 8);
+    memcpy(data + n - 24, &sum, 8);
+    checksum_add(&ends, data, CORPUS_FILE_HEAD);
+    checksum_add(&ends, data + n - CORPUS_FILE_FOOT, 24);
+    const uint64_t value = checksum_value(&ends);
+    memcpy(data + n - 16, &value, 8);
+}
+
+/* All that can be said against these bytes. */
+static status examine(const unsigned char *data, size_t n, struct err *err)
+{
+    struct corpus c;
+
+    TRY(corpus_file_parse(&c, data, n, err));
+    return corpus_file_verify(&c, err);
 }
 
 TEST(a_written_corpus_reads_back)
@@ -68,7 +82,7 @@ TEST(a_written_corpus_reads_back)
 TEST(the_bytes_are_those_of_the_format_page)
 {
     static const unsigned char want[] = {
-        0x46, 0x45, 0x52, 0x52, 0x59, 0x43, 0x52, 0x50, 0x01, 0x00, 0x00, 0x00,
+        0x46, 0x45, 0x52, 0x52, 0x59, 0x43, 0x52, 0x50, 0x02, 0x00, 0x00, 0x00,
         0xe8, 0x03, 0x00, 0x00, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07, 0x00, 0x08, 0x00,
         0x09, 0x00, 0x2c, 0x01, 0x05, 0x00, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -80,14 +94,15 @@ TEST(the_bytes_are_those_of_the_format_page)
 
     write_small(path);
     unsigned char *data = bytes_of(path, &n);
-    CHECK(n == 120);
+    CHECK(n == 128);
     CHECK(memcmp(data, want, sizeof want) == 0);
     memcpy(got, data + 48, sizeof got);
     CHECK(memcmp(got, start, sizeof start) == 0);
     CHECK(memcmp(data + 88, counts, sizeof counts) == 0);
-    CHECK(memcmp(data + 112, "FERRYEND", 8) == 0);
-    memcpy(got, data + 104, 8);
-    CHECK(got[0] == 0x5bb82541e0f68966);
+    CHECK(memcmp(data + 120, "FERRYEND", 8) == 0);
+    memcpy(got, data + 104, 16);
+    CHECK(got[0] == 0xf31206cdd05c88ff);
+    CHECK(got[1] == 0xb9a4453fa2507376);
     free(data);
 }
 
@@ -118,10 +133,9 @@ TEST(a_corpus_with_any_flipped_bit_is_refused)
     write_small(path);
     unsigned char *data = bytes_of(path, &n);
     for (size_t bit = 0; bit < 8 * n; bit++) {
-        struct corpus c;
         struct err err = {0};
         data[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        CHECK_FAILS(corpus_file_parse(&c, data, n, &err), &err, ERR_FORMAT, "");
+        CHECK_FAILS(examine(data, n, &err), &err, ERR_FORMAT, "");
         data[bit / 8] ^= (unsigned char)(1 << bit % 8);
     }
     free(data);
@@ -131,7 +145,6 @@ TEST(a_corpus_with_any_flipped_bit_is_refused)
 static void spoil(size_t at, uint64_t value, size_t n_bytes, const char *message)
 {
     const char *path = test_path("small.bin");
-    struct corpus c;
     struct err err = {0};
     size_t n;
 
@@ -139,14 +152,14 @@ static void spoil(size_t at, uint64_t value, size_t n_bytes, const char *message
     unsigned char *data = bytes_of(path, &n);
     memcpy(data + at, &value, n_bytes);
     sign(data, n);
-    CHECK_FAILS(corpus_file_parse(&c, data, n, &err), &err, ERR_FORMAT, message);
+    CHECK_FAILS(examine(data, n, &err), &err, ERR_FORMAT, message);
     free(data);
 }
 
 TEST(a_signed_but_hostile_corpus_is_refused)
 {
     spoil(0, 0, 8, "not a packed corpus");
-    spoil(8, 2, 4, "version 2");
+    spoil(8, 1, 4, "version 1");
     spoil(12, 3, 4, "vocabulary of 3 tokens");
     spoil(12, 70000, 4, "vocabulary of 70000 tokens");
     spoil(12, 300, 4, "token 300 in a vocabulary of 300");
@@ -155,12 +168,66 @@ TEST(a_signed_but_hostile_corpus_is_refused)
     spoil(56, 5, 8, "pair 0 ends before it starts");
     spoil(64, UINT64_MAX, 8, "pair 1 ends before it starts");
     spoil(88, 3, 8, "3 pairs with 6 tokens");
-    spoil(88, UINT64_MAX, 8, "do not make a file of 120 bytes");
-    spoil(88, (uint64_t)1 << 60, 8, "do not make a file of 120 bytes");
-    spoil(96, (uint64_t)1 << 63, 8, "do not make a file of 120 bytes");
+    spoil(88, UINT64_MAX, 8, "do not make a file of 128 bytes");
+    spoil(88, (uint64_t)1 << 60, 8, "do not make a file of 128 bytes");
+    spoil(96, (uint64_t)1 << 63, 8, "do not make a file of 128 bytes");
     /* counts whose bytes are right modulo 2^64 */
-    spoil(88, ((uint64_t)1 << 60) + 2, 8, "do not make a file of 120 bytes");
-    spoil(96, ((uint64_t)1 << 63) + 6, 8, "do not make a file of 120 bytes");
+    spoil(88, ((uint64_t)1 << 60) + 2, 8, "do not make a file of 128 bytes");
+    spoil(96, ((uint64_t)1 << 63) + 6, 8, "do not make a file of 128 bytes");
+}
+
+TEST(opening_looks_at_both_ends_and_not_between)
+{
+    const char *path = test_path("small.bin");
+    size_t n;
+
+    write_small(path);
+    unsigned char *data = bytes_of(path, &n);
+    for (size_t bit = 0; bit < 8 * n; bit++) {
+        const size_t at = bit / 8;
+        const bool is_end = at < CORPUS_FILE_HEAD || at >= n - CORPUS_FILE_FOOT;
+        struct corpus c;
+        struct err err = {0};
+        data[at] ^= (unsigned char)(1 << bit % 8);
+        CHECK((corpus_file_parse(&c, data, n, &err) != OK) == is_end);
+        data[at] ^= (unsigned char)(1 << bit % 8);
+    }
+    free(data);
+}
+
+TEST(a_damaged_corpus_gives_no_view_outside_of_it)
+{
+    const uint64_t bad[] = {UINT64_MAX, 7, (uint64_t)1 << 63};
+    const char *path = test_path("small.bin");
+    struct corpus c;
+    struct err err = {0};
+    size_t n;
+
+    write_small(path);
+    unsigned char *data = bytes_of(path, &n);
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(data + 48 + 8, &bad[i], 8); /* where the source of pair 0 ends */
+        CHECK_OK(corpus_file_parse(&c, data, n, &err), &err);
+        CHECK(corpus_source(&c, 0).len == 0 && corpus_target(&c, 0).len == 0);
+        CHECK(!corpus_has_pair(&c, 0) && corpus_has_pair(&c, 1));
+        CHECK(corpus_target(&c, 1).len == 2);
+    }
+    free(data);
+}
+
+TEST(a_file_read_back_with_a_flipped_bit_is_refused)
+{
+    const char *path = test_path("small.bin");
+    struct err err = {0};
+    size_t n;
+
+    write_small(path);
+    CHECK_OK(corpus_file_read_back(path, &err), &err);
+    unsigned char *data = bytes_of(path, &n);
+    data[40] ^= 1;
+    CHECK_OK(file_write(path, data, n, &err), &err);
+    CHECK_FAILS(corpus_file_read_back(path, &err), &err, ERR_FORMAT, "damaged");
+    free(data);
 }
 
 TEST(a_file_that_is_missing_empty_or_foreign_is_named)

@@ -191,7 +191,8 @@ TEST(a_failure_of_the_thread_comes_out_at_every_call)
 {
     static const uint64_t start[] = {0, 1, (uint64_t)1 << 32};
     static const uint16_t token[] = {4, 5};
-    const struct corpus c = {.start = start, .token = token, .n_pairs = 1, .vocab = 10};
+    const struct corpus c = {
+        .start = start, .token = token, .n_tokens = start[2], .n_pairs = 1, .vocab = 10};
     const struct order_rule any_length = {.max_length = SIZE_MAX, .batch_sentences = 1};
     struct feeder *f;
     struct feeder_item item;

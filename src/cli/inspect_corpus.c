@@ -121,10 +121,14 @@ status inspect_corpus(json_t *page, const char *path, const struct inspect_confi
     struct lengths side[2] = {0};
     struct corpus corpus;
 
-    (void)c; /* opening checks the checksum in any case */
+    (void)c; /* all of it is read in any case, so that it is always verified */
     TRY(corpus_open(&corpus, path, err));
     inspect_page_text(page, "corpus", path);
-    const status result = describe(page, &corpus, side, err);
+    status result = corpus_verify(&corpus, err);
+    if (result == OK)
+        result = describe(page, &corpus, side, err);
+    else
+        err_wrap(err, "%s", path);
     free(side[0].n_tokens);
     free(side[1].n_tokens);
     corpus_close(&corpus);

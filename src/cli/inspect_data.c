@@ -95,7 +95,9 @@ status inspect_data(json_t *page, const char *dir, const struct inspect_config *
     add_facts(page, stats);
     status result = c->verify ? dataset_open(&d, dir, err) : OK;
     if (c->verify && result == OK) {
-        inspect_page_text(page, "checksums", "all right");
+        result = dataset_verify(&d, err);
+        if (result == OK)
+            inspect_page_text(page, "checksums", "all right");
         dataset_close(&d);
     }
     add_sets(page, stats);

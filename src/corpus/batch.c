@@ -90,14 +90,27 @@ static int32_t *add_rows(struct rows r, size_t s, size_t len, int32_t pair)
     return id + 1;
 }
 
-static void add_sentence(struct rows r, size_t s, struct sentence text, size_t max_length,
-                         int32_t pair)
+/* Returns the largest token. */
+static uint16_t add_sentence(struct rows r, size_t s, struct sentence text,
+                             size_t max_length, int32_t pair)
 {
     const size_t len = corpus_clip(text.len, max_length);
     int32_t *id = add_rows(r, s, len, pair);
+    uint16_t top = 0;
 
-    for (size_t i = 0; i < len - 2 && i < text.len; i++)
+    for (size_t i = 0; i < len - 2 && i < text.len; i++) {
         id[i] = text.token[i];
+        top = text.token[i] > top ? text.token[i] : top;
+    }
+    return top;
+}
+
+/* Opening did not look at every pair. */
+static status damaged(uint32_t pair, struct err *err)
+{
+    return err_set(err, ERR_FORMAT,
+                   "the packed corpus is damaged at pair %u; run ferry prepare again",
+                   pair);
 }
 
 static void shift_right(struct batch *b, size_t s)
@@ -127,8 +140,12 @@ status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pai
     TRY(place(b, err));
     for (size_t s = 0; s < n; s++) {
         const int32_t id = b->pair[s] = (int32_t)pair[s];
-        add_sentence(source_rows(b), s, corpus_source(c, pair[s]), max_length, id);
-        add_sentence(target_rows(b), s, corpus_target(c, pair[s]), max_length, id);
+        const uint16_t x =
+            add_sentence(source_rows(b), s, corpus_source(c, pair[s]), max_length, id);
+        const uint16_t y =
+            add_sentence(target_rows(b), s, corpus_target(c, pair[s]), max_length, id);
+        if (x >= c->vocab || y >= c->vocab || !corpus_has_pair(c, pair[s]))
+            return damaged(pair[s], err);
         shift_right(b, s);
     }
     return OK;

@@ -9,13 +9,17 @@
  */
 #include "corpus/checksum.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/file.h"
+#include "base/mem.h"
 
 #define M 0xd6e8feb86659fd93u
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32, FILE_BLOCK = 1 << 20 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "packed corpora are read in place and are little-endian");
@@ -93,12 +97,34 @@ uint64_t checksum_of(const void *bytes, size_t n)
     return checksum_value(&c);
 }
 
+status checksum_of_part(uint64_t *value, const char *path, uint64_t n_bytes,
+                        struct err *err)
+{
+    struct checksum c = checksum_start();
+    unsigned char *block = NULL;
+    ssize_t n = 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    status result = mem_alloc(&block, FILE_BLOCK, 1, err);
+    while (result == OK && c.n_bytes < n_bytes) {
+        const uint64_t left = n_bytes - c.n_bytes;
+        n = read(fd, block, left < FILE_BLOCK ? (size_t)left : FILE_BLOCK);
+        if (n == 0)
+            break;
+        if (n > 0)
+            checksum_add(&c, block, (size_t)n);
+        else if (errno != EINTR)
+            result = err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    }
+    close(fd);
+    free(block);
+    *value = checksum_value(&c);
+    return result;
+}
+
 status checksum_of_file(uint64_t *value, const char *path, struct err *err)
 {
-    struct file_map map;
-
-    TRY(file_map_open(&map, path, err));
-    *value = checksum_of(map.data, map.n_bytes);
-    file_map_close(&map);
-    return OK;
+    return checksum_of_part(value, path, UINT64_MAX, err);
 }

@@ -19,6 +19,11 @@ status corpus_open(struct corpus *c, const char *path, struct err *err)
     return OK;
 }
 
+status corpus_verify(const struct corpus *c, struct err *err)
+{
+    return corpus_file_verify(c, err);
+}
+
 void corpus_close(struct corpus *c)
 {
     file_map_close(&c->map);
@@ -27,9 +32,18 @@ void corpus_close(struct corpus *c)
 
 static struct sentence side(const struct corpus *c, size_t i)
 {
-    const uint64_t at = c->start[i];
+    const uint64_t at = c->start[i], end = c->start[i + 1];
 
-    return (struct sentence){c->token + at, (size_t)(c->start[i + 1] - at)};
+    if (at > end || end > c->n_tokens)
+        return (struct sentence){c->token, 0};
+    return (struct sentence){c->token + at, (size_t)(end - at)};
+}
+
+bool corpus_has_pair(const struct corpus *c, uint32_t i)
+{
+    const uint64_t *at = c->start + 2 * (size_t)i;
+
+    return at[0] <= at[1] && at[1] <= at[2] && at[2] <= c->n_tokens;
 }
 
 struct sentence corpus_source(const struct corpus *c, uint32_t i)

@@ -3,8 +3,9 @@
  *
  * The file is written once by `ferry prepare` (corpus_file.h, docs/formats/corpus.md)
  * and never changed. Token ids are little-endian uint16 on disk and in memory, without
- * specials. Opening checks every offset, every token and the checksum in one pass over
- * the mapping, so that readers need no bounds checks.
+ * specials. Opening looks at both ends of the file, whatever its size; corpus_verify()
+ * reads all of it. A file that was damaged between the ends is safe to use: no view
+ * leaves the mapping, and batch_gather() names the pair.
  *
  * Owns:     the mapping.  Borrows: nothing.
  * Outlives: every `struct sentence` handed out, which points into the mapping.
@@ -12,6 +13,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,8 +22,10 @@
 
 struct corpus {
     struct file_map map;
+    const unsigned char *data; /* [n_bytes] the file */
+    size_t n_bytes;
     const uint64_t *start; /* [2 * n_pairs + 1] token offsets: src0, tgt0, src1, ... */
-    const uint16_t *token; /* [n_tokens], each below vocab */
+    const uint16_t *token; /* [n_tokens], each below vocab unless damaged */
     uint64_t n_tokens;     /* of both sides */
     uint32_t n_pairs;      /* at most INT32_MAX */
     uint32_t vocab;
@@ -34,15 +38,22 @@ struct sentence {
     size_t len;
 };
 
-/* Map and validate `path`. On failure *c is closed and needs no corpus_close(). */
+/* Map `path` and check its ends. On failure *c is closed and needs no corpus_close(). */
 status corpus_open(struct corpus *c, const char *path, struct err *err) MUST_CHECK;
+
+/* Read everything: ERR_FORMAT when checksum, offsets or tokens are not as written. */
+status corpus_verify(const struct corpus *c, struct err *err) MUST_CHECK;
 
 /* Unmap. Safe on a zeroed or already closed corpus. */
 void corpus_close(struct corpus *c);
 
-/* Pair `i` < n_pairs; both views stay valid until corpus_close(). */
+/* Pair `i` < n_pairs; both views stay valid until corpus_close(). Offsets that cannot be
+ * give an empty one. */
 struct sentence corpus_source(const struct corpus *c, uint32_t i);
 struct sentence corpus_target(const struct corpus *c, uint32_t i);
+
+/* Whether the offsets of pair `i` are possible. */
+bool corpus_has_pair(const struct corpus *c, uint32_t i);
 
 enum { CORPUS_MIN_LENGTH = 3 }; /* the least max_length: specials and one token */
 

@@ -1,13 +1,17 @@
 #include "corpus/corpus_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
 #define END_MAGIC "FERRYEND"
 
-enum { VOCAB_MIN = 4, VOCAB_MAX = 1 << 16 };
+enum { VOCAB_MIN = 4, VOCAB_MAX = 1 << 16, OFFSETS_BUFFER = 1 << 15 };
 
 struct head {
     char magic[8];
@@ -18,11 +22,21 @@ struct head {
 struct foot {
     uint64_t n_pairs, n_tokens;
     uint64_t checksum; /* of every byte before this field */
+    uint64_t ends;     /* checksum of the head and the three fields above */
     char magic[8];
 };
 
 _Static_assert(sizeof(struct head) == CORPUS_FILE_HEAD, "head has no padding");
 _Static_assert(sizeof(struct foot) == CORPUS_FILE_FOOT, "foot has no padding");
+
+static uint64_t sum_of_ends(const struct head *head, const struct foot *foot)
+{
+    struct checksum c = checksum_start();
+
+    checksum_add(&c, head, sizeof *head);
+    checksum_add(&c, foot, offsetof(struct foot, ends));
+    return checksum_value(&c);
+}
 
 /* Zero bytes between the tokens and the offsets. */
 static size_t gap_after(uint64_t n_tokens)
@@ -43,6 +57,10 @@ static status check_ends(const struct head *head, const struct foot *foot,
     if (memcmp(foot->magic, END_MAGIC, 8) != 0)
         return err_set(err, ERR_FORMAT,
                        "the packed corpus was cut short; run ferry prepare again");
+    if (sum_of_ends(head, foot) != foot->ends)
+        return err_set(err, ERR_FORMAT,
+                       "the head or the end of the packed corpus is damaged; run ferry "
+                       "prepare again");
     if (head->vocab < VOCAB_MIN || head->vocab > VOCAB_MAX)
         return err_set(err, ERR_FORMAT, "a vocabulary of %u tokens is not possible",
                        head->vocab);
@@ -62,6 +80,33 @@ static status check_size(const struct foot *foot, size_t n, struct err *err)
     return err_set(err, ERR_FORMAT,
                    "%llu pairs with %llu tokens do not make a file of %zu bytes",
                    (unsigned long long)pairs, (unsigned long long)tokens, n);
+}
+
+status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
+                         struct err *err)
+{
+    struct head head;
+    struct foot foot;
+
+    if (n < CORPUS_FILE_HEAD + CORPUS_FILE_FOOT)
+        return err_set(err, ERR_FORMAT, "%zu bytes are too few for a packed corpus", n);
+    memcpy(&head, data, sizeof head);
+    memcpy(&foot, data + n - sizeof foot, sizeof foot);
+    TRY(check_ends(&head, &foot, err));
+    TRY(check_size(&foot, n, err));
+    *c = (struct corpus){
+        .data = data,
+        .n_bytes = n,
+        .token = (const uint16_t *)(const void *)(data + sizeof head),
+        .n_tokens = foot.n_tokens,
+        .n_pairs = (uint32_t)foot.n_pairs,
+        .vocab = head.vocab,
+        .tokenizer_hash = head.tokenizer_hash,
+        .checksum = foot.checksum,
+    };
+    c->start = (const uint64_t *)(const void *)(data + sizeof head + c->n_tokens * 2 +
+                                                gap_after(c->n_tokens));
+    return OK;
 }
 
 static status check_offsets(const struct corpus *c, struct err *err)
@@ -89,44 +134,56 @@ static status check_tokens(const struct corpus *c, struct err *err)
     return OK;
 }
 
-status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
-                         struct err *err)
+status corpus_file_verify(const struct corpus *c, struct err *err)
 {
-    struct head head;
-    struct foot foot;
+    const size_t sum_at =
+        c->n_bytes - sizeof(struct foot) + offsetof(struct foot, checksum);
 
-    if (n < CORPUS_FILE_HEAD + CORPUS_FILE_FOOT)
-        return err_set(err, ERR_FORMAT, "%zu bytes are too few for a packed corpus", n);
-    memcpy(&head, data, sizeof head);
-    memcpy(&foot, data + n - sizeof foot, sizeof foot);
-    TRY(check_ends(&head, &foot, err));
-    TRY(check_size(&foot, n, err));
-
-    const size_t sum_at = n - sizeof foot + offsetof(struct foot, checksum);
-    if (checksum_of(data, sum_at) != foot.checksum)
+    if (checksum_of(c->data, sum_at) != c->checksum)
         return err_set(err, ERR_FORMAT,
                        "the packed corpus is damaged (its checksum does not match); run "
                        "ferry prepare again");
-    *c = (struct corpus){
-        .token = (const uint16_t *)(const void *)(data + sizeof head),
-        .n_tokens = foot.n_tokens,
-        .n_pairs = (uint32_t)foot.n_pairs,
-        .vocab = head.vocab,
-        .tokenizer_hash = head.tokenizer_hash,
-        .checksum = foot.checksum,
-    };
-    c->start = (const uint64_t *)(const void *)(data + sizeof head + c->n_tokens * 2 +
-                                                gap_after(c->n_tokens));
     TRY(check_offsets(c, err));
     return check_tokens(c, err);
 }
 
+static status damaged(const char *path, struct err *err)
+{
+    return err_set(err, ERR_FORMAT,
+                   "%s is damaged (its checksum does not match what was written); is the "
+                   "disk in order?",
+                   path);
+}
+
+status corpus_file_read_back(const char *path, struct err *err)
+{
+    struct corpus c;
+    uint64_t sum;
+
+    TRY(corpus_open(&c, path, err));
+    const uint64_t n = c.n_bytes - sizeof(struct foot) + offsetof(struct foot, checksum);
+    const uint64_t want = c.checksum;
+    corpus_close(&c);
+    TRY(checksum_of_part(&sum, path, n, err));
+    return sum == want ? OK : damaged(path, err);
+}
+
 static void writer_free(struct corpus_file_writer *w)
 {
+    if (w->file.path)
+        close(w->offsets);
     file_writer_abort(&w->file);
     free(w->start);
     free(w->token);
     *w = (struct corpus_file_writer){0};
+}
+
+static struct head head_of(const struct corpus_file_writer *w)
+{
+    return (struct head){.magic = CORPUS_FILE_MAGIC,
+                         .version = CORPUS_FILE_VERSION,
+                         .vocab = w->vocab,
+                         .tokenizer_hash = w->hash};
 }
 
 static status put(struct corpus_file_writer *w, const void *data, size_t n,
@@ -136,27 +193,66 @@ static status put(struct corpus_file_writer *w, const void *data, size_t n,
     return file_writer_add(&w->file, data, n, err);
 }
 
+/* The offsets wait in a file without a name until the last token is written. */
+static status open_offsets(struct corpus_file_writer *w, struct err *err)
+{
+    char path[FILE_PATH_MAX + 64];
+
+    snprintf(path, sizeof path, "%s.offsets", w->file.tmp);
+    w->offsets = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (w->offsets < 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    unlink(path);
+    return OK;
+}
+
+static status open_file(struct corpus_file_writer *w, const char *path, struct err *err)
+{
+    TRY(file_writer_open(&w->file, path, err));
+    w->offsets = -1;
+    TRY(open_offsets(w, err));
+    return mem_alloc(&w->start, OFFSETS_BUFFER, sizeof *w->start, err);
+}
+
+static status flush_offsets(struct corpus_file_writer *w, struct err *err)
+{
+    const char *at = (const char *)w->start;
+    size_t left = w->n_buffered * sizeof *w->start;
+
+    while (left) {
+        const ssize_t n = write(w->offsets, at, left);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+        at += n;
+        left -= (size_t)n;
+    }
+    w->n_buffered = 0;
+    return OK;
+}
+
+static status add_offset(struct corpus_file_writer *w, struct err *err)
+{
+    w->start[w->n_buffered++] = w->n_tokens;
+    return w->n_buffered == OFFSETS_BUFFER ? flush_offsets(w, err) : OK;
+}
+
 status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
                           uint64_t tokenizer_hash, struct err *err)
 {
-    struct head head = {.magic = CORPUS_FILE_MAGIC,
-                        .version = CORPUS_FILE_VERSION,
-                        .vocab = (uint32_t)vocab,
-                        .tokenizer_hash = tokenizer_hash};
-
-    *w = (struct corpus_file_writer){.checksum = checksum_start(),
-                                     .vocab = (uint32_t)vocab};
+    *w = (struct corpus_file_writer){
+        .checksum = checksum_start(), .vocab = (uint32_t)vocab, .hash = tokenizer_hash};
     if (vocab < VOCAB_MIN || vocab > VOCAB_MAX)
         return err_set(err, ERR_USAGE,
                        "%s: a vocabulary of %zu pieces; a packed corpus takes %d to %d",
                        path, vocab, VOCAB_MIN, VOCAB_MAX);
-    if (file_writer_open(&w->file, path, err) != OK ||
-        mem_grow(&w->start, &w->cap, 1, sizeof *w->start, err) != OK ||
-        put(w, &head, sizeof head, err) != OK) {
+    const struct head head = head_of(w);
+    if (open_file(w, path, err) != OK || put(w, &head, sizeof head, err) != OK ||
+        add_offset(w, err) != OK) {
         writer_free(w);
         return err->code;
     }
-    w->start[0] = 0;
     return OK;
 }
 
@@ -164,13 +260,13 @@ static status add_side(struct corpus_file_writer *w, struct corpus_file_side sid
                        struct err *err)
 {
     TRY(mem_grow(&w->token, &w->token_cap, side.n, sizeof *w->token, err));
-    TRY(mem_grow(&w->start, &w->cap, w->n_sides + 2, sizeof *w->start, err));
     for (size_t i = 0; i < side.n; i++) {
         BUG_ON(side.id[i] < 0 || (uint32_t)side.id[i] >= w->vocab);
         w->token[i] = (uint16_t)side.id[i];
     }
-    w->start[w->n_sides + 1] = w->start[w->n_sides] + side.n;
+    w->n_tokens += side.n;
     w->n_sides++;
+    TRY(add_offset(w, err));
     return put(w, w->token, side.n * sizeof *w->token, err);
 }
 
@@ -184,25 +280,44 @@ status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side sou
     return add_side(w, target, err);
 }
 
+static status copy_offsets(struct corpus_file_writer *w, struct err *err)
+{
+    const size_t n_room = OFFSETS_BUFFER * sizeof *w->start;
+    ssize_t n;
+
+    TRY(flush_offsets(w, err));
+    for (off_t at = 0; (n = pread(w->offsets, w->start, n_room, at)) != 0; at += n) {
+        if (n < 0)
+            return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+        TRY(put(w, w->start, (size_t)n, err));
+    }
+    return OK;
+}
+
 static status finish(struct corpus_file_writer *w, struct err *err)
 {
     static const unsigned char zeros[8];
+    const struct head head = head_of(w);
     struct foot foot = {
-        .n_pairs = w->n_sides / 2, .n_tokens = w->start[w->n_sides], .magic = END_MAGIC};
+        .n_pairs = w->n_sides / 2, .n_tokens = w->n_tokens, .magic = END_MAGIC};
 
     TRY(put(w, zeros, gap_after(foot.n_tokens), err));
-    TRY(put(w, w->start, (w->n_sides + 1) * sizeof *w->start, err));
+    TRY(copy_offsets(w, err));
     TRY(put(w, &foot, offsetof(struct foot, checksum), err));
     foot.checksum = checksum_value(&w->checksum);
-    TRY(file_writer_add(&w->file, &foot.checksum, sizeof foot.checksum, err));
-    TRY(file_writer_add(&w->file, foot.magic, sizeof foot.magic, err));
+    foot.ends = sum_of_ends(&head, &foot);
+    TRY(file_writer_add(&w->file, &foot.checksum,
+                        sizeof foot - offsetof(struct foot, checksum), err));
     return file_writer_commit(&w->file, err);
 }
 
 status corpus_file_commit(struct corpus_file_writer *w, struct err *err)
 {
+    const int offsets = w->offsets;
     const status result = finish(w, err);
 
+    if (!w->file.path) /* it was closed by its commit, and only it */
+        close(offsets);
     writer_free(w);
     return result;
 }

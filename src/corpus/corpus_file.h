@@ -6,7 +6,8 @@
  * lacks its foot. Everything little-endian; the tokens and the offsets are aligned for
  * use in place.
  *
- * The writer owns the offsets (16 bytes a pair) until it is committed or aborted.
+ * The writer keeps the offsets in a nameless file beside the one it writes, so that its
+ * memory does not depend on the number of pairs.
  */
 #pragma once
 
@@ -20,14 +21,20 @@
 
 #define CORPUS_FILE_MAGIC "FERRYCRP" /* the first eight bytes of every corpus */
 
-enum { CORPUS_FILE_VERSION = 1, CORPUS_FILE_HEAD = 32, CORPUS_FILE_FOOT = 32 };
+enum { CORPUS_FILE_VERSION = 2, CORPUS_FILE_HEAD = 32, CORPUS_FILE_FOOT = 40 };
 
 /*
- * Check everything about n bytes at `data` (8-byte aligned) and point *c into them; the
- * map stays zeroed. ERR_FORMAT says what is wrong, without the path.
+ * Check head and foot of n bytes at `data` (8-byte aligned) in constant time and point *c
+ * into them; the map stays zeroed. ERR_FORMAT says what is wrong, without the path.
  */
 status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
                          struct err *err) MUST_CHECK;
+
+/* Everything else: the checksum, every offset, every token. */
+status corpus_file_verify(const struct corpus *c, struct err *err) MUST_CHECK;
+
+/* Read the file at `path` in blocks and compare its checksum, in constant memory. */
+status corpus_file_read_back(const char *path, struct err *err) MUST_CHECK;
 
 /* One sentence to write: n ids, each below the vocabulary. */
 struct corpus_file_side {
@@ -38,11 +45,14 @@ struct corpus_file_side {
 struct corpus_file_writer {
     struct file_writer file;
     struct checksum checksum;
-    uint64_t *start; /* [n_sides + 1] */
-    size_t n_sides, cap;
+    int offsets;     /* open while file.path is set */
+    uint64_t *start; /* the offsets that are not there yet */
+    size_t n_buffered;
+    uint64_t n_sides, n_tokens;
     uint16_t *token; /* the side being written */
     size_t token_cap;
     uint32_t vocab;
+    uint64_t hash;
 };
 
 status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,

@@ -116,3 +116,17 @@ void dataset_close(struct dataset *d)
     close_set(&d->test);
     *d = (struct dataset){0};
 }
+
+static status verify(const struct corpus *c, const char *name, struct err *err)
+{
+    if (!c->data || corpus_verify(c, err) == OK)
+        return OK;
+    return err_wrap(err, "%s.bin", name);
+}
+
+status dataset_verify(const struct dataset *d, struct err *err)
+{
+    TRY(verify(&d->train, "train", err));
+    TRY(verify(&d->valid.corpus, "valid", err));
+    return verify(&d->test.corpus, "test", err);
+}
