@@ -397,7 +397,7 @@ TEST(a_corpus_that_cleaning_empties_is_an_error)
     check_refused(&c, ERR_FORMAT, "no pairs are left of 3 after cleaning: 3 because");
 }
 
-TEST(text_that_has_no_pieces_is_dropped_as_empty)
+TEST(text_that_has_no_pieces_is_dropped_for_that)
 {
     struct prepare_config c = usual("data");
     struct prepare_stats stats;
@@ -409,7 +409,7 @@ TEST(text_that_has_no_pieces_is_dropped_as_empty)
     fputs("text\n", g);
     CHECK(fclose(f) == 0 && fclose(g) == 0);
     CHECK_OK(run(&c, &stats, &err), &err);
-    CHECK(stats.n_verdict[CLEAN_EMPTY] == 1 && stats.n_verdict[CLEAN_KEEP] == LINES);
+    CHECK(stats.n_reason[FILTER_PIECES] == 1 && stats.n_reason[CLEAN_KEEP] == LINES);
     CHECK(stats.set[PREPARE_TRAIN].n_pairs == LINES);
 }
 
@@ -463,7 +463,7 @@ static void limit_files(rlim_t n)
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-TEST(a_full_disk_leaves_a_directory_that_training_refuses)
+TEST(a_full_disk_leaves_an_earlier_directory_whole_and_the_rest_can_be_done_later)
 {
     struct prepare_config c = usual("data");
     struct dataset d;
@@ -475,14 +475,20 @@ TEST(a_full_disk_leaves_a_directory_that_training_refuses)
     check_run(&c);
     const rlim_t model = (rlim_t)file_bytes(test_path("data/vocab.model"));
     CHECK(file_bytes(test_path("v.en")) > (int64_t)model + (1 << 14));
+    set(&c, "seed", "2");
     for (int i = 0; i < 2; i++) { /* at the first file, and after train.bin */
         limit_files(i == 0 ? 1 << 10 : model + (1 << 14));
         const status s = run(&c, &stats, &err);
         limit_files(RLIM_INFINITY);
         CHECK(s == ERR_IO && strstr(err.msg, "File too large"));
-        CHECK_FAILS(dataset_open(&d, c.out, &err), &err, ERR_FORMAT, "was not finished");
+        CHECK_OK(dataset_open(&d, c.out, &err), &err);
+        dataset_close(&d);
         check_no_leftovers("data");
     }
+    CHECK_OK(run(&c, &stats, &err), &err);
+    CHECK(stats.stage[PREPARE_CLEAN].is_resumed &&
+          !stats.stage[PREPARE_ENCODE].is_resumed);
+    CHECK(!file_exists(test_path("data/prepare.work")));
 }
 
 TEST(a_directory_that_does_not_fit_together_is_refused)

@@ -7,11 +7,55 @@
 
 const struct opt_table cmd_prepare_options = {prepare_config_rows, PREPARE_N_OPTIONS};
 
+static double percent(uint64_t part, uint64_t all)
+{
+    return all ? 100 * (double)part / (double)all : 0;
+}
+
+/* What became of the pairs: one line a reason. */
 static void print_dropped(const struct prepare_stats *s)
 {
-    for (enum clean_verdict v = 0; v < N_CLEAN; v++)
-        if (v != CLEAN_KEEP && s->n_verdict[v])
-            printf("%12" PRIu64 "  dropped: %s\n", s->n_verdict[v], clean_why(v));
+    const uint64_t n_read = prepare_stats_read(s);
+
+    printf("%12" PRIu64 "  pairs read\n", n_read);
+    for (int v = 0; v < N_FILTER; v++)
+        if (v != CLEAN_KEEP && s->n_reason[v])
+            printf("%12" PRIu64 "  dropped (%.2f %%): %s\n", s->n_reason[v],
+                   percent(s->n_reason[v], n_read), filter_why(v));
+    printf("%12" PRIu64 "  kept (%.2f %%)\n", s->n_reason[CLEAN_KEEP],
+           percent(s->n_reason[CLEAN_KEEP], n_read));
+}
+
+static void print_overlap(const struct prepare_stats *s)
+{
+    for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
+        if (s->overlap[set][OVERLAP_SOURCE] || s->overlap[set][OVERLAP_TARGET])
+            printf("%12" PRIu64 "  of %" PRIu64 " %s pairs also stand in the training "
+                   "text (%" PRIu64 " sources, %" PRIu64 " targets)\n",
+                   s->overlap[set][OVERLAP_PAIR], s->set[set].n_pairs,
+                   prepare_stats_set_name(set), s->overlap[set][OVERLAP_SOURCE],
+                   s->overlap[set][OVERLAP_TARGET]);
+    if (s->overlap_held_out[OVERLAP_SOURCE] || s->overlap_held_out[OVERLAP_TARGET])
+        printf("%12" PRIu64 "  of %" PRIu64 " test pairs also stand in the validation "
+               "set (%" PRIu64 " sources, %" PRIu64 " targets)\n",
+               s->overlap_held_out[OVERLAP_PAIR], s->set[PREPARE_TEST].n_pairs,
+               s->overlap_held_out[OVERLAP_SOURCE], s->overlap_held_out[OVERLAP_TARGET]);
+}
+
+/* Pairs and text at the end of each stage, its time and rate, memory so far. */
+static void print_stages(const struct prepare_stats *s)
+{
+    printf("%-8s %12s %12s %14s %9s %12s %10s\n", "stage", "pairs in", "pairs out",
+           "bytes out", "seconds", "pairs/s", "peak MiB");
+    for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++) {
+        const struct prepare_stage_stats *st = &s->stage[i];
+        printf("%-8s %12" PRIu64 " %12" PRIu64 " %14" PRIu64 " %9.2f %12.0f %10.0f%s\n",
+               prepare_stats_stage_name(i), st->before.n_pairs, st->after.n_pairs,
+               st->after.n_bytes[PAIRS_SOURCE] + st->after.n_bytes[PAIRS_TARGET],
+               st->seconds,
+               st->seconds > 0 ? (double)st->before.n_pairs / st->seconds : 0,
+               (double)st->peak_kib / 1024, st->is_resumed ? "  (earlier run)" : "");
+    }
 }
 
 static void print_set(const char *name, const struct prepare_set_stats *s)
@@ -30,10 +74,11 @@ static void print_set(const char *name, const struct prepare_set_stats *s)
 
 static void print_summary(const struct prepare_stats *s, const char *out)
 {
-    printf("%12" PRIu64 "  pairs read\n", prepare_stats_read(s));
+    print_stages(s);
     print_dropped(s);
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         print_set(prepare_stats_set_name(set), &s->set[set]);
+    print_overlap(s);
     printf("%12" PRIu64 "  pieces in the vocabulary\n", s->n_pieces);
     printf("data directory %s\n", out);
 }

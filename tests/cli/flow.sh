@@ -10,7 +10,7 @@ done
 
 expect 0 "$FERRY" prepare source=corpus/train.en target=corpus/train.de \
     valid_source=corpus/valid.en valid_target=corpus/valid.de \
-    test_source=corpus/test.en test_target=corpus/test.de out=data vocab_size=400
+    test_source=corpus/test.en test_target=corpus/test.de out=data vocab_size=400 seed=5
 out_has '400  pieces in the vocabulary'
 
 # training talks on stderr; in the reference's words when asked to

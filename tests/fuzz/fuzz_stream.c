@@ -1,0 +1,31 @@
+/* Any bytes as a file that may be compressed: read to its end or refused with a sentence,
+ * in lines of bounded length. Unpacking stops after some megabytes: bombs are endless. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "corpus/feed.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct feed f;
+    struct err err = {0};
+    struct line line;
+    bool has = true;
+
+    if (feed_over(&f, data, n, "input", &err) != OK)
+        return err.msg[0] ? 0 : (abort(), 0);
+    while (has && f.in.n_out < (16 << 20)) {
+        if (feed_line(&f, &line, &has, &err) != OK)
+            break;
+        if (has && line.n_bytes > FEED_LINE_MAX)
+            abort();
+        for (size_t i = 0; has && i < line.n_bytes; i++)
+            if (line.text[i] == '\n')
+                abort();
+    }
+    feed_close(&f);
+    return 0;
+}
