@@ -325,12 +325,22 @@ static void take_results(struct exchange *x, float *v, size_t n, enum wire w)
 
 /* ------------------------------------------------------------ the whole */
 
-/* A node alone: the sum lies in shared memory in fp32, and everybody copies it. */
-static status sum_one_node(struct exchange *x, float *g, size_t n, struct err *err)
+/* The sum lies in shared memory in fp32, and everybody copies it. */
+status exchange_sum_node(struct exchange *x, float *g, size_t n, struct err *err)
 {
-    if (x->comm->local_size == 1)
+    const struct comm *c = x->comm;
+    const struct wire_part mine = share(c, n);
+    float *total = (float *)x->slots;
+
+    BUG_ON(n > x->n_max);
+    if (c->local_size == 1)
         return OK;
-    TRY(sum_inside(x, g, n, WIRE_FP32, NULL, err));
+    memcpy(x->slots + (size_t)c->local_rank * x->slot_bytes, g, n * sizeof *g);
+    TRY(comm_meet(x->comm, err));
+    for (int l = 1; l < c->local_size; l++)
+        x->loops->sum(total + mine.first,
+                      (const float *)(x->slots + (size_t)l * x->slot_bytes) + mine.first,
+                      mine.n);
     TRY(comm_meet(x->comm, err));
     memcpy(g, x->slots, n * sizeof *g);
     return comm_meet(x->comm, err); /* before the next bucket comes in */
@@ -341,7 +351,7 @@ status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *
 {
     BUG_ON(n > x->n_max);
     if (x->comm->n_nodes == 1)
-        return sum_one_node(x, g, n, err);
+        return exchange_sum_node(x, g, n, err);
     TRY(sum_inside(x, g, n, w, residual, err));
     TRY(between_nodes(x, n, w, send_to_owners, err));
     sum_owned(x, g, n, w, residual, true);

@@ -46,7 +46,11 @@ void exchange_close(struct exchange *x);
 status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *residual,
                     struct err *err) MUST_CHECK;
 
-/* The same, but only the part that this rank owns is wanted; the rest of g is left as
+/* The sum over the ranks of this node alone, in fp32. */
+status exchange_sum_node(struct exchange *x, float *g, size_t n,
+                         struct err *err) MUST_CHECK;
+
+/* Over all ranks, but only the part that this rank owns is wanted; the rest of g is left as
  * something. */
 status exchange_reduce(struct exchange *x, float *g, size_t n, enum wire w,
                        float *residual, struct err *err) MUST_CHECK;

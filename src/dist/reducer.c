@@ -26,7 +26,8 @@ struct reducer {
     size_t n_flat, n_owned;
     float *residual; /* [n_flat], int8 only; pages that are never touched cost nothing */
 
-    float *flat; /* what the jobs under way work on */
+    float *flat;    /* what the jobs under way work on */
+    bool is_inside; /* the node alone */
     enum wire wire;
     size_t n_submitted;
     struct bucket_job *jobs; /* [n_list] */
@@ -110,6 +111,8 @@ static status reduce_job(struct comm *c, void *ctx, struct err *err)
 
     (void)c;
     r->exchange.bucket = (int)j->bucket;
+    if (r->is_inside)
+        return exchange_sum_node(&r->exchange, r->flat + b.first, b.n, err);
     if (r->options.is_sharded)
         return exchange_reduce(&r->exchange, r->flat + b.first, b.n, r->wire, residual,
                                err);
@@ -144,6 +147,13 @@ void reducer_begin(struct reducer *r, float *grad, bool is_flush)
     r->flat = grad;
     r->wire = is_flush && r->residual ? WIRE_FP32 : r->options.wire;
     r->n_submitted = 0;
+    r->is_inside = false;
+}
+
+void reducer_begin_node(struct reducer *r, float *grad)
+{
+    reducer_begin(r, grad, false);
+    r->is_inside = true;
 }
 
 void reducer_ready(void *reducer, size_t first, size_t n)
@@ -183,11 +193,11 @@ static status facts_job(struct comm *c, void *ctx, struct err *err)
 
 static void submit_facts(struct reducer *r, const struct reducer_facts *f)
 {
-    r->n_facts = f ? f->n_sum + f->n_mine : 0;
+    r->n_facts = f->n_sum + f->n_mine;
     BUG_ON(r->n_facts > REDUCER_FACTS);
-    if (f && f->n_sum)
+    if (f->n_sum)
         memcpy(r->mine, f->sum, f->n_sum * sizeof *r->mine);
-    if (f && f->n_mine)
+    if (f->n_mine)
         memcpy(r->mine + f->n_sum, f->mine, f->n_mine * sizeof *r->mine);
     r->facts_job = (struct comm_job){.run = facts_job, .ctx = r, .phase = COMM_CONTROL};
     comm_submit(r->comm, &r->facts_job);
@@ -196,8 +206,6 @@ static void submit_facts(struct reducer *r, const struct reducer_facts *f)
 /* Added in the order of ranks: the same bits everywhere. */
 static void unpack_facts(const struct reducer *r, const struct reducer_facts *f)
 {
-    if (!f)
-        return;
     for (size_t i = 0; i < f->n_sum; i++)
         f->sum[i] = 0;
     for (size_t rank = 0; rank < (size_t)r->comm->size; rank++) {
@@ -232,11 +240,12 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
     const double t_finish = clock_now();
 
     reducer_ready(r, 0, 0);
-    submit_facts(r, facts);
+    if (facts)
+        submit_facts(r, facts);
     const status reduced = wait_buckets(r, err);
-    const status told = comm_wait(r->comm, &r->facts_job, err);
+    const status told = facts ? comm_wait(r->comm, &r->facts_job, err) : OK;
     const status result = reduced != OK ? reduced : told;
-    if (result == OK)
+    if (facts && result == OK)
         unpack_facts(r, facts);
     *times = (struct reducer_times){.t_exposed = clock_now() - t_finish};
     for (size_t i = 0; i < r->n_submitted; i++) {
@@ -244,7 +253,8 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
         times->t_hidden += overlap(job, t_finish);
         times->t_busy += job->t_end - job->t_begin;
     }
-    times->t_busy += r->facts_job.t_end - r->facts_job.t_begin;
+    if (facts)
+        times->t_busy += r->facts_job.t_end - r->facts_job.t_begin;
     return result;
 }
 

@@ -50,6 +50,9 @@ const struct buckets *reducer_buckets(const struct reducer *r);
  */
 void reducer_begin(struct reducer *r, float *grad, bool is_flush);
 
+/* The same for an update that each node makes alone: the sum is over its ranks. */
+void reducer_begin_node(struct reducer *r, float *grad);
+
 /* A model_hook: elements from `first` on are final. */
 void reducer_ready(void *reducer, size_t first, size_t n);
 
@@ -70,6 +73,7 @@ struct reducer_times {
     double t_busy;    /* both: all of the exchange */
 };
 
+/* facts: NULL when there are none; then nothing but the gradient travels. */
 status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
                       struct reducer_times *times, struct err *err) MUST_CHECK;
 
