@@ -10,6 +10,7 @@
 #include "format/tf_checkpoint.h"
 #include "test.h"
 #include "toy_run.h"
+#include "train/outer.h"
 #include "train/ranks.h"
 #include "train/state.h"
 
@@ -34,9 +35,10 @@ struct job {
 static void run_rank(struct comm *c, void *ctx)
 {
     struct job *j = ctx;
+    struct train_host host = {.comm = c};
 
-    j->result[c->rank] =
-        train_run(j->config[c->rank], c, NULL, &j->is_agreed[c->rank], &j->err[c->rank]);
+    j->result[c->rank] = train_run(j->config[c->rank], &host, &j->err[c->rank]);
+    j->is_agreed[c->rank] = host.is_agreed;
 }
 
 /* Ranks on nodes of these sizes. With own_disks each rank has a run directory of its own,
@@ -258,6 +260,51 @@ TEST(a_sharded_optimizer_makes_the_same_run_and_resumes)
         CHECK(fabs(got[s] / want[s] - 1) < 1e-3);
 }
 
+TEST(nodes_that_train_alone_for_a_while_learn_and_resume_exactly)
+{
+    const char *const *whole = TOY("local_steps=4", "max_steps=60", "log_every=4",
+                                   "save_every=22", "replica_check_every=2");
+    double loss[20];
+
+    toy_data();
+    train("a", four, whole);
+    CHECK(numbers_of("a", "step", "loss", loss, 20) == 15);
+    CHECK(loss[14] < 0.9 * loss[0]);
+    train("b", four,
+          TOY("local_steps=4", "max_steps=22", "log_every=4", "save_every=22"));
+    train("b", four, whole);
+    check_same_file(in_run("a", "model.ckpt-60.data-00000-of-00001"),
+                    in_run("b", "model.ckpt-60.data-00000-of-00001"));
+    check_places("a", "b", "model.ckpt-60.state");
+}
+
+TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
+{
+    struct outer o;
+    struct device d;
+    struct err err = {0};
+    float w[3] = {1, 2, 3}, change[3];
+    const struct mat weights = {w, 0, 1, 3, 3}, sum = {change, 0, 1, 3, 3};
+
+    CHECK_OK(device_open(&d, "cpu", (struct device_options){.threads = 1}, &err), &err);
+    CHECK_OK(outer_open(&o, &d, 3, 0.5, 0.9, &err), &err);
+    CHECK_OK(outer_begin(&o, weights, &err), &err);
+    w[0] = 0.5F; /* the node went 0.5 down; another one went 1.5 down */
+    CHECK_OK(outer_change(&o, sum, weights, true, &err), &err);
+    CHECK(change[0] == 0.5F && change[1] == 0 && change[2] == 0);
+    change[0] += 1.5F;
+    CHECK_OK(outer_step(&o, weights, sum, 2, &err), &err);
+    CHECK_NEAR(w[0], 1 - 0.5 * (1 + 0.9), 1e-6); /* v = 1 */
+    change[0] = 2;
+    CHECK_OK(outer_step(&o, weights, sum, 2, &err), &err);
+    CHECK_NEAR(w[0], 0.05 - 0.5 * (1 + 0.9 * 1.9), 1e-6); /* v = 1.9 */
+    CHECK(w[1] == 2 && w[2] == 3);
+    CHECK_OK(outer_change(&o, sum, weights, false, &err), &err);
+    CHECK(change[0] == 0);
+    outer_close(&o);
+    device_close(&d);
+}
+
 TEST(each_disk_keeps_a_copy_and_any_of_them_is_enough_to_go_on)
 {
     const struct shape apart = {.ranks = {1, 2}, .n_nodes = 2, .own_disks = true};
@@ -285,7 +332,7 @@ TEST(a_rank_that_differs_is_named)
     const struct comm_peer peer[] = {{"a", 0, 0}, {"a", 0, 1}, {"b", 1, 0}, {"b", 1, 1}};
     const struct comm c = {.size = 4, .peer = peer};
     struct ranks_own all[] = {
-        {2, 1.0, 10, 0}, {2, 1.1, 10, 0}, {2, 0.9, 10, 0}, {2, 1.2, 10, 0}};
+        {2, 1.0, 10, 0, 0}, {2, 1.1, 10, 0, 0}, {2, 0.9, 10, 0, 0}, {2, 1.2, 10, 0, 0}};
     char text[256];
 
     CHECK(!ranks_find_odd(&c, all, text, sizeof text));

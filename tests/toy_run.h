@@ -84,10 +84,10 @@ static inline struct train_config *toy_config(const char *run, const char *const
 static inline status toy_run_config(const struct train_config *c, struct err *err)
 {
     struct comm comm;
-    bool is_agreed;
+    struct train_host host = {.comm = &comm};
 
     CHECK_OK(comm_open(&comm, (struct comm_options){.kind = "self"}, err), err);
-    const status result = train_run(c, &comm, NULL, &is_agreed, err);
+    const status result = train_run(c, &host, err);
     comm_close(&comm);
     return result;
 }

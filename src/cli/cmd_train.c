@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "dist/comm.h"
+#include "dist/control.h"
 #include "train/config.h"
 #include "train/trainer.h"
 
@@ -50,6 +51,23 @@ static status join_ranks(struct comm *comm, struct train_config *c, status parse
     return comm_agree(comm, parsed, err);
 }
 
+/* Train among the ranks of a job, watched when there are any. */
+static status train(const struct train_config *c, struct comm *comm, bool *is_agreed,
+                    struct err *err)
+{
+    struct train_host host = {.comm = comm, .console = stderr};
+    struct control control = {0};
+
+    *is_agreed = false;
+    TRY(control_open(&control, comm, stderr, err));
+    host.control = &control;
+    const status result = train_run(c, &host, err);
+    *is_agreed = host.is_agreed;
+    if (result == OK || host.is_agreed)
+        control_close(&control);
+    return result;
+}
+
 status cmd_train(int argc, char **argv, struct err *err)
 {
     struct train_config *c;
@@ -60,9 +78,9 @@ status cmd_train(int argc, char **argv, struct err *err)
     status result = join_ranks(&comm, c, read_config(c, argc, argv, err), err);
     cmd_has_peers = comm.size > 1;
     if (result == OK)
-        result = train_run(c, &comm, stderr, &is_agreed, err);
+        result = train(c, &comm, &is_agreed, err);
     free(c);
-    if (result != OK && !is_agreed)
+    if (result != OK && !is_agreed && comm.size > 1)
         return result; /* the others wait for this rank: main ends it at once */
     if (result != OK && comm.rank != 0)
         result = OK; /* the first rank has the same failure and says so for all */

@@ -50,8 +50,8 @@ status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *
 status exchange_sum_node(struct exchange *x, float *g, size_t n,
                          struct err *err) MUST_CHECK;
 
-/* Over all ranks, but only the part that this rank owns is wanted; the rest of g is left as
- * something. */
+/* Over all ranks, but only the part that this rank owns is wanted; the rest of g is left
+ * as something. */
 status exchange_reduce(struct exchange *x, float *g, size_t n, enum wire w,
                        float *residual, struct err *err) MUST_CHECK;
 

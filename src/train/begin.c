@@ -103,6 +103,9 @@ static status open_optimizer(struct trainer *t, struct err *err)
         .comm = t->comm};
     TRY(optim_open(&t->optim, &t->device, &t->model.params, &t->config.optim,
                    t->shards ? &shards : NULL, err));
+    if (train_is_local(t))
+        TRY(outer_open(&t->outer, &t->device, t->model.params.n_flat,
+                       t->config.outer_rate, t->config.outer_momentum, err));
     return open_average(t, err);
 }
 
@@ -126,7 +129,8 @@ static status open_parts(struct trainer *t, struct err *err)
 
 static status check_ranks(struct trainer *t, struct err *err)
 {
-    const size_t n_arrays = t->config.moving_average > 0 ? 4 : 3; /* weights, moments */
+    const size_t n_arrays =
+        3 + (t->config.moving_average > 0 ? 1U : 0U) + (train_is_local(t) ? 1U : 0U);
     const struct preflight_options o = {.config = &t->config,
                                         .data = &t->data,
                                         .checkpoint_bytes = n_arrays * sizeof(float) *
@@ -284,6 +288,7 @@ void train_close(struct trainer *t)
     feeder_close(t->feeder);
     translate_close(&t->translator);
     reducer_close(t->reducer);
+    outer_close(&t->outer);
     optim_close(&t->optim);
     if (t->average_mem)
         device_free(&t->device, t->average_mem);

@@ -49,7 +49,8 @@ struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part
         [CHECKPOINT_WEIGHTS] = c->model->flat,
         [CHECKPOINT_M] = c->whole_m.mem ? c->whole_m : c->optim->m,
         [CHECKPOINT_V] = c->whole_v.mem ? c->whole_v : c->optim->v,
-        [CHECKPOINT_AVERAGE] = c->average};
+        [CHECKPOINT_AVERAGE] = c->average,
+        [CHECKPOINT_OUTER] = c->outer};
 
     return parts[part];
 }
@@ -109,6 +110,8 @@ static status list_tensors(struct tensors *t, const struct checkpoint *c, struct
     TRY(add_slots(t, c, err));
     if (c->average.mem)
         TRY(add_part(t, c, CHECKPOINT_AVERAGE, "", MODEL_DIR_AVERAGE, err));
+    if (c->outer.mem)
+        TRY(add_part(t, c, CHECKPOINT_OUTER, SLOTS, "/Outer", err));
     TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
     qsort(t->list, t->n, sizeof *t->list, by_name);
     return OK;

@@ -22,6 +22,7 @@ struct checkpoint {
     struct model *model;
     struct optim *optim;
     struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
+    struct mat outer;   /* momentum of averagings over nodes; may be none */
     struct mat whole_m,
         whole_v;     /* to read into where the optimizer's are shards; or none */
     bool is_sharded; /* moments come into a snapshot from all ranks, by the caller */
@@ -35,6 +36,7 @@ enum checkpoint_part {
     CHECKPOINT_M,
     CHECKPOINT_V,
     CHECKPOINT_AVERAGE,
+    CHECKPOINT_OUTER,
     CHECKPOINT_N_PARTS
 };
 struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part);

@@ -30,6 +30,12 @@ static status check_shards(const struct train_config *c, struct err *err)
 
     if (!c->shard_optimizer)
         return OK;
+    if (c->local_steps > 1)
+        return err_set(
+            err, ERR_USAGE,
+            "shard_optimizer = true and local_steps = %lld exclude each other: "
+            "a node that trains alone needs all of its moments",
+            (long long)c->local_steps);
     if (strcmp(o->optimizer, "novograd") == 0)
         return err_set(err, ERR_USAGE,
                        "shard_optimizer = true needs optimizer = adam or adamw, not %s",

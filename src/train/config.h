@@ -59,6 +59,9 @@
     X(BOOL, wire_check, "false", "checksum every message of gradients", ANY)                    \
     X(REAL, bucket_mib, "25", "gradients sent at once, as fp32", RANGE(0.001, 4096))            \
     X(BOOL, shard_optimizer, "false", "each rank keeps and updates its part of Adam", ANY)      \
+    X(INT, local_steps, "1", "updates that nodes make alone before they average", RANGE(1, 1e6)) \
+    X(REAL, outer_rate, "0.7", "local_steps: step towards the average", RANGE(0.001, 10))       \
+    X(REAL, outer_momentum, "0.9", "local_steps: Nesterov momentum of the averages", RANGE(0, 0.999)) \
     X(INT, replica_check_every, "100", "updates between comparisons; 0: none", RANGE(0, 1e12))
 /* clang-format on */
 

@@ -94,5 +94,6 @@ status train_muster(struct trainer *t, struct err *err)
     free(line);
     str_release(&text);
     t->since_muster = (struct record_step){0};
+    t->wants_muster = false;
     return result;
 }

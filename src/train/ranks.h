@@ -18,23 +18,23 @@
 struct comm;
 
 /* Summed over the ranks of an update. */
-#define RANKS_SUMS(S)                                                    \
-    S(loss)                                                              \
-    S(n_source)                                                          \
-    S(n_target)                                                          \
-    S(n_sents)                                                           \
-    S(flops)                                                             \
-    S(linear_flops)                                                      \
-    S(n_stop)    /* ranks that were told to stop */                      \
-    S(n_written) /* ranks whose part of the save under way is done... */ \
-    S(n_failed)  /* ...and of these the ones that failed */
+#define RANKS_SUMS(S)                               \
+    S(loss)                                         \
+    S(n_source)                                     \
+    S(n_target)                                     \
+    S(n_sents)                                      \
+    S(flops)                                        \
+    S(linear_flops)                                 \
+    S(n_stop)    /* ranks that were told to stop */ \
+    S(n_written) /* ranks whose part of the save under way is done */
 
 /* Of each rank. */
 #define RANKS_OWN(S)                                                          \
     S(mean_loss) /* of its target tokens; 0 without any */                    \
     S(grad_norm) /* of its gradient's mean over its tokens, before the sum */ \
     S(n_tokens)                                                               \
-    S(save_failed)
+    S(has_written) /* its part of the save under way... */                    \
+    S(save_failed) /* ...and in vain */
 
 struct ranks_sums {
 #define S(name) double name;

@@ -454,16 +454,18 @@ status record_update(struct record *r, const struct record_step *s, struct err *
         r->objects += s->n_source + s->n_target;
         r->t_objects += s->t_step;
     }
-    if (r->is_reference && (s->step - 1) % r->config->log_every == 0)
+    if (r->is_reference && (s->step - 1) % r->config->log_every == 0 && s->n_target)
         put_reference_step(r, s);
-    if (is_due(r, s->step, r->config->summary_every)) {
+    if (is_due(r, s->step, r->config->summary_every) && s->n_target) {
         TRY(summarize(r, &r->since_summary, s, err));
         r->since_summary = (struct record_step){0};
     }
-    const bool due = record_is_due(r, s->step);
+    /* nodes that train alone know their common loss only when they meet */
+    const bool due = record_is_due(r, s->step) && s->n_target;
     if (!r->is_reference && due && !r->console.is_terminal)
         put_console(r, &r->since_log, true);
-    else if (!r->is_reference && r->console.is_terminal && progress_due(&r->console))
+    else if (!r->is_reference && r->console.is_terminal && s->n_target &&
+             progress_due(&r->console))
         put_console(r, &r->since_log, false);
     if (due) {
         TRY(log_step(r, &r->since_log, err));

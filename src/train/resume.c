@@ -59,7 +59,7 @@ status train_resume_find(struct trainer *t, struct err *err)
 
 /* ---- from one rank to all ---- */
 
-static status send_flat(struct trainer *t, struct mat flat, int from, struct err *err)
+status train_resume_send(struct trainer *t, struct mat flat, int from, struct err *err)
 {
     enum { PIECE = 4 << 20 };
     const size_t n = flat.cols;
@@ -87,7 +87,7 @@ static status send_all(struct trainer *t, const struct checkpoint *parts, int fr
     for (int i = 0; i < CHECKPOINT_N_PARTS; i++) {
         const struct mat flat = checkpoint_part(parts, (enum checkpoint_part)i);
         if (flat.mem)
-            TRY(send_flat(t, flat, from, err));
+            TRY(train_resume_send(t, flat, from, err));
     }
     if (!t->optim.norms)
         return OK;
@@ -143,7 +143,7 @@ static status begin_fresh(struct trainer *t, struct err *err)
         mine = take_weights(t, err);
     TRY(train_together(t, mine, err));
     if (takes && t->comm->size > 1)
-        TRY(send_flat(t, t->model.flat, 0, err));
+        TRY(train_resume_send(t, t->model.flat, 0, err));
     begin_average(t);
     note_data(t);
     return OK;
@@ -309,8 +309,7 @@ static status begin_resumed(struct trainer *t, const struct candidate *list, siz
                             const char *why, struct err *err)
 {
     const size_t n_flat = t->model.params.n_flat;
-    struct checkpoint parts = {
-        .model = &t->model, .optim = &t->optim, .average = t->average};
+    struct checkpoint parts = train_save_parts(t);
     void *m = NULL, *v = NULL;
 
     if (!t->shards)
@@ -332,15 +331,13 @@ static status begin_resumed(struct trainer *t, const struct candidate *list, siz
     return result;
 }
 
-status train_resume(struct trainer *t, struct err *err)
+static status find_and_read(struct trainer *t, struct err *err)
 {
     struct str mine = str_new(1 << 20), names = str_new(1 << 24);
     struct candidate *list = NULL;
     struct err why = {0};
     size_t n = 0, *n_each = NULL;
 
-    if (!t->is_resumed)
-        return begin_fresh(t, err);
     list_mine(t, &mine, &why);
     status result = mem_alloc(&n_each, (size_t)t->comm->size, sizeof *n_each, err);
     if (result == OK)
@@ -361,4 +358,13 @@ status train_resume(struct trainer *t, struct err *err)
     str_release(&mine);
     str_release(&names);
     return result;
+}
+
+status train_resume(struct trainer *t, struct err *err)
+{
+    TRY(t->is_resumed ? find_and_read(t, err) : begin_fresh(t, err));
+    t->is_synced = true;
+    if (!train_is_local(t))
+        return OK;
+    return train_together(t, outer_begin(&t->outer, t->model.flat, err), err);
 }

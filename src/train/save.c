@@ -10,17 +10,18 @@
 #include "train/snapshot.h"
 #include "train/trainer.h"
 
-static struct checkpoint parts_of(struct trainer *t)
+struct checkpoint train_save_parts(struct trainer *t)
 {
     return (struct checkpoint){.model = &t->model,
                                .optim = &t->optim,
                                .average = t->average,
+                               .outer = t->outer.v,
                                .is_sharded = t->shards != NULL};
 }
 
 status train_save_open(struct trainer *t, struct err *err)
 {
-    const struct checkpoint parts = parts_of(t);
+    const struct checkpoint parts = train_save_parts(t);
     const size_t n_bytes = snapshot_bytes(&parts);
     const bool in_background = t->shards || train_memory_fits(t, n_bytes);
     const struct saver_options options = {.in_background = in_background,
@@ -136,8 +137,12 @@ static void decide(struct trainer *t, int failed_rank)
     if (failed_rank >= 0)
         snprintf(why, sizeof why, "%s could not write its copy; its log says why",
                  ranks_name(t->comm, failed_rank, name));
-    if (t->saver)
+    /* a rank that was given up must not touch what its successor may be using */
+    const bool is_current = !t->control || control_is_current(t->control);
+    if (t->saver && is_current)
         saver_decide(t->saver, failed_rank < 0, failed_rank < 0 ? "" : why);
+    else if (t->saver)
+        saver_decide(t->saver, false, "this rank was given up by the watcher");
 }
 
 /* The same, waited for: a meeting of all ranks. */
@@ -177,6 +182,19 @@ static status gather_moments(struct trainer *t, struct err *err)
     return reducer_gather(t->reducer, t->optim.v.mem, v, err);
 }
 
+/* Nodes that train alone have moments of their own; at a save all go on with those that
+ * are saved, so that the run does not depend on whether it was interrupted there. */
+static status share_moments(struct trainer *t, struct err *err)
+{
+    if (!train_is_local(t))
+        return OK;
+    TRY(train_resume_send(t, t->optim.m, 0, err));
+    if (t->optim.v.mem)
+        return train_resume_send(t, t->optim.v, 0, err);
+    return comm_bcast(t->comm, t->optim.norms,
+                      t->model.params.n_list * sizeof *t->optim.norms, 0, err);
+}
+
 /* One save at a time: this one waits for the one before. */
 status train_save_begin(struct trainer *t, struct err *err)
 {
@@ -187,7 +205,9 @@ status train_save_begin(struct trainer *t, struct err *err)
     TRY(settle(t, err));
     wait_for_disk(t);
     TRY(take_reports(t, NULL, err));
+    train_pulse(t, PULSE_SAVE);
     TRY(gather_moments(t, err));
+    TRY(share_moments(t, err));
     if (t->saver)
         saver_save(t->saver, &t->state, t->to_save, t->n_to_save, t_asked);
     t->is_saving = t->comm->size > 1;
@@ -216,6 +236,7 @@ static status finish_last(struct trainer *t, struct err *err)
 
 status train_save_last(struct trainer *t, struct err *err)
 {
+    train_pulse(t, PULSE_SAVE);
     TRY(settle(t, err));
     wait_for_disk(t);
     TRY(take_reports(t, NULL, err));

@@ -71,14 +71,14 @@ static void follow_average(struct trainer *t)
 
 /* What is told about finished slices of the gradient: this rank's own norm, before the
  * reducer may have it. */
-struct watch {
+struct tally {
     struct trainer *t;
     double sum; /* of squares */
 };
 
 static void on_ready(void *ctx, size_t first, size_t n)
 {
-    struct watch *w = ctx;
+    struct tally *w = ctx;
     struct device *d = &w->t->device;
     double part = 0;
 
@@ -87,26 +87,36 @@ static void on_ready(void *ctx, size_t first, size_t n)
     reducer_ready(w->t->reducer, first, n);
 }
 
+static void begin_exchange(struct trainer *t, const struct feeder_item *item)
+{
+    if (train_is_local(t))
+        reducer_begin_node(t->reducer, t->model.grad.mem);
+    else
+        reducer_begin(t->reducer, t->model.grad.mem, is_saved_next(t, item));
+}
+
 /* This rank's part of an update, forward and backward. The last micro-batch's backward
  * sends what it finishes. */
 static status compute(struct trainer *t, struct record_step *rec,
-                      struct flops_batch *work, struct watch *watch,
+                      struct flops_batch *work, struct tally *tally,
                       struct feeder_item *item, struct err *err)
 {
     const struct model_run run = run_of(t);
-    const struct model_hook hook = {on_ready, watch};
+    const struct model_hook hook = {on_ready, tally};
     struct clock_lap clock = clock_start();
 
     model_zero_grads(&t->model); /* the only place where gradients are cleared */
     do {
+        train_pulse(t, PULSE_DATA);
         TRY(feeder_next(t->feeder, item, err));
         const struct model_batch batch = upload_batch(item->batch);
         rec->t_data += clock_next(&clock);
         if (item->is_first && t->reducer)
-            reducer_begin(t->reducer, t->model.grad.mem, is_saved_next(t, item));
+            begin_exchange(t, item);
         if (!batch.n_sents)
             break; /* fewer pairs than ranks */
 
+        train_pulse(t, PULSE_COMPUTE);
         model_forward(&t->model, &batch, &run);
         rec->t_forward += clock_next(&clock);
         model_backward(&t->model, item->is_last && t->reducer ? &hook : NULL);
@@ -116,81 +126,170 @@ static status compute(struct trainer *t, struct record_step *rec,
     return OK;
 }
 
-/* From one rank's gradient and facts to everybody's. */
-static status exchange(struct trainer *t, struct record_step *rec, double grad_sum,
-                       struct err *err)
+/* What this rank tells the others. */
+static struct ranks_own own_facts(const struct trainer *t, const struct record_step *rec,
+                                  double grad_sum)
 {
     const double n = (double)rec->n_target;
-    const enum saver_phase phase = t->is_saving && t->saver ? saver_phase(t->saver) : 0;
-    const bool failed = phase == SAVER_WRITTEN && !saver_is_whole(t->saver);
-    const struct ranks_own mine = {.mean_loss = n > 0 ? rec->loss / n : 0,
-                                   .grad_norm = n > 0 ? sqrt(grad_sum) / n : 0,
-                                   .n_tokens = n,
-                                   .save_failed = failed};
+    const bool has_written =
+        t->is_saving && t->saver && saver_phase(t->saver) == SAVER_WRITTEN;
+
+    return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
+                              .grad_norm = n > 0 ? sqrt(grad_sum) / n : 0,
+                              .n_tokens = n,
+                              .has_written = has_written,
+                              .save_failed = has_written && !saver_is_whole(t->saver)};
+}
+
+static void add_sums(struct ranks_sums *sum, const struct record_step *rec,
+                     const struct ranks_own *mine)
+{
+    sum->loss += rec->loss;
+    sum->n_source += (double)rec->n_source;
+    sum->n_target += (double)rec->n_target;
+    sum->n_sents += (double)rec->n_sents;
+    sum->flops += rec->flops;
+    sum->linear_flops += rec->linear_flops;
+    sum->n_stop = stop_requested();
+    sum->n_written = mine->has_written;
+}
+
+/* The update's record is that of all ranks, as if one had made it. */
+static void take_sums(struct record_step *rec, const struct ranks_sums *sum)
+{
+    rec->loss = sum->loss;
+    rec->n_source = (uint64_t)sum->n_source;
+    rec->n_target = (uint64_t)sum->n_target;
+    rec->n_sents = (uint64_t)sum->n_sents;
+    rec->flops = sum->flops;
+    rec->linear_flops = sum->linear_flops;
+}
+
+static status finish_exchange(struct trainer *t, struct record_step *rec,
+                              const struct reducer_facts *facts, struct err *err)
+{
     struct reducer_times times;
 
-    t->sum = (struct ranks_sums){.loss = rec->loss,
-                                 .n_source = (double)rec->n_source,
-                                 .n_target = n,
-                                 .n_sents = (double)rec->n_sents,
-                                 .flops = rec->flops,
-                                 .linear_flops = rec->linear_flops,
-                                 .n_stop = stop_requested(),
-                                 .n_written = phase == SAVER_WRITTEN,
-                                 .n_failed = failed};
-    if (!t->reducer)
-        return OK;
-    const struct reducer_facts facts = {.sum = &t->sum.loss,
-                                        .n_sum = RANKS_N_SUMS,
-                                        .mine = &mine.mean_loss,
-                                        .n_mine = RANKS_N_OWN,
-                                        .all = &t->own->mean_loss};
-    TRY(reducer_finish(t->reducer, &facts, &times, err));
-    rec->t_comm = times.t_exposed;
-    rec->t_hidden = times.t_hidden;
-    rec->loss = t->sum.loss;
-    rec->n_source = (uint64_t)t->sum.n_source;
-    rec->n_target = (uint64_t)t->sum.n_target;
-    rec->n_sents = (uint64_t)t->sum.n_sents;
-    rec->flops = t->sum.flops;
-    rec->linear_flops = t->sum.linear_flops;
+    train_pulse(t, PULSE_EXCHANGE);
+    TRY(reducer_finish(t->reducer, facts, &times, err));
+    rec->t_comm += times.t_exposed;
+    rec->t_hidden += times.t_hidden;
     return OK;
 }
 
-/* From the summed gradient to the next weights, the same on every rank. */
-static status apply(struct trainer *t, struct record_step *rec, struct err *err)
+/* The sum of what t->apart holds on every rank in t->sum, and of each its own. */
+static status meet(struct trainer *t, struct record_step *rec,
+                   const struct ranks_own *mine, struct err *err)
 {
+    t->sum = t->apart;
+    t->apart = (struct ranks_sums){0};
+    const struct reducer_facts facts = {.sum = &t->sum.loss,
+                                        .n_sum = RANKS_N_SUMS,
+                                        .mine = &mine->mean_loss,
+                                        .n_mine = RANKS_N_OWN,
+                                        .all = &t->own->mean_loss};
+    TRY(finish_exchange(t, rec, &facts, err));
+    take_sums(rec, &t->sum);
+    return OK;
+}
+
+/* From the summed gradient to the next weights, the same on every rank that added. */
+static status apply(struct trainer *t, struct record_step *rec, double n_target,
+                    struct err *err)
+{
+    train_pulse(t, PULSE_UPDATE);
     rec->rate = schedule_rate(&t->schedule, t->state.step);
-    const struct optim_update update = {t->state.step, rec->rate, (double)rec->n_target};
+    const struct optim_update update = {t->state.step, rec->rate, n_target};
     TRY(optim_step(&t->optim, t->model.flat, t->model.grad, update, &rec->grad_norm,
                    err));
     if (t->shards)
         TRY(reducer_spread(t->reducer, t->model.flat.mem, err));
-    follow_average(t);
     return OK;
+}
+
+/* One update of all ranks together. */
+static status update_together(struct trainer *t, struct record_step *rec, double grad_sum,
+                              const struct feeder_item *item, struct err *err)
+{
+    const struct ranks_own mine = own_facts(t, rec, grad_sum);
+
+    add_sums(&t->apart, rec, &mine);
+    if (t->reducer)
+        TRY(meet(t, rec, &mine, err));
+    else
+        t->apart = (struct ranks_sums){0};
+    BUG_ON(rec->n_target != item->update_tgt); /* every pair of the update, once */
+    struct clock_lap clock = clock_start();
+    const status result = apply(t, rec, (double)rec->n_target, err);
+    if (result == OK)
+        follow_average(t);
+    rec->t_update += clock_next(&clock);
+    return result;
+}
+
+/* Nodes have trained alone; now all begin again from the same weights. */
+static status average(struct trainer *t, struct record_step *rec,
+                      const struct ranks_own *mine, bool is_flush, struct err *err)
+{
+    struct clock_lap clock = clock_start();
+
+    TRY(outer_change(&t->outer, t->model.grad, t->model.flat, t->comm->local_rank == 0,
+                     err));
+    rec->t_update += clock_next(&clock);
+    reducer_begin(t->reducer, t->model.grad.mem, is_flush);
+    TRY(meet(t, rec, mine, err));
+    (void)clock_next(&clock);
+    TRY(outer_step(&t->outer, t->model.flat, t->model.grad, (size_t)t->comm->n_nodes,
+                   err));
+    follow_average(t);
+    rec->t_update += clock_next(&clock);
+    return OK;
+}
+
+/*
+ * One update of a node alone. Nodes must stay in step, so one that has to leave out an
+ * update counts it all the same. What the ranks did becomes known when the nodes meet.
+ */
+static status update_apart(struct trainer *t, struct record_step *rec, double grad_sum,
+                           const struct feeder_item *item, struct err *err)
+{
+    const struct ranks_own mine = own_facts(t, rec, grad_sum);
+    const bool is_saved = is_saved_next(t, item);
+    struct clock_lap clock;
+
+    add_sums(&t->apart, rec, &mine);
+    take_sums(rec, &(struct ranks_sums){0});
+    TRY(finish_exchange(t, rec, NULL, err));
+    clock = clock_start();
+    const status result = apply(t, rec, (double)item->node_tgt, err);
+    if (result != OK && result != ERR_NUMERIC)
+        return result;
+    rec->n_skipped = result == ERR_NUMERIC;
+    rec->t_update += clock_next(&clock);
+    t->is_synced = is_saved || (t->state.step + 1) % t->config.local_steps == 0;
+    return t->is_synced ? average(t, rec, &mine, is_saved, err) : OK;
 }
 
 status train_step(struct trainer *t, struct record_step *rec, struct err *err)
 {
     const double t_start = clock_now();
-    struct watch watch = {.t = t};
+    struct tally tally = {.t = t};
     struct flops_batch work = {0};
     struct feeder_item item;
 
     *rec = (struct record_step){.n_steps = 1, .epoch = t->state.cursor.epoch};
-    TRY(compute(t, rec, &work, &watch, &item, err));
+    TRY(compute(t, rec, &work, &tally, &item, err));
     const struct flops flops = flops_training(&t->config.model, &work);
     rec->flops = flops_total(flops);
     rec->linear_flops = flops.linear + flops.output;
-    TRY(exchange(t, rec, watch.sum, err));
-    BUG_ON(rec->n_target != item.update_tgt); /* every pair of the update, once */
 
-    struct clock_lap clock = clock_start();
-    const status result = apply(t, rec, err);
-    rec->t_update = clock_next(&clock);
-    rec->t_step = clock.t_last - t_start;
+    const status result = train_is_local(t)
+                              ? update_apart(t, rec, tally.sum, &item, err)
+                              : update_together(t, rec, tally.sum, &item, err);
+    rec->t_step = clock_now() - t_start;
     t->state.cursor = item.after;
     t->state.step += result == OK;
+    t->state.n_skipped += rec->n_skipped;
     rec->step = t->state.step;
     return result;
 }

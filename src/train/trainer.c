@@ -30,7 +30,7 @@ static void note_odd_rank(struct trainer *t)
     enum { AGAIN_AFTER = 100 };
     char who[256];
 
-    if (t->comm->size == 1 || t->state.step < t->odd_again ||
+    if (t->comm->size == 1 || !t->is_synced || t->state.step < t->odd_again ||
         !ranks_find_odd(t->comm, t->own, who, sizeof who))
         return;
     t->odd_again = t->state.step + AGAIN_AFTER;
@@ -70,7 +70,8 @@ static status update(struct trainer *t, struct err *err)
     s->n_target += rec.n_target;
     s->t_trained += rec.t_step;
     record_add(&t->since_muster, &rec);
-    if (record_is_due(&t->record, rec.step))
+    t->wants_muster |= record_is_due(&t->record, rec.step);
+    if (t->wants_muster && t->is_synced)
         TRY(train_muster(t, err));
     return record_update(&t->record, &rec, err);
 }
@@ -113,7 +114,7 @@ static status loop(struct trainer *t, struct err *err)
         const int64_t before = t->state.step;
         TRY(update(t, err));
         TRY(train_save_poll(t, err));
-        if (is_due(t, t->config.replica_check_every))
+        if (is_due(t, t->config.replica_check_every) && t->is_synced)
             TRY(check_replicas(t, err));
         if (t->state.step == before)
             continue; /* skipped */
@@ -175,26 +176,27 @@ status train_together(struct trainer *t, status mine, struct err *err)
     return result;
 }
 
-status train_run(const struct train_config *config, struct comm *comm, FILE *console,
-                 bool *is_agreed, struct err *err)
+status train_run(const struct train_config *config, struct train_host *host,
+                 struct err *err)
 {
     struct trainer *t;
 
-    *is_agreed = true; /* all ranks have these options and this much memory */
+    host->is_agreed = true; /* all ranks have these options and this much memory */
     TRY(train_config_check(config, err));
     TRY(mem_alloc(&t, 1, sizeof *t, err));
     *t = (struct trainer){.config = *config,
-                          .comm = comm,
+                          .comm = host->comm,
+                          .control = host->control,
                           .home = {.lock = -1},
                           .evaluated_at = -1,
                           .saved_at = -1};
     stop_listen();
-    status result = begin_open(t, console, err);
+    status result = begin_open(t, host->console, err);
     if (result == OK)
         result = run(t, err);
     stop_forget();
     struct err closing = {0};
-    *is_agreed = t->is_agreed || comm->size == 1;
+    host->is_agreed = t->is_agreed || t->comm->size == 1;
     if (begin_close(t, &closing) != OK && result == OK)
         result = err_set(err, closing.code, "%s", closing.msg);
     free(t);

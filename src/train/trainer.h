@@ -18,6 +18,7 @@
 #include "decode/translate.h"
 #include "device/device.h"
 #include "dist/comm.h"
+#include "dist/control.h"
 #include "model/model.h"
 #include "recipe/schedule.h"
 #include "text/spm.h"
@@ -26,6 +27,7 @@
 #include "train/home.h"
 #include "train/meter.h"
 #include "train/optim.h"
+#include "train/outer.h"
 #include "train/place.h"
 #include "train/preflight.h"
 #include "train/ranks.h"
@@ -37,8 +39,13 @@ struct reducer;
 
 struct trainer {
     struct train_config config;
-    struct comm *comm;          /* the ranks of this run; borrowed */
-    struct reducer *reducer;    /* NULL: one rank */
+    struct comm *comm;       /* the ranks of this run; borrowed */
+    struct reducer *reducer; /* NULL: one rank */
+    struct control *control; /* who watches this rank; NULL: nobody */
+    struct outer outer;      /* open with local steps */
+    struct ranks_sums apart; /* of this rank since the nodes last met */
+    bool is_synced;          /* after the last update all ranks held the same weights */
+    bool wants_muster;
     struct optim_shard *shards; /* what this rank updates; NULL: everything */
     struct place place;
     struct home home;
@@ -79,17 +86,39 @@ struct trainer {
     bool is_agreed;  /* the failure at hand is known to all ranks */
 };
 
+/* Where a run is: among these ranks, watched by these others. Borrowed. */
+struct train_host {
+    struct comm *comm;
+    struct control *control; /* NULL: nobody watches */
+    FILE *console;           /* where the first rank shows progress; NULL: nowhere */
+    /* Out, after a failure: all ranks have failed alike and may part in peace. Otherwise
+     * the others still wait for this one, and it should end by comm_abort(). */
+    bool is_agreed;
+};
+
 /*
  * Run the training that `config` describes in config->run, resuming a run that is
- * there, together with the ranks of `comm`, which all call this. console: where the
- * first rank shows progress (NULL: nowhere). Stops early, saved and with OK, on SIGINT
- * and SIGTERM of any rank.
- *
- * *is_agreed after a failure: all ranks have failed alike and may part in peace;
- * otherwise the others still wait for this one, and it should end by comm_abort().
+ * there, together with the ranks of host->comm, which all call this. Stops early, saved
+ * and with OK, on SIGINT and SIGTERM of any rank.
  */
-status train_run(const struct train_config *config, struct comm *comm, FILE *console,
-                 bool *is_agreed, struct err *err) MUST_CHECK;
+status train_run(const struct train_config *config, struct train_host *host,
+                 struct err *err) MUST_CHECK;
+
+/* Tell who watches what this rank does now. */
+static inline void train_pulse(struct trainer *t, enum pulse_phase phase)
+{
+    if (t->control)
+        pulse_set(&t->control->pulse, (uint64_t)t->state.step, phase);
+}
+
+/* Whether nodes train alone between meetings. */
+static inline bool train_is_local(const struct trainer *t)
+{
+    return t->config.local_steps > 1 && t->comm->n_nodes > 1;
+}
+
+/* What a checkpoint of this run holds. */
+struct checkpoint train_save_parts(struct trainer *t);
 
 /* All ranks did this and it worked on each; otherwise all return the first failure. */
 status train_together(struct trainer *t, status mine, struct err *err) MUST_CHECK;
@@ -97,6 +126,9 @@ status train_together(struct trainer *t, status mine, struct err *err) MUST_CHEC
 /* One update, in step.c. *rec is filled; ERR_NUMERIC when it had to be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
 
+/* One array of the first rank to all, in resume.c. */
+status train_resume_send(struct trainer *t, struct mat flat, int from,
+                         struct err *err) MUST_CHECK;
 /* Weights, moments and state, from a checkpoint or fresh, the same on all ranks; in
  * resume.c. */
 status train_resume(struct trainer *t, struct err *err) MUST_CHECK;

@@ -1,0 +1,40 @@
+/*
+ * outer - what nodes that train alone for a while do when they meet.
+ *
+ * Between meetings every node follows its own gradients. Then the mean over nodes of how
+ * far they went from where they last met is taken as a gradient of its own, and a step is
+ * made from there with Nesterov's momentum:
+ *
+ *   d = mean(start - w);  v = momentum v + d;  w = start - rate (d + momentum v)
+ *
+ * Owns: start and v. Borrows: the device. What a checkpoint must hold: v; start is the
+ * weights themselves, because a checkpoint is made after a meeting. Threads: one at a
+ * time.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "device/device.h"
+
+struct outer {
+    struct device *device;
+    double rate, momentum;
+    struct mat start, v; /* [1, n_flat] */
+};
+
+status outer_open(struct outer *o, struct device *d, size_t n_flat, double rate,
+                  double momentum, struct err *err) MUST_CHECK;
+void outer_close(struct outer *o); /* zeroed is fine */
+
+/* The nodes are together here. */
+status outer_begin(struct outer *o, struct mat weights, struct err *err) MUST_CHECK;
+
+/* change = start - weights, or 0 for a rank whose node another one speaks for. */
+status outer_change(const struct outer *o, struct mat change, struct mat weights,
+                    bool speaks, struct err *err) MUST_CHECK;
+
+/* change: summed over n_nodes; the next weights, where all nodes begin again. */
+status outer_step(struct outer *o, struct mat weights, struct mat change, size_t n_nodes,
+                  struct err *err) MUST_CHECK;
