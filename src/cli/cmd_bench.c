@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "cli/bench_kernels.h"
+#include "cli/bench_text.h"
 #include "cli/bench_wire.h"
 #include "device/device.h"
 #include "train/bench_step.h"
@@ -24,6 +25,10 @@
     X(CHOICE, wire, "all", "wire: form of the gradients", ONE_OF("all|fp32|bf16|fp16|int8")) \
     X(INT, bucket_mib, "25", "wire: gradients sent at once, as fp32", RANGE(1, 4096))  \
     X(INT, comm_poll_us, "50", "wire: longest sleep while waiting", RANGE(0, 1e6))     \
+    X(STR, text, "", "text to learn subwords from and to encode", ANY)                 \
+    X(STR, out, "", "PREFIX of the tokenizer learned from the text", ANY)              \
+    X(INT, vocab_size, "32768", "pieces to learn from the text", RANGE(5, 65536))      \
+    X(BOOL, learn_only, "false", "do not encode the text", ANY)                        \
     X(BOOL, json, "false", "JSON lines instead of tables", ANY)
 /* clang-format on */
 
@@ -203,16 +208,30 @@ static status run_wire(const struct bench_config *c, struct err *err)
     return bench_wire(&o, stdout, err);
 }
 
+static status run_text(const struct bench_config *c, struct err *err)
+{
+    const struct bench_text_options o = {.path = c->text,
+                                         .out = c->out,
+                                         .threads = threads_of(c),
+                                         .vocab_size = (size_t)c->vocab_size,
+                                         .is_learning_only = c->learn_only,
+                                         .json = c->json};
+
+    if (!c->text[0])
+        return err_set(err, ERR_USAGE,
+                       "text is missing; name a file with a sentence a "
+                       "line");
+    return bench_text(&o, stdout, err);
+}
+
 struct part {
     const char *name;
     status (*run)(const struct bench_config *, struct err *);
 };
 
-static const struct part parts[] = {{"gemm", run_gemm},
-                                    {"memory", run_memory},
-                                    {"kernels", run_kernels},
-                                    {"wire", run_wire},
-                                    {"step", run_step}};
+static const struct part parts[] = {{"gemm", run_gemm},       {"memory", run_memory},
+                                    {"kernels", run_kernels}, {"wire", run_wire},
+                                    {"step", run_step},       {"text", run_text}};
 
 status cmd_bench(int argc, char **argv, struct err *err)
 {
@@ -223,7 +242,8 @@ status cmd_bench(int argc, char **argv, struct err *err)
     TRY(opt_defaults(cmd_bench_options, &c, err));
     TRY(opt_parse(cmd_bench_options, &c, &words, argc, argv, err));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (words.n && strcmp(words.word[0], parts[i].name) != 0)
+        if (words.n ? strcmp(words.word[0], parts[i].name) != 0
+                    : parts[i].run == run_text && !c.text[0])
             continue;
         found = true;
         TRY(parts[i].run(&c, err));
@@ -231,7 +251,7 @@ status cmd_bench(int argc, char **argv, struct err *err)
     if (!found)
         return err_set(err, ERR_USAGE,
                        "nothing is called '%.64s'; there are gemm, "
-                       "memory, kernels, wire and step",
+                       "memory, kernels, wire, step and text",
                        words.word[0]);
     return OK;
 }

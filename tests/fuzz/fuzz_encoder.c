@@ -1,0 +1,58 @@
+/* Any bytes as a text: a model is learned from it, and our encoder gives each of its
+ * lines the ids that SentencePiece gives; so do words that a full memory has to forget.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text/encoder.h"
+#include "text/spm_train.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static bool next_line(void *ctx, struct line *line)
+{
+    return lines_next(ctx, line);
+}
+
+static void check_lines(const struct spm *spm, struct lines *lines)
+{
+    struct encoder *e;
+    struct spm_ids got = {0}, want = {0};
+    struct line line;
+    struct err err = {0};
+
+    if (encoder_new(&e, spm, 1, &err) != OK || !encoder_is_own(e))
+        abort();
+    while (lines_next(lines, &line)) {
+        got.n = want.n = 0;
+        if (encoder_encode(e, line, &got, &err) != OK ||
+            spm_encode(spm, line, &want, &err) != OK)
+            abort();
+        if (got.n != want.n || (got.n && memcmp(got.id, want.id, 4 * got.n) != 0))
+            abort();
+    }
+    spm_ids_release(&got);
+    spm_ids_release(&want);
+    encoder_free(e);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const struct spm_train_options o = {.vocab_size = 1000, .is_at_most = true};
+    struct lines lines = lines_over(data, n);
+    struct spm *spm;
+    struct err err = {0};
+
+    if (n > 1 << 14)
+        return 0;
+    if (spm_train(&spm, o, next_line, &lines, NULL, &err) == OK) {
+        lines_rewind(&lines);
+        check_lines(spm, &lines);
+    } else if (!err.msg[0]) {
+        abort();
+    }
+    spm_free(spm);
+    return 0;
+}
