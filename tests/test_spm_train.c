@@ -136,6 +136,7 @@ TEST(progress_is_told_while_pieces_are_learned)
         CHECK_OK(word_counts_add(words, (struct line){str_text(&line), line.len}, &err),
                  &err);
     }
+    CHECK_OK(word_counts_finish(words, &err), &err);
     CHECK_OK(spm_train_words(&spm, o, words, &err), &err);
     CHECK(ticks.n > 3 && ticks.n_all == 996);
     spm_free(spm);

@@ -149,10 +149,20 @@ void normalizer_line(const struct normalizer *n, struct line in, struct str *out
 }
 
 /* A mark at the end of a token vanishes at the end of a line and nowhere else. */
+bool normalizer_has_tokens(const struct normalizer *n, struct line in)
+{
+    if (!n->is_plain || memmem(in.text, in.n_bytes, space_mark, 3))
+        return false;
+    for (size_t i = 0; i < in.n_bytes; i++)
+        if ((i == 0 || in.text[i - 1] == ' ') &&
+            n->binds_space[(unsigned char)in.text[i]])
+            return false;
+    return true;
+}
+
 bool normalizer_token(const struct normalizer *n, struct line token, struct str *out)
 {
-    if (n->binds_space[(unsigned char)token.text[0]] ||
-        memmem(token.text, token.n_bytes, space_mark, 3))
+    if (!normalizer_has_tokens(n, token))
         return false;
     normalizer_line(n, token, out);
     return true;

@@ -35,8 +35,10 @@ status normalizer_init(struct normalizer *n, struct wire charsmap,
 void normalizer_line(const struct normalizer *n, struct line in, struct str *out);
 
 /*
- * True when `token`, which has no blank inside and stands between blanks or ends of its
- * line, normalises to the same words in every such line that normalizer_line() would
- * find for it alone. Only asked when is_plain; `out` receives those words.
+ * True when each token of the line, that is what stands between blanks, normalises to the
+ * same words in every line in which it stands between blanks or at an end.
  */
+bool normalizer_has_tokens(const struct normalizer *n, struct line in);
+
+/* If that holds for a line that is one token, append its words. */
 bool normalizer_token(const struct normalizer *n, struct line token, struct str *out);

@@ -43,7 +43,8 @@ struct word_counts {
     struct spm_parts parts;
     struct normalizer normalizer;
     struct str line;
-    struct table table;
+    struct table raw;    /* as they stand in the lines: a word is normalised once */
+    struct table table;  /* normalised */
     FILE *part[N_PARTS]; /* words that had to leave memory, by their hash */
     bool has_parts, is_finished;
 };
@@ -190,6 +191,71 @@ static status add_word(struct word_counts *w, struct line text, uint64_t count,
     return OK;
 }
 
+/*
+ * The names of specials are no text to learn from: SentencePiece puts a tab, which it
+ * then leaves out of the vocabulary, in their place.
+ */
+static void hide_specials(struct str *line)
+{
+    static const char *const name[] = {"<pad>", "</s>", "<s>", "<unk>"};
+    char *to = line->data, *end = line->data + line->len;
+
+    for (char *from = line->data; from < end;) {
+        size_t n = 0;
+        for (size_t i = 0; *from == '<' && i < sizeof name / sizeof *name; i++)
+            if (strncmp(from, name[i], strlen(name[i])) == 0)
+                n = strlen(name[i]);
+        *to++ = n ? '\t' : *from;
+        from += n ? n : 1;
+    }
+    *to = '\0';
+    line->len = (size_t)(to - line->data);
+}
+
+/* Count what is in w->line, where each word stands after a blank and may be empty. */
+static status add_words(struct word_counts *w, uint64_t count, struct err *err)
+{
+    const char *text, *end;
+
+    TRY(str_check(&w->line, "a line of text", err));
+    if (memchr(str_text(&w->line), '<', w->line.len))
+        hide_specials(&w->line);
+    text = str_text(&w->line);
+    end = text + w->line.len;
+    while (text < end) {
+        const char *word = text + 1;
+        const char *stop = memchr(word, ' ', (size_t)(end - word));
+        if (!stop)
+            stop = end;
+        TRY(add_word(w, (struct line){word, (size_t)(stop - word)}, count, err));
+        text = stop;
+    }
+    return OK;
+}
+
+/* Normalise what was counted as it stood. */
+static status settle(struct word_counts *w, struct err *err)
+{
+    struct table *t = &w->raw;
+
+    for (size_t i = 0; i < t->n_words; i++) {
+        str_reset(&w->line);
+        BUG_ON(!normalizer_token(&w->normalizer, text_of(t, &t->word[i]), &w->line));
+        TRY(add_words(w, t->word[i].count, err));
+    }
+    table_release(t);
+    return OK;
+}
+
+static status add_raw(struct word_counts *w, struct line text, uint64_t count,
+                      struct err *err)
+{
+    TRY(table_add(&w->raw, text, count, err));
+    if (table_bytes(&w->raw) > w->options.max_bytes / 2)
+        return settle(w, err);
+    return OK;
+}
+
 status word_counts_new(struct word_counts **w, struct word_counts_options options,
                        struct err *err)
 {
@@ -204,7 +270,7 @@ status word_counts_new(struct word_counts **w, struct word_counts_options option
     if (!options.max_line_bytes)
         (*w)->options.max_line_bytes = DEFAULT_LINE_BYTES;
     (*w)->line = str_new(SIZE_MAX);
-    (*w)->table.text = str_new(SIZE_MAX);
+    (*w)->raw.text = (*w)->table.text = str_new(SIZE_MAX);
     s = spm_blank(&(*w)->rules, err);
     if (s == OK) {
         bytes = spm_bytes((*w)->rules);
@@ -232,6 +298,7 @@ void word_counts_free(struct word_counts *w)
 {
     if (!w)
         return;
+    table_release(&w->raw);
     table_release(&w->table);
     str_release(&w->line);
     spm_parts_release(&w->parts);
@@ -240,39 +307,27 @@ void word_counts_free(struct word_counts *w)
     free(w);
 }
 
-/*
- * The names of specials are no text to learn from: SentencePiece puts a tab, which it
- * then leaves out of the vocabulary, in their place.
- */
-static void hide_specials(struct str *line)
+/* The next token of a line, between blanks, which *at moves past; false at the end. */
+static bool next_token(struct line line, size_t *at, struct line *token)
 {
-    static const char *const name[] = {"<pad>", "</s>", "<s>", "<unk>"};
-    char *to = line->data, *end = line->data + line->len;
+    const char *s = line.text + *at, *end = line.text + line.n_bytes;
 
-    for (char *from = line->data; from < end;) {
-        size_t n = 0;
-        for (size_t i = 0; *from == '<' && i < sizeof name / sizeof *name; i++)
-            if (strncmp(from, name[i], strlen(name[i])) == 0)
-                n = strlen(name[i]);
-        *to++ = n ? '\t' : *from;
-        from += n ? n : 1;
-    }
-    *to = '\0';
-    line->len = (size_t)(to - line->data);
+    while (s < end && *s == ' ')
+        s++;
+    if (s == end)
+        return false;
+    const char *stop = memchr(s, ' ', (size_t)(end - s));
+    *token = (struct line){s, (size_t)((stop ? stop : end) - s)};
+    *at = (size_t)(token->text + token->n_bytes - line.text);
+    return true;
 }
 
-/* Each word stands after a blank; a word may be empty. */
-static status add_words(struct word_counts *w, const char *text, const char *end,
-                        struct err *err)
+static status add_tokens(struct word_counts *w, struct line line, struct err *err)
 {
-    while (text < end) {
-        const char *word = text + 1;
-        const char *stop = memchr(word, ' ', (size_t)(end - word));
-        if (!stop)
-            stop = end;
-        TRY(add_word(w, (struct line){word, (size_t)(stop - word)}, 1, err));
-        text = stop;
-    }
+    struct line token;
+
+    for (size_t at = 0; next_token(line, &at, &token);)
+        TRY(add_raw(w, token, 1, err));
     return OK;
 }
 
@@ -290,12 +345,11 @@ status word_counts_add(struct word_counts *w, struct line line, struct err *err)
         w->seen.n_reserved++;
         return OK;
     }
+    if (normalizer_has_tokens(&w->normalizer, line))
+        return add_tokens(w, line, err);
     str_reset(&w->line);
     normalizer_line(&w->normalizer, line, &w->line);
-    TRY(str_check(&w->line, "a line of text", err));
-    if (memchr(str_text(&w->line), '<', w->line.len))
-        hide_specials(&w->line);
-    return add_words(w, str_text(&w->line), str_text(&w->line) + w->line.len, err);
+    return add_words(w, 1, err);
 }
 
 /* Read one word that spill() wrote; false at the end of the file. */
@@ -406,6 +460,7 @@ status word_counts_finish(struct word_counts *w, struct err *err)
     if (w->is_finished)
         return OK;
     w->is_finished = true;
+    TRY(settle(w, err));
     if (!w->has_parts)
         return OK;
     TRY(spill(w, err));
@@ -436,6 +491,10 @@ status word_counts_merge(struct word_counts *into, struct word_counts *from,
                          struct err *err)
 {
     BUG_ON(into->is_finished || from->is_finished);
+    for (size_t i = 0; i < from->raw.n_words; i++)
+        TRY(add_raw(into, text_of(&from->raw, &from->raw.word[i]),
+                    from->raw.word[i].count, err));
+    table_release(&from->raw);
     for (size_t i = 0; i < from->table.n_words; i++)
         TRY(add_word(into, text_of(&from->table, &from->table.word[i]),
                      from->table.word[i].count, err));
@@ -461,6 +520,7 @@ const struct spm *word_counts_rules(const struct word_counts *w)
 
 size_t word_counts_size(const struct word_counts *w)
 {
+    BUG_ON(!w->is_finished);
     return w->table.n_words;
 }
 

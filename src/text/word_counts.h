@@ -8,8 +8,9 @@
  * Counts are sums, so that tables filled by several threads and merged in any order are
  * equal to one table filled by one thread.
  *
- * Memory: at most about max_bytes a table. A table that would pass it moves its words to
- * a nameless file in TMPDIR and starts again; word_counts_finish() adds the parts up,
+ * Memory: at most about max_bytes a table, and half as much again while words as they
+ * stood are normalised. A table that would pass it moves its words to nameless files in
+ * TMPDIR and starts again; word_counts_finish() adds the parts up,
  * and when the different words still do not fit, forgets the rarest: every word with at
  * most `n_forgotten_below` occurrences. What is kept depends on the counts alone, not
  * on the order of the lines or on threads.
@@ -62,7 +63,7 @@ struct word_counts_seen word_counts_seen(const struct word_counts *w);
 /* The blank model (spm_blank) by whose rules the lines were normalised. */
 const struct spm *word_counts_rules(const struct word_counts *w);
 
-/* The i-th different word, 0 <= i < word_counts_size(), without its space mark. */
+/* The i-th different word of a finished table, 0 <= i < size, without its space mark. */
 struct word_counts_word {
     struct line text;
     uint64_t count;
