@@ -31,6 +31,8 @@ static status settle_vocabulary(struct trainer *t, struct err *err)
 static status settle_data(struct trainer *t, struct err *err)
 {
     TRY(dataset_open(&t->data, t->config.data, err));
+    if (t->config.verify_data && t->comm->rank == 0)
+        TRY(verify_start(&t->verify, &t->data, err));
     TRY(settle_vocabulary(t, err));
     return spm_load(&t->spm, t->data.tokenizer, err);
 }
@@ -284,6 +286,9 @@ status begin_run(struct trainer *t, struct err *err)
 
 void train_close(struct trainer *t)
 {
+    struct err ignored;
+
+    (void)(verify_finish(&t->verify, &ignored) == OK); /* what it found was said before */
     saver_close(t->saver);
     feeder_close(t->feeder);
     translate_close(&t->translator);

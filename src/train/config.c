@@ -95,7 +95,8 @@ static bool is_free(const char *name)
                                         "wire_check",
                                         "bucket_mib",
                                         "shard_optimizer",
-                                        "replica_check_every"};
+                                        "replica_check_every",
+                                        "verify_data"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

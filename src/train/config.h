@@ -34,6 +34,7 @@
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
     X(INT, threads, "0", "threads of a rank; 0: one a core, cores shared", RANGE(0, 1024))      \
+    X(BOOL, verify_data, "true", "read all of the data once, beside the first steps", ANY)      \
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
     X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \
     X(BOOL, recompute, "false", "keep less for backward, compute it again", ANY)                \

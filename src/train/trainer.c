@@ -113,6 +113,7 @@ static status loop(struct trainer *t, struct err *err)
     for (listen(t); !is_over(t); listen(t)) {
         const int64_t before = t->state.step;
         TRY(update(t, err));
+        TRY(verify_poll(&t->verify, err));
         TRY(train_save_poll(t, err));
         if (is_due(t, t->config.replica_check_every) && t->is_synced)
             TRY(check_replicas(t, err));
@@ -146,6 +147,7 @@ static status finish(struct trainer *t, struct err *err)
 {
     const char *message, *reason = reason_of(t, &message);
 
+    TRY(verify_finish(&t->verify, err));
     if (!t->is_told && t->state.step > 0)
         TRY(train_assess(t, err));
     TRY(train_save_last(t, err));

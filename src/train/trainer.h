@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "corpus/dataset.h"
+#include "corpus/verify.h"
 #include "corpus/feeder.h"
 #include "decode/translate.h"
 #include "device/device.h"
@@ -57,6 +58,7 @@ struct trainer {
     struct ranks_sums sum;           /* of the last update */
     struct ranks_own *own;           /* [size] */
     struct dataset data;
+    struct verify verify; /* of the data, by rank 0 */
     struct spm *spm;
     struct device device;
     struct model model;

@@ -34,3 +34,33 @@ expect 2 "$FERRY" prepare source=en target=de out=x vocab_size=30000
 err_has 'vocab_size = 30000: the text gives only'
 expect 3 "$FERRY" prepare source=en target=de out=en/x vocab_size=100
 err_has 'en'
+
+# a bit that flips later is found by inspect, and by training beside its first steps
+. "$ROOT/tests/cli/tiny.bash"
+expect 0 "$FERRY" inspect data --verify
+out_has 'all right'
+byte=$(od -An -tu1 -j 40 -N 1 data/train.bin)
+printf "\\x$(printf %x $((byte ^ 1)))" | dd of=data/train.bin bs=1 seek=40 conv=notrunc status=none
+refuses 4 'its checksum does not match' "$FERRY" inspect data/train.bin
+refuses 4 'its checksum does not match' "$FERRY" inspect data --verify
+expect 4 "$FERRY" train run=run data=data "${tiny[@]}" max_steps=3
+err_has 'train.bin: the packed corpus is damaged'
+expect 0 "$FERRY" train run=run2 data=data "${tiny[@]}" max_steps=3 verify_data=false
+
+# text of every kind, by name
+paste en de >both.tsv
+gzip -c both.tsv >both.tsv.gz
+! command -v xz >/dev/null || xz -k both.tsv
+! command -v zstd >/dev/null || zstd -q both.tsv
+for f in both.tsv*; do
+    expect 0 "$FERRY" prepare pairs=$f out=from-$f vocab_size=100
+    cmp from-$f/train.bin again/train.bin || fail "$f gives another corpus"
+done
+head -c 300 both.tsv.gz >cut.tsv.gz
+refuses 4 'cut.tsv.gz: the gzip data ends too early: the file was cut' \
+    "$FERRY" prepare pairs=cut.tsv.gz out=y
+sed 5d de >part.de
+refuses 4 'they seem to part at line' "$FERRY" prepare source=en target=part.de out=y
+[ ! -e y ] || fail "a refused command made its directory"
+expect 0 "$FERRY" prepare source=<(cat en) target=de out=piped vocab_size=100
+cmp piped/train.bin again/train.bin || fail "a pipe gives another corpus"
