@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 #include "corpus/dataset.h"
-#include "corpus/verify.h"
 #include "corpus/feeder.h"
+#include "corpus/verify.h"
 #include "decode/translate.h"
 #include "device/device.h"
 #include "dist/comm.h"
