@@ -18,13 +18,15 @@ const struct opt_table cmd_train_options = {train_config_rows, TRAIN_N_OPTIONS};
  * Defaults, then the file, then the command line. Without a file, the configuration of
  * the run directory itself is taken when there is one: `ferry train run=DIR` goes on.
  */
-static status read_config(struct train_config *c, int argc, char **argv, struct err *err)
+static status read_config(struct train_config *c, int argc, char **argv, size_t *n_words,
+                          struct err *err)
 {
     struct opt_words words = {.max = 1};
     char path[FILE_PATH_MAX];
 
     TRY(opt_defaults(train_config_table, c, err));
     TRY(opt_parse(train_config_table, c, &words, argc, argv, err));
+    *n_words = words.n;
     TRY(file_join(path, sizeof path, c->run, "config.yaml", err));
     const char *file = words.n ? words.word[0] : path;
     if (!words.n && !file_exists(path))
@@ -35,12 +37,29 @@ static status read_config(struct train_config *c, int argc, char **argv, struct 
     return opt_parse(train_config_table, c, &words, argc, argv, err);
 }
 
+/* Without a file on the command line the run directory's own is taken, which only those
+ * have who share the first rank's disk: the first rank's options are for all. */
+static status share_config(struct comm *comm, struct train_config *c, struct err *err)
+{
+    struct train_config *first;
+
+    TRY(mem_alloc(&first, 1, sizeof *first, err));
+    *first = *c;
+    const status result = comm_bcast(comm, first, sizeof *first, 0, err);
+    char path[FILE_PATH_MAX];
+    if (result == OK && file_join(path, sizeof path, c->run, "config.yaml", err) == OK &&
+        !file_exists(path))
+        *c = *first;
+    free(first);
+    return result;
+}
+
 /*
  * The ranks of a job have the same command line. What is wrong with it all of them find,
  * and the first one says it.
  */
 static status join_ranks(struct comm *comm, struct train_config *c, status parsed,
-                         struct err *err)
+                         size_t words, struct err *err)
 {
     const struct comm_options o = {.kind = parsed == OK ? c->comm : "auto",
                                    .poll_us = parsed == OK ? (int)c->comm_poll_us : 50};
@@ -48,7 +67,8 @@ static status join_ranks(struct comm *comm, struct train_config *c, status parse
 
     TRY(comm_open(comm, o, err));
     *err = why;
-    return comm_agree(comm, parsed, err);
+    TRY(comm_agree(comm, parsed, err));
+    return words ? OK : share_config(comm, c, err);
 }
 
 /* Train among the ranks of a job, watched when there are any. */
@@ -73,9 +93,11 @@ status cmd_train(int argc, char **argv, struct err *err)
     struct train_config *c;
     struct comm comm = {0};
     bool is_agreed = true;
+    size_t n_words = 0;
 
     TRY(mem_alloc(&c, 1, sizeof *c, err));
-    status result = join_ranks(&comm, c, read_config(c, argc, argv, err), err);
+    const status parsed = read_config(c, argc, argv, &n_words, err);
+    status result = join_ranks(&comm, c, parsed, n_words, err);
     cmd_has_peers = comm.size > 1;
     if (result == OK)
         result = train(c, &comm, &is_agreed, err);

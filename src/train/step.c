@@ -54,7 +54,8 @@ static bool is_saved_next(const struct trainer *t, const struct feeder_item *ite
     const bool ends = c->max_epochs && item->after.epoch >= (uint64_t)c->max_epochs;
 
     return (c->save_every && step % c->save_every == 0) ||
-           (c->eval_every && step % c->eval_every == 0) || step == c->max_steps || ends;
+           (c->eval_every && step % c->eval_every == 0) || step == c->max_steps || ends ||
+           t->is_told;
 }
 
 /* Weights follow the optimizer at once, their average slowly: the decay grows with the

@@ -108,6 +108,17 @@ static void listen(struct trainer *t)
     t->is_told = t->comm->size == 1 ? stop_requested() : t->sum.n_stop > 0;
 }
 
+/* What int8 has rounded off so far is in no checkpoint: one more update, sent whole,
+ * takes it along before the run stops. */
+static status flush(struct trainer *t, struct err *err)
+{
+    const bool has_rest = strcmp(t->config.wire, "int8") == 0 && t->comm->n_nodes > 1;
+
+    if (!t->is_told || !has_rest || t->state.step >= t->config.max_steps)
+        return OK;
+    return update(t, err);
+}
+
 static status loop(struct trainer *t, struct err *err)
 {
     for (listen(t); !is_over(t); listen(t)) {
@@ -125,7 +136,7 @@ static status loop(struct trainer *t, struct err *err)
             train_save_want(t);
         TRY(train_save_begin(t, err));
     }
-    return OK;
+    return flush(t, err);
 }
 
 static const char *reason_of(const struct trainer *t, const char **message)
