@@ -79,7 +79,8 @@ function(ferry_codec variant)
   add_library(ferry_codec_${variant} STATIC src/dist/codec/codec_loops.c)
   target_include_directories(ferry_codec_${variant} PUBLIC src)
   target_compile_definitions(ferry_codec_${variant} PRIVATE CODEC_VARIANT=${variant})
-  target_compile_options(ferry_codec_${variant} PRIVATE -O3 -ffp-contract=off ${ARGN})
+  target_compile_options(ferry_codec_${variant} PRIVATE -O3 -ffp-contract=off
+    -fno-trapping-math ${ARGN}) # or selections of floats stay branches
   target_link_libraries(ferry_codec_${variant} PUBLIC ferry_recipe)
 endfunction()
 ferry_codec(plain)

@@ -130,6 +130,7 @@ static const struct choice {
     const char *library, *name, *value;
 } choices[] = {
     {"openmpi", "OMPI_MCA_btl_tcp_flags", "1"},
+    {"openmpi", "OMPI_MCA_pml_ob1_send_pipeline_depth", "32"},
     {"openmpi", "OMPI_MCA_mpi_yield_when_idle", "1"},
     {"openmpi", "OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
     {"", "UCX_ERROR_SIGNALS", ""},

@@ -4,9 +4,9 @@
  * collective modules can be slow or broken.
  *
  * Waiting means polling, because neither library moves data while nobody calls it. A
- * blocking wait would spin and take a core from those who compute; so between a few
- * polls we sleep, a little longer each time up to poll_us. Socket buffers hold what
- * arrives meanwhile.
+ * blocking wait would spin and take a core from those who compute; so we poll while polls
+ * move something, which shows in the time they take, and then sleep, a little longer each
+ * time up to poll_us. Socket buffers hold what arrives meanwhile.
  */
 #include "dist/mpi_calls.h"
 
@@ -20,7 +20,8 @@
 enum {
     CHUNK = 1 << 30,   /* a count is an int */
     EAGER_POLLS = 200, /* short messages come before the first sleep */
-    POLLS = 8,         /* between two sleeps; each moves one fragment a socket */
+    IDLE_POLLS = 4,    /* one after the other that moved nothing: time to sleep */
+    IDLE_NS = 3000,    /* a poll that takes longer has copied something */
     SLEEP_US = 20      /* the first */
 };
 
@@ -93,18 +94,34 @@ static bool post(const struct comm_msg *m, bool is_send, char why[MPI_CALLS_WHY]
     return true;
 }
 
-static bool poll_all(int n_polls, int *is_done, char why[MPI_CALLS_WHY])
+static long now_ns(void)
 {
-    for (int i = 0; i < n_polls && !*is_done; i++)
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+/* Poll until all is done or the last n_idle polls moved nothing. */
+static bool poll_all(int n_idle, int *is_done, char why[MPI_CALLS_WHY])
+{
+    long before = now_ns();
+
+    for (int idle = 0; idle < n_idle && !*is_done;) {
         if (!check(MPI_Testall((int)n_requests, requests, is_done, MPI_STATUSES_IGNORE),
                    "MPI_Testall", why))
             return false;
+        const long after = now_ns();
+        idle = after - before > IDLE_NS ? 0 : idle + 1;
+        before = after;
+    }
     return true;
 }
 
 static bool wait_all(int poll_us, char why[MPI_CALLS_WHY])
 {
-    long sleep_us = SLEEP_US;
+    const long most_us = poll_us < 999999 ? poll_us : 999999; /* below a second */
+    long sleep_us = SLEEP_US < most_us ? SLEEP_US : most_us;
     int is_done = 0;
 
     if (poll_us == 0)
@@ -115,8 +132,8 @@ static bool wait_all(int poll_us, char why[MPI_CALLS_WHY])
     while (!is_done) {
         const struct timespec nap = {.tv_nsec = 1000 * sleep_us};
         nanosleep(&nap, NULL);
-        sleep_us = 2 * sleep_us < poll_us ? 2 * sleep_us : poll_us;
-        if (!poll_all(POLLS, &is_done, why))
+        sleep_us = 2 * sleep_us < most_us ? 2 * sleep_us : most_us;
+        if (!poll_all(IDLE_POLLS, &is_done, why))
             return false;
     }
     return true;
