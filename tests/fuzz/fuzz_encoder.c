@@ -38,21 +38,28 @@ static void check_lines(const struct spm *spm, struct lines *lines)
     encoder_free(e);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static struct spm *learn(void)
 {
+    static const char text[] =
+        "the ferry crosses the river\nthe river is wide aaaa abab\n"
+        "\xC3\xA4 a\xCC\x88 \xF0\x9F\x99\x82 \xD7\x90\xD7\x91 1.5\n";
     const struct spm_train_options o = {.vocab_size = 1000, .is_at_most = true};
-    struct lines lines = lines_over(data, n);
+    struct lines lines = lines_over(text, sizeof text - 1);
     struct spm *spm;
     struct err err = {0};
 
-    if (n > 1 << 14)
-        return 0;
-    if (spm_train(&spm, o, next_line, &lines, NULL, &err) == OK) {
-        lines_rewind(&lines);
-        check_lines(spm, &lines);
-    } else if (!err.msg[0]) {
+    if (spm_train(&spm, o, next_line, &lines, NULL, &err) != OK)
         abort();
-    }
-    spm_free(spm);
+    return spm;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static struct spm *spm;
+    struct lines lines = lines_over(data, n);
+
+    if (!spm)
+        spm = learn();
+    check_lines(spm, &lines);
     return 0;
 }
