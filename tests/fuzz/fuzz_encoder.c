@@ -16,15 +16,12 @@ static bool next_line(void *ctx, struct line *line)
     return lines_next(ctx, line);
 }
 
-static void check_lines(const struct spm *spm, struct lines *lines)
+static void check_lines(const struct spm *spm, struct encoder *e, struct lines *lines)
 {
-    struct encoder *e;
     struct spm_ids got = {0}, want = {0};
     struct line line;
     struct err err = {0};
 
-    if (encoder_new(&e, spm, 1, &err) != OK || !encoder_is_own(e))
-        abort();
     while (lines_next(lines, &line)) {
         got.n = want.n = 0;
         if (encoder_encode(e, line, &got, &err) != OK ||
@@ -35,7 +32,6 @@ static void check_lines(const struct spm *spm, struct lines *lines)
     }
     spm_ids_release(&got);
     spm_ids_release(&want);
-    encoder_free(e);
 }
 
 static struct spm *learn(void)
@@ -56,10 +52,15 @@ static struct spm *learn(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct spm *spm;
+    static struct encoder *e;
     struct lines lines = lines_over(data, n);
+    struct err err = {0};
 
-    if (!spm)
+    if (!spm) {
         spm = learn();
-    check_lines(spm, &lines);
+        if (encoder_new(&e, spm, 1, &err) != OK || !encoder_is_own(e))
+            abort();
+    }
+    check_lines(spm, e, &lines);
     return 0;
 }
