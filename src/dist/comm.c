@@ -96,7 +96,7 @@ static bool has_work(void *arg)
 static status join_peers(struct comm_engine *e, struct err *err)
 {
     struct comm *c = e->comm;
-    char key[COMM_HOST_MAX * 2] = "", host[COMM_HOST_MAX] = "";
+    char key[COMM_KEY_MAX] = "", host[COMM_HOST_MAX] = "";
 
     TRY(e->backend->connect(e->self, &c->rank, &c->size, err));
     TRY(mem_alloc(&e->peer, (size_t)c->size, sizeof *e->peer, err));

@@ -13,6 +13,8 @@
 
 #include "dist/comm.h"
 
+enum { COMM_KEY_MAX = 128 };
+
 /* Messages between two ranks arrive in the order in which they were sent; both sides
  * know every length beforehand. */
 struct comm_msg {
@@ -35,7 +37,7 @@ struct comm_backend {
                    const struct comm_msg *recv, size_t n_recv, struct err *err);
 
     /* What tells nodes apart: ranks with equal keys share memory. */
-    void (*node_key)(void *self, char key[COMM_HOST_MAX * 2], char host[COMM_HOST_MAX]);
+    void (*node_key)(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX]);
 
     /* Zeroed memory of at least n_bytes that the ranks of the node share; replaces the
      * former window. All of them call it; never called on a node of one rank. */

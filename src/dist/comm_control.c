@@ -349,7 +349,7 @@ status comm_any(struct comm *c, bool mine, bool *any, struct err *err)
 /* ------------------------------------------------------------ who is where */
 
 struct identity {
-    char key[COMM_HOST_MAX * 2], host[COMM_HOST_MAX];
+    char key[COMM_KEY_MAX], host[COMM_HOST_MAX];
 };
 
 static bool is_same_node(const struct identity *a, const struct identity *b)

@@ -186,8 +186,7 @@ static status mpi_swap(void *self, const struct comm_msg *send, size_t n_send,
 
 /* Ranks share memory when they see the same /dev/shm of the same running system.
  * FERRY_NODE tells ranks of one machine apart, for tests. */
-static void mpi_node_key(void *self, char key[COMM_HOST_MAX * 2],
-                         char host[COMM_HOST_MAX])
+static void mpi_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX])
 {
     const char *given = getenv("FERRY_NODE");
     char boot[40] = "";
@@ -203,7 +202,7 @@ static void mpi_node_key(void *self, char key[COMM_HOST_MAX * 2],
     }
     boot[strcspn(boot, "\n")] = '\0';
     (void)stat("/dev/shm", &st);
-    snprintf(key, COMM_HOST_MAX * 2, "%s/%llx/%.60s", boot, (unsigned long long)st.st_dev,
+    snprintf(key, COMM_KEY_MAX, "%s/%llx/%.60s", boot, (unsigned long long)st.st_dev,
              given ? given : "");
 }
 

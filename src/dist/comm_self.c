@@ -24,8 +24,7 @@ static status self_swap(void *self, const struct comm_msg *send, size_t n_send,
     return OK;
 }
 
-static void self_node_key(void *self, char key[COMM_HOST_MAX * 2],
-                          char host[COMM_HOST_MAX])
+static void self_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX])
 {
     (void)self;
     key[0] = '\0';

@@ -280,12 +280,11 @@ static status sim_swap(void *self, const struct comm_msg *send, size_t n_send,
 
 /* ------------------------------------------------------------ nodes */
 
-static void sim_node_key(void *self, char key[COMM_HOST_MAX * 2],
-                         char host[COMM_HOST_MAX])
+static void sim_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX])
 {
     const struct sim_rank *r = self;
 
-    snprintf(key, COMM_HOST_MAX * 2, "sim%d", r->node);
+    snprintf(key, COMM_KEY_MAX, "sim%d", r->node);
     snprintf(host, COMM_HOST_MAX, "sim%d", r->node);
 }
 

@@ -107,8 +107,8 @@ static status take_memory(struct exchange *x, struct err *err)
         TRY(comm_wait(c, &job, err));
     } else {
         TRY(mem_alloc(&x->private_memory, o.n_bytes + CACHE_LINE, 1, err));
-        o.memory = (void *)(((uintptr_t)x->private_memory + CACHE_LINE - 1) / CACHE_LINE *
-                            CACHE_LINE);
+        const size_t past = (uintptr_t)x->private_memory % CACHE_LINE;
+        o.memory = (char *)x->private_memory + (past ? CACHE_LINE - past : 0);
     }
     x->slots = o.memory;
     x->out = x->slots + slots;
