@@ -79,6 +79,11 @@ static void print_summary(const struct prepare_stats *s, const char *out)
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         print_set(prepare_stats_set_name(set), &s->set[set]);
     print_overlap(s);
+    if (s->n_words_forgotten)
+        printf("%12" PRIu64
+               "  rare words were forgotten before learning: memory_mib is too "
+               "little for all of them\n",
+               s->n_words_forgotten);
     printf("%12" PRIu64 "  pieces in the vocabulary\n", s->n_pieces);
     printf("data directory %s\n", out);
 }

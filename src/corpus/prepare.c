@@ -132,11 +132,12 @@ static void add_input(struct checksum *sum, const struct pairs *in)
 
 /*
  * Everything that the result depends on: options, the files by name, size and age, the
- * given model, this program. Threads and memory change nothing.
+ * given model, this program. Threads change nothing; memory does when it is too little to
+ * remember every word that is learned from.
  */
 static uint64_t hash_config(const struct prepare *p)
 {
-    static const char *const ignored[] = {"out", "threads", "memory_mib", "fresh"};
+    static const char *const ignored[] = {"out", "threads", "fresh"};
     struct checksum sum = checksum_start();
 
     add_text(&sum, FERRY_VERSION);

@@ -7,12 +7,13 @@
  * the text encode  token ids; validation and test sets whole and in order pack training
  * pairs in the order that follows from the seed: train.bin
  *
- * The same files, options and seed give the same bytes, whatever the number of threads
- * and the memory. Every stage streams: memory stays near memory_mib however large the
- * corpus is. Stages work in OUT/prepare.work and leave a mark there when they are done
- * (corpus/work.h), so that a run which was killed goes on behind the last one. At the end
- * the files move to OUT; prepare.json, the statistics, goes first and comes last: it
- * marks a whole directory (dataset.h).
+ * The same files, options and seed give the same bytes, whatever the number of threads,
+ * and whatever the memory as long as it holds the different words. Every stage streams:
+ * memory stays near memory_mib however large the corpus is. Stages work in
+ * OUT/prepare.work and leave a mark there when they are done (corpus/work.h), so that a
+ * run which was killed goes on behind the last one. At the end the files move to OUT;
+ * prepare.json, the statistics, goes first and comes last: it marks a whole directory
+ * (dataset.h).
  */
 #pragma once
 

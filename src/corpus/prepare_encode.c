@@ -288,8 +288,10 @@ static status open_encoding(struct encoding *e, struct prepare *p, struct err *e
     TRY(prepare_batch_open(&e->batch, err));
     TRY(mem_alloc(&e->side, PREPARE_BATCH_PAIRS, sizeof *e->side, err));
     TRY(mem_alloc(&e->worker, e->n_workers, sizeof *e->worker, err));
+    /* Words once seen cost nothing: a quarter of the memory keeps millions of them. */
+    const size_t cache = (size_t)(prepare_budget(p) / 4 / e->n_workers);
     for (size_t i = 0; i < e->n_workers; i++)
-        TRY(encoder_new(&e->worker[i].encoder, p->spm, 0, err));
+        TRY(encoder_new(&e->worker[i].encoder, p->spm, cache, err));
     return OK;
 }
 

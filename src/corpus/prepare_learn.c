@@ -73,16 +73,18 @@ static status count_text(struct counting *c, struct prepare_text *text, struct e
 static status open_counting(struct counting *c, struct prepare *p, struct err *err)
 {
     const size_t n = pool_size(p->pool);
-    /* the tables together get a quarter; merging and learning take as much again */
-    const struct word_counts_options options = {.max_bytes =
-                                                    (size_t)(prepare_budget(p) / 4 / n)};
+    /* The first table takes up all others at the end, and what it cannot hold is
+     * forgotten: its size must not depend on the number of threads. */
+    struct word_counts_options options = {.max_bytes = (size_t)(prepare_budget(p) / 3)};
 
     *c = (struct counting){.p = p};
     TRY(prepare_batch_open(&c->batch, err));
     TRY(mem_alloc(&c->err, n, sizeof *c->err, err));
     TRY(mem_alloc(&c->table, n, sizeof(struct word_counts *), err));
-    for (; c->n_tables < n; c->n_tables++)
+    for (; c->n_tables < n; c->n_tables++) {
         TRY(word_counts_new(&c->table[c->n_tables], options, err));
+        options.max_bytes = (size_t)(prepare_budget(p) / 8 / n);
+    }
     return OK;
 }
 
