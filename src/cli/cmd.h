@@ -27,7 +27,7 @@ extern bool cmd_has_peers;
     C(average, "RUN", "average the weights of several checkpoints")                      \
     C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer")  \
     C(bench, "[gemm|memory|kernels|wire|step]", "speed of this machine and of a step")   \
-    C(report, "RUN", "write report.html: what the run measured")                         \
+    C(report, "RUN [RUN...]", "answer the questions of a run; compare several")          \
     C(plan, "CONFIG", "predict step time, traffic and cost of a cluster")
 
 #define C(name, words, summary)                                           \

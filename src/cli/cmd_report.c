@@ -6,7 +6,10 @@
 #include "report/report.h"
 
 /* kind, field, default, help, limits */
-#define REPORT_OPTIONS(X) X(STR, out, "", "the page; empty: RUN/" REPORT_FILE, ANY)
+#define REPORT_OPTIONS(X)                                                        \
+    X(STR, out, "",                                                              \
+      "the page; empty: in RUN, or here for several; .md and .json beside", ANY) \
+    X(INT, steps, "0", "also answer how long so many steps would take", RANGE(0, 1e12))
 
 struct report_options {
 #define X(kind, field, ...) OPT_FIELD_##kind(field)
@@ -23,19 +26,40 @@ static const struct opt rows[] = {
 
 const struct opt_table cmd_report_options = {rows, sizeof rows / sizeof *rows};
 
+/* RUN/report.html; beside a log that is a file, LOG.report.html; here for several. */
+static status default_path(char *out, size_t n, const struct opt_words *words,
+                           struct err *err)
+{
+    const char *run = words->word[0];
+
+    if (words->n > 1)
+        return file_join(out, n, ".", REPORT_FILE, err);
+    if (file_is_dir(run) || !file_exists(run))
+        return file_join(out, n, run, REPORT_FILE, err);
+    const int len = snprintf(out, n, "%s." REPORT_FILE, run);
+    return len > 0 && (size_t)len < n
+               ? OK
+               : err_set(err, ERR_USAGE, "%.40s...: the path is too long", run);
+}
+
 status cmd_report(int argc, char **argv, struct err *err)
 {
     struct report_options options;
-    struct opt_words words = {.max = 1};
+    struct opt_words words = {.max = REPORT_RUNS_MAX};
     char in_run[FILE_PATH_MAX];
 
     TRY(opt_defaults(cmd_report_options, &options, err));
     TRY(opt_parse(cmd_report_options, &options, &words, argc, argv, err));
-    if (words.n != 1)
+    if (words.n < 1)
         return err_set(err, ERR_USAGE, "give the run directory: ferry report RUN");
-    TRY(file_join(in_run, sizeof in_run, words.word[0], REPORT_FILE, err));
-    const char *out = options.out[0] ? options.out : in_run;
-    TRY(report_write(words.word[0], out, err));
-    puts(out);
+    TRY(default_path(in_run, sizeof in_run, &words, err));
+    const struct report_request request = {
+        .run = words.word,
+        .n_runs = words.n,
+        .out = options.out[0] ? options.out : in_run,
+        .to_steps = (double)options.steps,
+    };
+    TRY(report_write(&request, err));
+    puts(request.out);
     return OK;
 }

@@ -67,8 +67,27 @@ void answers_row(struct answer *a, struct err *err, const char *label, const cha
 
 void answers_missing(struct answer *a, const char *what)
 {
+    answers_code(a, "missing");
     answers_number(a, "not known");
     answers_say(a, ANSWER_UNKNOWN, "Missing: %s.", what);
+}
+
+void answers_code(struct answer *a, const char *code)
+{
+    a->code = code;
+}
+
+void answers_value(struct answer *a, const char *key, double v)
+{
+    BUG_ON(a->n_values == ANSWER_VALUES_MAX);
+    a->value[a->n_values++] = (struct answer_value){key, v};
+}
+
+const char *answers_tone(enum answer_tone tone)
+{
+    static const char *const names[] = {"plain", "good", "watch", "unknown"};
+
+    return names[tone];
 }
 
 static void release(struct answer *a)
@@ -85,10 +104,8 @@ static void release(struct answer *a)
 
 static void write_answer(struct str *out, const struct answer *a)
 {
-    static const char *const tone[] = {"", " good", " watch", " unknown"};
-
-    str_printf(out, "<section class=\"answer%s\" id=\"ask-%s\">\n<div>", tone[a->tone],
-               a->id);
+    str_printf(out, "<section class=\"answer %s\" id=\"ask-%s\">\n<div>",
+               answers_tone(a->tone), a->id);
     page_tag(out, "h3", NULL, a->question);
     page_tag(out, "p", "number", str_text(&a->number));
     page_tag(out, "p", NULL, str_text(&a->verdict));
@@ -103,23 +120,40 @@ static void write_answer(struct str *out, const struct answer *a)
     str_puts(out, "</div>\n</section>\n");
 }
 
-status answers_write(struct str *out, const struct run *run, struct err *err)
+status answers_open(struct answers *all, const struct run *run, struct err *err)
 {
     status result = OK;
 
-    for (size_t i = 0; result == OK && i < sizeof questions / sizeof *questions; i++) {
-        struct answer a = {.id = questions[i].id,
-                           .question = questions[i].question,
-                           .number = str_new(TEXT_MAX),
-                           .verdict = str_new(TEXT_MAX),
-                           .picture = str_new(PICTURE_MAX)};
-        questions[i].fn(&a, run, err);
-        result = a.failed;
-        if (result == OK)
-            result = str_check(&a.picture, a.question, err);
-        if (result == OK)
-            write_answer(out, &a);
-        release(&a);
+    *all = (struct answers){0};
+    for (size_t i = 0; i < ANSWERS_N; i++) {
+        all->of[i] = (struct answer){.id = questions[i].id,
+                                     .question = questions[i].question,
+                                     .code = "plain",
+                                     .number = str_new(TEXT_MAX),
+                                     .verdict = str_new(TEXT_MAX),
+                                     .picture = str_new(PICTURE_MAX)};
     }
+    for (size_t i = 0; result == OK && i < ANSWERS_N; i++) {
+        struct answer *a = &all->of[i];
+        questions[i].fn(a, run, err);
+        result = a->failed;
+        if (result == OK)
+            result = str_check(&a->picture, a->question, err);
+    }
+    if (result != OK)
+        answers_close(all);
     return result;
+}
+
+void answers_close(struct answers *all)
+{
+    for (size_t i = 0; i < ANSWERS_N; i++)
+        release(&all->of[i]);
+    *all = (struct answers){0};
+}
+
+void answers_html(struct str *out, const struct answers *all)
+{
+    for (size_t i = 0; i < ANSWERS_N; i++)
+        write_answer(out, &all->of[i]);
 }

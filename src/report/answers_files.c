@@ -8,8 +8,17 @@
 #include "report/fmt.h"
 #include "report/page.h"
 #include "report/run.h"
+#include "report/tensors.h"
 
 #define DROPPED "dropped: "
+
+static struct page_part part(const char *name, double bytes, int color)
+{
+    struct page_part p = {.name = name, .size = bytes, .color = color};
+
+    snprintf(p.text, sizeof p.text, "%s", fmt_bytes(bytes).s);
+    return p;
+}
 
 static void row_of_text(struct answer *a, const struct rundir *d, const char *label,
                         const char *side, struct err *err)
@@ -25,6 +34,32 @@ static void row_of_text(struct answer *a, const struct rundir *d, const char *la
                     fmt_count(bytes).s, fmt_count(lines).s);
     else
         answers_row(a, err, label, "missing");
+}
+
+/* Pairs and bytes before and after each stage of preparation, where they were kept. */
+static void rows_of_stages(struct answer *a, const struct rundir *d, struct err *err)
+{
+    static const char *const stage[] = {"count", "clean", "learn", "encode", "pack"};
+
+    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) {
+        char key[80], label[40];
+        double pairs[2], bytes[2];
+        for (int k = 0; k < 2; k++) {
+            const char *end = k ? "after" : "before";
+            snprintf(key, sizeof key, "stages: %s: %s: pairs", stage[i], end);
+            pairs[k] = rundir_number(d, key);
+            snprintf(key, sizeof key, "stages: %s: %s: source_bytes", stage[i], end);
+            bytes[k] = rundir_number(d, key);
+            snprintf(key, sizeof key, "stages: %s: %s: target_bytes", stage[i], end);
+            bytes[k] += rundir_number(d, key);
+        }
+        if (!isfinite(pairs[0]) && !isfinite(pairs[1]))
+            continue;
+        snprintf(label, sizeof label, "stage: %s", stage[i]);
+        answers_row(a, err, label, "%s pairs, %s \u2192 %s pairs, %s",
+                    fmt_count(pairs[0]).s, fmt_bytes(bytes[0]).s, fmt_count(pairs[1]).s,
+                    fmt_bytes(bytes[1]).s);
+    }
 }
 
 /* prepare.json: what came in, what cleaning took away, what was packed. */
@@ -51,6 +86,29 @@ static void rows_of_prepare(struct answer *a, const struct rundir *d, struct err
         }
     answers_row(a, err, "packed for training", "%s",
                 fmt_bytes(rundir_number(d, "sets: train: bytes")).s);
+    rows_of_stages(a, d, err);
+}
+
+/* What cleaning kept and why it dropped the rest. */
+static void picture_of_cleaning(struct answer *a, const struct rundir *d)
+{
+    struct page_part parts[12];
+    size_t n = 0;
+
+    if (!(rundir_number(d, "pairs_kept") > 0))
+        return;
+    parts[n] = (struct page_part){.name = "kept", .color = 1};
+    parts[n++].size = rundir_number(d, "pairs_kept");
+    for (size_t i = 0; i < d->n_facts && n < sizeof parts / sizeof *parts; i++)
+        if (strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
+            rundir_number(d, d->fact[i].key) > 0) {
+            parts[n] = (struct page_part){.name = d->fact[i].key + strlen(DROPPED),
+                                          .color = 2 + (int)(n - 1) % 5};
+            parts[n++].size = rundir_number(d, d->fact[i].key);
+        }
+    for (size_t i = 0; i < n; i++)
+        snprintf(parts[i].text, sizeof parts[i].text, "%s", fmt_count(parts[i].size).s);
+    page_bar(&a->picture, "Sentence pairs kept and dropped", parts, n);
 }
 
 static void say_kept(struct answer *a, const struct rundir *d)
@@ -80,7 +138,13 @@ void answers_files_data(struct answer *a, const struct run *run, struct err *err
                     fmt_count(s->train_target_tokens).s);
     else
         answers_say(a, ANSWER_PLAIN, "The number of tokens is missing.");
+    answers_code(a, "counted");
+    answers_value(a, "pairs", s->train_pairs);
+    answers_value(a, "source_tokens", s->train_source_tokens);
+    answers_value(a, "target_tokens", s->train_target_tokens);
+    answers_value(a, "pairs_before_cleaning", rundir_number(&run->files, "pairs_in"));
     say_kept(a, &run->files);
+    picture_of_cleaning(a, &run->files);
     answers_row(a, err, "validation pairs", "%s", fmt_count(s->valid_pairs).s);
     answers_row(a, err, "tokenizer pieces", "%s", fmt_count(s->tokenizer_pieces).s);
     if (run->log.n_step)
@@ -96,6 +160,19 @@ static void row_of_file(struct answer *a, const struct rundir_file *f, struct er
     else
         answers_row(a, err, f->name, "%s (%s bytes): %s", fmt_bytes(f->bytes).s,
                     fmt_count(f->bytes).s, f->purpose);
+}
+
+static void picture_of_files(struct answer *a, const struct rundir *d)
+{
+    struct page_part parts[8];
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_files && n < sizeof parts / sizeof *parts; i++)
+        if (d->file[i].is_newest) {
+            parts[n] = part(d->file[i].name, d->file[i].bytes, 1 + (int)(n % 6));
+            n++;
+        }
+    page_bar(&a->picture, "Files of the newest checkpoint", parts, n);
 }
 
 void answers_files_checkpoint(struct answer *a, const struct run *run, struct err *err)
@@ -117,6 +194,13 @@ void answers_files_checkpoint(struct answer *a, const struct run *run, struct er
         }
     }
     answers_number(a, "%zu files, %s", n, fmt_bytes(bytes).s);
+    answers_code(a, "listed");
+    answers_value(a, "files", (double)n);
+    answers_value(a, "bytes", bytes);
+    answers_value(a, "step", d->newest_step);
+    answers_value(a, "checkpoints", (double)d->n_checkpoints);
+    answers_value(a, "best_models", (double)d->n_best);
+    picture_of_files(a, d);
     answers_say(a, ANSWER_PLAIN,
                 "The newest checkpoint is of step %s. The run directory keeps %zu "
                 "checkpoint%s, %s together.",
@@ -127,76 +211,72 @@ void answers_files_checkpoint(struct answer *a, const struct run *run, struct er
                     fmt_bytes(d->best_bytes).s);
 }
 
-static struct page_part part(const char *name, double bytes, int color)
+static void rows_of_tensors(struct answer *a, const struct tensors *t, double parameters,
+                            struct err *err)
 {
-    struct page_part p = {.name = name, .size = bytes, .color = color};
+    struct page_part parts[TENSORS_N];
+    size_t n = 0;
 
-    snprintf(p.text, sizeof p.text, "%s", fmt_bytes(bytes).s);
-    return p;
-}
-
-/* Arrays of one fp32 number a parameter in a data file. */
-struct arrays {
-    double weights, moments, average; /* bytes */
-};
-
-enum { COUNTER_BYTES = 4 + 4 + 8 }; /* powers of both betas in fp32, step in int64 */
-
-static void rows_of_arrays(struct answer *a, const struct arrays *b, struct err *err)
-{
-    const struct page_part parts[] = {
-        part("weights", b->weights, 1), part("moving average", b->average, 5),
-        part("moments", b->moments, 3), part("counters", COUNTER_BYTES, 6)};
-
-    page_bar(&a->picture, "What fills the data file", parts,
-             sizeof parts / sizeof *parts);
-    answers_row(a, err, "weights, fp32", "%s bytes", fmt_count(b->weights).s);
-    if (b->average > 0)
-        answers_row(a, err, "their moving average", "%s bytes", fmt_count(b->average).s);
-    answers_row(a, err, "Adam\u2019s two moments", "%s bytes", fmt_count(b->moments).s);
-    answers_row(a, err, "counters", "%d bytes: beta1_power 4, beta2_power 4, step 8",
-                COUNTER_BYTES);
-    answers_row(a, err, "together", "%s bytes",
-                fmt_count(b->weights + b->average + b->moments + COUNTER_BYTES).s);
+    for (int k = 0; k < TENSORS_N; k++) {
+        if (!(t->bytes[k] > 0))
+            continue;
+        parts[n++] = part(tensors_name((enum tensors_kind)k), t->bytes[k],
+                          tensors_color((enum tensors_kind)k));
+        if (k == TENSORS_COUNTERS)
+            answers_row(a, err, tensors_name((enum tensors_kind)k), "%s bytes: %s",
+                        fmt_count(t->bytes[k]).s, t->counters);
+        else
+            answers_row(a, err, tensors_name((enum tensors_kind)k),
+                        "%s bytes in %zu tensors: %s a parameter",
+                        fmt_count(t->bytes[k]).s, t->n[k],
+                        fmt_number(t->bytes[k] / parameters, 3).s);
+    }
+    answers_row(a, err, "together", "%s bytes", fmt_count(t->total).s);
+    page_bar(&a->picture, "What fills the data file", parts, n);
 }
 
 static void compare_size(struct answer *a, const struct rundir_file *data,
-                         double expected, struct err *err)
+                         const struct tensors *t, struct err *err)
 {
     if (!data) {
-        answers_say(a, ANSWER_UNKNOWN,
-                    "Computed for Adam in fp32; no checkpoint is there to compare with.");
+        answers_say(a, ANSWER_UNKNOWN, "The data file itself is missing here.");
         return;
     }
+    answers_value(a, "data_file_bytes", data->bytes);
     answers_row(a, err, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
-    if (data->bytes == expected)
+    if (data->bytes == t->total) {
+        answers_code(a, "exact");
         answers_say(a, ANSWER_GOOD,
-                    "What the optimizer keeps for each parameter, and %d bytes of "
-                    "counters, explain the data file to the byte.",
-                    COUNTER_BYTES);
-    else
+                    "The tensors that the index lists explain the data file to the "
+                    "byte: there is no header, no padding and nothing else in it.");
+    } else {
+        answers_code(a, "differs");
         answers_say(a, ANSWER_WATCH,
-                    "Adam in fp32 explains %s bytes; the data file has %s bytes %s. "
-                    "Another optimizer keeps other numbers.",
-                    fmt_count(expected).s, fmt_count(fabs(data->bytes - expected)).s,
-                    data->bytes > expected ? "more" : "less");
+                    "The tensors that the index lists fill %s bytes; the data file has "
+                    "%s bytes %s: it is not whole, or not of this index.",
+                    fmt_count(t->total).s, fmt_count(fabs(data->bytes - t->total)).s,
+                    data->bytes > t->total ? "more" : "less");
+    }
 }
 
-/* Adam keeps two moments for each weight, all in fp32; a moving average is one more. */
+/* By the index of the newest checkpoint. */
 void answers_files_sizes(struct answer *a, const struct run *run, struct err *err)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
-    const double each = s ? 4 * s->parameters : NAN;
-    const bool is_averaged = run_config(run, "moving_average") > 0;
-    const struct arrays b = {each, 2 * each, is_averaged ? each : 0};
+    const struct tensors *t = &run->files.tensors;
+    const double parameters = s ? s->parameters : NAN;
 
-    if (!s || !isfinite(each)) {
-        answers_missing(a, "the log does not give the number of parameters");
+    if (!isfinite(run->files.newest_step) || !t->is_known) {
+        answers_missing(a, t->why[0] ? t->why : "the run directory holds no checkpoint");
         return;
     }
-    answers_number(a, "%d bytes a parameter", is_averaged ? 16 : 12);
-    answers_row(a, err, "parameters", "%s", fmt_count(s->parameters).s);
-    rows_of_arrays(a, &b, err);
-    compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"),
-                 b.weights + b.average + b.moments + COUNTER_BYTES, err);
+    answers_value(a, "bytes", t->total);
+    answers_value(a, "weights_bytes", t->bytes[TENSORS_WEIGHTS]);
+    answers_value(a, "moments_bytes", t->bytes[TENSORS_MOMENTS]);
+    answers_value(a, "average_bytes", t->bytes[TENSORS_AVERAGE]);
+    answers_value(a, "counters_bytes", t->bytes[TENSORS_COUNTERS]);
+    answers_number(a, "%s bytes a parameter", fmt_number(t->total / parameters, 3).s);
+    answers_row(a, err, "parameters", "%s", fmt_count(parameters).s);
+    rows_of_tensors(a, t, parameters, err);
+    compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"), t, err);
 }

@@ -4,238 +4,214 @@
 #include <string.h>
 
 #include "report/answers.h"
+#include "report/figures.h"
 #include "report/fmt.h"
 #include "report/rates.h"
 #include "report/run.h"
-#include "report/series.h"
 
-enum { MIN_EVALS = 4, MAX_RECENT = 10 };
+enum { MIN_EVALS = 4 };
 
-/* Validation curves without what a resume threw away. */
-struct curves {
-    struct series loss, bleu, gap; /* gap: validation minus training loss */
-};
-
-static status collect(struct curves *c, const struct run *run, struct err *err)
+static void row_of_gain(struct answer *a, struct err *err, const struct fit *fit,
+                        const char *label, double factor, bool is_bleu)
 {
-    double previous = -INFINITY;
+    const struct fit_range g = fit_gain(fit, factor);
+    const double sign = is_bleu ? 1 : -1;
 
-    for (size_t i = 0; i < run->log.n_eval; i++) {
-        const struct runlog_eval *e = &run->log.eval[i];
-        if (e->is_lost)
-            continue;
-        const double train = run_train_loss(run, previous, e->step);
-        TRY(series_add(&c->loss, e->step, e->valid_loss, err));
-        TRY(series_add(&c->gap, e->step, e->valid_loss - train, err));
-        if (isfinite(e->bleu))
-            TRY(series_add(&c->bleu, e->step, e->bleu, err));
-        previous = e->step;
-    }
-    return OK;
+    answers_row(a, err, label, "%s %s (95 %%: %s to %s)",
+                fmt_signed(sign * g.mid, is_bleu ? 2 : 3).s, is_bleu ? "points" : "nats",
+                fmt_signed(sign * (is_bleu ? g.low : g.high), is_bleu ? 2 : 3).s,
+                fmt_signed(sign * (is_bleu ? g.high : g.low), is_bleu ? 2 : 3).s);
 }
 
-static void release(struct curves *c)
+static void values_of_gain(struct answer *a, const struct fit *fit,
+                           const char *const key[3], double factor)
 {
-    series_release(&c->loss);
-    series_release(&c->bleu);
-    series_release(&c->gap);
+    const struct fit_range g = fit_gain(fit, factor);
+
+    answers_value(a, key[0], g.mid);
+    answers_value(a, key[1], g.low);
+    answers_value(a, key[2], g.high);
 }
 
-/* The last half of the evaluations, at least MIN_EVALS and at most MAX_RECENT. */
-static size_t n_recent(size_t n)
+static void rows_of_gains(struct answer *a, const struct learning *l, struct err *err)
 {
-    const size_t half = (n + 1) / 2;
+    static const char *const keys[][3] = {
+        {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
+        {"loss_gain_50", "loss_gain_50_low", "loss_gain_50_high"},
+        {"loss_gain_100", "loss_gain_100_low", "loss_gain_100_high"}};
+    static const double factor[] = {1.1, 1.5, 2};
 
-    if (half < MIN_EVALS)
-        return n < MIN_EVALS ? n : MIN_EVALS;
-    return half > MAX_RECENT ? MAX_RECENT : half;
-}
-
-/*
- * The recent evaluations against ln(step): learning curves are nearly straight there over
- * a factor of two, so that k times the steps changes the value by slope ln k.
- */
-static status fit_recent(struct series_fit *fit, const struct series *s, struct err *err)
-{
-    const size_t n = n_recent(s->n);
-    struct series logs = {0};
-
-    for (size_t i = s->n - n; i < s->n; i++)
-        if (s->x[i] > 0)
-            TRY(series_add(&logs, log(s->x[i]), s->y[i], err));
-    *fit = series_fit(logs.x, logs.y, logs.n);
-    series_release(&logs);
-    return OK;
-}
-
-static void row_of_gain(struct answer *a, struct err *err, const struct series_fit *fit,
-                        const char *label, double factor, const char *unit)
-{
-    const double gain = fit->slope * log(factor);
-    const double spread = fit->t_95 * fit->se * log(factor);
-
-    answers_row(a, err, label, "%s %s (95 %%: %s to %s)", fmt_signed(gain, 3).s, unit,
-                fmt_signed(gain - spread, 3).s, fmt_signed(gain + spread, 3).s);
-}
-
-/* +1 rising, -1 falling, 0 neither within the 95 % interval of the slope. */
-static int direction(const struct series_fit *fit)
-{
-    const double spread = fit->t_95 * fit->se;
-
-    if (fit->slope - spread > 0)
-        return 1;
-    return fit->slope + spread < 0 ? -1 : 0;
-}
-
-static void say_trained(struct answer *a, const struct series_fit *fit, double level)
-{
-    const double gain = fit->slope * log(1.1);
-
-    switch (direction(fit)) {
-    case -1:
-        if (gain < -0.001 * fabs(level)) {
-            answers_number(a, "still improving");
-            answers_say(a, ANSWER_WATCH,
-                        "No: over the last %zu evaluations the validation loss falls "
-                        "clearly; a tenth more steps may bring about %.3f.",
-                        fit->n, -gain);
-            return;
-        }
-        answers_number(a, "nearly flat");
-        answers_say(a, ANSWER_GOOD,
-                    "Nearly: the validation loss still falls, but a tenth more steps "
-                    "would bring less than a thousandth of it.");
+    for (size_t i = 0; i < 3; i++)
+        values_of_gain(a, &l->fit_loss, keys[i], factor[i]);
+    row_of_gain(a, err, &l->fit_loss, "loss, 10 % more steps", 1.1, false);
+    row_of_gain(a, err, &l->fit_loss, "loss, 50 % more", 1.5, false);
+    row_of_gain(a, err, &l->fit_loss, "loss, twice the steps", 2, false);
+    if (!l->fit_bleu.is_known) {
+        answers_row(a, err, "BLEU", "missing: fewer than %d evaluations have one",
+                    FIT_MIN_POINTS);
         return;
-    case 1:
-        answers_number(a, "past its best");
+    }
+    const char *name = l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU";
+    char label[64];
+    snprintf(label, sizeof label, "%s, 10 %% more steps", name);
+    row_of_gain(a, err, &l->fit_bleu, label, 1.1, true);
+    snprintf(label, sizeof label, "%s, 50 %% more", name);
+    row_of_gain(a, err, &l->fit_bleu, label, 1.5, true);
+    snprintf(label, sizeof label, "%s, twice the steps", name);
+    row_of_gain(a, err, &l->fit_bleu, label, 2, true);
+}
+
+static void say_trained(struct answer *a, const struct learning *l)
+{
+    switch (l->trend) {
+    case LEARNING_IMPROVING:
         answers_say(a, ANSWER_WATCH,
-                    "More steps of this kind do not help: over the last %zu evaluations "
-                    "the validation loss rises.",
-                    fit->n);
-        return;
-    default:
-        answers_number(a, "flat within noise");
+                    "No: half as many steps again would lower the validation loss by "
+                    "about %s (95 %%: %s to %s).",
+                    fmt_number(l->gain.mid, 2).s, fmt_number(l->gain.low, 2).s,
+                    fmt_number(l->gain.high, 2).s);
+        break;
+    case LEARNING_SLOWING:
         answers_say(a, ANSWER_PLAIN,
-                    "The last %zu evaluations show neither a fall nor a rise that stands "
-                    "out from their own scatter. A falling curve of training loss would "
-                    "not change that.",
-                    fit->n);
-    }
-}
-
-static void answer_trained(struct answer *a, const struct curves *c, struct err *err)
-{
-    struct series_fit loss, bleu;
-    const size_t best = series_best(&c->loss, 1);
-
-    a->failed = fit_recent(&loss, &c->loss, err);
-    if (a->failed == OK)
-        a->failed = fit_recent(&bleu, &c->bleu, err);
-    if (a->failed != OK)
-        return;
-    if (loss.n < MIN_EVALS || !isfinite(loss.slope)) {
-        answers_number(a, "too early to tell");
+                    "Nearly: half as many steps again would lower the validation loss by "
+                    "about %s, less than a hundredth of it.",
+                    fmt_number(l->gain.mid, 2).s);
+        break;
+    case LEARNING_CONVERGED:
+        answers_say(a, ANSWER_GOOD,
+                    "Yes, as far as this data, model and learning rate go: half as many "
+                    "steps again would change the validation loss by less than a "
+                    "hundredth of it.");
+        break;
+    case LEARNING_PAST_BEST:
+        answers_say(a, ANSWER_WATCH,
+                    "More steps of this kind do not help: the validation loss was lowest "
+                    "at step %s and rises since.",
+                    fmt_count(l->turned_at).s);
+        break;
+    case LEARNING_DIVERGED:
+        answers_say(a, ANSWER_WATCH,
+                    "It came apart: the training loss had reached %s and ended at %s.",
+                    fmt_number(l->low_loss, 3).s, fmt_number(l->last_loss, 3).s);
+        break;
+    case LEARNING_UNCLEAR:
+        answers_say(a, ANSWER_PLAIN,
+                    "The evaluations scatter by %s, too much to tell a small gain from "
+                    "none. A falling curve of training loss would not change that.",
+                    fmt_number(l->fit_loss.noise, 2).s);
+        break;
+    case LEARNING_EARLY:
         answers_say(a, ANSWER_UNKNOWN,
                     "A trend needs at least %d evaluations; the log holds %zu.",
-                    MIN_EVALS, c->loss.n);
-        return;
+                    FIT_MIN_POINTS, l->loss.n);
     }
-    say_trained(a, &loss, loss.at_mean);
-    answers_row(a, err, "best validation loss", "%s at step %s",
-                fmt_number(c->loss.y[best], 4).s, fmt_count(c->loss.x[best]).s);
-    row_of_gain(a, err, &loss, "loss, 10 % more steps", 1.1, "nats");
-    row_of_gain(a, err, &loss, "loss, 50 % more", 1.5, "nats");
-    row_of_gain(a, err, &loss, "loss, twice the steps", 2, "nats");
-    if (bleu.n >= MIN_EVALS && isfinite(bleu.slope))
-        row_of_gain(a, err, &bleu, "BLEU, 10 % more steps", 1.1, "points");
-    answers_row(
-        a, err, "how",
-        "straight line through the last %zu evaluations over ln(step); it assumes "
-        "that the trend goes on, and curves usually flatten",
-        loss.n);
 }
 
 void answers_learning_trained(struct answer *a, const struct run *run, struct err *err)
 {
-    struct curves c = {0};
+    const struct learning *l = &run->learning;
 
-    a->failed = collect(&c, run, err);
+    answers_code(a, learning_trend_code(l->trend));
+    answers_number(a, "%s", learning_trend_text(l->trend));
+    say_trained(a, l);
+    if (l->best < l->loss.n) {
+        answers_value(a, "best_loss", l->loss.y[l->best]);
+        answers_value(a, "best_loss_step", l->loss.x[l->best]);
+        answers_row(a, err, "best validation loss", "%s at step %s",
+                    fmt_number(l->loss.y[l->best], 4).s, fmt_count(l->loss.x[l->best]).s);
+    }
+    if (!l->fit_loss.is_known)
+        return;
+    rows_of_gains(a, l, err);
+    answers_row(a, err, "how",
+                "a power law that flattens, through the %zu evaluations from step %s on; "
+                "the interval is of %d draws that fit the points as well as their "
+                "scatter allows. It assumes that nothing changes: data, model, course of "
+                "the learning rate",
+                l->fit_loss.n, fmt_count(l->fit_loss.from).s, FIT_DRAWS);
     if (a->failed == OK)
-        answer_trained(a, &c, err);
-    release(&c);
+        a->failed = figures_forecast(&a->picture, run, err);
 }
 
-/* Validation after its best point: does it rise, and by how much? */
-static void say_overfit(struct answer *a, const struct curves *c, size_t best)
+static void say_overfit(struct answer *a, const struct learning *l)
 {
-    const size_t after = c->loss.n - best;
-    const struct series_fit fit = series_fit(c->loss.x + best, c->loss.y + best, after);
-    const double last = c->loss.y[c->loss.n - 1], low = c->loss.y[best];
-    const double rise = (last - low) / fabs(low);
+    const size_t since = l->loss.n - 1 - l->best;
 
-    if (after >= MIN_EVALS && direction(&fit) > 0 && rise > 0.005) {
-        answers_number(a, "yes, from step %s on", fmt_count(c->loss.x[best]).s);
-        answers_say(
-            a, ANSWER_WATCH,
-            "Validation loss was lowest at step %s and has risen by %s since. The "
-            "model of that step is the better one; it is kept in best_models.",
-            fmt_count(c->loss.x[best]).s, fmt_percent(rise).s);
-    } else if (after <= 2) {
+    switch (l->overfit) {
+    case OVERFIT_YES:
+        answers_number(a, "yes, from step %s on", fmt_count(l->turned_at).s);
+        answers_say(a, ANSWER_WATCH,
+                    "Validation loss turned at step %s and has risen by %s since. The "
+                    "model of the lowest point is the better one; it is kept in "
+                    "best_models.",
+                    fmt_count(l->turned_at).s, fmt_percent(l->rise).s);
+        break;
+    case OVERFIT_NO:
         answers_number(a, "no");
         answers_say(a, ANSWER_GOOD,
                     "Validation loss was lowest at %s, so the model still learns what "
                     "carries over to sentences it has not seen.",
-                    after == 1 ? "the last evaluation" : "the last evaluation but one");
-    } else {
+                    since == 0 ? "the last evaluation" : "the last evaluation but one");
+        break;
+    case OVERFIT_UNCLEAR:
         answers_number(a, "no clear sign");
         answers_say(a, ANSWER_PLAIN,
                     "Validation loss was lowest %zu evaluations ago, but what came after "
                     "is not a rise that stands out from its scatter.",
-                    after - 1);
+                    since);
+        break;
+    case OVERFIT_EARLY:
+        answers_number(a, "too early to tell");
+        answers_say(a, ANSWER_UNKNOWN,
+                    "It takes at least %d evaluations; the log holds %zu.", MIN_EVALS,
+                    l->loss.n);
     }
 }
 
-static void rows_of_gap(struct answer *a, const struct curves *c, const struct run *run,
-                        struct err *err)
+static void row_of_gap_trend(struct answer *a, const struct learning *l, struct err *err)
 {
-    const size_t last = c->loss.n - 1, n = n_recent(c->gap.n);
+    const size_t half = (l->gap.n + 1) / 2, n = half < MIN_EVALS ? MIN_EVALS : half;
+    const size_t from = l->gap.n > n ? l->gap.n - n : 0;
     const struct series_fit fit =
-        series_fit(c->gap.x + c->gap.n - n, c->gap.y + c->gap.n - n, n);
+        series_fit(l->gap.x + from, l->gap.y + from, l->gap.n - from);
 
-    answers_row(a, err, "validation loss, last", "%s", fmt_number(c->loss.y[last], 4).s);
+    if (!isfinite(fit.slope))
+        return;
+    answers_value(a, "gap_per_1000_steps", 1000 * fit.slope);
+    answers_row(a, err, "trend of the gap", "%s a thousand steps (95 %%: %s to %s)",
+                fmt_signed(1000 * fit.slope, 4).s,
+                fmt_signed(1000 * (fit.slope - fit.t_95 * fit.se), 4).s,
+                fmt_signed(1000 * (fit.slope + fit.t_95 * fit.se), 4).s);
+}
+
+static void rows_of_gap(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct learning *l = &run->learning;
+    const size_t last = l->loss.n - 1;
+
+    answers_value(a, "gap", l->gap.y[last]);
+    answers_value(a, "turned_at", l->turned_at);
+    answers_value(a, "rise", l->rise);
+    answers_row(a, err, "validation loss, last", "%s", fmt_number(l->loss.y[last], 4).s);
     answers_row(a, err, "training loss, same time", "%s",
-                fmt_number(c->loss.y[last] - c->gap.y[last], 4).s);
-    answers_row(a, err, "gap", isfinite(c->gap.y[last]) ? "%s nats" : "%s",
-                fmt_signed(c->gap.y[last], 3).s);
-    if (isfinite(fit.slope))
-        answers_row(a, err, "trend of the gap", "%s a thousand steps (95 %%: %s to %s)",
-                    fmt_signed(1000 * fit.slope, 4).s,
-                    fmt_signed(1000 * (fit.slope - fit.t_95 * fit.se), 4).s,
-                    fmt_signed(1000 * (fit.slope + fit.t_95 * fit.se), 4).s);
+                fmt_number(l->loss.y[last] - l->gap.y[last], 4).s);
+    answers_row(a, err, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
+                fmt_signed(l->gap.y[last], 3).s);
+    row_of_gap_trend(a, l, err);
     if (run_config(run, "residual_dropout") > 0)
         answers_row(a, err, "note",
                     "training loss is measured with dropout, which raises it: the gap is "
                     "larger than it looks");
+    if (a->failed == OK)
+        a->failed = figures_gap(&a->picture, run, err);
 }
 
 void answers_learning_overfit(struct answer *a, const struct run *run, struct err *err)
 {
-    struct curves c = {0};
-
-    a->failed = collect(&c, run, err);
-    const size_t best = series_best(&c.loss, 1);
-
-    if (a->failed == OK && best < c.loss.n && c.loss.n >= MIN_EVALS) {
-        say_overfit(a, &c, best);
-        rows_of_gap(a, &c, run, err);
-    } else if (a->failed == OK) {
-        answers_number(a, "too early to tell");
-        answers_say(a, ANSWER_UNKNOWN,
-                    "It takes at least %d evaluations; the log holds %zu.", MIN_EVALS,
-                    c.loss.n);
-    }
-    release(&c);
+    answers_code(a, learning_overfit_code(run->learning.overfit));
+    say_overfit(a, &run->learning);
+    if (run->learning.overfit != OVERFIT_EARLY)
+        rows_of_gap(a, run, err);
 }
 
 static void say_rate(struct answer *a, const struct run *run, const struct schedule *s)
@@ -268,6 +244,8 @@ static void rows_of_schedule(struct answer *a, const struct run *run, struct err
     answers_row(a, err, "formula", "%s", str_text(&formula));
     str_release(&formula);
     const double gap = rates_difference(&s, run, &n);
+    answers_value(a, "largest_difference", n ? gap : NAN);
+    answers_value(a, "warmup_steps", s.warmup);
     if (gap < 1e-4)
         answers_say(a, ANSWER_GOOD, "All %zu logged rates are what the formula gives.",
                     n);
@@ -290,12 +268,19 @@ void answers_learning_rate(struct answer *a, const struct run *run, struct err *
     }
     if (!last) {
         answers_missing(a, "the log holds no learning rate");
+        rows_of_schedule(a, run, err);
         return;
     }
     answers_number(a, "peak %s", fmt_number(peak->rate, 3).s);
+    answers_value(a, "peak_rate", peak->rate);
+    answers_value(a, "peak_step", peak->step);
+    answers_value(a, "last_rate", last->rate);
     answers_row(a, err, "highest logged", "%s at step %s", fmt_number(peak->rate, 3).s,
                 fmt_count(peak->step).s);
     answers_row(a, err, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
                 fmt_count(last->step).s);
+    answers_code(a, "logged");
     rows_of_schedule(a, run, err);
+    if (a->failed == OK)
+        a->failed = figures_rate(&a->picture, run, err);
 }

@@ -24,6 +24,11 @@ static void row_of_end(struct answer *a, const struct run *run, struct err *err)
 {
     const struct runlog_event *stop = runlog_stop(&run->log);
 
+    if (run->log.has_no_clock) {
+        answers_row(a, err, "started, stopped",
+                    "missing: this log has no clock, only seconds a step");
+        return;
+    }
     answers_row(a, err, "started", "%s", fmt_time(run->log.t_first).s);
     if (stop)
         answers_row(a, err, "stopped", "%s (%s)", fmt_time(stop->t).s,
@@ -33,9 +38,66 @@ static void row_of_end(struct answer *a, const struct run *run, struct err *err)
                     fmt_time(run->log.t_last).s);
 }
 
-void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
+static void say_sessions(struct answer *a, const struct run *run)
 {
-    const struct run_times *t = &run->times;
+    if (run->log.n_start > 1)
+        answers_say(
+            a, a->tone,
+            "It ran in %zu sessions; %s steps were taken twice, because a session "
+            "resumed from an earlier checkpoint.",
+            run->log.n_start, run->steps_lost > 0 ? fmt_count(run->steps_lost).s : "no");
+}
+
+/* Everything counts that N more steps would need again: evaluations and saves too. */
+static double seconds_a_step(const struct run *run)
+{
+    return (run->times.wall - run->times.idle) / run->steps_taken;
+}
+
+static void row_of_length(struct answer *a, const struct run *run, double steps,
+                          struct err *err)
+{
+    char label[80];
+    const double each = seconds_a_step(run);
+
+    snprintf(label, sizeof label, "to %s steps", fmt_count(steps).s);
+    if (steps > run->step)
+        answers_row(a, err, label, "%s in all, %s more", fmt_seconds(each * steps).s,
+                    fmt_seconds(each * (steps - run->step)).s);
+    else
+        answers_row(a, err, label, "%s", fmt_seconds(each * steps).s);
+}
+
+static void rows_of_lengths(struct answer *a, const struct run *run, struct err *err)
+{
+    if (!(seconds_a_step(run) > 0) || !(run->step > 0))
+        return;
+    answers_value(a, "seconds_a_step_with_everything", seconds_a_step(run));
+    if (run->to_steps >= 1)
+        row_of_length(a, run, run->to_steps, err);
+    if (run->max_steps > run->step && run->max_steps != run->to_steps)
+        row_of_length(a, run, run->max_steps, err);
+    if (run->state == RUN_FINISHED)
+        row_of_length(a, run, 2 * run->step, err);
+    answers_row(a, err, "counted on",
+                "%s a step, evaluations and saves included; to another number with "
+                "steps=N",
+                fmt_seconds(seconds_a_step(run)).s);
+}
+
+static void say_remaining(struct answer *a, const struct run *run)
+{
+    if (run->state == RUN_FINISHED || !(run->step > 0) || !(run->max_steps > run->step))
+        return;
+    const double left = run->max_steps - run->step;
+    answers_value(a, "remaining_s", left * seconds_a_step(run));
+    answers_say(a, a->tone, "At this pace the remaining %s of %s steps would take %s.",
+                fmt_count(left).s, fmt_count(run->max_steps).s,
+                fmt_seconds(left * seconds_a_step(run)).s);
+}
+
+static void picture_of_time(struct answer *a, const struct run_times *t)
+{
     const struct page_part parts[] = {
         part("steps", t->in_steps, 1),
         part("evaluations", t->in_evals, 2),
@@ -43,36 +105,48 @@ void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
         part("other", t->in_other > 1e-3 * t->wall ? t->in_other : 0, 6),
         part("between sessions", t->idle, 5),
     };
-    const double active = t->wall - t->idle;
 
-    if (!isfinite(t->wall)) {
+    page_bar(&a->picture, "Where the wall time went", parts,
+             sizeof parts / sizeof *parts);
+    answers_value(a, "wall_s", t->wall);
+    answers_value(a, "in_steps_s", t->in_steps);
+    answers_value(a, "in_evaluations_s", t->in_evals);
+    answers_value(a, "in_saves_s", t->in_saves);
+    answers_value(a, "idle_s", t->idle);
+}
+
+static const char *state_code(enum run_state state)
+{
+    static const char *const codes[] = {"empty", "finished", "running", "died"};
+
+    return codes[state];
+}
+
+void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct run_times *t = &run->times;
+
+    if (!isfinite(t->wall) || run->log.n_step + run->log.n_eval == 0) {
         answers_missing(a, "the log holds no entry with a time");
         return;
     }
+    answers_code(a, state_code(run->state));
+    answers_value(a, "steps", run->step);
+    answers_value(a, "sessions", (double)run->log.n_start);
+    answers_value(a, "steps_lost", run->steps_lost);
+    picture_of_time(a, t);
     answers_number(a, "%s", fmt_seconds(t->wall).s);
     answers_say(a, ANSWER_PLAIN, "From the first entry of the log to the last, %s steps.",
                 fmt_count(run->step).s);
     if (run->pace.mean > 0)
         answers_say(a, a->tone, "A step took %s on average, which is %s steps a second.",
                     fmt_seconds(run->pace.mean).s, fmt_number(1 / run->pace.mean, 3).s);
-    if (run->log.n_start > 1)
-        answers_say(
-            a, a->tone,
-            "It ran in %zu sessions; %s steps were taken twice, because a session "
-            "resumed from an earlier checkpoint.",
-            run->log.n_start, run->steps_lost > 0 ? fmt_count(run->steps_lost).s : "no");
-    if (run->state != RUN_FINISHED && run->step > 0 && run->max_steps > run->step)
-        answers_say(a, a->tone,
-                    "At this pace the remaining %s of %s steps would take %s.",
-                    fmt_count(run->max_steps - run->step).s, fmt_count(run->max_steps).s,
-                    fmt_seconds(active / (run->step + run->steps_lost) *
-                                (run->max_steps - run->step))
-                        .s);
-    page_bar(&a->picture, "Where the wall time went", parts,
-             sizeof parts / sizeof *parts);
+    say_sessions(a, run);
+    say_remaining(a, run);
     row_of_end(a, run, err);
     answers_row(a, err, "evaluations", "%zu, taking %s", run->log.n_eval,
-                fmt_seconds(t->in_evals).s);
+                t->in_evals > 0 ? fmt_seconds(t->in_evals).s : "a time not logged");
+    rows_of_lengths(a, run, err);
 }
 
 /* "0.250 s a step, 4.00 steps a second": both, so that neither is taken for the other. */
@@ -97,6 +171,25 @@ static void explain_left_out(struct answer *a, const struct run_pace *p, struct 
                     fmt_count(p->steps_an_entry).s);
 }
 
+static void values_of_step(struct answer *a, const struct run_pace *p)
+{
+    answers_code(a, "measured");
+    answers_value(a, "mean_s", p->mean);
+    answers_value(a, "steps_per_s", 1 / p->mean);
+    answers_value(a, "median_s", p->median);
+    answers_value(a, "p95_s", p->p95);
+    answers_value(a, "slowest_s", p->slowest);
+    answers_value(a, "data_s", p->t_data);
+    answers_value(a, "compute_s", p->t_compute);
+    answers_value(a, "exposed_s", p->t_comm);
+    answers_value(a, "hidden_s", p->t_hidden);
+    answers_value(a, "update_s", p->t_update);
+    answers_value(a, "other_s", p->other);
+    answers_value(a, "steps_counted", p->n_steps);
+    answers_value(a, "steps_left_out", p->n_left_out);
+    answers_value(a, "tokens_per_s", p->tokens_per_s);
+}
+
 void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
 {
     const struct run_pace *p = &run->pace;
@@ -113,6 +206,7 @@ void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
         return;
     }
     answers_number(a, "%s a step", fmt_seconds(p->mean).s);
+    values_of_step(a, p);
     answers_say(
         a, ANSWER_PLAIN,
         "That is %s steps a second, over %s steps. Half of the steps took at most "
@@ -127,6 +221,40 @@ void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
     explain_left_out(a, p, err);
     if (!isfinite(p->t_compute))
         answers_row(a, err, "phases", "missing: the log holds no t_compute");
+    if (isfinite(run->log.t_step))
+        answers_row(a, err, "as the log itself averages",
+                    "%s a step, evaluations included", fmt_seconds(run->log.t_step).s);
+    if (run->log.has_no_clock)
+        answers_row(a, err, "note",
+                    "the times of this log include evaluations: a median is nearer to "
+                    "a step than the mean");
+}
+
+static void row_of_waiting(struct answer *a, const struct run_pace *p, struct err *err)
+{
+    answers_row(a, err, "working", "%s computing + %s updating",
+                fmt_seconds(p->t_compute).s, fmt_seconds(p->t_update).s);
+    answers_row(a, err, "waiting", "%s for data, %s for other ranks and the network",
+                fmt_seconds(p->t_data).s, fmt_seconds(p->t_comm).s);
+}
+
+/* Processor time tells threads that work from threads that were not given a core. */
+static void rows_of_processors(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const struct ranks *r = &run->by_rank;
+    double cores = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        cores += r->of[i].cores / (double)r->n;
+    if (r->n && isfinite(cores))
+        answers_row(a, err, "processor time",
+                    "%s processor seconds a second and rank, of %s threads",
+                    fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s);
+    if (s && s->device && (strstr(s->device, "cuda") || strstr(s->device, "opencl")))
+        answers_row(a, err, "power",
+                    "missing: the log holds no power draw of the card; a card that "
+                    "only waits can show 100 %% utilisation");
 }
 
 void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
@@ -141,6 +269,11 @@ void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
         answers_missing(a, "the log holds no phase times (t_compute, t_update)");
         return;
     }
+    answers_code(a, share >= 0.9 ? "busy" : "waiting");
+    answers_value(a, "busy_share", share);
+    answers_value(a, "gflops", p->gflops);
+    answers_value(a, "roof_gflops", roof);
+    answers_value(a, "of_roof", of_roof);
     answers_number(a, "%s of the step", fmt_percent(share).s);
     answers_say(a, share >= 0.9 ? ANSWER_GOOD : ANSWER_WATCH,
                 share >= 0.9 ? "Nearly all of a step was arithmetic, not waiting."
@@ -166,90 +299,10 @@ void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
                 fmt_number(roof, 3).s);
     answers_row(a, err, "throughput", "%s source + target tokens/s, %s target tokens/s",
                 fmt_count(p->tokens_per_s).s, fmt_count(p->target_per_s).s);
+    row_of_waiting(a, p, err);
+    rows_of_processors(a, run, err);
     answers_row(a, err, "peak memory", isfinite(p->memory_mib) ? "%s MiB" : "%s",
                 fmt_count(p->memory_mib).s);
     if (a->failed == OK)
         a->failed = figures_arithmetic(&a->picture, run, err);
-}
-
-/* True when the question is settled: one process, or nothing known. */
-static bool has_no_network(struct answer *a, const struct run *run)
-{
-    if (run->ranks == 1) {
-        answers_number(a, "no network");
-        answers_say(a, ANSWER_PLAIN,
-                    "The run was one process on one machine: no step waited for a "
-                    "network.");
-        return true;
-    }
-    if (!isfinite(run->pace.t_comm / run->pace.mean)) {
-        answers_missing(a, isfinite(run->ranks) ? "the time spent communicating (t_comm)"
-                                                : "the number of ranks");
-        return true;
-    }
-    return false;
-}
-
-void answers_pace_network(struct answer *a, const struct run *run, struct err *err)
-{
-    const double share = run->pace.t_comm / run->pace.mean;
-
-    if (has_no_network(a, run))
-        return;
-    answers_number(a, "%s of a step", fmt_percent(share).s);
-    if (share < 0.05)
-        answers_say(
-            a, ANSWER_GOOD,
-            "No: a step waits %s for the network, and a network without any delay "
-            "would save no more than that.",
-            fmt_seconds(run->pace.t_comm).s);
-    else
-        answers_say(a, share < 0.5 ? ANSWER_PLAIN : ANSWER_WATCH,
-                    share < 0.5 ? "In part: a step waits %s for the network."
-                                : "Yes: a step waits %s for the network, more than for "
-                                  "anything else.",
-                    fmt_seconds(run->pace.t_comm).s);
-    answers_row(a, err, "exposed wait", "%s of %s a step",
-                fmt_seconds(run->pace.t_comm).s, fmt_seconds(run->pace.mean).s);
-    answers_row(a, err, "ranks", "%s", fmt_count(run->ranks).s);
-    answers_row(a, err, "bytes sent, link capacity",
-                "missing: the log does not hold them");
-}
-
-static double correlate(const struct run *run, status *failed, struct err *err)
-{
-    double *x;
-    size_t n = 0;
-
-    *failed = mem_alloc(&x, 2 * run->log.n_step, sizeof *x, err);
-    if (*failed != OK)
-        return NAN;
-    double *y = x + run->log.n_step;
-    for (size_t i = 0; i < run->log.n_step; i++) {
-        const struct runlog_step *s = &run->log.step[i];
-        x[n] = s->t_comm / s->steps;
-        y[n++] = s->t_step / s->steps;
-    }
-    const double r = series_correlation(x, y, n);
-    free(x);
-    return r;
-}
-
-void answers_pace_follows(struct answer *a, const struct run *run, struct err *err)
-{
-    if (has_no_network(a, run))
-        return;
-    const double r = correlate(run, &a->failed, err);
-
-    if (!isfinite(r)) {
-        answers_missing(a, "step and network times that vary");
-        return;
-    }
-    answers_number(a, "r = %.2f", r);
-    answers_say(a, ANSWER_PLAIN,
-                "%s of the variation of the step time goes along with the time spent "
-                "waiting for the network. That they move together does not say which "
-                "causes which.",
-                fmt_percent(r * r).s);
-    answers_row(a, err, "entries compared", "%s", fmt_count((double)run->log.n_step).s);
 }

@@ -6,12 +6,11 @@
 #include "base/mem.h"
 #include "report/fmt.h"
 #include "report/plot.h"
-#include "report/rates.h"
 #include "report/run.h"
 
 /* Everything drawn, by step; work that a resume threw away is not. */
 struct curves {
-    struct series loss, valid_loss, bleu, forced_bleu, rate, grad_norm;
+    struct series loss, valid_loss, bleu, forced_bleu, grad_norm;
     struct series data, compute, comm, update, other; /* each on top of those before */
     struct series tokens, gflops, roof;
     double *resume; /* steps at which a session went on */
@@ -48,7 +47,6 @@ static status collect_steps(struct curves *c, const struct run *run, struct err 
         if (s->is_lost)
             continue;
         TRY(series_add(&c->loss, s->step, s->loss, err));
-        TRY(series_add(&c->rate, s->step, s->rate, err));
         TRY(series_add(&c->grad_norm, s->step, s->grad_norm, err));
         TRY(series_add(&c->gflops, s->step, s->gflops, err));
         TRY(series_add(&c->tokens, s->step,
@@ -64,7 +62,8 @@ static status collect_evals(struct curves *c, const struct run *run, struct err 
         const struct runlog_eval *e = &run->log.eval[i];
         if (e->is_lost)
             continue;
-        TRY(series_add(&c->valid_loss, e->step, e->valid_loss, err));
+        TRY(series_add(&c->valid_loss, e->step,
+                       isfinite(e->valid_loss) ? e->valid_loss : e->eval_loss, err));
         TRY(series_add(&c->bleu, e->step, e->bleu, err));
         TRY(series_add(&c->forced_bleu, e->step, 100 * e->forced_bleu, err));
     }
@@ -98,7 +97,6 @@ static void release(struct curves *c)
     series_release(&c->valid_loss);
     series_release(&c->bleu);
     series_release(&c->forced_bleu);
-    series_release(&c->rate);
     series_release(&c->grad_norm);
     series_release(&c->data);
     series_release(&c->compute);
@@ -160,31 +158,6 @@ static status draw_bleu(struct str *out, const struct curves *c, struct err *err
                               .from_zero = true,
                               CURVES(list)},
                 err);
-}
-
-static status draw_rate(struct str *out, const struct curves *c, const struct run *run,
-                        struct err *err)
-{
-    struct str note = str_new(4096);
-    struct schedule schedule;
-    const struct plot_curve list[] = {
-        {"as logged", PLOT_LINE, 1, PLOT_NO_BEST, &c->rate},
-    };
-
-    if (rates_schedule(&schedule, run))
-        schedule_describe(&schedule, &note);
-    else
-        str_puts(&note, "The log does not say how the rate was chosen.");
-    const status result = draw(out, c,
-                               (struct plot){.id = "plot-rate",
-                                             .title = "Learning rate",
-                                             .y_unit = "step size",
-                                             .note = str_text(&note),
-                                             .from_zero = true,
-                                             CURVES(list)},
-                               err);
-    str_release(&note);
-    return result;
 }
 
 static status draw_grad_norm(struct str *out, const struct curves *c, struct err *err)
@@ -251,12 +224,10 @@ static status draw_tokens(struct str *out, const struct curves *c, struct err *e
                 err);
 }
 
-static status draw_all(struct str *out, const struct curves *c, const struct run *run,
-                       struct err *err)
+static status draw_all(struct str *out, const struct curves *c, struct err *err)
 {
     TRY(draw_loss(out, c, err));
     TRY(draw_bleu(out, c, err));
-    TRY(draw_rate(out, c, run, err));
     TRY(draw_grad_norm(out, c, err));
     TRY(draw_step_time(out, c, err));
     return draw_tokens(out, c, err);
@@ -268,7 +239,7 @@ status figures_write(struct str *out, const struct run *run, struct err *err)
 
     status result = collect(&c, run, err);
     if (result == OK)
-        result = draw_all(out, &c, run, err);
+        result = draw_all(out, &c, err);
     release(&c);
     return result;
 }

@@ -286,6 +286,7 @@ static const char *path_class(enum plot_kind kind)
         return "area";
     case PLOT_LINE:
     case PLOT_POINTS:
+    case PLOT_DOTS:
         break;
     }
     return "line";
@@ -299,6 +300,8 @@ static void write_path(struct str *out, const struct plot *p, const struct frame
     bool is_open = false;
     double last_x = 0;
 
+    if (c->kind == PLOT_DOTS)
+        return;
     str_printf(out, "<path class=\"%s c%d\" d=\"", path_class(c->kind), c->color);
     for (size_t i = 0; i < s->n; i++) {
         const bool shown = is_shown(p, s->x[i], s->y[i]);
@@ -321,20 +324,25 @@ static void write_path(struct str *out, const struct plot *p, const struct frame
     str_puts(out, "\"/>\n");
 }
 
+static bool has_points(enum plot_kind kind)
+{
+    return kind == PLOT_POINTS || kind == PLOT_DOTS || kind == PLOT_DASHED;
+}
+
 static void write_points(struct str *out, const struct plot *p, const struct frame *f,
                          const struct plot_curve *c, const struct series *s)
 {
-    if (s->n > POINTS_MAX || (c->kind != PLOT_POINTS && c->kind != PLOT_DASHED))
+    if (!has_points(c->kind) || (s->n > POINTS_MAX && c->kind != PLOT_DOTS))
         return;
     for (size_t i = 0; i < s->n; i++) {
         if (!is_shown(p, s->x[i], s->y[i]))
             continue;
         str_printf(out,
                    "<circle class=\"%s c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
-                   c->kind == PLOT_POINTS ? "dot" : "ring", c->color, at_x(f, s->x[i]),
+                   c->kind == PLOT_DASHED ? "ring" : "dot", c->color, at_x(f, s->x[i]),
                    at_y(f, s->y[i]));
-        page_textf(out, "%s, %s %s: %s", c->name, p->x_unit, fmt_count(s->x[i]).s,
-                   fmt_number(s->y[i], 4).s);
+        page_textf(out, "%s, %s %s: %s", c->name ? c->name : "", p->x_unit,
+                   fmt_count(s->x[i]).s, fmt_number(s->y[i], 4).s);
         str_puts(out, "</title></circle>\n");
     }
 }
@@ -378,16 +386,19 @@ static void write_best_key(struct str *out, const struct plot *p,
 
 static void write_key(struct str *out, const struct plot_curve *c)
 {
+    if (!c->name)
+        return;
     if (c->kind == PLOT_AREA) {
         str_printf(out, "<li><i class=\"c%d\"></i>", c->color);
     } else {
-        str_printf(out,
-                   "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
-                   "<path class=\"%s c%d\" d=\"M1 5H21\"/>",
-                   path_class(c->kind), c->color);
-        if (c->kind == PLOT_POINTS || c->kind == PLOT_DASHED)
+        str_puts(out,
+                 "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">");
+        if (c->kind != PLOT_DOTS)
+            str_printf(out, "<path class=\"%s c%d\" d=\"M1 5H21\"/>", path_class(c->kind),
+                       c->color);
+        if (has_points(c->kind))
             str_printf(out, "<circle class=\"%s c%d\" cx=\"11\" cy=\"5\" r=\"3.2\"/>",
-                       c->kind == PLOT_POINTS ? "dot" : "ring", c->color);
+                       c->kind == PLOT_DASHED ? "ring" : "dot", c->color);
         str_puts(out, "</svg>");
     }
     page_textf(out, "%s", c->name);

@@ -20,6 +20,7 @@ enum plot_kind {
     PLOT_LINE,
     PLOT_THIN,   /* a line that is one of many samples: training loss */
     PLOT_POINTS, /* line and filled points: evaluations */
+    PLOT_DOTS,   /* filled points without a line: what a curve is fitted to */
     PLOT_DASHED, /* dashed line and hollow points: evaluations of another kind */
     PLOT_RULE,   /* dashed line without points: limits */
     PLOT_AREA    /* filled down to the axis; later curves are painted over earlier */
@@ -28,7 +29,7 @@ enum plot_kind {
 enum plot_best { PLOT_NO_BEST, PLOT_BEST_LOW, PLOT_BEST_HIGH };
 
 struct plot_curve {
-    const char *name;
+    const char *name; /* NULL: not in the legend */
     enum plot_kind kind;
     int color; /* 1..6 */
     enum plot_best best;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "report/foreign.h"
 #include "report/series.h"
 
 enum { MIN_ENTRIES = 5 }; /* fewer, and the first entry of a session counts too */
@@ -38,6 +39,8 @@ static enum run_state find_state(const struct run *run)
         return RUN_EMPTY;
     if (runlog_stop(&run->log))
         return RUN_FINISHED;
+    if (run->log.has_no_clock)
+        return RUN_DIED;
     return silence < fmax(60, 5 * run->log.t_gap) ? RUN_RUNNING : RUN_DIED;
 }
 
@@ -49,6 +52,7 @@ static void find_steps(struct run *run)
     run->step = start ? or_zero(start->step) : NAN;
     run->ranks = start ? start->ranks : NAN;
     for (size_t i = 0; i < log->n_step; i++) {
+        run->steps_taken += log->step[i].steps;
         if (log->step[i].is_lost)
             run->steps_lost += log->step[i].steps;
         else
@@ -106,6 +110,7 @@ static void find_rates(struct run *run, bool leave_out_first)
     p->t_data = PHASE(t_data);
     p->t_compute = PHASE(t_compute);
     p->t_comm = PHASE(t_comm);
+    p->t_hidden = PHASE(t_hidden);
     p->t_update = PHASE(t_update);
     p->mean = PHASE(t_step);
     p->other = fmax(0, p->mean - or_zero(p->t_data) - or_zero(p->t_compute) -
@@ -175,30 +180,63 @@ static status find_pace(struct run *run, struct err *err)
     return find_quantiles(run, leave_out_first, err);
 }
 
-static status open_parts(struct run *run, struct err *err)
+/* A log that stands alone, ours or another's: the first byte tells. */
+static status open_file(struct run *run, struct err *err)
+{
+    struct file_map map;
+
+    TRY(file_map_open(&map, run->dir, err));
+    size_t at = 0;
+    while (at < map.n_bytes && (map.data[at] == ' ' || map.data[at] == '\n'))
+        at++;
+    const status result =
+        at < map.n_bytes && map.data[at] != '{'
+            ? foreign_console(&run->log, run->dir, map.data, map.n_bytes, err)
+            : runlog_parse(&run->log, run->dir, map.data, map.n_bytes, err);
+    file_map_close(&map);
+    return result;
+}
+
+static status open_log(struct run *run, struct err *err)
 {
     char path[FILE_PATH_MAX];
 
+    if (!file_is_dir(run->dir))
+        return open_file(run, err);
     TRY(file_join(path, sizeof path, run->dir, RUNLOG_FILE, err));
-    TRY(runlog_open(&run->log, path, err));
-    TRY(rundir_open(&run->files, run->dir, runlog_config(&run->log, "data"), err));
+    if (!file_exists(path) && foreign_has_events(run->dir))
+        return foreign_events(&run->log, run->dir, err);
+    return runlog_open(&run->log, path, err);
+}
+
+static status open_parts(struct run *run, struct err *err)
+{
+    TRY(open_log(run, err));
+    if (file_is_dir(run->dir))
+        TRY(rundir_open(&run->files, run->dir, runlog_config(&run->log, "data"), err));
+    else
+        run->files.newest_step = NAN;
     find_steps(run);
     find_times(run);
     run->state = find_state(run);
+    TRY(ranks_open(&run->by_rank, &run->log, err));
+    TRY(learning_open(&run->learning, &run->log, err));
     return find_pace(run, err);
 }
 
-status run_open(struct run *run, const char *dir, double now, struct err *err)
+status run_open(struct run *run, const char *path, double now, struct err *err)
 {
-    *run = (struct run){.now = now};
-    if (strlen(dir) >= sizeof run->dir)
-        return err_set(err, ERR_USAGE, "%.40s...: the path of the run is too long", dir);
-    memcpy(run->dir, dir, strlen(dir) + 1);
+    memset(run, 0, sizeof *run);
+    run->now = now;
+    if (strlen(path) >= sizeof run->dir)
+        return err_set(err, ERR_USAGE, "%.40s...: the path of the run is too long", path);
+    memcpy(run->dir, path, strlen(path) + 1);
     name_run(run);
-    if (!file_is_dir(dir))
+    if (!file_is_dir(path) && !file_exists(path))
         return err_set(err, ERR_IO,
-                       "%s: no such directory; give the run directory of `ferry train`",
-                       dir);
+                       "%s: no such directory; give the run directory of `ferry train`, "
+                       "a directory of TensorBoard events, or a log",
+                       path);
     const status result = open_parts(run, err);
     if (result != OK)
         run_close(run);
@@ -209,6 +247,8 @@ void run_close(struct run *run)
 {
     runlog_close(&run->log);
     rundir_close(&run->files);
+    ranks_close(&run->by_rank);
+    learning_close(&run->learning);
 }
 
 double run_config(const struct run *run, const char *key)
@@ -220,19 +260,4 @@ double run_config(const struct run *run, const char *key)
         return NAN;
     const double v = strtod(text, &end);
     return end != text && *end == '\0' ? v : NAN;
-}
-
-double run_train_loss(const struct run *run, double after, double upto)
-{
-    double sum = 0, weight = 0;
-
-    for (size_t i = 0; i < run->log.n_step; i++) {
-        const struct runlog_step *s = &run->log.step[i];
-        const double w = s->target_tokens > 0 ? s->target_tokens : s->steps;
-        if (!s->is_lost && s->step > after && s->step <= upto && isfinite(s->loss)) {
-            sum += w * s->loss;
-            weight += w;
-        }
-    }
-    return weight > 0 ? sum / weight : NAN;
 }

@@ -1,8 +1,8 @@
 /*
  * run - one training run as the report sees it: log, files, and what follows from them.
  *
- * Every number below is derived from run.jsonl and the directory listing alone. What
- * was not logged is NAN.
+ * Every number below is derived from run.jsonl and the directory listing alone, or from
+ * what another program left (foreign.h). What was not logged is NAN.
  *
  * Owns: the log and the listing. Threads: immutable once opened.
  */
@@ -12,6 +12,8 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "report/learning.h"
+#include "report/ranks.h"
 #include "report/rundir.h"
 #include "report/runlog.h"
 
@@ -37,8 +39,9 @@ struct run_pace {
     double steps_an_entry;             /* the most steps that one entry averages over */
     double mean, median, p95, slowest; /* seconds a step */
     double t_data, t_compute, t_comm, t_update, other; /* seconds a step, mean */
-    double tokens_per_s, target_per_s;                 /* source + target; target */
-    double gflops, memory_mib;                         /* mean; peak */
+    double t_hidden; /* of the network while computing: no part of the sum */
+    double tokens_per_s, target_per_s; /* source + target; target */
+    double gflops, memory_mib;         /* mean; peak */
 };
 
 struct run {
@@ -48,20 +51,23 @@ struct run {
     double now; /* seconds since 1970 when the report is made */
 
     enum run_state state;
-    double step;       /* the last one the model has taken */
-    double max_steps;  /* of the configuration */
-    double steps_lost; /* taken, and taken again after a resume from before them */
+    double step;        /* the last one the model has taken */
+    double max_steps;   /* of the configuration */
+    double to_steps;    /* asked for by the reader: how long would that take; or 0 */
+    double steps_taken; /* by all sessions, lost ones included */
+    double steps_lost;  /* taken, and taken again after a resume from before them */
     double ranks;
     struct run_times times;
     struct run_pace pace;
+    struct ranks by_rank;
+    struct learning learning;
 };
 
-/* ERR_IO when `dir` is no run directory, ERR_FORMAT for a malformed log. */
-status run_open(struct run *run, const char *dir, double now, struct err *err) MUST_CHECK;
+/* `path` is a run directory, a directory of TensorBoard events, or a log as a file.
+ * ERR_IO when it is none of these, ERR_FORMAT for a malformed log. */
+status run_open(struct run *run, const char *path, double now,
+                struct err *err) MUST_CHECK;
 void run_close(struct run *run);
 
 /* A configuration value as a number, or NAN. */
 double run_config(const struct run *run, const char *key);
-
-/* Mean training loss, weighted by target tokens, over steps (after, upto]. */
-double run_train_loss(const struct run *run, double after, double upto);

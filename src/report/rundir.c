@@ -32,6 +32,8 @@ static const struct {
     {"config.yaml", "every option with its value; reproduces the run"},
     {"vocab.model", "the tokenizer"},
     {".html", "this page"},
+    {"report.md", "this page as text"},
+    {"report.json", "this page for programs"},
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -211,6 +213,10 @@ status rundir_open(struct rundir *d, const char *dir, const char *data, struct e
     if (d->n_files)
         qsort(d->file, d->n_files, sizeof *d->file, by_name);
     count_checkpoints(d);
+    const struct rundir_file *index = rundir_newest(d, ".index");
+    char path[FILE_PATH_MAX];
+    if (index && file_join(path, sizeof path, dir, index->name, err) == OK)
+        tensors_read(&d->tensors, path);
     return OK;
 }
 
@@ -225,7 +231,7 @@ void rundir_close(struct rundir *d)
     free(d->file);
     free(d->fact);
     free(d->data_path);
-    *d = (struct rundir){0};
+    memset(d, 0, sizeof *d);
 }
 
 const struct rundir_file *rundir_newest(const struct rundir *d, const char *suffix)

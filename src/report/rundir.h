@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "report/tensors.h"
 
 struct rundir_file {
     char *name; /* relative to the run directory */
@@ -28,6 +29,7 @@ struct rundir {
     double newest_step; /* of the newest whole checkpoint, NAN when there is none */
     size_t n_checkpoints, n_best;
     double checkpoint_bytes, best_bytes;
+    struct tensors tensors; /* of the newest checkpoint */
 
     char *data_path;          /* the prepare.json that was looked for, or NULL */
     bool has_data;            /* and found */

@@ -1,4 +1,5 @@
 #include "report/runlog.h"
+#include "report/runlog_line.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,57 +10,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-/* The line being read; a failure anywhere below names it. */
-struct line {
-    const char *name; /* of the file */
-    size_t number;
-    const json_t *json;
-};
-
-static status refuse(const struct line *l, const char *what, struct err *err)
-{
-    return err_set(err, ERR_FORMAT, "%s:%zu: %s", l->name, l->number, what);
-}
-
-static status get_number(const struct line *l, const json_t *object, const char *key,
-                         double *out, struct err *err)
-{
-    const json_t *v = json_object_get(object, key);
-
-    *out = NAN;
-    if (!v || json_is_null(v))
-        return OK;
-    if (!json_is_number(v))
-        return err_set(err, ERR_FORMAT, "%s:%zu: \"%s\" is not a number", l->name,
-                       l->number, key);
-    *out = json_number_value(v);
-    return OK;
-}
-
-static status copy(char **out, const char *text, struct err *err)
-{
-    *out = strdup(text);
-    return *out ? OK : err_set(err, ERR_MEMORY, "no memory for the run log");
-}
-
-static status get_text(const struct line *l, const char *key, char **out, struct err *err)
-{
-    const json_t *v = json_object_get(l->json, key);
-
-    *out = NULL;
-    if (!v || json_is_null(v))
-        return OK;
-    if (!json_is_string(v))
-        return err_set(err, ERR_FORMAT, "%s:%zu: \"%s\" is not a string", l->name,
-                       l->number, key);
-    return copy(out, json_string_value(v), err);
-}
-
 /* A scalar as it would be typed; lists and objects as JSON. */
 static status value_text(const json_t *v, char **out, struct err *err)
 {
     if (json_is_string(v))
-        return copy(out, json_string_value(v), err);
+        return line_copy(out, json_string_value(v), err);
     *out = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     return *out ? OK : err_set(err, ERR_MEMORY, "no memory for the configuration");
 }
@@ -73,24 +28,26 @@ static status get_config(const struct line *l, struct runlog_start *s, struct er
     if (!config || json_is_null(config))
         return OK;
     if (!json_is_object(config))
-        return refuse(l, "\"config\" is not an object", err);
+        return line_refuse(l, "\"config\" is not an object", err);
     TRY(mem_alloc(&s->config, json_object_size(config), sizeof *s->config, err));
     json_object_foreach(config, key, value)
     {
         struct runlog_pair *p = &s->config[s->n_config++];
-        TRY(copy(&p->key, key, err));
+        TRY(line_copy(&p->key, key, err));
         TRY(value_text(value, &p->value, err));
     }
     return OK;
 }
 
 /* The work of earlier sessions beyond the step that a new one starts from. */
-static void mark_lost(struct runlog *log, double step)
+void runlog_mark_lost(struct runlog *log, double step)
 {
     for (size_t i = log->n_step; i > 0 && !(log->step[i - 1].step <= step); i--)
         log->step[i - 1].is_lost = true;
     for (size_t i = log->n_eval; i > 0 && !(log->eval[i - 1].step <= step); i--)
         log->eval[i - 1].is_lost = true;
+    for (size_t i = log->n_lap; i > 0 && !(log->lap[i - 1].step <= step); i--)
+        log->lap[i - 1].is_lost = true;
 }
 
 static status read_start(struct runlog *log, const struct line *l, struct err *err)
@@ -98,22 +55,27 @@ static status read_start(struct runlog *log, const struct line *l, struct err *e
     TRY(mem_grow(&log->start, &log->cap_start, log->n_start + 1, sizeof *log->start,
                  err));
     struct runlog_start *s = &log->start[log->n_start++];
-    const json_t *data = json_object_get(l->json, "data");
+    const json_t *data = json_object_get(l->json, "data"),
+                 *network = json_object_get(l->json, "network");
 
     *s = (struct runlog_start){.is_resumed =
                                    json_is_true(json_object_get(l->json, "resumed"))};
-#define X(field) TRY(get_number(l, l->json, #field, &s->field, err));
+#define X(field) TRY(line_number(l, l->json, #field, &s->field, err));
     RUNLOG_START_FIELDS(X)
 #undef X
-#define X(field) TRY(get_number(l, data, #field, &s->field, err));
+#define X(field) TRY(line_number(l, data, #field, &s->field, err));
     RUNLOG_DATA_FIELDS(X)
 #undef X
-    TRY(get_text(l, "version", &s->version, err));
-    TRY(get_text(l, "host", &s->host, err));
-    TRY(get_text(l, "device", &s->device, err));
+#define X(field) TRY(line_number(l, network, #field, &s->field, err));
+    RUNLOG_NETWORK_FIELDS(X)
+#undef X
+    TRY(line_text(l, "version", &s->version, err));
+    TRY(line_text(l, "host", &s->host, err));
+    TRY(line_text(l, "device", &s->device, err));
+    TRY(line_member(l, network, "library", &s->library, err));
     TRY(get_config(l, s, err));
     if (isfinite(s->step))
-        mark_lost(log, s->step);
+        runlog_mark_lost(log, s->step);
     if (log->n_start > 1 && s->t > log->t_last)
         log->t_idle += s->t - log->t_last;
     return OK;
@@ -126,14 +88,15 @@ static status read_step(struct runlog *log, const struct line *l, struct err *er
 
     *s = (struct runlog_step){.session = log->n_start};
     s->is_first = log->n_step == 0 || s[-1].session != s->session;
-#define X(field) TRY(get_number(l, l->json, #field, &s->field, err));
+#define X(field) TRY(line_number(l, l->json, #field, &s->field, err));
     RUNLOG_STEP_FIELDS(X)
 #undef X
     if (!isfinite(s->step))
-        return refuse(l, "a step event without a \"step\"", err);
+        return line_refuse(l, "a step event without a \"step\"", err);
     if (!(s->steps >= 1))
         s->steps = 1;
     log->n_step++;
+    runlog_pair_lap(log);
     return OK;
 }
 
@@ -143,12 +106,12 @@ static status read_eval(struct runlog *log, const struct line *l, struct err *er
     struct runlog_eval *e = &log->eval[log->n_eval++];
 
     *e = (struct runlog_eval){0};
-#define X(field) TRY(get_number(l, l->json, #field, &e->field, err));
+#define X(field) TRY(line_number(l, l->json, #field, &e->field, err));
     RUNLOG_EVAL_FIELDS(X)
 #undef X
     if (!isfinite(e->step))
-        return refuse(l, "an eval event without a \"step\"", err);
-    return get_text(l, "bleu_signature", &e->signature, err);
+        return line_refuse(l, "an eval event without a \"step\"", err);
+    return line_text(l, "bleu_signature", &e->signature, err);
 }
 
 static status read_sample(struct runlog *log, const struct line *l, struct err *err)
@@ -158,11 +121,11 @@ static status read_sample(struct runlog *log, const struct line *l, struct err *
     struct runlog_sample *s = &log->sample[log->n_sample++];
 
     *s = (struct runlog_sample){0};
-    TRY(get_number(l, l->json, "t", &s->t, err));
-    TRY(get_number(l, l->json, "step", &s->step, err));
-    TRY(get_text(l, "source", &s->source, err));
-    TRY(get_text(l, "reference", &s->reference, err));
-    return get_text(l, "translation", &s->translation, err);
+    TRY(line_number(l, l->json, "t", &s->t, err));
+    TRY(line_number(l, l->json, "step", &s->step, err));
+    TRY(line_text(l, "source", &s->source, err));
+    TRY(line_text(l, "reference", &s->reference, err));
+    return line_text(l, "translation", &s->translation, err);
 }
 
 /* event name, kind, key of `text`, key of `more` */
@@ -195,11 +158,11 @@ static status read_rare(struct runlog *log, const struct line *l, const struct r
     struct runlog_event *e = &log->event[log->n_event++];
 
     *e = (struct runlog_event){.kind = r->kind};
-#define X(field) TRY(get_number(l, l->json, #field, &e->field, err));
+#define X(field) TRY(line_number(l, l->json, #field, &e->field, err));
     RUNLOG_EVENT_FIELDS(X)
 #undef X
-    TRY(get_text(l, r->text, &e->text, err));
-    return r->more ? get_text(l, r->more, &e->more, err) : OK;
+    TRY(line_text(l, r->text, &e->text, err));
+    return r->more ? line_text(l, r->more, &e->more, err) : OK;
 }
 
 /* Test events are appended later by another command: they are no part of the run. */
@@ -208,7 +171,7 @@ static status note_time(struct runlog *log, const struct line *l, bool is_new_se
 {
     double t;
 
-    TRY(get_number(l, l->json, "t", &t, err));
+    TRY(line_number(l, l->json, "t", &t, err));
     if (!isfinite(t))
         return OK;
     if (!isfinite(log->t_first))
@@ -224,7 +187,7 @@ static status read_event(struct runlog *log, const struct line *l, struct err *e
     const char *name = json_string_value(json_object_get(l->json, "event"));
 
     if (!name)
-        return refuse(l, "an entry without an \"event\" name", err);
+        return line_refuse(l, "an entry without an \"event\" name", err);
     const struct rare *rare = rare_named(name);
 
     const bool is_new_session = rare && rare->kind == RUNLOG_START;
@@ -239,6 +202,8 @@ static status read_event(struct runlog *log, const struct line *l, struct err *e
         TRY(read_eval(log, l, err));
     else if (strcmp(name, "sample") == 0)
         TRY(read_sample(log, l, err));
+    else if (strcmp(name, "ranks") == 0)
+        TRY(runlog_read_ranks(log, l, err));
     else if (!rare)
         log->n_unknown++;
     if (rare && rare->kind == RUNLOG_TEST)
@@ -293,7 +258,7 @@ static status read_line(struct runlog *log, struct line *l, struct suspect *s,
     s->number = 0;
     if (!json) {
         if (text[0] != '{')
-            return refuse(l, "not a JSON object", err);
+            return line_refuse(l, "not a JSON object", err);
         s->number = l->number;
         snprintf(s->why, sizeof s->why, "%s", why.text);
         return OK;
@@ -302,7 +267,7 @@ static status read_line(struct runlog *log, struct line *l, struct suspect *s,
     if (json_is_object(json))
         result = read_event(log, l, err);
     else
-        result = refuse(l, "not a JSON object", err);
+        result = line_refuse(l, "not a JSON object", err);
     json_decref(json);
     return result;
 }
@@ -328,7 +293,8 @@ static status parse_lines(struct runlog *log, const char *name, const char *data
 status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
                     struct err *err)
 {
-    *log = (struct runlog){.t_first = NAN, .t_last = NAN};
+    *log = (struct runlog){
+        .t_first = NAN, .t_last = NAN, .tokens_per_s = NAN, .t_step = NAN};
     const status result = parse_lines(log, name, data, n, err);
     if (result != OK)
         runlog_close(log);
@@ -356,6 +322,7 @@ static void free_start(struct runlog_start *s)
     free(s->version);
     free(s->host);
     free(s->device);
+    free(s->library);
 }
 
 void runlog_close(struct runlog *log)
@@ -377,7 +344,12 @@ void runlog_close(struct runlog *log)
     free(log->step);
     free(log->eval);
     free(log->event);
+    for (size_t i = 0; i < log->n_host; i++)
+        free(log->host[i]);
     free(log->sample);
+    free(log->lap);
+    free(log->rank);
+    free(log->host);
     *log = (struct runlog){0};
 }
 
@@ -406,4 +378,19 @@ const struct runlog_event *runlog_stop(const struct runlog *log)
         else if (log->event[i].kind == RUNLOG_START)
             stop = NULL;
     return stop;
+}
+
+double runlog_train_loss(const struct runlog *log, double after, double upto)
+{
+    double sum = 0, weight = 0;
+
+    for (size_t i = 0; i < log->n_step; i++) {
+        const struct runlog_step *s = &log->step[i];
+        const double w = s->target_tokens > 0 ? s->target_tokens : s->steps;
+        if (!s->is_lost && s->step > after && s->step <= upto && isfinite(s->loss)) {
+            sum += w * s->loss;
+            weight += w;
+        }
+    }
+    return weight > 0 ? sum / weight : NAN;
 }

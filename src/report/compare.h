@@ -1,0 +1,36 @@
+/*
+ * compare - several runs side by side: their numbers in columns, what differs and why,
+ * the options that differ, and their curves in one plot.
+ *
+ * The first run is the one that the others are measured against.
+ *
+ * Owns: its strings. Threads: one at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct told;
+
+/* Plain text; row 0 is the heading, column 0 the labels. */
+struct compare_table {
+    struct str *cell;
+    size_t n_cells, n_rows, n_columns, cap;
+};
+
+struct compare {
+    struct compare_table facts, options;
+    struct str *sentence; /* differences explained */
+    size_t n_sentences, cap_sentences;
+};
+
+status compare_open(struct compare *c, const struct told *told, size_t n,
+                    struct err *err) MUST_CHECK;
+void compare_close(struct compare *c);
+
+/* The whole page. */
+status compare_write(struct str *out, const struct told *told, size_t n,
+                     struct err *err) MUST_CHECK;

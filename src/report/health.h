@@ -1,0 +1,62 @@
+/*
+ * health - what is wrong with a run, each with its evidence and what to do about it.
+ *
+ * HEALTH_LIST is the only place that names a finding. A check speaks only when its
+ * evidence stands out from what healthy runs do: a page that cries wolf is not read.
+ *
+ * Owns: its strings. Threads: one at a time.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct run;
+
+/* id, the function that looks, what is named */
+#define HEALTH_LIST(H)                                                              \
+    H(died, health_run_died, "The run did not end by itself")                       \
+    H(lost, health_run_lost, "Work was lost by restarts")                           \
+    H(diverged, health_learning_diverged, "Training came apart")                    \
+    H(spikes, health_learning_spikes, "The loss jumped")                            \
+    H(skipped, health_learning_skipped, "Updates were skipped")                     \
+    H(rate_scale, health_learning_rate, "The learning rate has the wrong scale")    \
+    H(disagree, health_learning_disagree, "BLEU and loss disagree")                 \
+    H(straggler, health_ranks_straggler, "One rank keeps the others waiting")       \
+    H(link_errors, health_ranks_errors, "A network card reports errors")            \
+    H(slow_port, health_ranks_port, "A network port runs at 100 Mb/s")              \
+    H(clocks, health_ranks_clocks, "The clocks of the hosts differ")                \
+    H(oversubscribed, health_ranks_crowded, "There are more threads than cores")    \
+    H(starved, health_pace_starved, "Steps wait for data")                          \
+    H(evaluation, health_pace_evaluation, "Evaluation takes much of the time")      \
+    H(checkpoints, health_pace_checkpoints, "Training stands still while it saves") \
+    H(memory, health_pace_memory, "Memory grows")
+
+struct health_finding {
+    const char *id, *title;
+    struct str evidence, advice; /* plain text */
+};
+
+#define H(id, fn, title) HEALTH_##id,
+enum { HEALTH_LIST(H) HEALTH_N };
+#undef H
+
+struct health {
+    struct health_finding found[HEALTH_N]; /* the first n are there */
+    size_t n;
+};
+
+status health_open(struct health *h, const struct run *run, struct err *err) MUST_CHECK;
+void health_close(struct health *h);
+
+/* Used by the checks: what was seen, and what to do. Text makes it a finding. */
+typedef status health_fn(struct health_finding *f, const struct run *run,
+                         struct err *err);
+#define H(id, fn, title) health_fn fn;
+HEALTH_LIST(H)
+#undef H
+
+void health_seen(struct health_finding *f, const char *fmt, ...) PRINTF(2, 3);
+void health_advise(struct health_finding *f, const char *fmt, ...) PRINTF(2, 3);

@@ -1,0 +1,49 @@
+/*
+ * network - what the network cost a step, and what a faster one would save.
+ *
+ * Bytes are those of the busiest host's cards; where no card was read, the payload that
+ * its ranks exchanged with other hosts. The exposed time is the wait of the rank that
+ * waits least: more than that is ranks waiting for ranks, which no link cures.
+ *
+ * The elasticity is -d ln(step) / d ln(bandwidth), from the step that this run would
+ * have on half the link. It is computed from the bytes and the link's capacity, not
+ * measured by slowing the link down, and the page says so.
+ */
+#pragma once
+
+#include "base/err.h"
+
+struct run;
+
+/* code, in words */
+#define NETWORK_VERDICT_LIST(T) \
+    T(NONE, "no network")       \
+    T(UNKNOWN, "not known")     \
+    T(COMPUTE_BOUND, "no")      \
+    T(MIXED, "in part")         \
+    T(BOUND, "yes")             \
+    T(LATENCY, "the exchange, but not its bandwidth")
+
+enum network_verdict {
+#define T(code, text) NETWORK_##code,
+    NETWORK_VERDICT_LIST(T)
+#undef T
+};
+
+/* Seconds and bytes are a step's; NAN where the log does not say. */
+struct network {
+    enum network_verdict verdict;
+    double t_step, exposed, hidden, straggling;
+    double share;          /* exposed / t_step */
+    double sent, received; /* bytes of the busiest card */
+    double rate;           /* the larger of both / t_step: bytes a second */
+    double capacity;       /* bytes a second one way, as preflight measured */
+    double duty;           /* rate / capacity */
+    double wire;           /* seconds that the bytes need at that capacity */
+    double t_twice;        /* the step on a link twice as fast */
+    double elasticity;
+};
+
+void network_judge(struct network *w, const struct run *run);
+const char *network_verdict_text(enum network_verdict v);
+const char *network_verdict_code(enum network_verdict v);
