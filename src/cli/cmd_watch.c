@@ -1,0 +1,132 @@
+#include <langinfo.h>
+#include <locale.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cmd.h"
+#include "cli/terminal.h"
+#include "report/live.h"
+#include "report/live_http.h"
+#include "report/told.h"
+
+/* kind, field, default, help, limits */
+#define WATCH_OPTIONS(X)                                                          \
+    X(REAL, every, "2", "seconds between two looks at the run", RANGE(0.2, 3600)) \
+    X(BOOL, once, "false", "print one picture and end", ANY)                      \
+    X(BOOL, http, "false", "serve a page that refreshes itself instead", ANY)     \
+    X(INT, port, "6160", "of the page; 0: any that is free", RANGE(0, 65535))     \
+    X(STR, bind, "", "address to serve the page on; empty: this machine alone", ANY)
+
+struct watch_options {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    WATCH_OPTIONS(X)
+#undef X
+};
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct watch_options, field), field, __VA_ARGS__)
+    WATCH_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table cmd_watch_options = {rows, sizeof rows / sizeof *rows};
+
+static struct live_screen screen_of(bool is_terminal)
+{
+    struct live_screen s = {.has_color = is_terminal && !getenv("NO_COLOR")};
+
+    setlocale(LC_CTYPE, ""); /* only to ask for its letters */
+    s.has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    setlocale(LC_CTYPE, "C");
+    terminal_size(&s.columns, &s.rows);
+    return s;
+}
+
+static status make_frame(struct str *out, const char *run,
+                         const struct live_screen *screen, struct err *err)
+{
+    struct told *t;
+
+    TRY(mem_alloc(&t, 1, sizeof *t, err));
+    status result = told_open(t, run, clock_wall(), 0, err);
+    if (result == OK) {
+        result = live_text(out, t, screen, err);
+        told_close(t);
+    }
+    free(t);
+    return result;
+}
+
+static status print_once(const char *run, struct err *err)
+{
+    const struct live_screen screen = screen_of(isatty(STDOUT_FILENO));
+    struct str frame = str_new(0);
+
+    const status result = make_frame(&frame, run, &screen, err);
+    if (result == OK)
+        fputs(str_text(&frame), stdout);
+    str_release(&frame);
+    return result;
+}
+
+/* Until q or a signal. A run that cannot be read any more ends it with its sentence. */
+static status look(const char *run, double every, struct err *err)
+{
+    status result = OK;
+
+    while (result == OK && !terminal_is_over) {
+        const struct live_screen screen = screen_of(true);
+        struct str frame = str_new(0);
+        result = make_frame(&frame, run, &screen, err);
+        if (result == OK)
+            terminal_draw(str_text(&frame));
+        str_release(&frame);
+        const int key = result == OK ? terminal_key(every) : 'q';
+        if (key == 'q' || key == 'Q' || key == '\004')
+            break;
+    }
+    return result;
+}
+
+static status watch_terminal(const char *run, double every, struct err *err)
+{
+    TRY(terminal_enter(err));
+    const status result = look(run, every, err);
+    terminal_leave();
+    return result;
+}
+
+static status watch_http(const char *run, const struct watch_options *o, struct err *err)
+{
+    struct live_http *server;
+
+    TRY(live_http_open(&server, run, o->bind, (int)o->port, o->every, err));
+    printf("http://%s:%d/\n", o->bind[0] ? o->bind : "127.0.0.1", live_http_port(server));
+    fflush(stdout);
+    const status result = live_http_serve(server, &terminal_is_over, err);
+    live_http_close(server);
+    return result;
+}
+
+status cmd_watch(int argc, char **argv, struct err *err)
+{
+    struct watch_options options;
+    struct opt_words words = {.max = 1};
+
+    TRY(opt_defaults(cmd_watch_options, &options, err));
+    TRY(opt_parse(cmd_watch_options, &options, &words, argc, argv, err));
+    if (words.n != 1)
+        return err_set(err, ERR_USAGE, "give the run directory: ferry watch RUN");
+    if (!options.http && (options.once || !isatty(STDOUT_FILENO)))
+        return print_once(words.word[0], err);
+    terminal_catch();
+    if (options.http)
+        return watch_http(words.word[0], &options, err);
+    return watch_terminal(words.word[0], options.every, err);
+}
