@@ -70,6 +70,8 @@ if(FERRY_HAS_OPENCL)
   target_link_libraries(ferry_device PRIVATE ${CMAKE_DL_LIBS})
 endif()
 
+include(cmake/cuda.cmake)
+
 ferry_room(corpus BELOW format text score base LIBS PkgConfig::JANSSON m)
 ferry_room(model BELOW device recipe LIBS m)
 

@@ -14,6 +14,28 @@ add_library(ferry_standin STATIC tests/standin/fibres.c tests/standin/fibre_devi
 target_include_directories(ferry_standin PUBLIC tests src)
 target_link_libraries(ferry_standin PUBLIC ferry_device m)
 
+# A stand-in for NVIDIA's libraries, found by test_cuda through its run path.
+foreach(lib "cuda 1" "cublasLt 13")
+  string(REPLACE " " ";" lib ${lib})
+  list(GET lib 0 name)
+  list(GET lib 1 version)
+  string(TOLOWER ${name} file)
+  add_library(standin_${name} SHARED tests/standin/lib${file}.c)
+  set_target_properties(standin_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/standin C_VISIBILITY_PRESET hidden)
+  target_include_directories(standin_${name} PRIVATE tests src)
+endforeach()
+target_sources(standin_cuda PRIVATE tests/standin/fibres.c tests/standin/program_float.c
+  tests/standin/program_half.c tests/standin/program_bfloat.c)
+target_link_libraries(standin_cuda PRIVATE m)
+target_link_libraries(standin_cublasLt PRIVATE standin_cuda)
+foreach(kind fp32:f fp16:h bf16:b)
+  string(REPLACE ":" ";" kind ${kind})
+  list(GET kind 0 name)
+  list(GET kind 1 text)
+  file(WRITE ${CMAKE_BINARY_DIR}/standin/${name}.fatbin ${text})
+endforeach()
+
 # The rooms whose headers a file includes.
 function(ferry_test_rooms out source)
   file(STRINGS ${source} lines REGEX "^#include \"[a-z0-9]+/")
@@ -51,6 +73,12 @@ foreach(source ${test_sources})
   add_test(NAME ${name} COMMAND ${name})
   ferry_label(${name} unit ${source})
 endforeach()
+
+if(TARGET test_cuda)
+  add_dependencies(test_cuda standin_cuda standin_cublasLt)
+  set_target_properties(test_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/standin)
+  target_compile_definitions(test_cuda PRIVATE STANDIN="${CMAKE_BINARY_DIR}/standin")
+endif()
 
 # tests/cli/X.sh runs the program itself: FERRY is its path, WORK an empty directory.
 file(GLOB cli_tests CONFIGURE_DEPENDS tests/cli/*.sh)

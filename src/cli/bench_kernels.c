@@ -1,8 +1,13 @@
 #include "cli/bench_kernels.h"
 
 #include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
 #include "device/device.h"
 
 /* Tensors of one layer and of the output, shared by all cases. */
@@ -160,32 +165,121 @@ static void report(const struct bench_kernels_options *o, FILE *out, const char 
     }
 }
 
-status bench_kernels(const struct bench_kernels_options *o, FILE *out, struct err *err)
+/* What a case needs beside the tensors. */
+static const struct adam adam = {1e-4, 0.9, 0.997, 1e-9, 0, 1};
+static const struct novograd novograd = {1e-4, 0.95, 1, 0, 1};
+
+#define C(name, args, reals, flops)         \
+    static void run_##name(struct bench *b) \
+    {                                       \
+        struct device *d = &b->device;      \
+        double sum = 0;                     \
+        d->k->name args;                    \
+        (void)sum;                          \
+    }
+CASE_LIST(C)
+#undef C
+
+/* The shortest of several runs, in seconds. */
+static status time_case(struct bench *b, void (*run)(struct bench *), double *best,
+                        struct err *err)
 {
     enum { REPEATS = 9 };
-    const struct adam adam = {1e-4, 0.9, 0.997, 1e-9, 0, 1};
-    const struct novograd novograd = {1e-4, 0.95, 1, 0, 1};
+
+    *best = 1e30;
+    for (int i = 0; i < REPEATS; i++) {
+        const double t = clock_now();
+        run(b);
+        TRY(device_sync(&b->device, err));
+        const double took = clock_now() - t;
+        *best = took < *best ? took : *best;
+    }
+    return OK;
+}
+
+status bench_kernels(const struct bench_kernels_options *o, FILE *out, struct err *err)
+{
     struct bench bench, *b = &bench;
-    double sum = 0;
+    status result = OK;
+    double best;
 
     TRY(open_bench(b, o, err));
-    struct device *d = &b->device;
     const double ND = (double)(b->N * b->D), NF = (double)(b->N * b->F);
     const double CV = (double)(b->chunk * b->V), VD = (double)(b->V * b->D);
     const double L = (double)o->length;
-#define C(name, args, reals, flops)                \
-    {                                              \
-        double best = 1e30;                        \
-        for (int i = 0; i < REPEATS; i++) {        \
-            const double t = clock_now();          \
-            d->k->name args;                       \
-            const double took = clock_now() - t;   \
-            best = took < best ? took : best;      \
-        }                                          \
-        report(o, out, #name, best, reals, flops); \
-    }
+#define C(name, args, reals, flops)                    \
+    if (result == OK)                                  \
+        result = time_case(b, run_##name, &best, err); \
+    if (result == OK)                                  \
+        report(o, out, #name, best, reals, flops);
     CASE_LIST(C)
 #undef C
     close_bench(b);
+    return result;
+}
+
+/* The same numbers in both: what a kernel may find, nothing negative. */
+static void load(struct bench *b, const float *host)
+{
+    const size_t n = b->arena.bytes / sizeof *host;
+
+    device_upload(&b->device, (struct mat){b->arena.mem, 0, 1, n, n}, host);
+    fill_ids(b);
+}
+
+static status compare_case(struct bench *b, struct bench *ref,
+                           void (*run)(struct bench *), float *host, double *furthest,
+                           struct err *err)
+{
+    const size_t n = b->arena.bytes / sizeof *host;
+    const struct mat all = {b->arena.mem, 0, 1, n, n},
+                     want = {ref->arena.mem, 0, 1, n, n};
+    struct rng r = rng_open(rng_key(1, "doctor"));
+
+    for (size_t i = 0; i < n; i++)
+        host[i] = (float)rng_unit(&r);
+    load(b, host);
+    load(ref, host);
+    run(b);
+    run(ref);
+    device_download(&b->device, host, all);
+    device_download(&ref->device, host + n, want);
+    TRY(device_sync(&b->device, err));
+    *furthest = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double gap = fabs((double)host[i] - (double)host[n + i]);
+        const double relative = gap / (1 + fabs((double)host[n + i]));
+        if (!(relative <= *furthest) && memcmp(&host[i], &host[n + i], sizeof *host) != 0)
+            *furthest = relative;
+    }
     return OK;
+}
+
+status bench_kernels_compare(const struct bench_kernels_options *o,
+                             bench_kernels_fn *tell, void *ctx, struct err *err)
+{
+    struct bench_kernels_options cpu = *o;
+    struct bench one, two;
+    float *host = NULL;
+    double gap = 0;
+
+    cpu.device = "cpu";
+    TRY(open_bench(&one, o, err));
+    status result = open_bench(&two, &cpu, err);
+    if (result != OK) {
+        close_bench(&one);
+        return result;
+    }
+    result = mem_alloc(&host, 2 * (one.arena.bytes / sizeof *host), sizeof *host, err);
+#define C(name, args, reals, flops)                                     \
+    if (result == OK)                                                   \
+        result = compare_case(&one, &two, run_##name, host, &gap, err); \
+    if (result == OK)                                                   \
+        tell(ctx, #name, gap);
+    CASE_LIST(C)
+#undef C
+    free(host);
+    close_bench(&one);
+    close_bench(&two);
+    return result;
 }

@@ -20,5 +20,13 @@ struct bench_kernels_options {
     bool json;
 };
 
+typedef void bench_kernels_fn(void *ctx, const char *kernel, double gap);
+
+/* Every kernel on the device and on the CPU, from the same numbers: tells the largest
+ * |device - cpu| / (1 + |cpu|) of anything it wrote. */
+status bench_kernels_compare(const struct bench_kernels_options *o,
+                             bench_kernels_fn *tell, void *ctx,
+                             struct err *err) MUST_CHECK;
+
 status bench_kernels(const struct bench_kernels_options *o, FILE *out,
                      struct err *err) MUST_CHECK;

@@ -27,6 +27,7 @@ extern bool cmd_has_peers;
     C(average, "RUN", "average the weights of several checkpoints")                      \
     C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer")  \
     C(bench, "[gemm|memory|kernels|wire|step]", "speed of this machine and of a step")   \
+    C(doctor, "[--device D]", "which devices there are, and whether one computes right") \
     C(watch, "RUN", "how a run stands now, in the terminal or as a page")                \
     C(report, "RUN [RUN...]", "answer the questions of a run; compare several")          \
     C(plan, "CONFIG", "predict step time, traffic and cost of a cluster")

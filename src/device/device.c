@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 
 #include "base/pool.h"
+#include "base/str.h"
+#include "device/cuda/cuda.h"
+#include "device/emulate.h"
 #include "device/opencl/opencl.h"
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
@@ -44,6 +47,7 @@ static const struct opener {
 #else
     {"opencl", NULL},
 #endif
+    {"cuda", cuda_open},
 };
 
 /* The same kernels for several instruction sets, the best first. A kind is a ceiling: it
@@ -87,6 +91,17 @@ status device_open(struct device *d, const char *kind, struct device_options opt
     return err_set(err, ERR_USAGE, "device = %s: this build has " DEVICE_KINDS, kind);
 }
 
+void device_describe(struct str *out)
+{
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        if (variants[i].runs_here())
+            str_printf(out, "cpu     %s\n", variants[i].name);
+#ifdef FERRY_OPENCL
+    opencl_describe(out);
+#endif
+    cuda_describe(out);
+}
+
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
                        size_t real_bytes, struct device_options options, struct err *err)
 {
@@ -100,6 +115,8 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
         device_close(d);
         return err->code;
     }
+    if (options.precision != PRECISION_FP32)
+        emulate_begin(d);
     snprintf(d->name, sizeof d->name, "%s, %zu thread%s", name, pool_size(d->pool),
              pool_size(d->pool) == 1 ? "" : "s");
     return OK;

@@ -64,11 +64,15 @@ struct device_options {
 
 /* What may be asked for: the best there is; the processor with all that it has; with
  * AVX2 at most; without vector extensions; a GPU. */
-#define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain|opencl"
+#define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain|opencl|cuda"
 
 status device_open(struct device *d, const char *kind, struct device_options options,
                    struct err *err) MUST_CHECK;
 void device_close(struct device *d);
+
+/* Append a line for each device that device_open could open, or why it could not. */
+struct str;
+void device_describe(struct str *out);
 
 /* A CPU device over any table built from device/cpu (the tests bring one in double). */
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,

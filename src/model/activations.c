@@ -33,8 +33,8 @@ void activations_close(struct activations *a)
 
 static struct act_norm place_norm(struct device_arena *arena, size_t N, size_t D)
 {
-    return (struct act_norm){.x = device_arena_mat(arena, N, D),
-                             .y = device_arena_mat(arena, N, D),
+    return (struct act_norm){.x = device_arena_half(arena, N, D),
+                             .y = device_arena_half(arena, N, D),
                              .stats = device_arena_mat(arena, N, 2)};
 }
 
@@ -42,19 +42,19 @@ static struct act_attention place_attention(struct device_arena *arena, size_t N
                                             size_t D, size_t H, size_t n_in, size_t Ns)
 {
     struct act_attention a = {.norm = place_norm(arena, N, D),
-                              .in = device_arena_mat(arena, N, n_in * D),
-                              .ctx = device_arena_mat(arena, N, D),
+                              .in = device_arena_half(arena, N, n_in * D),
+                              .ctx = device_arena_half(arena, N, D),
                               .lse = device_arena_mat(arena, N, H)};
 
     if (Ns)
-        a.kv = device_arena_mat(arena, Ns, 2 * D);
+        a.kv = device_arena_half(arena, Ns, 2 * D);
     return a;
 }
 
 static struct act_ffn place_ffn(struct device_arena *arena, size_t N, size_t D, size_t F)
 {
     return (struct act_ffn){.norm = place_norm(arena, N, D),
-                            .h = device_arena_mat(arena, N, F)};
+                            .h = device_arena_half(arena, N, F)};
 }
 
 static void place_ids(struct activations *a, size_t n_sents, size_t n_src, size_t n_tgt)
@@ -79,14 +79,14 @@ static void place_backward(struct activations *a, const struct model_config *c, 
     const size_t D = (size_t)c->d_model;
     struct device_arena *arena = &a->arena;
 
-    a->dx = device_arena_mat(arena, N, D);
-    a->df = device_arena_mat(arena, N, D);
-    a->dy = device_arena_mat(arena, N, D);
-    a->dctx = device_arena_mat(arena, N, D);
-    a->din = device_arena_mat(arena, N, 3 * D);
-    a->dkv = device_arena_mat(arena, Ns, 2 * D);
-    a->dh = device_arena_mat(arena, N, (size_t)c->d_ff);
-    a->dmemory = device_arena_mat(arena, Ns, D);
+    a->dx = device_arena_half(arena, N, D);
+    a->df = device_arena_half(arena, N, D);
+    a->dy = device_arena_half(arena, N, D);
+    a->dctx = device_arena_half(arena, N, D);
+    a->din = device_arena_half(arena, N, 3 * D);
+    a->dkv = device_arena_half(arena, Ns, 2 * D);
+    a->dh = device_arena_half(arena, N, (size_t)c->d_ff);
+    a->dmemory = device_arena_half(arena, Ns, D);
 }
 
 bool activations_shared(const struct model *m, bool want_grad)
@@ -100,8 +100,8 @@ static void share_encoder(struct activations *a, int layer, size_t N, size_t D)
     struct act_encoder *e = &a->enc[layer];
 
     *e = a->enc[0];
-    e->self.norm.x = device_arena_mat(&a->arena, N, D);
-    e->ff.norm.x = device_arena_mat(&a->arena, N, D);
+    e->self.norm.x = device_arena_half(&a->arena, N, D);
+    e->ff.norm.x = device_arena_half(&a->arena, N, D);
 }
 
 static void share_decoder(struct activations *a, int layer, size_t N, size_t D)
@@ -109,9 +109,9 @@ static void share_decoder(struct activations *a, int layer, size_t N, size_t D)
     struct act_decoder *e = &a->dec[layer];
 
     *e = a->dec[0];
-    e->self.norm.x = device_arena_mat(&a->arena, N, D);
-    e->cross.norm.x = device_arena_mat(&a->arena, N, D);
-    e->ff.norm.x = device_arena_mat(&a->arena, N, D);
+    e->self.norm.x = device_arena_half(&a->arena, N, D);
+    e->cross.norm.x = device_arena_half(&a->arena, N, D);
+    e->ff.norm.x = device_arena_half(&a->arena, N, D);
 }
 
 static void place_encoder(struct activations *a, const struct model_config *c, size_t N,
@@ -155,10 +155,10 @@ void activations_place(struct activations *a, const struct model_config *c,
     if (n_tgt)
         place_decoder(a, c, n_tgt, n_src, share);
     a->dec_end = place_norm(arena, n_tgt, D);
-    a->f = device_arena_mat(arena, N, D);
+    a->f = device_arena_half(arena, N, D);
     a->loss = device_arena_mat(arena, n_tgt, 1);
-    a->logits = device_arena_mat(arena, n_tgt < ACT_CHUNK ? n_tgt : ACT_CHUNK,
-                                 (size_t)c->vocab_size);
+    a->logits = device_arena_half(arena, n_tgt < ACT_CHUNK ? n_tgt : ACT_CHUNK,
+                                  (size_t)c->vocab_size);
     if (want_grad)
         place_backward(a, c, n_src, N);
 }

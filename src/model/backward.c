@@ -85,7 +85,7 @@ static void cross_back(struct model *m, struct back *b, const struct act_attenti
     const size_t D = (size_t)m->config.d_model, N = a->ctx.rows;
     const struct mat memory = m->act->enc_end.y, dkv = m->act->dkv;
     const struct mat dctx = mat_rows(m->act->dctx, 0, N);
-    const struct mat dq = {m->act->din.mem, m->act->din.at, N, D, D};
+    const struct mat dq = {m->act->din.mem, m->act->din.at, N, D, D, m->act->din.type};
 
     d->k->gemm(d, g->out, a->ctx, b->df, true, false, 1, 1);
     d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);

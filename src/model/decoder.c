@@ -29,16 +29,16 @@ static void place(struct decoder *dec)
     struct device_arena *a = &dec->arena;
 
     for (int l = 0; l < (int)c->decoder_layers; l++)
-        dec->layer[l] = (struct layer){device_arena_mat(a, dec->shape.n_src, 2 * D),
-                                       device_arena_mat(a, T * R, 2 * D)};
-    dec->x = device_arena_mat(a, R, D);
-    dec->y = device_arena_mat(a, R, D);
+        dec->layer[l] = (struct layer){device_arena_half(a, dec->shape.n_src, 2 * D),
+                                       device_arena_half(a, T * R, 2 * D)};
+    dec->x = device_arena_half(a, R, D);
+    dec->y = device_arena_half(a, R, D);
     dec->stats = device_arena_mat(a, R, 2);
-    dec->f = device_arena_mat(a, R, D);
-    dec->q = device_arena_mat(a, R, D);
-    dec->ctx = device_arena_mat(a, R, D);
-    dec->h = device_arena_mat(a, R, (size_t)c->d_ff);
-    dec->logits = device_arena_mat(a, R, (size_t)c->vocab_size);
+    dec->f = device_arena_half(a, R, D);
+    dec->q = device_arena_half(a, R, D);
+    dec->ctx = device_arena_half(a, R, D);
+    dec->h = device_arena_half(a, R, (size_t)c->d_ff);
+    dec->logits = device_arena_half(a, R, (size_t)c->vocab_size);
     dec->top = device_arena_mat(a, R, dec->shape.n_top);
     dec->token = device_arena_ids(a, R);
     dec->pos = device_arena_ids(a, R);

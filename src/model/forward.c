@@ -178,6 +178,8 @@ static void output(struct model *m)
 {
     struct activations *a = m->act;
     struct device *d = m->device;
+    const double scale = a->run.loss_scale > 0 ? a->run.loss_scale : 1;
+    const double grad = a->run.want_grad ? scale : 0;
 
     for (size_t at = 0; at < a->batch.n_tgt; at += ACT_CHUNK) {
         const size_t left = a->batch.n_tgt - at, n = left < ACT_CHUNK ? left : ACT_CHUNK;
@@ -187,8 +189,7 @@ static void output(struct model *m)
         d->k->gemm(d, z, y, m->w.embed, false, true, 1, 0);
         d->k->xent(d, mat_rows(a->loss, at, n),
                    a->run.want_best ? ids_part(a->best, at, n) : none, z,
-                   ids_part(a->tgt_label, at, n), a->run.smooth,
-                   a->run.want_grad ? 1 : 0);
+                   ids_part(a->tgt_label, at, n), a->run.smooth, grad);
         if (!a->run.want_grad)
             continue;
         d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.embed, false, false, 1, 0);
@@ -224,6 +225,8 @@ static void begin(struct model *m, const struct model_batch *b,
     a->run = *run;
     activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad,
                       activations_shared(m, run->want_grad));
+    if (m->half.mem) /* whoever changed the weights need not know of the copy */
+        m->device->k->cast(m->device, m->half, m->flat);
     upload(m, b);
 }
 

@@ -15,14 +15,29 @@ static status open_flat(struct model *m, struct mat *flat, void **mem, struct er
     return OK;
 }
 
+/* The weights as products read them: the same array, or a copy in 16 bits. */
+static status open_half(struct model *m, struct err *err)
+{
+    const size_t n = m->params.n_flat;
+
+    if (m->device->precision == PRECISION_FP32)
+        return OK;
+    TRY(device_alloc(m->device, &m->half_mem, n * m->device->half_bytes, err));
+    m->half = (struct mat){m->half_mem, 0, 1, n, n, MAT_HALF};
+    return OK;
+}
+
 static status open_parts(struct model *m, bool want_grad, struct err *err)
 {
     TRY(params_open(&m->params, &m->config, err));
     TRY(open_flat(m, &m->flat, &m->weight_mem, err));
-    TRY(weights_open(&m->w, &m->params, &m->config, m->flat, err));
+    TRY(open_half(m, err));
+    const struct weights_flat values = {m->flat, m->half.mem ? m->half : m->flat};
+    TRY(weights_open(&m->w, &m->params, &m->config, values, err));
     if (want_grad) {
         TRY(open_flat(m, &m->grad, &m->grad_mem, err));
-        TRY(weights_open(&m->g, &m->params, &m->config, m->grad, err));
+        const struct weights_flat gradients = {m->grad, m->grad};
+        TRY(weights_open(&m->g, &m->params, &m->config, gradients, err));
     }
     return activations_open(&m->act, &m->config, m->device, err);
 }
@@ -48,6 +63,7 @@ void model_close(struct model *m)
     weights_close(&m->g);
     params_close(&m->params);
     device_free(m->device, m->weight_mem);
+    device_free(m->device, m->half_mem);
     device_free(m->device, m->grad_mem);
     device_free(m->device, m->signal_mem);
     *m = (struct model){0};

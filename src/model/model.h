@@ -43,6 +43,7 @@ struct model_run {
     double drop_attention, drop_relu, drop_residual; /* 0 for evaluation */
     uint64_t drop_key;                               /* of the run's seed and the step */
     double smooth;                                   /* label smoothing */
+    double loss_scale; /* gradients are multiplied by this; 0: by 1 */
     bool want_grad, want_best;
 };
 
@@ -56,7 +57,8 @@ struct model {
     struct device *device;
     struct model_config config;
     struct params params;
-    void *weight_mem, *grad_mem;
+    void *weight_mem, *grad_mem, *half_mem;
+    struct mat half; /* [1, n_flat] weights in 16 bits; none without mixed precision */
     struct mat flat, grad; /* [1, n_flat]; grad is none in a model opened for use only */
     struct weights w, g;
     void *signal_mem;

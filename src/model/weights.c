@@ -7,18 +7,20 @@
 #include "recipe/params.h"
 
 /* `beside` tensors of equal shape that lie side by side, as one matrix. */
-static struct mat view(const struct params *p, struct mat flat, enum param_id id,
+static struct mat view(const struct params *p, struct weights_flat all, enum param_id id,
                        int layer, size_t beside)
 {
     const struct param *t = params_get(p, id, layer);
+    const struct mat flat = params_is_norm(t) ? all.real : all.half;
 
-    return (struct mat){flat.mem, flat.at + t->at, t->rows, t->cols * beside, t->stride};
+    return (struct mat){flat.mem,         flat.at + t->at, t->rows,
+                        t->cols * beside, t->stride,       flat.type};
 }
 
 #define VIEW(id, beside) view(p, flat, PARAM_##id, layer, beside)
 
-static struct weights_encoder encoder_layer(const struct params *p, struct mat flat,
-                                            int layer)
+static struct weights_encoder encoder_layer(const struct params *p,
+                                            struct weights_flat flat, int layer)
 {
     return (struct weights_encoder){
         .self = {.gain = VIEW(enc_att_norm_gain, 1),
@@ -34,8 +36,8 @@ static struct weights_encoder encoder_layer(const struct params *p, struct mat f
     };
 }
 
-static struct weights_decoder decoder_layer(const struct params *p, struct mat flat,
-                                            int layer)
+static struct weights_decoder decoder_layer(const struct params *p,
+                                            struct weights_flat flat, int layer)
 {
     return (struct weights_decoder){
         .self = {.gain = VIEW(dec_att_norm_gain, 1),
@@ -57,7 +59,8 @@ static struct weights_decoder decoder_layer(const struct params *p, struct mat f
 }
 
 status weights_open(struct weights *w, const struct params *p,
-                    const struct model_config *c, struct mat flat, struct err *err)
+                    const struct model_config *c, struct weights_flat flat,
+                    struct err *err)
 {
     const int layer = 0;
 

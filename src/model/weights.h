@@ -6,7 +6,7 @@
  * g->enc[l].ff.w1. q, k and v of one self-attention are one matrix [D,3D]; k and v of one
  * cross-attention are one matrix [D,2D].
  *
- * Owns: the arrays of layers. Borrows: the flat array's memory.
+ * Owns: the arrays of layers. Borrows: the flat arrays' memory.
  */
 #pragma once
 
@@ -48,7 +48,13 @@ struct weights {
     struct mat dec_gain, dec_bias; /* [1,D] */
 };
 
+/* Where the values are: those of normalisations, and all others, which products read.
+ * In mixed precision the latter are a copy in 16 bits; otherwise both are the same. */
+struct weights_flat {
+    struct mat real, half;
+};
+
 status weights_open(struct weights *w, const struct params *p,
-                    const struct model_config *c, struct mat flat,
+                    const struct model_config *c, struct weights_flat flat,
                     struct err *err) MUST_CHECK;
 void weights_close(struct weights *w);

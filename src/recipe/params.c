@@ -112,6 +112,11 @@ void params_close(struct params *p)
     *p = (struct params){0};
 }
 
+bool params_is_norm(const struct param *p)
+{
+    return strstr(p->name, "/layer_norm_");
+}
+
 const struct param *params_get(const struct params *p, enum param_id id, int layer)
 {
     return &p->list[p->first[id] + (size_t)layer * p->step[id]];

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -109,6 +110,9 @@ struct params {
 status params_open(struct params *p, const struct model_config *c,
                    struct err *err) MUST_CHECK;
 void params_close(struct params *p);
+
+/* Gains and biases of normalisations, which mixed precision leaves in float. */
+bool params_is_norm(const struct param *p);
 
 const struct param *params_get(const struct params *p, enum param_id id, int layer);
 /* NULL when no tensor has that checkpoint name. */

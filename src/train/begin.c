@@ -77,6 +77,14 @@ static status open_reducer(struct trainer *t, struct err *err)
 
     if (t->comm->size == 1)
         return OK;
+    if (t->device.driver && c->shard_optimizer)
+        return err_set(
+            err, ERR_USAGE,
+            "shard_optimizer = true is not there for device = %s: leave it out, "
+            "or use device = cpu",
+            c->device);
+    if (t->device.driver)
+        TRY(mem_alloc(&t->mirror, t->model.params.n_flat, sizeof *t->mirror, err));
     return reducer_open(&t->reducer, t->comm, &t->model.params, o, err);
 }
 
@@ -111,11 +119,21 @@ static status open_optimizer(struct trainer *t, struct err *err)
     return open_average(t, err);
 }
 
+static enum precision precision_of(const char *name)
+{
+    if (strcmp(name, "fp16") == 0)
+        return PRECISION_FP16;
+    return strcmp(name, "bf16") == 0 ? PRECISION_BF16 : PRECISION_FP32;
+}
+
 /* Device, model and what belongs to them; nothing here needs another rank. */
 static status open_parts(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
-    const struct device_options options = {.threads = t->place.threads, .pin = c->pin};
+    const struct device_options options = {.threads = t->place.threads,
+                                           .pin = c->pin,
+                                           .precision = precision_of(c->precision),
+                                           .local_rank = (size_t)t->comm->local_rank};
     const size_t n_ranks = (size_t)t->comm->size;
 
     TRY(mem_alloc(&t->own, n_ranks, sizeof *t->own, err));
@@ -123,6 +141,7 @@ static status open_parts(struct trainer *t, struct err *err)
     for (size_t r = 0; r < n_ranks; r++)
         t->node[r] = t->comm->peer[r].node;
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
+    loss_scale_begin(&t->state.scale, c->loss_scaling, c->loss_scale);
     TRY(device_open(&t->device, c->device, options, err));
     TRY(model_open(&t->model, &t->device, &c->model, true, err));
     t->model.recompute = c->recompute;
@@ -217,8 +236,8 @@ static status measure_roof(struct trainer *t, struct err *err)
     const struct train_config *c = &t->config;
 
     t->roof_gflops = NAN;
-    if (c->max_steps - t->state.step < WORTH_IT)
-        return OK;
+    if (c->max_steps - t->state.step < WORTH_IT || t->device.driver)
+        return OK; /* a GPU's roof is not the processor's */
     return roof_gemm(&t->roof_gflops, pool_size(t->device.pool), 0.1, err);
 }
 
@@ -302,6 +321,7 @@ void train_close(struct trainer *t)
     spm_free(t->spm);
     dataset_close(&t->data);
     free(t->losses);
+    free(t->mirror);
     free(t->own);
     free(t->shards);
     free(t->node);

@@ -10,16 +10,18 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "decode/model_dir.h"
+#include "device/half.h"
 #include "format/meta_graph.h"
 #include "format/tensor_bundle.h"
 #include "format/tf_checkpoint.h"
 #include "train/snapshot.h"
 
-#define SLOTS "Loss_Optimization/"
+#define SLOTS   "Loss_Optimization/"
+#define MASTERS SLOTS "FP32-master-copy/" /* in mixed precision; X itself has 16 bits */
 
 /* One tensor of the bundle: a view of a flat array, or a scalar or vector at hand. */
 struct tensor {
-    char name[PARAM_NAME_MAX + 48];
+    char name[PARAM_NAME_MAX + 80];
     const struct param *param; /* NULL for the small ones */
     struct mat flat;
     const float *copy; /* where the values are instead, when not NULL */
@@ -34,6 +36,7 @@ struct tensors {
     size_t n, cap;
     float beta1_power, beta2_power;
     int64_t step;
+    struct loss_scale scale;
 };
 
 static status add(struct tensors *t, struct tensor one, struct err *err)
@@ -55,10 +58,16 @@ struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part
     return parts[part];
 }
 
-/* Every parameter as prefix + name + suffix, in one of the flat arrays. */
+static bool is_mixed(const struct checkpoint *c)
+{
+    return c->model->half.mem;
+}
+
+/* Every parameter as prefix + name + suffix, in one of the flat arrays. Mixed precision
+ * has another prefix for those that have masters. */
 static status add_part(struct tensors *t, const struct checkpoint *c,
-                       enum checkpoint_part part, const char *prefix, const char *suffix,
-                       struct err *err)
+                       enum checkpoint_part part, const char *prefix, const char *mixed,
+                       const char *suffix, struct err *err)
 {
     const struct params *p = &c->model->params;
 
@@ -67,8 +76,28 @@ static status add_part(struct tensors *t, const struct checkpoint *c,
                              .flat = checkpoint_part(c, part),
                              .copy = c->copy ? c->copy->part[part] : NULL,
                              .dtype = TENSOR_FLOAT};
-        snprintf(one.name, sizeof one.name, "%s%s%s", prefix, p->list[i].name, suffix);
+        const bool has_master = is_mixed(c) && !params_is_norm(&p->list[i]);
+        snprintf(one.name, sizeof one.name, "%s%s%s", has_master ? mixed : prefix,
+                 p->list[i].name, suffix);
         TRY(add(t, one, err));
+    }
+    return OK;
+}
+
+/* The weights as products read them: made from the masters, so never read back. */
+static status add_halves(struct tensors *t, const struct checkpoint *c, struct err *err)
+{
+    const struct params *p = &c->model->params;
+    const bool is_fp16 = c->model->device->precision == PRECISION_FP16;
+
+    for (size_t i = 0; i < p->n_list; i++) {
+        struct tensor one = {.param = &p->list[i],
+                             .flat = c->model->flat,
+                             .copy = c->copy ? c->copy->part[CHECKPOINT_WEIGHTS] : NULL,
+                             .dtype = is_fp16 ? TENSOR_HALF : TENSOR_BFLOAT16};
+        snprintf(one.name, sizeof one.name, "%s", p->list[i].name);
+        if (!params_is_norm(&p->list[i]))
+            TRY(add(t, one, err));
     }
     return OK;
 }
@@ -87,34 +116,82 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct tensor *)a)->name, ((const struct tensor *)b)->name);
 }
 
+/* The scaler's variables, numbered as the reference numbers them. */
+static status add_scaler(struct tensors *t, struct err *err)
+{
+    struct loss_scale *s = &t->scale;
+    float *const logmax[] = {&s->scale,        &s->x_hat,         &s->slow_x_hat,
+                             &s->xsquared_hat, &s->b1_correction, &s->b2_correction};
+
+    if (s->rule != LOSS_SCALE_BACKOFF && s->rule != LOSS_SCALE_LOGMAX)
+        return OK;
+    TRY(add_scalar(t, SLOTS "Variable", TENSOR_INT64, &s->iteration, err));
+    if (s->rule == LOSS_SCALE_BACKOFF) {
+        TRY(add_scalar(t, SLOTS "Variable_1", TENSOR_INT64, &s->last_overflow, err));
+        return add_scalar(t, SLOTS "Variable_2", TENSOR_FLOAT, &s->scale, err);
+    }
+    for (size_t i = 0; i < sizeof logmax / sizeof *logmax; i++) {
+        char name[64];
+        snprintf(name, sizeof name, SLOTS "Variable_%zu", i + 1);
+        TRY(add_scalar(t, name, TENSOR_FLOAT, logmax[i], err));
+    }
+    return OK;
+}
+
 /* Adam's slots have the reference's names; NovoGrad's are Momentum and its norms. */
 static status add_slots(struct tensors *t, const struct checkpoint *c, struct err *err)
 {
+    const char *power[2] = {SLOTS "beta1_power", SLOTS "beta2_power"};
+
+    if (is_mixed(c)) {
+        power[0] = SLOTS "cond_1/beta1_power";
+        power[1] = SLOTS "cond_1/beta2_power";
+    }
     if (!c->optim->norms) {
-        TRY(add_part(t, c, CHECKPOINT_M, SLOTS, "/Adam", err));
-        TRY(add_part(t, c, CHECKPOINT_V, SLOTS, "/Adam_1", err));
-        TRY(add_scalar(t, SLOTS "beta1_power", TENSOR_FLOAT, &t->beta1_power, err));
-        return add_scalar(t, SLOTS "beta2_power", TENSOR_FLOAT, &t->beta2_power, err);
+        TRY(add_part(t, c, CHECKPOINT_M, SLOTS, SLOTS MASTERS, "/Adam", err));
+        TRY(add_part(t, c, CHECKPOINT_V, SLOTS, SLOTS MASTERS, "/Adam_1", err));
+        TRY(add_scalar(t, power[0], TENSOR_FLOAT, &t->beta1_power, err));
+        return add_scalar(t, power[1], TENSOR_FLOAT, &t->beta2_power, err);
     }
     struct tensor norms = {.name = SLOTS "nvgrad2_ema",
                            .dtype = TENSOR_DOUBLE,
                            .host = c->copy ? c->copy->norms : c->optim->norms,
                            .n_host = c->model->params.n_list};
-    TRY(add_part(t, c, CHECKPOINT_M, SLOTS, "/Momentum", err));
+    TRY(add_part(t, c, CHECKPOINT_M, SLOTS, SLOTS MASTERS, "/Momentum", err));
     return add(t, norms, err);
 }
 
 static status list_tensors(struct tensors *t, const struct checkpoint *c, struct err *err)
 {
-    TRY(add_part(t, c, CHECKPOINT_WEIGHTS, "", "", err));
+    TRY(add_part(t, c, CHECKPOINT_WEIGHTS, "", MASTERS, "", err));
+    if (is_mixed(c))
+        TRY(add_halves(t, c, err));
     TRY(add_slots(t, c, err));
+    TRY(add_scaler(t, err));
     if (c->average.mem)
-        TRY(add_part(t, c, CHECKPOINT_AVERAGE, "", MODEL_DIR_AVERAGE, err));
+        TRY(add_part(t, c, CHECKPOINT_AVERAGE, "", "", MODEL_DIR_AVERAGE, err));
     if (c->outer.mem)
-        TRY(add_part(t, c, CHECKPOINT_OUTER, SLOTS, "/Outer", err));
+        TRY(add_part(t, c, CHECKPOINT_OUTER, SLOTS, SLOTS, "/Outer", err));
     TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
     qsort(t->list, t->n, sizeof *t->list, by_name);
     return OK;
+}
+
+/* In place: floats become the numbers of 16 bits that a device would make of them. */
+static size_t narrow(float *host, size_t n, int dtype)
+{
+    uint16_t *to = (uint16_t *)(void *)host;
+
+    if (dtype == TENSOR_FLOAT)
+        return n * sizeof *host;
+    for (size_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&x, (const char *)host + i * sizeof x, sizeof x);
+        const uint16_t h =
+            dtype == TENSOR_HALF ? half_from(half_clip(x)) : half_from_b(x);
+        memcpy((char *)to + i * sizeof h, &h, sizeof h);
+    }
+    return n * sizeof *to;
 }
 
 /* A parameter's rows come through a host buffer, whatever the device. The writing thread
@@ -128,15 +205,16 @@ static status write_param(struct tensor_bundle_writer *w, struct device *d,
                           p->stride};
     float *host;
 
-    TRY(tensor_bundle_add(w, one->name, TENSOR_FLOAT, dims, p->n_dims, err));
+    TRY(tensor_bundle_add(w, one->name, (enum tensor_dtype)one->dtype, dims, p->n_dims,
+                          err));
     TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
     if (!one->copy)
         device_download(d, host, m);
     for (size_t r = 0; one->copy && r < p->rows; r++)
         memcpy(host + r * p->cols, one->copy + p->at + r * p->stride,
                p->cols * sizeof *host);
-    const status result =
-        tensor_bundle_add_bytes(w, host, p->rows * p->cols * sizeof *host, err);
+    const size_t n_bytes = narrow(host, p->rows * p->cols, one->dtype);
+    const status result = tensor_bundle_add_bytes(w, host, n_bytes, err);
     free(host);
     return result;
 }
@@ -199,6 +277,7 @@ status checkpoint_write(const struct checkpoint *c, const struct state *s,
 {
     struct tensors t = {
         .step = s->step,
+        .scale = s->scale,
         /* the reference's counters: beta^(t+1) after t updates */
         .beta1_power = (float)pow(c->optim->config.beta1, (double)s->step + 1),
         .beta2_power = (float)pow(c->optim->config.beta2, (double)s->step + 1)};
@@ -278,6 +357,8 @@ static status read_tensors(const struct checkpoint *c, const struct tensors *t,
     for (size_t i = 0; i < t->n; i++) {
         const struct tensor *one = &t->list[i];
         const struct tensor_entry *e = tensor_bundle_find(b, one->name);
+        if (one->param && one->dtype != TENSOR_FLOAT)
+            continue; /* made from its master */
         if (!e && !is_needed(c, one, &t->step, kind))
             continue;
         if (!e)
@@ -319,7 +400,7 @@ static status read_all(const struct checkpoint *c, struct state *s, const char *
                        struct tensor_bundle *b, enum checkpoint_kind *kind,
                        struct err *err)
 {
-    struct tensors t = {0};
+    struct tensors t = {.scale = c->scale};
 
     status result = read_state(s, prefix, kind, err);
     if (result == OK && *kind == CHECKPOINT_OURS)
@@ -332,6 +413,7 @@ static status read_all(const struct checkpoint *c, struct state *s, const char *
         result = err_set(err, ERR_FORMAT, "its files are of steps %lld and %lld",
                          (long long)s->step, (long long)t.step);
     s->step = t.step;
+    s->scale = t.scale;
     free(t.list);
     return result;
 }

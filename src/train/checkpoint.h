@@ -26,6 +26,7 @@ struct checkpoint {
     struct mat whole_m,
         whole_v;     /* to read into where the optimizer's are shards; or none */
     bool is_sharded; /* moments come into a snapshot from all ranks, by the caller */
+    struct loss_scale scale;     /* as it begins; read ones replace it in the state */
     const struct snapshot *copy; /* write these values; NULL: those on the device */
 };
 

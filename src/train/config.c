@@ -64,6 +64,15 @@ status train_config_check(const struct train_config *c, struct err *err)
     if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
         return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
     TRY(check_shards(c, err));
+    if (strcmp(c->loss_scaling, "none") != 0 && strcmp(c->precision, "fp32") == 0)
+        return err_set(err, ERR_USAGE,
+                       "loss_scaling = %s needs precision = fp16 or bf16: in fp32 no "
+                       "gradient is lost",
+                       c->loss_scaling);
+    if (strcmp(c->loss_scaling, "logmax") == 0 && c->shard_optimizer)
+        return err_set(err, ERR_USAGE,
+                       "loss_scaling = logmax needs the whole gradient on every rank: "
+                       "use backoff with shard_optimizer = true");
     TRY(optim_check(&c->optim, err));
     return schedule_check(&c->schedule, err);
 }

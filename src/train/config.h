@@ -33,6 +33,9 @@
     X(REAL, moving_average, "0", "decay of averaged weights; 0: none", RANGE(0, 0.999999))      \
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
+    X(CHOICE, precision, "fp32", "of weights and activations; masters stay fp32", ONE_OF("fp32|fp16|bf16")) \
+    X(CHOICE, loss_scaling, "none", "factor of the loss in 16 bits", ONE_OF("none|static|backoff|logmax")) \
+    X(REAL, loss_scale, "1", "that factor with loss_scaling = static", RANGE(1e-6, 1e9))        \
     X(INT, threads, "0", "threads of a rank; 0: one a core, cores shared", RANGE(0, 1024))      \
     X(BOOL, verify_data, "true", "read all of the data once, beside the first steps", ANY)      \
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \

@@ -280,7 +280,7 @@ status optim_step(struct optim *o, struct mat weights, struct mat gradient,
                   struct optim_update u, double *grad_norm, struct err *err)
 {
     const double most = o->config.max_grad_norm;
-    double scale = 1 / u.tokens, sum;
+    double scale = 1 / (u.tokens * (u.scale > 0 ? u.scale : 1)), sum;
 
     TRY(measure(o, weights, gradient, &sum, err));
     *grad_norm = scale * sqrt(sum);

@@ -87,6 +87,7 @@ struct optim_update {
     int64_t t;     /* updates made before this one */
     double rate;   /* learning rate */
     double tokens; /* target tokens in the summed gradient */
+    double scale;  /* the factor of the loss; 0: 1 */
 };
 
 /*

@@ -360,6 +360,8 @@ static status log_step(struct record *r, const struct record_step *s, struct err
     set_real(o, "loss", mean_loss(s));
     set_real(o, "rate", s->rate);
     set_real(o, "grad_norm", s->grad_norm);
+    if (strcmp(r->config->loss_scaling, "none") != 0)
+        set_real(o, "loss_scale", s->loss_scale);
     set_int(o, "source_tokens", (int64_t)s->n_source);
     set_int(o, "target_tokens", (int64_t)s->n_target);
     set_int(o, "sentences", (int64_t)s->n_sents);
@@ -397,18 +399,25 @@ static status summarize(struct record *r, const struct record_step *s,
 {
     const bool clips = r->config->optim.max_grad_norm > 0;
     const double limit = r->config->optim.max_grad_norm;
-    const struct tb_event_value values[] = {
+    const char *rule = r->config->loss_scaling;
+    const bool scales = strcmp(rule, "backoff") == 0 || strcmp(rule, "logmax") == 0;
+    struct tb_event_value values[6] = {
         {"train_loss", (float)mean_loss(now)},
         {"learning_rate", (float)now->rate},
         {"Loss_Optimization/global_gradient_norm", (float)now->grad_norm},
-        {"global_step/sec", (float)(s->t_step > 0 ? (double)s->n_steps / s->t_step : 0)},
-        {"Loss_Optimization/global_clipped_gradient_norm",
-         (float)fmin(now->grad_norm, limit)}};
+        {"global_step/sec", (float)(s->t_step > 0 ? (double)s->n_steps / s->t_step : 0)}};
+    size_t n = 4;
 
     if (!r->has_events)
         return OK;
-    TRY(tb_event_scalars(&r->events, now->step, clock_wall(), values, clips ? 5 : 4,
-                         err));
+    if (clips)
+        values[n++] =
+            (struct tb_event_value){"Loss_Optimization/global_clipped_gradient_norm",
+                                    (float)fmin(now->grad_norm, limit)};
+    if (scales)
+        values[n++] = (struct tb_event_value){"Loss_Optimization/loss_scale",
+                                              (float)now->loss_scale};
+    TRY(tb_event_scalars(&r->events, now->step, clock_wall(), values, n, err));
     TRY(summarize_times(r, s, now->step, err));
     return tb_event_flush(&r->events, err);
 }
@@ -419,6 +428,7 @@ void record_add(struct record_step *sum, const struct record_step *s)
     sum->epoch = s->epoch;
     sum->rate = s->rate;
     sum->grad_norm = s->grad_norm;
+    sum->loss_scale = s->loss_scale;
     sum->loss += s->loss;
     sum->n_source += s->n_source;
     sum->n_target += s->n_target;

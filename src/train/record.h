@@ -30,6 +30,7 @@ struct record_step {
     uint64_t epoch;
     double loss; /* sum over target tokens */
     double rate, grad_norm;
+    double loss_scale; /* of this update */
     uint64_t n_source, n_target, n_sents;
     int64_t n_steps, n_skipped;
     double t_step, t_data, t_forward, t_backward, t_update; /* seconds */

@@ -61,6 +61,10 @@ status roof_shape(double *gflops, const char *device, size_t threads, struct roo
     for (int i = 0; i < 2 || clock_now() < t_end; i++) {
         const double t = clock_now();
         p.device.k->gemm(&p.device, p.c, p.a, p.b, s.ta, s.tb, 1, 0);
+        if (device_sync(&p.device, err) != OK) {
+            close_bench(&p);
+            return err->code;
+        }
         const double took = clock_now() - t;
         best = took < best ? took : best;
     }

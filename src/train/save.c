@@ -16,6 +16,7 @@ struct checkpoint train_save_parts(struct trainer *t)
                                .optim = &t->optim,
                                .average = t->average,
                                .outer = t->outer.v,
+                               .scale = t->state.scale,
                                .is_sharded = t->shards != NULL};
 }
 

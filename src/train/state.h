@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "corpus/order.h"
+#include "train/loss_scale.h"
 
 /* The best evaluation so far, by one measure. */
 struct state_best {
@@ -29,6 +30,8 @@ struct state {
     double t_trained;            /* seconds spent in updates */
     uint64_t corpus_pairs;       /* of the training corpus: a check at resume */
     uint64_t tokenizer_hash;
+    struct loss_scale
+        scale; /* of mixed precision: among the tensors, as the reference's */
 };
 
 status state_write(const struct state *s, const char *path, struct err *err) MUST_CHECK;

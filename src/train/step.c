@@ -26,6 +26,7 @@ static struct model_run run_of(const struct trainer *t)
                               .drop_key = rng_hash(rng_key((uint64_t)c->seed, "dropout"),
                                                    (uint64_t)t->state.step),
                               .smooth = c->label_smoothing,
+                              .loss_scale = (double)t->state.scale.scale,
                               .want_grad = true};
 }
 
@@ -75,7 +76,20 @@ static void follow_average(struct trainer *t)
 struct tally {
     struct trainer *t;
     double sum; /* of squares */
+    bool has_begun;
 };
+
+/* The gradient where the network finds it: a GPU's comes to the host, slice by slice. */
+static float *seen_by_network(struct trainer *t)
+{
+    return t->mirror ? t->mirror : t->model.grad.mem;
+}
+
+static void fetch_slice(struct trainer *t, size_t first, size_t n)
+{
+    if (t->mirror)
+        device_download(&t->device, t->mirror + first, mat_cols(t->model.grad, first, n));
+}
 
 static void on_ready(void *ctx, size_t first, size_t n)
 {
@@ -85,15 +99,17 @@ static void on_ready(void *ctx, size_t first, size_t n)
 
     d->k->sumsq(d, &part, mat_cols(w->t->model.grad, first, n));
     w->sum += part;
+    w->has_begun = true;
+    fetch_slice(w->t, first, n);
     reducer_ready(w->t->reducer, first, n);
 }
 
 static void begin_exchange(struct trainer *t, const struct feeder_item *item)
 {
     if (train_is_local(t))
-        reducer_begin_node(t->reducer, t->model.grad.mem);
+        reducer_begin_node(t->reducer, seen_by_network(t));
     else
-        reducer_begin(t->reducer, t->model.grad.mem, is_saved_next(t, item));
+        reducer_begin(t->reducer, seen_by_network(t), is_saved_next(t, item));
 }
 
 /* This rank's part of an update, forward and backward. The last micro-batch's backward
@@ -124,6 +140,8 @@ static status compute(struct trainer *t, struct record_step *rec,
         add_facts(t, item->batch, rec, work);
         rec->t_backward += clock_next(&clock);
     } while (!item->is_last);
+    if (t->reducer && !tally->has_begun)
+        fetch_slice(t, 0, t->model.grad.cols); /* zeros: no hook has been called */
     return OK;
 }
 
@@ -136,7 +154,8 @@ static struct ranks_own own_facts(const struct trainer *t, const struct record_s
         t->is_saving && t->saver && saver_phase(t->saver) == SAVER_WRITTEN;
 
     return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
-                              .grad_norm = n > 0 ? sqrt(grad_sum) / n : 0,
+                              .grad_norm =
+                                  n > 0 ? sqrt(grad_sum) / n / rec->loss_scale : 0,
                               .n_tokens = n,
                               .has_written = has_written,
                               .save_failed = has_written && !saver_is_whole(t->saver)};
@@ -173,6 +192,8 @@ static status finish_exchange(struct trainer *t, struct record_step *rec,
 
     train_pulse(t, PULSE_EXCHANGE);
     TRY(reducer_finish(t->reducer, facts, &times, err));
+    if (t->mirror)
+        device_upload(&t->device, t->model.grad, t->mirror);
     rec->t_comm += times.t_exposed;
     rec->t_hidden += times.t_hidden;
     return OK;
@@ -194,15 +215,35 @@ static status meet(struct trainer *t, struct record_step *rec,
     return OK;
 }
 
+/* The next update's factor of the loss. A skipped update leaves err as it is. */
+static status follow_scale(struct trainer *t, const struct record_step *rec,
+                           double n_target, bool is_finite, struct err *err)
+{
+    double max = is_finite ? 1 : (double)INFINITY;
+
+    if (is_finite && t->state.scale.rule == LOSS_SCALE_LOGMAX) {
+        t->device.k->maxabs(&t->device, &max, t->model.grad);
+        TRY(device_sync(&t->device, err));
+        max /= n_target * rec->loss_scale;
+    }
+    loss_scale_follow(&t->state.scale, max);
+    return OK;
+}
+
 /* From the summed gradient to the next weights, the same on every rank that added. */
 static status apply(struct trainer *t, struct record_step *rec, double n_target,
                     struct err *err)
 {
     train_pulse(t, PULSE_UPDATE);
     rec->rate = schedule_rate(&t->schedule, t->state.step);
-    const struct optim_update update = {t->state.step, rec->rate, n_target};
-    TRY(optim_step(&t->optim, t->model.flat, t->model.grad, update, &rec->grad_norm,
-                   err));
+    const struct optim_update update = {t->state.step, rec->rate, n_target,
+                                        rec->loss_scale};
+    const status result =
+        optim_step(&t->optim, t->model.flat, t->model.grad, update, &rec->grad_norm, err);
+    if (result == OK || result == ERR_NUMERIC)
+        TRY(follow_scale(t, rec, n_target, result == OK, err));
+    if (result != OK)
+        return result;
     if (t->shards)
         TRY(reducer_spread(t->reducer, t->model.flat.mem, err));
     return OK;
@@ -237,7 +278,8 @@ static status average(struct trainer *t, struct record_step *rec,
     TRY(outer_change(&t->outer, t->model.grad, t->model.flat, t->comm->local_rank == 0,
                      err));
     rec->t_update += clock_next(&clock);
-    reducer_begin(t->reducer, t->model.grad.mem, is_flush);
+    fetch_slice(t, 0, t->model.grad.cols);
+    reducer_begin(t->reducer, seen_by_network(t), is_flush);
     TRY(meet(t, rec, mine, err));
     (void)clock_next(&clock);
     TRY(outer_step(&t->outer, t->model.flat, t->model.grad, (size_t)t->comm->n_nodes,
@@ -278,7 +320,10 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
     struct flops_batch work = {0};
     struct feeder_item item;
 
-    *rec = (struct record_step){.n_steps = 1, .epoch = t->state.cursor.epoch};
+    *rec = (struct record_step){
+        .n_steps = 1,
+        .epoch = t->state.cursor.epoch,
+        .loss_scale = t->state.scale.scale > 0 ? (double)t->state.scale.scale : 1};
     TRY(compute(t, rec, &work, &tally, &item, err));
     const struct flops flops = flops_training(&t->config.model, &work);
     rec->flops = flops_total(flops);

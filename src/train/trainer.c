@@ -84,7 +84,10 @@ static status check_replicas(struct trainer *t, struct err *err)
 
     if (t->comm->size == 1)
         return OK;
-    TRY(reducer_compare(t->comm, t->model.flat.mem, t->model.flat.cols, &odd, err));
+    if (t->mirror)
+        device_download(&t->device, t->mirror, t->model.flat);
+    TRY(reducer_compare(t->comm, t->mirror ? t->mirror : t->model.flat.mem,
+                        t->model.flat.cols, &odd, err));
     if (odd < 0)
         return OK;
     t->is_agreed = true;

@@ -68,6 +68,7 @@ struct trainer {
     void *average_mem;
     struct mat average; /* moving average of the weights; may be none */
     struct state state;
+    float *mirror; /* [n_flat] on the host, what the network sees of a GPU's memory */
     struct feeder *feeder;
     struct batch_limit limit; /* of a micro-batch */
     size_t budget;            /* bytes for a step and a copy of the run */

@@ -19,3 +19,10 @@ for fact in 'step 0' 'tensors 558' 'parameters 60,880,896' 'checksums all right'
     grep -qxF "$fact" facts || fail "inspect does not say '$fact'"
 done
 rm -rf run
+
+# The same in mixed precision: X in 16 bits, fp32 masters, the scaler's three variables.
+expect 0 "$FERRY" train "$ROOT/configs/base.yaml" data=data run=run vocab_size=32768 max_steps=0 \
+    memory_mib=300 precision=fp16 loss_scaling=backoff
+[ "$(size data-00000-of-00001)" -eq 852267044 ] || fail "the mixed data has $(size data-00000-of-00001) bytes"
+[ "$(size index)" -eq 36131 ] || fail "the mixed index has $(size index) bytes"
+rm -rf run

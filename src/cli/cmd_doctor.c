@@ -1,0 +1,165 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/bench_kernels.h"
+#include "cli/cmd.h"
+#include "cli/doctor_model.h"
+#include "device/device.h"
+#include "train/roof.h"
+
+/* kind, field, default, help, limits */
+#define DOCTOR_OPTIONS(X) \
+    X(CHOICE, device, "auto", "what to examine", ONE_OF(DEVICE_KINDS))
+
+struct doctor_options {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    DOCTOR_OPTIONS(X)
+#undef X
+};
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct doctor_options, field), field, __VA_ARGS__)
+    DOCTOR_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table cmd_doctor_options = {rows, sizeof rows / sizeof *rows};
+
+/* Kernels add in other orders than the CPU; more than this is a mistake. */
+static const double kernel_limit = 2e-4, slope_limit = 2e-2, weight_limit = 1e-3;
+
+static int n_bad;
+
+static const char *verdict(bool is_good)
+{
+    n_bad += !is_good;
+    return is_good ? "ok  " : "BAD ";
+}
+
+static void tell_kernel(void *ctx, const char *kernel, double gap)
+{
+    (void)ctx;
+    printf("  %s  %-20s %.1e from the CPU\n", verdict(gap <= kernel_limit), kernel, gap);
+}
+
+static status examine_kernels(const char *device, struct err *err)
+{
+    const struct model_config model = {.vocab_size = 997,
+                                       .d_model = 128,
+                                       .d_ff = 256,
+                                       .heads = 4,
+                                       .encoder_layers = 1,
+                                       .decoder_layers = 1,
+                                       .norm_epsilon = 1e-6};
+    const struct bench_kernels_options o = {.model = &model,
+                                            .device = device,
+                                            .threads = 1,
+                                            .tokens = 330,
+                                            .length = 33,
+                                            .dropout = 0.1};
+
+    puts("every kernel, from the same numbers");
+    return bench_kernels_compare(&o, tell_kernel, NULL, err);
+}
+
+static status examine_model(const char *device, struct err *err)
+{
+    struct doctor_model r;
+
+    puts("a small model");
+    TRY(doctor_model(&r, device, err));
+    const double slope = fabs(r.slope - r.slope_wanted) / (1 + fabs(r.slope_wanted));
+    printf("  %s  slope of the loss      %.5g by gradient, %.5g by differences\n",
+           verdict(slope <= slope_limit), r.slope, r.slope_wanted);
+    for (int i = 0; i < 2; i++)
+        printf("  %s  loss of update %d       %.6f, on the CPU %.6f\n",
+               verdict(fabs(r.loss[i] - r.loss_cpu[i]) <= 1e-4 * r.loss_cpu[i]), i + 1,
+               r.loss[i], r.loss_cpu[i]);
+    printf("  %s  weights after them     %.1e from the CPU's\n",
+           verdict(r.furthest <= weight_limit), r.furthest);
+    return OK;
+}
+
+static double gb_per_s(double n_bytes, double t)
+{
+    return n_bytes / t * 1e-9;
+}
+
+static status measure(struct device *d, struct mat m, float *host, struct err *err)
+{
+    const double n_bytes = (double)m.cols * sizeof *host;
+
+    device_upload(d, m, host); /* what is new costs extra once */
+    TRY(device_sync(d, err));
+    double t = clock_now();
+    device_upload(d, m, host);
+    TRY(device_sync(d, err));
+    printf("  to the device    %7.2f GB/s\n", gb_per_s(n_bytes, clock_now() - t));
+    t = clock_now();
+    device_download(d, host, m);
+    TRY(device_sync(d, err));
+    printf("  from the device  %7.2f GB/s\n", gb_per_s(n_bytes, clock_now() - t));
+    d->k->scale(d, m, 1.0);
+    TRY(device_sync(d, err));
+    t = clock_now();
+    d->k->scale(d, m, 1.0);
+    TRY(device_sync(d, err));
+    printf("  its memory       %7.2f GB/s\n", gb_per_s(2 * n_bytes, clock_now() - t));
+    return OK;
+}
+
+static status examine_speed(const char *device, struct err *err)
+{
+    enum { N = 8 << 20 };
+    struct device d;
+    struct mat m = {NULL, 0, 1, N, N};
+    float *host = NULL;
+    double gflops = 0;
+
+    puts("speed");
+    TRY(device_open(&d, device, (struct device_options){0}, err));
+    status result = mem_alloc(&host, N, sizeof *host, err);
+    if (result == OK)
+        result = device_alloc(&d, &m.mem, N * sizeof *host, err);
+    if (result == OK)
+        result = measure(&d, m, host, err);
+    device_free(&d, m.mem);
+    device_close(&d);
+    free(host);
+    TRY(result);
+    TRY(roof_shape(&gflops, device, 0, (struct roof_shape){.M = 512, .N = 512, .K = 512},
+                   0.2, err));
+    printf("  products         %7.1f GFLOP/s\n", gflops);
+    return OK;
+}
+
+status cmd_doctor(int argc, char **argv, struct err *err)
+{
+    struct doctor_options o;
+    struct opt_words words = {0};
+    struct str found = str_new(0);
+    struct device d;
+
+    TRY(opt_defaults(cmd_doctor_options, &o, err));
+    TRY(opt_parse(cmd_doctor_options, &o, &words, argc, argv, err));
+    device_describe(&found);
+    fputs("devices\n", stdout);
+    fputs(str_text(&found), stdout);
+    str_release(&found);
+    TRY(device_open(&d, o.device, (struct device_options){0}, err));
+    printf("\nexamining %s\n", d.name);
+    device_close(&d);
+    TRY(examine_kernels(o.device, err));
+    TRY(examine_model(o.device, err));
+    TRY(examine_speed(o.device, err));
+    if (n_bad)
+        return err_set(err, ERR_CHECK, "%d of these checks failed on device = %s", n_bad,
+                       o.device);
+    puts("all checks passed");
+    return OK;
+}

@@ -1,0 +1,466 @@
+#include "device/cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "device/cuda/driver.h"
+#include "device/gpu/gpu.h"
+
+enum { PINNED = 4 << 20, WORKSPACE = 32 << 20 };
+
+/* The fatbins, by precision; made by CMake, of no bytes where nvcc was not found. */
+extern const unsigned char cuda_image_fp32[], cuda_image_fp16[], cuda_image_bf16[];
+extern const size_t cuda_image_fp32_bytes, cuda_image_fp16_bytes, cuda_image_bf16_bytes;
+
+struct cuda {
+    struct gpu gpu; /* first: a struct gpu * is a struct cuda * */
+    const struct driver *api;
+    int device;
+    enum precision precision;
+    struct CUctx_st *context;
+    struct CUmod_st *module[2];                   /* by enum mat_type */
+    struct CUfunc_st *function[2][N_GPU_KERNELS]; /* found when first launched */
+    struct CUstream_st *compute, *copy;
+    struct CUevent_st *computed, *copied;
+    bool has_computed, has_copied; /* since the other stream last waited */
+    struct cublasLtContext *blas;
+    driver_ptr workspace;
+    char *pinned;
+    size_t pinned_used;
+    char name[128];
+};
+
+static struct cuda *cuda_of(struct gpu *g)
+{
+    return (struct cuda *)g;
+}
+
+static void fail(struct cuda *c, unsigned code, const char *what)
+{
+    const char *name = "unknown";
+
+    (void)c->api->cuGetErrorName(code, &name);
+    if (code == DRIVER_OUT_OF_MEMORY)
+        gpu_fail(&c->gpu, ERR_MEMORY,
+                 "device = cuda: %s ran out of memory in %s; lower micro_tokens or "
+                 "memory_mib",
+                 c->name, what);
+    else
+        gpu_fail(&c->gpu, ERR_DEVICE, "device = cuda: %s failed in %s (%s)", c->name,
+                 what, name);
+}
+
+/* Fails softly: the first failure is kept, and everything after it is skipped. */
+#define CALL(c, what, call)                        \
+    do {                                           \
+        if ((c)->gpu.failure.code == OK) {         \
+            const unsigned code_ = (c)->api->call; \
+            if (code_)                             \
+                fail(c, code_, what);              \
+        }                                          \
+    } while (0)
+
+/* What is queued for transfers from now on comes after all computing so far. */
+static void copy_after_compute(struct cuda *c)
+{
+    if (!c->has_computed)
+        return;
+    CALL(c, "an event", cuEventRecord(c->computed, c->compute));
+    CALL(c, "a wait", cuStreamWaitEvent(c->copy, c->computed, 0));
+    c->has_computed = false;
+}
+
+/* And the other way round. */
+static void compute_after_copy(struct cuda *c)
+{
+    c->has_computed = true;
+    if (!c->has_copied)
+        return;
+    CALL(c, "an event", cuEventRecord(c->copied, c->copy));
+    CALL(c, "a wait", cuStreamWaitEvent(c->compute, c->copied, 0));
+    c->has_copied = false;
+}
+
+static void cuda_wait(struct gpu *g)
+{
+    struct cuda *c = cuda_of(g);
+
+    CALL(c, "computing", cuStreamSynchronize(c->compute));
+    CALL(c, "a transfer", cuStreamSynchronize(c->copy));
+    c->pinned_used = 0;
+}
+
+static void release(struct cuda *c)
+{
+    const struct driver *api = c->api;
+
+    if (c->blas)
+        (void)api->cublasLtDestroy(c->blas);
+    if (c->workspace)
+        (void)api->cuMemFree_v2(c->workspace);
+    if (c->pinned)
+        (void)api->cuMemFreeHost(c->pinned);
+    for (int t = 0; t < 2; t++)
+        if (c->module[t])
+            (void)api->cuModuleUnload(c->module[t]);
+    if (c->computed)
+        (void)api->cuEventDestroy_v2(c->computed);
+    if (c->copied)
+        (void)api->cuEventDestroy_v2(c->copied);
+    if (c->compute)
+        (void)api->cuStreamDestroy_v2(c->compute);
+    if (c->copy)
+        (void)api->cuStreamDestroy_v2(c->copy);
+    if (c->context)
+        (void)api->cuDevicePrimaryCtxRelease_v2(c->device);
+}
+
+static void cuda_close(struct gpu *g)
+{
+    if (cuda_of(g)->copy)
+        cuda_wait(g);
+    release(cuda_of(g));
+    free(g);
+}
+
+static status cuda_alloc(struct gpu *g, void **mem, size_t n_bytes, struct err *err)
+{
+    struct cuda *c = cuda_of(g);
+    driver_ptr p = 0;
+    size_t left = 0, all = 0;
+    const unsigned code = c->api->cuMemAlloc_v2(&p, n_bytes ? n_bytes : 64);
+
+    *mem = NULL;
+    if (code) {
+        (void)c->api->cuMemGetInfo_v2(&left, &all);
+        return err_set(err, code == DRIVER_OUT_OF_MEMORY ? ERR_MEMORY : ERR_DEVICE,
+                       "cannot allocate %.1f MiB for tensors on %s: %.1f of its %.1f MiB "
+                       "are free",
+                       (double)n_bytes / 1048576, c->name, (double)left / 1048576,
+                       (double)all / 1048576);
+    }
+    compute_after_copy(c);
+    CALL(c, "clearing", cuMemsetD8Async(p, 0, n_bytes ? n_bytes : 64, c->compute));
+    *mem = (void *)(uintptr_t)p;
+    return OK;
+}
+
+/* Nothing that is queued may still use it. */
+static void cuda_free(struct gpu *g, void *mem)
+{
+    struct cuda *c = cuda_of(g);
+
+    if (!mem)
+        return;
+    cuda_wait(g);
+    CALL(c, "freeing", cuMemFree_v2((uintptr_t)mem));
+}
+
+static void cuda_copy_in(struct gpu *g, void *mem, size_t at, const void *host,
+                         size_t n_bytes)
+{
+    struct cuda *c = cuda_of(g);
+
+    copy_after_compute(c);
+    for (size_t done = 0; done < n_bytes && g->failure.code == OK;) {
+        const size_t left = n_bytes - done, n = left < PINNED / 4 ? left : PINNED / 4;
+        if (c->pinned_used + n > PINNED) {
+            CALL(c, "an upload", cuStreamSynchronize(c->copy));
+            c->pinned_used = 0;
+        }
+        char *from = c->pinned + c->pinned_used;
+        memcpy(from, (const char *)host + done, n);
+        CALL(c, "an upload",
+             cuMemcpyHtoDAsync_v2((uintptr_t)mem + at + done, from, n, c->copy));
+        c->pinned_used += (n + 63) / 64 * 64;
+        done += n;
+    }
+    c->has_copied = true;
+}
+
+static void cuda_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes)
+{
+    struct cuda *c = cuda_of(g);
+
+    copy_after_compute(c);
+    CALL(c, "a download",
+         cuMemcpyDtoHAsync_v2(host, (uintptr_t)mem + at, n_bytes, c->copy));
+    CALL(c, "a download", cuStreamSynchronize(c->copy));
+    c->pinned_used = 0; /* all uploads before it are done too */
+    if (g->failure.code != OK)
+        memset(host, 0, n_bytes); /* device_sync tells */
+}
+
+static void cuda_launch(struct gpu *g, const struct gpu_call *call)
+{
+    struct cuda *c = cuda_of(g);
+    const char *name = gpu_kernel_names[call->kernel];
+    struct CUfunc_st **f = &c->function[call->type][call->kernel];
+    void *params[GPU_BUFFERS + 1];
+
+    if (!*f)
+        CALL(c, name, cuModuleGetFunction(f, c->module[call->type], name));
+    for (size_t i = 0; i < call->n_buffers; i++)
+        params[i] = (void *)&call->buffer[i]; /* a pointer is a driver_ptr in memory */
+    params[call->n_buffers] = (void *)call->args;
+    compute_after_copy(c);
+    CALL(c, name,
+         cuLaunchKernel(*f, (unsigned)call->group[0], (unsigned)call->group[1],
+                        (unsigned)call->group[2], (unsigned)call->items, 1, 1, 0,
+                        c->compute, params, NULL));
+}
+
+/* ---- products ---- */
+
+static unsigned type_of(const struct cuda *c, struct mat m)
+{
+    if (m.type == MAT_REAL)
+        return DRIVER_R_32F;
+    return c->precision == PRECISION_FP16 ? DRIVER_R_16F : DRIVER_R_16BF;
+}
+
+static uintptr_t address(struct mat m)
+{
+    const size_t width = m.type == MAT_REAL ? sizeof(float) : sizeof(uint16_t);
+
+    return (uintptr_t)m.mem + m.at * width;
+}
+
+/* The largest power of two, up to 256, that both the address and the rows keep to. */
+static uint32_t alignment(struct mat m)
+{
+    const size_t width = m.type == MAT_REAL ? sizeof(float) : sizeof(uint16_t);
+    const uintptr_t bits = address(m) | m.stride * width | 256;
+
+    return (uint32_t)(bits & (~bits + 1));
+}
+
+struct product {
+    void *desc, *pref, *layout[3]; /* of a, b, c as cuBLASLt sees them */
+    struct driver_choice choice;
+};
+
+static void describe(struct cuda *c, struct product *p, const struct mat m[3], bool ta,
+                     bool tb)
+{
+    const int32_t op[2] = {ta, tb};
+    const size_t workspace = WORKSPACE;
+
+    CALL(c, "a product",
+         cublasLtMatmulDescCreate(&p->desc, DRIVER_COMPUTE_32F, DRIVER_R_32F));
+    CALL(c, "a product",
+         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_TRANS_A, &op[0], sizeof *op));
+    CALL(c, "a product",
+         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_TRANS_B, &op[1], sizeof *op));
+    CALL(c, "a product", cublasLtMatmulPreferenceCreate(&p->pref));
+    CALL(c, "a product",
+         cublasLtMatmulPreferenceSetAttribute(p->pref, DRIVER_PREF_WORKSPACE, &workspace,
+                                              sizeof workspace));
+    for (unsigned i = 0; i < 4; i++) { /* a, b, c and d, which is c */
+        const struct mat one = m[i < 3 ? i : 2];
+        const uint32_t align = alignment(one);
+        CALL(c, "a product",
+             cublasLtMatmulPreferenceSetAttribute(p->pref, DRIVER_PREF_ALIGN_A + i,
+                                                  &align, sizeof align));
+        if (i < 3)
+            CALL(c, "a product",
+                 cublasLtMatrixLayoutCreate(&p->layout[i], type_of(c, one), one.cols,
+                                            one.rows, (int64_t)one.stride));
+    }
+}
+
+static void forget(struct cuda *c, struct product *p)
+{
+    for (int i = 0; i < 3; i++)
+        if (p->layout[i])
+            (void)c->api->cublasLtMatrixLayoutDestroy(p->layout[i]);
+    if (p->pref)
+        (void)c->api->cublasLtMatmulPreferenceDestroy(p->pref);
+    if (p->desc)
+        (void)c->api->cublasLtMatmulDescDestroy(p->desc);
+}
+
+/* cuBLASLt counts columns first: our c = op(a) op(b) is its c' = op(b)' op(a)'. */
+static bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
+                      bool tb, float alpha, float beta)
+{
+    struct cuda *cu = cuda_of(g);
+    const struct mat m[3] = {b, a, c};
+    struct product p = {0};
+    int found = 0;
+
+    describe(cu, &p, m, tb, ta);
+    CALL(cu, "a product",
+         cublasLtMatmulAlgoGetHeuristic(cu->blas, p.desc, p.layout[0], p.layout[1],
+                                        p.layout[2], p.layout[2], p.pref, 1, &p.choice,
+                                        &found));
+    if (found && p.choice.state == 0 && g->failure.code == OK) {
+        void *to = (void *)address(c);
+        compute_after_copy(cu);
+        CALL(cu, "a product",
+             cublasLtMatmul(cu->blas, p.desc, &alpha, (void *)address(b), p.layout[0],
+                            (void *)address(a), p.layout[1], &beta, to, p.layout[2], to,
+                            p.layout[2], p.choice.algorithm,
+                            (void *)(uintptr_t)cu->workspace, WORKSPACE, cu->compute));
+    }
+    forget(cu, &p);
+    return found && p.choice.state == 0; /* otherwise by our own kernel */
+}
+
+static size_t cuda_free_bytes(struct gpu *g)
+{
+    size_t left = 0, all = 0;
+
+    (void)cuda_of(g)->api->cuMemGetInfo_v2(&left, &all);
+    return left;
+}
+
+static const struct gpu_backend backend = {
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .copy_in = cuda_copy_in,
+    .copy_out = cuda_copy_out,
+    .launch = cuda_launch,
+    .gemm = cuda_gemm,
+    .wait = cuda_wait,
+    .free_bytes = cuda_free_bytes,
+};
+
+/* ---- opening ---- */
+
+static status load_file(struct cuda *c, enum mat_type type, const char *dir,
+                        const char *name, struct err *err)
+{
+    char path[FILE_PATH_MAX], file[32];
+    struct file_map map;
+
+    snprintf(file, sizeof file, "%s.fatbin", name);
+    TRY(file_join(path, sizeof path, dir, file, err));
+    TRY(file_map_open(&map, path, err));
+    const unsigned code = c->api->cuModuleLoadData(&c->module[type], map.data);
+    file_map_close(&map);
+    if (code)
+        return err_set(err, ERR_DEVICE, "%s: %s does not take it (code %u)", path,
+                       c->name, code);
+    return OK;
+}
+
+static status load_module(struct cuda *c, enum mat_type type, struct err *err)
+{
+    static const char *const names[] = {"fp32", "fp16", "bf16"};
+    const unsigned char *const image[] = {cuda_image_fp32, cuda_image_fp16,
+                                          cuda_image_bf16};
+    const size_t bytes[] = {cuda_image_fp32_bytes, cuda_image_fp16_bytes,
+                            cuda_image_bf16_bytes};
+    const enum precision p = type == MAT_REAL ? PRECISION_FP32 : c->precision;
+    const char *dir = getenv("FERRY_CUDA_IMAGE");
+    int major = 0, minor = 0;
+
+    if (dir && *dir)
+        return load_file(c, type, dir, names[p], err);
+    if (!bytes[p])
+        return err_set(
+            err, ERR_DEVICE,
+            "device = cuda: this program was built without nvcc and carries no "
+            "kernels for %s; see docs/gpu.md",
+            c->name);
+    const unsigned code = c->api->cuModuleLoadData(&c->module[type], image[p]);
+    if (!code)
+        return OK;
+    (void)c->api->cuDeviceGetAttribute(&major, DRIVER_CC_MAJOR, c->device);
+    (void)c->api->cuDeviceGetAttribute(&minor, DRIVER_CC_MINOR, c->device);
+    return err_set(err, ERR_DEVICE,
+                   "device = cuda: no kernels for %s (sm_%d%d, code %u) in this program; "
+                   "see docs/gpu.md",
+                   c->name, major, minor, code);
+}
+
+static status choose(struct cuda *c, size_t local_rank, struct err *err)
+{
+    int n = 0;
+    const unsigned code = c->api->cuInit(0);
+
+    if (code || c->api->cuDeviceGetCount(&n) || n == 0)
+        return err_set(err, ERR_DEVICE,
+                       "device = cuda: the driver finds no card (code %u); use device = "
+                       "cpu",
+                       code);
+    if (c->api->cuDeviceGet(&c->device, (int)(local_rank % (size_t)n)) ||
+        c->api->cuDeviceGetName(c->name, sizeof c->name, c->device))
+        return err_set(err, ERR_DEVICE, "device = cuda: card %zu does not answer",
+                       local_rank % (size_t)n);
+    return OK;
+}
+
+static status prepare(struct cuda *c, struct err *err)
+{
+    void *pinned = NULL;
+    unsigned code = c->api->cuDevicePrimaryCtxRetain(&c->context, c->device);
+
+    code = code ? code : c->api->cuCtxSetCurrent(c->context);
+    code = code ? code : c->api->cuStreamCreate(&c->compute, DRIVER_NON_BLOCKING);
+    code = code ? code : c->api->cuStreamCreate(&c->copy, DRIVER_NON_BLOCKING);
+    code = code ? code : c->api->cuEventCreate(&c->computed, DRIVER_NO_TIMING);
+    code = code ? code : c->api->cuEventCreate(&c->copied, DRIVER_NO_TIMING);
+    code = code ? code : c->api->cuMemHostAlloc(&pinned, PINNED, 0);
+    code = code ? code : c->api->cuMemAlloc_v2(&c->workspace, WORKSPACE);
+    c->pinned = pinned;
+    if (!code && c->api->cublasLtCreate(&c->blas))
+        return err_set(err, ERR_DEVICE, "device = cuda: cuBLASLt does not take %s",
+                       c->name);
+    if (code)
+        return err_set(err, code == DRIVER_OUT_OF_MEMORY ? ERR_MEMORY : ERR_DEVICE,
+                       "device = cuda: cannot open %s (code %u)", c->name, code);
+    TRY(load_module(c, MAT_REAL, err));
+    return c->precision == PRECISION_FP32 ? OK : load_module(c, MAT_HALF, err);
+}
+
+status cuda_open(struct device *d, struct device_options options, struct err *err)
+{
+    const struct driver *api;
+    struct cuda *c;
+    char name[160];
+
+    *d = (struct device){0};
+    TRY(driver_open(&api, err));
+    TRY(mem_alloc(&c, 1, sizeof *c, err));
+    c->gpu.api = &backend;
+    c->gpu.wide_bytes = sizeof(double);
+    c->api = api;
+    c->precision = options.precision;
+    if (choose(c, options.local_rank, err) != OK || prepare(c, err) != OK) {
+        release(c);
+        free(c);
+        return err->code;
+    }
+    snprintf(name, sizeof name, "cuda, %s", c->name);
+    return gpu_open(d, &c->gpu, name, options, err);
+}
+
+void cuda_describe(struct str *out)
+{
+    struct cuda c = {0};
+    struct err err;
+    int version = 0, n = 0;
+
+    if (driver_open(&c.api, &err) != OK || choose(&c, 0, &err) != OK) {
+        str_printf(out, "cuda    %s\n", err.msg);
+        return;
+    }
+    (void)c.api->cuDriverGetVersion(&version);
+    (void)c.api->cuDeviceGetCount(&n);
+    for (int i = 0; i < n && choose(&c, (size_t)i, &err) == OK; i++) {
+        int major = 0, minor = 0;
+        (void)c.api->cuDeviceGetAttribute(&major, DRIVER_CC_MAJOR, c.device);
+        (void)c.api->cuDeviceGetAttribute(&minor, DRIVER_CC_MINOR, c.device);
+        str_printf(out, "cuda    %s, sm_%d%d, driver for CUDA %d.%d\n", c.name, major,
+                   minor, version / 1000, version % 1000 / 10);
+    }
+    str_printf(out, "cuda    kernels in this program: %zu bytes\n",
+               cuda_image_fp32_bytes + cuda_image_fp16_bytes + cuda_image_bf16_bytes);
+}

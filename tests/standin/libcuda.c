@@ -1,0 +1,426 @@
+/*
+ * A stand-in for libcuda.so.1: one card whose memory is the heap and whose kernels are
+ * device/gpu compiled as C. It is as asynchronous as the real one may be, and no kinder:
+ *
+ *   - What is queued in a stream runs when somebody waits for it, or, in the stream that
+ *     FERRY_STANDIN_EAGER names ("1" or "2", in order of creation), as soon as it can. So
+ *     a missing wait makes one order or the other read what is not there yet, or
+ *     overwrite what is still needed.
+ *   - New memory is filled with 0xff; memory that is freed while something is queued, an
+ *     event that was never recorded, or a stream destroyed with work in it, ends the
+ *     process with a sentence. Overruns are the address sanitizer's business.
+ *   - FERRY_STANDIN_DEAF=1 or 2 makes that stream ignore its waits: what a test expects
+ *     to fail.
+ */
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/driver.h"
+#include "standin/fibres.h"
+#include "standin/libcuda.h"
+#include "standin/program.h"
+
+enum { STREAMS = 8, BUFFERS = 12, INVALID = 1, NOT_FOUND = 500 };
+
+struct op {
+    struct op *next;
+    standin_fn *run;
+    void *ctx;
+    struct CUevent_st *event; /* recorded by, or waited for */
+    uint64_t ticket;          /* of the record that is waited for */
+    bool is_wait;
+};
+
+struct CUevent_st {
+    uint64_t recorded, done; /* tickets */
+    struct CUstream_st *stream;
+};
+
+struct CUstream_st {
+    int number;
+    struct op *first, **last;
+};
+
+struct CUmod_st {
+    const struct program_kernel *table;
+};
+
+static struct CUstream_st *streams[STREAMS];
+static int n_streams, n_modules;
+
+#define EXPORT __attribute__((visibility("default")))
+
+__attribute__((format(printf, 1, 2), noreturn)) static void wrong(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    fputs("stand-in CUDA: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    abort();
+}
+
+static bool is_chosen(const struct CUstream_st *s, const char *variable)
+{
+    const char *said = getenv(variable);
+
+    return said && strtol(said, NULL, 10) == s->number;
+}
+
+static void run_until(struct CUstream_st *s, const struct CUevent_st *e, uint64_t ticket);
+
+/* Run the first op of a stream; false when it waits and may not be hurried. */
+static bool run_one(struct CUstream_st *s, bool may_force)
+{
+    struct op *op = s->first;
+
+    if (op->is_wait && !is_chosen(s, "FERRY_STANDIN_DEAF") &&
+        op->event->done < op->ticket) {
+        if (!may_force)
+            return false;
+        run_until(op->event->stream, op->event, op->ticket);
+    }
+    if (op->run)
+        op->run(op->ctx);
+    if (op->event && !op->is_wait)
+        op->event->done = op->ticket;
+    s->first = op->next;
+    if (!s->first)
+        s->last = &s->first;
+    free(op->ctx);
+    free(op);
+    return true;
+}
+
+static void run_until(struct CUstream_st *s, const struct CUevent_st *e, uint64_t ticket)
+{
+    while (s->first && e->done < ticket)
+        run_one(s, true);
+    if (e->done < ticket)
+        wrong("a wait for an event that no stream will record");
+}
+
+static void hurry(void)
+{
+    for (int i = 0; i < n_streams; i++)
+        while (streams[i] && is_chosen(streams[i], "FERRY_STANDIN_EAGER") &&
+               streams[i]->first && run_one(streams[i], false))
+            ;
+}
+
+static void queue(struct CUstream_st *s, struct op op)
+{
+    struct op *one = malloc(sizeof *one);
+
+    if (!s || !one)
+        wrong("work for the default stream, which orders everything");
+    *one = op;
+    one->next = NULL;
+    *s->last = one;
+    s->last = &one->next;
+    hurry();
+}
+
+EXPORT void standin_queue(struct CUstream_st *s, standin_fn *run, const void *ctx,
+                          size_t n)
+{
+    void *copy = malloc(n ? n : 1);
+
+    if (!copy)
+        wrong("no memory");
+    memcpy(copy, ctx, n);
+    queue(s, (struct op){.run = run, .ctx = copy});
+}
+
+/* ---- the driver API ---- */
+
+#define API EXPORT unsigned
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+API cuInit(unsigned flags)
+{
+    (void)flags;
+    return 0;
+}
+
+API cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+
+API cuDeviceGetCount(int *n)
+{
+    *n = 1;
+    return 0;
+}
+
+API cuDeviceGet(int *device, int i)
+{
+    *device = i;
+    return i == 0 ? 0 : INVALID;
+}
+
+API cuDeviceGetName(char *name, int n, int device)
+{
+    (void)device;
+    snprintf(name, (size_t)n, "stand-in");
+    return 0;
+}
+
+API cuDeviceGetAttribute(int *value, unsigned what, int device)
+{
+    (void)device;
+    *value = what == DRIVER_CC_MAJOR ? 8 : 0;
+    return 0;
+}
+
+API cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
+{
+    static char one;
+
+    (void)device;
+    *context = (struct CUctx_st *)(void *)&one;
+    n_modules = 0;
+    return 0;
+}
+
+API cuDevicePrimaryCtxRelease_v2(int device)
+{
+    (void)device;
+    for (int i = 0; i < n_streams; i++)
+        if (streams[i])
+            wrong("the context is released with a stream in it");
+    n_streams = 0;
+    return 0;
+}
+
+API cuCtxSetCurrent(struct CUctx_st *context)
+{
+    return context ? 0 : INVALID;
+}
+
+API cuMemGetInfo_v2(size_t *left, size_t *all)
+{
+    *all = *left = (size_t)1 << 30;
+    return 0;
+}
+
+API cuMemAlloc_v2(driver_ptr *p, size_t n)
+{
+    void *mem = n < ((size_t)1 << 30) ? malloc(n) : NULL;
+
+    if (!mem)
+        return DRIVER_OUT_OF_MEMORY;
+    memset(mem, 0xff, n);
+    *p = (uintptr_t)mem;
+    return 0;
+}
+
+API cuMemFree_v2(driver_ptr p)
+{
+    for (int i = 0; i < n_streams; i++)
+        if (streams[i] && streams[i]->first)
+            wrong("memory is freed while work is queued");
+    free((void *)(uintptr_t)p);
+    return 0;
+}
+
+API cuMemHostAlloc(void **p, size_t n, unsigned flags)
+{
+    (void)flags;
+    *p = malloc(n);
+    return *p ? 0 : DRIVER_OUT_OF_MEMORY;
+}
+
+API cuMemFreeHost(void *p)
+{
+    free(p);
+    return 0;
+}
+
+struct move {
+    void *to;
+    const void *from;
+    size_t n;
+    int fill; /* -1: a copy */
+};
+
+static void run_move(void *ctx)
+{
+    const struct move *m = ctx;
+
+    if (m->fill >= 0)
+        memset(m->to, m->fill, m->n);
+    else
+        memcpy(m->to, m->from, m->n);
+}
+
+static unsigned queue_move(struct CUstream_st *s, struct move m)
+{
+    standin_queue(s, run_move, &m, sizeof m);
+    return 0;
+}
+
+API cuMemsetD8Async(driver_ptr p, unsigned char x, size_t n, struct CUstream_st *s)
+{
+    return queue_move(s, (struct move){(void *)(uintptr_t)p, NULL, n, x});
+}
+
+API cuMemcpyHtoDAsync_v2(driver_ptr to, const void *from, size_t n, struct CUstream_st *s)
+{
+    return queue_move(s, (struct move){(void *)(uintptr_t)to, from, n, -1});
+}
+
+API cuMemcpyDtoHAsync_v2(void *to, driver_ptr from, size_t n, struct CUstream_st *s)
+{
+    return queue_move(s, (struct move){to, (const void *)(uintptr_t)from, n, -1});
+}
+
+API cuStreamCreate(struct CUstream_st **s, unsigned flags)
+{
+    if (n_streams == STREAMS || flags != DRIVER_NON_BLOCKING)
+        return INVALID;
+    *s = calloc(1, sizeof **s);
+    if (!*s)
+        return DRIVER_OUT_OF_MEMORY;
+    (*s)->last = &(*s)->first;
+    (*s)->number = n_streams + 1;
+    streams[n_streams++] = *s;
+    return 0;
+}
+
+API cuStreamDestroy_v2(struct CUstream_st *s)
+{
+    if (s->first)
+        wrong("a stream is destroyed with work in it");
+    for (int i = 0; i < n_streams; i++)
+        if (streams[i] == s)
+            streams[i] = NULL;
+    free(s);
+    return 0;
+}
+
+API cuStreamSynchronize(struct CUstream_st *s)
+{
+    while (s->first)
+        run_one(s, true);
+    return 0;
+}
+
+API cuStreamWaitEvent(struct CUstream_st *s, struct CUevent_st *e, unsigned flags)
+{
+    (void)flags;
+    if (!e->recorded)
+        wrong("a wait for an event that was never recorded");
+    queue(s, (struct op){.event = e, .ticket = e->recorded, .is_wait = true});
+    return 0;
+}
+
+API cuEventCreate(struct CUevent_st **e, unsigned flags)
+{
+    (void)flags;
+    *e = calloc(1, sizeof **e);
+    return *e ? 0 : DRIVER_OUT_OF_MEMORY;
+}
+
+API cuEventDestroy_v2(struct CUevent_st *e)
+{
+    if (e->done < e->recorded)
+        wrong("an event is destroyed before it happened");
+    free(e);
+    return 0;
+}
+
+API cuEventRecord(struct CUevent_st *e, struct CUstream_st *s)
+{
+    e->stream = s;
+    e->recorded++;
+    queue(s, (struct op){.event = e, .ticket = e->recorded});
+    return 0;
+}
+
+/* The first module of a context is fp32's, the second that of the image's first byte. */
+API cuModuleLoadData(struct CUmod_st **m, const void *image)
+{
+    const char kind = *(const char *)image;
+
+    *m = calloc(1, sizeof **m);
+    if (!*m)
+        return DRIVER_OUT_OF_MEMORY;
+    (*m)->table = n_modules++ == 0 ? program_float
+                  : kind == 'b'    ? program_bfloat
+                                   : program_half;
+    return 0;
+}
+
+API cuModuleUnload(struct CUmod_st *m)
+{
+    free(m);
+    return 0;
+}
+
+API cuModuleGetFunction(struct CUfunc_st **f, struct CUmod_st *m, const char *name)
+{
+    for (size_t i = 0; i < program_n; i++)
+        if (strcmp(m->table[i].name, name) == 0) {
+            *f = (struct CUfunc_st *)(void *)&m->table[i];
+            return 0;
+        }
+    return NOT_FOUND;
+}
+
+struct launch {
+    const struct program_kernel *kernel;
+    unsigned group[3], items;
+    void *buffer[BUFFERS];
+    _Alignas(16) char args[512];
+};
+
+static void run_item(void *ctx)
+{
+    struct launch *l = ctx;
+    void *params[BUFFERS + 1];
+
+    for (size_t i = 0; i < l->kernel->n_buffers; i++)
+        params[i] = &l->buffer[i];
+    params[l->kernel->n_buffers] = l->args;
+    l->kernel->run(params);
+}
+
+static void run_launch(void *ctx)
+{
+    struct launch *l = ctx;
+
+    fibres_run(run_item, l, l->group, l->items);
+}
+
+/* Arguments are copied when a kernel is launched, as the real driver does. */
+API cuLaunchKernel(struct CUfunc_st *f, unsigned gx, unsigned gy, unsigned gz,
+                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   struct CUstream_st *s, void **params, void **extra)
+{
+    const struct program_kernel *k = (const struct program_kernel *)(void *)f;
+    struct launch l = {.kernel = k, .group = {gx, gy, gz}, .items = bx};
+
+    if (by != 1 || bz != 1 || shared || extra || gy > 65535 || gz > 65535 ||
+        k->args_bytes > sizeof l.args)
+        return INVALID;
+    for (size_t i = 0; i < k->n_buffers; i++)
+        memcpy(&l.buffer[i], params[i], sizeof l.buffer[i]);
+    memcpy(l.args, params[k->n_buffers], k->args_bytes);
+    standin_queue(s, run_launch, &l, sizeof l);
+    return 0;
+}
+
+API cuGetErrorName(unsigned code, const char **name)
+{
+    *name = code == DRIVER_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR";
+    return 0;
+}

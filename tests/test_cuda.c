@@ -1,0 +1,187 @@
+/*
+ * The CUDA device against a stand-in driver (tests/standin): kernels, transfers, whole
+ * updates, and whether every wait between its two streams is needed.
+ */
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "device/device.h"
+#include "model/model.h"
+#include "packed.h"
+#include "reals.h"
+#include "test.h"
+#include "train/optim.h"
+
+enum { STEPS = 2, MANY = 8192 };
+
+static const struct model_config config = {.vocab_size = 23,
+                                           .d_model = 16,
+                                           .d_ff = 24,
+                                           .heads = 2,
+                                           .encoder_layers = 1,
+                                           .decoder_layers = 1,
+                                           .norm_epsilon = 1e-6};
+
+/* eager, deaf: a stream's number or "". */
+static void open_cuda(struct device *d, enum precision precision, const char *eager,
+                      const char *deaf)
+{
+    const struct device_options options = {.precision = precision};
+    struct err err;
+
+    setenv("FERRY_CUDA_IMAGE", STANDIN, 1);
+    setenv("FERRY_STANDIN_EAGER", eager, 1);
+    setenv("FERRY_STANDIN_DEAF", deaf, 1);
+    CHECK_OK(device_open(d, "cuda", options, &err), &err);
+}
+
+static void add_pairs(struct packed *p, int step)
+{
+    struct rng r = rng_open(rng_hash(rng_key(7, "ids"), (uint64_t)step));
+
+    for (int32_t pair = 0; pair < 3; pair++) {
+        int32_t src[9], tgt[7];
+        for (size_t i = 0; i < 9; i++)
+            src[i] = (int32_t)rng_below(&r, 23);
+        for (size_t i = 0; i < 7; i++)
+            tgt[i] = (int32_t)rng_below(&r, 23);
+        packed_add(p, pair, src, 9 - (size_t)pair, tgt, 5 + (size_t)pair);
+    }
+}
+
+/* A few updates of a tiny model; its weights afterwards, and the sum of all losses, which
+ * is NaN when an update failed. */
+static double train(struct device *d, float *weights)
+{
+    struct optim_config how;
+    struct model m;
+    struct optim o;
+    struct err err;
+    static struct packed p;
+    float *flat, losses[64];
+    double sum = 0, norm;
+
+    CHECK_OK(opt_defaults(optim_config_table, &how, &err), &err);
+    CHECK_OK(model_open(&m, d, &config, true, &err), &err);
+    CHECK_OK(optim_open(&o, d, &m.params, &how, NULL, &err), &err);
+    CHECK(m.params.n_flat <= MANY);
+    flat = calloc(m.params.n_flat, sizeof *flat);
+    params_init(&m.params, 3, flat);
+    CHECK_OK(model_set_weights(&m, flat, &err), &err);
+    CHECK_OK(model_reserve(&m, (struct model_shape){3, 32, 32, 16, true}, &err), &err);
+    for (int step = 0; step < STEPS; step++) {
+        packed_begin(&p);
+        add_pairs(&p, step);
+        const struct model_batch b = p.batch;
+        const struct model_run run = {.drop_residual = 0.1,
+                                      .drop_key = (uint64_t)step,
+                                      .smooth = 0.1,
+                                      .want_grad = true};
+        model_zero_grads(&m);
+        model_forward(&m, &b, &run);
+        model_backward(&m, NULL);
+        model_losses(&m, losses);
+        for (size_t i = 0; i < b.n_tgt; i++)
+            sum += (double)losses[i];
+        const struct optim_update how_far = {step, 0.01, (double)b.n_tgt, 1};
+        if (optim_step(&o, m.flat, m.grad, how_far, &norm, &err) != OK)
+            sum = (double)NAN; /* as it should be without a wait */
+    }
+    model_get_weights(&m, flat);
+    CHECK_OK(device_sync(d, &err), &err);
+    memcpy(weights, flat, m.params.n_flat * sizeof *flat);
+    free(flat);
+    optim_close(&o);
+    model_close(&m);
+    return sum;
+}
+
+static double on_cpu(float *weights, enum precision precision)
+{
+    struct device d;
+    struct err err;
+
+    CHECK_OK(device_open(&d, "cpu",
+                         (struct device_options){.threads = 1, .precision = precision},
+                         &err),
+             &err);
+    const double sum = train(&d, weights);
+    device_close(&d);
+    return sum;
+}
+
+static double on_cuda(float *weights, enum precision precision, const char *eager,
+                      const char *deaf)
+{
+    struct device d;
+
+    open_cuda(&d, precision, eager, deaf);
+    const double sum = train(&d, weights);
+    device_close(&d);
+    return sum;
+}
+
+static double furthest(const float *a, const float *b)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < MANY; i++) {
+        const double gap = fabs((double)a[i] - (double)b[i]);
+        most = gap > most || gap != gap ? gap : most;
+    }
+    return most;
+}
+
+TEST(updates_agree_with_the_cpu_whatever_stream_runs_early)
+{
+    static float want[MANY], got[MANY];
+    const double loss = on_cpu(want, PRECISION_FP32);
+
+    CHECK_NEAR(on_cuda(got, PRECISION_FP32, "", ""), loss, 1e-4 * loss);
+    CHECK_NEAR(furthest(want, got), 0, 1e-4);
+    CHECK_NEAR(on_cuda(got, PRECISION_FP32, "1", ""), loss, 1e-4 * loss);
+    CHECK_NEAR(furthest(want, got), 0, 1e-4);
+    CHECK_NEAR(on_cuda(got, PRECISION_FP32, "2", ""), loss, 1e-4 * loss);
+    CHECK_NEAR(furthest(want, got), 0, 1e-4);
+}
+
+TEST(mixed_precision_agrees_with_its_emulation)
+{
+    static float want[MANY], got[MANY];
+
+    for (int p = PRECISION_FP16; p <= PRECISION_BF16; p++) {
+        const double loss = on_cpu(want, (enum precision)p);
+        CHECK_NEAR(on_cuda(got, (enum precision)p, "", ""), loss, 1e-2 * loss);
+    }
+}
+
+static bool differs(const float *want, double loss, const char *eager, const char *deaf)
+{
+    static float got[MANY];
+    const double sum = on_cuda(got, PRECISION_FP32, eager, deaf);
+
+    return !(fabs(sum - loss) < 1e-3 * loss) || !(furthest(want, got) < 1e-3);
+}
+
+/* Stream 1 computes, stream 2 copies. */
+TEST(without_either_wait_the_numbers_are_wrong)
+{
+    static float want[MANY];
+    const double loss = on_cpu(want, PRECISION_FP32);
+
+    CHECK(differs(want, loss, "", "1") || differs(want, loss, "1", "1"));
+    CHECK(differs(want, loss, "", "2") || differs(want, loss, "2", "2"));
+}
+
+TEST(memory_that_the_card_lacks_is_refused_with_a_sentence)
+{
+    struct device d;
+    struct err err;
+    void *mem;
+
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_FAILS(
+        device_alloc(&d, &mem, (size_t)2 << 30, &err), &err, ERR_MEMORY,
+        "cannot allocate 2048.0 MiB for tensors on stand-in: 1024.0 of its 1024.0");
+    device_close(&d);
+}
