@@ -83,7 +83,11 @@ static inline void golden_weights(struct model *m, uint64_t seed)
                 ((float *)host)[k] = (float)x;
         }
         device_upload(m->device,
-                      (struct mat){m->flat.mem, t->at, t->rows, t->cols, t->stride},
+                      (struct mat){.mem = m->flat.mem,
+                                   .at = t->at,
+                                   .rows = t->rows,
+                                   .cols = t->cols,
+                                   .stride = t->stride},
                       host);
         free(host);
     }

@@ -68,7 +68,7 @@ static inline void reals_read(struct device *d, double *values, struct mat m)
 static inline struct mat reals_mat(struct device *d, size_t rows, size_t cols,
                                    const double *values)
 {
-    struct mat m = {NULL, 0, rows, cols, cols};
+    struct mat m = {.rows = rows, .cols = cols, .stride = cols};
     struct err err;
 
     CHECK_OK(device_alloc(d, &m.mem, rows * cols * d->real_bytes, &err), &err);

@@ -67,7 +67,7 @@ static void one_row(const struct job *j, size_t r)
     const double lse = (double)top + log(sum);
     *cpu_row(j->loss, r) =
         (real)(lse - (1 - s) * hit - low * ((double)total - hit) - entropy(s, low));
-    if (!j->grad != 0)
+    if (j->grad == 0)
         return;
     const real scale = (real)(j->grad / sum), less = (real)(j->grad * low);
     for (size_t v = 0; v < V; v++)
