@@ -138,8 +138,8 @@ TEST(words_at_the_edges_of_lines_and_of_each_other)
         "\xFF \xFF\xFE the",
         "e\xCC\x81 \xC3\xA9 e \xCC\x81",
         "\xEF\xAC\x81ne \xC2\xBD",
-        "a\xE3\x80\x80"
-        "b \xE3\x80\x80 c",
+        "a\xE3\x80\x80 b \xE3\x80\x80 c",
+        "x\xE3\x80\x80y",
     };
     struct spm *spm = learned_model();
     struct encoder *e;
