@@ -106,10 +106,27 @@ add_custom_command(
 ferry_room(plan BELOW recipe base LIBS PkgConfig::JANSSON m)
 target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
 
+# Downloads, where libcurl is; the catalogues of configs/corpora as text inside.
+file(GLOB corpora CONFIGURE_DEPENDS configs/corpora/*.corpus)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/corpora.c
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/corpora.c
+    -P ${CMAKE_SOURCE_DIR}/cmake/corpora.cmake
+  DEPENDS ${corpora} cmake/corpora.cmake VERBATIM)
+ferry_room(fetch BELOW format text base LIBS PkgConfig::JANSSON)
+target_sources(ferry_fetch PRIVATE ${CMAKE_BINARY_DIR}/corpora.c)
+if(FERRY_CURL)
+  pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.85)
+endif()
+if(CURL_FOUND)
+  target_link_libraries(ferry_fetch PRIVATE PkgConfig::CURL)
+  target_compile_definitions(ferry_fetch PRIVATE FERRY_CURL)
+endif()
+
 ferry_room(decode BELOW model text format recipe LIBS m)
 ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON BLAS::BLAS m)
 ferry_room(launch BELOW dist LIBS m)
-ferry_room(cli BELOW train launch report plan decode corpus LIBS PkgConfig::JANSSON)
+ferry_room(cli BELOW train launch report plan decode corpus fetch LIBS PkgConfig::JANSSON)
 target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 add_executable(ferry cmake/empty.c)

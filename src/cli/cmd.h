@@ -18,6 +18,7 @@ extern bool cmd_has_peers;
 /* name, the words it takes, what it does; in the order of use */
 #define COMMAND_LIST(C)                                                                  \
     C(sample, "DIR", "write a German-English sample corpus")                             \
+    C(fetch, "NAME DIR", "download a corpus, whole and checked")                         \
     C(prepare, "key=value...", "clean, encode and pack parallel text")                   \
     C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")          \
     C(launch, "-H a:2,b:2 -- train CONFIG...", "train on many machines, through faults") \

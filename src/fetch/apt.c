@@ -1,0 +1,276 @@
+#include "fetch/apt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/str.h"
+
+extern char **environ;
+
+#define HELPER "/usr/lib/apt/apt-helper"
+
+/* What is cleared was set by the system's files; what is set holds below %s alone. */
+static const char conf[] =
+    "// Written by ferry fetch: apt with lists and caches of its own.\n"
+    "#clear Acquire::Languages;\n"
+    "Acquire::Languages { \"en\"; \"de\"; };\n"
+    "#clear Acquire::IndexTargets;\n"
+    "Acquire::IndexTargets::deb::Translations {\n"
+    "    MetaKey \"$(COMPONENT)/i18n/Translation-$(LANGUAGE)\";\n"
+    "    flatMetaKey \"$(LANGUAGE)\";\n"
+    "    ShortDescription \"Translation-$(LANGUAGE)\";\n"
+    "    Description \"$(RELEASE)/$(COMPONENT) Translation-$(LANGUAGE)\";\n"
+    "};\n"
+    "#clear APT::Update::Pre-Invoke;\n"
+    "#clear APT::Update::Post-Invoke;\n"
+    "#clear APT::Update::Post-Invoke-Success;\n"
+    "APT::Sandbox::User \"\";\n"
+    "Acquire::Retries \"3\";\n"
+    "Dir::State \"%1$s/state\";\n"
+    "Dir::State::lists \"%1$s/state/lists\";\n"
+    "Dir::State::status \"%1$s/state/status\";\n"
+    "Dir::Cache \"%1$s/cache\";\n"
+    "Dir::Log \"%1$s/log\";\n";
+
+/* Paths that apt and we use, absolute. */
+struct place {
+    char dir[FILE_PATH_MAX], conf[FILE_PATH_MAX], log[FILE_PATH_MAX],
+        targets[FILE_PATH_MAX];
+};
+
+static status find_place(struct place *p, const char *dir, struct err *err)
+{
+    char whole[PATH_MAX];
+
+    if (!realpath(dir, whole))
+        return err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
+    for (const char *c = whole; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == '"' || *c == '\\')
+            return err_set(err, ERR_USAGE,
+                           "'%.200s' has a quote, a backslash or a control character in "
+                           "it, which apt cannot take; give another directory",
+                           dir);
+    TRY(file_join(p->dir, sizeof p->dir, whole, "apt", err));
+    TRY(file_join(p->conf, sizeof p->conf, p->dir, "apt.conf", err));
+    TRY(file_join(p->log, sizeof p->log, p->dir, "update.log", err));
+    return file_join(p->targets, sizeof p->targets, p->dir, "targets", err);
+}
+
+static status make_dirs(const struct place *p, struct err *err)
+{
+    static const char *const below[] = {"state/lists/partial", "cache/archives/partial",
+                                        "log"};
+    char path[FILE_PATH_MAX];
+
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        TRY(file_join(path, sizeof path, p->dir, below[i], err));
+        TRY(file_make_dirs(path, err));
+    }
+    /* no package is installed as far as this apt knows */
+    TRY(file_join(path, sizeof path, p->dir, "state/status", err));
+    return file_write(path, "", 0, err);
+}
+
+static status write_conf(const struct place *p, struct err *err)
+{
+    struct str text = str_new(0);
+    const char *rest = conf;
+
+    for (const char *hole; (hole = strstr(rest, "%1$s")); rest = hole + 4) {
+        str_add(&text, rest, (size_t)(hole - rest));
+        str_puts(&text, p->dir);
+    }
+    str_puts(&text, rest);
+    status result = str_check(&text, "apt.conf", err);
+    if (result == OK)
+        result = file_write(p->conf, str_text(&text), text.len, err);
+    str_release(&text);
+    return result;
+}
+
+/* Messages in English, whatever the user speaks: we read some of them. */
+static status environment(char ***out, struct err *err)
+{
+    size_t n = 0, k = 0;
+
+    while (environ[n])
+        n++;
+    char **e = calloc(n + 2, sizeof *e);
+    if (!e)
+        return err_set(err, ERR_MEMORY, "no memory to start apt");
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+            e[k++] = environ[i];
+    static char plain[] = "LC_ALL=C";
+    e[k] = plain;
+    *out = e;
+    return OK;
+}
+
+static status spawn(pid_t *pid, char *const argv[], const char *to, int flags,
+                    bool with_errors, struct err *err)
+{
+    posix_spawn_file_actions_t files;
+    char **env = NULL;
+
+    TRY(environment(&env, err));
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, to, O_WRONLY | O_CREAT | flags, 0666);
+    if (with_errors)
+        posix_spawn_file_actions_adddup2(&files, 1, 2);
+    else
+        posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    const int failed = posix_spawnp(pid, argv[0], &files, NULL, argv, env);
+    posix_spawn_file_actions_destroy(&files);
+    free(env);
+    if (failed == ENOENT)
+        return err_set(err, ERR_USAGE,
+                       "debian-de-en needs %s, which this system does not have; give "
+                       "Translation files of a Debian mirror as english= and german=",
+                       argv[0]);
+    if (failed)
+        return err_set(err, ERR_IO, "%s: %s", argv[0], strerror(failed));
+    return OK;
+}
+
+/* Run to the end; *code is its exit status, or 128 and more after a signal. */
+static status run(char *const argv[], const char *to, int flags, bool with_errors,
+                  int *code, struct err *err)
+{
+    pid_t pid;
+    int how;
+
+    TRY(spawn(&pid, argv, to, flags, with_errors, err));
+    while (waitpid(pid, &how, 0) < 0)
+        if (errno != EINTR)
+            return err_set(err, ERR_IO, "%s: %s", argv[0], strerror(errno));
+    *code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    return OK;
+}
+
+static char *word(const char *text)
+{
+    return (char *)(uintptr_t)text; /* exec takes char * and does not write */
+}
+
+status apt_update(const char *dir, struct err *err)
+{
+    static const char form[] = "$(LANGUAGE) $(FILENAME)";
+    struct place p;
+    int code;
+
+    TRY(find_place(&p, dir, err));
+    TRY(make_dirs(&p, err));
+    TRY(write_conf(&p, err));
+    char *update[] = {word("apt-get"), word("-c"), p.conf, word("update"), NULL};
+    char *list[] = {word("apt-get"),
+                    word("-c"),
+                    p.conf,
+                    word("indextargets"),
+                    word("--format"),
+                    word(form),
+                    word("Created-By: Translations"),
+                    NULL};
+    /* one of several sources may fail, and ours be there all the same: the list tells */
+    TRY(run(update, p.log, O_TRUNC, true, &code, err));
+    TRY(run(list, p.targets, O_TRUNC, false, &code, err));
+    if (code)
+        return err_set(err, ERR_IO, "apt-get indextargets ends with status %d; see %s",
+                       code, p.log);
+    return OK;
+}
+
+/* The first line of apt's that says what is wrong. */
+static void first_error(const char *log, char *out, size_t n_out)
+{
+    struct file_map m;
+    struct err ignored;
+
+    snprintf(out, n_out, "apt names no error");
+    if (file_map_open(&m, log, &ignored) != OK)
+        return;
+    const char *text = (const char *)m.data;
+    for (size_t at = 0; at < m.n_bytes;) {
+        const char *stop = memchr(text + at, '\n', m.n_bytes - at);
+        const size_t n = stop ? (size_t)(stop - (text + at)) : m.n_bytes - at;
+        if (n > 3 &&
+            (memcmp(text + at, "E: ", 3) == 0 || memcmp(text + at, "Err:", 4) == 0)) {
+            snprintf(out, n_out, "%.*s", (int)n, text + at);
+            break;
+        }
+        at += n + 1;
+    }
+    file_map_close(&m);
+}
+
+/* The next file of `lang` in apt's list; false at its end. */
+static bool next_target(const struct file_map *list, size_t *at, const char *lang,
+                        char path[FILE_PATH_MAX])
+{
+    const char *text = (const char *)list->data;
+    const size_t n_lang = strlen(lang);
+
+    while (*at < list->n_bytes) {
+        const char *line = text + *at;
+        const char *stop = memchr(line, '\n', list->n_bytes - *at);
+        const size_t n = stop ? (size_t)(stop - line) : list->n_bytes - *at;
+        *at += n + 1;
+        if (n > n_lang + 1 && n < FILE_PATH_MAX && memcmp(line, lang, n_lang) == 0 &&
+            line[n_lang] == ' ') {
+            snprintf(path, FILE_PATH_MAX, "%.*s", (int)(n - n_lang - 1),
+                     line + n_lang + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+static status unpack_all(const struct place *p, const struct file_map *list,
+                         const char *lang, const char *out, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    size_t at = 0;
+    int code;
+
+    TRY(file_write(out, "", 0, err));
+    while (next_target(list, &at, lang, path)) {
+        char *cat[] = {word(HELPER),     word("-c"), word(p->conf),
+                       word("cat-file"), path,       NULL};
+        TRY(run(cat, out, O_APPEND, false, &code, err));
+        if (code)
+            return err_set(err, ERR_IO, "%s: apt cannot unpack it (status %d)", path,
+                           code);
+    }
+    return OK;
+}
+
+status apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
+                        struct err *err)
+{
+    struct place p;
+    struct file_map list;
+    char name[32], why[256];
+
+    TRY(find_place(&p, dir, err));
+    snprintf(name, sizeof name, "Translation-%s", lang);
+    TRY(file_join(out, n_out, p.dir, name, err));
+    TRY(file_map_open(&list, p.targets, err));
+    const status result = unpack_all(&p, &list, lang, out, err);
+    file_map_close(&list);
+    TRY(result);
+    if (file_bytes(out) > 0)
+        return OK;
+    first_error(p.log, why, sizeof why);
+    return err_set(err, ERR_IO, "apt's sources gave no %s: %s; all it said is in %s",
+                   name, why, p.log);
+}

@@ -1,0 +1,177 @@
+#include "fetch/debian_pairs.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "text/text_hash.h"
+
+enum { HELD_OUT = 50 }; /* one package in so many is in valid, and one in test */
+
+enum fetch_set debian_pairs_set_of(const char *package, size_t n)
+{
+    struct sha256 s;
+    uint8_t hash[SHA256_BYTES];
+
+    sha256_init(&s);
+    sha256_add(&s, package, n);
+    sha256_end(&s, hash);
+    switch (((uint32_t)hash[0] << 8 | hash[1]) % HELD_OUT) {
+    case 0:
+        return FETCH_VALID;
+    case 1:
+        return FETCH_TEST;
+    default:
+        return FETCH_TRAIN;
+    }
+}
+
+static status seen_grow(struct debian_seen *s, struct err *err)
+{
+    const size_t n_slots = s->n_slots ? 2 * s->n_slots : 1 << 16;
+    uint64_t *slot;
+
+    TRY(mem_alloc(&slot, n_slots, sizeof *slot, err));
+    for (size_t i = 0; i < s->n_slots; i++) {
+        size_t k = s->slot[i] & (n_slots - 1);
+        if (!s->slot[i])
+            continue;
+        while (slot[k])
+            k = (k + 1) & (n_slots - 1);
+        slot[k] = s->slot[i];
+    }
+    free(s->slot);
+    s->slot = slot;
+    s->n_slots = n_slots;
+    return OK;
+}
+
+/* Where the hash is, or would be; it is never 0. */
+static size_t seen_at(const struct debian_seen *s, uint64_t hash)
+{
+    size_t k = hash & (s->n_slots - 1);
+
+    while (s->slot[k] && s->slot[k] != hash)
+        k = (k + 1) & (s->n_slots - 1);
+    return k;
+}
+
+static bool seen_has(const struct debian_seen *s, uint64_t hash)
+{
+    return s->n_slots && s->slot[seen_at(s, hash)];
+}
+
+static status seen_add(struct debian_seen *s, uint64_t hash, struct err *err)
+{
+    if (2 * s->n >= s->n_slots)
+        TRY(seen_grow(s, err));
+    const size_t k = seen_at(s, hash);
+    s->n += !s->slot[k];
+    s->slot[k] = hash;
+    return OK;
+}
+
+static uint64_t hash_of(const char *text, int salt)
+{
+    const uint64_t h = text_hash_mix(text_hash(text, strlen(text)) + (uint64_t)salt,
+                                     0x9E3779B97F4A7C15u);
+
+    return h ? h : 1;
+}
+
+void debian_pairs_init(struct debian_pairs *p)
+{
+    *p = (struct debian_pairs){.text = str_new(0)};
+}
+
+void debian_pairs_release(struct debian_pairs *p)
+{
+    str_release(&p->text);
+    free(p->pair);
+    free(p->seen.slot);
+    *p = (struct debian_pairs){0};
+}
+
+static bool has_letter(const char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s >= 0x80 || (*s >= 'a' && *s <= 'z') ||
+            (*s >= 'A' && *s <= 'Z'))
+            return true;
+    return false;
+}
+
+status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
+                        const char *const text[N_ALIGN_SIDES], struct err *err)
+{
+    if (!has_letter(text[ALIGN_EN]) || !has_letter(text[ALIGN_DE]) ||
+        strstr(text[ALIGN_DE], "<trans>")) { /* a mark of sentences left untranslated */
+        p->n_empty++;
+        return OK;
+    }
+    if (strcmp(text[ALIGN_EN], text[ALIGN_DE]) == 0) {
+        p->n_equal++;
+        return OK;
+    }
+    uint64_t hash = text_hash_mix(hash_of(text[ALIGN_EN], ALIGN_EN),
+                                  hash_of(text[ALIGN_DE], ALIGN_DE));
+    hash += !hash;
+    if (seen_has(&p->seen, hash)) {
+        p->n_again++;
+        return OK;
+    }
+    TRY(seen_add(&p->seen, hash, err));
+    TRY(mem_grow(&p->pair, &p->cap, p->n + 1, sizeof *p->pair, err));
+    struct debian_pair *pair = &p->pair[p->n++];
+    pair->set = set;
+    for (int s = 0; s < N_ALIGN_SIDES; s++) {
+        pair->at[s] = p->text.len;
+        str_add(&p->text, text[s], strlen(text[s]) + 1);
+    }
+    return str_check(&p->text, "the text of all descriptions", err);
+}
+
+static bool shares_side(const struct debian_seen *s, const struct debian_pairs *p,
+                        const struct debian_pair *pair)
+{
+    return seen_has(s, hash_of(p->text.data + pair->at[ALIGN_EN], ALIGN_EN)) ||
+           seen_has(s, hash_of(p->text.data + pair->at[ALIGN_DE], ALIGN_DE));
+}
+
+/* Both sides of every pair of `set`. */
+static status see_set(struct debian_seen *s, const struct debian_pairs *p,
+                      enum fetch_set set, struct err *err)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (int side = 0; p->pair[i].set == set && side < N_ALIGN_SIDES; side++)
+            TRY(seen_add(s, hash_of(p->text.data + p->pair[i].at[side], side), err));
+    return OK;
+}
+
+status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
+                         struct err *err)
+{
+    struct debian_seen sides = {0};
+    status result = OK;
+
+    for (enum fetch_set set = 0; set < N_FETCH_SETS && result == OK; set++) {
+        size_t n = 0;
+        for (size_t i = 0; i < p->n; i++) {
+            const bool is_shared =
+                p->pair[i].set == set && shares_side(&sides, p, &p->pair[i]);
+            p->n_shared += is_shared;
+            if (!is_shared)
+                p->pair[n++] = p->pair[i];
+        }
+        p->n = n;
+        result = see_set(&sides, p, set, err);
+    }
+    free(sides.slot);
+    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
+        n_left[set] = 0;
+    for (size_t i = 0; i < p->n; i++)
+        n_left[p->pair[i].set]++;
+    return result;
+}

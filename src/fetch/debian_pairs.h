@@ -1,0 +1,50 @@
+/*
+ * debian_pairs - pairs of segments without repetition, in three sets.
+ *
+ * A set is a function of the package's name alone, so that no package is in two of them.
+ * A pair that was there before is dropped; so is one whose sides are equal or without
+ * letters. From valid and test also go pairs that share a side with a larger set.
+ *
+ * Owns: the text. Threads: one.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "fetch/debian_align.h"
+#include "fetch/fetch.h"
+
+struct debian_pair {
+    enum fetch_set set;
+    size_t at[N_ALIGN_SIDES]; /* in text */
+};
+
+/* 64-bit hashes of strings that were seen. */
+struct debian_seen {
+    uint64_t *slot; /* 0: free */
+    size_t n, n_slots;
+};
+
+struct debian_pairs {
+    struct str text;
+    struct debian_pair *pair;
+    size_t n, cap;
+    struct debian_seen seen;
+    uint64_t n_again, n_equal, n_empty, n_shared; /* dropped */
+};
+
+enum fetch_set debian_pairs_set_of(const char *package, size_t n);
+
+void debian_pairs_init(struct debian_pairs *p);
+void debian_pairs_release(struct debian_pairs *p);
+/* Strings are copied. */
+status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
+                        const char *const text[N_ALIGN_SIDES],
+                        struct err *err) MUST_CHECK;
+/* Drop what valid and test share with train, and test with valid; n_left counts the rest.
+ */
+status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
+                         struct err *err) MUST_CHECK;

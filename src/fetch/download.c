@@ -1,0 +1,261 @@
+#include "fetch/download.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/str.h"
+#include "fetch/transfer.h"
+
+enum { PROGRESS_BYTES = 1 << 20, MAX_PAUSE = 60 };
+
+/* A file on its way. */
+struct part {
+    const struct download_config *config;
+    const char *url, *path;
+    char meta[FILE_PATH_MAX];
+    int fd;
+    uint64_t n;                    /* bytes in it that belong to the version below */
+    int64_t n_total;               /* -1: not known */
+    char validator[TRANSFER_TEXT]; /* "": no rest can be asked for */
+    uint64_t n_shown; /* bytes that were there when the progress line began */
+};
+
+static status sys_error(const char *path, struct err *err)
+{
+    return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
+/* What PATH.meta says, if it is about this address; otherwise all begins anew. */
+static void read_meta(struct part *p)
+{
+    struct file_map m;
+    struct err ignored;
+    char text[TRANSFER_URL + TRANSFER_TEXT + 64], url[TRANSFER_URL];
+    const int64_t n_bytes = file_bytes(p->path);
+
+    p->n = 0;
+    p->n_total = -1;
+    p->validator[0] = '\0';
+    if (n_bytes <= 0 || file_map_open(&m, p->meta, &ignored) != OK)
+        return;
+    snprintf(text, sizeof text, "%.*s", (int)(m.n_bytes < 4096 ? m.n_bytes : 0),
+             m.n_bytes ? (const char *)m.data : "");
+    file_map_close(&m);
+    int64_t n_total = -1;
+    if (sscanf(text, "%2047s\n%" SCNd64 "\n%255[^\n]", url, &n_total, p->validator) < 3 ||
+        strcmp(url, p->url) != 0 || (n_total >= 0 && n_bytes > n_total)) {
+        p->validator[0] = '\0';
+        return;
+    }
+    p->n_total = n_total;
+    p->n = (uint64_t)n_bytes;
+}
+
+static status write_meta(const struct part *p, struct err *err)
+{
+    char text[TRANSFER_URL + TRANSFER_TEXT + 64];
+
+    const int n = snprintf(text, sizeof text, "%s\n%" PRId64 "\n%s\n", p->url, p->n_total,
+                           p->validator);
+    return file_write(p->meta, text, (size_t)n, err);
+}
+
+static status check_room(const struct part *p, struct err *err)
+{
+    struct statvfs fs;
+
+    if (p->n_total < 0 || fstatvfs(p->fd, &fs) != 0)
+        return OK;
+    const uint64_t n_free = (uint64_t)fs.f_bavail * fs.f_frsize;
+    const uint64_t n_want = (uint64_t)p->n_total - p->n;
+    if (n_want > n_free)
+        return err_set(err, ERR_IO,
+                       "%s: %" PRIu64
+                       " MB are still to come and the disk has room for %" PRIu64 " MB",
+                       p->path, n_want / 1000000, n_free / 1000000);
+    return OK;
+}
+
+/* Old bytes go before the note of the new version comes: never both. */
+static status on_begin(void *to, const struct transfer_head *head, struct err *err)
+{
+    struct part *p = to;
+
+    if (head->at == 0) {
+        p->n = 0;
+        if (ftruncate(p->fd, 0) != 0)
+            return sys_error(p->path, err);
+        p->n_total = head->n_total;
+        memcpy(p->validator, head->validator, sizeof p->validator);
+        TRY(write_meta(p, err));
+    }
+    TRY(check_room(p, err));
+    p->n_shown = p->n;
+    progress_begin(p->config->progress, p->config->label, "kB",
+                   p->n_total < 0 ? 0 : ((uint64_t)p->n_total - p->n) / 1000);
+    return OK;
+}
+
+static status on_add(void *to, const void *bytes, size_t n, struct err *err)
+{
+    struct part *p = to;
+    const char *next = bytes;
+
+    while (n) {
+        const ssize_t done = pwrite(p->fd, next, n, (off_t)p->n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return sys_error(p->path, err);
+        next += done;
+        n -= (size_t)done;
+        p->n += (uint64_t)done;
+    }
+    progress_update(p->config->progress, (p->n - p->n_shown) / 1000);
+    return OK;
+}
+
+static void pause_before(const struct part *p, int64_t n_failed, const char *why,
+                         double t_wait)
+{
+    double t = p->config->t_backoff;
+    char line[TRANSFER_TEXT * 3];
+
+    for (int64_t i = 1; i < n_failed && t < MAX_PAUSE; i++)
+        t *= 2;
+    t = t < MAX_PAUSE ? t : MAX_PAUSE;
+    t = t > t_wait ? t : t_wait;
+    snprintf(line, sizeof line, "%s: %s; again in %.0f s", p->config->label, why, t);
+    progress_note(p->config->progress, line);
+    const struct timespec nap = {(time_t)t, (long)((t - (double)(time_t)t) * 1e9)};
+    nanosleep(&nap, NULL);
+}
+
+static status forget(struct part *p, struct err *err)
+{
+    p->n = 0;
+    p->n_total = -1;
+    p->validator[0] = '\0';
+    if (ftruncate(p->fd, 0) != 0)
+        return sys_error(p->path, err);
+    return file_remove(p->meta, err);
+}
+
+static bool is_whole(const struct part *p)
+{
+    return p->n > 0 && p->n_total >= 0 && p->n == (uint64_t)p->n_total;
+}
+
+/* One try; *r says how it ended. */
+static status try_once(struct part *p, struct transfer_result *r, struct err *err)
+{
+    const struct transfer_sink sink = {on_begin, on_add, p};
+    const struct transfer_request q = {
+        .url = p->url,
+        .at = p->validator[0] ? p->n : 0,
+        .validator = p->validator,
+        .n_total = p->n_total,
+        .ca = p->config->ca,
+        .t_stall = p->config->t_stall,
+    };
+
+    TRY(transfer_get(&q, &sink, r, err));
+    if (r->end == TRANSFER_STALE)
+        TRY(forget(p, err));
+    return OK;
+}
+
+static status give_up(const struct part *p, const struct transfer_result *r,
+                      int64_t n_failed, struct err *err)
+{
+    if (r->end == TRANSFER_NEVER)
+        return err_set(err, ERR_IO, "%.300s: %s", p->url, r->why);
+    return err_set(err, ERR_IO,
+                   "%.300s: given up after %" PRId64
+                   " tries: %s; what came is kept, the same command goes on from there",
+                   p->url, n_failed, r->why);
+}
+
+/* Until it is whole, or there is no hope. */
+static status get_all(struct part *p, bool *is_local, struct err *err)
+{
+    struct transfer_result r = {.end = TRANSFER_WHOLE};
+    int64_t n_failed = 0;
+
+    read_meta(p);
+    while (!is_whole(p)) {
+        const uint64_t n_before = p->n;
+        *is_local = true;
+        TRY(try_once(p, &r, err));
+        *is_local = false;
+        if (r.end == TRANSFER_WHOLE)
+            break;
+        if (p->n > n_before + PROGRESS_BYTES)
+            n_failed = 0;
+        if (r.end == TRANSFER_NEVER || ++n_failed > p->config->retries)
+            return give_up(p, &r, n_failed, err);
+        pause_before(p, n_failed, r.why, r.t_wait);
+    }
+    *is_local = true;
+    if (fsync(p->fd) != 0)
+        return sys_error(p->path, err);
+    progress_end(p->config->progress, (p->n - p->n_shown) / 1000);
+    return OK;
+}
+
+static status meta_path(char out[FILE_PATH_MAX], const char *path, struct err *err)
+{
+    if ((size_t)snprintf(out, FILE_PATH_MAX, "%s.meta", path) >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "path '%.200s' is too long", path);
+    return OK;
+}
+
+status download_get(const struct download_config *c, const char *url, const char *path,
+                    bool *is_local, struct err *err)
+{
+    struct part p = {.config = c, .url = url, .path = path, .n_total = -1};
+
+    *is_local = true;
+    TRY(meta_path(p.meta, path, err));
+    p.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (p.fd < 0)
+        return sys_error(path, err);
+    const status result = get_all(&p, is_local, err);
+    close(p.fd);
+    return result;
+}
+
+status download_discard(const char *path, struct err *err)
+{
+    char meta[FILE_PATH_MAX];
+
+    TRY(meta_path(meta, path, err));
+    TRY(file_remove(path, err));
+    return file_remove(meta, err);
+}
+
+status download_commit(const char *path, const char *name, struct err *err)
+{
+    char meta[FILE_PATH_MAX], dir[FILE_PATH_MAX];
+
+    TRY(meta_path(meta, path, err));
+    if (rename(path, name) != 0)
+        return sys_error(name, err);
+    snprintf(dir, sizeof dir, "%s", name);
+    const int fd = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    return file_remove(meta, err);
+}

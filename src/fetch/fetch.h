@@ -1,0 +1,61 @@
+/*
+ * fetch - corpora from the network, whole and checked, in a directory of their own.
+ *
+ *   debian-de-en   package descriptions, through apt (fetch/debian.h)
+ *   any other      a catalogue of archives (fetch/catalog.h)
+ *
+ * A run that was ended at any moment is taken up by the next one. Files never have their
+ * name before they are whole, and what was once recorded in fetch.json is compared ever
+ * after. One run at a time works in a directory.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "base/progress.h"
+
+/* kind, field, default, help, limits */
+/* clang-format off */
+#define FETCH_OPTIONS(X)                                                                    \
+    X(STR, mirror, "", "addresses tried first, like https://host/data; a,b for more", ANY)  \
+    X(INT, retries, "5", "tries without progress, after the first", RANGE(0, 1000))         \
+    X(REAL, backoff, "1", "seconds before the second try; doubles", RANGE(0, 3600))         \
+    X(REAL, stall, "30", "seconds of silence that end a try", RANGE(1, 3600))               \
+    X(STR, ca, "", "certificates to trust, a PEM file; default: the system's", ANY)         \
+    X(BOOL, keep, "true", "keep the archives once they are unpacked", ANY)                  \
+    X(STR, english, "", "debian-de-en: Translation-en at hand, instead of apt's", ANY)      \
+    X(STR, german, "", "debian-de-en: Translation-de at hand", ANY)
+/* clang-format on */
+
+struct fetch_config {
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    FETCH_OPTIONS(X)
+#undef X
+};
+
+enum {
+#define X(...) +1
+    FETCH_N_OPTIONS = 0 FETCH_OPTIONS(X)
+#undef X
+};
+
+extern const struct opt fetch_config_rows[FETCH_N_OPTIONS];
+
+enum fetch_set { FETCH_TRAIN, FETCH_VALID, FETCH_TEST, N_FETCH_SETS };
+enum fetch_side { FETCH_EN, FETCH_DE, N_FETCH_SIDES };
+
+/* What there is now. */
+struct fetch_result {
+    struct str summary;                            /* lines "       123  what" */
+    struct str files[N_FETCH_SETS][N_FETCH_SIDES]; /* with commas, for ferry prepare */
+};
+
+const char *fetch_set_name(enum fetch_set set);
+const char *fetch_side_name(enum fetch_side side);
+
+/* Bring the corpus `name` to `dir`. *r is released by the caller, also after a failure.
+ */
+status fetch_run(const struct fetch_config *c, const char *name, const char *dir,
+                 struct progress *progress, struct fetch_result *r,
+                 struct err *err) MUST_CHECK;
+void fetch_result_release(struct fetch_result *r);
