@@ -1,5 +1,5 @@
 # The front door: every target is a CMake preset or a script of tools/.
-.PHONY: all demo test test-tsan test-arm64 test-interop check bench fuzz clean
+.PHONY: all demo test test-tsan test-arm64 test-interop test-online check bench fuzz clean
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
@@ -34,6 +34,10 @@ test-arm64:
 test-interop: all
 	@tools/install-deps interop
 	@tests/interop/run build/release/ferry
+
+# ferry fetch with a real mirror, then prepare and a short training: needs the network.
+test-online: all
+	@for script in tests/online/*.sh; do tests/cli/run $$script build/release/ferry || exit 1; done
 
 check:
 	@tools/install-deps build check
