@@ -78,7 +78,7 @@ static status read_token(uint8_t token[BEAT_TOKEN], const char *path, struct err
     status result = OK;
 
     TRY(file_map_open(&map, path, err));
-    if (map.n_bytes < 2 * BEAT_TOKEN)
+    if (map.n_bytes < (size_t)2 * BEAT_TOKEN)
         result = err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
     for (size_t i = 0; result == OK && i < BEAT_TOKEN; i++) {
         const int hi = digit_of((char)map.data[2 * i]);

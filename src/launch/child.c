@@ -11,8 +11,6 @@
 
 #include "base/clock.h"
 
-extern char **environ;
-
 /* The child's input and output; -1 as output: ours. */
 struct ends {
     int in, out;
