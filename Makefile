@@ -1,5 +1,5 @@
 # The front door: every target is a CMake preset or a script of tools/.
-.PHONY: all demo test test-tsan test-arm64 test-interop test-online check bench fuzz clean
+.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-online check bench fuzz clean
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
@@ -29,6 +29,10 @@ test-tsan:
 test-arm64:
 	@tools/install-deps build arm64
 	@tools/test-arm64
+
+# Every fault on hosts of namespaces, COUNT times each (10); needs root and most of an hour.
+test-faults: all
+	@tests/net/run tests/net/faults.bash build/release/ferry
 
 # Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
 test-interop: all

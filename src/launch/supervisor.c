@@ -19,7 +19,9 @@
 #include "launch/probe.h"
 #include "launch/route.h"
 
-static const double t_probe = 6;    /* for a host to answer */
+/* For a host to answer: all have to before the first start, a restart waits for nobody.
+ */
+static const double t_probe_first = 30, t_probe = 8;
 static const double t_mpirun = 2;   /* for mpirun to end by itself when asked */
 static const double t_settled = 10; /* a start that lasted longer was not hopeless */
 static const double skew_limit = 2; /* seconds between clocks that are worth a word */
@@ -130,7 +132,7 @@ static status find_mpi(struct supervisor *s, struct err *err)
     words_release(&w);
     if (result != OK)
         return err_wrap(err, "an MPI library is needed (Debian: openmpi-bin)");
-    child_gather(&child, 1, t_probe);
+    child_gather(&child, 1, t_probe_first);
     if (strstr(child.text, "Open MPI"))
         s->mpi = COMMAND_OPENMPI;
     else if (strstr(child.text, "HYDRA"))
@@ -210,7 +212,8 @@ static status ask_hosts(struct supervisor *s, struct start *st, struct err *err)
 
     plan.old_job = s->old_job[0] ? s->old_job : NULL;
     TRY(mem_alloc(&p, s->job->hosts->n, sizeof *p, err));
-    status result = probe_hosts(p, &plan, s->hash, st->token, t_probe, err);
+    const double t_limit = s->n_starts == 0 ? t_probe_first : t_probe;
+    status result = probe_hosts(p, &plan, s->hash, st->token, t_limit, err);
     if (result == OK)
         result = choose_hosts(s, st, p, err);
     free(p);
