@@ -6,7 +6,7 @@ mkdir run
 has_state() { [ -s run/state ]; }
 
 background -H n1:1,n2:1 "${worker[@]}" "$WORK/run" 4000 50 4
-until_true 20 has_state
+until_true 120 has_state
 kill -TERM "$(pgrep -P "$job")"
 await
 [ "$code" -eq 0 ] || { cat launch.log; fail "status $code after a signal"; }
@@ -14,7 +14,7 @@ log_has 'the ranks save and end'
 [ "$(cut -d ' ' -f 1 run/state)" -lt 4000 ] || fail "it ran to its end"
 
 background -H n1:1,n2:1 restarts=0 "${worker[@]}" "$WORK/run" 4000 50 4
-until_true 20 grep -q 'ranks report' launch.log
+until_true 120 grep -q 'ranks report' launch.log
 kill -KILL "$(lab pids n2 net_worker)"
 await
 [ "$code" -eq 7 ] || fail "status $code after the last restart"

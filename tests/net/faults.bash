@@ -3,7 +3,7 @@
 # the run finished with the checkpoint of an undisturbed run, byte for byte. FAULTS="kill cut"
 # chooses some. Run by `make test-faults`.
 . "$ROOT/tests/net/subject.bash"
-steps=${STEPS:-240}
+steps=${STEPS:-600}
 count=${COUNT:-10}
 
 victim() { lab pids "$1" ferry "${2:-1}"; }
@@ -50,7 +50,7 @@ mend_memory() { lab mem n2 -1; }
 break_disk_full()
 {
     lab exec n1 sh -c 'head -c 1G /dev/zero >/tmp/node/fill' 2>/dev/null || true
-    until_true 60 grep -qi 'not saved' launch.log
+    until_true 120 grep -qi 'not saved' launch.log
     lab exec n1 rm /tmp/node/fill
 }
 # Kill in order to make it read what was flipped.
@@ -74,16 +74,16 @@ try()
     run=$WORK/run
     rm -rf "$run"
     train "$run" "$steps"
-    until_true 30 is_beyond "$run" 0
+    until_true 120 is_beyond "$run" 0
     sleep "0.$((RANDOM % 10))"
     at=$(published "$run")
     t0=$(now)
     "break_$fault"
     if [[ $harmless != *" $fault "* ]]; then
-        until_true 30 is_seen
+        until_true 120 is_seen
         t1=$(now)
         ! declare -F "mend_$fault" >/dev/null || "mend_$fault"
-        until_true 60 has_reported 2
+        until_true 120 has_reported 2
         t2=$(now)
         detect=$(seconds "$t0" "$t1") restart=$(seconds "$t1" "$t2")
     fi

@@ -4,7 +4,8 @@
 tiny_data data
 subject=("${tiny[@]}" d_model=128 d_ff=256 heads=4 encoder_layers=2 decoder_layers=2
     learning_rate=0.05 data="$WORK/data" save_every=20 log_every=1 keep_last=3)
-hosts=(-H n1:2,n2:2 bind=false)
+# A starved machine may lose a job that nobody broke: then there are starts to spare.
+hosts=(-H n1:2,n2:2 bind=false restarts=30)
 
 # train RUN STEPS [key=value...]: in the background
 train()

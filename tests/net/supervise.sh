@@ -10,7 +10,7 @@ starts() { grep -c 'ferry launch: start' launch.log || true; }
 launch -H n1:1 program="$TOOLS/net_worker" -- "$WORK/quiet" 250 1 50 || fail "an undisturbed run failed"
 
 background -H n1:2,n2:2 program="$TOOLS/net_worker" -- "$WORK/run" 250 100 5
-until_true 20 is_beyond 5
+until_true 120 is_beyond 5
 lab cut n2
 kill -STOP "$(lab pids n1 net_worker 1)"
 sleep 3
@@ -21,8 +21,8 @@ sleep 2
 [ "$(starts)" -eq 1 ] || fail "a pause of three seconds or a cut of five ended the job"
 
 lab cut n1
-until_true 14 grep -q 'rank 0 on n1 is dead: silent for 8' launch.log
-until_true 20 grep -q 'start 2 of' launch.log
+until_true 120 grep -q 'rank 0 on n1 is dead: silent for 8' launch.log
+until_true 120 grep -q 'start 2 of' launch.log
 log_has 'host n1 does not answer'
 log_has '2 ranks on n2:2'
 lab mend n1
