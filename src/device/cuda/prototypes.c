@@ -47,13 +47,13 @@ SAME(cublasLtDestroy)
 
 /* Never called: each line compiles only if NVIDIA's function takes what we pass. */
 void cuda_prototypes(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
-                       cublasLtMatrixLayout_t layout, cublasLtMatmulPreference_t pref,
-                       cublasLtMatmulHeuristicResult_t *choice, void *p, size_t n,
-                       int *found, CUstream s);
+                     cublasLtMatrixLayout_t layout, cublasLtMatmulPreference_t pref,
+                     cublasLtMatmulHeuristicResult_t *choice, void *p, size_t n,
+                     int *found, CUstream s);
 void cuda_prototypes(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
-                       cublasLtMatrixLayout_t layout, cublasLtMatmulPreference_t pref,
-                       cublasLtMatmulHeuristicResult_t *choice, void *p, size_t n,
-                       int *found, CUstream s)
+                     cublasLtMatrixLayout_t layout, cublasLtMatmulPreference_t pref,
+                     cublasLtMatmulHeuristicResult_t *choice, void *p, size_t n,
+                     int *found, CUstream s)
 {
     cublasStatus_t r = cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     r |= cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, p, n);
