@@ -1,5 +1,6 @@
 # Archives from a server that does everything wrong: whole and checked, or not there at all.
-$FERRY fetch x.corpus x 2>&1 | grep -q 'built without libcurl' && exit 0
+printf 'corpus x\nfile a\nurl http://127.0.0.1:1/a\nmember train.en b 1 lines\n' >probe.corpus
+if "$FERRY" fetch probe.corpus probe --retries 0 2>&1 | grep -q 'built without libcurl'; then exit 0; fi
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 mkdir srv
 python3 - <<'PY'
