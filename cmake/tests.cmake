@@ -77,6 +77,8 @@ endforeach()
 if(TARGET test_cuda)
   add_dependencies(test_cuda standin_cuda standin_cublasLt)
   set_target_properties(test_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/standin)
+  # the old kind of run path is followed by the sanitizer's dlopen too
+  target_link_options(test_cuda PRIVATE -Wl,--disable-new-dtags)
   target_compile_definitions(test_cuda PRIVATE STANDIN="${CMAKE_BINARY_DIR}/standin")
 endif()
 
