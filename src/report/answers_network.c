@@ -85,6 +85,10 @@ static void say_verdict(struct answer *a, const struct network *w)
         answers_say(a, ANSWER_PLAIN,
                     "In part: a step waits %s for the network, %s of it.",
                     fmt_seconds(w->exposed).s, fmt_percent(w->share).s);
+        if (w->share < 0.1)
+            answers_say(a, ANSWER_PLAIN,
+                        "The link just keeps up: on half of it a step would take %s.",
+                        fmt_seconds(w->t_half).s);
     }
     answers_say(a, a->tone,
                 "On a link twice as fast the step would take %s instead of %s.",

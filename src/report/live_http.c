@@ -196,7 +196,7 @@ static status render(struct live_http *s, enum live_route route, struct str *out
     status result = told_open(t, s->run, clock_wall(), 0, err);
     if (result == OK) {
         if (route == LIVE_JSON)
-            result = report_json(out, t, 1, err);
+            result = report_text_json(out, t, 1, err);
         else if (route == LIVE_REPORT)
             result = report_page_write(out, &t->run, &t->answers, &t->health, err);
         else

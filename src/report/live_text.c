@@ -127,11 +127,11 @@ static void put_numbers(struct frame *f, const struct told *t)
           l->loss.n ? fmt_count(l->loss.x[l->loss.n - 1]).s : "",
           fmt_number(l->bleu.n ? l->bleu.y[l->bleu.n - 1] : NAN, 3).s,
           fmt_number(last ? last->rate : NAN, 3).s);
-    linef(f, PLAIN, "%s tokens/s  %s GFLOP/s  %s of roof  %s  %s",
+    linef(f, PLAIN, "%s tokens/s  %s GFLOP/s  %s of roof  %s",
           fmt_count(last ? last->tokens_per_s : NAN).s,
           fmt_number(last ? last->gflops : NAN, 3).s,
           fmt_percent(s && last ? last->gflops / s->roof_gflops : NAN).s,
-          learning_trend_text(l->trend), last ? fmt_time(r->log.t_last).s : "");
+          learning_trend_text(l->trend));
 }
 
 static void put_chart(struct frame *f, const struct told *t, size_t rows)
@@ -170,10 +170,10 @@ static void put_phases(struct frame *f, const struct told *t)
         put_line(f, PLAIN, "no step was timed yet");
         return;
     }
-    linef(f, PLAIN, "a step %s (p95 %s): data %s, compute %s, network %s, update %s",
+    linef(f, PLAIN, "step %s (p95 %s): compute %s, network %s, data %s, update %s",
           fmt_seconds(p->mean).s, fmt_seconds(p->p95).s,
-          fmt_percent(p->t_data / p->mean).s, fmt_percent(p->t_compute / p->mean).s,
-          fmt_percent(p->t_comm / p->mean).s, fmt_percent(p->t_update / p->mean).s);
+          fmt_percent(p->t_compute / p->mean).s, fmt_percent(p->t_comm / p->mean).s,
+          fmt_percent(p->t_data / p->mean).s, fmt_percent(p->t_update / p->mean).s);
 }
 
 static void put_network(struct frame *f, const struct told *t)
@@ -183,10 +183,9 @@ static void put_network(struct frame *f, const struct told *t)
     network_judge(&w, &t->run);
     if (w.verdict == NETWORK_NONE || w.verdict == NETWORK_UNKNOWN)
         return;
-    linef(f, PLAIN, "network: bottleneck? %s; %s MB/s = %s Mb/s of %s MB/s; exposed %s",
+    linef(f, PLAIN, "network the bottleneck? %s: %s MB/s = %s Mb/s, of %s MB/s",
           network_verdict_text(w.verdict), fmt_number(1e-6 * w.rate, 3).s,
-          fmt_number(8e-6 * w.rate, 3).s, fmt_number(1e-6 * w.capacity, 3).s,
-          fmt_percent(w.share).s);
+          fmt_number(8e-6 * w.rate, 3).s, fmt_number(1e-6 * w.capacity, 3).s);
 }
 
 static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)

@@ -28,20 +28,35 @@ static bool is_same_host(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* The busiest host's bytes a step, by its cards or else by its ranks' payload. */
+static bool has_cards(const struct ranks *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (isfinite(r->of[i].card_sent))
+            return true;
+    return false;
+}
+
+/* Of the host of rank i: by its cards, or else by its ranks' payload. */
+static void bytes_of_host(const struct ranks *r, size_t i, bool by_cards, double *sent,
+                          double *received)
+{
+    *sent = by_cards ? r->of[i].card_sent : 0;
+    *received = by_cards ? r->of[i].card_received : 0;
+    for (size_t j = 0; j < r->n && !by_cards; j++)
+        if (is_same_host(r->of[i].host, r->of[j].host)) {
+            *sent += r->of[j].sent_bytes;
+            *received += r->of[j].received_bytes;
+        }
+}
+
 static void find_bytes(struct network *w, const struct ranks *r)
 {
+    const bool by_cards = has_cards(r);
+    double sent, received;
+
     w->sent = w->received = NAN;
     for (size_t i = 0; i < r->n; i++) {
-        double sent = r->of[i].card_sent, received = r->of[i].card_received;
-        if (!isfinite(sent)) {
-            sent = received = 0;
-            for (size_t j = 0; j < r->n; j++)
-                if (is_same_host(r->of[i].host, r->of[j].host)) {
-                    sent += r->of[j].sent_bytes;
-                    received += r->of[j].received_bytes;
-                }
-        }
+        bytes_of_host(r, i, by_cards, &sent, &received);
         if (isfinite(sent) && !(fmax(sent, received) <= fmax(w->sent, w->received))) {
             w->sent = sent;
             w->received = received;
@@ -80,7 +95,8 @@ static void find_elasticity(struct network *w, double t_compute)
     const double wire = isfinite(w->wire) ? w->wire : w->exposed + w->hidden;
 
     w->t_twice = w->t_step - fmin(w->exposed, wire / 2);
-    w->elasticity = log2(1 + more_on_half(w, t_compute) / w->t_step);
+    w->t_half = w->t_step + more_on_half(w, t_compute);
+    w->elasticity = log2(w->t_half / w->t_step);
 }
 
 static enum network_verdict verdict_of(const struct network *w)

@@ -1,9 +1,9 @@
 /*
  * network - what the network cost a step, and what a faster one would save.
  *
- * Bytes are those of the busiest host's cards; where no card was read, the payload that
- * its ranks exchanged with other hosts. The exposed time is the wait of the rank that
- * waits least: more than that is ranks waiting for ranks, which no link cures.
+ * Bytes are those of the busiest card of any host; where no card was read, the payload
+ * that its ranks exchanged with other hosts. The exposed time is the wait of the rank
+ * that waits least: more than that is ranks waiting for ranks, which no link cures.
  *
  * The elasticity is -d ln(step) / d ln(bandwidth), from the step that this run would
  * have on half the link. It is computed from the bytes and the link's capacity, not
@@ -34,13 +34,13 @@ enum network_verdict {
 struct network {
     enum network_verdict verdict;
     double t_step, exposed, hidden, straggling;
-    double share;          /* exposed / t_step */
-    double sent, received; /* bytes of the busiest card */
-    double rate;           /* the larger of both / t_step: bytes a second */
-    double capacity;       /* bytes a second one way, as preflight measured */
-    double duty;           /* rate / capacity */
-    double wire;           /* seconds that the bytes need at that capacity */
-    double t_twice;        /* the step on a link twice as fast */
+    double share;           /* exposed / t_step */
+    double sent, received;  /* bytes of the busiest card */
+    double rate;            /* the larger of both / t_step: bytes a second */
+    double capacity;        /* bytes a second one way, as preflight measured */
+    double duty;            /* rate / capacity */
+    double wire;            /* seconds that the bytes need at that capacity */
+    double t_twice, t_half; /* the step on a link twice as fast, and on half of it */
     double elasticity;
 };
 

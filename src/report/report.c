@@ -67,9 +67,9 @@ static status write_all(const struct report_request *q, const struct told *told,
 
     TRY(write_as(render_page, q->out, told, q->n_runs, err));
     TRY(path_beside(path, sizeof path, q->out, ".md", err));
-    TRY(write_as(report_markdown, path, told, q->n_runs, err));
+    TRY(write_as(report_text_markdown, path, told, q->n_runs, err));
     TRY(path_beside(path, sizeof path, q->out, ".json", err));
-    return write_as(report_json, path, told, q->n_runs, err);
+    return write_as(report_text_json, path, told, q->n_runs, err);
 }
 
 /* Directories of one name are told apart by their whole paths. */

@@ -122,8 +122,8 @@ static status put_comparison(struct str *out, const struct told *told, size_t n,
     return OK;
 }
 
-status report_markdown(struct str *out, const struct told *told, size_t n,
-                       struct err *err)
+status report_text_markdown(struct str *out, const struct told *told, size_t n,
+                            struct err *err)
 {
     if (n > 1)
         TRY(put_comparison(out, told, n, err));
@@ -210,7 +210,8 @@ static status sentences_json(json_t *o, const struct told *told, size_t n,
     return OK;
 }
 
-status report_json(struct str *out, const struct told *told, size_t n, struct err *err)
+status report_text_json(struct str *out, const struct told *told, size_t n,
+                        struct err *err)
 {
     json_t *o = json_object(), *runs = json_array();
     status result = OK;

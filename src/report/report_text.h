@@ -10,7 +10,7 @@
 
 struct told;
 
-status report_markdown(struct str *out, const struct told *told, size_t n,
-                       struct err *err) MUST_CHECK;
-status report_json(struct str *out, const struct told *told, size_t n,
-                   struct err *err) MUST_CHECK;
+status report_text_markdown(struct str *out, const struct told *told, size_t n,
+                            struct err *err) MUST_CHECK;
+status report_text_json(struct str *out, const struct told *told, size_t n,
+                        struct err *err) MUST_CHECK;

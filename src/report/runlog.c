@@ -14,7 +14,7 @@
 static status value_text(const json_t *v, char **out, struct err *err)
 {
     if (json_is_string(v))
-        return line_copy(out, json_string_value(v), err);
+        return runlog_line_copy(out, json_string_value(v), err);
     *out = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     return *out ? OK : err_set(err, ERR_MEMORY, "no memory for the configuration");
 }
@@ -28,12 +28,12 @@ static status get_config(const struct line *l, struct runlog_start *s, struct er
     if (!config || json_is_null(config))
         return OK;
     if (!json_is_object(config))
-        return line_refuse(l, "\"config\" is not an object", err);
+        return runlog_line_refuse(l, "\"config\" is not an object", err);
     TRY(mem_alloc(&s->config, json_object_size(config), sizeof *s->config, err));
     json_object_foreach(config, key, value)
     {
         struct runlog_pair *p = &s->config[s->n_config++];
-        TRY(line_copy(&p->key, key, err));
+        TRY(runlog_line_copy(&p->key, key, err));
         TRY(value_text(value, &p->value, err));
     }
     return OK;
@@ -60,19 +60,19 @@ static status read_start(struct runlog *log, const struct line *l, struct err *e
 
     *s = (struct runlog_start){.is_resumed =
                                    json_is_true(json_object_get(l->json, "resumed"))};
-#define X(field) TRY(line_number(l, l->json, #field, &s->field, err));
+#define X(field) TRY(runlog_line_number(l, l->json, #field, &s->field, err));
     RUNLOG_START_FIELDS(X)
 #undef X
-#define X(field) TRY(line_number(l, data, #field, &s->field, err));
+#define X(field) TRY(runlog_line_number(l, data, #field, &s->field, err));
     RUNLOG_DATA_FIELDS(X)
 #undef X
-#define X(field) TRY(line_number(l, network, #field, &s->field, err));
+#define X(field) TRY(runlog_line_number(l, network, #field, &s->field, err));
     RUNLOG_NETWORK_FIELDS(X)
 #undef X
-    TRY(line_text(l, "version", &s->version, err));
-    TRY(line_text(l, "host", &s->host, err));
-    TRY(line_text(l, "device", &s->device, err));
-    TRY(line_member(l, network, "library", &s->library, err));
+    TRY(runlog_line_text(l, "version", &s->version, err));
+    TRY(runlog_line_text(l, "host", &s->host, err));
+    TRY(runlog_line_text(l, "device", &s->device, err));
+    TRY(runlog_line_member(l, network, "library", &s->library, err));
     TRY(get_config(l, s, err));
     if (isfinite(s->step))
         runlog_mark_lost(log, s->step);
@@ -88,11 +88,11 @@ static status read_step(struct runlog *log, const struct line *l, struct err *er
 
     *s = (struct runlog_step){.session = log->n_start};
     s->is_first = log->n_step == 0 || s[-1].session != s->session;
-#define X(field) TRY(line_number(l, l->json, #field, &s->field, err));
+#define X(field) TRY(runlog_line_number(l, l->json, #field, &s->field, err));
     RUNLOG_STEP_FIELDS(X)
 #undef X
     if (!isfinite(s->step))
-        return line_refuse(l, "a step event without a \"step\"", err);
+        return runlog_line_refuse(l, "a step event without a \"step\"", err);
     if (!(s->steps >= 1))
         s->steps = 1;
     log->n_step++;
@@ -106,12 +106,12 @@ static status read_eval(struct runlog *log, const struct line *l, struct err *er
     struct runlog_eval *e = &log->eval[log->n_eval++];
 
     *e = (struct runlog_eval){0};
-#define X(field) TRY(line_number(l, l->json, #field, &e->field, err));
+#define X(field) TRY(runlog_line_number(l, l->json, #field, &e->field, err));
     RUNLOG_EVAL_FIELDS(X)
 #undef X
     if (!isfinite(e->step))
-        return line_refuse(l, "an eval event without a \"step\"", err);
-    return line_text(l, "bleu_signature", &e->signature, err);
+        return runlog_line_refuse(l, "an eval event without a \"step\"", err);
+    return runlog_line_text(l, "bleu_signature", &e->signature, err);
 }
 
 static status read_sample(struct runlog *log, const struct line *l, struct err *err)
@@ -121,11 +121,11 @@ static status read_sample(struct runlog *log, const struct line *l, struct err *
     struct runlog_sample *s = &log->sample[log->n_sample++];
 
     *s = (struct runlog_sample){0};
-    TRY(line_number(l, l->json, "t", &s->t, err));
-    TRY(line_number(l, l->json, "step", &s->step, err));
-    TRY(line_text(l, "source", &s->source, err));
-    TRY(line_text(l, "reference", &s->reference, err));
-    return line_text(l, "translation", &s->translation, err);
+    TRY(runlog_line_number(l, l->json, "t", &s->t, err));
+    TRY(runlog_line_number(l, l->json, "step", &s->step, err));
+    TRY(runlog_line_text(l, "source", &s->source, err));
+    TRY(runlog_line_text(l, "reference", &s->reference, err));
+    return runlog_line_text(l, "translation", &s->translation, err);
 }
 
 /* event name, kind, key of `text`, key of `more` */
@@ -158,11 +158,11 @@ static status read_rare(struct runlog *log, const struct line *l, const struct r
     struct runlog_event *e = &log->event[log->n_event++];
 
     *e = (struct runlog_event){.kind = r->kind};
-#define X(field) TRY(line_number(l, l->json, #field, &e->field, err));
+#define X(field) TRY(runlog_line_number(l, l->json, #field, &e->field, err));
     RUNLOG_EVENT_FIELDS(X)
 #undef X
-    TRY(line_text(l, r->text, &e->text, err));
-    return r->more ? line_text(l, r->more, &e->more, err) : OK;
+    TRY(runlog_line_text(l, r->text, &e->text, err));
+    return r->more ? runlog_line_text(l, r->more, &e->more, err) : OK;
 }
 
 /* Test events are appended later by another command: they are no part of the run. */
@@ -171,7 +171,7 @@ static status note_time(struct runlog *log, const struct line *l, bool is_new_se
 {
     double t;
 
-    TRY(line_number(l, l->json, "t", &t, err));
+    TRY(runlog_line_number(l, l->json, "t", &t, err));
     if (!isfinite(t))
         return OK;
     if (!isfinite(log->t_first))
@@ -187,7 +187,7 @@ static status read_event(struct runlog *log, const struct line *l, struct err *e
     const char *name = json_string_value(json_object_get(l->json, "event"));
 
     if (!name)
-        return line_refuse(l, "an entry without an \"event\" name", err);
+        return runlog_line_refuse(l, "an entry without an \"event\" name", err);
     const struct rare *rare = rare_named(name);
 
     const bool is_new_session = rare && rare->kind == RUNLOG_START;
@@ -258,7 +258,7 @@ static status read_line(struct runlog *log, struct line *l, struct suspect *s,
     s->number = 0;
     if (!json) {
         if (text[0] != '{')
-            return line_refuse(l, "not a JSON object", err);
+            return runlog_line_refuse(l, "not a JSON object", err);
         s->number = l->number;
         snprintf(s->why, sizeof s->why, "%s", why.text);
         return OK;
@@ -267,7 +267,7 @@ static status read_line(struct runlog *log, struct line *l, struct suspect *s,
     if (json_is_object(json))
         result = read_event(log, l, err);
     else
-        result = line_refuse(l, "not a JSON object", err);
+        result = runlog_line_refuse(l, "not a JSON object", err);
     json_decref(json);
     return result;
 }

@@ -102,7 +102,8 @@ struct runlog_sample {
     char *source, *reference, *translation;
 };
 
-/* One rank in one ranks event. Cards are summed; NAN when this rank named none. */
+/* One rank in one ranks event. Bytes are those of its busiest card, errors of all; NAN
+ * when this rank named none. */
 struct runlog_rank {
     RUNLOG_RANK_FIELDS(RUNLOG_NUMBER)
     double card_sent, card_received, card_errors;

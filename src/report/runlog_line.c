@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-status line_refuse(const struct line *l, const char *what, struct err *err)
+status runlog_line_refuse(const struct line *l, const char *what, struct err *err)
 {
     return err_set(err, ERR_FORMAT, "%s:%zu: %s", l->name, l->number, what);
 }
 
-status line_number(const struct line *l, const json_t *object, const char *key,
-                   double *out, struct err *err)
+status runlog_line_number(const struct line *l, const json_t *object, const char *key,
+                          double *out, struct err *err)
 {
     const json_t *v = json_object_get(object, key);
 
@@ -23,14 +23,14 @@ status line_number(const struct line *l, const json_t *object, const char *key,
     return OK;
 }
 
-status line_copy(char **out, const char *text, struct err *err)
+status runlog_line_copy(char **out, const char *text, struct err *err)
 {
     *out = strdup(text);
     return *out ? OK : err_set(err, ERR_MEMORY, "no memory for the run log");
 }
 
-status line_member(const struct line *l, const json_t *object, const char *key,
-                   char **out, struct err *err)
+status runlog_line_member(const struct line *l, const json_t *object, const char *key,
+                          char **out, struct err *err)
 {
     const json_t *v = json_object_get(object, key);
 
@@ -40,10 +40,11 @@ status line_member(const struct line *l, const json_t *object, const char *key,
     if (!json_is_string(v))
         return err_set(err, ERR_FORMAT, "%s:%zu: \"%s\" is not a string", l->name,
                        l->number, key);
-    return line_copy(out, json_string_value(v), err);
+    return runlog_line_copy(out, json_string_value(v), err);
 }
 
-status line_text(const struct line *l, const char *key, char **out, struct err *err)
+status runlog_line_text(const struct line *l, const char *key, char **out,
+                        struct err *err)
 {
-    return line_member(l, l->json, key, out, err);
+    return runlog_line_member(l, l->json, key, out, err);
 }

@@ -20,15 +20,15 @@ struct line {
     const json_t *json;
 };
 
-status line_refuse(const struct line *l, const char *what, struct err *err);
-status line_number(const struct line *l, const json_t *object, const char *key,
-                   double *out, struct err *err) MUST_CHECK;
+status runlog_line_refuse(const struct line *l, const char *what, struct err *err);
+status runlog_line_number(const struct line *l, const json_t *object, const char *key,
+                          double *out, struct err *err) MUST_CHECK;
 /* A string of the line, or of an object in it. */
-status line_text(const struct line *l, const char *key, char **out,
-                 struct err *err) MUST_CHECK;
-status line_member(const struct line *l, const json_t *object, const char *key,
-                   char **out, struct err *err) MUST_CHECK;
-status line_copy(char **out, const char *text, struct err *err) MUST_CHECK;
+status runlog_line_text(const struct line *l, const char *key, char **out,
+                        struct err *err) MUST_CHECK;
+status runlog_line_member(const struct line *l, const json_t *object, const char *key,
+                          char **out, struct err *err) MUST_CHECK;
+status runlog_line_copy(char **out, const char *text, struct err *err) MUST_CHECK;
 
 /* The newest ranks event and the newest step entry, which stand beside each other in
  * either order: the latter says how many updates the sums of both cover. */

@@ -43,16 +43,17 @@ static status read_cards(const struct line *l, json_t *cards, struct runlog_rank
     json_t *card;
 
     if (cards && !json_is_null(cards) && !json_is_object(cards))
-        return line_refuse(l, "\"cards\" is not an object", err);
+        return runlog_line_refuse(l, "\"cards\" is not an object", err);
     json_object_foreach(cards, name, card)
     {
         double sent, received, errors, dropped;
-        TRY(line_number(l, card, "sent", &sent, err));
-        TRY(line_number(l, card, "received", &received, err));
-        TRY(line_number(l, card, "errors", &errors, err));
-        TRY(line_number(l, card, "dropped", &dropped, err));
-        add(&r->card_sent, sent);
-        add(&r->card_received, received);
+        TRY(runlog_line_number(l, card, "sent", &sent, err));
+        TRY(runlog_line_number(l, card, "received", &received, err));
+        TRY(runlog_line_number(l, card, "errors", &errors, err));
+        TRY(runlog_line_number(l, card, "dropped", &dropped, err));
+        /* not summed: bridges and shapers count the same bytes once more */
+        r->card_sent = fmax(r->card_sent, sent); /* fmax ignores a NAN */
+        r->card_received = fmax(r->card_received, received);
         add(&r->card_errors, errors);
         add(&r->card_errors, dropped);
     }
@@ -65,15 +66,15 @@ static status read_rank(struct runlog *log, const struct line *l, json_t *o,
     char *host;
 
     if (!json_is_object(o))
-        return line_refuse(l, "a rank that is not an object", err);
+        return runlog_line_refuse(l, "a rank that is not an object", err);
     TRY(mem_grow(&log->rank, &log->cap_rank, log->n_rank + 1, sizeof *log->rank, err));
     struct runlog_rank *r = &log->rank[log->n_rank];
     *r = (struct runlog_rank){.card_sent = NAN, .card_received = NAN, .card_errors = NAN};
-#define X(field) TRY(line_number(l, o, #field, &r->field, err));
+#define X(field) TRY(runlog_line_number(l, o, #field, &r->field, err));
     RUNLOG_RANK_FIELDS(X)
 #undef X
     TRY(read_cards(l, json_object_get(o, "cards"), r, err));
-    TRY(line_member(l, o, "host", &host, err));
+    TRY(runlog_line_member(l, o, "host", &host, err));
     TRY(intern_host(log, host, &r->host, err));
     log->n_rank++;
     return OK;
@@ -96,12 +97,12 @@ status runlog_read_ranks(struct runlog *log, const struct line *l, struct err *e
     struct runlog_lap lap = {.first = log->n_rank};
     size_t i;
 
-    TRY(line_number(l, l->json, "t", &lap.t, err));
-    TRY(line_number(l, l->json, "step", &lap.step, err));
+    TRY(runlog_line_number(l, l->json, "t", &lap.t, err));
+    TRY(runlog_line_number(l, l->json, "step", &lap.step, err));
     if (!isfinite(lap.step))
-        return line_refuse(l, "a ranks event without a \"step\"", err);
+        return runlog_line_refuse(l, "a ranks event without a \"step\"", err);
     if (!json_is_array(ranks))
-        return line_refuse(l, "\"ranks\" is not a list", err);
+        return runlog_line_refuse(l, "\"ranks\" is not a list", err);
     json_array_foreach(ranks, i, o) TRY(read_rank(log, l, o, err));
     lap.n = log->n_rank - lap.first;
     lap.steps = NAN;

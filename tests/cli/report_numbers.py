@@ -227,8 +227,8 @@ if start.get("ranks", 1) > 1 and start.get("nodes") != 1 and laps:
     straggling = sum(of_rank(r, "t_comm") for r in ranks) / len(ranks) - exposed
 
     def card(r, way):
-        return sum(c[way] for e in good for x in e["ranks"] if x["rank"] == r
-                   for c in x.get("cards", {}).values()) / updates
+        return sum(max(c[way] for c in x["cards"].values()) for e in good for x in e["ranks"]
+                   if x["rank"] == r and "cards" in x) / updates
 
     sent = max(card(r, "sent") for r in ranks)
     t, hidden = mean("t_step"), mean("t_hidden")

@@ -1,0 +1,73 @@
+# Every number of a report is derived again from run.jsonl, and its pages are valid.
+. "$ROOT/tests/cli/tiny.bash"
+numbers() { python3 "$ROOT/tests/cli/report_numbers.py" "$1" >.numbers 2>&1 || fail "$(cat .numbers)"; }
+valid()
+{
+    command -v tidy >/dev/null || return 0
+    tidy -e -q --drop-empty-elements no "$1" 2>.tidy || true
+    ! grep -q Error .tidy || fail "$1: $(cat .tidy)"
+}
+
+tiny_data data
+train=("$FERRY" train run=run data=data "${tiny[@]}" eval_bleu=true eval_every=20 save_every=30)
+expect 0 "${train[@]}" max_steps=130
+expect 0 "$FERRY" report run
+out_is run/report.html
+numbers run
+valid run/report.html
+grep -q '^### 11\. ' run/report.md || fail "the Markdown lacks an answer"
+
+# resumed from before its end: what was taken twice counts as time, not as learning
+rm run/model.ckpt-130.*
+sed -i 's/model.ckpt-130/model.ckpt-120/g' run/checkpoint
+expect 0 "${train[@]}" max_steps=200
+expect 0 "$FERRY" report run steps=1000
+numbers run
+grep -q 'Resumed 1 time' run/report.html || fail "the resumption is not told"
+
+# four ranks on two hosts, as run.jsonl would have it
+python3 - <<'END'
+import json, random
+random.seed(3)
+out = open("run.jsonl", "w")
+put = lambda **o: out.write(json.dumps(o) + "\n")
+t = 1.7e9
+put(event="start", t=t, step=0, version="0.1.0", resumed=False, host="<i>n0", device="cpu",
+    threads=1, ranks=4, nodes=2, parameters=1000, roof_gflops=90,
+    config=dict(max_steps=2000, lr_policy="transformer_policy", learning_rate=2.0,
+                warmup_steps=400, d_model=64),
+    data=dict(train_pairs=5), network=dict(mb_per_s=117.0, latency_s=1e-4, clock_spread_s=0))
+for step in range(10, 2001, 10):
+    wait = 2 + random.random()
+    ranks = []
+    for r in range(4):
+        compute = 3 + 0.01 * r + 0.01 * random.random()
+        ranks.append(dict(rank=r, host=f"<i>n{r // 2}", t_step=5.5 + wait, t_data=0.01,
+                          t_compute=compute, t_comm=5.3 + wait - compute, t_hidden=1.0,
+                          t_update=0.1, cores=0.98, memory_mib=100,
+                          sent_bytes=1e8, received_bytes=1e8))
+    for r in (0, 2):
+        ranks[r]["cards"] = dict(eth0=dict(sent=int(1e8 * (3 + wait)), received=int(3e8)))
+    t += 5.5 + wait
+    put(event="ranks", t=t, step=step, slowest=3, ranks=ranks)
+    put(event="step", t=t, step=step, epoch=0, loss=2 + 50 / (10 + step) + 0.01 * random.random(),
+        rate=2 / 8 * min(step * 400**-1.5, step**-0.5), grad_norm=1.0, source_tokens=900,
+        target_tokens=1000, sentences=40, steps=10, tokens_per_s=1, gflops=70, memory_mib=100,
+        skipped=0, **{k: v for k, v in ranks[0].items() if k.startswith("t_")})
+    if step % 100 == 0:
+        loss = 2 + 40 / (10 + step) + 0.001 * random.random()
+        t += 1
+        put(event="eval", t=t, step=step, valid_loss=loss, eval_loss=loss, forced_bleu=0.3,
+            bleu=None, seconds=1.0)
+put(event="stop", t=t, step=2000, reason="max_steps", message="")
+END
+mkdir four
+mv run.jsonl four
+expect 0 "$FERRY" report four
+numbers four
+valid four/report.html
+! grep -q '<i>n' four/report.html || fail "a host's name became markup"
+expect 0 "$FERRY" report run four out=both.html
+valid both.html
+expect 0 "$FERRY" report four/run.jsonl out=alone.html # a log without its directory
+refuses 2 'give the run directory' "$FERRY" report

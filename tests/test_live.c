@@ -1,0 +1,136 @@
+/* The live view: what a terminal is sent, and what a request is answered. */
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "made_run.h"
+#include "report/live.h"
+#include "report/live_request.h"
+#include "report/told.h"
+
+static struct err err;
+
+static char *screen_of(struct made_run *m, size_t columns, size_t rows, bool has_utf8)
+{
+    struct told *t;
+    struct str out = str_new(0);
+    const struct live_screen screen = {columns, rows, false, has_utf8};
+
+    made_write(m, test_path("run"));
+    CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
+    CHECK_OK(told_open(t, test_path("run"), m->t + 5, 0, &err), &err);
+    CHECK_OK(live_text(&out, t, &screen, &err), &err);
+    told_close(t);
+    free(t);
+    CHECK(out.data);
+    return out.data;
+}
+
+static void check_fits(const char *text, size_t columns, size_t rows)
+{
+    size_t n = 0;
+
+    for (const char *at = text; *at; n++) {
+        const size_t len = strcspn(at, "\n");
+        if (utf8_count(at, len) > columns)
+            test_fail(__FILE__, __LINE__, "too wide: '%.*s'", (int)len, at);
+        at += len + (at[len] == '\n');
+    }
+    if (n > rows)
+        test_fail(__FILE__, __LINE__, "%zu lines, want at most %zu", n, rows);
+}
+
+TEST(the_screen_fits_every_window)
+{
+    for (int ranks = 1; ranks <= 4; ranks += 3)
+        for (size_t columns = 1; columns <= 240; columns += columns < 20 ? 3 : 37)
+            for (size_t rows = 1; rows <= 60; rows += rows < 26 ? 5 : 17) {
+                struct made_run m = made_healthy(1);
+                m.steps = 400;
+                if (ranks > 1)
+                    made_distributed(&m);
+                char *text = screen_of(&m, columns, rows, columns % 2);
+                check_fits(text, columns, rows);
+                free(text);
+            }
+}
+
+TEST(eighty_columns_show_curve_ranks_network_and_eta)
+{
+    struct made_run m = made_healthy(2);
+
+    made_distributed(&m);
+    m.slow_rank = 2;
+    m.slow_by = 0.5;
+    m.has_no_end = true;
+    m.steps = 2000;
+    char *text = screen_of(&m, 80, 24, true);
+    check_fits(text, 80, 24);
+    CHECK(strstr(text, "step 2,000 of 2,000") && strstr(text, "running"));
+    CHECK(strstr(text, "\xE2\xA0") && strstr(text, "o")); /* braille, and evaluations */
+    CHECK(strstr(text, "network the bottleneck? no"));
+    CHECK(strstr(text, "   3 n3 "));
+    CHECK(strstr(text, "! One rank keeps the others waiting: Rank 2 on n2"));
+    free(text);
+}
+
+TEST(a_terminal_without_utf8_gets_ascii)
+{
+    struct made_run m = made_healthy(3);
+    char *text = screen_of(&m, 80, 24, false);
+
+    for (const char *c = text; *c; c++)
+        CHECK((unsigned char)*c < 0x7F);
+    free(text);
+}
+
+static int status_of(const char *request)
+{
+    struct live_request r;
+
+    CHECK(live_request_read(&r, request, strlen(request), "box"));
+    CHECK((r.status == 200) == (r.route != LIVE_NOTHING));
+    return r.status;
+}
+
+TEST(a_request_is_one_of_three_pages_or_refused)
+{
+    static const struct {
+        const char *text;
+        int status;
+    } cases[] = {
+        {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
+        {"HEAD /report HTTP/1.0\r\nHost:  127.0.0.1:80 \r\n\r\n", 200},
+        {"GET /status.json?a=/../ HTTP/1.1\r\nHOST: BOX:6160\r\n\r\n", 200},
+        {"GET / HTTP/1.1\r\nHost: [::1]:6160\r\n\r\n", 200},
+        {"GET / HTTP/1.1\r\nHost: box.evil.example\r\n\r\n", 403},
+        {"GET / HTTP/1.1\r\nHost: evil.example:127\r\n\r\n", 403},
+        {"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", 403},
+        {"GET / HTTP/1.1\r\nHost:\r\n\r\n", 403},
+        {"GET /status.jsonx HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
+        {"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405},
+        {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400},
+        {"GET /\r\n\r\n", 400},
+        {"\r\n\r\n", 400},
+        {"GET / HTTP/3.0\r\nHost: localhost\r\n\r\n", 505},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (status_of(cases[i].text) != cases[i].status)
+            test_fail(__FILE__, __LINE__, "%s: %d, want %d", cases[i].text,
+                      status_of(cases[i].text), cases[i].status);
+}
+
+TEST(half_a_request_waits_and_one_too_long_does_not)
+{
+    static char many[LIVE_REQUEST_MAX];
+    struct live_request r;
+
+    CHECK(!live_request_read(&r, "GET / HTTP/1.1\r\n", 16, NULL));
+    memset(many, 'x', sizeof many);
+    CHECK(live_request_read(&r, many, sizeof many, NULL) && r.status == 431);
+}
