@@ -20,6 +20,15 @@ static void set_counters(const char *card, const char *sent, const char *receive
     CHECK_OK(file_write(test_path(path), received, strlen(received), &err), &err);
 }
 
+static void set_errors(const char *card, const char *n)
+{
+    char path[200];
+    struct err err = {0};
+
+    snprintf(path, sizeof path, "net/%s/statistics/rx_errors", card);
+    CHECK_OK(file_write(test_path(path), n, strlen(n), &err), &err);
+}
+
 static const struct meter_card *card_named(const struct meter_lap *lap, const char *name)
 {
     for (size_t i = 0; i < lap->cards.n; i++)
@@ -39,11 +48,13 @@ TEST(cards_are_read_as_differences_without_the_loopback)
     meter_start(&m, dir);
     set_counters("lo", "50\n", "50\n");
     set_counters("eth0", "150\n", "12345678901\n");
+    set_errors("eth0", "3\n");
     set_counters("new0", "7\n", "7\n"); /* came later: nothing to compare with */
     struct meter_lap lap = meter_next(&m);
     CHECK(lap.cards.n == 2 && !card_named(&lap, "lo"));
     CHECK(card_named(&lap, "eth0")->sent_bytes == 50);
     CHECK(card_named(&lap, "eth0")->received_bytes == 12345676901);
+    CHECK(card_named(&lap, "eth0")->n_errors == 3);
     CHECK(card_named(&lap, "new0")->sent_bytes == 0);
     set_counters("eth0", "10\n", "12345678902\n"); /* reset */
     lap = meter_next(&m);

@@ -6,18 +6,33 @@
 
 #include "base/rng.h"
 
-enum { GRID = 41, TRIES = 20, POINTS_MAX = 2000 };
+enum { EXPONENTS = 101, STARTS = 10, GRID = EXPONENTS * STARTS };
+enum { TRIES = 20, POINTS_MAX = 2000 };
 
-/* Least squares for one exponent c; covariance is inv[3] times the noise's variance. */
+static const double starts[STARTS] = {0,     0.01, 0.02, 0.035, 0.05,
+                                      0.075, 0.1,  0.15, 0.25,  0.5}; /* d */
+
+/* Least squares for one shape (c, d); covariance is inv[3] times the noise's variance. */
 struct at_c {
-    double c, m, g, sse;
+    double c, d, m, g, sse;
     double inv_mm, inv_mg, inv_gg;
     double weight; /* cumulative, up to 1 */
 };
 
-static double shape(double x, double c)
+static double power(double x, double c, double d)
 {
-    return (pow(x, -c) - 1) / (pow(2, c) - 1);
+    return pow((x + d) / (1 + d), -c) - 1;
+}
+
+/* 0 at the last step (x = 1), 1 at half of it, falling to the limit for ever. */
+static double shape(double x, double c, double d)
+{
+    return power(x, c, d) / power(0.5, c, d);
+}
+
+static double limit(double c, double d)
+{
+    return -1 / power(0.5, c, d);
 }
 
 /* x is the step as a part of the last one. */
@@ -26,7 +41,7 @@ static void solve(struct at_c *a, const double *x, const double *y, size_t n)
     double v = 0, vv = 0, sy = 0, vy = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const double u = shape(x[i], a->c);
+        const double u = shape(x[i], a->c, a->d);
         v += u;
         vv += u * u;
         sy += y[i];
@@ -40,11 +55,12 @@ static void solve(struct at_c *a, const double *x, const double *y, size_t n)
     a->g = ((double)n * vy - v * sy) / det;
     a->sse = 1e-18;
     for (size_t i = 0; i < n; i++) {
-        const double r = y[i] - a->m - a->g * shape(x[i], a->c);
+        const double r = y[i] - a->m - a->g * shape(x[i], a->c, a->d);
         a->sse += r * r;
     }
-    /* the marginal likelihood of c, its logarithm */
-    a->weight = -0.5 * log(det) - 0.5 * (double)(n - 2) * log(a->sse);
+    /* the marginal likelihood of the shape, its logarithm; c and d cost two degrees of
+     * freedom more, without which the intervals come out too narrow */
+    a->weight = -0.5 * log(det) - 0.5 * (double)(n - 4) * log(a->sse);
 }
 
 static void solve_all(struct at_c grid[GRID], const double *x, const double *y, size_t n)
@@ -52,7 +68,8 @@ static void solve_all(struct at_c grid[GRID], const double *x, const double *y, 
     double top = -INFINITY, sum = 0;
 
     for (size_t k = 0; k < GRID; k++) {
-        grid[k].c = 0.1 * pow(30, (double)k / (GRID - 1)); /* 0.1 to 3 */
+        grid[k].c = 0.1 * pow(30, (double)(k % EXPONENTS) / (EXPONENTS - 1)); /* to 3 */
+        grid[k].d = starts[k / EXPONENTS];
         solve(&grid[k], x, y, n);
         top = fmax(top, grid[k].weight);
     }
@@ -97,13 +114,14 @@ static double draw(struct fit *f, size_t i, const struct at_c grid[GRID], struct
 
     for (int attempt = 0; attempt < TRIES; attempt++) {
         const struct at_c *a = pick(grid, rng_unit(r));
-        sigma = sqrt(a->sse / fmax(1e-3, chi_squared(r, f->n - 2)));
+        sigma = sqrt(a->sse / fmax(1e-3, chi_squared(r, f->n - 4)));
         const double z1 = rng_normal(r), z2 = rng_normal(r);
         const double sd_m = sqrt(a->inv_mm), rho = a->inv_mg / sd_m;
         f->m[i] = a->m + sigma * sd_m * z1;
         f->g[i] = a->g + sigma * (rho * z1 + sqrt(fmax(0, a->inv_gg - rho * rho)) * z2);
         f->c[i] = a->c;
-        if (f->m[i] - f->g[i] / (pow(2, a->c) - 1) >= floor)
+        f->d[i] = a->d;
+        if (f->m[i] + f->g[i] * limit(a->c, a->d) >= floor)
             break;
     }
     return sigma;
@@ -177,7 +195,7 @@ struct fit_range fit_gain(const struct fit *f, double factor)
     double v[FIT_DRAWS];
 
     for (size_t i = 0; i < FIT_DRAWS; i++)
-        v[i] = -f->g[i] * shape(factor, f->c[i]);
+        v[i] = -f->g[i] * shape(factor, f->c[i], f->d[i]);
     return range_of(v);
 }
 
@@ -186,6 +204,6 @@ struct fit_range fit_value(const struct fit *f, double step, double sign)
     double v[FIT_DRAWS];
 
     for (size_t i = 0; i < FIT_DRAWS; i++)
-        v[i] = sign * (f->m[i] + f->g[i] * shape(step / f->to, f->c[i]));
+        v[i] = sign * (f->m[i] + f->g[i] * shape(step / f->to, f->c[i], f->d[i]));
     return range_of(v);
 }

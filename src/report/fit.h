@@ -1,13 +1,14 @@
 /*
  * fit - where a learning curve is going, and how sure that is.
  *
- * The curve is y(s) = m + g ((s/S)^-c - 1) / (2^c - 1): a power law that flattens, with
+ * The curve is y(s) = m + g v(s), v(s) = (h(s) - 1) / (h(S/2) - 1) and
+ * h(s) = ((s + dS) / (S + dS))^-c: a power law that flattens, begun dS steps early, with
  * m its value at the last step S and g its fall over the last doubling. What the points
- * allow is drawn by Monte-Carlo from the posterior of (m, g, c, noise) under flat priors
- * on m, g, log c and log noise; a gain is the median of the draws, its interval their
- * 2.5 and 97.5 percentiles. The interval knows the scatter of the points and the
- * freedom of the curve's shape. It does not know of a change to come: another learning
- * rate, data seen for the second time.
+ * allow is drawn by Monte-Carlo from the posterior of (m, g, c, d, noise) under flat
+ * priors on m, g, log c, ten values of d, and log noise; a gain is the median of the
+ * draws, its interval their 2.5 and 97.5 percentiles. The interval knows the scatter of
+ * the points and the freedom of the curve's shape. It does not know of a change to come:
+ * another learning rate, data seen for the second time.
  *
  * Draws are a pure function of the points. Owns nothing. Threads: any.
  */
@@ -26,7 +27,7 @@ struct fit {
     double from, to; /* steps of the first and last of them */
     double level;    /* the fitted value at the last step */
     double noise;    /* standard deviation of a point, median of the draws */
-    double m[FIT_DRAWS], g[FIT_DRAWS], c[FIT_DRAWS];
+    double m[FIT_DRAWS], g[FIT_DRAWS], c[FIT_DRAWS], d[FIT_DRAWS];
 };
 
 struct fit_range {

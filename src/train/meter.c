@@ -36,6 +36,8 @@ static struct meter_cards read_cards(const char *dir)
         snprintf(card->name, sizeof card->name, "%.15s", e->d_name);
         card->sent_bytes = read_number(dir, e->d_name, "tx_bytes");
         card->received_bytes = read_number(dir, e->d_name, "rx_bytes");
+        card->n_errors = read_number(dir, e->d_name, "rx_errors") +
+                         read_number(dir, e->d_name, "tx_errors");
     }
     if (d)
         closedir(d);
@@ -103,6 +105,7 @@ struct meter_lap meter_next(struct meter *m)
         const struct meter_card *old = find(&m->cards, c->name);
         c->sent_bytes = old ? since(c->sent_bytes, old->sent_bytes) : 0;
         c->received_bytes = old ? since(c->received_bytes, old->received_bytes) : 0;
+        c->n_errors = old ? since(c->n_errors, old->n_errors) : 0;
     }
     m->t_last = now;
     m->cpu_last = cpu;

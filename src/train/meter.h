@@ -17,6 +17,7 @@ enum { METER_CARDS = 8, METER_NAME = 16 };
 struct meter_card {
     char name[METER_NAME];
     uint64_t sent_bytes, received_bytes;
+    uint64_t n_errors; /* packets that the card found damaged, either way */
 };
 
 struct meter_cards {

@@ -28,8 +28,9 @@ static void add_cards(json_t *o, const struct meter_lap *lap)
     for (size_t i = 0; i < lap->cards.n; i++) {
         const struct meter_card *c = &lap->cards.card[i];
         json_object_set_new(cards, c->name,
-                            json_pack("{s:I,s:I}", "sent", (json_int_t)c->sent_bytes,
-                                      "received", (json_int_t)c->received_bytes));
+                            json_pack("{s:I,s:I,s:I}", "sent", (json_int_t)c->sent_bytes,
+                                      "received", (json_int_t)c->received_bytes, "errors",
+                                      (json_int_t)c->n_errors));
     }
     json_object_set_new(o, "cards", cards);
 }

@@ -326,6 +326,7 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     set_text(o, "host", host);
     set_text(o, "device", s->device);
     set_int(o, "threads", (int64_t)s->threads);
+    set_int(o, "processors", sysconf(_SC_NPROCESSORS_ONLN));
     set_int(o, "ranks", s->comm->size);
     set_int(o, "nodes", s->comm->n_nodes);
     set_int(o, "parameters", (int64_t)s->n_parameters);

@@ -165,36 +165,40 @@ if len(valid) >= 4:
     check("overfit", "gap", valid[-1]["valid_loss"] - train)
 
 
-def draws(points, count=4000):
+def shape(x, c, d):
+    return (((x + d) / (1 + d)) ** -c - 1) / (((0.5 + d) / (1 + d)) ** -c - 1)
+
+
+def draws(points, count=2000):
     """Of (gain at 1.1, 1.5, 2) from the posterior of the curve in docs/report.md."""
     last = points[-1][0]
     points = [p for p in points if p[0] >= 0.1 * last]
     m = len(points)
     grid = []
-    for k in range(41):
-        c = 0.1 * 30 ** (k / 40)
-        u = [((s / last) ** -c - 1) / (2 ** c - 1) for s, _ in points]
+    for c, d in [(0.1 * 30 ** (k / 100), d) for k in range(101)
+                 for d in (0, .01, .02, .035, .05, .075, .1, .15, .25, .5)]:
+        u = [shape(s / last, c, d) for s, _ in points]
         y = [v for _, v in points]
         su, suu = sum(u), sum(x * x for x in u)
         sy, suy = sum(y), sum(a * b for a, b in zip(u, y))
         det = m * suu - su * su
         level, g = (suu * sy - su * suy) / det, (m * suy - su * sy) / det
         sse = sum((b - level - g * a) ** 2 for a, b in zip(u, y))
-        grid.append((c, level, g, sse, suu / det, -su / det, m / det,
-                     -0.5 * math.log(det) - (m - 2) / 2 * math.log(sse)))
+        grid.append((c, d, level, g, sse, suu / det, -su / det, m / det,
+                     -0.5 * math.log(det) - (m - 4) / 2 * math.log(sse)))
     top = max(x[-1] for x in grid)
     weights = [math.exp(x[-1] - top) for x in grid]
     rng, out = random.Random(1), []
     while len(out) < count:
-        c, level, g, sse, vmm, vmg, vgg, _ = rng.choices(grid, weights)[0]
-        sigma = math.sqrt(sse / rng.gammavariate((m - 2) / 2, 2))
+        c, d, level, g, sse, vmm, vmg, vgg, _ = rng.choices(grid, weights)[0]
+        sigma = math.sqrt(sse / rng.gammavariate((m - 4) / 2, 2))
         a, b = rng.gauss(0, 1), rng.gauss(0, 1)
         r = vmg / math.sqrt(vmm)
         lv = level + sigma * math.sqrt(vmm) * a
         gg = g + sigma * (r * a + math.sqrt(max(0, vgg - r * r)) * b)
-        if lv - gg / (2 ** c - 1) < 0:
+        if lv + gg * shape(1e9, c, d) < 0:
             continue
-        out.append([gg * (1 - k ** -c) / (2 ** c - 1) for k in (1.1, 1.5, 2)])
+        out.append([-gg * shape(k, c, d) for k in (1.1, 1.5, 2)])
     return out
 
 
