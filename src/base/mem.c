@@ -1,6 +1,7 @@
 #include "base/mem.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,4 +41,18 @@ status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err 
     memcpy(items, &p, sizeof p);
     *cap = next;
     return OK;
+}
+
+size_t mem_free_bytes(void)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+    size_t kib = 0;
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib * 1024;
 }

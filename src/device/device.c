@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/mem.h"
 #include "base/pool.h"
 #include "base/str.h"
 #include "device/cuda/cuda.h"
@@ -251,18 +252,7 @@ status device_sync(struct device *d, struct err *err)
 
 size_t device_free_bytes(struct device *d)
 {
-    FILE *f = d->driver ? NULL : fopen("/proc/meminfo", "re");
-    char line[128];
-    size_t kib = 0;
-
-    if (d->driver)
-        return d->driver->free_bytes(d);
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return kib * 1024;
+    return d->driver ? d->driver->free_bytes(d) : mem_free_bytes();
 }
 
 /* Advance by n_bytes; the offset of the block in bytes. */

@@ -64,20 +64,6 @@ static double disk_mib(const char *dir)
     return (double)v.f_bavail * (double)v.f_frsize / 1048576;
 }
 
-static double memory_mib(void)
-{
-    FILE *f = fopen("/proc/meminfo", "re");
-    char line[128];
-    size_t kib = 0;
-
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1)
-            break;
-    if (f)
-        fclose(f);
-    return (double)kib / 1024;
-}
-
 static status refuse(const struct comm *c, int rank, const char *what, const char *fix,
                      struct err *err)
 {
@@ -202,7 +188,7 @@ status preflight_run(struct preflight *p, struct comm *c, struct preflight_optio
                          .corpus = o.data->train.checksum,
                          .valid =
                              o.data->valid.is_there ? o.data->valid.corpus.checksum : 0,
-                         .free_mib = memory_mib(),
+                         .free_mib = (double)mem_free_bytes() / 1048576,
                          .disk_mib = o.is_writer ? disk_mib(o.config->run) : NAN};
     struct facts *all;
 
