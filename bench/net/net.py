@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The step over a network: with overlap and compression, without, and without a network.
 
-Two hosts of namespaces (tests/net/netlab), one rank of one thread each. For every model and
-rate: `alone` is the same step with the exchange skipped (both hosts train by themselves at
-the same time, so that cores and memory are as busy); `plain` sends fp32 in one piece when
-backward is done; `ours` is the default, bf16 in buckets while backward runs; `torch` is
-PyTorch's DistributedDataParallel over gloo. Beside them what the alpha-beta model predicts
-from `alone`, the bytes and the rate. Seconds are medians of the steps after the first two.
+Two hosts of namespaces (tests/net/netlab), one core and one rank of one thread each. For
+every model and rate: `alone` is the same step with the exchange skipped (both hosts train by
+themselves at the same time, so that cores and memory are as busy); `plain` sends fp32 in one
+piece when backward is done; `ours` is the default, bf16 in buckets while backward runs;
+`torch` is PyTorch's DistributedDataParallel over gloo. Beside them what `ferry plan` predicts
+from `alone` and the link's rate, which is all that it is told. Seconds are medians of the
+steps after the first two. Every line is also a JSON object in build/net.jsonl.
 
 usage: net.py FERRY [--sizes small,base] [--rates 1gbit,100mbit] [--tokens 2048] [--steps 6]
 """
@@ -23,18 +24,24 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAB = ROOT / "tests/net/netlab"
-HEADERS = 1448 / 1514  # payload of a full frame, as tbf counts it
-ALPHA = 0.5e-3  # seconds a message between two namespaces
-MODES = {"plain": ["wire=fp32", "bucket_mib=4096"], "ours": []}
+VOCABULARY = {"base": 32768, "small": 8192}
+# how each is trained, and the same for the planner
+MODES = {"plain": (["wire=fp32", "bucket_mib=4096"], ["wire=fp32", "bucket_mib=4096", "overlap=false"]),
+         "ours": ([], [])}
+# The hosts are of one machine: each gets a core of its own, as `alone` does.
+AGENT = """#!/bin/sh
+for word; do case $word in n[0-9]*) break ;; esac; done
+exec taskset -c $((${word#n} - 1)) %s "$@"
+"""
 
 
 def lab(*words, **options):
     return subprocess.run([LAB, *map(str, words)], check=True, **options)
 
 
-def bits(rate):
-    number, unit = re.fullmatch(r"(\d+)([gm])bit", rate).groups()
-    return int(number) * {"g": 1e9, "m": 1e6}[unit]
+def as_planned(rate):
+    """1gbit of tc is 1Gb of the planner."""
+    return re.sub("([gm])bit$", lambda m: m[1].upper() + "b", rate)
 
 
 class Bench:
@@ -50,25 +57,28 @@ class Bench:
         text = self.work / "text"
         train = sorted(text.glob("train.*"))
         run("prepare", f"source={train[1]}", f"target={train[0]}", "out=data", "vocab_size=2000")
+        self.agent = self.work / "agent"
+        self.agent.write_text(AGENT % (LAB.parent / "rsh"))
+        self.agent.chmod(0o755)
 
     def train_words(self, size, name, tokens, extra):
-        vocabulary = {"base": 32768, "small": 8192}[size]
         return ["train", str(ROOT / f"configs/{size}.yaml"), f"data={self.work}/data", f"run={self.work}/{name}",
-                f"vocab_size={vocabulary}", f"batch_tokens={tokens}", "batch_sentences=0", "threads=1", "pin=true",
+                f"vocab_size={VOCABULARY[size]}", f"batch_tokens={tokens}", "batch_sentences=0", "threads=1", "pin=true",
                 f"max_steps={self.o.steps + 2}", "eval_every=0", "save_every=0", "eval_bleu=false", "log_every=1",
                 "max_length=100", "moving_average=0", *extra]
 
     def steps(self, name):
-        """Median seconds of a step, the part of it that waited, and the parameters."""
-        times, waits, parameters = [], [], 0
+        """Medians of a step: seconds, the part that computed, the part that waited; tokens of a pair's side."""
+        entries = []
         for line in open(self.work / name / "run.jsonl"):
             event = json.loads(line)
-            parameters = event.get("parameters", parameters)
             if event["event"] == "step" and event["step"] > 2:
-                times.append(event["t_step"])
-                waits.append(event.get("t_comm", 0))
+                entries.append(event)
         shutil.rmtree(self.work / name)
-        return statistics.median(times), statistics.median(waits), parameters
+        median = lambda key: statistics.median(e.get(key) or 0 for e in entries)
+        tokens = sum(e["source_tokens"] + e["target_tokens"] for e in entries)
+        return dict(seconds=median("t_step"), compute=median("t_compute"), waits=median("t_comm"),
+                    length=tokens / sum(e["sentences"] for e in entries) / 2)
 
     def alone(self, size):
         ranks = []
@@ -78,14 +88,22 @@ class Bench:
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         if any([r.wait() for r in ranks]):
             raise RuntimeError("training alone failed")
-        pair = [self.steps(f"alone{k}") for k in (1, 2)]
-        return max(p[0] for p in pair), pair[0][2]
+        return max((self.steps(f"alone{k}") for k in (1, 2)), key=lambda s: s["seconds"])
 
     def together(self, size, mode):
-        words = self.train_words(size, mode, 2 * self.o.tokens, MODES[mode])
-        lab("head", self.ferry, "launch", "-H", "n1:1,n2:1", f"agent={LAB.parent}/rsh", "interface=eth0",
+        words = self.train_words(size, mode, 2 * self.o.tokens, MODES[mode][0])
+        lab("head", self.ferry, "launch", "-H", "n1:1,n2:1", f"agent={self.agent}", "interface=eth0",
             "bind=false", "restarts=0", "--", *words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return self.steps(mode)
+
+    def planned(self, size, rate, mode, alone):
+        """What the planner says, from the step alone and the link."""
+        words = ["plan", str(ROOT / f"configs/{size}.yaml"), "nodes=2", "link=lab", f"network={as_planned(rate)}",
+                 f"compute_seconds={alone['seconds']}", f"vocab_size={VOCABULARY[size]}",
+                 f"mean_length={alone['length']}", f"batch={self.o.tokens / alone['length']}",
+                 "json=true", "tables=false", *MODES[mode][1]]
+        text = subprocess.run([self.ferry, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return json.loads(text)["seconds_per_step"]
 
     def torch(self, size):
         env = dict(os.environ, MASTER_ADDR="10.77.0.1", MASTER_PORT="29500", WORLD_SIZE="2",
@@ -103,36 +121,30 @@ class Bench:
         return json.loads(texts[0].strip().splitlines()[-1])["s_per_step"]
 
 
-def predict(mode, alone, parameters, embedding, rate):
-    """Seconds of a step: compute, and what of the exchange backward does not hide."""
-    width = 4 if mode == "plain" else 2
-    speed = rate / 8 * HEADERS
-    exchange = parameters * width / speed + 2 * ALPHA
-    if mode == "plain":
-        return alone + exchange
-    last = embedding * width / speed  # complete only when backward is
-    return alone + max(last, exchange - 2 / 3 * alone)
-
-
-def report(size, rate, alone, parameters, results):
-    d, v = {"base": (512, 32768), "small": (256, 8192)}[size]
-    for mode, (seconds, waited, _) in results.items():
-        guess = predict(mode, alone, parameters, d * v, bits(rate))
-        print(f"{size:6} {rate:8} {mode:6} {seconds:8.3f} s  predicted {guess:8.3f}  waits {waited:7.3f}  "
-              f"{seconds / alone:5.2f} x alone", flush=True)
+def note(bench, size, rate, mode, text, **facts):
+    print(f"{size:6} {rate:8} {mode:6} {text}", flush=True)
+    with open(bench.o.out, "a") as out:
+        print(json.dumps(dict(bench="net", size=size, rate=rate, mode=mode, tokens=bench.o.tokens, **facts)), file=out)
 
 
 def measure(bench, size, rate):
+    """Ratios of what was measured to what was planned."""
     lab("rate", "all", rate)
-    alone, parameters = bench.alone(size)
-    print(f"{size:6} {rate:8} alone  {alone:8.3f} s", flush=True)
-    results = {mode: bench.together(size, mode) for mode in MODES}
-    report(size, rate, alone, parameters, results)
+    alone = bench.alone(size)
+    note(bench, size, rate, "alone", f"{alone['seconds']:8.3f} s", **alone)
+    ratios = []
+    for mode in MODES:
+        got, plan = bench.together(size, mode), bench.planned(size, rate, mode, alone)
+        ratios.append(got["seconds"] / plan)
+        note(bench, size, rate, mode, f"{got['seconds']:8.3f} s  planned {plan:8.3f}  measured/planned "
+             f"{ratios[-1]:.3f}  computes {got['compute']:7.3f}  waits {got['waits']:7.3f}  "
+             f"{got['seconds'] / alone['seconds']:5.2f} x alone", planned=plan, ratio=ratios[-1], **got)
     torch = bench.torch(size)
     if torch is None:
         print(f"{size:6} {rate:8} torch  left out: no PyTorch at {bench.python}; set PYTHON", flush=True)
     else:
-        print(f"{size:6} {rate:8} torch  {torch:8.3f} s  {torch / results['ours'][0]:.2f} x ours", flush=True)
+        note(bench, size, rate, "torch", f"{torch:8.3f} s  {torch / got['seconds']:.2f} x ours", seconds=torch)
+    return ratios
 
 
 def main():
@@ -142,6 +154,7 @@ def main():
     a.add_argument("--rates", default="1gbit,100mbit")
     a.add_argument("--tokens", type=int, default=2048)
     a.add_argument("--steps", type=int, default=6)
+    a.add_argument("--out", default=ROOT / "build/net.jsonl")
     o = a.parse_args()
     if os.getuid() != 0:
         sys.exit("bench/net: hosts of namespaces need root")
@@ -150,9 +163,13 @@ def main():
     lab("up", 2)
     try:
         bench.prepare()
+        ratios = []
         for size in o.sizes.split(","):
             for rate in o.rates.split(","):
-                measure(bench, size, rate)
+                ratios += measure(bench, size, rate)
+        near = sum(abs(r - 1) <= 0.15 for r in ratios)
+        print(f"{near} of {len(ratios)} steps within 15 % of the plan, "
+              f"measured/planned from {min(ratios):.3f} to {max(ratios):.3f}")
     finally:
         subprocess.run([LAB, "down"])
         shutil.rmtree(bench.work, ignore_errors=True)
