@@ -28,7 +28,8 @@ for round in $(seq 1 20); do
     last="round $round of ferry train run=run"
     "$FERRY" train run=run "${options[@]}" max_steps=1000000 >.out 2>.err &
     pid=$!
-    sleep "$(printf '0.%03d' $((RANDOM % 800)))"
+    wait_ms=$((RANDOM % (2 * usual_ms)))
+    sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
     kill -KILL $pid || fail "round $round: training ended by itself"
     got=0
     wait $pid 2>/dev/null || got=$?
