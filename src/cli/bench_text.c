@@ -132,7 +132,6 @@ static status learn(struct job *j, const struct bench_text_options *o,
     start = clock_now();
     TRY(spm_train_words(spm, options, j->share[0].words, err));
     r->t_learn = clock_now() - start;
-    r->n_pieces = spm_size(*spm);
     return o->out[0] ? spm_save(*spm, o->out, err) : OK;
 }
 
@@ -176,11 +175,12 @@ static void report(const struct bench_text_options *o, const struct result *r, F
         json_decref(root);
         return;
     }
-    fprintf(out,
-            "learn     %.0f lines, %llu different words: counted in %.2f s on %zu "
-            "threads, %llu pieces learned in %.2f s, peak %.0f MiB\n",
-            n, (unsigned long long)r->n_words, r->t_count, o->threads,
-            (unsigned long long)r->n_pieces, r->t_learn, r->peak_mib);
+    if (!o->tokenizer[0])
+        fprintf(out,
+                "learn     %.0f lines, %llu different words: counted in %.2f s on %zu "
+                "threads, %llu pieces learned in %.2f s, peak %.0f MiB\n",
+                n, (unsigned long long)r->n_words, r->t_count, o->threads,
+                (unsigned long long)r->n_pieces, r->t_learn, r->peak_mib);
     if (r->t_own_one > 0)
         fprintf(out,
                 "encode    1 thread: %.0f lines/s, the library %.0f, %.1f times; %zu "
@@ -197,8 +197,10 @@ static status measure(const struct bench_text_options *o, struct job *j,
     struct spm *spm = NULL;
     struct job one = {.share = j->share, .n = 1};
     struct lines all = lines_over(text->data, text->n_bytes);
-    status s = learn(j, o, text, pool, &spm, r, err);
+    status s = o->tokenizer[0] ? spm_load(&spm, o->tokenizer, err)
+                               : learn(j, o, text, pool, &spm, r, err);
 
+    r->n_pieces = s == OK ? spm_size(spm) : 0;
     r->n_lines = lines_count(&all);
     r->peak_mib = getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
     j->spm = one.spm = spm;

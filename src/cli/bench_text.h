@@ -12,8 +12,9 @@
 #include "base/err.h"
 
 struct bench_text_options {
-    const char *path; /* text, one sentence a line */
-    const char *out;  /* "" or the PREFIX of the .model and .vocab to write */
+    const char *path;      /* text, one sentence a line */
+    const char *out;       /* "" or the PREFIX of the .model and .vocab to write */
+    const char *tokenizer; /* "" or a .model to encode by, instead of learning one */
     size_t threads, vocab_size;
     bool is_learning_only; /* leave the encoders out */
     bool json;

@@ -28,6 +28,7 @@
     X(STR, text, "", "text to learn subwords from and to encode", ANY)                 \
     X(STR, out, "", "PREFIX of the tokenizer learned from the text", ANY)              \
     X(INT, vocab_size, "32768", "pieces to learn from the text", RANGE(5, 65536))      \
+    X(STR, tokenizer, "", "FILE.model to encode by; nothing is learned then", ANY)     \
     X(BOOL, learn_only, "false", "do not encode the text", ANY)                        \
     X(BOOL, json, "false", "JSON lines instead of tables", ANY)
 /* clang-format on */
@@ -212,6 +213,7 @@ static status run_text(const struct bench_config *c, struct err *err)
 {
     const struct bench_text_options o = {.path = c->text,
                                          .out = c->out,
+                                         .tokenizer = c->tokenizer,
                                          .threads = threads_of(c),
                                          .vocab_size = (size_t)c->vocab_size,
                                          .is_learning_only = c->learn_only,
@@ -221,6 +223,11 @@ static status run_text(const struct bench_config *c, struct err *err)
         return err_set(err, ERR_USAGE,
                        "text is missing; name a file with a sentence a "
                        "line");
+    if (c->tokenizer[0] && (c->out[0] || c->learn_only))
+        return err_set(err, ERR_USAGE,
+                       "tokenizer = %s leaves nothing to learn; leave out tokenizer, or "
+                       "out and learn_only",
+                       c->tokenizer);
     return bench_text(&o, stdout, err);
 }
 
