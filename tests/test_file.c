@@ -222,6 +222,42 @@ TEST(paths_too_long_are_refused)
                 "'ab/cd' is too long");
 }
 
+TEST(a_temporary_file_is_in_tmpdir_and_a_nameless_one_is_nowhere)
+{
+    char path[FILE_PATH_MAX], text[8] = "";
+    struct err err = {0};
+    int named, nameless;
+
+    setenv("TMPDIR", test_dir(), 1);
+    CHECK_OK(file_nameless(&nameless, &err), &err);
+    CHECK(files_in(test_dir()) == 0);
+    CHECK_OK(file_put(nameless, "hello", 5, "it", &err), &err);
+    CHECK(pread(nameless, text, sizeof text, 0) == 5);
+    CHECK_STR(text, "hello");
+    CHECK_OK(file_temporary(&named, path, &err), &err);
+    CHECK_OK(file_put(named, "bye", 3, "it", &err), &err);
+    CHECK(files_in(test_dir()) == 1);
+    CHECK(strncmp(path, test_dir(), strlen(test_dir())) == 0);
+    check_holds(path, "bye");
+    close(nameless);
+    close(named);
+    setenv("TMPDIR", test_path("absent"), 1);
+    CHECK_FAILS(file_nameless(&nameless, &err), &err, ERR_IO, "set TMPDIR");
+    CHECK(nameless == -1);
+    unsetenv("TMPDIR");
+}
+
+TEST(what_does_not_fit_an_open_file_is_an_error_with_its_name)
+{
+    const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    struct err err = {0};
+
+    CHECK(fd >= 0);
+    CHECK_FAILS(file_put(fd, "x", 1, "the list", &err), &err, ERR_IO,
+                "the list: No space left");
+    close(fd);
+}
+
 TEST(removing_is_fine_when_nothing_is_there)
 {
     struct err err = {0};

@@ -139,6 +139,21 @@ TEST(a_pipe_can_be_read_again_and_again)
     close(end[0]);
 }
 
+TEST(a_pipe_that_cannot_be_copied_is_said)
+{
+    const char *target = write_bytes("t", "eins\n");
+    char name[64];
+    int end[2];
+
+    CHECK(pipe(end) == 0);
+    close(end[1]);
+    snprintf(name, sizeof name, "/dev/fd/%d", end[0]);
+    setenv("TMPDIR", test_path("absent"), 1);
+    check_refused(lists(name, target, ""), ERR_IO, "set TMPDIR");
+    unsetenv("TMPDIR");
+    close(end[0]);
+}
+
 TEST(what_cannot_be_a_side_is_said)
 {
     const char *tsv = write_bytes("a.tsv", "a\tb\n"), *text = write_bytes("a.en", "a\n");

@@ -84,24 +84,30 @@ status file_writer_open(struct file_writer *w, const char *path, struct err *err
     return OK;
 }
 
+status file_put(int fd, const void *data, size_t n, const char *path, struct err *err)
+{
+    const char *at = data;
+
+    while (n) {
+        const ssize_t done = write(fd, at, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return sys_error(err, path);
+        at += done;
+        n -= (size_t)done;
+    }
+    return OK;
+}
+
 static status flush(struct file_writer *w, struct err *err)
 {
-    size_t done = 0;
-
     if (w->is_broken)
         return err_set(err, ERR_IO, "%s: an earlier write failed", w->path);
-    while (done < w->n_buffered) {
-        const ssize_t n = write(w->fd, w->buf + done, w->n_buffered - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            w->is_broken = true;
-            return sys_error(err, w->path);
-        }
-        done += (size_t)n;
-    }
+    const status result = file_put(w->fd, w->buf, w->n_buffered, w->path, err);
+    w->is_broken = result != OK;
     w->n_buffered = 0;
-    return OK;
+    return result;
 }
 
 status file_writer_add(struct file_writer *w, const void *data, size_t n, struct err *err)
@@ -172,6 +178,29 @@ status file_write(const char *path, const void *data, size_t n, struct err *err)
         return err->code;
     }
     return file_writer_commit(&w, err);
+}
+
+status file_temporary(int *fd, char path[FILE_PATH_MAX], struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+
+    *fd = -1;
+    TRY(file_join(path, FILE_PATH_MAX, dir && *dir ? dir : "/tmp", "ferry-XXXXXX", err));
+    *fd = mkostemp(path, O_CLOEXEC);
+    if (*fd < 0)
+        return err_set(err, ERR_IO,
+                       "%s: no temporary file: %s; free some space or set TMPDIR", path,
+                       strerror(errno));
+    return OK;
+}
+
+status file_nameless(int *fd, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(file_temporary(fd, path, err));
+    unlink(path);
+    return OK;
 }
 
 bool file_exists(const char *path)

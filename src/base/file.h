@@ -45,6 +45,17 @@ void file_writer_abort(struct file_writer *w);
 status file_write(const char *path, const void *data, size_t n,
                   struct err *err) MUST_CHECK;
 
+/* All n bytes to an open file; `path` is what the message calls it. */
+status file_put(int fd, const void *data, size_t n, const char *path,
+                struct err *err) MUST_CHECK;
+
+enum { FILE_PATH_MAX = 1024 };
+
+/* A new file in TMPDIR, or in /tmp, open to read and write; its name is in `path`. */
+status file_temporary(int *fd, char path[FILE_PATH_MAX], struct err *err) MUST_CHECK;
+/* The same without a name: it is gone when it is closed. */
+status file_nameless(int *fd, struct err *err) MUST_CHECK;
+
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 /* Size in bytes, or -1 when there is no such file. */
@@ -57,5 +68,3 @@ status file_remove(const char *path, struct err *err) MUST_CHECK; /* ENOENT is f
 /* dir + "/" + name in out; ERR_USAGE when it is too long. */
 status file_join(char *out, size_t n_out, const char *dir, const char *name,
                  struct err *err) MUST_CHECK;
-
-enum { FILE_PATH_MAX = 1024 };

@@ -216,18 +216,8 @@ static status open_file(struct corpus_file_writer *w, const char *path, struct e
 
 static status flush_offsets(struct corpus_file_writer *w, struct err *err)
 {
-    const char *at = (const char *)w->start;
-    size_t left = w->n_buffered * sizeof *w->start;
-
-    while (left) {
-        const ssize_t n = write(w->offsets, at, left);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
-        at += n;
-        left -= (size_t)n;
-    }
+    TRY(file_put(w->offsets, w->start, w->n_buffered * sizeof *w->start, w->file.path,
+                 err));
     w->n_buffered = 0;
     return OK;
 }

@@ -13,24 +13,18 @@
 #include "corpus/pairs_part.h"
 
 /* What a pipe has to say, in a file without a name. */
-static status spool(const char *name, int from, int *to, struct err *err)
+static status spool(int from, int *to, struct err *err)
 {
-    const char *dir = getenv("TMPDIR");
-    char path[512], block[1 << 14];
+    char block[1 << 14];
     ssize_t n;
 
-    snprintf(path, sizeof path, "%s/ferry-XXXXXX", dir && *dir ? dir : "/tmp");
-    *to = mkostemp(path, O_CLOEXEC);
-    if (*to < 0)
-        return err_set(err, ERR_IO, "%s: cannot keep a copy as %s: %s", name, path,
-                       strerror(errno));
-    unlink(path);
+    TRY(file_nameless(to, err));
     while ((n = read(from, block, sizeof block)) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || write(*to, block, (size_t)n) != n)
-            return err_set(err, ERR_IO, "%s: cannot keep a copy in %.100s: %s", name,
-                           dir && *dir ? dir : "/tmp", strerror(errno));
+        if (n < 0)
+            return err_set(err, ERR_IO, "%s", strerror(errno));
+        TRY(file_put(*to, block, (size_t)n, "its copy in TMPDIR", err));
     }
     return OK;
 }
@@ -46,7 +40,8 @@ static status look_at(struct pairs_file *f, int s, int fd, struct err *err)
     if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
         return err_set(err, ERR_IO, "%s: not a regular file", name);
     if (!S_ISREG(st.st_mode)) {
-        TRY(spool(name, fd, &f->spool[s], err));
+        if (spool(fd, &f->spool[s], err) != OK)
+            return err_wrap(err, "%s", name);
         if (fstat(f->spool[s], &st) != 0)
             return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "text/normalizer.h"
 #include "text/spm.h"
@@ -129,33 +130,23 @@ static status table_add(struct table *t, struct line text, uint64_t count,
     }
 }
 
-/* A file without a name, which goes when it is closed; NULL with errno set. */
-static FILE *open_nameless(void)
+static status open_part(FILE **part, struct err *err)
 {
-    const char *dir = getenv("TMPDIR");
-    char path[4096];
-    FILE *f = NULL;
+    int fd;
 
-    const int n = snprintf(path, sizeof path, "%s/ferry-words-XXXXXX",
-                           dir && dir[0] ? dir : "/tmp");
-    const int fd = n > 0 && (size_t)n < sizeof path ? mkstemp(path) : -1;
-    if (fd >= 0) {
-        unlink(path);
-        f = fdopen(fd, "w+");
-    }
-    if (fd >= 0 && !f)
-        close(fd);
-    return f;
+    TRY(file_nameless(&fd, err));
+    *part = fdopen(fd, "w+");
+    if (*part)
+        return OK;
+    close(fd);
+    return err_set(err, ERR_MEMORY, "%s", strerror(errno));
 }
 
 static status open_parts(struct word_counts *w, struct err *err)
 {
     for (size_t i = 0; i < N_PARTS; i++)
-        if (!w->part[i] && !(w->part[i] = open_nameless()))
-            return err_set(err, ERR_IO,
-                           "no temporary file for the list of words: %s; free some "
-                           "space or set TMPDIR",
-                           strerror(errno));
+        if (!w->part[i] && open_part(&w->part[i], err) != OK)
+            return err_wrap(err, "the list of words");
     w->has_parts = true;
     return OK;
 }

@@ -67,11 +67,10 @@ static status write_corpus(const struct bench_step_options *o, const char *path,
 static status open_corpus(struct corpus *c, const struct bench_step_options *o,
                           struct err *err)
 {
-    char path[] = "/tmp/ferry-bench-XXXXXX";
-    const int fd = mkstemp(path);
+    char path[FILE_PATH_MAX];
+    int fd;
 
-    if (fd < 0)
-        return err_set(err, ERR_IO, "%s: cannot make a temporary file", path);
+    TRY(file_temporary(&fd, path, err));
     close(fd);
     status result = write_corpus(o, path, err);
     if (result == OK)
