@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "text/encoder.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -37,14 +38,16 @@ status translate_open(struct translator *t, struct model *m, const struct spm *s
                        "the tokenizer has %zu pieces, the model a vocabulary of %lld; "
                        "they do not belong together",
                        spm_size(spm), (long long)m->config.vocab_size);
+    TRY(encoder_new(&t->encoder, spm, 0, err));
     search_init(&t->search, m, options, (size_t)c->extra_decode_length);
     return OK;
 }
 
 void translate_close(struct translator *t)
 {
-    if (t->spm)
+    if (t->encoder)
         search_close(&t->search);
+    encoder_free(t->encoder);
     *t = (struct translator){0};
 }
 
@@ -105,7 +108,7 @@ static status encode_line(struct job *j, size_t i, struct line line, struct err 
     const size_t at = ids->n, max = (size_t)j->t->config.max_length;
 
     TRY(push(ids, SPM_BOS, err));
-    TRY(spm_encode(j->t->spm, line, ids, err));
+    TRY(encoder_encode(j->t->encoder, line, ids, err));
     if (ids->n == at + 1) {
         ids->n = at;
         return put_empty(j, i, err);

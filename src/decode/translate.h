@@ -5,8 +5,8 @@
  * the results back in the order of the lines. A line without tokens (empty, or white
  * space) has the empty translation with score 0 and costs nothing.
  *
- * Owns: the search's memory. Borrows: model and tokenizer, which outlive it; training
- * translates with its live model. Threads: one at a time.
+ * Owns: the memory of search and encoder. Borrows: model and tokenizer, which outlive
+ * it; training translates with its live model. Threads: one at a time.
  */
 #pragma once
 
@@ -17,6 +17,8 @@
 #include "decode/search.h"
 #include "decode/translations.h"
 #include "text/spm.h"
+
+struct encoder;
 
 /* kind, field, default, help, limits */
 #define TRANSLATE_OPTIONS(X)                                                          \
@@ -44,6 +46,7 @@ status translate_config_check(const struct translate_config *c,
 struct translator {
     struct translate_config config;
     const struct spm *spm;
+    struct encoder *encoder; /* of the tokenizer */
     struct search search;
     struct progress *progress; /* NULL: silent; the caller begins and ends it */
     uint64_t n_done, n_cut;    /* lines so far, and of these cut to max_length */
