@@ -182,6 +182,39 @@ TEST(a_segment_has_bounds)
     str_release(&text);
 }
 
+/* The one segment of a file, n letters in a CDATA section. */
+static size_t cdata_length(int n, bool *is_cut)
+{
+    struct str text = str_new(0);
+    struct err err = {0};
+    bool has;
+
+    str_puts(&text, "<seg id=\"1\"><![CDATA[");
+    for (int i = 0; i < n; i++)
+        str_putc(&text, i < n - 1 ? 'x' : 'y');
+    str_puts(&text, "]]></seg>");
+    struct source s = over(str_text(&text), SOURCE_SGM, 0);
+    CHECK_OK(source_next(&s, &has, &err), &err);
+    CHECK(has);
+    *is_cut = s.is_cut;
+    const size_t len = s.seg[0].n_bytes;
+    CHECK(s.is_cut || len == 0 || s.seg[0].text[len - 1] == 'y');
+    check_end(&s);
+    str_release(&text);
+    return len;
+}
+
+TEST(text_that_is_quoted_whole_has_the_bounds_of_any_text)
+{
+    static const int whole[] = {0, 1, 4, 40000, FEED_LINE_MAX};
+    bool is_cut;
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        CHECK(cdata_length(whole[i], &is_cut) == (size_t)whole[i] && !is_cut);
+    (void)cdata_length(FEED_LINE_MAX + 1, &is_cut);
+    CHECK(is_cut);
+}
+
 static const char memory[] =
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
     "<!DOCTYPE tmx SYSTEM \"tmx14.dtd\" [ <!ENTITY x \"y>\"> ]>\n"

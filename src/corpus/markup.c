@@ -100,8 +100,8 @@ static status read_entity(struct markup *m, struct err *err)
     return OK;
 }
 
-/* Pass over everything up to `end`; its bytes go to *keep when that is given. */
-static status skip_to(struct markup *m, const char *end, struct str *keep,
+/* Pass over everything up to `end`; its first n_kept bytes go to *keep. */
+static status skip_to(struct markup *m, const char *end, struct str *keep, size_t n_kept,
                       const char *what, struct err *err)
 {
     const size_t n = strlen(end);
@@ -114,7 +114,7 @@ static status skip_to(struct markup *m, const char *end, struct str *keep,
             return markup_fail(m, err, "the file ends inside %s; was it cut?", what);
         memmove(last, last + 1, n - 1);
         last[n - 1] = (char)c;
-        if (keep && keep->len < MARKUP_TAG_MAX / 2)
+        if (keep->len < n_kept)
             str_putc(keep, (char)c);
         if (memcmp(last, end, n) == 0)
             return OK;
@@ -161,18 +161,16 @@ static status check_encoding(struct markup *m, struct err *err)
 static status skip_instruction(struct markup *m, struct err *err)
 {
     str_reset(&m->tag);
-    TRY(skip_to(m, "?>", &m->tag, "a processing instruction", err));
+    TRY(skip_to(m, "?>", &m->tag, MARKUP_TAG_MAX / 2, "a processing instruction", err));
     return check_encoding(m, err);
 }
 
-/* Read m->text up to the "]]>" that ends a CDATA section, in one piece. */
+/* A CDATA section in one piece; of one that is too long for a line, so much that it
+ * shows. */
 static status read_cdata(struct markup *m, struct err *err)
 {
-    const size_t start = m->text.len;
-
-    TRY(skip_to(m, "]]>", &m->text, "a CDATA section", err));
-    if (m->text.len - start >= 3)
-        m->text.len -= 3;
+    TRY(skip_to(m, "]]>", &m->text, FEED_LINE_MAX + 4, "a CDATA section", err));
+    m->text.len -= m->text.bad ? 0 : 3;
     return OK;
 }
 
@@ -198,7 +196,7 @@ static status read_bang(struct markup *m, struct err *err)
 
     TRY(accept(m, "--", &yes, err));
     if (yes)
-        return skip_to(m, "-->", NULL, "a comment", err);
+        return skip_to(m, "-->", &m->text, 0, "a comment", err);
     TRY(accept(m, "[CDATA[", &yes, err));
     return yes ? read_cdata(m, err) : skip_declaration(m, err);
 }
