@@ -8,8 +8,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "corpus/dataset.h"
-#include "corpus/prepare.h"
-#include "test.h"
+#include "preparing.h"
 #include "text/spm.h"
 
 enum { LINES = 300 };
@@ -53,24 +52,13 @@ static const char *write_bytes(const char *name, const char *bytes)
     return path;
 }
 
-static void set(struct prepare_config *c, const char *name, const char *value)
-{
-    struct err err = {0};
-
-    CHECK_OK(opt_set(prepare_config_table, c, name, value, &err), &err);
-}
-
 /* 300 training pairs into the directory `out`. */
 static struct prepare_config usual(const char *out)
 {
-    struct prepare_config c;
-    struct err err = {0};
+    struct prepare_config c = preparing_defaults(out, "150");
 
-    CHECK_OK(opt_defaults(prepare_config_table, &c, &err), &err);
-    set(&c, "source", write_text("train.en", "en", 0, LINES));
-    set(&c, "target", write_text("train.de", "de", 0, LINES));
-    set(&c, "out", test_path(out));
-    set(&c, "vocab_size", "150");
+    preparing_set(&c, "source", write_text("train.en", "en", 0, LINES));
+    preparing_set(&c, "target", write_text("train.de", "de", 0, LINES));
     return c;
 }
 
@@ -81,35 +69,6 @@ static status run(const struct prepare_config *c, struct prepare_stats *stats,
 
     *err = (struct err){0};
     return prepare_run(c, &silent, stats, err);
-}
-
-static void check_run(const struct prepare_config *c)
-{
-    struct prepare_stats stats;
-    struct err err;
-
-    CHECK_OK(run(c, &stats, &err), &err);
-}
-
-static void check_refused(const struct prepare_config *c, status code, const char *text)
-{
-    struct prepare_stats stats;
-    struct err err;
-
-    CHECK_FAILS(run(c, &stats, &err), &err, code, text);
-}
-
-static bool same_files(const char *a, const char *b)
-{
-    struct file_map m, n;
-    struct err err = {0};
-
-    CHECK_OK(file_map_open(&m, a, &err), &err);
-    CHECK_OK(file_map_open(&n, b, &err), &err);
-    const bool same = m.n_bytes == n.n_bytes && memcmp(m.data, n.data, m.n_bytes) == 0;
-    file_map_close(&m);
-    file_map_close(&n);
-    return same;
 }
 
 static void check_no_leftovers(const char *out)
@@ -146,7 +105,7 @@ TEST(every_training_pair_comes_out_once_and_still_matched)
     struct spm *spm;
     struct err err = {0};
 
-    CHECK_OK(run(&c, &stats, &err), &err);
+    stats = preparing_run(&c);
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     CHECK_OK(spm_load(&spm, d.tokenizer, &err), &err);
     CHECK(d.vocab == 150 && spm_size(spm) == 150 && d.train.n_pairs == LINES);
@@ -175,14 +134,14 @@ TEST(the_same_seed_gives_the_same_bytes_and_another_another_order)
 {
     struct prepare_config a = usual("a"), b = usual("b"), c = usual("c");
 
-    set(&c, "seed", "2");
-    check_run(&a);
-    check_run(&b);
-    check_run(&c);
-    CHECK(same_files(test_path("a/train.bin"), test_path("b/train.bin")));
-    CHECK(same_files(test_path("a/vocab.model"), test_path("b/vocab.model")));
-    CHECK(same_files(test_path("a/vocab.vocab"), test_path("b/vocab.vocab")));
-    CHECK(!same_files(test_path("a/train.bin"), test_path("c/train.bin")));
+    preparing_set(&c, "seed", "2");
+    preparing_run(&a);
+    preparing_run(&b);
+    preparing_run(&c);
+    CHECK(preparing_same(test_path("a/train.bin"), test_path("b/train.bin")));
+    CHECK(preparing_same(test_path("a/vocab.model"), test_path("b/vocab.model")));
+    CHECK(preparing_same(test_path("a/vocab.vocab"), test_path("b/vocab.vocab")));
+    CHECK(!preparing_same(test_path("a/train.bin"), test_path("c/train.bin")));
 }
 
 TEST(held_out_sets_keep_every_line_in_order)
@@ -194,11 +153,12 @@ TEST(held_out_sets_keep_every_line_in_order)
     struct spm *spm;
     struct err err = {0};
 
-    set(&c, "valid_source", write_bytes("v.en", "ship | ship\n\nriver  river\nwind"));
-    set(&c, "valid_target", write_bytes("v.de", "a\nwater\n\nstone stone\n"));
-    set(&c, "test_source", write_text("t.en", "en", 1000, 20));
-    set(&c, "test_target", write_text("t.de", "de", 1000, 20));
-    CHECK_OK(run(&c, &stats, &err), &err);
+    preparing_set(&c, "valid_source",
+                  write_bytes("v.en", "ship | ship\n\nriver  river\nwind"));
+    preparing_set(&c, "valid_target", write_bytes("v.de", "a\nwater\n\nstone stone\n"));
+    preparing_set(&c, "test_source", write_text("t.en", "en", 1000, 20));
+    preparing_set(&c, "test_target", write_text("t.de", "de", 1000, 20));
+    stats = preparing_run(&c);
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     CHECK_OK(spm_load(&spm, d.tokenizer, &err), &err);
     CHECK(d.valid.is_there && d.valid.corpus.n_pairs == 4 && d.valid.source.n == 4);
@@ -243,9 +203,9 @@ TEST(prepare_json_says_what_was_dropped_and_why)
     fputs("\n one two three four five six seven eight nine ten \nsolo\n\xff\xfe x\n", f);
     fputs("text\none\n1 2 3 4 5 6 7 8 9\nx\n", g);
     CHECK(fclose(f) == 0 && fclose(g) == 0);
-    set(&c, "max_words", "9");
-    set(&c, "ratio", "8");
-    CHECK_OK(run(&c, &stats, &err), &err);
+    preparing_set(&c, "max_words", "9");
+    preparing_set(&c, "ratio", "8");
+    stats = preparing_run(&c);
 
     json_t *all = json_load_file(test_path("data/prepare.json"), 0, NULL);
     const json_int_t n_kept = (json_int_t)stats.set[PREPARE_TRAIN].n_pairs;
@@ -289,16 +249,16 @@ TEST(several_files_are_one_corpus)
              write_text("p2.en", "en", 100, LINES - 100));
     snprintf(list[1], sizeof list[1], "%s,%s", write_text("p1.de", "de", 0, 100),
              write_text("p2.de", "de", 100, LINES - 100));
-    set(&parts, "source", list[0]);
-    set(&parts, "target", list[1]);
-    check_run(&whole);
-    check_run(&parts);
-    CHECK(same_files(test_path("whole/train.bin"), test_path("parts/train.bin")));
-    set(&parts, "target", whole.target);
-    check_refused(&parts, ERR_USAGE, "2 source files");
+    preparing_set(&parts, "source", list[0]);
+    preparing_set(&parts, "target", list[1]);
+    preparing_run(&whole);
+    preparing_run(&parts);
+    CHECK(preparing_same(test_path("whole/train.bin"), test_path("parts/train.bin")));
+    preparing_set(&parts, "target", whole.target);
+    preparing_refused(&parts, ERR_USAGE, "2 source files");
     snprintf(list[1], sizeof list[1], "%.900s,", whole.target);
-    set(&parts, "target", list[1]);
-    check_refused(&parts, ERR_USAGE, "file 2 of a list");
+    preparing_set(&parts, "target", list[1]);
+    preparing_refused(&parts, ERR_USAGE, "file 2 of a list");
 }
 
 TEST(an_existing_tokenizer_is_used_as_it_is)
@@ -307,18 +267,20 @@ TEST(an_existing_tokenizer_is_used_as_it_is)
     struct prepare_stats stats;
     struct err err;
 
-    check_run(&first);
-    set(&second, "tokenizer", test_path("first/vocab.model"));
-    set(&second, "vocab_size", "65536"); /* has no say then */
-    CHECK_OK(run(&second, &stats, &err), &err);
+    preparing_run(&first);
+    preparing_set(&second, "tokenizer", test_path("first/vocab.model"));
+    preparing_set(&second, "vocab_size", "65536"); /* has no say then */
+    stats = preparing_run(&second);
     CHECK(!stats.is_learned && stats.n_pieces == 150);
-    CHECK(same_files(test_path("first/vocab.model"), test_path("second/vocab.model")));
-    CHECK(same_files(test_path("first/vocab.vocab"), test_path("second/vocab.vocab")));
-    CHECK(same_files(test_path("first/train.bin"), test_path("second/train.bin")));
-    set(&second, "tokenizer", second.source);
-    check_refused(&second, ERR_FORMAT, "train.en");
-    set(&second, "tokenizer", test_path("no.model"));
-    check_refused(&second, ERR_IO, "no.model");
+    CHECK(
+        preparing_same(test_path("first/vocab.model"), test_path("second/vocab.model")));
+    CHECK(
+        preparing_same(test_path("first/vocab.vocab"), test_path("second/vocab.vocab")));
+    CHECK(preparing_same(test_path("first/train.bin"), test_path("second/train.bin")));
+    preparing_set(&second, "tokenizer", second.source);
+    preparing_refused(&second, ERR_FORMAT, "train.en");
+    preparing_set(&second, "tokenizer", test_path("no.model"));
+    preparing_refused(&second, ERR_IO, "no.model");
 }
 
 TEST(a_directory_may_be_prepared_again_from_its_own_files)
@@ -327,17 +289,17 @@ TEST(a_directory_may_be_prepared_again_from_its_own_files)
     struct dataset d;
     struct err err = {0};
 
-    set(&c, "valid_source", write_text("v.en", "en", 500, 10));
-    set(&c, "valid_target", write_text("v.de", "de", 500, 10));
-    check_run(&c);
-    set(&c, "valid_source", test_path("data/valid.source"));
-    set(&c, "valid_target", test_path("data/valid.target"));
-    set(&c, "tokenizer", test_path("data/vocab.model"));
-    check_run(&c);
-    CHECK(same_files(test_path("data/valid.source"), test_path("v.en")));
-    set(&c, "valid_source", "");
-    set(&c, "valid_target", "");
-    check_run(&c);
+    preparing_set(&c, "valid_source", write_text("v.en", "en", 500, 10));
+    preparing_set(&c, "valid_target", write_text("v.de", "de", 500, 10));
+    preparing_run(&c);
+    preparing_set(&c, "valid_source", test_path("data/valid.source"));
+    preparing_set(&c, "valid_target", test_path("data/valid.target"));
+    preparing_set(&c, "tokenizer", test_path("data/vocab.model"));
+    preparing_run(&c);
+    CHECK(preparing_same(test_path("data/valid.source"), test_path("v.en")));
+    preparing_set(&c, "valid_source", "");
+    preparing_set(&c, "valid_target", "");
+    preparing_run(&c);
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     CHECK(!d.valid.is_there); /* the old set does not linger */
     CHECK(!file_exists(test_path("data/valid.source")));
@@ -348,23 +310,23 @@ TEST(options_that_cannot_be_are_named)
 {
     struct prepare_config c = usual("data");
 
-    set(&c, "valid_source", "x");
-    check_refused(&c, ERR_USAGE, "valid_source is given without valid_target");
+    preparing_set(&c, "valid_source", "x");
+    preparing_refused(&c, ERR_USAGE, "valid_source is given without valid_target");
     c = usual("data");
-    set(&c, "test_target", "x");
-    check_refused(&c, ERR_USAGE, "test_target is given without test_source");
+    preparing_set(&c, "test_target", "x");
+    preparing_refused(&c, ERR_USAGE, "test_target is given without test_source");
     c = usual("data");
-    set(&c, "source", "");
-    check_refused(&c, ERR_USAGE, "source is missing");
+    preparing_set(&c, "source", "");
+    preparing_refused(&c, ERR_USAGE, "source is missing");
     c = usual("data");
-    set(&c, "target", "");
-    check_refused(&c, ERR_USAGE, "target is missing");
+    preparing_set(&c, "target", "");
+    preparing_refused(&c, ERR_USAGE, "target is missing");
     c = usual("data");
-    set(&c, "out", "");
-    check_refused(&c, ERR_USAGE, "out is missing");
+    preparing_set(&c, "out", "");
+    preparing_refused(&c, ERR_USAGE, "out is missing");
     c = usual("data");
-    set(&c, "min_words", "81");
-    check_refused(&c, ERR_USAGE, "min_words = 81 exceeds max_words = 80");
+    preparing_set(&c, "min_words", "81");
+    preparing_refused(&c, ERR_USAGE, "min_words = 81 exceeds max_words = 80");
     CHECK(!file_exists(test_path("data")));
 }
 
@@ -372,19 +334,19 @@ TEST(inputs_that_cannot_be_are_named_before_anything_is_made)
 {
     struct prepare_config c = usual("data");
 
-    set(&c, "target", write_text("short.de", "de", 0, LINES - 1));
-    check_refused(&c, ERR_FORMAT, "train.en has 300 lines and ");
-    check_refused(&c, ERR_FORMAT, "short.de has 299;");
-    set(&c, "target", test_path("none.de"));
-    check_refused(&c, ERR_IO, "none.de: No such file");
-    set(&c, "target", test_dir());
-    check_refused(&c, ERR_IO, "not a regular file");
-    set(&c, "target", write_bytes("empty.de", ""));
-    check_refused(&c, ERR_FORMAT, "empty.de: the file is empty");
+    preparing_set(&c, "target", write_text("short.de", "de", 0, LINES - 1));
+    preparing_refused(&c, ERR_FORMAT, "train.en has 300 lines and ");
+    preparing_refused(&c, ERR_FORMAT, "short.de has 299;");
+    preparing_set(&c, "target", test_path("none.de"));
+    preparing_refused(&c, ERR_IO, "none.de: No such file");
+    preparing_set(&c, "target", test_dir());
+    preparing_refused(&c, ERR_IO, "not a regular file");
+    preparing_set(&c, "target", write_bytes("empty.de", ""));
+    preparing_refused(&c, ERR_FORMAT, "empty.de: the file is empty");
     c = usual("data");
-    set(&c, "valid_source", c.source);
-    set(&c, "valid_target", write_bytes("one.de", "one\n"));
-    check_refused(&c, ERR_FORMAT, "has 300 lines and");
+    preparing_set(&c, "valid_source", c.source);
+    preparing_set(&c, "valid_target", write_bytes("one.de", "one\n"));
+    preparing_refused(&c, ERR_FORMAT, "has 300 lines and");
     CHECK(!file_exists(test_path("data")));
 }
 
@@ -392,9 +354,9 @@ TEST(a_corpus_that_cleaning_empties_is_an_error)
 {
     struct prepare_config c = usual("data");
 
-    set(&c, "source", write_bytes("a.en", "\n \n\t\n"));
-    set(&c, "target", write_bytes("a.de", "x\ny\nz\n"));
-    check_refused(&c, ERR_FORMAT, "no pairs are left of 3 after cleaning: 3 because");
+    preparing_set(&c, "source", write_bytes("a.en", "\n \n\t\n"));
+    preparing_set(&c, "target", write_bytes("a.de", "x\ny\nz\n"));
+    preparing_refused(&c, ERR_FORMAT, "no pairs are left of 3 after cleaning: 3 because");
 }
 
 TEST(text_that_has_no_pieces_is_dropped_for_that)
@@ -408,7 +370,7 @@ TEST(text_that_has_no_pieces_is_dropped_for_that)
     fputs("\x01\n", f); /* a word to the cleaner, nothing to SentencePiece */
     fputs("text\n", g);
     CHECK(fclose(f) == 0 && fclose(g) == 0);
-    CHECK_OK(run(&c, &stats, &err), &err);
+    stats = preparing_run(&c);
     CHECK(stats.n_reason[FILTER_PIECES] == 1 && stats.n_reason[CLEAN_KEEP] == LINES);
     CHECK(stats.set[PREPARE_TRAIN].n_pairs == LINES);
 }
@@ -419,26 +381,26 @@ TEST(a_vocabulary_too_large_for_the_text_names_one_that_works)
     struct prepare_stats stats;
     struct err err;
 
-    set(&c, "vocab_size", "60000");
+    preparing_set(&c, "vocab_size", "60000");
     CHECK_FAILS(run(&c, &stats, &err), &err, ERR_USAGE, "vocab_size = 60000");
     const char *only = strstr(err.msg, "only ");
     CHECK(only != NULL);
     char number_text[16];
     snprintf(number_text, sizeof number_text, "%ld", strtol(only + 5, NULL, 10));
-    set(&c, "vocab_size", number_text);
-    check_run(&c);
-    set(&c, "vocab_size", "10");
-    check_refused(&c, ERR_USAGE, "at least");
+    preparing_set(&c, "vocab_size", number_text);
+    preparing_run(&c);
+    preparing_set(&c, "vocab_size", "10");
+    preparing_refused(&c, ERR_USAGE, "at least");
 }
 
 TEST(a_place_that_cannot_be_written_is_an_error)
 {
     struct prepare_config c = usual("data");
 
-    set(&c, "out", c.source);
-    check_refused(&c, ERR_IO, "train.en");
-    set(&c, "out", test_path("train.en/deeper"));
-    check_refused(&c, ERR_IO, "train.en");
+    preparing_set(&c, "out", c.source);
+    preparing_refused(&c, ERR_IO, "train.en");
+    preparing_set(&c, "out", test_path("train.en/deeper"));
+    preparing_refused(&c, ERR_IO, "train.en");
 }
 
 TEST(a_failed_run_leaves_an_earlier_directory_whole)
@@ -447,9 +409,9 @@ TEST(a_failed_run_leaves_an_earlier_directory_whole)
     struct dataset d;
     struct err err = {0};
 
-    check_run(&c);
-    set(&c, "vocab_size", "60000");
-    check_refused(&c, ERR_USAGE, "vocab_size");
+    preparing_run(&c);
+    preparing_set(&c, "vocab_size", "60000");
+    preparing_refused(&c, ERR_USAGE, "vocab_size");
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     dataset_close(&d);
 }
@@ -470,12 +432,12 @@ TEST(a_full_disk_leaves_an_earlier_directory_whole_and_the_rest_can_be_done_late
     struct prepare_stats stats;
     struct err err = {0};
 
-    set(&c, "valid_source", write_text("v.en", "en", 0, 14000));
-    set(&c, "valid_target", write_text("v.de", "de", 0, 14000));
-    check_run(&c);
+    preparing_set(&c, "valid_source", write_text("v.en", "en", 0, 14000));
+    preparing_set(&c, "valid_target", write_text("v.de", "de", 0, 14000));
+    preparing_run(&c);
     const rlim_t model = (rlim_t)file_bytes(test_path("data/vocab.model"));
     CHECK(file_bytes(test_path("v.en")) > (int64_t)model + (1 << 14));
-    set(&c, "seed", "2");
+    preparing_set(&c, "seed", "2");
     for (int i = 0; i < 2; i++) { /* at the first file, and after train.bin */
         limit_files(i == 0 ? 1 << 10 : model + (1 << 14));
         const status s = run(&c, &stats, &err);
@@ -485,7 +447,7 @@ TEST(a_full_disk_leaves_an_earlier_directory_whole_and_the_rest_can_be_done_late
         dataset_close(&d);
         check_no_leftovers("data");
     }
-    CHECK_OK(run(&c, &stats, &err), &err);
+    stats = preparing_run(&c);
     CHECK(stats.stage[PREPARE_CLEAN].is_resumed &&
           !stats.stage[PREPARE_ENCODE].is_resumed);
     CHECK(!file_exists(test_path("data/prepare.work")));
@@ -499,11 +461,11 @@ TEST(a_directory_that_does_not_fit_together_is_refused)
 
     CHECK_FAILS(dataset_open(&d, test_path("nowhere"), &err), &err, ERR_IO,
                 "nowhere: no such directory");
-    set(&c, "valid_source", write_text("v.en", "en", 500, 10));
-    set(&c, "valid_target", write_text("v.de", "de", 500, 10));
-    set(&other, "vocab_size", "160");
-    check_run(&c);
-    check_run(&other);
+    preparing_set(&c, "valid_source", write_text("v.en", "en", 500, 10));
+    preparing_set(&c, "valid_target", write_text("v.de", "de", 500, 10));
+    preparing_set(&other, "vocab_size", "160");
+    preparing_run(&c);
+    preparing_run(&other);
 
     CHECK_OK(file_write(test_path("data/valid.target"), "a\nb\n", 4, &err), &err);
     CHECK_FAILS(dataset_open(&d, c.out, &err), &err, ERR_FORMAT,

@@ -4,8 +4,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "corpus/dataset.h"
-#include "corpus/prepare.h"
-#include "test.h"
+#include "preparing.h"
 #include "text/spm.h"
 
 enum { LINES = 200 };
@@ -70,22 +69,11 @@ static const char *write_str(const char *name, const struct str *s)
     return write_bytes(name, s->data, s->len);
 }
 
-static void set(struct prepare_config *c, const char *name, const char *value)
-{
-    struct err err = {0};
-
-    CHECK_OK(opt_set(prepare_config_table, c, name, value, &err), &err);
-}
-
 static struct prepare_config plain(const char *out)
 {
-    struct prepare_config c;
-    struct err err = {0};
+    struct prepare_config c = preparing_defaults(out, "80");
 
-    CHECK_OK(opt_defaults(prepare_config_table, &c, &err), &err);
-    set(&c, "out", test_path(out));
-    set(&c, "vocab_size", "80");
-    set(&c, "threads", "2");
+    preparing_set(&c, "threads", "2");
     return c;
 }
 
@@ -96,42 +84,10 @@ static struct prepare_config of_text(const char *out)
     struct forms f;
 
     make_forms(&f);
-    set(&c, "source", write_str("t.en", &f.en));
-    set(&c, "target", write_str("t.de", &f.de));
+    preparing_set(&c, "source", write_str("t.en", &f.en));
+    preparing_set(&c, "target", write_str("t.de", &f.de));
     release_forms(&f);
     return c;
-}
-
-static struct prepare_stats run(const struct prepare_config *c)
-{
-    struct progress silent = {0};
-    struct prepare_stats stats;
-    struct err err = {0};
-
-    CHECK_OK(prepare_run(c, &silent, &stats, &err), &err);
-    return stats;
-}
-
-static void check_refused(const struct prepare_config *c, status code, const char *why)
-{
-    struct progress silent = {0};
-    struct prepare_stats stats;
-    struct err err = {0};
-
-    CHECK_FAILS(prepare_run(c, &silent, &stats, &err), &err, code, why);
-}
-
-static bool same_files(const char *a, const char *b)
-{
-    struct file_map m, n;
-    struct err err = {0};
-
-    CHECK_OK(file_map_open(&m, a, &err), &err);
-    CHECK_OK(file_map_open(&n, b, &err), &err);
-    const bool same = m.n_bytes == n.n_bytes && memcmp(m.data, n.data, m.n_bytes) == 0;
-    file_map_close(&m);
-    file_map_close(&n);
-    return same;
 }
 
 TEST(the_form_of_the_text_does_not_matter)
@@ -140,34 +96,35 @@ TEST(the_form_of_the_text_does_not_matter)
     struct forms f;
 
     make_forms(&f);
-    set(&tsv, "pairs", write_str("t.tsv", &f.tsv));
-    set(&tmx, "pairs", write_str("t.tmx", &f.tmx));
-    set(&tmx, "source_lang", "en");
-    set(&tmx, "target_lang", "de");
+    preparing_set(&tsv, "pairs", write_str("t.tsv", &f.tsv));
+    preparing_set(&tmx, "pairs", write_str("t.tmx", &f.tmx));
+    preparing_set(&tmx, "source_lang", "en");
+    preparing_set(&tmx, "target_lang", "de");
     release_forms(&f);
-    run(&text);
-    run(&tsv);
-    run(&tmx);
-    CHECK(same_files(test_path("text/train.bin"), test_path("tsv/train.bin")));
-    CHECK(same_files(test_path("text/train.bin"), test_path("tmx/train.bin")));
-    CHECK(same_files(test_path("text/vocab.model"), test_path("tmx/vocab.model")));
-    set(&tsv, "columns", "2;1");
-    check_refused(&tsv, ERR_USAGE, "columns = '2;1'");
-    set(&tsv, "columns", "2,9");
-    check_refused(&tsv, ERR_FORMAT, "t.tsv:1: a line of 3 columns, column 9 is wanted");
+    preparing_run(&text);
+    preparing_run(&tsv);
+    preparing_run(&tmx);
+    CHECK(preparing_same(test_path("text/train.bin"), test_path("tsv/train.bin")));
+    CHECK(preparing_same(test_path("text/train.bin"), test_path("tmx/train.bin")));
+    CHECK(preparing_same(test_path("text/vocab.model"), test_path("tmx/vocab.model")));
+    preparing_set(&tsv, "columns", "2;1");
+    preparing_refused(&tsv, ERR_USAGE, "columns = '2;1'");
+    preparing_set(&tsv, "columns", "2,9");
+    preparing_refused(&tsv, ERR_FORMAT,
+                      "t.tsv:1: a line of 3 columns, column 9 is wanted");
 }
 
 TEST(threads_and_memory_change_nothing)
 {
     struct prepare_config a = of_text("a"), b = of_text("b");
 
-    set(&a, "threads", "1");
-    set(&b, "threads", "5");
-    set(&b, "memory_mib", "128");
-    run(&a);
-    run(&b);
-    CHECK(same_files(test_path("a/train.bin"), test_path("b/train.bin")));
-    CHECK(same_files(test_path("a/vocab.model"), test_path("b/vocab.model")));
+    preparing_set(&a, "threads", "1");
+    preparing_set(&b, "threads", "5");
+    preparing_set(&b, "memory_mib", "128");
+    preparing_run(&a);
+    preparing_run(&b);
+    CHECK(preparing_same(test_path("a/train.bin"), test_path("b/train.bin")));
+    CHECK(preparing_same(test_path("a/vocab.model"), test_path("b/vocab.model")));
 }
 
 TEST(what_held_out_sets_share_with_training_is_reported_and_can_be_dropped)
@@ -184,13 +141,13 @@ TEST(what_held_out_sets_share_with_training_is_reported_and_can_be_dropped)
     }
     str_puts(&en, "nothing of the kind\n");
     str_puts(&de, "nichts davon\n");
-    set(&c, "valid_source", write_str("v.en", &en));
-    set(&c, "valid_target", write_str("v.de", &de));
-    set(&c, "test_source", write_str("v2.en", &en));
-    set(&c, "test_target", write_bytes("v2.de", "a\nb\nc\nd\n", 8));
+    preparing_set(&c, "valid_source", write_str("v.en", &en));
+    preparing_set(&c, "valid_target", write_str("v.de", &de));
+    preparing_set(&c, "test_source", write_str("v2.en", &en));
+    preparing_set(&c, "test_target", write_bytes("v2.de", "a\nb\nc\nd\n", 8));
     str_release(&en);
     str_release(&de);
-    struct prepare_stats s = run(&c);
+    struct prepare_stats s = preparing_run(&c);
     CHECK(s.overlap[PREPARE_VALID][OVERLAP_SOURCE] == 3);
     CHECK(s.overlap[PREPARE_VALID][OVERLAP_TARGET] == 3);
     CHECK(s.overlap[PREPARE_VALID][OVERLAP_PAIR] == 2);
@@ -199,12 +156,12 @@ TEST(what_held_out_sets_share_with_training_is_reported_and_can_be_dropped)
     CHECK(s.overlap_held_out[OVERLAP_SOURCE] == 4);
     CHECK(s.overlap_held_out[OVERLAP_TARGET] == 0);
     CHECK(s.n_reason[CLEAN_KEEP] == LINES);
-    set(&c, "held_out", "pair");
-    s = run(&c);
+    preparing_set(&c, "held_out", "pair");
+    s = preparing_run(&c);
     CHECK(s.n_reason[FILTER_HELD_OUT] == 2 && s.set[PREPARE_TRAIN].n_pairs == LINES - 2);
     CHECK(s.overlap[PREPARE_VALID][OVERLAP_PAIR] == 2); /* it was there */
-    set(&c, "held_out", "side");
-    s = run(&c);
+    preparing_set(&c, "held_out", "side");
+    s = preparing_run(&c);
     CHECK(s.n_reason[FILTER_HELD_OUT] == 4);
     CHECK(s.sample[FILTER_HELD_OUT][0].line[0] == 11);
 }
@@ -218,19 +175,19 @@ TEST(duplicates_are_dropped_and_shown_where_they_stand)
     fputs("\nship 6 river ship\n SHIP 7, River: ship!\nship 6 river ship\n", f);
     fputs("\nSchiff 6 Fluss Schiff\nschiff 8 Fluss Schiff\nSchiff 6 Fluss Schiff\n", g);
     CHECK(fclose(f) == 0 && fclose(g) == 0);
-    struct prepare_stats s = run(&c);
+    struct prepare_stats s = preparing_run(&c);
     const uint64_t n_bytes = s.stage[PREPARE_CLEAN].after.n_bytes[0];
     CHECK(s.n_reason[CLEAN_KEEP] == LINES + 3 && s.n_reason[CLEAN_EMPTY] == 1);
-    set(&c, "duplicates", "exact");
-    s = run(&c);
+    preparing_set(&c, "duplicates", "exact");
+    s = preparing_run(&c);
     CHECK(s.n_reason[FILTER_DUPLICATE] == 2 && s.n_reason[CLEAN_KEEP] == LINES + 1);
     CHECK(s.sample[FILTER_DUPLICATE][0].line[0] == LINES + 2);
     CHECK(s.sample[FILTER_DUPLICATE][1].line[0] == LINES + 4);
     CHECK_STR(s.sample[FILTER_DUPLICATE][0].text[1], "Schiff 6 Fluss Schiff");
     CHECK(s.set[PREPARE_TRAIN].n_pairs == LINES + 1);
     CHECK(s.stage[PREPARE_CLEAN].after.n_bytes[0] == n_bytes - 2 * 18);
-    set(&c, "duplicates", "near");
-    s = run(&c);
+    preparing_set(&c, "duplicates", "near");
+    s = preparing_run(&c);
     CHECK(s.n_reason[FILTER_DUPLICATE] == 2 && s.n_reason[FILTER_NEAR] >= 1);
     CHECK(s.set[PREPARE_TRAIN].n_pairs == s.n_reason[CLEAN_KEEP]);
 }
@@ -243,16 +200,16 @@ TEST(a_tokenizer_of_other_text_is_refused)
     for (int i = 0; i < LINES; i++)
         str_printf(&ru, "\u0434\u043e\u043c %d \u043d\u0430 \u0440\u0435\u043a\u0435\n",
                    i);
-    set(&other, "source", c.source);
-    set(&other, "target", write_str("t.ru", &ru));
+    preparing_set(&other, "source", c.source);
+    preparing_set(&other, "target", write_str("t.ru", &ru));
     str_release(&ru);
-    run(&c);
-    set(&other, "tokenizer", test_path("data/vocab.model"));
-    check_refused(&other, ERR_FORMAT, "does not match this corpus");
-    check_refused(&other, ERR_FORMAT, "of the target pieces are unknown to it");
+    preparing_run(&c);
+    preparing_set(&other, "tokenizer", test_path("data/vocab.model"));
+    preparing_refused(&other, ERR_FORMAT, "does not match this corpus");
+    preparing_refused(&other, ERR_FORMAT, "of the target pieces are unknown to it");
     CHECK(!file_exists(test_path("other/prepare.json")));
-    set(&other, "max_unknown", "1");
-    CHECK(run(&other).set[PREPARE_TRAIN].side[1].n_unknown > 0);
+    preparing_set(&other, "max_unknown", "1");
+    CHECK(preparing_run(&other).set[PREPARE_TRAIN].side[1].n_unknown > 0);
 }
 
 /* Lines of a file of the data directory. */
@@ -276,10 +233,10 @@ TEST(the_files_of_the_reference_are_written_in_the_order_of_the_corpus)
     struct spm *spm;
     struct err err = {0};
 
-    set(&c, "reference_names", "true");
-    set(&c, "valid_source", c.source);
-    set(&c, "valid_target", c.target);
-    run(&c);
+    preparing_set(&c, "reference_names", "true");
+    preparing_set(&c, "valid_source", c.source);
+    preparing_set(&c, "valid_target", c.target);
+    preparing_run(&c);
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     CHECK_OK(spm_load(&spm, d.tokenizer, &err), &err);
     CHECK_OK(lines_open(&text, test_path("data/train.clean.de.shuffled"), &err), &err);
@@ -306,15 +263,17 @@ TEST(the_files_of_the_reference_are_written_in_the_order_of_the_corpus)
     lines_close(&tok);
     spm_free(spm);
     dataset_close(&d);
-    CHECK(same_files(test_path("data/train.clean.en"), c.source));
-    CHECK(same_files(test_path("data/wmt13-en-de.ref"), c.target));
-    CHECK(same_files(test_path("data/m_common.model"), test_path("data/vocab.model")));
-    CHECK(same_files(test_path("data/m_common.vocab"), test_path("data/vocab.vocab")));
+    CHECK(preparing_same(test_path("data/train.clean.en"), c.source));
+    CHECK(preparing_same(test_path("data/wmt13-en-de.ref"), c.target));
+    CHECK(
+        preparing_same(test_path("data/m_common.model"), test_path("data/vocab.model")));
+    CHECK(
+        preparing_same(test_path("data/m_common.vocab"), test_path("data/vocab.vocab")));
     CHECK(count_lines("data/train.clean.en-de.shuffled.common") == 2 * LINES);
     CHECK(count_lines("data/wmt13-en-de.src.BPE_common.80.tok") == LINES);
     CHECK(!file_exists(test_path("data/wmt14-en-de.src")));
-    set(&c, "source", test_path("data/valid.source"));
-    check_refused(&c, ERR_USAGE, "say source_lang=LANGUAGE");
+    preparing_set(&c, "source", test_path("data/valid.source"));
+    preparing_refused(&c, ERR_USAGE, "say source_lang=LANGUAGE");
 }
 
 TEST(prepare_json_shows_samples_and_sizes_of_every_stage)
@@ -326,7 +285,7 @@ TEST(prepare_json_shows_samples_and_sizes_of_every_stage)
     fputs("\n", f);
     fputs("bad \xff byte\n", g);
     CHECK(fclose(f) == 0 && fclose(g) == 0);
-    run(&c);
+    preparing_run(&c);
     json_t *all = json_load_file(test_path("data/prepare.json"), 0, NULL);
     json_t *sample =
         json_array_get(json_object_get(json_object_get(all, "samples"), "encoding"), 0);
