@@ -1,0 +1,24 @@
+# The Python sentencepiece learns the same vocabulary and gives the same ids, by our .model and by
+# its own: on the embedded sample, on 100,000 hostile lines (LINES=), and on all of Multi30k and
+# Tatoeba when FERRY_DATA names the folder that holds them.
+"$PYTHON" -c 'import sentencepiece' 2>/dev/null || exit 77
+peer=$ROOT/tests/interop/subwords.py
+both() { paste -d '\n' "$1" "$2" >"$3"; }
+
+expect 0 "$FERRY" sample corpus pairs=4000 valid=20 test=20
+both corpus/train.en corpus/train.de sample.txt
+expect 0 "$PYTHON" "$peer" "$FERRY" text sample.txt --vocab-size 4000
+expect 0 "$PYTHON" "$peer" "$FERRY" hostile "${LINES:-100000}" --seed "${SEED:-1}"
+
+data=${FERRY_DATA:-}
+[ -n "$data" ] || { echo "FERRY_DATA is not set: Multi30k and Tatoeba are left out"; exit 0; }
+for set in train val test_2016_flickr; do
+    zcat "$data/multi30k/$set.en.gz" >>m.en
+    zcat "$data/multi30k/$set.de.gz" >>m.de
+done
+both m.en m.de multi30k.txt
+zcat "$data"/tatoeba/*.tsv.gz | tr '\t' '\n' >tatoeba.txt
+for text in multi30k.txt tatoeba.txt; do
+    expect 0 "$PYTHON" "$peer" "$FERRY" text $text
+    cat .out
+done
