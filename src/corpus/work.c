@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "corpus/checksum.h"
+#include "corpus/dataset.h"
 
 #define WORK_DIR "prepare.work"
 #define FINAL    "final/"
@@ -75,6 +76,15 @@ static status remove_half_written(const struct work *w, const char *dir, const c
     return strstr(name, ".tmp-") ? remove_file(w, dir, name, err) : OK;
 }
 
+/* The mark of a whole directory, which a kill left half-written beside its place. */
+static status remove_half_mark(const struct work *w, const char *dir, const char *name,
+                               struct err *err)
+{
+    static const char half[] = DATASET_MARK ".tmp-";
+
+    return strncmp(name, half, strlen(half)) == 0 ? remove_file(w, dir, name, err) : OK;
+}
+
 static status lock(struct work *w, struct err *err)
 {
     w->lock = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -93,6 +103,7 @@ static status open_dirs(struct work *w, struct err *err)
     TRY(file_make_dirs(w->dir, err));
     TRY(lock(w, err));
     TRY(file_make_dirs(w->final, err));
+    TRY(each_file(w, w->out, remove_half_mark, err));
     TRY(each_file(w, w->dir, remove_half_written, err));
     return each_file(w, w->final, remove_half_written, err);
 }
