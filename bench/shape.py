@@ -2,7 +2,8 @@
 """How the speed of a base-size step follows its tokens, sentence lengths and threads.
 
 The rows of a table take turns, so that a noisy minute hurts all of them; tokens a second
-are source plus target, median and best of --repeat turns. usage: shape.py FERRY [--repeat 5]
+are source plus target, median and best of --repeat turns. 
+usage: shape.py FERRY [--repeat 5] [--only tokens|mean|threads]
 """
 import argparse
 import json
@@ -45,8 +46,11 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("ferry")
     a.add_argument("--repeat", type=int, default=5)
+    a.add_argument("--only", choices=[option[2:] for _, option, _, _ in TABLES], help="one table")
     o = a.parse_args()
     for title, option, values, others in TABLES:
+        if o.only and option != f"--{o.only}":
+            continue
         table(o.ferry, title, option, values, others, o.repeat)
 
 
