@@ -7,9 +7,11 @@ themselves at the same time, so that cores and memory are as busy); `plain` send
 piece when backward is done; `ours` is the default, bf16 in buckets while backward runs;
 `torch` is PyTorch's DistributedDataParallel over gloo. Beside them what `ferry plan` predicts
 from `alone` and the link's rate, which is all that it is told. Seconds are medians of the
-steps after the first two. Every line is also a JSON object in build/net.jsonl.
+steps after the first two, and of --repeat turns. Every line is also a JSON object in
+build/net.jsonl.
 
 usage: net.py FERRY [--sizes small,base] [--rates 1gbit,100mbit] [--tokens 2048] [--steps 6]
+              [--repeat 3] [--modes plain,ours,torch]
 """
 import argparse
 import json
@@ -118,7 +120,7 @@ class Bench:
         texts = [r.communicate()[0] for r in ranks]
         if any(r.returncode for r in ranks):
             return None
-        return json.loads(texts[0].strip().splitlines()[-1])["s_per_step"]
+        return {"seconds": json.loads(texts[0].strip().splitlines()[-1])["s_per_step"]}
 
 
 def note(bench, size, rate, mode, text, **facts):
@@ -127,23 +129,40 @@ def note(bench, size, rate, mode, text, **facts):
         print(json.dumps(dict(bench="net", size=size, rate=rate, mode=mode, tokens=bench.o.tokens, **facts)), file=out)
 
 
+def median_of(turns, who):
+    """What one way of working gave, each fact as the median over the turns; None if it never ran."""
+    got = [turn[who] for turn in turns if turn.get(who)]
+    return {fact: statistics.median(g[fact] for g in got) for fact in got[0]} if got else None
+
+
+def turn(bench, size):
+    """Every way once, one after the other, so that a noisy minute hurts all of them."""
+    ways = {"alone": bench.alone(size)}
+    for mode in bench.o.modes:
+        ways[mode] = bench.torch(size) if mode == "torch" else bench.together(size, mode)
+    return ways
+
+
 def measure(bench, size, rate):
     """Ratios of what was measured to what was planned."""
     lab("rate", "all", rate)
-    alone = bench.alone(size)
+    turns = [turn(bench, size) for _ in range(bench.o.repeat)]
+    alone = median_of(turns, "alone")
     note(bench, size, rate, "alone", f"{alone['seconds']:8.3f} s", **alone)
     ratios = []
-    for mode in MODES:
-        got, plan = bench.together(size, mode), bench.planned(size, rate, mode, alone)
+    for mode in [m for m in MODES if m in bench.o.modes]:
+        got, plan = median_of(turns, mode), bench.planned(size, rate, mode, alone)
         ratios.append(got["seconds"] / plan)
         note(bench, size, rate, mode, f"{got['seconds']:8.3f} s  planned {plan:8.3f}  measured/planned "
              f"{ratios[-1]:.3f}  computes {got['compute']:7.3f}  waits {got['waits']:7.3f}  "
              f"{got['seconds'] / alone['seconds']:5.2f} x alone", planned=plan, ratio=ratios[-1], **got)
-    torch = bench.torch(size)
-    if torch is None:
-        print(f"{size:6} {rate:8} torch  left out: no PyTorch at {bench.python}; set PYTHON", flush=True)
-    else:
-        note(bench, size, rate, "torch", f"{torch:8.3f} s  {torch / got['seconds']:.2f} x ours", seconds=torch)
+    if "torch" in bench.o.modes:
+        torch, ours = median_of(turns, "torch"), median_of(turns, "ours")
+        if not torch:
+            print(f"{size:6} {rate:8} torch  left out: no PyTorch at {bench.python}; set PYTHON", flush=True)
+        else:
+            beside = f"  {torch['seconds'] / ours['seconds']:.2f} x ours" if ours else ""
+            note(bench, size, rate, "torch", f"{torch['seconds']:8.3f} s{beside}", **torch)
     return ratios
 
 
@@ -154,6 +173,8 @@ def main():
     a.add_argument("--rates", default="1gbit,100mbit")
     a.add_argument("--tokens", type=int, default=2048)
     a.add_argument("--steps", type=int, default=6)
+    a.add_argument("--repeat", type=int, default=3)
+    a.add_argument("--modes", type=lambda text: text.split(","), default=[*MODES, "torch"])
     a.add_argument("--out", default=ROOT / "build/net.jsonl")
     o = a.parse_args()
     if os.getuid() != 0:
@@ -168,8 +189,9 @@ def main():
             for rate in o.rates.split(","):
                 ratios += measure(bench, size, rate)
         near = sum(abs(r - 1) <= 0.15 for r in ratios)
-        print(f"{near} of {len(ratios)} steps within 15 % of the plan, "
-              f"measured/planned from {min(ratios):.3f} to {max(ratios):.3f}")
+        if ratios:
+            print(f"{near} of {len(ratios)} steps within 15 % of the plan, "
+                  f"measured/planned from {min(ratios):.3f} to {max(ratios):.3f}")
     finally:
         subprocess.run([LAB, "down"])
         shutil.rmtree(bench.work, ignore_errors=True)
