@@ -1,17 +1,7 @@
 # Two processes under mpirun train as one does: the first one speaks and writes, a signal
 # to any of them stops both after the same update, a mistake is said once.
 . "$ROOT/tests/cli/tiny.bash"
-mpirun=$(command -v mpirun.openmpi || command -v mpirun || true)
-if [ -z "$mpirun" ]; then
-    echo "skipped: mpirun is not installed"
-    exit 0
-fi
-launch=("$mpirun" -n 2 --oversubscribe)
-[ "$(id -u)" -ne 0 ] || launch+=(--allow-run-as-root)
-if ! "${launch[@]}" true >/dev/null 2>&1; then
-    echo "skipped: mpirun does not start processes here"
-    exit 0
-fi
+. "$ROOT/tests/cli/two_ranks.bash"
 
 tiny_data data
 options=("${tiny[@]}" data=data log_every=1 wire=fp32)
