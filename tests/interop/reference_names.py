@@ -1,4 +1,4 @@
-"""The tensors of the reference's base model in fp32: name -> (shape, dtype name)."""
+"""The tensors of the reference's base model: name -> (shape, dtype name)."""
 
 
 def attention(prefix, inner, d):
@@ -42,5 +42,23 @@ def tensors(vocab=32768, d=512, f=2048, layers=6):
         out[f"Loss_Optimization/{name}/Adam_1"] = (shape, "float32")
     out["Loss_Optimization/beta1_power"] = ((), "float32")
     out["Loss_Optimization/beta2_power"] = ((), "float32")
+    out["global_step"] = ((), "int64")
+    return out
+
+
+def mixed_tensors(vocab=32768, d=512, f=2048, layers=6):
+    """In mixed precision with Backoff: half weights beside fp32 masters and their slots."""
+    out = {}
+    for name, shape in trainable(vocab, d, f, layers):
+        is_norm = "/layer_normalization/" in name
+        master = name if is_norm else f"Loss_Optimization/FP32-master-copy/{name}"
+        out[name] = (shape, "float32" if is_norm else "float16")
+        for of in (master, f"Loss_Optimization/{master}/Adam", f"Loss_Optimization/{master}/Adam_1"):
+            out[of] = (shape, "float32")
+    for power in ("beta1_power", "beta2_power"):
+        out[f"Loss_Optimization/cond_1/{power}"] = ((), "float32")
+    out["Loss_Optimization/Variable"] = ((), "int64")
+    out["Loss_Optimization/Variable_1"] = ((), "int64")
+    out["Loss_Optimization/Variable_2"] = ((), "float32")
     out["global_step"] = ((), "int64")
     return out

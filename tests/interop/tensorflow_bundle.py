@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Real TensorFlow reads a checkpoint of ours.
 
-    tensorflow_bundle.py PREFIX [--base] [--equal OTHER] [--meta]
+    tensorflow_bundle.py PREFIX [--base|--mixed-base] [--equal OTHER] [--meta]
 
 Every tensor is read, which verifies its checksum. --base asks for exactly the 558 names,
-shapes, types and file sizes of the reference's base model. --equal compares values bit
+shapes, types and file sizes of the reference's base model, --mixed-base for the 682 of its
+mixed precision, and that the 16-bit weights are the masters rounded. --equal compares values bit
 for bit with another checkpoint prefix or an .npz. --meta imports PREFIX.meta, restores
 PREFIX through its saver and compares the variables with the checkpoint.
 """
@@ -22,7 +23,9 @@ except ImportError as missing:
 
 import reference_names
 
-BASE_BYTES = {".data-00000-of-00001": 730570768, ".index": 27441}
+# tensors, and bytes of the two files
+BASE = (558, {".data-00000-of-00001": 730570768, ".index": 27441})
+MIXED_BASE = (682, {".data-00000-of-00001": 852267044, ".index": 36131})
 
 
 def check(ok, what):
@@ -34,18 +37,31 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def check_base(prefix, reader):
-    want = reference_names.tensors()
+def check_base(prefix, reader, want, like):
+    n_tensors, n_bytes = like
     shapes = reader.get_variable_to_shape_map()
     types = reader.get_variable_to_dtype_map()
-    check(len(want) == 558 and set(shapes) == set(want),
+    check(len(want) == n_tensors and set(shapes) == set(want),
           f"names differ: {sorted(set(shapes) ^ set(want))[:5]}")
     for name, (shape, dtype) in want.items():
         check(tuple(shapes[name]) == shape, f"{name} has shape {shapes[name]}")
         check(types[name].name == dtype, f"{name} has type {types[name].name}")
-    for suffix, size in BASE_BYTES.items():
+    for suffix, size in n_bytes.items():
         check(os.path.getsize(prefix + suffix) == size,
               f"{prefix + suffix} has {os.path.getsize(prefix + suffix)} bytes, not {size}")
+
+
+def check_masters(reader, names):
+    """How many 16-bit weights are their masters, rounded by NumPy."""
+    n = 0
+    for name in names:
+        master = f"Loss_Optimization/FP32-master-copy/{name}"
+        if reader.get_variable_to_dtype_map()[name].name == "float16":
+            check(same(np.asarray(reader.get_tensor(name)),
+                       np.asarray(reader.get_tensor(master)).astype(np.float16)),
+                  f"{name} is not its master, rounded")
+            n += 1
+    return n
 
 
 def check_equal(reader, names, other):
@@ -83,6 +99,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("prefix")
     options.add_argument("--base", action="store_true")
+    options.add_argument("--mixed-base", action="store_true")
     options.add_argument("--equal")
     options.add_argument("--meta", action="store_true")
     asked = options.parse_args()
@@ -92,8 +109,12 @@ def main():
     total = sum(np.asarray(reader.get_tensor(n)).nbytes for n in names)
     print(f"TensorFlow {tf.__version__} reads {len(names)} tensors, {total} bytes")
     if asked.base:
-        check_base(asked.prefix, reader)
+        check_base(asked.prefix, reader, reference_names.tensors(), BASE)
         print("names, shapes, types and file sizes are the reference's")
+    if asked.mixed_base:
+        check_base(asked.prefix, reader, reference_names.mixed_tensors(), MIXED_BASE)
+        print("names, shapes, types and file sizes are those of its mixed precision; "
+              f"{check_masters(reader, names)} weights are their masters, rounded")
     if asked.equal:
         check_equal(reader, names, asked.equal)
         print(f"values equal those of {asked.equal}")
