@@ -1,5 +1,5 @@
 # The front door: every target is a CMake preset or a script of tools/.
-.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-online check bench fuzz clean
+.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-online test-opencl check bench fuzz nvrtc clean
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
@@ -9,6 +9,13 @@ all:
 
 demo: all
 	@tools/demo
+
+# Kernels for P100 and V100 too: NVRTC 12 into build/venv, where the build finds it.
+nvrtc:
+	@tools/install-deps build interop
+	@[ -x build/venv/bin/python ] || python3 -m venv build/venv
+	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check nvidia-cuda-nvrtc-cu12
+	@$(call build,release)
 
 # Unit tests and fuzz inputs under ASan and UBSan, then everything in the release build.
 test:
@@ -38,6 +45,11 @@ test-faults: all
 test-interop: all
 	@tools/install-deps interop
 	@tests/interop/run build/release/ferry
+
+# The demo on an OpenCL device, PoCL without a GPU, beside the CPU: some minutes.
+test-opencl: all
+	@tools/install-deps gpu
+	@tests/cli/run tests/opencl/demo.sh build/release/ferry
 
 # ferry fetch with a real mirror, then prepare and a short training: needs the network.
 test-online: all
