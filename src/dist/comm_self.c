@@ -1,7 +1,5 @@
 /* The backend of a run of one rank: there is nobody to talk to. */
-#include <string.h>
-#include <unistd.h>
-
+#include "base/host.h"
 #include "dist/comm_backend.h"
 
 static status self_connect(void *self, int *rank, int *size, struct err *err)
@@ -28,9 +26,7 @@ static void self_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOS
 {
     (void)self;
     key[0] = '\0';
-    if (gethostname(host, COMM_HOST_MAX) != 0)
-        memcpy(host, "localhost", sizeof "localhost");
-    host[COMM_HOST_MAX - 1] = '\0';
+    host_name(host, COMM_HOST_MAX);
 }
 
 static status self_window(void *self, const struct comm *c, size_t n_bytes, void **memory,

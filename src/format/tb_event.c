@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/host.h"
 #include "base/mem.h"
 #include "event.pb-c.h"
 #include "format/proto.h"
@@ -36,10 +36,9 @@ static status add_version(struct tb_event_writer *w, double wall_time, struct er
 static status create_file(struct tb_event_writer *w, const char *dir, double wall_time,
                           struct err *err)
 {
-    char host[256] = "", path[FILE_PATH_MAX];
+    char host[256], path[FILE_PATH_MAX];
 
-    if (gethostname(host, sizeof host - 1) != 0 || !host[0])
-        snprintf(host, sizeof host, "localhost");
+    host_name(host, sizeof host);
     for (int i = 0; i < NAME_TRIES; i++) {
         const int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%010lld.%s",
                                dir, (long long)wall_time + i, host);

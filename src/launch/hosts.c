@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "base/host.h"
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                    "0123456789._-";
@@ -154,12 +154,11 @@ void hosts_put(const struct hosts *h, struct str *out)
 
 bool hosts_is_local(const char *name)
 {
-    char own[256] = {0};
+    char own[256];
 
     if (strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0)
         return true;
-    if (gethostname(own, sizeof own - 1) != 0)
-        return false;
+    host_name(own, sizeof own);
     if (strcmp(name, own) == 0)
         return true;
     own[strcspn(own, ".")] = '\0';
