@@ -156,6 +156,15 @@ TEST(a_segment_can_be_made_and_read_in_parts)
 }
 
 #ifdef __x86_64__
+/* Which NaN it is, is the processor's choice and nobody's concern. */
+static bool same_but_nan(const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bits(a[i]) != bits(b[i]) && !(isnan(a[i]) && isnan(b[i])))
+            return false;
+    return true;
+}
+
 /* Hosts of different age must agree on every bit. */
 TEST(all_instruction_sets_give_the_same_bits)
 {
@@ -165,6 +174,10 @@ TEST(all_instruction_sets_give_the_same_bits)
     if (codec_loops() != &codec_loops_v3)
         return;
     fill(x, N, test_seed());
+    for (size_t i = 3000; i < 4500; i++) /* ties and small halves beside 2^14 */
+        x[i] = i % 1024 ? ldexpf((float)(i % 4096) + 0.5f, -(int)(i % 37)) : 16384;
+    x[6000] = INFINITY;
+    x[8000] = -NAN;
     for (int w = 0; w < N_WIRES; w++) {
         const size_t bytes = wire_segment_bytes((enum wire)w, N);
         const struct codec_range all = {N, 0, N};
@@ -176,7 +189,10 @@ TEST(all_instruction_sets_give_the_same_bits)
         memcpy(v, x, sizeof v);
         codec_loops_plain.add[w](p, a, all);
         codec_loops_v3.add[w](v, a, all);
-        CHECK(memcmp(p, v, sizeof p) == 0);
+        CHECK(same_but_nan(p, v, N));
+        codec_loops_plain.decode[w](p, a, all);
+        codec_loops_v3.decode[w](v, a, all);
+        CHECK(same_but_nan(p, v, N));
         free(a);
         free(b);
     }
