@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
+
 status mem_mul(size_t *product, size_t a, size_t b, struct err *err)
 {
     if (__builtin_mul_overflow(a, b, product))
@@ -43,7 +45,7 @@ status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err 
     return OK;
 }
 
-size_t mem_free_bytes(void)
+static size_t system_bytes(void)
 {
     FILE *f = fopen("/proc/meminfo", "re");
     char line[128];
@@ -55,4 +57,23 @@ size_t mem_free_bytes(void)
     if (f)
         fclose(f);
     return kib * 1024;
+}
+
+static size_t group_bytes(void)
+{
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    char list[4096] = "";
+
+    if (f) {
+        list[fread(list, 1, sizeof list - 1, f)] = '\0';
+        fclose(f);
+    }
+    return cgroup_free_bytes(list, "/sys/fs/cgroup");
+}
+
+size_t mem_free_bytes(void)
+{
+    const size_t system = system_bytes(), group = group_bytes();
+
+    return group < system ? group : system;
 }

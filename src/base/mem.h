@@ -24,5 +24,6 @@ status mem_alloc(void *out, size_t n, size_t bytes, struct err *err) MUST_CHECK;
 status mem_grow(void *items, size_t *cap, size_t want, size_t bytes,
                 struct err *err) MUST_CHECK;
 
-/* What the system could still give to programs; 0 when it does not say. */
+/* What the system, or the container we are in, could still give to programs; 0 when it
+ * does not say. */
 size_t mem_free_bytes(void);
