@@ -1,6 +1,7 @@
 #include "dist/heartbeat.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,14 +17,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/mem.h"
 
-enum { MAX_ADDRESSES = 16, TICK_MS = 100 };
+enum { MAX_ADDRESSES = 16, TICKS = 10 }; /* looks at the clock in a period */
 
-static const double t_retry = 1;     /* between attempts to connect */
-static const double t_handshake = 2; /* for one attempt */
-static const double t_unanswered = 2.5;
-static const double t_goodbye = 3; /* to say it in, over a new connection if need be */
+const struct heartbeat_times heartbeat_times_default = {
+    .period = 1, .retry = 1, .handshake = 2, .unanswered = 2.5, .goodbye = 3};
 
 enum stage { CLOSED, CONNECTING, HELLO, WELCOME, OPEN };
 
@@ -88,7 +88,7 @@ static void hang_up(struct heartbeat *h, double now)
     h->fd = -1;
     h->stage = CLOSED;
     h->in.n = 0;
-    /* Another attempt at once when this one failed by itself within the second. */
+    /* Another attempt at once when this one failed by itself before it was due. */
     if (h->t_next_try < now)
         h->t_next_try = now;
 }
@@ -104,8 +104,8 @@ static void dial(struct heartbeat *h, double now)
     const struct address *a = &h->address[h->next_address];
     const int yes = 1;
 
-    /* All addresses in turn within a second, one second for each when there is one. */
-    h->t_next_try = now + t_retry / (double)h->n_addresses;
+    /* All addresses in turn within this time. */
+    h->t_next_try = now + h->config.times.retry / (double)h->n_addresses;
     h->fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (h->fd < 0)
         return;
@@ -240,13 +240,13 @@ static void send_beat(struct heartbeat *h, double now)
     h->t_waited = h->t_span = 0;
     h->is_starting = p.phase == PULSE_START;
     h->goodbye = is_last ? h->seq : 0;
-    h->t_next_beat = now + HEARTBEAT_PERIOD_MS * 1e-3;
+    h->t_next_beat = now + h->config.times.period;
     beat_put_beat(out, &b, &h->key);
     if (!beat_send(h->fd, out, sizeof out))
         hang_up(h, now);
 }
 
-/* Every second, and at once when the work begins or this rank ends. */
+/* Every period, and at once when the work begins or this rank ends. */
 static bool is_beat_due(const struct heartbeat *h, double now)
 {
     if (h->is_closing && !h->goodbye)
@@ -261,7 +261,8 @@ static void tick(struct heartbeat *h, double now)
     sample(h, now);
     if (h->stage == OPEN && is_beat_due(h, now))
         send_beat(h, now);
-    const double t_limit = h->stage == OPEN ? t_unanswered : t_handshake;
+    const struct heartbeat_times *t = &h->config.times;
+    const double t_limit = h->stage == OPEN ? t->unanswered : t->handshake;
     if (h->stage != CLOSED && now - h->t_began > t_limit) {
         h->next_address = (h->next_address + 1) % h->n_addresses;
         hang_up(h, now);
@@ -283,12 +284,14 @@ static bool goes_on(const struct heartbeat *h, double *t_closing)
         return true;
     if (*t_closing <= 0)
         *t_closing = clock_now();
-    return h->is_welcome && !h->is_over && clock_now() - *t_closing < t_goodbye;
+    return h->is_welcome && !h->is_over &&
+           clock_now() - *t_closing < h->config.times.goodbye;
 }
 
 static void *beat_on(void *arg)
 {
     struct heartbeat *h = arg;
+    const int tick_ms = (int)(1000 * h->config.times.period / TICKS);
     double t_closing = 0;
 
     while (goes_on(h, &t_closing)) {
@@ -296,7 +299,7 @@ static void *beat_on(void *arg)
                               {h->fd, POLLIN, 0}};
         if (h->stage == CONNECTING)
             p[1].events = POLLOUT;
-        poll(p, 2, TICK_MS); /* negative descriptors are passed over */
+        poll(p, 2, tick_ms); /* negative descriptors are passed over */
         const double now = clock_now();
         if (h->fd >= 0 && p[1].revents)
             listen_to(h, now);
@@ -365,7 +368,9 @@ static status wait_for_welcome(struct heartbeat *h, struct err *err)
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)c->t_first;
+    until.tv_nsec += (long)(1e9 * fmod(c->t_first, 1));
+    until.tv_sec += (time_t)c->t_first + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&h->lock);
     int late = 0;
     while (!h->is_settled && !late)
@@ -404,7 +409,7 @@ static void init(struct heartbeat *h, const struct heartbeat_config *c)
     h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     h->join = (struct beat_join){
         .rank = c->rank, .n_ranks = c->n_ranks, .pid = (uint32_t)getpid()};
-    gethostname(h->join.host, sizeof h->join.host - 1);
+    host_name(h->join.host, sizeof h->join.host);
     h->t_sampled = h->t_phase = now;
     h->t_answer = now;
     pthread_mutex_init(&h->lock, NULL);
@@ -442,7 +447,7 @@ void heartbeat_close(struct heartbeat *h)
         return;
     h->is_closing = true;
     if (h->wake >= 0 && write(h->wake, &one, sizeof one) < 0)
-        h->is_closing = true; /* the thread looks ten times a second anyway */
+        h->is_closing = true; /* the thread looks at the clock anyway */
     pthread_join(h->thread, NULL);
     release(h);
 }

@@ -18,6 +18,17 @@
 #include "dist/beat.h"
 #include "dist/pulse.h"
 
+/* In seconds. */
+struct heartbeat_times {
+    double period;     /* between beats */
+    double retry;      /* between attempts to connect */
+    double handshake;  /* for one attempt */
+    double unanswered; /* beats, until another connection is tried */
+    double goodbye;    /* to say it in, over a new connection if need be */
+};
+
+extern const struct heartbeat_times heartbeat_times_default;
+
 struct heartbeat_config {
     uint32_t rank, n_ranks;
     const char *hosts; /* "a,b,c": where the other end may be; the first that answers */
@@ -25,13 +36,12 @@ struct heartbeat_config {
     uint8_t token[BEAT_TOKEN];
     double t_lost;  /* without an answer */
     double t_first; /* for the first connection */
+    struct heartbeat_times times;
     struct pulse *pulse;
     void *ctx;
     void (*stop)(void *ctx);                   /* save and end was ordered; called once */
     void (*leave)(void *ctx, const char *why); /* ordered to end at once, or lost */
 };
-
-enum { HEARTBEAT_PERIOD_MS = 1000 };
 
 struct heartbeat;
 

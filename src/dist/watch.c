@@ -8,8 +8,12 @@
 #include "base/mem.h"
 #include "dist/pulse.h"
 
-const struct watch_limits watch_limits_default = {
-    .t_silence = 8, .t_closed = 2, .t_start = 60, .t_late = 10, .t_stall = 60};
+const struct watch_limits watch_limits_default = {.t_silence = 8,
+                                                  .t_closed = 2,
+                                                  .t_start = 60,
+                                                  .t_late = 10,
+                                                  .t_stall = 60,
+                                                  .t_stranger = 3};
 
 /* A watcher that judges more rarely than this has slept. */
 static const double t_asleep = 2;

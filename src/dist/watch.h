@@ -18,11 +18,12 @@
 #include "dist/beat.h"
 
 struct watch_limits {
-    double t_silence; /* without a beat: dead */
-    double t_closed;  /* without a new connection after the old one closed: dead */
-    double t_start;   /* until every rank must have joined */
-    double t_late;    /* a rank that keeps others waiting for so long is named */
-    double t_stall;   /* so long without any rank moving is said */
+    double t_silence;  /* without a beat: dead */
+    double t_closed;   /* without a new connection after the old one closed: dead */
+    double t_start;    /* until every rank must have joined */
+    double t_late;     /* a rank that keeps others waiting for so long is named */
+    double t_stall;    /* so long without any rank moving is said */
+    double t_stranger; /* until a connection must have proved itself */
 };
 
 extern const struct watch_limits watch_limits_default;

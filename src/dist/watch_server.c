@@ -15,7 +15,6 @@
 #include "base/mem.h"
 
 enum { N_STRANGERS = 64, NO_RANK = -1 };
-static const double t_stranger = 3; /* until a connection must have proved itself */
 
 struct watch_client {
     int fd; /* -1: free */
@@ -270,7 +269,8 @@ static void drop_strangers(struct watch_server *s, double now)
 {
     for (size_t i = 0; i < s->max_clients; i++) {
         struct watch_client *c = &s->client[i];
-        if (c->fd >= 0 && c->rank == NO_RANK && now - c->t_opened > t_stranger)
+        if (c->fd >= 0 && c->rank == NO_RANK &&
+            now - c->t_opened > s->watch.limits.t_stranger)
             drop(s, c);
     }
 }

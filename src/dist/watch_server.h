@@ -3,8 +3,8 @@
  *
  * One thread turns it: accept, prove the token, take beats, answer each with the order in
  * force. Nothing a client sends can stall or grow it: sockets never block, messages have
- * one size, strangers get three seconds and a bounded number of places, of which the
- * oldest makes room for the newest.
+ * one size, strangers get `t_stranger` seconds and a bounded number of places, of which
+ * the oldest makes room for the newest.
  *
  * Owns: the sockets and the watch. Threads: one at a time.
  */
