@@ -1,6 +1,9 @@
 #include "launch/command.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "base/sha256.h"
@@ -136,6 +139,16 @@ static struct probe ask(const struct command_plan *p, const char *hash)
     return out;
 }
 
+/* A token that was left behind so many seconds ago. */
+static void make_token(const char *name, time_t age)
+{
+    const struct timespec then = {.tv_sec = time(NULL) - age}, both[2] = {then, then};
+    struct err err;
+
+    CHECK_OK(file_write(test_path(name), "x", 1, &err), &err);
+    CHECK(utimensat(AT_FDCWD, test_path(name), both, 0) == 0);
+}
+
 TEST(a_host_is_asked_for_program_directory_and_clock_and_keeps_the_token)
 {
     struct command_plan p = plan_of("localhost:1");
@@ -145,6 +158,10 @@ TEST(a_host_is_asked_for_program_directory_and_clock_and_keeps_the_token)
 
     p.program = "/bin/sh";
     p.directory = "/";
+    CHECK(mkdir(test_path(".ferry"), 0700) == 0);
+    make_token(".ferry/dead.token", 2 * 86400);
+    make_token(".ferry/dead.token.host.17", 2 * 86400);
+    make_token(".ferry/live.token", 3600);
     CHECK_OK(sha256_file(bytes, p.program, &err), &err);
     sha256_hex(hash, bytes);
     const struct probe good = ask(&p, hash);
@@ -154,6 +171,9 @@ TEST(a_host_is_asked_for_program_directory_and_clock_and_keeps_the_token)
     CHECK_OK(file_map_open(&map, test_path(".ferry/0123abcd.token"), &err), &err);
     CHECK(map.n_bytes == 7 && memcmp(map.data, "secret", 6) == 0);
     file_map_close(&map);
+    CHECK(!file_exists(test_path(".ferry/dead.token")));
+    CHECK(!file_exists(test_path(".ferry/dead.token.host.17")));
+    CHECK(file_exists(test_path(".ferry/live.token")));
     hash[0] ^= 1;
     const struct probe other = ask(&p, hash);
     CHECK(!other.is_good && strstr(other.reason, "has another program"));

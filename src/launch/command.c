@@ -47,7 +47,8 @@ void command_probe(struct words *out, const struct command_plan *p, const char *
     str_printf(&s,
                "; umask 077; t=\"$HOME/.ferry/%s.token\"; n=$(uname -n).$$; "
                "mkdir -p \"$HOME/.ferry\" && cat >\"$t.$n\" && mv -f \"$t.$n\" \"$t\" || "
-               "bad cannot write to \"$HOME/.ferry\"; h=$(sha256sum <",
+               "bad cannot write to \"$HOME/.ferry\"; find \"$HOME/.ferry\" -name "
+               "\"*.token*\" -mtime +0 -exec rm -f {} + 2>/dev/null; h=$(sha256sum <",
                p->job);
     words_quote(&s, p->program);
     str_puts(&s, ") || bad no sha256sum; echo \"ferry-host ${h%% *} $(date +%s.%N) "

@@ -35,7 +35,8 @@ void command_start(struct words *out, const struct command_plan *p);
 
 /*
  * To run on `host` before a start, with the token on its standard input: stores that
- * (mode 0600), prints "ferry-host HASH SECONDS CORES" or "ferry-bad REASON".
+ * (mode 0600), prints "ferry-host HASH SECONDS CORES" or "ferry-bad REASON". Tokens older
+ * than a day, which a killed launcher left behind, are removed: only a start reads one.
  */
 void command_probe(struct words *out, const struct command_plan *p, const char *host);
 
