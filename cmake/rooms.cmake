@@ -131,3 +131,4 @@ target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DI
 
 add_executable(ferry cmake/empty.c)
 target_link_libraries(ferry PRIVATE -Wl,--whole-archive ferry_cli -Wl,--no-whole-archive)
+install(TARGETS ferry RUNTIME DESTINATION bin)

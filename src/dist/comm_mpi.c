@@ -110,8 +110,9 @@ static status open_module(struct mpi *m, const char *library, struct err *err)
     if (!find_module(library, path))
         return err_set(err, ERR_USAGE,
                        "this ferry has no module for %s (ferry-mpi-%s.so beside the "
-                       "program): install that library's development package and build "
-                       "again, or start with the other library's mpirun",
+                       "program or in ../lib/ferry): copy it from the build, install "
+                       "that library's development package and build again, or start "
+                       "with the other library's mpirun",
                        strcmp(library, "mpich") == 0 ? "MPICH" : "Open MPI", library);
     m->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* its own plug-ins look here */
     if (!m->module)

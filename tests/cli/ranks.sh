@@ -1,55 +1,13 @@
-# Two processes under mpirun train as one does: the first one speaks and writes, a signal
-# to any of them stops both after the same update, a mistake is said once.
-. "$ROOT/tests/cli/tiny.bash"
+# Two ranks under Open MPI's mpirun, and what a program that was moved looks for.
 . "$ROOT/tests/cli/two_ranks.bash"
+rank_variable=OMPI_COMM_WORLD_RANK
+. "$ROOT/tests/cli/ranks.bash"
 
-tiny_data data
-options=("${tiny[@]}" data=data log_every=1 wire=fp32)
-
-expect 0 "$FERRY" train run=one "${options[@]}" max_steps=20 eval_every=10 eval_bleu=true
-expect 0 "${launch[@]}" "$FERRY" train run=two "${options[@]}" max_steps=20 eval_every=10 \
-    eval_bleu=true
-err_has '2 ranks on 1 node, each '
-[ "$(grep -c 'finished at step 20' .err)" -eq 1 ] || fail "one rank should speak"
-grep -q 'finished at step 20' two/rank-1.log || fail "the other rank keeps no log"
-[ "$(grep -c '"event":"start"' two/run.jsonl)" -eq 1 ] || fail "one rank should write run.jsonl"
-grep -q '"event":"ranks".*"rank":1' two/run.jsonl || fail "rank 1 is not in the log"
-
-# the same losses, tokens and evaluations
-losses() { sed -n 's/.*"event":"step".*"loss":\([0-9.]*\),.*"target_tokens":\([0-9]*\),.*/\1 \2/p' "$1/run.jsonl"; }
-paste -d ' ' <(losses one) <(losses two) | awk '
-    { d = $1 / $3 - 1; if (d < 0) d = -d }
-    d > (NR <= 10 ? 1e-5 : 1e-3) || $2 != $4 { exit 1 }
-    END { if (NR != 20) exit 1 }' || fail "two ranks train differently"
-
-# a signal to the second rank alone; both save and end well
-"${launch[@]}" "$FERRY" train run=two "${options[@]}" max_steps=1000000 >.out 2>.err &
-pid=$!
-last="a signal to rank 1"
-for _ in $(seq 1 300); do
-    grep -q '"event":"step",.*"step":2[5-9],' two/run.jsonl && break
-    sleep 0.1
-done
-second=$(for p in $(pgrep -P $pid); do
-    tr '\0' '\n' <"/proc/$p/environ" | grep -q '^OMPI_COMM_WORLD_RANK=1$' && echo "$p"
-done)
-[ -n "$second" ] || fail "rank 1 is not to be found"
-kill -TERM "$second"
-got=0
-wait $pid || got=$?
-[ "$got" -eq 0 ] || fail "status $got after a signal, want 0"
-err_has 'stopped by a signal'
-step=$(sed -n 's/^model_checkpoint_path: "model.ckpt-\([0-9]*\)"$/\1/p' two/checkpoint)
-[ "$step" -gt 20 ] || fail "nothing was saved"
-
-# one rank goes on where two stopped
-expect 0 "$FERRY" train run=two "${options[@]}" max_steps=$((step + 5))
-err_has 'resuming two'
-expect 0 "$FERRY" report two
-
-# mistakes
-expect 2 "${launch[@]}" "$FERRY" train run=bad "${options[@]}" d_model=17
-[ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"
-expect 3 "${launch[@]}" "$FERRY" train run=bad "${options[@]}" data=nowhere
-[ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"
-err_has 'nowhere'
+# an installed copy finds its module in ../lib/ferry, one without says where it looked
+mkdir -p there/bin there/lib/ferry
+cp "$FERRY" there/bin/
+expect 2 "${launch[@]}" there/bin/ferry train run=moved "${options[@]}" max_steps=2
+err_has 'ferry-mpi-openmpi.so beside the program or in ../lib/ferry'
+cp "$(dirname "$FERRY")/ferry-mpi-openmpi.so" there/lib/ferry/
+expect 0 "${launch[@]}" there/bin/ferry train run=moved "${options[@]}" max_steps=2
+err_has '2 ranks on 1 node'

@@ -1,0 +1,71 @@
+# Two processes of one MPI library train as one does: the first one speaks and writes, a signal
+# to any of them stops both after the same update, a mistake is said once. Sourced with
+#
+#   launch         the words that start two processes
+#   rank_variable  what the library calls a process's rank in the environment
+if ! "${launch[@]}" true >/dev/null 2>&1; then
+    echo "skipped: ${launch[0]} does not start processes here"
+    exit 0
+fi
+. "$ROOT/tests/cli/tiny.bash"
+
+# The processes below a process, and theirs.
+tree_of() { local p; for p in $(pgrep -P "$1"); do echo "$p"; tree_of "$p"; done; }
+# pid_of_rank PID RANK: of the job that PID started
+pid_of_rank()
+{
+    local p
+    for p in $(tree_of "$1"); do
+        [ "$(cat "/proc/$p/comm" 2>/dev/null)" != ferry ] ||
+            ! tr '\0' '\n' <"/proc/$p/environ" | grep -qx "$rank_variable=$2" || echo "$p"
+    done
+}
+
+tiny_data data
+options=("${tiny[@]}" data=data log_every=1 wire=fp32)
+
+expect 0 "$FERRY" train run=one "${options[@]}" max_steps=20 eval_every=10 eval_bleu=true
+expect 0 "${launch[@]}" "$FERRY" train run=two "${options[@]}" max_steps=20 eval_every=10 \
+    eval_bleu=true
+err_has '2 ranks on 1 node, each '
+[ "$(grep -c 'finished at step 20' .err)" -eq 1 ] || fail "one rank should speak"
+grep -q 'finished at step 20' two/rank-1.log || fail "the other rank keeps no log"
+[ "$(grep -c '"event":"start"' two/run.jsonl)" -eq 1 ] || fail "one rank should write run.jsonl"
+grep -q '"event":"ranks".*"rank":1' two/run.jsonl || fail "rank 1 is not in the log"
+
+# the same losses, tokens and evaluations
+losses() { sed -n 's/.*"event":"step".*"loss":\([0-9.]*\),.*"target_tokens":\([0-9]*\),.*/\1 \2/p' "$1/run.jsonl"; }
+paste -d ' ' <(losses one) <(losses two) | awk '
+    { d = $1 / $3 - 1; if (d < 0) d = -d }
+    d > (NR <= 10 ? 1e-5 : 1e-3) || $2 != $4 { exit 1 }
+    END { if (NR != 20) exit 1 }' || fail "two ranks train differently"
+
+# a signal to the second rank alone; both save and end well
+"${launch[@]}" "$FERRY" train run=two "${options[@]}" max_steps=1000000 >.out 2>.err &
+pid=$!
+last="a signal to rank 1"
+for _ in $(seq 1 300); do
+    grep -q '"event":"step",.*"step":2[5-9],' two/run.jsonl && break
+    sleep 0.1
+done
+second=$(pid_of_rank $pid 1)
+[ -n "$second" ] || fail "rank 1 is not to be found"
+kill -TERM "$second"
+got=0
+wait $pid || got=$?
+[ "$got" -eq 0 ] || fail "status $got after a signal, want 0"
+err_has 'stopped by a signal'
+step=$(sed -n 's/^model_checkpoint_path: "model.ckpt-\([0-9]*\)"$/\1/p' two/checkpoint)
+[ "$step" -gt 20 ] || fail "nothing was saved"
+
+# one rank goes on where two stopped
+expect 0 "$FERRY" train run=two "${options[@]}" max_steps=$((step + 5))
+err_has 'resuming two'
+expect 0 "$FERRY" report two
+
+# mistakes
+expect 2 "${launch[@]}" "$FERRY" train run=bad "${options[@]}" d_model=17
+[ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"
+expect 3 "${launch[@]}" "$FERRY" train run=bad "${options[@]}" data=nowhere
+[ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"
+err_has 'nowhere'

@@ -1,0 +1,48 @@
+# ctest: slow
+# Started by mpirun alone, the first rank watches: another one that stands still is named and the
+# job ended; when the first one itself stands still, the others end by themselves.
+mpirun=$(command -v mpirun.openmpi || command -v mpirun || true)
+if [ -z "$mpirun" ]; then
+    echo "skipped: mpirun is not installed"
+    exit 0
+fi
+launch=("$mpirun" -n 3 --oversubscribe)
+[ "$(id -u)" -ne 0 ] || launch+=(--allow-run-as-root)
+if ! "${launch[@]}" true >/dev/null 2>&1; then
+    echo "skipped: mpirun does not start processes here"
+    exit 0
+fi
+. "$ROOT/tests/cli/tiny.bash"
+tiny_data data
+
+# stop_rank RANK: in a run of its own; what was said is in .err, the status in `code`
+stop_rank()
+{
+    "${launch[@]}" "$FERRY" train run="run$1" "${tiny[@]}" data=data max_steps=1000000 >.out 2>.err &
+    local job=$! pid victim=
+    last="SIGSTOP of rank $1"
+    for _ in $(seq 1 300); do
+        grep -q '"event":"step",.*"step":20,' "run$1/run.jsonl" 2>/dev/null && break
+        sleep 0.1
+    done
+    for pid in $(pgrep -P $job); do
+        ! tr '\0' '\n' <"/proc/$pid/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$1" || victim=$pid
+    done
+    [ -n "$victim" ] || fail "rank $1 is not to be found"
+    kill -STOP "$victim"
+    for _ in $(seq 1 300); do
+        kill -0 $job 2>/dev/null || break
+        sleep 0.1
+    done
+    ! kill -0 $job 2>/dev/null || { kill -KILL "$victim" $job; fail "the job goes on without rank $1"; }
+    code=0
+    wait $job || code=$?
+    [ "$code" -ne 0 ] || fail "status 0 after rank $1 was lost"
+}
+
+stop_rank 1
+err_has "rank 1 on $(hostname) is dead: silent for 8"
+[ "$code" -eq 7 ] || fail "status $code, want 7"
+
+stop_rank 0
+err_has 'ends: no answer over the control channel for 8'
