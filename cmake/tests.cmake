@@ -74,6 +74,7 @@ foreach(source ${test_sources})
   ferry_label(${name} unit ${source})
 endforeach()
 
+target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
 if(TARGET test_cuda)
   add_dependencies(test_cuda standin_cuda standin_cublasLt)
   set_target_properties(test_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/standin)

@@ -29,8 +29,9 @@ static inline void toy_write(const char *name, bool german, int first, int n)
     CHECK(fclose(f) == 0);
 }
 
-/* 120 training and 12 validation pairs in the directory "data" of the test. */
-static inline void toy_data(void)
+/* 120 training pairs, the first of them number `first`, and 12 validation pairs in the
+ * directory `out` of the test; tokenizer NULL: learn one of 80 pieces. */
+static inline void toy_data_as(const char *out, int first, const char *tokenizer)
 {
     struct prepare_config c;
     struct prepare_stats stats = {0};
@@ -40,18 +41,27 @@ static inline void toy_data(void)
                                   {"target", "train.de"},
                                   {"valid_source", "valid.en"},
                                   {"valid_target", "valid.de"},
-                                  {"out", "data"}};
+                                  {"out", out},
+                                  {"tokenizer", tokenizer}};
 
-    toy_write("train.en", false, 0, 120);
-    toy_write("train.de", true, 0, 120);
+    toy_write("train.en", false, first, 120);
+    toy_write("train.de", true, first, 120);
     toy_write("valid.en", false, 500, 12);
     toy_write("valid.de", true, 500, 12);
     CHECK_OK(opt_defaults(prepare_config_table, &c, &err), &err);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
-        CHECK_OK(opt_set(prepare_config_table, &c, set[i][0], test_path(set[i][1]), &err),
-                 &err);
+        if (set[i][1])
+            CHECK_OK(
+                opt_set(prepare_config_table, &c, set[i][0], test_path(set[i][1]), &err),
+                &err);
     CHECK_OK(opt_set(prepare_config_table, &c, "vocab_size", "80", &err), &err);
     CHECK_OK(prepare_run(&c, &silent, &stats, &err), &err);
+}
+
+/* The usual data, in "data". */
+static inline void toy_data(void)
+{
+    toy_data_as("data", 0, NULL);
 }
 
 /* A tiny model on that data in the run directory `run`; more options as "key=value". */

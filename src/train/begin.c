@@ -126,8 +126,7 @@ static enum precision precision_of(const char *name)
     return strcmp(name, "bf16") == 0 ? PRECISION_BF16 : PRECISION_FP32;
 }
 
-/* Device, model and what belongs to them; nothing here needs another rank. */
-static status open_parts(struct trainer *t, struct err *err)
+static status open_device(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
     const struct device_options options = {.threads = t->place.threads,
@@ -142,21 +141,45 @@ static status open_parts(struct trainer *t, struct err *err)
         t->node[r] = t->comm->peer[r].node;
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
     loss_scale_begin(&t->state.scale, c->loss_scaling, c->loss_scale);
-    TRY(device_open(&t->device, c->device, options, err));
-    TRY(model_open(&t->model, &t->device, &c->model, true, err));
-    t->model.recompute = c->recompute;
+    return device_open(&t->device, c->device, options, err);
+}
+
+/* The model and what belongs to it; nothing here needs another rank. */
+static status open_model(struct trainer *t, struct err *err)
+{
+    TRY(model_open(&t->model, &t->device, &t->config.model, true, err));
+    t->model.recompute = t->config.recompute;
     return open_translator(t, err);
+}
+
+/* MiB of one array of all parameters. */
+static status array_mib(const struct model_config *c, double *mib, struct err *err)
+{
+    struct params params;
+
+    TRY(params_open(&params, c, err));
+    *mib = (double)(params.n_elements * sizeof(float)) / 1048576;
+    params_close(&params);
+    return OK;
 }
 
 static status check_ranks(struct trainer *t, struct err *err)
 {
-    const size_t n_arrays =
-        3 + (t->config.moving_average > 0 ? 1U : 0U) + (train_is_local(t) ? 1U : 0U);
-    const struct preflight_options o = {.config = &t->config,
-                                        .data = &t->data,
-                                        .checkpoint_bytes = n_arrays * sizeof(float) *
-                                                            t->model.params.n_elements,
-                                        .is_writer = t->home.is_writer};
+    const struct train_config *c = &t->config;
+    const double moments = strcmp(c->optim.optimizer, "novograd") == 0 ? 1 : 2;
+    const double average = c->moving_average > 0, outer = train_is_local(t);
+    double mib = 0;
+
+    TRY(array_mib(&c->model, &mib, err));
+    /* weights, gradients, moments; with local steps also where they began */
+    const double n_arrays =
+        2 + moments / (c->shard_optimizer ? t->comm->size : 1) + average + 2 * outer;
+    const struct preflight_options o = {
+        .config = c,
+        .data = &t->data,
+        .checkpoint_mib = mib * (1 + moments + average + outer),
+        .memory_mib = t->device.driver ? 0 : mib * n_arrays,
+        .is_writer = t->home.is_writer};
     const status result = preflight_run(&t->preflight, t->comm, o, err);
 
     t->is_agreed = result != OK && result != ERR_COMM;
@@ -187,8 +210,9 @@ status begin_open(struct trainer *t, FILE *console, struct err *err)
     TRY(place_choose(&t->place, t->comm, (size_t)c->threads, c->pin, err));
     TRY(open_home(t, err));
     TRY(train_resume_find(t, err));
-    TRY(train_together(t, open_parts(t, err), err));
+    TRY(train_together(t, open_device(t, err), err));
     TRY(check_ranks(t, err));
+    TRY(train_together(t, open_model(t, err), err));
     TRY(open_reducer(t, err));
     return train_together(t, open_optimizer(t, err), err);
 }

@@ -16,13 +16,6 @@
 #include "train/config.h"
 #include "train/ranks.h"
 
-/* What a rank says of itself. The hashes must be equal everywhere. */
-struct facts {
-    uint64_t program, config, tokenizer, corpus, valid;
-    double clock, free_mib, disk_mib;
-    char host[COMM_HOST_MAX];
-};
-
 /* Where things are may differ between hosts; what they are may not. */
 static uint64_t hash_config(const struct train_config *c)
 {
@@ -64,6 +57,8 @@ static double disk_mib(const char *dir)
     return (double)v.f_bavail * (double)v.f_frsize / 1048576;
 }
 
+/* ---- the judgement ---- */
+
 static status refuse(const struct comm *c, int rank, const char *what, const char *fix,
                      struct err *err)
 {
@@ -73,10 +68,11 @@ static status refuse(const struct comm *c, int rank, const char *what, const cha
                    ranks_name(c, rank, name), what, c->peer[0].host, fix);
 }
 
-static status compare(const struct comm *c, const struct facts *all, struct err *err)
+static status compare(const struct comm *c, const struct preflight_facts *all,
+                      struct err *err)
 {
     for (int r = 1; r < c->size; r++) {
-        const struct facts *f = &all[r];
+        const struct preflight_facts *f = &all[r];
         if (f->program && all->program && f->program != all->program)
             return refuse(c, r, "ferry program", "copy one build to all hosts", err);
         if (f->config != all->config)
@@ -89,35 +85,94 @@ static status compare(const struct comm *c, const struct facts *all, struct err 
     return OK;
 }
 
-static status check_disks(const struct comm *c, const struct facts *all, uint64_t bytes,
-                          const char *dir, struct err *err)
+static status check_disks(const struct comm *c, const struct preflight_facts *all,
+                          struct preflight_options o, struct err *err)
 {
-    const double want = (double)bytes / 1048576;
     char name[RANKS_NAME_MAX];
 
     for (int r = 0; r < c->size; r++)
-        if (all[r].disk_mib < want) /* NAN for a rank that writes nothing */
+        if (all[r].disk_mib < o.checkpoint_mib)
             return err_set(err, ERR_IO,
-                           "%s: the disk of %s has %.0f MiB left on %s, one checkpoint "
-                           "needs %.0f; make room or choose another run directory",
-                           dir, ranks_name(c, r, name), all[r].disk_mib, all[r].host,
-                           want);
+                           "%s: the disk of %s has %.0f MiB left, one checkpoint needs "
+                           "%.0f; make room or choose another run directory",
+                           o.config->run, ranks_name(c, r, name), all[r].disk_mib,
+                           o.checkpoint_mib);
     return OK;
 }
 
-static void summarize(struct preflight *p, const struct comm *c, const struct facts *all)
+/* The ranks of a host share what is left there. */
+static status check_memory(const struct comm *c, const struct preflight_facts *all,
+                           double each_mib, struct err *err)
 {
+    for (int r = 0; r < c->size; r++) {
+        int n = 0;
+        for (int q = 0; q < c->size; q++)
+            n += strcmp(c->peer[q].host, c->peer[r].host) == 0;
+        if (all[r].free_mib < n * each_mib)
+            return err_set(err, ERR_MEMORY,
+                           "host %s has %.0f MiB of memory left, its %d rank%s need at "
+                           "least %.0f; end other programs, start fewer ranks there or "
+                           "choose a smaller model",
+                           c->peer[r].host, all[r].free_mib, n, n == 1 ? "" : "s",
+                           n * each_mib);
+    }
+    return OK;
+}
+
+/* How far a rank's clock is from all others, added up. */
+static double distance(const struct comm *c, const struct preflight_facts *all, int rank)
+{
+    double sum = 0;
+
+    for (int r = 0; r < c->size; r++)
+        sum += fabs(all[r].clock - all[rank].clock);
+    return sum;
+}
+
+/* The rank furthest from the others, and one that is among them; of equals it is rather
+ * a later rank that is wrong. */
+static status check_clocks(struct preflight *p, const struct comm *c,
+                           const struct preflight_facts *all, double limit,
+                           struct err *err)
+{
+    char odd[RANKS_NAME_MAX], usual[RANKS_NAME_MAX];
+    int most = 0, least = 0;
     double first = all->clock, last = all->clock;
 
-    p->free_mib = all->free_mib;
-    p->disk_mib = all->disk_mib;
     for (int r = 1; r < c->size; r++) {
+        most = distance(c, all, r) >= distance(c, all, most) ? r : most;
+        least = distance(c, all, r) < distance(c, all, least) ? r : least;
         first = fmin(first, all[r].clock);
         last = fmax(last, all[r].clock);
+    }
+    p->clock_spread = last - first;
+    p->clock_rank = most;
+    const double ahead = all[most].clock - all[least].clock;
+    if (limit <= 0 || fabs(ahead) <= limit)
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "the clock of %s is %.0f s %s that of %s; set it (chronyd or "
+                   "systemd-timesyncd keeps it right), or raise clock_limit = %g",
+                   ranks_name(c, most, odd), fabs(ahead),
+                   ahead > 0 ? "ahead of" : "behind", ranks_name(c, least, usual), limit);
+}
+
+status preflight_judge(struct preflight *p, const struct comm *c,
+                       const struct preflight_facts *all, struct preflight_options o,
+                       struct err *err)
+{
+    *p = (struct preflight){.t_latency = NAN,
+                            .mb_per_s = NAN,
+                            .free_mib = all->free_mib,
+                            .disk_mib = all->disk_mib};
+    for (int r = 1; r < c->size; r++) {
         p->free_mib = fmin(p->free_mib, all[r].free_mib);
         p->disk_mib = fmin(p->disk_mib, all[r].disk_mib);
     }
-    p->clock_spread = last - first;
+    TRY(compare(c, all, err));
+    TRY(check_memory(c, all, o.memory_mib, err));
+    TRY(check_disks(c, all, o, err));
+    return check_clocks(p, c, all, o.config->clock_limit, err);
 }
 
 /* ---- the network ---- */
@@ -179,31 +234,32 @@ static status measure(struct preflight *p, struct comm *c, struct err *err)
     return result;
 }
 
+static struct preflight_facts own_facts(struct preflight_options o)
+{
+    const struct dataset *d = o.data;
+    const size_t free_bytes = mem_free_bytes();
+
+    return (struct preflight_facts){
+        .program = hash_program(),
+        .config = hash_config(o.config),
+        .tokenizer = d->tokenizer_hash,
+        .corpus = d->train.checksum,
+        .valid = d->valid.is_there ? d->valid.corpus.checksum : 0,
+        .free_mib = free_bytes ? (double)free_bytes / 1048576 : (double)NAN,
+        .disk_mib = o.is_writer ? disk_mib(o.config->run) : (double)NAN};
+}
+
 status preflight_run(struct preflight *p, struct comm *c, struct preflight_options o,
                      struct err *err)
 {
-    struct facts mine = {.program = hash_program(),
-                         .config = hash_config(o.config),
-                         .tokenizer = o.data->tokenizer_hash,
-                         .corpus = o.data->train.checksum,
-                         .valid =
-                             o.data->valid.is_there ? o.data->valid.corpus.checksum : 0,
-                         .free_mib = (double)mem_free_bytes() / 1048576,
-                         .disk_mib = o.is_writer ? disk_mib(o.config->run) : NAN};
-    struct facts *all;
+    struct preflight_facts mine = own_facts(o), *all;
 
-    *p = (struct preflight){.t_latency = NAN, .mb_per_s = NAN};
     TRY(comm_barrier(c, err));
     mine.clock = clock_wall();
-    memcpy(mine.host, c->peer[c->rank].host, sizeof mine.host);
     TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
     status result = comm_allgather(c, all, &mine, sizeof mine, err);
     if (result == OK)
-        result = compare(c, all, err);
-    if (result == OK)
-        result = check_disks(c, all, o.checkpoint_bytes, o.config->run, err);
-    if (result == OK)
-        summarize(p, c, all);
+        result = preflight_judge(p, c, all, o, err);
     free(all);
     return result == OK && c->size > 1 ? measure(p, c, err) : result;
 }

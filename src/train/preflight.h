@@ -1,10 +1,10 @@
 /*
  * preflight - is everything the same everywhere, and is there enough of it?
  *
- * Before the first update all ranks compare what must be equal (configuration, tokenizer,
- * corpora, program) and look at what must suffice (disk) or should agree (clocks), and
- * time the exchange that training will make. The first difference is refused with one
- * sentence that names the rank and its host.
+ * Before the model takes its memory all ranks compare what must be equal (configuration,
+ * tokenizer, corpora, program), look at what must suffice (memory, disk) or should agree
+ * (clocks), and time the exchange that training will make. The first difference is
+ * refused with one sentence that names the rank and its host.
  *
  * Threads: one at a time; a meeting of all ranks.
  */
@@ -22,16 +22,30 @@ struct train_config;
 struct preflight_options {
     const struct train_config *config;
     const struct dataset *data;
-    uint64_t checkpoint_bytes; /* of one */
+    double checkpoint_mib; /* of one */
+    double memory_mib;     /* that a rank takes at the least, on its host */
     bool is_writer;
+};
+
+/* What a rank says of itself. The hashes must be equal everywhere; 0: not known. */
+struct preflight_facts {
+    uint64_t program, config, tokenizer, corpus, valid;
+    double clock;              /* seconds since 1970, of all ranks at the same moment */
+    double free_mib, disk_mib; /* NAN: not known; a rank that writes nothing */
 };
 
 struct preflight {
     double t_latency; /* seconds of an all-reduce of a few bytes */
     double mb_per_s;  /* payload a card carries each way in a large one; NAN: one rank */
     double clock_spread;       /* seconds between the fastest and the slowest clock */
+    int clock_rank;            /* whose clock is furthest from the others' */
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */
 };
+
+/* The judgement without the asking: all[size] as the ranks gave them. */
+status preflight_judge(struct preflight *p, const struct comm *c,
+                       const struct preflight_facts *all, struct preflight_options o,
+                       struct err *err) MUST_CHECK;
 
 status preflight_run(struct preflight *p, struct comm *comm, struct preflight_options o,
                      struct err *err) MUST_CHECK;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/host.h"
 #include "dist/comm.h"
 #include "train/preflight.h"
 
@@ -47,61 +48,36 @@ static void set_text(json_t *o, const char *key, const char *text)
     json_object_set_new(o, key, v ? v : json_string("(not UTF-8)"));
 }
 
-/* One whole line, flushed: a killed run loses at most the line being written. */
-static status put_line(FILE *log, json_t *o, struct err *err)
+/* A person should know when the disk refuses a file, and when it is over; once each. */
+static void say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
+                      const char *why)
 {
-    char *text = log ? json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
-
-    json_decref(o);
-    if (!log)
-        return OK; /* the first rank writes it */
-    if (!text)
-        return err_set(err, ERR_MEMORY, "no memory for a line of run.jsonl");
-    const bool ok = fprintf(log, "%s\n", text) > 0 && fflush(log) == 0;
-    free(text);
-    if (!ok)
-        return err_set(err, ERR_IO, "run.jsonl: %s", strerror(errno));
-    return OK;
+    if (is_stuck && !*was_stuck)
+        record_note(r, "%s cannot be written, it waits in memory: %s", name, why);
+    else if (!is_stuck && *was_stuck)
+        record_note(r, "%s is written again", name);
+    *was_stuck = is_stuck;
 }
 
-/* A line that a killed process left unfinished must not swallow the next one. */
-static status end_last_line(FILE *log, struct err *err)
+static status put_line(struct record *r, json_t *o, struct err *err)
 {
-    if (fseek(log, -1, SEEK_END) != 0)
-        return OK; /* empty */
-    const int last = fgetc(log);
-    if (last != '\n' && (fseek(log, 0, SEEK_END) != 0 || fputc('\n', log) == EOF))
-        return err_set(err, ERR_IO, "run.jsonl: %s", strerror(errno));
-    return OK;
-}
-
-static status open_log(FILE **log, const char *run_dir, struct err *err)
-{
-    char path[FILE_PATH_MAX];
-
-    TRY(file_join(path, sizeof path, run_dir, "run.jsonl", err));
-    *log = fopen(path, "a+e");
-    if (!*log)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-    if (end_last_line(*log, err) != OK) {
-        fclose(*log);
-        *log = NULL;
-        return err->code;
-    }
+    TRY(journal_put(&r->journal, o, err));
+    say_stuck(r, "run.jsonl", &r->is_journal_stuck, r->journal.is_stuck, r->journal.why);
     return OK;
 }
 
 status record_append(const char *run_dir, struct json_t *o, struct err *err)
 {
-    FILE *log;
+    struct journal j;
 
-    if (open_log(&log, run_dir, err) != OK) {
+    if (journal_open(&j, run_dir, err) != OK) {
         json_decref(o);
         return err->code;
     }
-    status result = put_line(log, o, err);
-    if (fclose(log) != 0 && result == OK)
-        result = err_set(err, ERR_IO, "%s/run.jsonl: %s", run_dir, strerror(errno));
+    const status result = journal_put(&j, o, err);
+    struct err second;
+    if (journal_close(&j, &second) != OK && result == OK)
+        return err_set(err, second.code, "%s: %s", run_dir, second.msg);
     return result;
 }
 
@@ -126,15 +102,12 @@ status record_open(struct record *r, const struct train_config *c, FILE *console
                          .console = progress_to(console),
                          .is_reference = strcmp(c->log_format, "reference") == 0,
                          .first_step = step,
-                         .t_begin = clock_now()};
+                         .t_begin = clock_now(),
+                         .journal = journal_none};
     if (rank != 0)
         return open_rank_log(r, rank, err);
-    TRY(open_log(&r->log, c->run, err));
-    if (tb_event_open(&r->events, c->run, clock_wall(), err) != OK) {
-        fclose(r->log);
-        r->log = NULL;
-        return err->code;
-    }
+    TRY(journal_open(&r->journal, c->run, err));
+    TRY(tb_event_open(&r->events, c->run, clock_wall(), err));
     r->has_events = true;
     /* points of an earlier process beyond the checkpoint are void */
     return tb_event_start(&r->events, step + 1, clock_wall(), err);
@@ -143,11 +116,12 @@ status record_open(struct record *r, const struct train_config *c, FILE *console
 status record_close(struct record *r, struct err *err)
 {
     status result = OK;
+    struct err second;
 
     if (r->has_events)
         result = tb_event_close(&r->events, err);
-    if (r->log && fclose(r->log) != 0 && result == OK)
-        result = err_set(err, ERR_IO, "run.jsonl: %s", strerror(errno));
+    if (r->config && journal_close(&r->journal, &second) != OK && result == OK)
+        result = err_set(err, second.code, "%s", second.msg);
     if (r->rank_log)
         fclose(r->rank_log);
     *r = (struct record){0};
@@ -311,16 +285,19 @@ static void say_doubts(struct record *r, const struct record_start *s)
         record_note(r, "more threads than cores: %d rank%s of %zu threads on this host",
                     s->comm->local_size, s->comm->local_size == 1 ? "" : "s", s->threads);
     if (s->comm->size > 1 && s->preflight->clock_spread > CLOCKS_APART)
-        record_note(r, "the clocks of the hosts differ by %.0f s; times in logs will too",
-                    s->preflight->clock_spread);
+        record_note(r,
+                    "the clocks of the hosts differ by %.0f s, host %s is furthest from "
+                    "the others; times in logs will differ too",
+                    s->preflight->clock_spread,
+                    s->comm->peer[s->preflight->clock_rank].host);
 }
 
 status record_begin(struct record *r, const struct record_start *s, struct err *err)
 {
     json_t *o = event("start", s->step), *data = json_object();
-    char host[128] = "";
+    char host[128];
 
-    gethostname(host, sizeof host - 1);
+    host_name(host, sizeof host);
     set_text(o, "version", FERRY_VERSION);
     json_object_set_new(o, "resumed", json_boolean(s->is_resumed));
     set_text(o, "host", host);
@@ -343,7 +320,7 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     r->roof_gflops = s->roof_gflops;
     say_start(r, s);
     say_doubts(r, s);
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
 }
 
 static int64_t memory_mib(void)
@@ -377,7 +354,31 @@ static status log_step(struct record *r, const struct record_step *s, struct err
     set_real(o, "gflops", s->t_step > 0 ? s->flops / s->t_step * 1e-9 : NAN);
     set_int(o, "memory_mib", memory_mib());
     set_int(o, "skipped", s->n_skipped);
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
+}
+
+/* What the disk refuses stays in the writer's buffer for the next time. */
+static status forgive(struct record *r, status result, struct err *err)
+{
+    const bool is_stuck = result == ERR_IO || result == ERR_MEMORY;
+
+    say_stuck(r, "the event file", &r->are_events_stuck, is_stuck, err->msg);
+    return is_stuck ? OK : result;
+}
+
+static status put_values(struct record *r, int64_t step,
+                         const struct tb_event_value *values, size_t n, struct err *err)
+{
+    if (!r->has_events)
+        return OK;
+    const status result =
+        tb_event_scalars(&r->events, step, clock_wall(), values, n, err);
+    return result == OK ? OK : forgive(r, result, err); /* only a flush proves the disk */
+}
+
+static status flush_events(struct record *r, struct err *err)
+{
+    return r->has_events ? forgive(r, tb_event_flush(&r->events, err), err) : OK;
 }
 
 /* Where the time of a step went, in seconds a step. */
@@ -392,7 +393,7 @@ static status summarize_times(struct record *r, const struct record_step *s, int
         {"time/data", (float)(s->t_data / n)},
         {"time/update", (float)(s->t_update / n)}};
 
-    return tb_event_scalars(&r->events, step, clock_wall(), values, 5, err);
+    return put_values(r, step, values, 5, err);
 }
 
 static status summarize(struct record *r, const struct record_step *s,
@@ -418,9 +419,9 @@ static status summarize(struct record *r, const struct record_step *s,
     if (scales)
         values[n++] = (struct tb_event_value){"Loss_Optimization/loss_scale",
                                               (float)now->loss_scale};
-    TRY(tb_event_scalars(&r->events, now->step, clock_wall(), values, n, err));
+    TRY(put_values(r, now->step, values, n, err));
     TRY(summarize_times(r, s, now->step, err));
-    return tb_event_flush(&r->events, err);
+    return flush_events(r, err);
 }
 
 void record_add(struct record_step *sum, const struct record_step *s)
@@ -531,9 +532,8 @@ status record_ranks(struct record *r, int64_t step, struct json_t *ranks, struct
 
     set_int(o, "slowest", slowest_of(ranks));
     json_object_set(o, "ranks", ranks);
-    if (r->has_events)
-        TRY(tb_event_scalars(&r->events, step, clock_wall(), values, 2, err));
-    return put_line(r->log, o, err);
+    TRY(put_values(r, step, values, 2, err));
+    return put_line(r, o, err);
 }
 
 status record_skip(struct record *r, int64_t step, const char *reason, struct err *err)
@@ -542,7 +542,7 @@ status record_skip(struct record *r, int64_t step, const char *reason, struct er
 
     set_text(o, "reason", reason);
     record_note(r, "step %" PRId64 " skipped: %s", step + 1, reason);
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
 }
 
 void record_evaluating(struct record *r)
@@ -582,12 +582,9 @@ status record_evaluated(struct record *r, const struct record_eval *e, struct er
         set_text(o, "bleu_signature", e->signature);
     set_real(o, "seconds", e->seconds);
     say_evaluated(r, e);
-    if (r->has_events) {
-        TRY(tb_event_scalars(&r->events, e->step, clock_wall(), values,
-                             e->has_bleu ? 4 : 3, err));
-        TRY(tb_event_flush(&r->events, err));
-    }
-    return put_line(r->log, o, err);
+    TRY(put_values(r, e->step, values, e->has_bleu ? 4 : 3, err));
+    TRY(flush_events(r, err));
+    return put_line(r, o, err);
 }
 
 status record_sample(struct record *r, int64_t step, const char *source,
@@ -603,7 +600,7 @@ status record_sample(struct record *r, int64_t step, const char *source,
         record_note(r, "***     *****EVAL Target[0]:     %s", reference);
         record_note(r, "***     *****EVAL Prediction[0]: %s", translation);
     }
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
 }
 
 status record_saved(struct record *r, const struct record_save *s, struct err *err)
@@ -614,7 +611,7 @@ status record_saved(struct record *r, const struct record_save *s, struct err *e
     set_int(o, "bytes", (int64_t)s->n_bytes);
     set_real(o, "seconds", s->t_blocked);
     set_real(o, "total_seconds", s->t_total);
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
 }
 
 status record_best(struct record *r, int64_t step, const char *name, double value,
@@ -624,7 +621,7 @@ status record_best(struct record *r, int64_t step, const char *name, double valu
 
     set_text(o, "path", name);
     set_real(o, strncmp(name, "bleu=", 5) == 0 ? "bleu" : "valid_loss", value);
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
 }
 
 status record_stop(struct record *r, int64_t step, const char *reason,
@@ -637,7 +634,7 @@ status record_stop(struct record *r, int64_t step, const char *reason,
     set_text(o, "reason", reason);
     set_text(o, "message", message);
     if (strcmp(reason, "error") == 0)
-        return put_line(r->log, o, err); /* whoever called us gets the error to show */
+        return put_line(r, o, err); /* whoever called us gets the error to show */
     if (r->is_reference && r->t_objects > 0) {
         record_note(r, "*** Finished training");
         record_note(r, "*** Avg time per step: %.3fs",
@@ -651,5 +648,5 @@ status record_stop(struct record *r, int64_t step, const char *reason,
         record_note(r, "%s at step %" PRId64 " after %s", message, step,
                     progress_duration(took, t));
     }
-    return put_line(r->log, o, err);
+    return put_line(r, o, err);
 }

@@ -19,6 +19,7 @@
 #include "base/progress.h"
 #include "format/tb_event.h"
 #include "train/config.h"
+#include "train/journal.h"
 
 struct comm;
 struct json_t;
@@ -57,10 +58,11 @@ struct record_save {
 
 struct record {
     const struct train_config *config;
-    FILE *log;      /* run.jsonl; NULL: not the first rank */
-    FILE *rank_log; /* the console of another rank: rank-N.log */
+    struct journal journal; /* run.jsonl; only of the first rank */
+    FILE *rank_log;         /* the console of another rank: rank-N.log */
     struct tb_event_writer events;
     bool has_events;
+    bool is_journal_stuck, are_events_stuck; /* it was said */
     struct progress console;
     bool is_reference; /* the console speaks as the reference does */
     struct record_step since_log, since_summary;

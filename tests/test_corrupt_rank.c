@@ -1,0 +1,118 @@
+/*
+ * One of several ranks goes wrong in training: its gradient or its weights. The linker
+ * puts a function of this file in front of model_backward (cmake/tests.cmake), which
+ * spoils what the real one made.
+ */
+#include "dist/comm_sim.h"
+#include "model/model.h"
+#include "test.h"
+#include "toy_run.h"
+#include "train/trainer.h"
+
+enum { N_RANKS = 4, BAD = 2, BAD_CALL = 12 };
+
+enum harm { NO_HARM, HUGE_GRADIENT, NAN_GRADIENT, CHANGED_WEIGHT };
+
+static enum harm harm;
+static _Thread_local int rank, n_calls;
+
+void __real_model_backward(struct model *m, const struct model_hook *hook);
+void __wrap_model_backward(struct model *m, const struct model_hook *hook);
+
+/* The hook sends slices as they are finished: harm must come before. */
+void __wrap_model_backward(struct model *m, const struct model_hook *hook)
+{
+    const bool is_time = rank == BAD && ++n_calls == BAD_CALL;
+    float *gradient = m->grad.mem, *weight = m->flat.mem;
+
+    if (is_time && harm == HUGE_GRADIENT)
+        gradient[7] = 1e6F; /* parameters' gradients accumulate */
+    if (is_time && harm == NAN_GRADIENT)
+        gradient[7] = NAN;
+    __real_model_backward(m, hook);
+    if (is_time && harm == CHANGED_WEIGHT)
+        weight[7] *= 2;
+}
+
+struct job {
+    struct train_config *config;
+    FILE *console;
+    status result[N_RANKS];
+    struct err err[N_RANKS];
+};
+
+static void run_rank(struct comm *c, void *ctx)
+{
+    struct job *j = ctx;
+    struct train_host host = {.comm = c, .console = c->rank == 0 ? j->console : NULL};
+
+    rank = c->rank;
+    n_calls = 0;
+    j->result[c->rank] = train_run(j->config, &host, &j->err[c->rank]);
+}
+
+/* Train on two nodes of two ranks with this harm; what the first rank said in `said`. */
+static void train(struct job *j, enum harm what, char *said, size_t n)
+{
+    static const int nodes[] = {2, 2};
+    const struct comm_sim_options o = {.ranks = nodes, .n_nodes = 2, .is_parallel = true};
+    struct err err = {0};
+
+    harm = what;
+    toy_data();
+    *j = (struct job){
+        .console = tmpfile(),
+        .config = toy_config("run", TOY("max_steps=30", "replica_check_every=10"))};
+    CHECK(j->console);
+    CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
+    rewind(j->console);
+    said[fread(said, 1, n - 1, j->console)] = '\0';
+    fclose(j->console);
+    free(j->config);
+}
+
+TEST(sound_ranks_are_not_suspected)
+{
+    char said[8192];
+    struct job j;
+
+    train(&j, NO_HARM, said, sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_OK(j.result[r], &j.err[r]);
+    CHECK(!strstr(said, "rank 2"));
+}
+
+TEST(a_rank_with_a_gradient_far_from_the_others_is_named_and_training_goes_on)
+{
+    char said[8192];
+    struct job j;
+
+    train(&j, HUGE_GRADIENT, said, sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_OK(j.result[r], &j.err[r]);
+    CHECK(strstr(said, "step 12: rank 2 on host"));
+    CHECK(strstr(said, "its memory or processor may be faulty"));
+}
+
+TEST(a_rank_with_a_gradient_that_is_no_number_is_named_and_the_update_skipped)
+{
+    char said[8192];
+    struct job j;
+
+    train(&j, NAN_GRADIENT, said, sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_OK(j.result[r], &j.err[r]);
+    CHECK(strstr(said, "step 12 skipped"));
+    CHECK(strstr(said, "rank 2 on host"));
+}
+
+TEST(a_rank_whose_weights_differ_ends_the_run_by_name)
+{
+    char said[8192];
+    struct job j;
+
+    train(&j, CHANGED_WEIGHT, said, sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
+                    "step 20: the weights of rank 2 on host");
+}

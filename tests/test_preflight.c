@@ -1,0 +1,190 @@
+/* What all ranks must have alike or enough of; each refusal names the host. */
+#include "train/preflight.h"
+
+#include "corpus/dataset.h"
+#include "dist/comm_sim.h"
+#include "test.h"
+#include "toy_run.h"
+
+static const struct comm_peer peer[] = {
+    {"a", 0, 0}, {"a", 0, 1}, {"b", 1, 0}, {"b", 1, 1}};
+static const struct comm four = {.size = 4, .peer = peer};
+
+/* Four ranks on two hosts that agree in everything. */
+struct case_of {
+    struct train_config config;
+    struct preflight_options options;
+    struct preflight_facts all[4];
+    struct preflight found;
+};
+
+static void open_case(struct case_of *c)
+{
+    struct err err = {0};
+
+    CHECK_OK(opt_defaults(train_config_table, &c->config, &err), &err);
+    c->options = (struct preflight_options){
+        .config = &c->config, .checkpoint_mib = 700, .memory_mib = 1000};
+    for (int r = 0; r < 4; r++)
+        c->all[r] = (struct preflight_facts){.program = 11,
+                                             .config = 22,
+                                             .tokenizer = 33,
+                                             .corpus = 44,
+                                             .valid = 55,
+                                             .clock = 1e9 + 0.01 * r,
+                                             .free_mib = 2500,
+                                             .disk_mib = r % 2 ? (double)NAN : 9000};
+}
+
+static status judge(struct case_of *c, struct err *err)
+{
+    return preflight_judge(&c->found, &four, c->all, c->options, err);
+}
+
+#define REFUSED(c, code, text)                           \
+    do {                                                 \
+        struct err err_ = {0};                           \
+        CHECK_FAILS(judge(c, &err_), &err_, code, text); \
+    } while (0)
+
+TEST(ranks_that_agree_are_let_go)
+{
+    struct case_of c;
+    struct err err = {0};
+
+    open_case(&c);
+    c.all[3].free_mib = 2400;
+    c.all[2].disk_mib = 800;
+    CHECK_OK(judge(&c, &err), &err);
+    CHECK_NEAR(c.found.clock_spread, 0.03, 1e-6);
+    CHECK(c.found.free_mib == 2400 && c.found.disk_mib == 800);
+}
+
+TEST(another_program_configuration_tokenizer_or_corpus_is_refused_by_name)
+{
+    struct case_of c;
+
+    open_case(&c);
+    c.all[3].program++;
+    REFUSED(&c, ERR_USAGE,
+            "rank 3 on host b has another ferry program than rank 0 on host a");
+    c.all[3].program = 0; /* cannot tell */
+    c.all[2].config++;
+    REFUSED(&c, ERR_USAGE, "rank 2 on host b has another configuration");
+    c.all[2].config--;
+    c.all[1].tokenizer++;
+    REFUSED(&c, ERR_USAGE, "rank 1 on host a has another tokenizer");
+    c.all[1].tokenizer--;
+    c.all[3].corpus++;
+    REFUSED(&c, ERR_USAGE, "rank 3 on host b has another corpus");
+    c.all[3].corpus--;
+    c.all[2].valid = 0;
+    REFUSED(&c, ERR_USAGE, "rank 2 on host b has another corpus");
+}
+
+TEST(a_disk_without_room_for_a_checkpoint_is_refused_by_name)
+{
+    struct case_of c;
+    struct err err = {0};
+
+    open_case(&c);
+    c.all[2].disk_mib = 650;
+    REFUSED(&c, ERR_IO,
+            "the disk of rank 2 on host b has 650 MiB left, one checkpoint needs 700");
+    c.all[2].disk_mib = NAN; /* writes nothing */
+    CHECK_OK(judge(&c, &err), &err);
+}
+
+TEST(the_ranks_of_a_host_need_their_memory_together)
+{
+    struct case_of c;
+    struct err err = {0};
+
+    open_case(&c);
+    c.all[2].free_mib = c.all[3].free_mib = 1900; /* enough for one */
+    REFUSED(&c, ERR_MEMORY,
+            "host b has 1900 MiB of memory left, its 2 ranks need at least 2000");
+    c.all[2].free_mib = c.all[3].free_mib = NAN; /* cannot tell */
+    CHECK_OK(judge(&c, &err), &err);
+}
+
+TEST(a_clock_far_from_the_others_is_refused_by_name)
+{
+    struct case_of c;
+    struct err err = {0};
+
+    open_case(&c);
+    c.all[2].clock += 61;
+    c.all[3].clock += 61;
+    REFUSED(&c, ERR_USAGE,
+            "the clock of rank 3 on host b is 61 s ahead of that of rank 1 on host a");
+    c.all[2].clock -= 61; /* now one of four is wrong, whichever it is */
+    c.all[3].clock -= 61;
+    c.all[0].clock -= 100;
+    REFUSED(&c, ERR_USAGE,
+            "the clock of rank 0 on host a is 100 s behind that of rank 1");
+    c.config.clock_limit = 0;
+    CHECK_OK(judge(&c, &err), &err);
+    c.config.clock_limit = 101;
+    CHECK_OK(judge(&c, &err), &err);
+    CHECK(c.found.clock_rank == 0 && c.found.clock_spread > 100);
+}
+
+/* ---- with real files, through a training run of two simulated ranks ---- */
+
+struct job {
+    struct train_config *config[2];
+    status result[2];
+    struct err err[2];
+};
+
+static void run_rank(struct comm *c, void *ctx)
+{
+    struct job *j = ctx;
+    struct train_host host = {.comm = c};
+
+    j->result[c->rank] = train_run(j->config[c->rank], &host, &j->err[c->rank]);
+}
+
+/* Two ranks on two nodes, the second one with this directory and option. */
+static void train(struct job *j, const char *data, const char *option)
+{
+    static const int nodes[] = {1, 1};
+    const struct comm_sim_options o = {.ranks = nodes, .n_nodes = 2, .is_parallel = true};
+    struct err err = {0};
+
+    *j = (struct job){.config = {toy_config("run", TOY("max_steps=3")),
+                                 toy_config("run", TOY("max_steps=3", option))}};
+    CHECK_OK(opt_set(train_config_table, j->config[1], "data", test_path(data), &err),
+             &err);
+    CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
+    for (int r = 0; r < 2; r++)
+        free(j->config[r]);
+}
+
+/* Both ranks refuse with the same words. */
+static void check_refused(const char *data, const char *option, const char *words)
+{
+    struct job j;
+
+    train(&j, data, option);
+    for (int r = 0; r < 2; r++)
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_USAGE, words);
+}
+
+TEST(a_host_with_other_options_or_other_data_does_not_train)
+{
+    struct job j;
+
+    toy_data();
+    check_refused("data", "relu_dropout=0.2", "rank 1 on host");
+    check_refused("data", "relu_dropout=0.2", "has another configuration than rank 0");
+    toy_data_as("longer", 1000, NULL);
+    check_refused("longer", "seed=1", "has another tokenizer than rank 0");
+    toy_data_as("other", 1000, "data/vocab.model");
+    check_refused("other", "seed=1", "has another corpus than rank 0");
+    toy_data_as("same", 0, NULL); /* where things are may differ */
+    train(&j, "same", "seed=1");
+    for (int r = 0; r < 2; r++)
+        CHECK_OK(j.result[r], &j.err[r]);
+}
