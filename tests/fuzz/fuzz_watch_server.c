@@ -1,12 +1,22 @@
-/* Clients of the control channel that say anything: the first byte chooses how many, the
- * rest is dealt to them in portions. Who proved nothing must change nothing. */
+/*
+ * Clients of the control channel that say anything. The first byte chooses how many
+ * strangers there are, its highest bit whether a rank that proved itself is among them,
+ * the second the size of portions that are dealt to them in turn. Who proved nothing must
+ * change nothing; a rank may say what it likes of itself and of nobody else.
+ */
 #include "dist/watch_server.h"
 
 #include <arpa/inet.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "dist/pulse.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static const uint8_t token[BEAT_TOKEN] = "unknown to whoever writes these";
 
 static int dial(uint16_t port)
 {
@@ -21,39 +31,98 @@ static int dial(uint16_t port)
     return fd;
 }
 
-static void check_untouched(const struct watch_server *s)
+/* ---- a rank that proved itself ---- */
+
+struct insider {
+    int fd; /* -1: there is none */
+    struct beat_key key;
+};
+
+static bool hear(struct watch_server *s, int fd, void *out, size_t n)
 {
-    for (size_t r = 0; r < s->watch.n_ranks; r++)
-        if (s->watch.rank[r].has_joined)
-            __builtin_trap();
+    watch_server_turn(s, 0);
+    return recv(fd, out, n, MSG_DONTWAIT) == (ssize_t)n;
+}
+
+static struct insider join(struct watch_server *s)
+{
+    uint8_t hello[BEAT_HELLO_BYTES], out[BEAT_JOIN_BYTES], welcome[BEAT_WELCOME_BYTES];
+    struct beat_join j = {.rank = 0, .n_ranks = 2, .host = "inside"};
+    struct insider in = {.fd = dial(s->port)};
+    uint8_t nonce[BEAT_NONCE];
+
+    if (in.fd < 0)
+        return in;
+    if (!hear(s, in.fd, hello, sizeof hello) || !beat_get_hello(nonce, hello))
+        __builtin_trap();
+    beat_put_join(out, &j, token, nonce);
+    in.key = beat_session(token, nonce, j.nonce);
+    if (!beat_send(in.fd, out, sizeof out) || !hear(s, in.fd, welcome, sizeof welcome) ||
+        !s->watch.rank[0].has_joined)
+        __builtin_trap();
+    return in;
+}
+
+/* Its portion as a beat, under a true seal. */
+static void say(const struct insider *in, const uint8_t *data, size_t n)
+{
+    enum { SAID = BEAT_BEAT_BYTES - SHA256_BYTES };
+    uint8_t out[BEAT_BEAT_BYTES];
+    const struct beat empty = {0};
+
+    beat_put_beat(out, &empty, &in->key); /* its mark */
+    memcpy(out + 4, data, n < SAID - 4 ? n : SAID - 4);
+    sha256_hmac(out + SAID, in->key.bytes, SHA256_BYTES, out, SAID);
+    (void)!send(in->fd, out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* ---- all ---- */
+
+static void check_ranks(struct watch_server *s, bool has_insider)
+{
+    char text[256];
+
+    if (s->watch.rank[1].has_joined || s->watch.rank[0].has_joined != has_insider ||
+        s->watch.rank[0].last.phase >= PULSE_N_PHASES)
+        __builtin_trap();
+    for (double late = 0; late < 100; late += 1) {
+        const struct watch_event e = watch_judge(&s->watch, clock_now() + late);
+        if (e.verdict != WATCH_NOTHING)
+            watch_say(&s->watch, e, text, sizeof text);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const uint8_t token[BEAT_TOKEN] = "unknown to whoever writes these";
     struct watch_server s;
+    struct insider in = {.fd = -1};
     struct err err;
     int fd[4];
 
     if (n < 2 ||
         watch_server_open(&s, "127.0.0.1", 0, 2, token, watch_limits_default, &err) != OK)
         return 0;
-    const size_t n_clients = 1 + data[0] % 4, portion = 1 + data[1];
+    const size_t n_clients = 1 + (data[0] & 127) % 4, portion = 1 + data[1];
+    if (data[0] & 128)
+        in = join(&s);
     for (size_t i = 0; i < n_clients; i++)
         fd[i] = dial(s.port);
     for (size_t at = 2, i = 0; at < n; at += portion, i++) {
-        const size_t left = n - at;
+        const size_t most = n - at < portion ? n - at : portion;
         watch_server_turn(&s, 0);
-        if (fd[i % n_clients] >= 0)
-            (void)!send(fd[i % n_clients], data + at, left < portion ? left : portion,
-                        MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (in.fd >= 0 && i % 2 == 0)
+            say(&in, data + at, most);
+        else if (fd[i % n_clients] >= 0)
+            (void)!send(fd[i % n_clients], data + at, most, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     for (size_t i = 0; i < n_clients; i++)
         if (fd[i] >= 0)
             close(fd[i]);
     watch_server_turn(&s, 0);
     watch_server_order(&s, BEAT_STOP);
-    check_untouched(&s);
+    check_ranks(&s, in.fd >= 0);
+    if (in.fd >= 0)
+        close(in.fd);
     watch_server_close(&s);
     return 0;
 }
