@@ -35,7 +35,7 @@ def tokens_per_s(ferry, work, size, n_ranks, o):
     shutil.rmtree(run, ignore_errors=True)
     root = ["--allow-run-as-root"] if os.getuid() == 0 else []
     quiet("mpirun", *root, "-n", n_ranks, "--bind-to", "core", ferry, "train", ROOT / f"configs/{size}.yaml",
-          f"data={work}/data", f"run={run}", f"vocab_size={VOCABULARY[size]}", f"batch_tokens={n_ranks * o.tokens}",
+          f"data={work}/data", f"run={run}", f"vocab_size={VOCABULARY[size]}", f"batch_tokens={n_ranks * o.tokens}", "batch_sentences=0",
           "threads=1", f"max_steps={o.steps + WARM_UP}", "eval_every=0", "save_every=0", "eval_bleu=false",
           "log_every=1", "moving_average=0")
     events = [json.loads(line) for line in open(run / "run.jsonl", encoding="utf-8")]
