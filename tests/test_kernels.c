@@ -1,7 +1,7 @@
 /*
  * Every kernel of KERNEL_LIST: a declared case in tests/kernel_cases, run against a naive
- * reference in double on every device (agree.h) and, for backward kernels, against
- * finite differences of the forward kernel (gradient.h).
+ * reference in double on every device and in every precision (agree.h) and, for backward
+ * kernels, against finite differences of the forward kernel (gradient.h).
  */
 #include "base/rng.h"
 #include "device/device.h"
@@ -28,6 +28,7 @@
     C(relu_forward)      \
     C(attention_forward) \
     C(xent_loss)         \
+    C(xent_scaled)       \
     C(fill)              \
     C(scale)             \
     C(average)           \
@@ -51,10 +52,44 @@
 #define C(name)                                                       \
     TEST(name##_agrees_with_its_reference_on_every_device_and_layout) \
     {                                                                 \
-        case_agree(&name##_case);                                     \
+        case_agree(&name##_case, PRECISION_FP32);                     \
     }
 FORWARD_CASES(C)
 BACKWARD_CASES(C)
+#undef C
+
+/* Those that store something in 16 bits. */
+#define HALF_CASES(C)    \
+    C(gemm_nn)           \
+    C(gemm_nt)           \
+    C(gemm_tn_add)       \
+    C(gemm_tt_add)       \
+    C(gemm_wide)         \
+    C(embed_forward)     \
+    C(norm_forward)      \
+    C(relu_forward)      \
+    C(attention_forward) \
+    C(xent_loss)         \
+    C(xent_scaled)       \
+    C(fill)              \
+    C(scale)             \
+    C(cast)              \
+    C(attend_cache)      \
+    C(attend_memory)     \
+    C(topk)              \
+    C(topk_ties)         \
+    BACKWARD_CASES(C)
+
+#define C(name)                                      \
+    TEST(name##_agrees_with_its_reference_in_half)   \
+    {                                                \
+        case_agree(&name##_case, PRECISION_FP16);    \
+    }                                                \
+    TEST(name##_agrees_with_its_reference_in_bfloat) \
+    {                                                \
+        case_agree(&name##_case, PRECISION_BF16);    \
+    }
+HALF_CASES(C)
 #undef C
 
 #define C(name)                                          \

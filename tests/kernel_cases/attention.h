@@ -151,44 +151,53 @@ static inline void attention_backward_naive(struct device *d, const struct args 
 
 #define MANY_LENGTHS 3, 1, 8, 2, 5, 1, 1, 13, 4, 2, 6, 1, 9, 3, 2, 7, 1, 5, 2, 4
 
-/* One token, one key, one head of one column, causal, cross, many sentences, 300. */
-#define ATTENTION_SHAPES                                                             \
-    .shape = {{.q = {1}, .cols = 1, .heads = 1, .causal = true},                     \
-              {.q = {5, 3}, .k = {1, 1}, .cols = 6, .heads = 2, .rate = 0.5},        \
-              {.q = {1, 1}, .k = {7, 2}, .cols = 9, .heads = 3},                     \
-              {.q = {4, 1, 6}, .cols = 8, .heads = 2, .causal = true},               \
-              {.q = {4, 1, 6}, .cols = 10, .heads = 2, .causal = true, .rate = 0.3}, \
-              {.q = {3, 6}, .cols = 12, .heads = 4, .rate = 0.1},                    \
-              {.q = {2, 5, 1}, .k = {6, 3, 4}, .cols = 10, .heads = 1, .rate = 0.2}, \
-              {.q = {MANY_LENGTHS}, .cols = 26, .heads = 2, .causal = true},         \
-              {.q = {300, 2}, .cols = 6, .heads = 2, .causal = true, .rate = 0.1},   \
-              {.q = {2, 3}, .k = {300, 4}, .cols = 34, .heads = 2},                  \
-              {.q = {64, 31, 2}, .k = {17, 5, 40}, .cols = 10, .heads = 2, .rate = 0.2}}
+/* One token, one key, one head of one column, causal, cross, many sentences, 300; heads
+ * of every width that a GPU has a kernel for, over more than one block. */
+#define ATTENTION_SHAPES                                                                 \
+    .shape = {{.q = {1}, .cols = 1, .heads = 1, .causal = true},                         \
+              {.q = {5, 3}, .k = {1, 1}, .cols = 6, .heads = 2, .rate = 0.5},            \
+              {.q = {1, 1}, .k = {7, 2}, .cols = 9, .heads = 3},                         \
+              {.q = {4, 1, 6}, .cols = 8, .heads = 2, .causal = true},                   \
+              {.q = {4, 1, 6}, .cols = 10, .heads = 2, .causal = true, .rate = 0.3},     \
+              {.q = {3, 6}, .cols = 12, .heads = 4, .rate = 0.1},                        \
+              {.q = {2, 5, 1}, .k = {6, 3, 4}, .cols = 10, .heads = 1, .rate = 0.2},     \
+              {.q = {MANY_LENGTHS}, .cols = 26, .heads = 2, .causal = true},             \
+              {.q = {300, 2}, .cols = 6, .heads = 2, .causal = true, .rate = 0.1},       \
+              {.q = {2, 3}, .k = {300, 4}, .cols = 34, .heads = 2},                      \
+              {.q = {64, 31, 2}, .k = {17, 5, 40}, .cols = 10, .heads = 2, .rate = 0.2}, \
+              {.q = {33, 5}, .cols = 64, .heads = 1, .causal = true, .rate = 0.1},       \
+              {.q = {3, 40}, .k = {65, 2}, .cols = 100, .heads = 2, .rate = 0.1},        \
+              {.q = {18, 33}, .cols = 200, .heads = 2, .causal = true, .rate = 0.2},     \
+              {.q = {2, 17}, .k = {33, 1}, .cols = 128, .heads = 1}}
 
 static const struct kernel_case attention_forward_case = {
     .kernel = "attention_forward",
-    .op = {[ATT_OUT] = {"out", ROWS, COLS, OUT},
+    .op = {[ATT_OUT] = {"out", ROWS, COLS, OUT, .half = true},
            [ATT_LSE] = {"lse", ROWS, HEADS, OUT},
-           [ATT_Q] = {"q", ROWS, COLS, IN, .scale = 2},
-           [ATT_K] = {"k", KEYS, COLS, IN, .scale = 2},
-           [ATT_V] = {"v", KEYS, COLS, IN}},
+           [ATT_Q] = {"q", ROWS, COLS, IN, .scale = 2, .half = true},
+           [ATT_K] = {"k", KEYS, COLS, IN, .scale = 2, .half = true},
+           [ATT_V] = {"v", KEYS, COLS, IN, .half = true}},
     .run = attention_forward_run,
+    .has_heads = true,
     .reference = attention_forward_naive,
     ATTENTION_SHAPES,
 };
 
 static const struct kernel_case attention_backward_case = {
     .kernel = "attention_backward",
-    .op = {[ATT_OUT] = {"out", ROWS, COLS, SAVED},
+    .op = {[ATT_OUT] = {"out", ROWS, COLS, SAVED, .half = true},
            [ATT_LSE] = {"lse", ROWS, HEADS, SAVED},
-           [ATT_Q] = {"q", ROWS, COLS, IN, .scale = 2},
-           [ATT_K] = {"k", KEYS, COLS, IN, .scale = 2},
-           [ATT_V] = {"v", KEYS, COLS, IN},
-           [ATT_DOUT] = {"dout", ROWS, COLS, IN, .seed_of = ATT_OUT},
-           [ATT_DQ] = {"dq", ROWS, COLS, OUT, .grad_of = ATT_Q},
-           [ATT_DK] = {"dk", KEYS, COLS, OUT, .grad_of = ATT_K},
-           [ATT_DV] = {"dv", KEYS, COLS, OUT, .grad_of = ATT_V}},
+           [ATT_Q] = {"q", ROWS, COLS, IN, .scale = 2, .half = true},
+           [ATT_K] = {"k", KEYS, COLS, IN, .scale = 2, .half = true},
+           [ATT_V] = {"v", KEYS, COLS, IN, .half = true},
+           [ATT_DOUT] = {"dout", ROWS, COLS, IN, .seed_of = ATT_OUT, .half = true},
+           [ATT_DQ] = {"dq", ROWS, COLS, OUT, .grad_of = ATT_Q, .half = true,
+                       .slack = 16},
+           [ATT_DK] = {"dk", KEYS, COLS, OUT, .grad_of = ATT_K, .half = true,
+                       .slack = 16},
+           [ATT_DV] = {"dv", KEYS, COLS, OUT, .grad_of = ATT_V, .half = true}},
     .run = attention_backward_run,
+    .has_heads = true,
     .reference = attention_backward_naive,
     .forward = attention_forward_run,
     .forward_reference = attention_forward_naive,

@@ -20,7 +20,7 @@
 #include "device/device.h"
 
 /* Operands count from 1: operand 0 is "none". */
-enum { CASE_OPS = 17, CASE_SENTS = 24, CASE_SHAPES = 12 };
+enum { CASE_OPS = 17, CASE_SENTS = 24, CASE_SHAPES = 15 };
 
 enum extent {
     NOTHING, /* the operand does not exist */
@@ -55,6 +55,9 @@ struct operand {
     double scale, shift; /* values are scale * u + shift, u in [-1, 1); scale 0: 1 */
     double gap;          /* values keep this distance from 0 */
     double constant;     /* not 0: every value */
+    bool half;           /* stored in 16 bits in mixed precision */
+    double slack;        /* then: roundings to 16 bits that may lie between it and the
+                            reference; 0: the one of what is stored itself */
 };
 
 struct shape {
@@ -97,6 +100,7 @@ struct kernel_case {
     const char *kernel;
     struct operand op[CASE_OPS];
     case_fn *run;       /* the kernel */
+    bool has_heads;     /* devices may refuse the width of cols / heads */
     case_fn *reference; /* the same, naively, in double; its device is NULL */
     case_fn *forward;   /* of a backward kernel: the kernel it belongs to */
     case_fn *forward_reference;

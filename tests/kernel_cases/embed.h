@@ -54,12 +54,13 @@ static inline void embed_backward_naive(struct device *d, const struct args *a)
               {.q = {1, 1, 1}, .cols = 7, .vocab = 3, .rate = 0.4},  \
               {.q = {4, 1, 6}, .cols = 13, .vocab = 5},              \
               {.q = {3, 9, 2}, .cols = 33, .vocab = 4, .rate = 0.1}, \
+              {.q = {2, 5}, .cols = 300, .vocab = 3, .rate = 0.1},   \
               {.q = {300}, .cols = 45, .vocab = 11, .rate = 0.25}}
 
 static const struct kernel_case embed_forward_case = {
     .kernel = "embed_forward",
-    .op = {[EMBED_Y] = {"y", ROWS, COLS, OUT},
-           [EMBED_TABLE] = {"table", VOCAB, COLS, IN},
+    .op = {[EMBED_Y] = {"y", ROWS, COLS, OUT, .half = true},
+           [EMBED_TABLE] = {"table", VOCAB, COLS, IN, .half = true},
            [EMBED_SIGNAL] = {"signal", POSITIONS, COLS, IN}},
     .run = embed_forward_run,
     .reference = embed_forward_naive,
@@ -68,10 +69,10 @@ static const struct kernel_case embed_forward_case = {
 
 static const struct kernel_case embed_backward_case = {
     .kernel = "embed_backward",
-    .op = {[EMBED_Y] = {"y", ROWS, COLS, SAVED},
-           [EMBED_TABLE] = {"table", VOCAB, COLS, IN},
+    .op = {[EMBED_Y] = {"y", ROWS, COLS, SAVED, .half = true},
+           [EMBED_TABLE] = {"table", VOCAB, COLS, IN, .half = true},
            [EMBED_SIGNAL] = {"signal", POSITIONS, COLS, IN},
-           [EMBED_DY] = {"dy", ROWS, COLS, IN, .seed_of = EMBED_Y},
+           [EMBED_DY] = {"dy", ROWS, COLS, IN, .seed_of = EMBED_Y, .half = true},
            [EMBED_DTABLE] = {"dtable", VOCAB, COLS, ADD, .grad_of = EMBED_TABLE}},
     .run = embed_backward_run,
     .reference = embed_backward_naive,

@@ -1,5 +1,7 @@
 /*
  * c = alpha op(a) op(b) + beta c. The result does not depend on the number of threads.
+ * In mixed precision c is stored as a and b are, but for the gradients of parameters
+ * (tn).
  */
 #pragma once
 
@@ -50,9 +52,9 @@ GEMM_PAIR(tt_add, true, true, -0.75, 0.5)
 
 static const struct kernel_case gemm_nn_case = {
     .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT},
-           [GEMM_A] = {"a", ROWS, INNER, IN},
-           [GEMM_B] = {"b", INNER, COLS, IN}},
+    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT, .half = true},
+           [GEMM_A] = {"a", ROWS, INNER, IN, .half = true},
+           [GEMM_B] = {"b", INNER, COLS, IN, .half = true}},
     .run = gemm_nn_run,
     .reference = gemm_nn_naive,
     GEMM_SHAPES,
@@ -60,9 +62,9 @@ static const struct kernel_case gemm_nn_case = {
 
 static const struct kernel_case gemm_nt_case = {
     .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT},
-           [GEMM_A] = {"a", ROWS, INNER, IN},
-           [GEMM_B] = {"b", COLS, INNER, IN}},
+    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT, .half = true},
+           [GEMM_A] = {"a", ROWS, INNER, IN, .half = true},
+           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
     .run = gemm_nt_run,
     .reference = gemm_nt_naive,
     GEMM_SHAPES,
@@ -71,8 +73,8 @@ static const struct kernel_case gemm_nt_case = {
 static const struct kernel_case gemm_tn_add_case = {
     .kernel = "gemm",
     .op = {[GEMM_C] = {"c", ROWS, COLS, ADD},
-           [GEMM_A] = {"a", INNER, ROWS, IN},
-           [GEMM_B] = {"b", INNER, COLS, IN}},
+           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
+           [GEMM_B] = {"b", INNER, COLS, IN, .half = true}},
     .run = gemm_tn_add_run,
     .reference = gemm_tn_add_naive,
     GEMM_SHAPES,
@@ -80,9 +82,20 @@ static const struct kernel_case gemm_tn_add_case = {
 
 static const struct kernel_case gemm_tt_add_case = {
     .kernel = "gemm",
+    .op = {[GEMM_C] = {"c", ROWS, COLS, ADD, .half = true},
+           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
+           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
+    .run = gemm_tt_add_run,
+    .reference = gemm_tt_add_naive,
+    GEMM_SHAPES,
+};
+
+/* In mixed precision only: what is stored as float of 16-bit operands, with factors. */
+static const struct kernel_case gemm_wide_case = {
+    .kernel = "gemm",
     .op = {[GEMM_C] = {"c", ROWS, COLS, ADD},
-           [GEMM_A] = {"a", INNER, ROWS, IN},
-           [GEMM_B] = {"b", COLS, INNER, IN}},
+           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
+           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
     .run = gemm_tt_add_run,
     .reference = gemm_tt_add_naive,
     GEMM_SHAPES,

@@ -45,12 +45,13 @@ static inline void relu_backward_naive(struct device *d, const struct args *a)
               {.q = {1}, .cols = 23, .rate = 0.3},    \
               {.q = {5, 1, 3}, .cols = 16},           \
               {.q = {2, 3}, .cols = 31, .rate = 0.5}, \
+              {.q = {3}, .cols = 300, .rate = 0.2},   \
               {.q = {300}, .cols = 70, .rate = 0.1}}
 
 static const struct kernel_case relu_forward_case = {
     .kernel = "relu_forward",
-    .op = {[RELU_H] = {"h", ROWS, COLS, INOUT, .gap = 0.5},
-           [RELU_BIAS] = {"bias", ONE, COLS, IN, .scale = 0.25}},
+    .op = {[RELU_H] = {"h", ROWS, COLS, INOUT, .gap = 0.5, .half = true},
+           [RELU_BIAS] = {"bias", ONE, COLS, IN, .scale = 0.25, .half = true}},
     .run = relu_forward_run,
     .reference = relu_forward_naive,
     RELU_SHAPES,
@@ -58,9 +59,10 @@ static const struct kernel_case relu_forward_case = {
 
 static const struct kernel_case relu_backward_case = {
     .kernel = "relu_backward",
-    .op = {[RELU_H] = {"h", ROWS, COLS, SAVED, .gap = 0.5},
-           [RELU_BIAS] = {"bias", ONE, COLS, IN, .scale = 0.25},
-           [RELU_DH] = {"dh", ROWS, COLS, INOUT, .grad_of = RELU_H, .seed_of = RELU_H},
+    .op = {[RELU_H] = {"h", ROWS, COLS, SAVED, .gap = 0.5, .half = true},
+           [RELU_BIAS] = {"bias", ONE, COLS, IN, .scale = 0.25, .half = true},
+           [RELU_DH] = {"dh", ROWS, COLS, INOUT, .grad_of = RELU_H, .seed_of = RELU_H,
+                        .half = true},
            [RELU_DBIAS] = {"dbias", ONE, COLS, ADD, .grad_of = RELU_BIAS}},
     .run = relu_backward_run,
     .reference = relu_backward_naive,

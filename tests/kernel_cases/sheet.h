@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "device/half.h"
 #include "kernel_cases/case.h"
 #include "test.h"
 
@@ -30,6 +31,7 @@ struct sheet {
     size_t n, n_list;
     double *real;
     bool *may_change;
+    uint8_t *owner; /* the operand of an element; 0: a guard */
     int32_t *list;
 };
 
@@ -109,6 +111,7 @@ static inline void sheet_fill(struct sheet *s)
                 o != s->args.shape->same[1])
                 s->real[e] = x;
             s->may_change[e] |= op->role != IN && op->role != SAVED;
+            s->owner[e] = (uint8_t)o;
         }
     }
 }
@@ -193,6 +196,7 @@ static inline void sheet_open(struct sheet *s, const struct kernel_case *k,
     sheet_place(s, layout);
     s->real = malloc(s->n * sizeof *s->real);
     s->may_change = calloc(s->n, sizeof *s->may_change);
+    s->owner = calloc(s->n, sizeof *s->owner);
     for (int o = 1; o < CASE_OPS; o++)
         s->args.m[o].mem = s->args.m[o].rows ? s->real : NULL;
     sheet_fill(s);
@@ -203,6 +207,7 @@ static inline void sheet_close(struct sheet *s)
 {
     free(s->real);
     free(s->may_change);
+    free(s->owner);
     free(s->list);
     *s = (struct sheet){0};
 }
@@ -210,11 +215,26 @@ static inline void sheet_close(struct sheet *s)
 /* The operand that holds element e, for messages. */
 static inline const char *sheet_name(const struct sheet *s, size_t e)
 {
-    for (int o = 1; o < CASE_OPS; o++) {
-        const struct mat m = s->args.m[o];
-        if (m.rows && e >= m.at && (e - m.at) / m.stride < m.rows &&
-            (e - m.at) % m.stride < m.cols)
-            return s->k->op[o].name;
-    }
-    return "a guard";
+    return s->owner[e] ? s->k->op[s->owner[e]].name : "a guard";
+}
+
+static inline bool sheet_is_half(const struct sheet *s, size_t e)
+{
+    return s->k->op[s->owner[e]].half;
+}
+
+/* x as `precision` stores it. */
+static inline double sheet_rounded(double x, enum precision precision)
+{
+    return precision == PRECISION_FP16   ? (double)half_to(half_from((float)x))
+           : precision == PRECISION_BF16 ? (double)half_to_b(half_from_b((float)x))
+                                         : x;
+}
+
+/* What is stored in 16 bits holds only such numbers, for the reference too. */
+static inline void sheet_round(struct sheet *s, enum precision precision)
+{
+    for (size_t e = 0; e < s->n; e++)
+        if (sheet_is_half(s, e))
+            s->real[e] = sheet_rounded(s->real[e], precision);
 }

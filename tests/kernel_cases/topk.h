@@ -46,7 +46,7 @@ static inline void topk_naive(struct device *d, const struct args *a)
 static const struct kernel_case topk_case = {
     .kernel = "topk",
     .op = {[TOPK_TOP] = {"top", ROWS, TOP, OUT},
-           [TOPK_LOGITS] = {"logits", ROWS, VOCAB, SPENT, .scale = 5}},
+           [TOPK_LOGITS] = {"logits", ROWS, VOCAB, SPENT, .scale = 5, .half = true}},
     .run = topk_run,
     .reference = topk_naive,
     .shape = {{.q = {1}, .vocab = 1, .top = 1},
@@ -59,7 +59,7 @@ static const struct kernel_case topk_case = {
 static const struct kernel_case topk_ties_case = {
     .kernel = "topk",
     .op = {[TOPK_TOP] = {"top", ROWS, TOP, OUT},
-           [TOPK_LOGITS] = {"logits", ROWS, VOCAB, SPENT, .constant = 2}},
+           [TOPK_LOGITS] = {"logits", ROWS, VOCAB, SPENT, .constant = 2, .half = true}},
     .run = topk_run,
     .reference = topk_naive,
     .shape = {{.q = {3}, .vocab = 700, .top = 5}, {.q = {1}, .vocab = 600, .top = 300}},

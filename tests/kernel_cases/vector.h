@@ -86,15 +86,14 @@ static inline void sumsq_naive(struct device *d, const struct args *a)
     *at(a->m[VEC_Y], 0, 0) = sum;
 }
 
-#define VECTOR_SHAPES                   \
-    .shape = {{.q = {1}, .cols = 1},    \
-              {.q = {1}, .cols = 1027}, \
-              {.q = {3}, .cols = 7},    \
-              {.q = {97}, .cols = 131}}
+#define VECTOR_SHAPES                                            \
+    .shape = {{.q = {1}, .cols = 1},   {.q = {1}, .cols = 1027}, \
+              {.q = {3}, .cols = 7},   {.q = {2}, .cols = 9001}, \
+              {.q = {300}, .cols = 3}, {.q = {97}, .cols = 131}}
 
 static const struct kernel_case fill_case = {
     .kernel = "fill",
-    .op = {[VEC_Y] = {"x", ROWS, COLS, OUT}},
+    .op = {[VEC_Y] = {"x", ROWS, COLS, OUT, .half = true}},
     .run = fill_run,
     .reference = fill_naive,
     VECTOR_SHAPES,
@@ -102,7 +101,7 @@ static const struct kernel_case fill_case = {
 
 static const struct kernel_case scale_case = {
     .kernel = "scale",
-    .op = {[VEC_Y] = {"x", ROWS, COLS, INOUT}},
+    .op = {[VEC_Y] = {"x", ROWS, COLS, INOUT, .half = true}},
     .run = scale_run,
     .reference = scale_naive,
     VECTOR_SHAPES,
@@ -118,7 +117,8 @@ static const struct kernel_case average_case = {
 
 static const struct kernel_case cast_case = {
     .kernel = "cast",
-    .op = {[VEC_Y] = {"y", ROWS, COLS, OUT}, [VEC_X] = {"x", ROWS, COLS, IN}},
+    .op =
+        {[VEC_Y] = {"y", ROWS, COLS, OUT, .half = true}, [VEC_X] = {"x", ROWS, COLS, IN}},
     .run = cast_run,
     .reference = cast_naive,
     VECTOR_SHAPES,

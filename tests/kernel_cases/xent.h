@@ -20,6 +20,14 @@ static inline void xent_run(struct device *d, const struct args *a)
                a->list[LIST_LABEL], a->shape->smooth, 1);
 }
 
+#define XENT_SCALE 64.0
+
+static inline void xent_scaled_run(struct device *d, const struct args *a)
+{
+    d->k->xent(d, a->m[XENT_LOSS], a->list[LIST_BEST], a->m[XENT_LOGITS],
+               a->list[LIST_LABEL], a->shape->smooth, XENT_SCALE);
+}
+
 /* The wanted probability of id v, and the loss that no model can go below. */
 static inline double xent_target(const struct args *a, size_t r, size_t v)
 {
@@ -74,6 +82,17 @@ static inline void xent_naive(struct device *d, const struct args *a)
     }
 }
 
+/* With a factor of the loss the gradient is as much larger, the loss the same. */
+static inline void xent_scaled_naive(struct device *d, const struct args *a)
+{
+    const struct mat z = a->m[XENT_LOGITS];
+
+    xent_naive(d, a);
+    for (size_t r = 0; r < z.rows; r++)
+        for (size_t v = 0; v < z.cols; v++)
+            *at(z, r, v) *= XENT_SCALE;
+}
+
 /* The smallest vocabulary, odd ones, more than a vector; labels first and last. */
 #define XENT_SHAPES                                      \
     .shape = {{.q = {1}, .vocab = 2},                    \
@@ -81,14 +100,25 @@ static inline void xent_naive(struct device *d, const struct args *a)
               {.q = {3}, .vocab = 7, .smooth = 0.3},     \
               {.q = {4, 2}, .vocab = 19},                \
               {.q = {2, 3}, .vocab = 32, .smooth = 0.1}, \
-              {.q = {7}, .vocab = 211, .smooth = 0.1}}
+              {.q = {7}, .vocab = 211, .smooth = 0.1},   \
+              {.q = {3}, .vocab = 1301, .smooth = 0.2}}
 
 static const struct kernel_case xent_loss_case = {
     .kernel = "xent",
     .op = {[XENT_LOSS] = {"loss", ROWS, ONE, OUT},
-           [XENT_LOGITS] = {"logits", ROWS, VOCAB, IN, .scale = 5}},
+           [XENT_LOGITS] = {"logits", ROWS, VOCAB, IN, .scale = 5, .half = true}},
     .run = xent_loss_run,
     .reference = xent_loss_naive,
+    XENT_SHAPES,
+};
+
+static const struct kernel_case xent_scaled_case = {
+    .kernel = "xent",
+    .op = {[XENT_LOSS] = {"loss", ROWS, ONE, OUT},
+           [XENT_LOGITS] = {"logits", ROWS, VOCAB, INOUT, .scale = 5, .half = true}},
+    .run = xent_scaled_run,
+    .reference = xent_scaled_naive,
+    .tolerance = 1e-4,
     XENT_SHAPES,
 };
 
@@ -96,7 +126,7 @@ static const struct kernel_case xent_case = {
     .kernel = "xent",
     .op = {[XENT_LOSS] = {"loss", ROWS, ONE, OUT},
            [XENT_LOGITS] = {"logits", ROWS, VOCAB, INOUT, .scale = 5,
-                            .grad_of = XENT_LOGITS},
+                            .grad_of = XENT_LOGITS, .half = true},
            [XENT_SEED] = {"ones", ROWS, ONE, IN, .seed_of = XENT_LOSS, .constant = 1}},
     .run = xent_run,
     .reference = xent_naive,

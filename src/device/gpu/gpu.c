@@ -74,14 +74,17 @@ static void driver_free(struct device *d, void *mem)
 static status driver_reserve_attention(struct device *d, size_t head_width,
                                        size_t max_len, struct err *err)
 {
+    const struct gpu *g = d->state;
+    const size_t most = g->head_max ? g->head_max : HEAD_MAX;
+
     (void)max_len;
-    if (head_width <= HEAD_MAX)
+    if (head_width <= most)
         return OK;
     return err_set(
         err, ERR_USAGE,
-        "d_model / heads = %zu: %.60s has heads up to %d wide; use more heads, "
+        "d_model / heads = %zu: %.60s has heads up to %zu wide; use more heads, "
         "or device = cpu",
-        head_width, d->name, HEAD_MAX);
+        head_width, d->name, most);
 }
 
 static void driver_copy_in(struct device *d, void *mem, size_t at, const void *host,

@@ -62,6 +62,7 @@ struct gpu {
     const struct gpu_backend *api;
     struct err failure; /* the first; OK: none */
     size_t wide_bytes;  /* of a partial sum: a double, or a float without fp64 */
+    size_t head_max;    /* widest head of attention; 0: HEAD_MAX */
     void *parts;        /* [GPU_PARTS + 1] partial sums, and what they add up to */
     void *columns;      /* partial sums over rows */
     size_t columns_bytes;

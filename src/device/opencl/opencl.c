@@ -299,6 +299,14 @@ static bool has_fp64(const struct opencl *o)
     return strstr(text, "cl_khr_fp64");
 }
 
+static bool is_cpu(const struct opencl *o)
+{
+    cl_device_type type = 0;
+
+    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    return type & CL_DEVICE_TYPE_CPU;
+}
+
 /*
  * CLBlast's kernels are tuned for GPUs, and PoCL takes minutes to compile them: on a CPU
  * products are ours. FERRY_CLBLAST=0 or 1 decides otherwise.
@@ -306,12 +314,10 @@ static bool has_fp64(const struct opencl *o)
 static bool wants_blast(const struct opencl *o)
 {
     const char *said = getenv("FERRY_CLBLAST");
-    cl_device_type type = 0;
 
-    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (said && *said)
         return o->cl->sgemm && strcmp(said, "0") != 0;
-    return o->cl->sgemm && !(type & CL_DEVICE_TYPE_CPU);
+    return o->cl->sgemm && !is_cpu(o);
 }
 
 static status prepare(struct opencl *o, struct device_options options, struct err *err)
@@ -319,10 +325,10 @@ static status prepare(struct opencl *o, struct device_options options, struct er
     const size_t local = info_size(o, CL_DEVICE_LOCAL_MEM_SIZE);
     cl_int code;
 
-    if (local < 40000)
+    if (local < 42000)
         return err_set(err, ERR_DEVICE,
                        "device = opencl: %s has %zu bytes of local memory, the kernels "
-                       "need 40000",
+                       "need 42000",
                        o->name, local);
     (void)o->cl->clGetDeviceInfo(o->device, CL_DRIVER_VERSION, sizeof o->version - 1,
                                  o->version, NULL);
@@ -341,6 +347,8 @@ static status prepare(struct opencl *o, struct device_options options, struct er
                        o->name, (int)code);
     o->has_blast = wants_blast(o);
     o->gpu.wide_bytes = has_fp64(o) ? sizeof(double) : sizeof(float);
+    if (is_cpu(o))
+        o->gpu.head_max = 64; /* PoCL 3.1 stores channels beyond a head of 100 */
     TRY(opencl_build(o, MAT_REAL, PRECISION_FP32, err));
     if (options.precision != PRECISION_FP32)
         TRY(opencl_build(o, MAT_HALF, options.precision, err));
