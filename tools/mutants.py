@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Do the tests find mistakes in the GPU kernels?
+
+    tools/mutants.py [--build DIR] [--barriers] [--minutes M] [--from N] [NUMBER]...
+
+Makes each change of tests/mutants/gpu.txt in a copy of src/device/gpu, one at a time, or with
+--barriers leaves out one BARRIER after the other, compiles the kernels as C, links them into
+test_kernels and test_gpu_numbers as DIR (build/release) built them, and runs what of these runs
+the kernels of the changed file. A mutant that no test notices survives, and makes the status 1.
+--from begins with mutant N, --minutes stops after a while, so that it can be called in pieces.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "src/device/gpu"
+STORAGES = ("float", "half", "bfloat")
+
+# The cases of test_kernels that run a file's kernels; a mistake that does not concern 16 bits
+# must be found in fp32.
+NORM, RELU = ["norm_forward", "norm_backward"], ["relu_forward", "relu_backward"]
+CASES = {"gemm.h": ["gemm_tt_add", "gemm_wide", "gemm_nn", "gemm_nt", "gemm_tn_add"],
+         "columns.h": ["norm_backward", "relu_backward"], "norm.h": NORM, "relu.h": RELU,
+         "xent.h": ["xent", "xent_loss", "xent_scaled", "topk"], "embed.h": ["embed_forward", "embed_backward"],
+         "topk.h": ["topk", "topk_ties"], "attend.h": ["attend_cache", "attend_memory"],
+         "attention.h": ["attention_forward", "attention_backward"], "group.h": ["xent", *NORM],
+         "numbers.h": [*RELU, *NORM],
+         "vector.h": ["fill", "scale", "average", "sumsq", "maxabs", "cast", "adam", "novograd"]}
+IN_16_BITS = ("numbers.h", "gemm.h")
+
+
+def from_list():
+    """(file, offset, old, new) of every change of the list."""
+    file, old, new = None, [], []
+    lines = (ROOT / "tests/mutants/gpu.txt").read_text().splitlines()
+    for line in [*lines, "end"]:
+        if line.startswith("#"):
+            continue
+        if line[:1] == "-":
+            old.append(line[1:])
+        elif line[:1] == "+":
+            new.append(line[1:])
+        else:
+            if file:
+                text = (KERNELS / file).read_text()
+                was = "\n".join(old)
+                if was not in text:
+                    sys.exit(f"{file} has no '{was}': bring tests/mutants/gpu.txt up to date")
+                yield file, text.index(was), was, "\n".join(new)
+            file, old, new = line, [], []
+
+
+def without_barriers():
+    for path in sorted(KERNELS.glob("*.h")):
+        for match in re.finditer(r"\bBARRIER;", path.read_text()):
+            if path.name != "dialect.h":
+                yield path.name, match.start(), "BARRIER;", ";"
+
+
+class Lab:
+    """A copy of the kernels, and how DIR compiles and links."""
+
+    def __init__(self, build, where):
+        self.build, self.where = build, pathlib.Path(where)
+        self.copy = self.where / "src/device/gpu"
+        shutil.copytree(KERNELS, self.copy)
+        self.link = {t: self.command(t) for t in ("test_kernels", "test_gpu_numbers")}
+
+    def command(self, target):
+        done = subprocess.run(["ninja", "-C", self.build, "-t", "commands", target],
+                              capture_output=True, text=True, check=False)
+        if done.returncode or not (self.build / target).exists():
+            sys.exit(f"{self.build} has no {target}: build it first")
+        words = shlex.split(done.stdout.splitlines()[-1])
+        return words[words.index("&&") + 1:] if "&&" in words else words
+
+    def run(self, words):
+        return subprocess.run([str(w) for w in words if w not in ("&&", ":")], cwd=self.build,
+                              capture_output=True, text=True, check=False).returncode == 0
+
+    def compile(self, storage):
+        source = f"CMakeFiles/ferry_standin.dir/tests/standin/program_{storage}.c.o"
+        words = self.command(source)
+        words = ["-O1" if re.fullmatch("-O[23]", w) else w for w in words]
+        out = self.where / f"{storage}.o"
+        words[words.index("-o") + 1] = out
+        for dependencies in ("-MT", "-MF"):
+            at = words.index(dependencies)
+            del words[at:at + 2]
+        words.remove("-MD")
+        at = next(i for i, w in enumerate(words) if w.startswith("-I"))
+        return self.run([*words[:at], f"-I{self.where}/src", *words[at:]]) and out
+
+    def test(self, program, parts, objects):
+        """What the program complains of; '' when of nothing."""
+        words = list(self.link[program])
+        first = next(i for i, w in enumerate(words) if w.endswith(".a"))
+        words[words.index("-o") + 1] = self.where / program
+        if not self.run(words[:first] + objects + words[first:]):
+            return "does not link"
+        for part in parts:
+            try:
+                done = subprocess.run([self.where / program, part], capture_output=True, text=True,
+                                      env={**os.environ, "FERRY_OPENCL": "none"}, timeout=120,
+                                      check=False)
+            except subprocess.TimeoutExpired:
+                return "never ends"
+            if done.returncode:
+                said = re.search(r"agree.h:\d+: ([^\n]*)|(fibres: [^\n]*)|(test_\w+\.c:\d+[^\n]*)",
+                                 done.stdout + done.stderr)
+                return said[0][:90] if said else f"status {done.returncode}"
+        return ""
+
+    def fate(self, file):
+        wide = file in IN_16_BITS
+        objects = [self.compile(s) for s in (STORAGES if wide else STORAGES[:1])]
+        if not all(objects):
+            return "does not compile"
+        result = ""
+        if file in ("numbers.h", "vector.h"):
+            result = self.test("test_gpu_numbers", [""], objects)
+        tests = [f"{case}_agrees_with_its_reference{'' if wide else '_on'}" for case in CASES[file]]
+        return result or self.test("test_kernels", tests, objects)
+
+
+def main():
+    options = argparse.ArgumentParser(usage=__doc__)
+    options.add_argument("--build", type=lambda d: pathlib.Path(d).resolve(),
+                         default=ROOT / "build/release")
+    options.add_argument("--barriers", action="store_true")
+    options.add_argument("--minutes", type=float, default=1e9)
+    options.add_argument("--from", type=int, default=1, dest="first")
+    options.add_argument("number", nargs="*", type=int)
+    asked = options.parse_args()
+    mutants = list(enumerate(without_barriers() if asked.barriers else from_list(), 1))
+    wanted = [m for m in mutants if m[0] >= asked.first and (not asked.number or m[0] in asked.number)]
+    begin, survivors = time.monotonic(), []
+    with tempfile.TemporaryDirectory() as where:
+        lab = Lab(asked.build, where)
+        for number, (file, at, old, new) in wanted:
+            if time.monotonic() - begin > 60 * asked.minutes:
+                print(f"not tried yet: from {number}; call again with --from {number}")
+                break
+            text = (KERNELS / file).read_text()
+            line = text.count("\n", 0, at) + 1
+            (lab.copy / file).write_text(text[:at] + new + text[at + len(old):])
+            result = lab.fate(file)
+            (lab.copy / file).write_text(text)
+            print(f"{number:3} {file}:{line} {old.strip()[:50]!r}: {result or 'SURVIVES'}", flush=True)
+            survivors += [] if result else [number]
+    print(f"{len(survivors)} survive: {survivors}")
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()
