@@ -48,8 +48,12 @@ static const struct watch_limits limits = {.t_silence = 2,
                                            .t_late = 2,
                                            .t_stall = 10,
                                            .t_stranger = 0.6};
-static const struct heartbeat_times times = {
-    .period = 0.2, .retry = 0.2, .handshake = 0.6, .unanswered = 0.6, .goodbye = 2};
+static const struct heartbeat_times times = {.period = 0.2,
+                                             .retry = 0.2,
+                                             .connect = 0.2,
+                                             .handshake = 0.6,
+                                             .unanswered = 0.6,
+                                             .goodbye = 2};
 
 static void tower_open(struct tower *t, size_t n_ranks)
 {

@@ -22,8 +22,12 @@
 
 enum { MAX_ADDRESSES = 16, TICKS = 10 }; /* looks at the clock in a period */
 
-const struct heartbeat_times heartbeat_times_default = {
-    .period = 1, .retry = 1, .handshake = 2, .unanswered = 2.5, .goodbye = 3};
+const struct heartbeat_times heartbeat_times_default = {.period = 1,
+                                                        .retry = 1,
+                                                        .connect = 1,
+                                                        .handshake = 2,
+                                                        .unanswered = 2.5,
+                                                        .goodbye = 3};
 
 enum stage { CLOSED, CONNECTING, HELLO, WELCOME, OPEN };
 
@@ -262,7 +266,9 @@ static void tick(struct heartbeat *h, double now)
     if (h->stage == OPEN && is_beat_due(h, now))
         send_beat(h, now);
     const struct heartbeat_times *t = &h->config.times;
-    const double t_limit = h->stage == OPEN ? t->unanswered : t->handshake;
+    const double t_limit = h->stage == OPEN         ? t->unanswered
+                           : h->stage == CONNECTING ? t->connect
+                                                    : t->handshake;
     if (h->stage != CLOSED && now - h->t_began > t_limit) {
         h->next_address = (h->next_address + 1) % h->n_addresses;
         hang_up(h, now);

@@ -22,7 +22,8 @@
 struct heartbeat_times {
     double period;     /* between beats */
     double retry;      /* between attempts to connect */
-    double handshake;  /* for one attempt */
+    double connect;    /* for one attempt */
+    double handshake;  /* for each message of it, once there is a connection */
     double unanswered; /* beats, until another connection is tried */
     double goodbye;    /* to say it in, over a new connection if need be */
 };
