@@ -136,6 +136,9 @@ reset_hosts()
     done
 }
 
+# Was there a start without a host, because it had not come back in time?
+was_smaller() { grep 'ferry launch: start' launch.log | grep -qv ' 4 ranks on'; }
+
 # The end of a run of `fault`: ok, or what is wrong.
 judge()
 {
@@ -143,7 +146,7 @@ judge()
         echo "status_$code"
     elif [[ $harmless == *" $fault "* ]] && [ "$(starts)" -ne 1 ]; then
         echo restarted
-    elif [[ $fault == *_gone ]]; then
+    elif [[ $fault == *_gone ]] || was_smaller; then
         same_data_and_loss "$run" "$WORK/whole" >&2 && echo ok || echo other_training
     else
         same_end "$run" "$WORK/whole" "$steps" >&2 && echo ok || echo other_bytes
@@ -180,6 +183,7 @@ try()
     fi
     await
     outcome=$(judge)
+    [[ $fault == *_gone ]] || ! was_smaller || note=on_fewer_ranks
     echo "$fault $detect $restart $caught $redone $outcome $note" | tee -a "$results"
     [ "$outcome" = ok ] || cp launch.log "${KEEP_LOGS:-$WORK}/launch-$fault.log"
 }
