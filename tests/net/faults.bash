@@ -32,12 +32,17 @@ own_disk() { echo "/proc/$(cat "/run/netlab-$NETLAB/hosts/$1/init")/root/tmp/nod
 # has all ranks again. NAME_gone is NAME without the mending, until the run is over.
 break_kill() { kill -KILL "$(victim n2)"; }
 break_kill_host() { local pid; for pid in $(lab pids n2 ferry); do kill -KILL "$pid"; done; }
-# The rank that writes, while it does: the unfinished file stays behind.
+# The rank that writes, while it does. It is held for a moment to see whether it does: a shell
+# is too slow to catch it running.
 break_kill_in_save()
 {
-    local writer tries
+    local writer
     writer=$(pid_of_rank n1 0)
-    for ((tries = 0; tries < 2000000; tries++)); do compgen -G "$run/*.tmp-*" >/dev/null && break; done
+    while kill -STOP "$writer" && ! compgen -G "$run/*.tmp-*" >/dev/null; do
+        kill -CONT "$writer"
+        sleep "0.0$((RANDOM % 10))"
+    done
+    t0=$(now)
     kill -KILL "$writer"
     compgen -G "$run/*.tmp-*" >/dev/null || note=after_the_save
 }
