@@ -35,14 +35,20 @@ static void values_of_gain(struct answer *a, const struct fit *fit,
 
 static void rows_of_gains(struct answer *a, const struct learning *l, struct err *err)
 {
-    static const char *const keys[][3] = {
+    static const char *const loss_keys[][3] = {
         {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
         {"loss_gain_50", "loss_gain_50_low", "loss_gain_50_high"},
         {"loss_gain_100", "loss_gain_100_low", "loss_gain_100_high"}};
+    static const char *const bleu_keys[][3] = {
+        {"bleu_gain_10", "bleu_gain_10_low", "bleu_gain_10_high"},
+        {"bleu_gain_50", "bleu_gain_50_low", "bleu_gain_50_high"},
+        {"bleu_gain_100", "bleu_gain_100_low", "bleu_gain_100_high"}};
     static const double factor[] = {1.1, 1.5, 2};
 
     for (size_t i = 0; i < 3; i++)
-        values_of_gain(a, &l->fit_loss, keys[i], factor[i]);
+        values_of_gain(a, &l->fit_loss, loss_keys[i], factor[i]);
+    for (size_t i = 0; l->fit_bleu.is_known && i < 3; i++)
+        values_of_gain(a, &l->fit_bleu, bleu_keys[i], factor[i]);
     row_of_gain(a, err, &l->fit_loss, "loss, 10 % more steps", 1.1, false);
     row_of_gain(a, err, &l->fit_loss, "loss, 50 % more", 1.5, false);
     row_of_gain(a, err, &l->fit_loss, "loss, twice the steps", 2, false);
@@ -125,10 +131,10 @@ void answers_learning_trained(struct answer *a, const struct run *run, struct er
     rows_of_gains(a, l, err);
     answers_row(a, err, "how",
                 "a power law that flattens, through the %zu evaluations from step %s on; "
-                "the interval is of %d draws that fit the points as well as their "
-                "scatter allows. It assumes that nothing changes: data, model, course of "
+                "the interval holds every such curve that fits them about as well as the "
+                "best one does. It assumes that nothing changes: data, model, course of "
                 "the learning rate",
-                l->fit_loss.n, fmt_count(l->fit_loss.from).s, FIT_DRAWS);
+                l->fit_loss.n, fmt_count(l->fit_loss.from).s);
     if (a->failed == OK)
         a->failed = figures_forecast(&a->picture, run, err);
 }

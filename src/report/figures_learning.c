@@ -43,7 +43,7 @@ status figures_forecast(struct str *out, const struct run *run, struct err *err)
     const struct plot_curve list[] = {
         {"evaluations", PLOT_DOTS, 2, PLOT_NO_BEST, &f.points},
         {"fitted curve", PLOT_LINE, 1, PLOT_NO_BEST, &f.mid},
-        {"95 % of the draws", PLOT_RULE, 6, PLOT_NO_BEST, &f.low},
+        {"95 % interval", PLOT_RULE, 6, PLOT_NO_BEST, &f.low},
         {NULL, PLOT_RULE, 6, PLOT_NO_BEST, &f.high},
     };
     if (result == OK)

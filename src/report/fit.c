@@ -4,20 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/mem.h"
 
-enum { EXPONENTS = 101, STARTS = 10, GRID = EXPONENTS * STARTS };
-enum { TRIES = 20, POINTS_MAX = 2000 };
+enum { POINTS_MAX = 100, MANY_POINTS = 6, SHAPE_NUMBERS = 4 /* m, g, c, d */ };
 
-static const double starts[STARTS] = {0,     0.01, 0.02, 0.035, 0.05,
-                                      0.075, 0.1,  0.15, 0.25,  0.5}; /* d */
-
-/* Least squares for one shape (c, d); covariance is inv[3] times the noise's variance. */
-struct at_c {
-    double c, d, m, g, sse;
-    double inv_mm, inv_mg, inv_gg;
-    double weight; /* cumulative, up to 1 */
-};
+/* The fall at the end, relative and per part of the run, is c / (1 + d). */
+static const double FALL_LEAST = 0.03, FALL_MOST = 12;
+static const double START_LEAST = 0.01, START_MOST = 20; /* d, beside 0 */
+/* What a power law cannot know of other curves, as a part of the gain. */
+static const double UNKNOWN = 0.3;
+/* Residuals that follow each other more than that belong to another curve. */
+static const double FOLLOWING = 0.1;
 
 static double power(double x, double c, double d)
 {
@@ -25,185 +22,270 @@ static double power(double x, double c, double d)
 }
 
 /* 0 at the last step (x = 1), 1 at half of it, falling to the limit for ever. */
-static double shape(double x, double c, double d)
+static double shape(const struct fit_shape *a, double x)
 {
-    return power(x, c, d) / power(0.5, c, d);
+    return power(x, a->c, a->d) / a->half;
 }
 
-static double limit(double c, double d)
+static double limit(const struct fit_shape *a)
 {
-    return -1 / power(0.5, c, d);
+    return -1 / a->half;
 }
 
-/* x is the step as a part of the last one. */
-static void solve(struct at_c *a, const double *x, const double *y, size_t n)
+/* Late points count more: they know more of what comes. */
+static double weight(double x)
 {
-    double v = 0, vv = 0, sy = 0, vy = 0;
+    return x * x * x;
+}
+
+/* x is the step as a part of the last one. Weights have a mean of 1. */
+static void solve(struct fit_shape *a, const double *x, const double *y, size_t n)
+{
+    double u[POINTS_MAX], all = 0, v = 0, vv = 0, sy = 0, vy = 0, sse = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const double u = shape(x[i], a->c, a->d);
-        v += u;
-        vv += u * u;
-        sy += y[i];
-        vy += u * y[i];
+        const double w = weight(x[i]);
+        u[i] = shape(a, x[i]);
+        all += w;
+        v += w * u[i];
+        vv += w * u[i] * u[i];
+        sy += w * y[i];
+        vy += w * u[i] * y[i];
     }
-    const double det = (double)n * vv - v * v;
-    a->inv_mm = vv / det;
-    a->inv_mg = -v / det;
-    a->inv_gg = (double)n / det;
+    const double det = all * vv - v * v, mean = all / (double)n;
+    a->inv_mm = mean * vv / det;
+    a->inv_mg = mean * -v / det;
+    a->inv_gg = mean * all / det;
     a->m = (vv * sy - v * vy) / det;
-    a->g = ((double)n * vy - v * sy) / det;
-    a->sse = 1e-18;
+    a->g = (all * vy - v * sy) / det;
     for (size_t i = 0; i < n; i++) {
-        const double r = y[i] - a->m - a->g * shape(x[i], a->c, a->d);
-        a->sse += r * r;
+        const double r = y[i] - a->m - a->g * u[i];
+        sse += weight(x[i]) * r * r;
     }
-    /* the marginal likelihood of the shape, its logarithm; c and d cost two degrees of
-     * freedom more, without which the intervals come out too narrow */
-    a->weight = -0.5 * log(det) - 0.5 * (double)(n - 4) * log(a->sse);
+    a->sse = 1e-18 + sse / mean;
 }
 
-static void solve_all(struct at_c grid[GRID], const double *x, const double *y, size_t n)
-{
-    double top = -INFINITY, sum = 0;
+/* A weighted sum of m and g at one shape, and the curve's end beside it: estimates, and
+ * their variances and covariance as multiples of the noise's. */
+struct sum {
+    double is, var;
+    double end, end_var, cov;
+};
 
-    for (size_t k = 0; k < GRID; k++) {
-        grid[k].c = 0.1 * pow(30, (double)(k % EXPONENTS) / (EXPONENTS - 1)); /* to 3 */
-        grid[k].d = starts[k / EXPONENTS];
-        solve(&grid[k], x, y, n);
-        top = fmax(top, grid[k].weight);
-    }
-    for (size_t k = 0; k < GRID; k++)
-        sum += exp(grid[k].weight - top);
-    double upto = 0;
-    for (size_t k = 0; k < GRID; k++) {
-        upto += exp(grid[k].weight - top) / sum;
-        grid[k].weight = upto;
-    }
+static struct sum sum_of(const struct fit_shape *a, double of_m, double of_g)
+{
+    const double l = limit(a);
+
+    return (struct sum){
+        .is = of_m * a->m + of_g * a->g,
+        .var = of_m * of_m * a->inv_mm + 2 * of_m * of_g * a->inv_mg +
+               of_g * of_g * a->inv_gg,
+        .end = a->m + l * a->g,
+        .end_var = a->inv_mm + 2 * l * a->inv_mg + l * l * a->inv_gg,
+        .cov = of_m * a->inv_mm + (of_m * l + of_g) * a->inv_mg + of_g * l * a->inv_gg,
+    };
 }
 
-static const struct at_c *pick(const struct at_c grid[GRID], double u)
+/* The same where the curve is made to end at the floor; it costs residuals. */
+static struct sum at_floor(const struct sum *s, double floor, double *sse)
 {
-    size_t k = 0;
+    const double below = floor - s->end;
 
-    while (k + 1 < GRID && u >= grid[k].weight)
-        k++;
-    return &grid[k];
+    *sse += below * below / s->end_var;
+    return (struct sum){.is = s->is + s->cov / s->end_var * below,
+                        .var = fmax(0, s->var - s->cov * s->cov / s->end_var)};
 }
 
-/* Sum of n squared normals; many are nearly one normal. */
-static double chi_squared(struct rng *r, size_t n)
+/* How far the sum goes to one side (`way` +-1) within the residuals that are believed and
+ * above the floor; NAN when this shape cannot. */
+static double reach(const struct fit *f, const struct sum *s, double sse, double way)
 {
-    double sum = 0;
+    const double room = f->sse_most - sse;
 
-    if (n > 200)
-        return fmax(1, (double)n + sqrt(2 * (double)n) * rng_normal(r));
+    if (!(room >= 0))
+        return NAN;
+    const double far = sqrt(room * s->var);
+    if (!(s->var > 0) || s->end + way * s->cov * far / s->var >= f->floor)
+        return s->is + way * far;
+    const struct sum bound = at_floor(s, f->floor, &sse);
+    return sse <= f->sse_most ? bound.is + way * sqrt((f->sse_most - sse) * bound.var)
+                              : NAN;
+}
+
+/* Of a shape: a power of its squared residuals. */
+static double likelihood(const struct fit *f, double sse)
+{
+    return pow(f->sse_best / sse, 0.5 * (double)(f->n - SHAPE_NUMBERS));
+}
+
+/* What of_m * m + of_g * v(x) g may be. */
+static struct fit_range range_of(const struct fit *f, double of_m, double of_g, double x)
+{
+    struct fit_range r = {NAN, 0, NAN};
+    double weights = 0;
+
+    for (size_t k = 0; k < FIT_SHAPES; k++) {
+        const struct fit_shape *a = &f->shape[k];
+        struct sum s = sum_of(a, of_m, of_g * shape(a, x));
+        double sse = a->sse;
+        r.low = fmin(r.low, reach(f, &s, sse, -1)); /* fmin and fmax ignore a NAN */
+        r.high = fmax(r.high, reach(f, &s, sse, 1));
+        if (s.end < f->floor)
+            s = at_floor(&s, f->floor, &sse);
+        const double w = likelihood(f, sse);
+        r.mid += w * s.is;
+        weights += w;
+    }
+    r.mid /= weights;
+    r.low = fmin(r.low, r.mid);
+    r.high = fmax(r.high, r.mid);
+    return r;
+}
+
+/* Neighbours are averaged where there are very many. */
+static size_t thin(double *x, double *y, size_t n)
+{
+    const size_t each = (n + POINTS_MAX - 1) / POINTS_MAX;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i += each, kept++) {
+        const size_t here = n - i < each ? n - i : each;
+        double sum_x = 0, sum_y = 0;
+        for (size_t k = i; k < i + here; k++) {
+            sum_x += x[k];
+            sum_y += y[k];
+        }
+        x[kept] = sum_x / (double)here;
+        y[kept] = sum_y / (double)here;
+    }
+    return kept;
+}
+
+static double start_of(size_t i)
+{
+    return i ? START_LEAST *
+                   pow(START_MOST / START_LEAST, (double)(i - 1) / (FIT_STARTS - 2))
+             : 0;
+}
+
+/* How much neighbouring residuals have in common, as a correlation. */
+static double following(const struct fit_shape *a, const double *x, const double *y,
+                        size_t n)
+{
+    double before = 0, products = 0, all = 1e-18;
+
     for (size_t i = 0; i < n; i++) {
-        const double z = rng_normal(r);
-        sum += z * z;
+        const double r = sqrt(weight(x[i])) * (y[i] - a->m - a->g * shape(a, x[i]));
+        all += r * r;
+        products += before * r;
+        before = r;
     }
-    return sum;
+    return products / all;
 }
 
-/* One draw of the posterior; returns the noise. A curve that would end below its floor
- * is drawn again. */
-static double draw(struct fit *f, size_t i, const struct at_c grid[GRID], struct rng *r,
-                   double floor)
+/* Fits all shapes to the points and returns the correlation of the best one's residuals.
+ */
+static double solve_all(struct fit *f, const double *x, const double *y, size_t n)
 {
-    double sigma = 0;
+    const struct fit_shape *best = f->shape;
 
-    for (int attempt = 0; attempt < TRIES; attempt++) {
-        const struct at_c *a = pick(grid, rng_unit(r));
-        sigma = sqrt(a->sse / fmax(1e-3, chi_squared(r, f->n - 4)));
-        const double z1 = rng_normal(r), z2 = rng_normal(r);
-        const double sd_m = sqrt(a->inv_mm), rho = a->inv_mg / sd_m;
-        f->m[i] = a->m + sigma * sd_m * z1;
-        f->g[i] = a->g + sigma * (rho * z1 + sqrt(fmax(0, a->inv_gg - rho * rho)) * z2);
-        f->c[i] = a->c;
-        f->d[i] = a->d;
-        if (f->m[i] + f->g[i] * limit(a->c, a->d) >= floor)
+    for (size_t k = 0; k < FIT_SHAPES; k++) {
+        struct fit_shape *a = &f->shape[k];
+        const double part = (double)(k % FIT_FALLS) / (FIT_FALLS - 1);
+        a->d = start_of(k / FIT_FALLS);
+        a->c = FALL_LEAST * pow(FALL_MOST / FALL_LEAST, part) * (1 + a->d);
+        a->half = power(0.5, a->c, a->d);
+        solve(a, x, y, n);
+        if (a->sse < best->sse)
+            best = a;
+    }
+    f->n = n;
+    f->sse_best = best->sse;
+    return following(best, x, y, n);
+}
+
+/* The last nine tenths of the steps, or less where early points bend the curve in a way
+ * that later ones do not go on with. */
+static size_t solve_late(struct fit *f, const double *x, const double *y, size_t n)
+{
+    static const double from[] = {0.1, 0.2, 0.3, 0.4, 0.5};
+    size_t first = 0;
+    double rho = 0;
+
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        size_t at = first;
+        while (at < n && x[at] < from[i])
+            at++;
+        if (i && (n - at < MANY_POINTS || rho <= FOLLOWING))
             break;
+        first = n - at < FIT_MIN_POINTS ? n - FIT_MIN_POINTS : at;
+        rho = solve_all(f, x + first, y + first, n - first);
     }
-    return sigma;
+    const double free_of = (double)(f->n - SHAPE_NUMBERS),
+                 t = series_student(f->n - SHAPE_NUMBERS);
+    rho = fmin(0.9, fmax(0, rho + 2 / (double)f->n)); /* fitting hides some of it */
+    f->sse_most = f->sse_best * (1 + t * t * (1 + rho) / (1 - rho) / free_of);
+    f->noise = sqrt(f->sse_best / free_of);
+    return first;
 }
 
-static int by_value(const void *a, const void *b)
+/* Points with a step and a value, the step as a part of the last one. */
+static size_t collect(double *x, double *y, const struct series *s, double sign,
+                      double last)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static struct fit_range range_of(double v[FIT_DRAWS])
-{
-    qsort(v, FIT_DRAWS, sizeof *v, by_value);
-    return (struct fit_range){v[FIT_DRAWS / 40], v[FIT_DRAWS / 2],
-                              v[FIT_DRAWS - 1 - FIT_DRAWS / 40]};
-}
-
-/* The points to fit, newest last: those of the last nine tenths of the steps, or the
- * last few when that leaves too few. */
-static size_t choose(double *x, double *y, const struct series *s, double sign)
-{
-    double last = 0;
-    size_t n = 0, n_good = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++)
         if (s->x[i] > 0 && isfinite(s->y[i])) {
-            last = fmax(last, s->x[i]);
-            n_good++;
-        }
-    for (size_t i = 0, left = n_good; i < s->n && n < POINTS_MAX; i++) {
-        if (!(s->x[i] > 0) || !isfinite(s->y[i]))
-            continue;
-        if (s->x[i] >= 0.1 * last || left <= FIT_MIN_POINTS) {
             x[n] = s->x[i] / last;
             y[n++] = sign * s->y[i];
         }
-        left--;
-    }
-    return n;
+    return thin(x, y, n);
 }
 
-void fit_curve(struct fit *f, const struct series *s, double sign, double bound)
+status fit_curve(struct fit *f, const struct series *s, double sign, double bound,
+                 struct err *err)
 {
-    double x[POINTS_MAX], y[POINTS_MAX], noise[FIT_DRAWS], at_end[FIT_DRAWS];
-    struct at_c grid[GRID];
+    double *x;
 
     memset(f, 0, sizeof *f);
-    const size_t n = choose(x, y, s, sign);
-    if (n < FIT_MIN_POINTS || !(x[0] < x[n - 1]))
-        return;
-    struct rng r = rng_open(rng_key(n, "report fit"));
-    f->is_known = true;
-    f->n = n;
     for (size_t i = 0; i < s->n; i++)
         if (s->x[i] > 0 && isfinite(s->y[i]))
             f->to = fmax(f->to, s->x[i]);
-    f->from = x[0] * f->to;
-    solve_all(grid, x, y, n);
-    for (size_t i = 0; i < FIT_DRAWS; i++) {
-        noise[i] = draw(f, i, grid, &r, sign * bound);
-        at_end[i] = f->m[i];
+    TRY(mem_alloc(&x, 2 * s->n, sizeof *x, err));
+    double *y = x + s->n;
+    const size_t n = collect(x, y, s, sign, f->to);
+    if (n >= FIT_MIN_POINTS && x[n - FIT_MIN_POINTS] < x[n - 1]) {
+        f->is_known = true;
+        f->floor = sign * bound;
+        f->from = f->to * x[solve_late(f, x, y, n)];
+        f->level = sign * range_of(f, 1, 0, 1).mid;
     }
-    f->noise = range_of(noise).mid;
-    f->level = sign * range_of(at_end).mid;
+    free(x);
+    return OK;
+}
+
+/* Wider by what no power law knows; `gain` is how far the middle lies from now. */
+static struct fit_range widen(struct fit_range r, double gain)
+{
+    return (struct fit_range){r.mid - hypot(r.mid - r.low, UNKNOWN * gain), r.mid,
+                              r.mid + hypot(r.high - r.mid, UNKNOWN * gain)};
 }
 
 struct fit_range fit_gain(const struct fit *f, double factor)
 {
-    double v[FIT_DRAWS];
+    const struct fit_range r = range_of(f, 0, -1, factor);
 
-    for (size_t i = 0; i < FIT_DRAWS; i++)
-        v[i] = -f->g[i] * shape(factor, f->c[i], f->d[i]);
-    return range_of(v);
+    return widen(r, r.mid);
 }
 
 struct fit_range fit_value(const struct fit *f, double step, double sign)
 {
-    double v[FIT_DRAWS];
+    struct fit_range r = range_of(f, 1, 1, step / f->to);
 
-    for (size_t i = 0; i < FIT_DRAWS; i++)
-        v[i] = sign * (f->m[i] + f->g[i] * shape(step / f->to, f->c[i], f->d[i]));
-    return range_of(v);
+    if (step > f->to)
+        r = widen(r, r.mid - sign * f->level);
+    if (sign > 0)
+        return r;
+    return (struct fit_range){-r.high, -r.mid, -r.low};
 }

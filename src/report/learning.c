@@ -218,14 +218,16 @@ status learning_open(struct learning *l, const struct runlog *log, struct err *e
     status result = collect(l, log, err);
     if (result == OK)
         result = find_noise(l, err);
+    if (result == OK)
+        result = fit_curve(&l->fit_loss, &l->loss, 1, 0, err);
+    if (result == OK)
+        result = fit_curve(&l->fit_bleu, &l->bleu, -1, 100, err);
     if (result != OK) {
         learning_close(l);
         return result;
     }
     find_train(l);
     find_overfit(l);
-    fit_curve(&l->fit_loss, &l->loss, 1, 0);
-    fit_curve(&l->fit_bleu, &l->bleu, -1, 100);
     find_trend(l);
     return OK;
 }

@@ -126,15 +126,13 @@ status series_quantile(double *out, const double *v, const double *w, size_t n, 
     return OK;
 }
 
-/* The 97.5 % point of Student's t; exact to the printed digits up to 10, then within 1 %.
- */
-static double student(size_t degrees)
+double series_student(size_t degrees)
 {
     static const double table[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571,
                                    2.447, 2.365,  2.306, 2.262, 2.228};
 
     if (degrees < sizeof table / sizeof *table)
-        return table[degrees];
+        return table[degrees]; /* then within 1 % */
     return 1.96 + 2.4 / (double)(degrees - 1);
 }
 
@@ -165,7 +163,7 @@ struct series_fit series_fit(const double *x, const double *y, size_t n)
             residual += r * r;
         }
     f.se = sqrt(residual / (double)(f.n - 2) / sxx);
-    f.t_95 = student(f.n - 2);
+    f.t_95 = series_student(f.n - 2);
     return f;
 }
 

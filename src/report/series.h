@@ -46,5 +46,8 @@ struct series_fit {
 };
 struct series_fit series_fit(const double *x, const double *y, size_t n);
 
+/* The 97.5 % point of Student's t. */
+double series_student(size_t degrees);
+
 /* Pearson's correlation; NAN when one side does not vary. */
 double series_correlation(const double *x, const double *y, size_t n);

@@ -1,7 +1,7 @@
 /*
  * told - a run with everything that is told about it: answers and findings.
  *
- * Large (curves of a thousand draws): on the heap, never on a stack. Owns its parts.
+ * Large (curves of a thousand shapes): on the heap, never on a stack. Owns its parts.
  */
 #pragma once
 
