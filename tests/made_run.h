@@ -28,6 +28,24 @@ struct made_run {
     int resume_from[2], resume_at[2]; /* died at, went on from; 0: never */
     bool has_no_end;
 
+    /* what may be wrong with it */
+    int spike_at; /* the loss of this one entry is so many times as high; 0: none */
+    double spike_by;
+    int skip_every;        /* one update of so many is skipped; 0: none */
+    double rate_is;        /* logged rate, times */
+    int warmup;            /* of the configuration */
+    bool learns_nothing;   /* the loss stays where it began */
+    double bleu_falls;     /* points over the run, while the loss goes on falling */
+    int errors_of, errors; /* rank whose card counts so many in every entry */
+    double clock_spread;
+    int processors; /* of each host; 0: not logged */
+    double cores;   /* that each rank was given */
+    double eval_seconds;
+    int save_every;
+    double save_seconds;
+    int grows;       /* rank whose memory grows, -1: none */
+    double grows_by; /* MiB a step */
+
     /* while it is written */
     struct str log;
     struct rng noise_of;
@@ -55,15 +73,17 @@ static inline void made_start(struct made_run *m, int step)
                "\"resumed\":%s,\"host\":\"n0\",\"device\":\"cpu\",\"threads\":2,"
                "\"ranks\":%d,\"nodes\":%d,\"parameters\":1000,\"roof_gflops\":100,"
                "\"config\":{\"max_steps\":%d,\"d_model\":512,\"learning_rate\":2,"
-               "\"lr_policy\":\"transformer_policy\",\"warmup_steps\":400},"
+               "\"lr_policy\":\"transformer_policy\",\"warmup_steps\":%d},"
                "\"data\":{\"train_pairs\":5000}",
                m->t, step, step ? "true" : "false", m->ranks,
-               m->on_one_host ? 1 : m->ranks, m->steps);
+               m->on_one_host ? 1 : m->ranks, m->steps, m->warmup);
+    if (m->processors)
+        str_printf(&m->log, ",\"processors\":%d", m->processors);
     if (m->ranks > 1 && !m->on_one_host)
         str_printf(&m->log,
                    ",\"network\":{\"library\":\"made\",\"latency_s\":1e-4,"
-                   "\"mb_per_s\":%.6f,\"clock_spread_s\":0.01}",
-                   m->link_mb_per_s);
+                   "\"mb_per_s\":%.6f,\"clock_spread_s\":%.3f}",
+                   m->link_mb_per_s, m->clock_spread);
     str_puts(&m->log, "}\n");
 }
 
@@ -86,6 +106,12 @@ static inline void made_phases(struct made_run *m, int rank, int n, double t_ste
                n * m->update);
 }
 
+/* Held by a rank; a leak shows from the first step on. */
+static inline double made_memory(const struct made_run *m, int rank, int step)
+{
+    return 500 + (rank == m->grows ? m->grows_by * step : 0);
+}
+
 static inline void made_ranks(struct made_run *m, int step, int n, double t_step)
 {
     str_printf(&m->log, "{\"event\":\"ranks\",\"t\":%.3f,\"step\":%d,\"ranks\":[", m->t,
@@ -95,20 +121,25 @@ static inline void made_ranks(struct made_run *m, int step, int n, double t_step
                    m->on_one_host ? 0 : r);
         made_phases(m, r, n, t_step);
         str_printf(&m->log,
-                   ",\"cores\":1.95,\"memory_mib\":500,\"sent_bytes\":%.0f,"
+                   ",\"cores\":%.3f,\"memory_mib\":%.1f,\"sent_bytes\":%.0f,"
                    "\"received_bytes\":%.0f",
-                   n * m->bytes_a_step, n * m->bytes_a_step);
+                   m->cores, made_memory(m, r, step), n * m->bytes_a_step,
+                   n * m->bytes_a_step);
         if (!m->on_one_host)
-            str_printf(&m->log, ",\"cards\":{\"eth0\":{\"sent\":%.0f,\"received\":%.0f}}",
-                       n * m->bytes_a_step, n * m->bytes_a_step);
+            str_printf(&m->log,
+                       ",\"cards\":{\"eth0\":{\"sent\":%.0f,\"received\":%.0f,"
+                       "\"errors\":%d}}",
+                       n * m->bytes_a_step, n * m->bytes_a_step,
+                       r == m->errors_of ? m->errors : 0);
         str_puts(&m->log, "}");
     }
     str_puts(&m->log, "]}\n");
 }
 
-static inline double made_rate(double t)
+static inline double made_rate(const struct made_run *m, double t)
 {
-    return 2 / sqrt(512) * fmin((t + 1) * pow(400, -1.5), 1 / sqrt(t + 1));
+    return m->rate_is * 2 / sqrt(512) *
+           fmin((t + 1) * pow(m->warmup, -1.5), 1 / sqrt(t + 1));
 }
 
 static inline void made_step(struct made_run *m, int step, int n)
@@ -121,6 +152,10 @@ static inline void made_step(struct made_run *m, int step, int n)
 
     if (m->blows_up_at && step > m->blows_up_at)
         loss = made_curve(m, m->blows_up_at) + 0.01 * (step - m->blows_up_at);
+    if (m->learns_nothing)
+        loss = made_curve(m, 0) + m->noise * rng_normal(&m->noise_of);
+    if (step == m->spike_at)
+        loss *= m->spike_by;
     m->t += t_step;
     if (m->ranks > 1)
         made_ranks(m, step, n, t_step);
@@ -128,9 +163,12 @@ static inline void made_step(struct made_run *m, int step, int n)
                "{\"event\":\"step\",\"t\":%.3f,\"step\":%d,\"epoch\":0,\"loss\":%.6f,"
                "\"rate\":%.9g,\"grad_norm\":0.5,\"source_tokens\":%d,"
                "\"target_tokens\":%d,\"sentences\":%d,\"steps\":%d,",
-               m->t, step, loss, made_rate(step - 1), 900 * n, 1000 * n, 40 * n, n);
+               m->t, step, loss, made_rate(m, step - 1), 900 * n, 1000 * n, 40 * n, n);
     made_phases(m, 0, n, t_step);
-    str_puts(&m->log, ",\"gflops\":80,\"memory_mib\":512,\"skipped\":0}\n");
+    const int skipped =
+        m->skip_every ? step / m->skip_every - (step - n) / m->skip_every : 0;
+    str_printf(&m->log, ",\"gflops\":80,\"memory_mib\":%.1f,\"skipped\":%d}\n",
+               made_memory(m, 0, step), skipped);
 }
 
 static inline void made_eval(struct made_run *m, int step)
@@ -138,11 +176,21 @@ static inline void made_eval(struct made_run *m, int step)
     const double loss = made_valid(m, step) + m->noise * rng_normal(&m->noise_of);
     double bleu = 60 * exp(-0.5 * loss) + 0.1 * rng_normal(&m->noise_of);
 
-    m->t += 1;
+    bleu -= m->bleu_falls * step / m->steps;
+    m->t += m->eval_seconds;
     str_printf(&m->log,
                "{\"event\":\"eval\",\"t\":%.3f,\"step\":%d,\"valid_loss\":%.6f,"
-               "\"eval_loss\":%.6f,\"forced_bleu\":0.4,\"bleu\":%.4f,\"seconds\":1}\n",
-               m->t, step, loss, loss, bleu);
+               "\"eval_loss\":%.6f,\"forced_bleu\":0.4,\"bleu\":%.4f,\"seconds\":%.3f}\n",
+               m->t, step, loss, loss, bleu, m->eval_seconds);
+}
+
+static inline void made_save(struct made_run *m, int step)
+{
+    m->t += m->save_seconds;
+    str_printf(&m->log,
+               "{\"event\":\"save\",\"t\":%.3f,\"step\":%d,\"path\":\"model.ckpt-%d\","
+               "\"bytes\":12000,\"seconds\":%.3f,\"total_seconds\":%.3f}\n",
+               m->t, step, step, m->save_seconds, m->save_seconds);
 }
 
 static inline void made_train(struct made_run *m, int from, int to)
@@ -152,6 +200,8 @@ static inline void made_train(struct made_run *m, int from, int to)
         made_step(m, s, m->log_every);
         if (s % m->eval_every == 0)
             made_eval(m, s);
+        if (m->save_every && s % m->save_every == 0)
+            made_save(m, s);
     }
 }
 
@@ -172,6 +222,13 @@ static inline struct made_run made_healthy(uint64_t seed)
                          .update = 0.01,
                          .data = 0.001,
                          .slow_rank = -1,
+                         .rate_is = 1,
+                         .warmup = 400,
+                         .errors_of = -1,
+                         .clock_spread = 0.01,
+                         .cores = 1.95,
+                         .eval_seconds = 1,
+                         .grows = -1,
                          .log = str_new(0),
                          .noise_of = rng_open(rng_key(seed, "made run")),
                          .t = 1e9};

@@ -1,78 +1,24 @@
 /* Made-up runs with a known truth: the right verdict for each, and no false alarm. */
 #include "test.h"
 
-#include <stdlib.h>
-
-#include "base/mem.h"
-#include "made_run.h"
+#include "judged.h"
 #include "report/network.h"
-#include "report/told.h"
 
 enum { CASES = 8, HEALTHY = 24 };
-
-static struct err err;
-
-/* What a run came out as; `wanted` lists the ids of all findings, and no other is. */
-static void check_findings(const struct told *t, const char *wanted, uint64_t seed)
-{
-    struct str got = str_new(0);
-
-    for (size_t i = 0; i < t->health.n; i++)
-        str_printf(&got, "%s%s", i ? " " : "", t->health.found[i].id);
-    if (strcmp(str_text(&got), wanted) != 0)
-        test_fail(__FILE__, __LINE__, "case %d: findings '%s', want '%s': %s", (int)seed,
-                  str_text(&got), wanted,
-                  t->health.n ? str_text(&t->health.found[0].evidence) : "");
-    str_release(&got);
-}
-
-static struct told *tell(struct made_run *m)
-{
-    struct told *t;
-
-    made_write(m, test_path("run"));
-    CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(told_open(t, test_path("run"), m->t + 86400, 0, &err), &err);
-    return t;
-}
-
-static void forget(struct told *t)
-{
-    told_close(t);
-    free(t);
-}
-
-/* `want` is a word, or several that will do. */
-static void check_code(const struct told *t, size_t question, const char *want,
-                       uint64_t seed)
-{
-    const char *code = t->answers.of[question].code;
-    const size_t n = strlen(code);
-    bool is_wanted = false;
-
-    for (const char *w = want; w; w = strchr(w, ' ')) {
-        w += *w == ' ';
-        is_wanted |= strncmp(w, code, n) == 0 && (w[n] == ' ' || w[n] == '\0');
-    }
-    if (!is_wanted)
-        test_fail(__FILE__, __LINE__, "case %d: '%s' is %s, want %s: %s", (int)seed,
-                  t->answers.of[question].id, code, want,
-                  str_text(&t->answers.of[question].verdict));
-}
 
 TEST(a_run_that_still_improves_is_told_so)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         struct made_run m = made_healthy(seed);
-        struct told *t = tell(&m);
+        struct told *t = judged_open(&m);
         const struct fit_range gain = fit_gain(&t->run.learning.fit_loss, 2);
         const double truth = made_curve(&m, m.steps) - made_curve(&m, 2 * m.steps);
 
-        check_code(t, ANSWER_trained, "IMPROVING", seed);
-        check_code(t, ANSWER_overfit, "NO UNCLEAR", seed);
+        judged_code(t, ANSWER_trained, "IMPROVING", seed);
+        judged_code(t, ANSWER_overfit, "NO UNCLEAR", seed);
         CHECK(gain.low <= truth * 1.5 && truth / 1.5 <= gain.high);
-        check_findings(t, "", seed);
-        forget(t);
+        judged_findings(t, "", seed);
+        judged_close(t);
     }
 }
 
@@ -82,10 +28,10 @@ TEST(a_converged_run_is_told_so)
         struct made_run m = made_healthy(seed);
         m.bend = 40;
         m.exponent = 2.5;
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_trained, "CONVERGED SLOWING", seed);
-        check_findings(t, "", seed);
-        forget(t);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_trained, "CONVERGED SLOWING", seed);
+        judged_findings(t, "", seed);
+        judged_close(t);
     }
 }
 
@@ -95,12 +41,12 @@ TEST(overfitting_is_found_and_dated)
         struct made_run m = made_healthy(seed);
         m.turns_at = 1000 + 200 * (int)(seed % 6);
         m.exponent = 1;
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_overfit, "YES", seed);
-        check_code(t, ANSWER_trained, "PAST_BEST", seed);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_overfit, "YES", seed);
+        judged_code(t, ANSWER_trained, "PAST_BEST", seed);
         CHECK(fabs(t->run.learning.turned_at - m.turns_at) <= 2 * m.eval_every);
-        check_findings(t, "", seed);
-        forget(t);
+        judged_findings(t, "", seed);
+        judged_close(t);
     }
 }
 
@@ -110,23 +56,23 @@ TEST(a_network_that_binds_is_told_from_one_that_does_not)
         struct made_run m = made_healthy(seed);
         struct network w;
         made_distributed(&m);
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_network, "COMPUTE_BOUND", seed);
-        check_findings(t, "", seed);
-        forget(t);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_network, "COMPUTE_BOUND", seed);
+        judged_findings(t, "", seed);
+        judged_close(t);
 
         m = made_healthy(seed);
         made_distributed(&m);
         m.exposed = (0.6 + 0.2 * (double)seed) * m.compute;
         m.bytes_a_step = 0.95 * (m.exposed + m.hidden) * 117e6;
-        t = tell(&m);
-        check_code(t, ANSWER_network, "BOUND", seed);
+        t = judged_open(&m);
+        judged_code(t, ANSWER_network, "BOUND", seed);
         network_judge(&w, &t->run);
         CHECK_NEAR(w.exposed / m.exposed, 1, 0.15);
         CHECK_NEAR(w.sent, m.bytes_a_step, 1e-6);
         CHECK(w.t_twice < w.t_step && w.t_twice > w.t_step - m.exposed);
-        check_findings(t, "", seed);
-        forget(t);
+        judged_findings(t, "", seed);
+        judged_close(t);
     }
 }
 
@@ -138,9 +84,9 @@ TEST(waiting_that_the_bytes_do_not_explain_is_not_blamed_on_bandwidth)
         m.exposed = m.compute;
         m.bytes_a_step = 1e5;
         m.hidden = 0;
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_network, "LATENCY", seed);
-        forget(t);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_network, "LATENCY", seed);
+        judged_close(t);
     }
 }
 
@@ -149,10 +95,10 @@ TEST(steps_that_wait_for_data_are_found)
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         struct made_run m = made_healthy(seed);
         m.data = (0.2 + 0.2 * (double)seed) * m.compute;
-        struct told *t = tell(&m);
-        check_findings(t, "starved", seed);
-        check_code(t, ANSWER_busy, "waiting", seed);
-        forget(t);
+        struct told *t = judged_open(&m);
+        judged_findings(t, "starved", seed);
+        judged_code(t, ANSWER_busy, "waiting", seed);
+        judged_close(t);
     }
 }
 
@@ -164,12 +110,12 @@ TEST(a_straggler_is_named_with_its_host)
         made_distributed(&m);
         m.slow_rank = (int)(seed % 4);
         m.slow_by = 0.2 + 0.1 * (double)seed;
-        struct told *t = tell(&m);
-        check_findings(t, "straggler", seed);
-        check_code(t, ANSWER_network, "COMPUTE_BOUND", seed); /* no link is to blame */
+        struct told *t = judged_open(&m);
+        judged_findings(t, "straggler", seed);
+        judged_code(t, ANSWER_network, "COMPUTE_BOUND", seed); /* no link is to blame */
         snprintf(name, sizeof name, "Rank %d on n%d ", m.slow_rank, m.slow_rank);
         CHECK(strstr(str_text(&t->health.found[0].evidence), name));
-        forget(t);
+        judged_close(t);
     }
 }
 
@@ -179,10 +125,10 @@ TEST(a_crash_is_told)
         struct made_run m = made_healthy(seed);
         m.steps = 2000 + 200 * (int)seed;
         m.has_no_end = true;
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_time, "died", seed);
-        check_findings(t, "died", seed);
-        forget(t);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_time, "died", seed);
+        judged_findings(t, "died", seed);
+        judged_close(t);
     }
 }
 
@@ -195,13 +141,13 @@ TEST(a_run_resumed_twice_counts_what_was_lost)
         m.resume_at[0] = 1000 + lost;
         m.resume_from[1] = 2400;
         m.resume_at[1] = 2400 + lost;
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_time, "finished", seed);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_time, "finished", seed);
         CHECK(t->run.log.n_start == 3 && t->run.steps_lost == 2 * lost);
         CHECK_NEAR(t->run.times.idle, 1000, 1e-6);
-        check_code(t, ANSWER_trained, "IMPROVING", seed);
-        check_findings(t, "", seed);
-        forget(t);
+        judged_code(t, ANSWER_trained, "IMPROVING", seed);
+        judged_findings(t, "", seed);
+        judged_close(t);
     }
 }
 
@@ -211,10 +157,10 @@ TEST(a_run_that_diverged_is_told_so)
         struct made_run m = made_healthy(seed);
         m.blows_up_at = 1000 + 200 * (int)seed;
         m.turns_at = m.blows_up_at;
-        struct told *t = tell(&m);
-        check_code(t, ANSWER_trained, "DIVERGED", seed);
+        struct told *t = judged_open(&m);
+        judged_code(t, ANSWER_trained, "DIVERGED", seed);
         CHECK(t->health.n >= 1 && strcmp(t->health.found[0].id, "diverged") == 0);
-        forget(t);
+        judged_close(t);
     }
 }
 
@@ -229,10 +175,10 @@ TEST(healthy_runs_raise_no_alarm)
         m.exponent = seed % 2 ? 0.5 : 0.9;
         m.log_every = seed % 4 ? 20 : 50;
         m.noise *= 2;
-        struct told *t = tell(&m);
-        check_findings(t, "", seed);
+        struct told *t = judged_open(&m);
+        judged_findings(t, "", seed);
         CHECK(t->run.learning.overfit != OVERFIT_YES);
         CHECK(t->run.learning.trend != LEARNING_DIVERGED);
-        forget(t);
+        judged_close(t);
     }
 }

@@ -102,38 +102,64 @@ status health_pace_checkpoints(struct health_finding *f, const struct run *run,
     return OK;
 }
 
-/* A rank's memory over the second half of the run, where nothing new is allocated. */
+/* A process's memory over the second half of a session, where nothing new is allocated.
+ */
 struct growth {
     double from, to;
-    double rank; /* NAN: of the only process */
+    const struct runlog_rank *of; /* NULL: the only process, or the first */
+    bool is_found;
 };
 
-static bool has_grown(const struct series_fit *fit, double from, double to)
+/* Both quarters must grow: a single larger batch raises the peak once. */
+static void judge_growth(struct growth *g, const struct series *s,
+                         const struct runlog_rank *of)
 {
-    return fit->n >= 6 && fit->slope - fit->t_95 * fit->se > 0 && to > 1.1 * from &&
-           to - from > 64;
+    const size_t half = s->n / 2, middle = half + (s->n - half) / 2;
+
+    if (g->is_found || s->n < 12)
+        return;
+    const struct series_fit fit = series_fit(s->x + half, s->y + half, s->n - half);
+    const double from = s->y[half], at = s->y[middle], to = s->y[s->n - 1];
+    if (fit.slope - fit.t_95 * fit.se > 0 && to > 1.1 * from && to - from > 64 &&
+        at > 1.03 * from && to > 1.03 * at)
+        *g = (struct growth){from, to, of, true};
 }
 
-static status grown_alone(struct growth *g, const struct run *run, bool *found,
-                          struct err *err)
+/* By the peaks that the first rank logs. */
+static status grown_first(struct growth *g, const struct runlog *log, struct err *err)
 {
     struct series s = {0};
     status result = OK;
 
-    for (size_t i = 0; result == OK && i < run->log.n_step; i++)
-        if (run->log.step[i].session == run->log.n_start &&
-            isfinite(run->log.step[i].memory_mib))
-            result =
-                series_add(&s, run->log.step[i].step, run->log.step[i].memory_mib, err);
-    const size_t half = s.n / 2;
-    if (result == OK && s.n >= 12) {
-        /* both quarters must grow: a single larger batch raises the peak once */
-        const size_t middle = half + (s.n - half) / 2;
-        const struct series_fit fit = series_fit(s.x + half, s.y + half, s.n - half);
-        *g = (struct growth){s.y[half], s.y[s.n - 1], NAN};
-        *found = has_grown(&fit, g->from, g->to) && s.y[middle] > 1.03 * g->from &&
-                 g->to > 1.03 * s.y[middle];
-    }
+    for (size_t i = 0; result == OK && i < log->n_step; i++)
+        if (log->step[i].session == log->n_start && isfinite(log->step[i].memory_mib))
+            result = series_add(&s, log->step[i].step, log->step[i].memory_mib, err);
+    if (result == OK)
+        judge_growth(g, &s, NULL);
+    series_release(&s);
+    return result;
+}
+
+/* By what a rank held at every entry of the newest session. */
+static status grown_rank(struct growth *g, const struct runlog *log, double rank,
+                         struct err *err)
+{
+    const struct runlog_start *start = runlog_latest(log);
+    const struct runlog_rank *of = NULL;
+    struct series s = {0};
+    status result = OK;
+
+    for (size_t i = 0; i < log->n_lap; i++)
+        for (size_t k = 0; result == OK && k < log->lap[i].n; k++) {
+            const struct runlog_rank *r = &log->rank[log->lap[i].first + k];
+            if (r->rank != rank || !isfinite(r->memory_mib) ||
+                (start && log->lap[i].t < start->t))
+                continue;
+            of = r;
+            result = series_add(&s, log->lap[i].step, r->memory_mib, err);
+        }
+    if (result == OK)
+        judge_growth(g, &s, of);
     series_release(&s);
     return result;
 }
@@ -141,15 +167,18 @@ static status grown_alone(struct growth *g, const struct run *run, bool *found,
 status health_pace_memory(struct health_finding *f, const struct run *run,
                           struct err *err)
 {
-    struct growth g;
-    bool found = false;
+    struct growth g = {.is_found = false};
 
-    TRY(grown_alone(&g, run, &found, err));
-    if (!found)
+    for (size_t i = 0; i < run->by_rank.n; i++)
+        TRY(grown_rank(&g, &run->log, run->by_rank.of[i].rank, err));
+    TRY(grown_first(&g, &run->log, err));
+    if (!g.is_found)
         return OK;
     health_seen(f,
-                "Over the second half of the session a process grew from %s to %s MiB, "
+                "Over the second half of the session %s%s%s%s grew from %s to %s MiB, "
                 "and steadily.",
+                g.of ? "rank " : "a process", g.of ? fmt_count(g.of->rank).s : "",
+                g.of && g.of->host ? " on " : "", g.of && g.of->host ? g.of->host : "",
                 fmt_count(g.from).s, fmt_count(g.to).s);
     health_advise(f, "Please report it with run.jsonl: a warmed-up step allocates "
                      "nothing. Until then a resume frees it.");
