@@ -111,7 +111,7 @@ static double flat(double s)
 
 static double level(double s)
 {
-    return 2 + (fmod(s, 200) > 0 ? 0.02 : -0.02);
+    return 2 + (fmod(s, 200) > 0 ? 0.004 : -0.004);
 }
 
 static double turning(double s)
@@ -483,7 +483,14 @@ TEST(the_corpus_before_cleaning_is_told_or_missing)
         "\"<i>\":100},\"sets\":{\"train\":{\"inputs\":["
         "{\"source\":{\"bytes\":100,\"lines\":7},\"target\":{\"bytes\":200,\"lines\":7}},"
         "{\"source\":{\"bytes\":11,\"lines\":3},\"target\":{\"bytes\":22,\"lines\":3}}],"
-        "\"bytes\":4096}}}";
+        "\"bytes\":4096}},\"stages\":{"
+        "\"clean\":{\"before\":{\"pairs\":2000,\"source_bytes\":111,\"target_bytes\":222}"
+        ","
+        "\"after\":{\"pairs\":1500,\"source_bytes\":90,\"target_bytes\":180}},"
+        "\"encode\":{\"before\":{\"pairs\":1500,\"source_bytes\":90,\"target_bytes\":180}"
+        ","
+        "\"after\":{\"pairs\":1500,\"source_bytes\":10000,\"target_bytes\":12000}},"
+        "\"pack\":{\"before\":{\"pairs\":1500,\"source_bytes\":10000}}}}";
     struct writer w = begin(1e9);
 
     start_configured(&w, 0);
@@ -502,6 +509,13 @@ TEST(the_corpus_before_cleaning_is_told_or_missing)
     check_answer(page, "data", "dropped, too_long");
     check_answer(page, "data", "dropped, &lt;i&gt;");
     CHECK(!strstr(page, "dropped, empty"));
+    check_answer(page, "data",
+                 "2,000 pairs, 111\u00a0bytes + 222\u00a0bytes \u2192 "
+                 "1,500 pairs, 90\u00a0bytes + 180\u00a0bytes");
+    check_answer(page, "data",
+                 "1,500 pairs, 90\u00a0bytes + 180\u00a0bytes \u2192 "
+                 "1,500 pairs, 5,000 + 6,000 tokens, 10.0\u00a0kB + 12.0\u00a0kB");
+    CHECK(!strstr(page, "stage: pack")); /* has no end */
     free(page);
     CHECK_OK(file_write(test_path("data/prepare.json"), "[[[{", 4, &err), &err);
     w = begin(1e9);

@@ -48,7 +48,7 @@ struct answer_value {
     double v;
 };
 
-enum { ANSWER_VALUES_MAX = 24 };
+enum { ANSWER_VALUES_MAX = 48 };
 
 struct answer {
     const char *id, *question;

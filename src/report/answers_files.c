@@ -20,45 +20,91 @@ static struct page_part part(const char *name, double bytes, int color)
     return p;
 }
 
-static void row_of_text(struct answer *a, const struct rundir *d, const char *label,
-                        const char *side, struct err *err)
+/* The files of one kind: a side each, or both sides in one. */
+static bool row_of_text(struct answer *a, const struct rundir *d, const char *label,
+                        const char *kind, struct err *err)
 {
     char suffix[64];
 
-    snprintf(suffix, sizeof suffix, ": %s: bytes", side);
+    snprintf(suffix, sizeof suffix, ": %s: bytes", kind);
     const double bytes = rundir_sum(d, "sets: train: inputs: ", suffix);
-    snprintf(suffix, sizeof suffix, ": %s: lines", side);
+    snprintf(suffix, sizeof suffix, ": %s: lines", kind);
     const double lines = rundir_sum(d, "sets: train: inputs: ", suffix);
     if (isfinite(bytes))
         answers_row(a, err, label, "%s (%s bytes), %s lines", fmt_bytes(bytes).s,
                     fmt_count(bytes).s, fmt_count(lines).s);
-    else
-        answers_row(a, err, label, "missing");
+    return isfinite(bytes);
 }
 
-/* Pairs and bytes before and after each stage of preparation, where they were kept. */
+static void rows_of_text(struct answer *a, const struct rundir *d, struct err *err)
+{
+    bool is_known = row_of_text(a, d, "raw text, source", "source", err);
+
+    is_known |= row_of_text(a, d, "raw text, target", "target", err);
+    is_known |= row_of_text(a, d, "raw text, both sides", "pairs", err);
+    if (!is_known)
+        answers_row(a, err, "raw text", "missing");
+}
+
+/* stage, as in prepare.json; whether the text is tokens, before and after it */
+#define STAGE_LIST(S)      \
+    S(count, false, false) \
+    S(clean, false, false) \
+    S(learn, false, false) \
+    S(encode, false, true) \
+    S(pack, true, true)
+
+#define KEYS(stage, end) \
+#stage "_pairs_" #end, #stage "_source_bytes_" #end, #stage "_target_bytes_" #end
+
+static const struct {
+    const char *name;
+    bool is_tokens[2];
+    const char *key[2][3];
+} stages[] = {
+#define S(name, before_is, after_is) \
+    {#name, {before_is, after_is}, {{KEYS(name, before)}, {KEYS(name, after)}}},
+    STAGE_LIST(S)
+#undef S
+};
+
+/* The training text at one end of a stage, and its numbers under their names. */
+static struct str end_of_stage(struct answer *a, const struct rundir *d, size_t stage,
+                               int end)
+{
+    static const char *const field[] = {"pairs", "source_bytes", "target_bytes"};
+    struct str out = str_new(0);
+    double v[3];
+
+    for (int i = 0; i < 3; i++) {
+        char key[80];
+        snprintf(key, sizeof key, "stages: %s: %s: %s", stages[stage].name,
+                 end ? "after" : "before", field[i]);
+        v[i] = rundir_number(d, key);
+        answers_value(a, stages[stage].key[end][i], v[i]);
+    }
+    str_printf(&out, "%s pairs, ", fmt_count(v[0]).s);
+    if (stages[stage].is_tokens[end]) /* of two bytes each */
+        str_printf(&out, "%s + %s tokens, ", fmt_count(v[1] / 2).s,
+                   fmt_count(v[2] / 2).s);
+    str_printf(&out, "%s + %s", fmt_bytes(v[1]).s, fmt_bytes(v[2]).s);
+    return out;
+}
+
+/* Pairs, tokens and bytes (source + target) before and after each stage, where they were
+ * kept. */
 static void rows_of_stages(struct answer *a, const struct rundir *d, struct err *err)
 {
-    static const char *const stage[] = {"count", "clean", "learn", "encode", "pack"};
-
-    for (size_t i = 0; i < sizeof stage / sizeof *stage; i++) {
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         char key[80], label[40];
-        double pairs[2], bytes[2];
-        for (int k = 0; k < 2; k++) {
-            const char *end = k ? "after" : "before";
-            snprintf(key, sizeof key, "stages: %s: %s: pairs", stage[i], end);
-            pairs[k] = rundir_number(d, key);
-            snprintf(key, sizeof key, "stages: %s: %s: source_bytes", stage[i], end);
-            bytes[k] = rundir_number(d, key);
-            snprintf(key, sizeof key, "stages: %s: %s: target_bytes", stage[i], end);
-            bytes[k] += rundir_number(d, key);
-        }
-        if (!isfinite(pairs[0]) && !isfinite(pairs[1]))
+        snprintf(key, sizeof key, "stages: %s: after: pairs", stages[i].name);
+        if (!isfinite(rundir_number(d, key)))
             continue;
-        snprintf(label, sizeof label, "stage: %s", stage[i]);
-        answers_row(a, err, label, "%s pairs, %s \u2192 %s pairs, %s",
-                    fmt_count(pairs[0]).s, fmt_bytes(bytes[0]).s, fmt_count(pairs[1]).s,
-                    fmt_bytes(bytes[1]).s);
+        struct str before = end_of_stage(a, d, i, 0), after = end_of_stage(a, d, i, 1);
+        snprintf(label, sizeof label, "stage: %s", stages[i].name);
+        answers_row(a, err, label, "%s \u2192 %s", str_text(&before), str_text(&after));
+        str_release(&before);
+        str_release(&after);
     }
 }
 
@@ -71,8 +117,7 @@ static void rows_of_prepare(struct answer *a, const struct rundir *d, struct err
                     d->data_path ? " could not be read here" : "");
         return;
     }
-    row_of_text(a, d, "raw text, source", "source", err);
-    row_of_text(a, d, "raw text, target", "target", err);
+    rows_of_text(a, d, err);
     answers_row(a, err, "pairs before cleaning", "%s",
                 fmt_count(rundir_number(d, "pairs_in")).s);
     for (size_t i = 0; i < d->n_facts; i++)
