@@ -23,6 +23,9 @@
 bool foreign_has_events(const char *dir);
 /* Every event file of the directory, in the order of their names, as one log. */
 status foreign_events(struct runlog *log, const char *dir, struct err *err) MUST_CHECK;
+/* The same of one file's bytes at hand; `name` is used in messages. */
+status foreign_events_bytes(struct runlog *log, const char *name, const void *data,
+                            size_t n, struct err *err) MUST_CHECK;
 
 /* ERR_FORMAT when no line is one of OpenSeq2Seq's; `name` is used in messages. */
 status foreign_console(struct runlog *log, const char *name, const void *data, size_t n,

@@ -116,7 +116,7 @@ static bool read_loss(struct reader *r, const char *line)
 {
     double step, loss;
 
-    if (!number_after(line, "lobal step ", &step) ||
+    if (!number_after(line, "lobal step ", &step) || !isfinite(step) ||
         !number_after(line, "Train loss: ", &loss))
         return false;
     put_step(r);

@@ -117,20 +117,19 @@ static void add_point(struct reader *r, const struct tb_event_point *p)
     r->n_points++;
 }
 
-static status read_file(struct reader *r, const char *path, struct err *err)
+static status read_points(struct reader *r, struct tb_event_reader *events,
+                          struct err *err)
 {
-    struct tb_event_reader events;
     struct tb_event_point point;
+    status result = OK;
     bool more = true;
 
-    TRY(tb_event_read(&events, path, err));
-    status result = OK;
     while (result == OK && more) {
-        result = tb_event_next(&events, &point, &more, err);
+        result = tb_event_next(events, &point, &more, err);
         if (result == OK && more)
             add_point(r, &point);
     }
-    tb_event_read_close(&events);
+    tb_event_read_close(events);
     return result;
 }
 
@@ -153,6 +152,7 @@ bool foreign_has_events(const char *dir)
 
 static status read_files(struct reader *r, const char *dir, struct err *err)
 {
+    struct tb_event_reader events;
     struct dirent **list;
     char path[FILE_PATH_MAX];
     status result = OK;
@@ -164,10 +164,33 @@ static status read_files(struct reader *r, const char *dir, struct err *err)
         if (result == OK)
             result = file_join(path, sizeof path, dir, list[i]->d_name, err);
         if (result == OK)
-            result = read_file(r, path, err);
+            result = tb_event_read(&events, path, err);
+        if (result == OK)
+            result = read_points(r, &events, err);
         free(list[i]);
     }
     free(list);
+    return result;
+}
+
+/* What was read becomes a log; `result` is of the reading. */
+static status finish(struct reader *r, struct runlog *log, const char *name,
+                     status result, struct err *err)
+{
+    put_train(r);
+    put_eval(r);
+    if (result == OK)
+        result = str_check(r->out, name, err);
+    if (result == OK && !r->n_points)
+        result = err_set(err, ERR_FORMAT,
+                         "%s: its event files hold no curve by a name that is known, "
+                         "such as train_loss or eval_loss",
+                         name);
+    if (result == OK)
+        result = runlog_parse(log, name, r->out->data, r->out->len, err);
+    str_release(r->out);
+    if (result == OK)
+        log->origin = "another program, from its TensorBoard events";
     return result;
 }
 
@@ -177,20 +200,17 @@ status foreign_events(struct runlog *log, const char *dir, struct err *err)
     struct reader r = {.out = &text};
 
     *log = (struct runlog){0};
-    status result = read_files(&r, dir, err);
-    put_train(&r);
-    put_eval(&r);
-    if (result == OK)
-        result = str_check(&text, dir, err);
-    if (result == OK && !r.n_points)
-        result = err_set(err, ERR_FORMAT,
-                         "%s: its event files hold no curve by a name that is known, "
-                         "such as train_loss or eval_loss",
-                         dir);
-    if (result == OK)
-        result = runlog_parse(log, dir, text.data, text.len, err);
-    str_release(&text);
-    if (result == OK)
-        log->origin = "another program, from its TensorBoard events";
-    return result;
+    return finish(&r, log, dir, read_files(&r, dir, err), err);
+}
+
+status foreign_events_bytes(struct runlog *log, const char *name, const void *data,
+                            size_t n, struct err *err)
+{
+    struct str text = str_new(0);
+    struct reader r = {.out = &text};
+    struct tb_event_reader events;
+
+    *log = (struct runlog){0};
+    tb_event_read_bytes(&events, data, n);
+    return finish(&r, log, name, read_points(&r, &events, err), err);
 }
