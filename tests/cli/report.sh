@@ -1,6 +1,6 @@
 # Every number of a report is derived again from run.jsonl, and its pages are valid.
 . "$ROOT/tests/cli/tiny.bash"
-numbers() { python3 "$ROOT/tests/cli/report_numbers.py" "$1" >.numbers 2>&1 || fail "$(cat .numbers)"; }
+numbers() { python3 "$ROOT/tests/cli/report_numbers.py" "$@" >.numbers 2>&1 || fail "$(cat .numbers)"; }
 valid()
 {
     command -v tidy >/dev/null || return 0
@@ -13,9 +13,18 @@ train=("$FERRY" train run=run data=data "${tiny[@]}" eval_bleu=true eval_every=2
 expect 0 "${train[@]}" max_steps=130
 expect 0 "$FERRY" report run
 out_is run/report.html
-numbers run
+numbers run --all
 valid run/report.html
 grep -q '^### 11\. ' run/report.md || fail "the Markdown lacks an answer"
+grep -q 'stage: encode.*tokens' run/report.md || fail "the stages of preparation are not told"
+
+# a file with both sides in it: its text is told all the same
+paste train.en train.de >both.tsv
+expect 0 "$FERRY" prepare pairs=both.tsv out=both vocab_size=80
+expect 0 "$FERRY" train run=tsv data=both "${tiny[@]}" max_steps=10
+expect 0 "$FERRY" report tsv
+grep -q 'raw text, both sides.*120 lines' tsv/report.md || fail "the text of a .tsv is not told"
+numbers tsv
 
 # resumed from before its end: what was taken twice counts as time, not as learning
 rm run/model.ckpt-130.*

@@ -1,7 +1,8 @@
 # ctest: slow
 # Four ranks on two hosts train. The cards carry the stated bytes; a killed rank, a frozen host
 # and a cut cable are seen, named and survived, and the last checkpoint has the bytes of a run
-# that nothing happened to.
+# that nothing happened to. The report answers every question about it, and each of its numbers
+# is derived again.
 . "$ROOT/tests/net/subject.bash"
 steps=600
 
@@ -57,3 +58,16 @@ await
 [ "$code" -eq 0 ] || { cat launch.log; fail "status $code"; }
 [ "$(starts)" -ge 4 ] || { cat launch.log; fail "$(starts) starts, want 4"; }
 same_end run whole "$steps" || fail "the faults changed the result"
+
+# numbers RUN [--all]: of its report, again from run.jsonl
+numbers()
+{
+    expect 0 "$FERRY" report "$1"
+    expect 0 python3 "$ROOT/tests/cli/report_numbers.py" "$@"
+    cat .out
+}
+numbers run
+train "$WORK/told" 120 eval_every=10 eval_bleu=true
+await
+[ "$code" -eq 0 ] || { cat launch.log; fail "status $code"; }
+numbers told --all
