@@ -11,7 +11,7 @@
 #include "text/script.h"
 #include "text/text_hash.h"
 
-enum { MAX_CHARS = 16, MAX_BYTES = 4 * MAX_CHARS, TICK_EVERY = 64 };
+enum { MAX_CHARS = 16, MAX_BYTES = 4 * MAX_CHARS, TICK_EVERY = 64, AHEAD = 12 };
 
 /* A character or an accepted merge. */
 struct symbol {
@@ -435,9 +435,12 @@ static status accept(struct learner *l, uint32_t index, struct err *err)
     p->is_active = false;
     TRY(add_merge(l, left, right, err));
     const size_t n_left = l->symbol[left].n_chars;
-    for (size_t i = 0; i < p->n_at; i++)
+    for (size_t i = 0; i < p->n_at; i++) {
+        if (i + AHEAD < p->n_at) /* places are far apart: each would be waited for */
+            __builtin_prefetch(&l->words.cell[at[i + AHEAD]]);
         if (l->words.cell[at[i]] == left && l->words.cell[at[i] + n_left] == right)
             TRY(merge_at(l, at[i], left, merged, err));
+    }
     drop_places(p);
     settle(l, left, right);
     return adopt(l, err);

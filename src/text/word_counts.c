@@ -14,7 +14,7 @@
 #include "text/spm_parts.h"
 #include "text/text_hash.h"
 
-enum { DEFAULT_LINE_BYTES = 4192, LEAST_SLOTS = 1024, N_PARTS = 64 };
+enum { DEFAULT_LINE_BYTES = 4192, LEAST_SLOTS = 1024, N_PARTS = 64, GROUP = 32 };
 static const size_t default_bytes = (size_t)1 << 30;
 
 /* Reserved by SentencePiece's trainer for characters that it leaves out. */
@@ -106,10 +106,9 @@ static status insert(struct table *t, struct slot *slot, uint32_t tag, struct li
     return OK;
 }
 
-static status table_add(struct table *t, struct line text, uint64_t count,
-                        struct err *err)
+static status table_add_hashed(struct table *t, uint64_t h, struct line text,
+                               uint64_t count, struct err *err)
 {
-    const uint64_t h = text_hash(text.text, text.n_bytes);
     const uint32_t tag = (uint32_t)(h >> 32);
 
     if (t->n_words * 2 >= t->n_slots)
@@ -128,6 +127,29 @@ static status table_add(struct table *t, struct line text, uint64_t count,
             return OK;
         }
     }
+}
+
+static status table_add(struct table *t, struct line text, uint64_t count,
+                        struct err *err)
+{
+    return table_add_hashed(t, text_hash(text.text, text.n_bytes), text, count, err);
+}
+
+/* Fetch what looking these words up will read, all of them at the same time: a large
+ * table is not in the processor's caches, and one word after the other waits for it. */
+static void table_fetch(const struct table *t, const uint64_t *hash, size_t n)
+{
+    const size_t mask = t->n_slots - 1;
+
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(&t->slot[hash[i] & mask]);
+    for (size_t i = 0; i < n; i++)
+        if (t->slot[hash[i] & mask].word)
+            __builtin_prefetch(&t->word[t->slot[hash[i] & mask].word - 1]);
+    for (size_t i = 0; i < n; i++)
+        if (t->slot[hash[i] & mask].word)
+            __builtin_prefetch(t->text.data +
+                               t->word[t->slot[hash[i] & mask].word - 1].at);
 }
 
 static status open_part(FILE **part, struct err *err)
@@ -238,10 +260,10 @@ static status settle(struct word_counts *w, struct err *err)
     return OK;
 }
 
-static status add_raw(struct word_counts *w, struct line text, uint64_t count,
-                      struct err *err)
+static status add_raw(struct word_counts *w, uint64_t hash, struct line text,
+                      uint64_t count, struct err *err)
 {
-    TRY(table_add(&w->raw, text, count, err));
+    TRY(table_add_hashed(&w->raw, hash, text, count, err));
     if (table_bytes(&w->raw) > w->options.max_bytes / 2)
         return settle(w, err);
     return OK;
@@ -315,10 +337,18 @@ static bool next_token(struct line line, size_t *at, struct line *token)
 
 static status add_tokens(struct word_counts *w, struct line line, struct err *err)
 {
-    struct line token;
+    struct line token[GROUP];
+    uint64_t hash[GROUP];
+    size_t at = 0, n = GROUP;
 
-    for (size_t at = 0; next_token(line, &at, &token);)
-        TRY(add_raw(w, token, 1, err));
+    while (n == GROUP) {
+        for (n = 0; n < GROUP && next_token(line, &at, &token[n]); n++)
+            hash[n] = text_hash(token[n].text, token[n].n_bytes);
+        if (w->raw.n_slots)
+            table_fetch(&w->raw, hash, n);
+        for (size_t i = 0; i < n; i++)
+            TRY(add_raw(w, hash[i], token[i], 1, err));
+    }
     return OK;
 }
 
@@ -482,9 +512,11 @@ status word_counts_merge(struct word_counts *into, struct word_counts *from,
                          struct err *err)
 {
     BUG_ON(into->is_finished || from->is_finished);
-    for (size_t i = 0; i < from->raw.n_words; i++)
-        TRY(add_raw(into, text_of(&from->raw, &from->raw.word[i]),
+    for (size_t i = 0; i < from->raw.n_words; i++) {
+        const struct line text = text_of(&from->raw, &from->raw.word[i]);
+        TRY(add_raw(into, text_hash(text.text, text.n_bytes), text,
                     from->raw.word[i].count, err));
+    }
     table_release(&from->raw);
     for (size_t i = 0; i < from->table.n_words; i++)
         TRY(add_word(into, text_of(&from->table, &from->table.word[i]),
