@@ -89,7 +89,8 @@ static void cache_put(struct cache *c, uint64_t hash, struct line word,
     unsigned char *e = c->store + c->n_store;
     e[0] = (unsigned char)word.n_bytes;
     e[1] = (unsigned char)n;
-    memcpy(e + 2, ids, 2 * n);
+    if (n) /* a word of control characters alone has none, and may be the first */
+        memcpy(e + 2, ids, 2 * n);
     memcpy(e + 2 + 2 * n, word.text, word.n_bytes);
     c->slot[at] = (struct slot){(uint32_t)(hash >> 32), (uint32_t)c->n_store + 1};
     c->n_store += n_entry;
