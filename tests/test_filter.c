@@ -53,6 +53,22 @@ TEST(a_cut_line_is_never_kept)
     filter_release(&f);
 }
 
+TEST(a_line_that_grows_too_long_is_one_that_was_cut)
+{
+    struct filter_options o = usual;
+    struct str grows = str_new(0);
+
+    o.invalid = FILTER_INVALID_REPLACE;
+    o.clean.max_word_chars = FEED_LINE_MAX;
+    for (int i = 0; i < FEED_LINE_MAX / 3; i++)
+        str_putc(&grows, (char)0xFF);
+    CHECK(judge(o, str_text(&grows), "b", NULL) == CLEAN_KEEP);
+    str_putc(&grows, (char)0xFF);
+    CHECK(judge(o, str_text(&grows), "b", NULL) == FILTER_CUT);
+    CHECK(judge(o, "b", str_text(&grows), NULL) == FILTER_CUT);
+    str_release(&grows);
+}
+
 TEST(malformed_bytes_can_be_replaced)
 {
     struct filter_options o = usual;

@@ -1,7 +1,9 @@
 #include "corpus/shuffle.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "corpus/duplicates.h"
 #include "test.h"
@@ -78,6 +80,26 @@ TEST(every_record_comes_out_once_anywhere)
     }
     CHECK(k == N);
     CHECK(moved / N > N / 4 && moved / N < N / 2); /* a third of it on average */
+    str_release(&all);
+}
+
+TEST(a_bin_that_was_cut_is_noticed_wherever)
+{
+    const char *path = test_path("cut-0");
+    struct str all = str_new(0);
+    struct err err = {0};
+
+    write_records("cut", 2, 1, 7);
+    const int64_t n = file_bytes(path);
+    CHECK(n == 2 * (12 + 2));
+    for (int64_t left = n - 1; left > 0; left--) {
+        CHECK(truncate(path, left) == 0);
+        const status s = shuffle_emit(test_dir(), "cut", 1, collect, &all, &err);
+        if (left == n / 2)
+            CHECK_OK(s, &err);
+        else
+            CHECK_FAILS(s, &err, ERR_FORMAT, "cut-0 was cut");
+    }
     str_release(&all);
 }
 
