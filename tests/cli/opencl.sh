@@ -39,3 +39,12 @@ for precision in fp16 bf16; do
         awk '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= 2e-2 * $1)) exit 1 }' ||
         fail "$precision: losses differ from the emulation's by more than 2 %"
 done
+
+# two ranks, each with a device of its own (here it is the same one)
+. "$ROOT/tests/cli/two_ranks.bash"
+expect 0 "${launch[@]}" "$FERRY" train run=two device=opencl "${options[@]}" max_steps=30 wire=fp32
+paste <(losses opencl) <(losses two) | awk '
+    { d = $1 / $2 - 1; if (d < 0) d = -d }
+    d > (NR <= 10 ? 1e-5 : 1e-3) { exit 1 }
+    END { if (NR != 30) exit 1 }' || fail "two ranks train differently from one"
+grep -q '"event":"ranks".*"rank":1' two/run.jsonl || fail "rank 1 is not in the log"
