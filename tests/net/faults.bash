@@ -67,14 +67,15 @@ mend_crash() { lab boot n2; }
 break_crash_first() { lab crash n1; }
 mend_crash_first() { lab boot n1; }
 break_mpirun() { kill -KILL "$(mpirun_pid)"; }
-# A neighbour that eats what the host has left, and whom the kernel is told to spare.
+# A neighbour eats what the host has left; the kernel is told whom to kill for it.
 break_memory()
 {
-    local used
+    local used pid
+    for pid in $(lab pids n2 ferry); do echo 1000 >"/proc/$pid/oom_score_adj"; done
     used=$(cat /sys/fs/cgroup/memory/netlab-"$NETLAB"-n2/memory.usage_in_bytes 2>/dev/null ||
         cat /sys/fs/cgroup/netlab-"$NETLAB"-n2/memory.current)
     lab mem n2 $((used + (64 << 20)))
-    lab exec n2 sh -c 'echo -1000 >/proc/self/oom_score_adj; head -c 100M /dev/zero | tail >/dev/null' &
+    lab exec n2 sh -c 'head -c 100M /dev/zero | tail >/dev/null' &
 }
 mend_memory() { lab mem n2 -1; }
 # Each host has the run on a disk of its own; one fills up and is freed after a save in vain.
@@ -168,6 +169,8 @@ try()
     if [ "$fault" = disk_full ]; then
         run=$(own_disk n1)/run
         train /tmp/node/run "$steps"
+    elif [ "$fault" = kill_in_save ]; then
+        train "$run" "$steps" save_every=2 # there is nearly always one under way
     else
         train "$run" "$steps"
     fi
