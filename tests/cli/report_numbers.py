@@ -326,9 +326,9 @@ for name, points, floor in (("loss", [(e["step"], e["valid_loss"]) for e in vali
 # 5, 11. the network
 laps = [e for e in lines if e["event"] == "ranks"]
 covered = {(s["session"], s["step"]): s for s in steps}
-for e in laps:
-    e["of"] = covered[e["session"], e["step"]]
-whole = [e for e in laps if not e["of"].get("lost")]
+for e in laps:  # a kill may leave one without its step entry
+    e["of"] = covered.get((e["session"], e["step"]))
+whole = [e for e in laps if e["of"] and not e["of"].get("lost")]
 good = [e for e in whole if not e["of"]["first"]]
 good = good if len(good) >= 3 else whole
 ranks = range(start.get("ranks", 1))
