@@ -14,12 +14,14 @@ add_library(ferry_standin STATIC tests/standin/fibres.c tests/standin/fibre_devi
 target_include_directories(ferry_standin PUBLIC tests src)
 target_link_libraries(ferry_standin PUBLIC ferry_device m)
 
-# A stand-in for NVIDIA's libraries, found by test_cuda through its run path.
-foreach(lib "cuda 1" "cublasLt 13")
+# Stand-ins for NVIDIA's libraries, found by test_cuda through its run path and by the
+# program through LD_LIBRARY_PATH.
+foreach(lib "cuda 1" "cublasLt 13" "nccl 2" "nvidia-ml 1")
   string(REPLACE " " ";" lib ${lib})
   list(GET lib 0 name)
   list(GET lib 1 version)
   string(TOLOWER ${name} file)
+  string(REPLACE nvidia-ml nvml file ${file})
   add_library(standin_${name} SHARED tests/standin/lib${file}.c)
   set_target_properties(standin_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${version}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/standin C_VISIBILITY_PRESET hidden)
@@ -27,8 +29,9 @@ foreach(lib "cuda 1" "cublasLt 13")
 endforeach()
 target_sources(standin_cuda PRIVATE tests/standin/fibres.c tests/standin/program_float.c
   tests/standin/program_half.c tests/standin/program_bfloat.c)
-target_link_libraries(standin_cuda PRIVATE m)
+target_link_libraries(standin_cuda PRIVATE Threads::Threads m)
 target_link_libraries(standin_cublasLt PRIVATE standin_cuda)
+target_link_libraries(standin_nccl PRIVATE standin_cuda)
 foreach(kind fp32:f fp16:h bf16:b)
   string(REPLACE ":" ";" kind ${kind})
   list(GET kind 0 name)
@@ -76,11 +79,30 @@ endforeach()
 
 target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
 if(TARGET test_cuda)
-  add_dependencies(test_cuda standin_cuda standin_cublasLt)
+  add_dependencies(test_cuda standin_cuda standin_cublasLt standin_nvidia-ml)
   set_target_properties(test_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/standin)
   # the old kind of run path is followed by the sanitizer's dlopen too
   target_link_options(test_cuda PRIVATE -Wl,--disable-new-dtags)
   target_compile_definitions(test_cuda PRIVATE STANDIN="${CMAKE_BINARY_DIR}/standin")
+endif()
+
+# What of NVIDIA's libraries is installed; the driver may be its stub.
+set(cuda_places ${cuda_root}/../lib64 ${cuda_root}/../lib /usr/local/cuda/lib64)
+find_library(FERRY_LIB_CUDA cuda HINTS ${cuda_places} PATH_SUFFIXES stubs)
+find_library(FERRY_LIB_BLAS NAMES cublasLt HINTS ${cuda_places})
+find_library(FERRY_LIB_NCCL NAMES nccl HINTS ${cuda_places})
+find_library(FERRY_LIB_NVML NAMES nvidia-ml libnvidia-ml.so.1 HINTS ${cuda_places}
+  PATH_SUFFIXES stubs)
+if(TARGET test_symbols)
+  add_dependencies(test_symbols standin_cuda standin_cublasLt standin_nccl standin_nvidia-ml)
+  target_compile_definitions(test_symbols PRIVATE STANDIN="${CMAKE_BINARY_DIR}/standin")
+  foreach(lib CUDA BLAS NCCL NVML)
+    set(path "")
+    if(FERRY_LIB_${lib})
+      set(path ${FERRY_LIB_${lib}})
+    endif()
+    target_compile_definitions(test_symbols PRIVATE LIB_${lib}="${path}")
+  endforeach()
 endif()
 
 # tests/cli/X.sh runs the program itself: FERRY is its path, WORK an empty directory.

@@ -10,6 +10,7 @@
 #include "packed.h"
 #include "reals.h"
 #include "test.h"
+#include "train/meter.h"
 #include "train/optim.h"
 
 enum { STEPS = 2, MANY = 8192 };
@@ -173,6 +174,31 @@ TEST(without_either_wait_the_numbers_are_wrong)
     CHECK(differs(want, loss, "", "2") || differs(want, loss, "2", "2"));
 }
 
+/* More than the host's pinned half of an upload holds: it is used again and again. */
+TEST(a_large_upload_arrives_whole)
+{
+    enum { LARGE = 3 << 20 };
+    float *sent = malloc(LARGE * sizeof *sent), *got = malloc(LARGE * sizeof *got);
+    struct mat m = {NULL, 0, 1, LARGE, LARGE};
+    struct device d;
+    struct err err;
+
+    for (size_t i = 0; i < LARGE; i++)
+        sent[i] = (float)i;
+    for (int eager = 0; eager <= 2; eager++) {
+        open_cuda(&d, PRECISION_FP32, (const char *[]){"", "1", "2"}[eager], "");
+        CHECK_OK(device_alloc(&d, &m.mem, LARGE * sizeof *sent, &err), &err);
+        device_upload(&d, m, sent);
+        device_download(&d, got, m);
+        CHECK_OK(device_sync(&d, &err), &err);
+        CHECK(memcmp(sent, got, LARGE * sizeof *sent) == 0);
+        device_free(&d, m.mem);
+        device_close(&d);
+    }
+    free(sent);
+    free(got);
+}
+
 TEST(memory_that_the_card_lacks_is_refused_with_a_sentence)
 {
     struct device d;
@@ -184,4 +210,35 @@ TEST(memory_that_the_card_lacks_is_refused_with_a_sentence)
         device_alloc(&d, &mem, (size_t)2 << 30, &err), &err, ERR_MEMORY,
         "cannot allocate 2048.0 MiB for tensors on stand-in: 1024.0 of its 1024.0");
     device_close(&d);
+}
+
+static struct meter_lap metered(const char *nvml)
+{
+    struct meter_lap lap;
+    struct device d;
+    struct meter m;
+
+    setenv("FERRY_STANDIN_NVML", nvml, 1);
+    open_cuda(&d, PRECISION_FP32, "", "");
+    meter_start(&m, "/no such directory", &d);
+    meter_look(&m);
+    meter_look(&m); /* too soon to look again */
+    lap = meter_next(&m);
+    device_close(&d);
+    return lap;
+}
+
+TEST(a_card_tells_how_busy_hot_and_full_it_is)
+{
+    const struct device_usage all = metered("").gpu, some = metered("old").gpu;
+
+    CHECK_NEAR(all.busy, 0.5, 1e-12);
+    CHECK_NEAR(all.power_w, 123.456, 1e-12);
+    CHECK_NEAR(all.power_limit_w, 250, 1e-12);
+    CHECK_NEAR(all.memory_mib, 4096, 1e-12);
+    CHECK_NEAR(all.memory_all_mib, 16384, 1e-12);
+    CHECK_NEAR(all.clock_mhz, 1380, 1e-12);
+    CHECK_NEAR(all.clock_max_mhz, 1530, 1e-12);
+    CHECK(isfinite(some.busy) && !isfinite(some.clock_mhz));
+    CHECK(!isfinite(some.clock_max_mhz));
 }

@@ -45,7 +45,7 @@ TEST(cards_are_read_as_differences_without_the_loopback)
     set_counters("lo", "5\n", "5\n");
     set_counters("eth0", "100\n", "2000\n");
     snprintf(dir, sizeof dir, "%s", test_path("net"));
-    meter_start(&m, dir);
+    meter_start(&m, dir, NULL);
     set_counters("lo", "50\n", "50\n");
     set_counters("eth0", "150\n", "12345678901\n");
     set_errors("eth0", "3\n");
@@ -67,10 +67,11 @@ TEST(a_busy_process_uses_about_a_core_and_some_memory)
     struct meter m;
     volatile double x = 1;
 
-    meter_start(&m, "/no such directory");
+    meter_start(&m, "/no such directory", NULL);
     for (int i = 0; i < 20000000; i++)
         x = x * 1.0000001;
     const struct meter_lap lap = meter_next(&m);
+    CHECK(!isfinite(lap.gpu.busy) && !isfinite(lap.gpu.power_w));
     CHECK(lap.cards.n == 0 && lap.seconds > 0 && lap.memory_mib > 0.5);
     CHECK(lap.cores > 0 && lap.cores < 4); /* a busy machine gives us less than one */
 }

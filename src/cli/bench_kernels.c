@@ -21,6 +21,7 @@ struct bench {
     struct ids at, id, pair, pos, label, top_id;
     struct drop drop;
     struct attend attend;
+    double sum;
 };
 
 enum { N_TOP = 8 };
@@ -141,7 +142,7 @@ static void close_bench(struct bench *b)
     C(xent, (d, b->loss, (struct ids){0}, b->logits, b->label, 0.1, 1), 2 * CV, 4 * CV) \
     C(topk, (d, b->top, b->top_id, b->logits), CV, 2 * CV)                               \
     C(fill, (d, b->dembed, 0), VD, 0)                                                    \
-    C(sumsq, (d, &sum, b->dembed), VD, 2 * VD)                                           \
+    C(sumsq, (d, &b->sum, b->dembed), VD, 2 * VD)                                           \
     C(scale, (d, b->dembed, 0.99), 2 * VD, VD)                                           \
     C(average, (d, b->moment1, b->embed, 0.99), 3 * VD, 3 * VD)                          \
     C(adam, (d, b->embed, b->moment1, b->moment2, b->dembed, adam), 7 * VD, 11 * VD)     \
@@ -173,9 +174,7 @@ static const struct novograd novograd = {1e-4, 0.95, 1, 0, 1};
     static void run_##name(struct bench *b) \
     {                                       \
         struct device *d = &b->device;      \
-        double sum = 0;                     \
         d->k->name args;                    \
-        (void)sum;                          \
     }
 CASE_LIST(C)
 #undef C

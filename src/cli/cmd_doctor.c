@@ -1,14 +1,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/bench_kernels.h"
 #include "cli/cmd.h"
+#include "cli/doctor_exchange.h"
 #include "cli/doctor_model.h"
 #include "device/device.h"
+#include "dist/comm.h"
+#include "dist/comm_nccl.h"
 #include "train/roof.h"
 
 /* kind, field, default, help, limits */
@@ -138,25 +142,74 @@ static status examine_speed(const char *device, struct err *err)
     return OK;
 }
 
+/* The first rank speaks. */
+static status examine_exchange(struct comm *c, const char *device, struct err *err)
+{
+    struct doctor_exchange r;
+
+    if (c->rank == 0)
+        puts("a sum over cards");
+    TRY(doctor_exchange(&r, c, device, err));
+    if (c->rank != 0)
+        return OK;
+    if (!r.library[0])
+        printf("  none  %s\n", r.why_not);
+    else
+        printf("  %s  %d rank%s by %-12s %.1e from the right sum, %.2f GB/s\n",
+               verdict(r.furthest == 0), c->size, c->size == 1 ? "" : "s", r.library,
+               r.furthest, gb_per_s((double)r.n_bytes, r.seconds));
+    return OK;
+}
+
+static status examine_card(const char *device, struct err *err)
+{
+    struct device d;
+
+    TRY(device_open(&d, device, (struct device_options){0}, err));
+    printf("\nexamining %s\n", d.name);
+    device_close(&d);
+    TRY(examine_kernels(device, err));
+    TRY(examine_model(device, err));
+    return examine_speed(device, err);
+}
+
+/* Of several ranks (mpirun) the first examines its card; all add up. */
+static status examine(const char *device, struct err *err)
+{
+    const bool is_cuda = strcmp(device, "cuda") == 0;
+    struct comm comm;
+
+    if (!is_cuda)
+        return examine_card(device, err);
+    TRY(comm_open(&comm, (struct comm_options){.kind = "auto", .poll_us = 50}, err));
+    status result = comm.rank == 0 ? examine_card(device, err) : OK;
+    result = comm_agree(&comm, result, err);
+    if (result == OK)
+        result = examine_exchange(&comm, device, err);
+    comm_close(&comm);
+    return result;
+}
+
+static void tell_found(void)
+{
+    struct str found = str_new(0);
+
+    device_describe(&found);
+    comm_nccl_describe(&found);
+    fputs("devices\n", stdout);
+    fputs(str_text(&found), stdout);
+    str_release(&found);
+}
+
 status cmd_doctor(int argc, char **argv, struct err *err)
 {
     struct doctor_options o;
     struct opt_words words = {0};
-    struct str found = str_new(0);
-    struct device d;
 
     TRY(opt_defaults(cmd_doctor_options, &o, err));
     TRY(opt_parse(cmd_doctor_options, &o, &words, argc, argv, err));
-    device_describe(&found);
-    fputs("devices\n", stdout);
-    fputs(str_text(&found), stdout);
-    str_release(&found);
-    TRY(device_open(&d, o.device, (struct device_options){0}, err));
-    printf("\nexamining %s\n", d.name);
-    device_close(&d);
-    TRY(examine_kernels(o.device, err));
-    TRY(examine_model(o.device, err));
-    TRY(examine_speed(o.device, err));
+    tell_found();
+    TRY(examine(o.device, err));
     if (n_bad)
         return err_set(err, ERR_CHECK, "%d of these checks failed on device = %s", n_bad,
                        o.device);

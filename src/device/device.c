@@ -255,6 +255,11 @@ size_t device_free_bytes(struct device *d)
     return d->driver ? d->driver->free_bytes(d) : mem_free_bytes();
 }
 
+bool device_read_usage(struct device *d, struct device_usage *u)
+{
+    return d->driver && d->driver->usage(d, u);
+}
+
 /* Advance by n_bytes; the offset of the block in bytes. */
 static size_t take(struct device_arena *a, size_t n_bytes)
 {

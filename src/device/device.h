@@ -27,6 +27,14 @@ struct device;
 /* Mixed precision: what a MAT_HALF holds. On a CPU it is emulated: floats, rounded. */
 enum precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16 };
 
+/* What a card says of itself; NAN where it does not. */
+struct device_usage {
+    double busy; /* share of the last moment in which anything ran, 0 to 1 */
+    double power_w, power_limit_w;
+    double memory_mib, memory_all_mib; /* in use by all processes, and there is */
+    double clock_mhz, clock_max_mhz;   /* of its processors */
+};
+
 /* What a device that is not a CPU does in its own way; none of it may be NULL. */
 struct device_driver {
     void (*close)(struct device *d);
@@ -39,6 +47,7 @@ struct device_driver {
     void (*copy_out)(struct device *d, void *host, void *mem, size_t at, size_t n_bytes);
     status (*sync)(struct device *d, struct err *err);
     size_t (*free_bytes)(struct device *d);
+    bool (*usage)(struct device *d, struct device_usage *u);
 };
 
 struct device {
@@ -102,6 +111,9 @@ static inline size_t device_width(const struct device *d, enum mat_type type)
 
 /* Bytes that the device could still give; 0 when it does not say. */
 size_t device_free_bytes(struct device *d);
+
+/* False when it says nothing of itself: a CPU, or a card without such a library. */
+bool device_read_usage(struct device *d, struct device_usage *u);
 
 /* Contiguous copies; a strided mat goes row by row. host has rows*cols elements of the
  * device's width. */

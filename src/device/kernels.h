@@ -104,7 +104,8 @@ struct cache {
              struct ids label, double smooth, double grad))                              \
     K(fill, (struct device *, struct mat x, double value))                               \
     /* *sum = sum of squares of x, in double, the same for every thread count;           \
-       *max = the largest magnitude, NaN where x has one */                              \
+       *max = the largest magnitude, NaN where x has one. Both are there, and must still \
+       have their place, when device_sync returns. */                                    \
     K(sumsq, (struct device *, double *sum, struct mat x))                               \
     K(maxabs, (struct device *, double *max, struct mat x))                              \
     /* y = x in the type of y, the nearest finite number of it */                        \

@@ -314,6 +314,12 @@ status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
     return OK;
 }
 
+void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes)
+{
+    c->engine->traffic.sent_bytes += sent_bytes;
+    c->engine->traffic.received_bytes += received_bytes;
+}
+
 status comm_window(struct comm *c, size_t n_bytes, void **memory, struct err *err)
 {
     return c->engine->backend->window(c->engine->self, c, n_bytes, memory, err);

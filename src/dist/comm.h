@@ -8,7 +8,8 @@
  * buckets are submitted while backward still computes and waited for later.
  *
  * Backends: self (one rank, no thread), mpi (dist/comm_mpi.c), sim (R ranks as threads of
- * one process, dist/comm_sim.h). A node is a group of ranks that share memory; only its
+ * one process, dist/comm_sim.h). Gradients on NVIDIA cards may stay there: comm_nccl.h.
+ * A node is a group of ranks that share memory; only its
  * first rank, the leader, sends gradients to other nodes.
  *
  * Failure is final: when a job fails, this one and all later ones return the same

@@ -80,6 +80,9 @@ status comm_window(struct comm *c, size_t n_bytes, void **memory,
                    struct err *err) MUST_CHECK;
 status comm_meet(struct comm *c, struct err *err) MUST_CHECK;
 
+/* Bytes to and from other nodes that somebody else has carried. */
+void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes);
+
 /* "rank 3 on host b" in a buffer of the caller's. */
 enum { COMM_NAME_MAX = COMM_HOST_MAX + 32 };
 const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "dist/codec.h"
 #include "dist/comm_backend.h"
+#include "dist/comm_nccl.h"
 #include "dist/exchange.h"
 #include "recipe/params.h"
 
@@ -22,7 +23,9 @@ struct reducer {
     struct comm *comm;
     struct reducer_options options;
     struct buckets buckets;
-    struct exchange exchange;
+    struct exchange exchange; /* without nccl */
+    struct comm_nccl *nccl;   /* NULL: gradients are the host's */
+    struct err why_not;       /* with a device: why they are */
     size_t n_flat, n_owned;
     float *residual; /* [n_flat], int8 only; pages that are never touched cost nothing */
 
@@ -59,6 +62,15 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
     TRY(mem_alloc(&r->jobs, r->buckets.n_list, sizeof *r->jobs, err));
     TRY(mem_alloc(&r->facts, (size_t)r->comm->size * REDUCER_FACTS, sizeof *r->facts,
                   err));
+    if (r->options.device && !r->options.is_sharded)
+        TRY(comm_nccl_open(&r->nccl, r->comm, r->options.device,
+                           (struct comm_nccl_options){.wire = r->options.wire,
+                                                      .is_checked = r->options.is_checked,
+                                                      .n_buckets = r->buckets.n_list,
+                                                      .n_max = r->buckets.n_max},
+                           &r->why_not, err));
+    if (r->nccl)
+        return OK;
     if (has_residual(r))
         TRY(mem_alloc(&r->residual, r->n_flat, sizeof *r->residual, err));
     return exchange_open(&r->exchange, r->comm, r->buckets.n_max, widest(r->options),
@@ -88,6 +100,7 @@ void reducer_close(struct reducer *r)
     if (!r)
         return;
     exchange_close(&r->exchange);
+    comm_nccl_close(r->nccl);
     buckets_close(&r->buckets);
     free(r->residual);
     free(r->jobs);
@@ -100,7 +113,32 @@ const struct buckets *reducer_buckets(const struct reducer *r)
     return &r->buckets;
 }
 
+bool reducer_is_on_device(const struct reducer *r)
+{
+    return r->nccl;
+}
+
+const char *reducer_carrier(const struct reducer *r)
+{
+    return r->nccl ? comm_nccl_library(r->nccl) : r->why_not.msg;
+}
+
 /* ------------------------------------------------------------ one update */
+
+/* Began when the card did, not when it was asked to. */
+static status nccl_job(struct comm *c, void *ctx, struct err *err)
+{
+    struct bucket_job *j = ctx;
+    struct reducer *r = j->reducer;
+    const struct bucket b = r->buckets.list[j->bucket];
+    double seconds;
+
+    (void)c;
+    TRY(comm_nccl_sum(r->nccl, j->bucket, r->flat + b.first, b.n, r->is_inside, &seconds,
+                      err));
+    j->job.t_begin = clock_now() - seconds;
+    return OK;
+}
 
 static status reduce_job(struct comm *c, void *ctx, struct err *err)
 {
@@ -162,8 +200,11 @@ void reducer_ready(void *reducer, size_t first, size_t n)
 
     (void)n; /* everything behind it is final already */
     while (r->n_submitted < r->buckets.n_list &&
-           r->buckets.list[r->n_submitted].first >= first)
-        submit_bucket(r, reduce_job, COMM_REDUCE);
+           r->buckets.list[r->n_submitted].first >= first) {
+        if (r->nccl)
+            comm_nccl_mark(r->nccl, r->n_submitted);
+        submit_bucket(r, r->nccl ? nccl_job : reduce_job, COMM_REDUCE);
+    }
 }
 
 /* ------------------------------------------------------------ facts */

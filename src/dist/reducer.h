@@ -17,6 +17,9 @@
  * of buckets, not one run of the array: each bucket then keeps all cards busy both
  * ways), updates the weights there, and reducer_spread gives them to everybody.
  *
+ * With a device that NCCL can sum on, the gradient is memory of that device and never
+ * comes to the host (comm_nccl.h); everything else is the same.
+ *
  * Owns: buckets, exchange memory, error-feedback residual. Borrows: the communicator and
  * between begin and finish the gradient. Threads: one caller at a time.
  */
@@ -26,14 +29,16 @@
 #include "recipe/buckets.h"
 #include "recipe/wire.h"
 
+struct device;
 struct params;
 struct reducer;
 
 struct reducer_options {
     enum wire wire;
-    size_t bucket_bytes; /* of fp32; 0: 25 MiB */
-    bool is_sharded;     /* the sum of a range is wanted on its owner only */
-    bool is_checked;     /* messages carry a checksum; a damaged one is ERR_COMM */
+    size_t bucket_bytes;   /* of fp32; 0: 25 MiB */
+    bool is_sharded;       /* the sum of a range is wanted on its owner only */
+    bool is_checked;       /* messages carry a checksum; a damaged one is ERR_COMM */
+    struct device *device; /* a GPU to sum on if that can be; NULL: the host. Borrowed */
 };
 
 /* A meeting of all ranks. */
@@ -43,10 +48,16 @@ void reducer_close(struct reducer *r); /* NULL is fine */
 
 const struct buckets *reducer_buckets(const struct reducer *r);
 
+/* Whether gradients are summed on options.device, and then by what ("NCCL 2.28.9"); or
+ * why they are not. */
+bool reducer_is_on_device(const struct reducer *r);
+const char *reducer_carrier(const struct reducer *r);
+
 /*
- * grad: n_flat floats. is_flush: this exchange goes out in fp32 with all that earlier
- * roundings of int8 lost, which leaves nothing behind: do so in the update before a
- * save, because residuals are in no checkpoint. Without int8 it changes nothing.
+ * grad: n_flat floats, of the device if the reducer is on it. is_flush: this exchange
+ * goes out in fp32 with all that earlier roundings of int8 lost, which leaves nothing
+ * behind: do so in the update before a save, because residuals are in no checkpoint.
+ * Without int8 it changes nothing.
  */
 void reducer_begin(struct reducer *r, float *grad, bool is_flush);
 

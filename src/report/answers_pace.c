@@ -1,5 +1,6 @@
 /* Time: of the run, of a step, of its phases, and of the network. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,23 +239,65 @@ static void row_of_waiting(struct answer *a, const struct run_pace *p, struct er
                 fmt_seconds(p->t_data).s, fmt_seconds(p->t_comm).s);
 }
 
+static double mean_of(const struct ranks *r, size_t field)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        sum += *(const double *)((const char *)&r->of[i] + field) / (double)r->n;
+    return r->n ? sum : NAN;
+}
+
+#define MEAN(r, field) mean_of(r, offsetof(struct ranks_mean, field))
+
+/* Use is what a driver counts: a card that only waits for others can be 100 % busy. Power
+ * does not lie. */
+static void rows_of_gpus(struct answer *a, const struct ranks *r, struct err *err)
+{
+    enum { LITTLE = 50 }; /* percent of the limit */
+    const double busy = MEAN(r, gpu_busy), power = MEAN(r, gpu_power);
+    const double share = power / MEAN(r, gpu_power_limit);
+
+    answers_value(a, "gpu_busy", busy);
+    answers_value(a, "gpu_power_w", power);
+    if (!isfinite(power)) {
+        answers_row(a, err, "power",
+                    "missing: the log holds no power draw of the card; a card that "
+                    "only waits can show 100 %% utilisation");
+    } else {
+        answers_row(a, err, "power", "%s W a card, %s of the limit",
+                    fmt_number(power, 3).s, fmt_percent(share).s);
+        if (busy >= 0.9 && 100 * share < LITTLE)
+            answers_say(a, ANSWER_WATCH,
+                        "The cards call themselves %s busy but draw %s of the power that "
+                        "they may: they wait more than they compute.",
+                        fmt_percent(busy).s, fmt_percent(share).s);
+    }
+    if (isfinite(busy))
+        answers_row(a, err, "cards", "%s of the time in use by their own count",
+                    fmt_percent(busy).s);
+    if (isfinite(MEAN(r, gpu_clock)))
+        answers_row(a, err, "clock of the cards", "%s MHz of %s",
+                    fmt_count(MEAN(r, gpu_clock)).s, fmt_count(MEAN(r, gpu_clock_max)).s);
+    if (isfinite(MEAN(r, gpu_memory_all)))
+        answers_row(a, err, "memory of the cards", "%s of %s MiB",
+                    fmt_count(MEAN(r, gpu_memory)).s,
+                    fmt_count(MEAN(r, gpu_memory_all)).s);
+}
+
 /* Processor time tells threads that work from threads that were not given a core. */
 static void rows_of_processors(struct answer *a, const struct run *run, struct err *err)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const struct ranks *r = &run->by_rank;
-    double cores = 0;
+    const double cores = MEAN(r, cores);
 
-    for (size_t i = 0; i < r->n; i++)
-        cores += r->of[i].cores / (double)r->n;
-    if (r->n && isfinite(cores))
+    if (isfinite(cores))
         answers_row(a, err, "processor time",
                     "%s processor seconds a second and rank, of %s threads",
                     fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s);
     if (s && s->device && (strstr(s->device, "cuda") || strstr(s->device, "opencl")))
-        answers_row(a, err, "power",
-                    "missing: the log holds no power draw of the card; a card that "
-                    "only waits can show 100 %% utilisation");
+        rows_of_gpus(a, r, err);
 }
 
 void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)

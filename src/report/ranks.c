@@ -51,6 +51,13 @@ static void add_rank(struct ranks_mean *m, const struct runlog_rank *r, double s
     m->t_hidden += r->t_hidden;
     m->t_update += r->t_update;
     m->cores += r->cores * r->t_step;
+    m->gpu_busy += r->gpu_busy * r->t_step;
+    m->gpu_power += r->gpu_power_w * r->t_step;
+    m->gpu_clock += r->gpu_clock_mhz * r->t_step;
+    m->gpu_power_limit = r->gpu_power_limit_w;
+    m->gpu_clock_max = r->gpu_clock_max_mhz;
+    m->gpu_memory = fmax(m->gpu_memory, r->gpu_memory_mib);
+    m->gpu_memory_all = r->gpu_memory_all_mib;
     m->sent_bytes += r->sent_bytes;
     m->received_bytes += r->received_bytes;
     m->card_sent += r->card_sent;
@@ -110,6 +117,9 @@ static int by_rank(const void *a, const void *b)
 static void divide(struct ranks_mean *m, size_t n_laps)
 {
     m->cores /= m->t_step;
+    m->gpu_busy /= m->t_step;
+    m->gpu_power /= m->t_step;
+    m->gpu_clock /= m->t_step;
     m->t_step /= m->steps;
     m->t_data /= m->steps;
     m->t_compute /= m->steps;

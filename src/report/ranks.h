@@ -26,7 +26,10 @@ struct ranks_mean {
     double cores;                                  /* processor seconds a second */
     double memory_first, memory_last, memory_most; /* MiB */
     double sent_bytes, received_bytes, card_sent, card_received;
-    double card_errors;   /* over the whole run */
+    double card_errors;                          /* over the whole run */
+    double gpu_busy, gpu_power, gpu_power_limit; /* share, watts; NAN: it did not say */
+    double gpu_clock, gpu_clock_max;             /* MHz */
+    double gpu_memory, gpu_memory_all;           /* MiB: the most, and there is */
     double slowest_share; /* of the entries, those in which it was the busiest */
 };
 

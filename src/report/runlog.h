@@ -47,7 +47,9 @@
 /* What a rank measured of itself since the ranks event before; sums, as in steps. */
 #define RUNLOG_RANK_FIELDS(X)                                         \
     X(rank) X(t_step) X(t_data) X(t_compute) X(t_comm) X(t_hidden)    \
-    X(t_update) X(cores) X(memory_mib) X(sent_bytes) X(received_bytes)
+    X(t_update) X(cores) X(memory_mib) X(sent_bytes) X(received_bytes) \
+    X(gpu_busy) X(gpu_power_w) X(gpu_power_limit_w) X(gpu_clock_mhz)  \
+    X(gpu_clock_max_mhz) X(gpu_memory_mib) X(gpu_memory_all_mib)
 /* clang-format on */
 
 #define RUNLOG_NUMBER(field) double field;

@@ -67,13 +67,39 @@ static status open_translator(struct trainer *t, struct err *err)
     return translate_open(&t->translator, &t->model, t->spm, &how, err);
 }
 
+/* A library that sums on the card takes memory there when it first does: before ours is
+ * planned. The gradient is still zero. */
+static status warm_up(struct trainer *t, struct err *err)
+{
+    struct reducer_times ignored;
+
+    reducer_begin(t->reducer, t->model.grad.mem, false);
+    return reducer_finish(t->reducer, NULL, &ignored, err);
+}
+
+/* A GPU's gradients that its own library cannot sum go through the host. */
+static status open_mirror(struct trainer *t, struct err *err)
+{
+    if (!t->device.driver)
+        return OK;
+    if (reducer_is_on_device(t->reducer))
+        return warm_up(t, err);
+    if (strcmp(t->config.device, "cuda") == 0)
+        record_note(&t->record,
+                    "gradients go through the host's memory, not from card to card: %s",
+                    reducer_carrier(t->reducer));
+    return mem_alloc(&t->mirror, t->model.params.n_flat, sizeof *t->mirror, err);
+}
+
 static status open_reducer(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
+    const bool is_cuda = t->device.driver && strcmp(c->device, "cuda") == 0;
     const struct reducer_options o = {.wire = wire_find(c->wire),
                                       .bucket_bytes = (size_t)(c->bucket_mib * 1048576),
                                       .is_sharded = c->shard_optimizer,
-                                      .is_checked = c->wire_check};
+                                      .is_checked = c->wire_check,
+                                      .device = is_cuda ? &t->device : NULL};
 
     if (t->comm->size == 1)
         return OK;
@@ -83,9 +109,10 @@ static status open_reducer(struct trainer *t, struct err *err)
             "shard_optimizer = true is not there for device = %s: leave it out, "
             "or use device = cpu",
             c->device);
-    if (t->device.driver)
-        TRY(mem_alloc(&t->mirror, t->model.params.n_flat, sizeof *t->mirror, err));
-    return reducer_open(&t->reducer, t->comm, &t->model.params, o, err);
+    t->most_slices = (size_t)(c->model.encoder_layers + c->model.decoder_layers) + 3;
+    TRY(mem_alloc(&t->slice_sq, t->most_slices, sizeof *t->slice_sq, err));
+    TRY(reducer_open(&t->reducer, t->comm, &t->model.params, o, err));
+    return open_mirror(t, err);
 }
 
 /* The reducer says which parts of the arrays this rank owns. */
@@ -268,11 +295,14 @@ static status measure_roof(struct trainer *t, struct err *err)
 static status open_record(struct trainer *t, struct err *err)
 {
     FILE *console = t->record.console.out;
+    const bool is_on_device = t->reducer && reducer_is_on_device(t->reducer);
     struct record_start s = {.step = t->state.step,
                              .is_resumed = t->is_resumed,
                              .device = t->device.name,
                              .threads = pool_size(t->device.pool),
                              .comm = t->comm,
+                             .gradients =
+                                 is_on_device ? reducer_carrier(t->reducer) : NULL,
                              .n_parameters = t->model.params.n_elements,
                              .train_pairs = t->data.train.n_pairs,
                              .valid_pairs = t->data.valid.corpus.n_pairs,
@@ -346,6 +376,7 @@ void train_close(struct trainer *t)
     dataset_close(&t->data);
     free(t->losses);
     free(t->mirror);
+    free(t->slice_sq);
     free(t->own);
     free(t->shards);
     free(t->node);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -70,9 +71,10 @@ static double resident_mib(void)
     return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1048576;
 }
 
-void meter_start(struct meter *m, const char *net_dir)
+void meter_start(struct meter *m, const char *net_dir, struct device *device)
 {
     *m = (struct meter){.net_dir = net_dir,
+                        .device = device,
                         .t_last = clock_now(),
                         .cpu_last = cpu_seconds(),
                         .cards = read_cards(net_dir)};
@@ -91,11 +93,60 @@ static const struct meter_card *find(const struct meter_cards *c, const char *na
     return NULL;
 }
 
+static void look(struct meter *m, double now)
+{
+    struct device_usage u;
+
+    m->t_gpu = now;
+    if (!m->device || !device_read_usage(m->device, &u))
+        return;
+    m->n_gpu++;
+    m->gpu.busy += u.busy;
+    m->gpu.power_w += u.power_w;
+    m->gpu.clock_mhz += u.clock_mhz;
+    m->gpu.memory_mib =
+        u.memory_mib > m->gpu.memory_mib ? u.memory_mib : m->gpu.memory_mib;
+    m->gpu.power_limit_w = u.power_limit_w;
+    m->gpu.memory_all_mib = u.memory_all_mib;
+    m->gpu.clock_max_mhz = u.clock_max_mhz;
+}
+
+void meter_look(struct meter *m)
+{
+    const double now = clock_now();
+
+    if (m->device && now - m->t_gpu >= 1)
+        look(m, now);
+}
+
+/* What was seen since the last lap, at least once. */
+static struct device_usage gpu_lap(struct meter *m, double now)
+{
+    const double none = (double)NAN;
+    const struct device_usage unknown = {none, none, none, none, none, none, none};
+
+    if (!m->n_gpu)
+        look(m, now);
+    const double n = (double)m->n_gpu;
+    struct device_usage u = m->gpu;
+    m->gpu = (struct device_usage){0};
+    m->n_gpu = 0;
+    if (!(n > 0))
+        return unknown;
+    u.busy /= n;
+    u.power_w /= n;
+    u.clock_mhz /= n;
+    if (!(u.memory_all_mib > 0))
+        u.memory_mib = none;
+    return u;
+}
+
 struct meter_lap meter_next(struct meter *m)
 {
     const double now = clock_now(), cpu = cpu_seconds();
     struct meter_lap lap = {.seconds = now - m->t_last,
                             .memory_mib = resident_mib(),
+                            .gpu = gpu_lap(m, now),
                             .cards = read_cards(m->net_dir)};
     const struct meter_cards cards = lap.cards;
 

@@ -4,6 +4,7 @@
  * rank that kept the others waiting is the one that waited least itself.
  */
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,25 @@ static void set_real(json_t *o, const char *key, double x)
 static void set_int(json_t *o, const char *key, uint64_t x)
 {
     json_object_set_new(o, key, json_integer((json_int_t)x));
+}
+
+/* What the rank's GPU said of itself; what it did not say is left out. */
+static void add_gpu(json_t *o, const struct device_usage *u)
+{
+    const struct {
+        const char *key;
+        double value;
+    } facts[] = {{"gpu_busy", u->busy},
+                 {"gpu_power_w", u->power_w},
+                 {"gpu_power_limit_w", u->power_limit_w},
+                 {"gpu_memory_mib", u->memory_mib},
+                 {"gpu_memory_all_mib", u->memory_all_mib},
+                 {"gpu_clock_mhz", u->clock_mhz},
+                 {"gpu_clock_max_mhz", u->clock_max_mhz}};
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (isfinite(facts[i].value))
+            set_real(o, facts[i].key, facts[i].value);
 }
 
 /* Cards belong to the host: its first rank speaks for them. */
@@ -52,6 +72,7 @@ static json_t *own_line(struct trainer *t)
     set_real(o, "t_update", s->t_update);
     set_real(o, "cores", lap.cores);
     set_real(o, "memory_mib", lap.memory_mib);
+    add_gpu(o, &lap.gpu);
     set_int(o, "sent_bytes", now.sent_bytes - t->traffic.sent_bytes);
     set_int(o, "received_bytes", now.received_bytes - t->traffic.received_bytes);
     if (t->comm->local_rank == 0)

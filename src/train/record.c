@@ -262,6 +262,8 @@ static void add_network(json_t *o, const struct record_start *s)
 
     set_text(network, "backend", s->comm->backend);
     set_text(network, "library", s->comm->library ? s->comm->library : "");
+    if (s->gradients)
+        set_text(network, "gradients", s->gradients);
     for (size_t i = 0; comm_setting(s->comm, i); i++)
         json_array_append_new(settings, json_string(comm_setting(s->comm, i)));
     json_object_set_new(network, "settings", settings);

@@ -81,6 +81,7 @@ struct record_start {
     bool is_resumed;
     const char *device;
     const struct comm *comm; /* the ranks */
+    const char *gradients;   /* what sums them on the cards; NULL: the ranks' hosts */
     size_t threads, n_parameters;
     uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
     size_t tokenizer_pieces;

@@ -71,15 +71,8 @@ static void follow_average(struct trainer *t)
         t->device.k->average(&t->device, t->average, t->model.flat, decay);
 }
 
-/* What is told about finished slices of the gradient: this rank's own norm, before the
- * reducer may have it. */
-struct tally {
-    struct trainer *t;
-    double sum; /* of squares */
-    bool has_begun;
-};
-
-/* The gradient where the network finds it: a GPU's comes to the host, slice by slice. */
+/* The gradient where the network finds it: on NVIDIA cards where it lies, otherwise a
+ * GPU's comes to the host, slice by slice. */
 static float *seen_by_network(struct trainer *t)
 {
     return t->mirror ? t->mirror : t->model.grad.mem;
@@ -91,21 +84,32 @@ static void fetch_slice(struct trainer *t, size_t first, size_t n)
         device_download(&t->device, t->mirror + first, mat_cols(t->model.grad, first, n));
 }
 
-static void on_ready(void *ctx, size_t first, size_t n)
+/* A finished slice of the gradient: this rank's own part of its norm, before the reducer
+ * may have it. */
+static void on_ready(void *trainer, size_t first, size_t n)
 {
-    struct tally *w = ctx;
-    struct device *d = &w->t->device;
-    double part = 0;
+    struct trainer *t = trainer;
+    struct device *d = &t->device;
 
-    d->k->sumsq(d, &part, mat_cols(w->t->model.grad, first, n));
-    w->sum += part;
-    w->has_begun = true;
-    fetch_slice(w->t, first, n);
-    reducer_ready(w->t->reducer, first, n);
+    BUG_ON(t->n_slices == t->most_slices);
+    d->k->sumsq(d, &t->slice_sq[t->n_slices++], mat_cols(t->model.grad, first, n));
+    fetch_slice(t, first, n);
+    reducer_ready(t->reducer, first, n);
+}
+
+/* The sum of squares of this rank's own gradient. */
+static double own_square(const struct trainer *t)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < t->n_slices; i++)
+        sum += t->slice_sq[i];
+    return sum;
 }
 
 static void begin_exchange(struct trainer *t, const struct feeder_item *item)
 {
+    t->n_slices = 0;
     if (train_is_local(t))
         reducer_begin_node(t->reducer, seen_by_network(t));
     else
@@ -115,11 +119,10 @@ static void begin_exchange(struct trainer *t, const struct feeder_item *item)
 /* This rank's part of an update, forward and backward. The last micro-batch's backward
  * sends what it finishes. */
 static status compute(struct trainer *t, struct record_step *rec,
-                      struct flops_batch *work, struct tally *tally,
-                      struct feeder_item *item, struct err *err)
+                      struct flops_batch *work, struct feeder_item *item, struct err *err)
 {
     const struct model_run run = run_of(t);
-    const struct model_hook hook = {on_ready, tally};
+    const struct model_hook hook = {on_ready, t};
     struct clock_lap clock = clock_start();
 
     model_zero_grads(&t->model); /* the only place where gradients are cleared */
@@ -140,14 +143,17 @@ static status compute(struct trainer *t, struct record_step *rec,
         add_facts(t, item->batch, rec, work);
         rec->t_backward += clock_next(&clock);
     } while (!item->is_last);
-    if (t->reducer && !tally->has_begun)
+    if (!t->reducer)
+        return OK;
+    if (!t->n_slices)
         fetch_slice(t, 0, t->model.grad.cols); /* zeros: no hook has been called */
+    TRY(device_sync(&t->device, err));         /* brings the norms of slices */
+    rec->t_backward += clock_next(&clock);
     return OK;
 }
 
 /* What this rank tells the others. */
-static struct ranks_own own_facts(const struct trainer *t, const struct record_step *rec,
-                                  double grad_sum)
+static struct ranks_own own_facts(const struct trainer *t, const struct record_step *rec)
 {
     const double n = (double)rec->n_target;
     const bool has_written =
@@ -155,7 +161,7 @@ static struct ranks_own own_facts(const struct trainer *t, const struct record_s
 
     return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
                               .grad_norm =
-                                  n > 0 ? sqrt(grad_sum) / n / rec->loss_scale : 0,
+                                  n > 0 ? sqrt(own_square(t)) / n / rec->loss_scale : 0,
                               .n_tokens = n,
                               .has_written = has_written,
                               .save_failed = has_written && !saver_is_whole(t->saver)};
@@ -250,10 +256,10 @@ static status apply(struct trainer *t, struct record_step *rec, double n_target,
 }
 
 /* One update of all ranks together. */
-static status update_together(struct trainer *t, struct record_step *rec, double grad_sum,
+static status update_together(struct trainer *t, struct record_step *rec,
                               const struct feeder_item *item, struct err *err)
 {
-    const struct ranks_own mine = own_facts(t, rec, grad_sum);
+    const struct ranks_own mine = own_facts(t, rec);
 
     add_sums(&t->apart, rec, &mine);
     if (t->reducer)
@@ -293,10 +299,10 @@ static status average(struct trainer *t, struct record_step *rec,
  * One update of a node alone. Nodes must stay in step, so one that has to leave out an
  * update counts it all the same. What the ranks did becomes known when the nodes meet.
  */
-static status update_apart(struct trainer *t, struct record_step *rec, double grad_sum,
+static status update_apart(struct trainer *t, struct record_step *rec,
                            const struct feeder_item *item, struct err *err)
 {
-    const struct ranks_own mine = own_facts(t, rec, grad_sum);
+    const struct ranks_own mine = own_facts(t, rec);
     const bool is_saved = is_saved_next(t, item);
     struct clock_lap clock;
 
@@ -316,7 +322,6 @@ static status update_apart(struct trainer *t, struct record_step *rec, double gr
 status train_step(struct trainer *t, struct record_step *rec, struct err *err)
 {
     const double t_start = clock_now();
-    struct tally tally = {.t = t};
     struct flops_batch work = {0};
     struct feeder_item item;
 
@@ -324,14 +329,13 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
         .n_steps = 1,
         .epoch = t->state.cursor.epoch,
         .loss_scale = t->state.scale.scale > 0 ? (double)t->state.scale.scale : 1};
-    TRY(compute(t, rec, &work, &tally, &item, err));
+    TRY(compute(t, rec, &work, &item, err));
     const struct flops flops = flops_training(&t->config.model, &work);
     rec->flops = flops_total(flops);
     rec->linear_flops = flops.linear + flops.output;
 
-    const status result = train_is_local(t)
-                              ? update_apart(t, rec, tally.sum, &item, err)
-                              : update_together(t, rec, tally.sum, &item, err);
+    const status result = train_is_local(t) ? update_apart(t, rec, &item, err)
+                                            : update_together(t, rec, &item, err);
     rec->t_step = clock_now() - t_start;
     t->state.cursor = item.after;
     t->state.step += result == OK;

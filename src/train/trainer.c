@@ -66,6 +66,7 @@ static status update(struct trainer *t, struct err *err)
         return result;
     s->skipped_in_a_row = 0;
     note_odd_rank(t);
+    meter_look(&t->meter);
     s->n_source += rec.n_source;
     s->n_target += rec.n_target;
     s->t_trained += rec.t_step;
@@ -76,6 +77,21 @@ static status update(struct trainer *t, struct err *err)
     return record_update(&t->record, &rec, err);
 }
 
+/* Weights of a GPU are compared on the host. */
+static status find_odd_replica(struct trainer *t, int *odd, struct err *err)
+{
+    const struct mat flat = t->model.flat;
+    float *copy;
+
+    if (!t->device.driver)
+        return reducer_compare(t->comm, flat.mem, flat.cols, odd, err);
+    TRY(mem_alloc(&copy, flat.cols, sizeof *copy, err));
+    device_download(&t->device, copy, flat);
+    const status result = reducer_compare(t->comm, copy, flat.cols, odd, err);
+    free(copy);
+    return result;
+}
+
 /* Ranks that hold different weights train different models and would never know. */
 static status check_replicas(struct trainer *t, struct err *err)
 {
@@ -84,10 +100,7 @@ static status check_replicas(struct trainer *t, struct err *err)
 
     if (t->comm->size == 1)
         return OK;
-    if (t->mirror)
-        device_download(&t->device, t->mirror, t->model.flat);
-    TRY(reducer_compare(t->comm, t->mirror ? t->mirror : t->model.flat.mem,
-                        t->model.flat.cols, &odd, err));
+    TRY(find_odd_replica(t, &odd, err));
     if (odd < 0)
         return OK;
     t->is_agreed = true;
@@ -174,7 +187,7 @@ static status run(struct trainer *t, struct err *err)
     if (!t->is_resumed)
         TRY(train_save_last(t, err));
     t->record.t_begin = clock_now();
-    meter_start(&t->meter, "/sys/class/net");
+    meter_start(&t->meter, "/sys/class/net", &t->device);
     const status result = loop(t, err);
     if (result == OK)
         return finish(t, err);

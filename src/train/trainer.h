@@ -68,7 +68,9 @@ struct trainer {
     void *average_mem;
     struct mat average; /* moving average of the weights; may be none */
     struct state state;
-    float *mirror; /* [n_flat] on the host, what the network sees of a GPU's memory */
+    float *mirror;    /* [n_flat] on the host, what the network sees of a GPU's memory */
+    double *slice_sq; /* [most_slices] of this rank's gradient, with several ranks */
+    size_t n_slices, most_slices;
     struct feeder *feeder;
     struct batch_limit limit; /* of a micro-batch */
     size_t budget;            /* bytes for a step and a copy of the run */

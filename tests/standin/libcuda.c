@@ -1,23 +1,29 @@
 /*
- * A stand-in for libcuda.so.1: one card whose memory is the heap and whose kernels are
- * device/gpu compiled as C. It is as asynchronous as the real one may be, and no kinder:
+ * A stand-in for libcuda.so.1: cards (FERRY_STANDIN_CARDS, 1) whose memory is the heap
+ * and whose kernels are device/gpu compiled as C. It is as asynchronous as the real one
+ * may be, and no kinder:
  *
  *   - What is queued in a stream runs when somebody waits for it, or, in the stream that
- *     FERRY_STANDIN_EAGER names ("1" or "2", in order of creation), as soon as it can. So
+ *     FERRY_STANDIN_EAGER names (1, 2, 3, in order of creation), as soon as it can. So
  *     a missing wait makes one order or the other read what is not there yet, or
  *     overwrite what is still needed.
  *   - New memory is filled with 0xff; memory that is freed while something is queued, an
- *     event that was never recorded, or a stream destroyed with work in it, ends the
- *     process with a sentence. Overruns are the address sanitizer's business.
- *   - FERRY_STANDIN_DEAF=1 or 2 makes that stream ignore its waits: what a test expects
- *     to fail.
+ *     event that was never recorded, a stream destroyed with work in it, or a call from a
+ *     thread without the context, ends the process with a sentence. Overruns are the
+ *     address sanitizer's business.
+ *   - FERRY_STANDIN_DEAF=1, 2 or 3 makes that stream ignore its waits: what a test
+ * expects to fail.
+ *
+ * Any thread may call; one call at a time is under way.
  */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "device/cuda/driver.h"
 #include "standin/fibres.h"
@@ -28,6 +34,7 @@ enum { STREAMS = 8, BUFFERS = 12, INVALID = 1, NOT_FOUND = 500 };
 
 struct op {
     struct op *next;
+    standin_ready_fn *ready; /* NULL: always */
     standin_fn *run;
     void *ctx;
     struct CUevent_st *event; /* recorded by, or waited for */
@@ -37,6 +44,8 @@ struct op {
 
 struct CUevent_st {
     uint64_t recorded, done; /* tickets */
+    double t_done;
+    bool is_timed;
     struct CUstream_st *stream;
 };
 
@@ -50,7 +59,33 @@ struct CUmod_st {
 };
 
 static struct CUstream_st *streams[STREAMS];
-static int n_streams, n_modules;
+static int n_streams, n_modules, card = -1;
+static _Thread_local bool has_context;
+static pthread_mutex_t mutex;
+
+__attribute__((constructor)) static void make_mutex(void)
+{
+    pthread_mutexattr_t kind;
+
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&mutex, &kind);
+}
+
+static int lock(void)
+{
+    pthread_mutex_lock(&mutex);
+    return 0;
+}
+
+static void unlock(const int *held)
+{
+    (void)held;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Until the end of the function. */
+#define LOCKED __attribute__((cleanup(unlock), unused)) const int held_ = lock()
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -66,6 +101,24 @@ __attribute__((format(printf, 1, 2), noreturn)) static void wrong(const char *fo
     abort();
 }
 
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Somebody else's turn; called with the lock held once. */
+static void give_way(void)
+{
+    const struct timespec nap = {.tv_nsec = 50000};
+
+    pthread_mutex_unlock(&mutex);
+    nanosleep(&nap, NULL);
+    pthread_mutex_lock(&mutex);
+}
+
 static bool is_chosen(const struct CUstream_st *s, const char *variable)
 {
     const char *said = getenv(variable);
@@ -75,7 +128,8 @@ static bool is_chosen(const struct CUstream_st *s, const char *variable)
 
 static void run_until(struct CUstream_st *s, const struct CUevent_st *e, uint64_t ticket);
 
-/* Run the first op of a stream; false when it waits and may not be hurried. */
+/* Run the first op of a stream; false when it is not ready, or waits and may not be
+ * hurried. */
 static bool run_one(struct CUstream_st *s, bool may_force)
 {
     struct op *op = s->first;
@@ -86,10 +140,14 @@ static bool run_one(struct CUstream_st *s, bool may_force)
             return false;
         run_until(op->event->stream, op->event, op->ticket);
     }
+    if (op->ready && !op->ready(op->ctx))
+        return false;
     if (op->run)
         op->run(op->ctx);
-    if (op->event && !op->is_wait)
+    if (op->event && !op->is_wait) {
         op->event->done = op->ticket;
+        op->event->t_done = now();
+    }
     s->first = op->next;
     if (!s->first)
         s->last = &s->first;
@@ -101,7 +159,8 @@ static bool run_one(struct CUstream_st *s, bool may_force)
 static void run_until(struct CUstream_st *s, const struct CUevent_st *e, uint64_t ticket)
 {
     while (s->first && e->done < ticket)
-        run_one(s, true);
+        if (!run_one(s, true))
+            give_way();
     if (e->done < ticket)
         wrong("a wait for an event that no stream will record");
 }
@@ -120,6 +179,8 @@ static void queue(struct CUstream_st *s, struct op op)
 
     if (!s || !one)
         wrong("work for the default stream, which orders everything");
+    if (!has_context)
+        wrong("work from a thread that has no context");
     *one = op;
     one->next = NULL;
     *s->last = one;
@@ -127,15 +188,27 @@ static void queue(struct CUstream_st *s, struct op op)
     hurry();
 }
 
-EXPORT void standin_queue(struct CUstream_st *s, standin_fn *run, const void *ctx,
-                          size_t n)
+EXPORT void standin_queue_when(struct CUstream_st *s, standin_ready_fn *ready,
+                               standin_fn *run, const void *ctx, size_t n)
 {
+    LOCKED;
     void *copy = malloc(n ? n : 1);
 
     if (!copy)
         wrong("no memory");
     memcpy(copy, ctx, n);
-    queue(s, (struct op){.run = run, .ctx = copy});
+    queue(s, (struct op){.ready = ready, .run = run, .ctx = copy});
+}
+
+EXPORT void standin_queue(struct CUstream_st *s, standin_fn *run, const void *ctx,
+                          size_t n)
+{
+    standin_queue_when(s, NULL, run, ctx, n);
+}
+
+EXPORT int standin_card(void)
+{
+    return has_context ? card : -1;
 }
 
 /* ---- the driver API ---- */
@@ -157,20 +230,31 @@ API cuDriverGetVersion(int *version)
 
 API cuDeviceGetCount(int *n)
 {
-    *n = 1;
+    const char *said = getenv("FERRY_STANDIN_CARDS");
+
+    *n = said ? (int)strtol(said, NULL, 10) : 1;
     return 0;
 }
 
 API cuDeviceGet(int *device, int i)
 {
+    int n = 0;
+
+    (void)cuDeviceGetCount(&n);
     *device = i;
-    return i == 0 ? 0 : INVALID;
+    return i >= 0 && i < n ? 0 : INVALID;
 }
 
 API cuDeviceGetName(char *name, int n, int device)
 {
     (void)device;
     snprintf(name, (size_t)n, "stand-in");
+    return 0;
+}
+
+API cuDeviceGetPCIBusId(char *bus, int n, int device)
+{
+    snprintf(bus, (size_t)n, "00000000:%02X:00.0", device);
     return 0;
 }
 
@@ -185,7 +269,7 @@ API cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
 {
     static char one;
 
-    (void)device;
+    card = device;
     *context = (struct CUctx_st *)(void *)&one;
     n_modules = 0;
     return 0;
@@ -193,6 +277,7 @@ API cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
 
 API cuDevicePrimaryCtxRelease_v2(int device)
 {
+    LOCKED;
     (void)device;
     for (int i = 0; i < n_streams; i++)
         if (streams[i])
@@ -203,6 +288,7 @@ API cuDevicePrimaryCtxRelease_v2(int device)
 
 API cuCtxSetCurrent(struct CUctx_st *context)
 {
+    has_context = context;
     return context ? 0 : INVALID;
 }
 
@@ -225,6 +311,7 @@ API cuMemAlloc_v2(driver_ptr *p, size_t n)
 
 API cuMemFree_v2(driver_ptr p)
 {
+    LOCKED;
     for (int i = 0; i < n_streams; i++)
         if (streams[i] && streams[i]->first)
             wrong("memory is freed while work is queued");
@@ -285,6 +372,7 @@ API cuMemcpyDtoHAsync_v2(void *to, driver_ptr from, size_t n, struct CUstream_st
 
 API cuStreamCreate(struct CUstream_st **s, unsigned flags)
 {
+    LOCKED;
     if (n_streams == STREAMS || flags != DRIVER_NON_BLOCKING)
         return INVALID;
     *s = calloc(1, sizeof **s);
@@ -298,6 +386,7 @@ API cuStreamCreate(struct CUstream_st **s, unsigned flags)
 
 API cuStreamDestroy_v2(struct CUstream_st *s)
 {
+    LOCKED;
     if (s->first)
         wrong("a stream is destroyed with work in it");
     for (int i = 0; i < n_streams; i++)
@@ -309,13 +398,16 @@ API cuStreamDestroy_v2(struct CUstream_st *s)
 
 API cuStreamSynchronize(struct CUstream_st *s)
 {
+    LOCKED;
     while (s->first)
-        run_one(s, true);
+        if (!run_one(s, true))
+            give_way();
     return 0;
 }
 
 API cuStreamWaitEvent(struct CUstream_st *s, struct CUevent_st *e, unsigned flags)
 {
+    LOCKED;
     (void)flags;
     if (!e->recorded)
         wrong("a wait for an event that was never recorded");
@@ -325,13 +417,38 @@ API cuStreamWaitEvent(struct CUstream_st *s, struct CUevent_st *e, unsigned flag
 
 API cuEventCreate(struct CUevent_st **e, unsigned flags)
 {
-    (void)flags;
     *e = calloc(1, sizeof **e);
-    return *e ? 0 : DRIVER_OUT_OF_MEMORY;
+    if (!*e)
+        return DRIVER_OUT_OF_MEMORY;
+    (*e)->is_timed = !(flags & DRIVER_NO_TIMING);
+    return 0;
+}
+
+/* Whoever asks again and again waits too: its stream goes on as far as it can. */
+API cuEventQuery(struct CUevent_st *e)
+{
+    LOCKED;
+    if (!e->recorded)
+        wrong("an event is asked for that was never recorded");
+    while (e->done < e->recorded && e->stream->first && run_one(e->stream, true))
+        ;
+    return e->done < e->recorded ? DRIVER_NOT_READY : 0;
+}
+
+API cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_st *to)
+{
+    LOCKED;
+    if (!from->is_timed || !to->is_timed)
+        return INVALID;
+    if (from->done < from->recorded || to->done < to->recorded)
+        return DRIVER_NOT_READY;
+    *ms = (float)(1e3 * (to->t_done - from->t_done));
+    return 0;
 }
 
 API cuEventDestroy_v2(struct CUevent_st *e)
 {
+    LOCKED;
     if (e->done < e->recorded)
         wrong("an event is destroyed before it happened");
     free(e);
@@ -340,6 +457,7 @@ API cuEventDestroy_v2(struct CUevent_st *e)
 
 API cuEventRecord(struct CUevent_st *e, struct CUstream_st *s)
 {
+    LOCKED;
     e->stream = s;
     e->recorded++;
     queue(s, (struct op){.event = e, .ticket = e->recorded});

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "device/cuda/driver.h"
-#include "device/gpu/gpu.h"
+#include "device/cuda/nvml.h"
+#include "device/cuda/state.h"
 
 enum { PINNED = 4 << 20, WORKSPACE = 32 << 20 };
 
@@ -16,30 +16,12 @@ enum { PINNED = 4 << 20, WORKSPACE = 32 << 20 };
 extern const unsigned char cuda_image_fp32[], cuda_image_fp16[], cuda_image_bf16[];
 extern const size_t cuda_image_fp32_bytes, cuda_image_fp16_bytes, cuda_image_bf16_bytes;
 
-struct cuda {
-    struct gpu gpu; /* first: a struct gpu * is a struct cuda * */
-    const struct driver *api;
-    int device;
-    enum precision precision;
-    struct CUctx_st *context;
-    struct CUmod_st *module[2];                   /* by enum mat_type */
-    struct CUfunc_st *function[2][N_GPU_KERNELS]; /* found when first launched */
-    struct CUstream_st *compute, *copy;
-    struct CUevent_st *computed, *copied;
-    bool has_computed, has_copied; /* since the other stream last waited */
-    struct cublasLtContext *blas;
-    driver_ptr workspace;
-    char *pinned;
-    size_t pinned_used;
-    char name[128];
-};
-
 static struct cuda *cuda_of(struct gpu *g)
 {
     return (struct cuda *)g;
 }
 
-static void fail(struct cuda *c, unsigned code, const char *what)
+void cuda_fail(struct cuda *c, unsigned code, const char *what)
 {
     const char *name = "unknown";
 
@@ -54,16 +36,6 @@ static void fail(struct cuda *c, unsigned code, const char *what)
                  what, name);
 }
 
-/* Fails softly: the first failure is kept, and everything after it is skipped. */
-#define CALL(c, what, call)                        \
-    do {                                           \
-        if ((c)->gpu.failure.code == OK) {         \
-            const unsigned code_ = (c)->api->call; \
-            if (code_)                             \
-                fail(c, code_, what);              \
-        }                                          \
-    } while (0)
-
 /* What is queued for transfers from now on comes after all computing so far. */
 static void copy_after_compute(struct cuda *c)
 {
@@ -75,7 +47,7 @@ static void copy_after_compute(struct cuda *c)
 }
 
 /* And the other way round. */
-static void compute_after_copy(struct cuda *c)
+void cuda_compute_after_copy(struct cuda *c)
 {
     c->has_computed = true;
     if (!c->has_copied)
@@ -143,7 +115,7 @@ static status cuda_alloc(struct gpu *g, void **mem, size_t n_bytes, struct err *
                        (double)n_bytes / 1048576, c->name, (double)left / 1048576,
                        (double)all / 1048576);
     }
-    compute_after_copy(c);
+    cuda_compute_after_copy(c);
     CALL(c, "clearing", cuMemsetD8Async(p, 0, n_bytes ? n_bytes : 64, c->compute));
     *mem = (void *)(uintptr_t)p;
     return OK;
@@ -207,7 +179,7 @@ static void cuda_launch(struct gpu *g, const struct gpu_call *call)
     for (size_t i = 0; i < call->n_buffers; i++)
         params[i] = (void *)&call->buffer[i]; /* a pointer is a driver_ptr in memory */
     params[call->n_buffers] = (void *)call->args;
-    compute_after_copy(c);
+    cuda_compute_after_copy(c);
     CALL(c, name,
          cuLaunchKernel(*f, (unsigned)call->group[0], (unsigned)call->group[1],
                         (unsigned)call->group[2], (unsigned)call->items, 1, 1, 0,
@@ -300,7 +272,7 @@ static bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, b
                                         &found));
     if (found && p.choice.state == 0 && g->failure.code == OK) {
         void *to = (void *)address(c);
-        compute_after_copy(cu);
+        cuda_compute_after_copy(cu);
         CALL(cu, "a product",
              cublasLtMatmul(cu->blas, p.desc, &alpha, (void *)address(b), p.layout[0],
                             (void *)address(a), p.layout[1], &beta, to, p.layout[2], to,
@@ -319,6 +291,15 @@ static size_t cuda_free_bytes(struct gpu *g)
     return left;
 }
 
+static bool cuda_usage(struct gpu *g, struct device_usage *u)
+{
+    struct nvmlDevice_st *sensors = cuda_of(g)->sensors;
+
+    if (sensors)
+        *u = nvml_read(sensors);
+    return sensors;
+}
+
 static const struct gpu_backend backend = {
     .close = cuda_close,
     .alloc = cuda_alloc,
@@ -329,11 +310,12 @@ static const struct gpu_backend backend = {
     .gemm = cuda_gemm,
     .wait = cuda_wait,
     .free_bytes = cuda_free_bytes,
+    .usage = cuda_usage,
 };
 
 /* ---- opening ---- */
 
-static status load_file(struct cuda *c, enum mat_type type, const char *dir,
+static status load_file(struct cuda *c, struct CUmod_st **module, const char *dir,
                         const char *name, struct err *err)
 {
     char path[FILE_PATH_MAX], file[32];
@@ -342,7 +324,7 @@ static status load_file(struct cuda *c, enum mat_type type, const char *dir,
     snprintf(file, sizeof file, "%s.fatbin", name);
     TRY(file_join(path, sizeof path, dir, file, err));
     TRY(file_map_open(&map, path, err));
-    const unsigned code = c->api->cuModuleLoadData(&c->module[type], map.data);
+    const unsigned code = c->api->cuModuleLoadData(module, map.data);
     file_map_close(&map);
     if (code)
         return err_set(err, ERR_DEVICE, "%s: %s does not take it (code %u)", path,
@@ -350,26 +332,26 @@ static status load_file(struct cuda *c, enum mat_type type, const char *dir,
     return OK;
 }
 
-static status load_module(struct cuda *c, enum mat_type type, struct err *err)
+status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
+                 struct err *err)
 {
     static const char *const names[] = {"fp32", "fp16", "bf16"};
     const unsigned char *const image[] = {cuda_image_fp32, cuda_image_fp16,
                                           cuda_image_bf16};
     const size_t bytes[] = {cuda_image_fp32_bytes, cuda_image_fp16_bytes,
                             cuda_image_bf16_bytes};
-    const enum precision p = type == MAT_REAL ? PRECISION_FP32 : c->precision;
     const char *dir = getenv("FERRY_CUDA_IMAGE");
     int major = 0, minor = 0;
 
     if (dir && *dir)
-        return load_file(c, type, dir, names[p], err);
+        return load_file(c, module, dir, names[p], err);
     if (!bytes[p])
         return err_set(
             err, ERR_DEVICE,
             "device = cuda: this program was built without nvcc and carries no "
             "kernels for %s; see docs/gpu.md",
             c->name);
-    const unsigned code = c->api->cuModuleLoadData(&c->module[type], image[p]);
+    const unsigned code = c->api->cuModuleLoadData(module, image[p]);
     if (!code)
         return OK;
     (void)c->api->cuDeviceGetAttribute(&major, DRIVER_CC_MAJOR, c->device);
@@ -416,15 +398,17 @@ static status prepare(struct cuda *c, struct err *err)
     if (code)
         return err_set(err, code == DRIVER_OUT_OF_MEMORY ? ERR_MEMORY : ERR_DEVICE,
                        "device = cuda: cannot open %s (code %u)", c->name, code);
-    TRY(load_module(c, MAT_REAL, err));
-    return c->precision == PRECISION_FP32 ? OK : load_module(c, MAT_HALF, err);
+    TRY(cuda_load(c, &c->module[MAT_REAL], PRECISION_FP32, err));
+    if (c->precision == PRECISION_FP32)
+        return OK;
+    return cuda_load(c, &c->module[MAT_HALF], c->precision, err);
 }
 
 status cuda_open(struct device *d, struct device_options options, struct err *err)
 {
     const struct driver *api;
     struct cuda *c;
-    char name[160];
+    char name[160], bus[32];
 
     *d = (struct device){0};
     TRY(driver_open(&api, err));
@@ -438,8 +422,17 @@ status cuda_open(struct device *d, struct device_options options, struct err *er
         free(c);
         return err->code;
     }
+    if (api->cuDeviceGetPCIBusId(bus, sizeof bus, c->device) == 0)
+        c->sensors = nvml_open(bus);
     snprintf(name, sizeof name, "cuda, %s", c->name);
     return gpu_open(d, &c->gpu, name, options, err);
+}
+
+struct cuda *cuda_state(const struct device *d)
+{
+    struct gpu *g = d->driver == &gpu_driver ? d->state : NULL;
+
+    return g && g->api == &backend ? cuda_of(g) : NULL;
 }
 
 void cuda_describe(struct str *out)

@@ -31,6 +31,7 @@ typedef unsigned long long driver_ptr;
     D(cuDeviceGetCount, (int *n))                                                      \
     D(cuDeviceGet, (int *device, int i))                                               \
     D(cuDeviceGetName, (char *name, int n, int device))                                \
+    D(cuDeviceGetPCIBusId, (char *bus, int n, int device))                             \
     D(cuDeviceGetAttribute, (int *value, unsigned what, int device))                   \
     D(cuDevicePrimaryCtxRetain, (struct CUctx_st **context, int device))               \
     D(cuDevicePrimaryCtxRelease_v2, (int device))                                      \
@@ -49,6 +50,8 @@ typedef unsigned long long driver_ptr;
     D(cuStreamWaitEvent, (struct CUstream_st *s, struct CUevent_st *e, unsigned flags)) \
     D(cuEventCreate, (struct CUevent_st **e, unsigned flags))                          \
     D(cuEventDestroy_v2, (struct CUevent_st *e))                                       \
+    D(cuEventQuery, (struct CUevent_st *e))                                            \
+    D(cuEventElapsedTime, (float *ms, struct CUevent_st *from, struct CUevent_st *to)) \
     D(cuEventRecord, (struct CUevent_st *e, struct CUstream_st *s))                    \
     D(cuModuleLoadData, (struct CUmod_st **m, const void *image))                      \
     D(cuModuleUnload, (struct CUmod_st *m))                                            \
@@ -89,6 +92,7 @@ enum {
     DRIVER_NON_BLOCKING = 1, /* streams do not wait for the default one */
     DRIVER_NO_TIMING = 2,    /* events only order */
     DRIVER_OUT_OF_MEMORY = 2,
+    DRIVER_NOT_READY = 600,
     DRIVER_CC_MAJOR = 75,
     DRIVER_CC_MINOR = 76,
     DRIVER_R_32F = 0,

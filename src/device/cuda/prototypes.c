@@ -2,12 +2,14 @@
  * A compile-time check, built where NVIDIA's headers are: what driver.h says of their
  * functions, structs and constants is what their headers say. Pointers to their opaque
  * structs are void * there; those functions are compared by what they return and by
- * being callable with our arguments.
+ * being callable with our arguments. NVML's header does not come with the toolkit's
+ * compiler and is compared where it is.
  */
 #include <cublasLt.h>
 #include <cuda.h>
 
 #include "device/cuda/driver.h"
+#include "device/cuda/nvml.h"
 
 #define SAME(name)                                                                       \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&(name)),                     \
@@ -18,6 +20,7 @@ SAME(cuDriverGetVersion)
 SAME(cuDeviceGetCount)
 SAME(cuDeviceGet)
 SAME(cuDeviceGetName)
+SAME(cuDeviceGetPCIBusId)
 SAME(cuDeviceGetAttribute)
 SAME(cuDevicePrimaryCtxRetain)
 SAME(cuDevicePrimaryCtxRelease_v2)
@@ -36,6 +39,8 @@ SAME(cuStreamSynchronize)
 SAME(cuStreamWaitEvent)
 SAME(cuEventCreate)
 SAME(cuEventDestroy_v2)
+SAME(cuEventQuery)
+SAME(cuEventElapsedTime)
 SAME(cuEventRecord)
 SAME(cuModuleLoadData)
 SAME(cuModuleUnload)
@@ -76,6 +81,7 @@ void cuda_prototypes(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
 EQUAL(DRIVER_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 EQUAL(DRIVER_NO_TIMING, CU_EVENT_DISABLE_TIMING);
 EQUAL(DRIVER_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+EQUAL(DRIVER_NOT_READY, CUDA_ERROR_NOT_READY);
 EQUAL(DRIVER_CC_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 EQUAL(DRIVER_CC_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 EQUAL(DRIVER_R_32F, CUDA_R_32F);
@@ -91,3 +97,29 @@ EQUAL(offsetof(struct driver_choice, workspace_bytes),
       offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
 EQUAL(offsetof(struct driver_choice, state),
       offsetof(cublasLtMatmulHeuristicResult_t, state));
+
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+
+void cuda_prototypes_nvml(nvmlDevice_t card, nvmlUtilization_t *rates,
+                          nvmlMemory_t *memory, unsigned *x);
+void cuda_prototypes_nvml(nvmlDevice_t card, nvmlUtilization_t *rates,
+                          nvmlMemory_t *memory, unsigned *x)
+{
+    struct nvmlDevice_st *same = card;
+    nvmlReturn_t r = nvmlInit_v2();
+
+    r |= nvmlDeviceGetHandleByPciBusId_v2("", &same);
+    r |= nvmlDeviceGetUtilizationRates(same, rates);
+    r |= nvmlDeviceGetPowerUsage(same, x);
+    r |= nvmlDeviceGetEnforcedPowerLimit(same, x);
+    r |= nvmlDeviceGetMemoryInfo(same, memory);
+    r |= nvmlDeviceGetClockInfo(same, NVML_CLOCK_SM, x);
+    r |= nvmlDeviceGetMaxClockInfo(same, NVML_CLOCK_SM, x);
+    (void)r;
+}
+EQUAL(NVML_OF_PROCESSORS, NVML_CLOCK_SM);
+EQUAL(sizeof(struct nvml_rates), sizeof(nvmlUtilization_t));
+EQUAL(sizeof(struct nvml_memory), sizeof(nvmlMemory_t));
+EQUAL(offsetof(struct nvml_memory, used), offsetof(nvmlMemory_t, used));
+#endif

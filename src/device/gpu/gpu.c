@@ -52,7 +52,8 @@ status gpu_open(struct device *d, struct gpu *g, const char *name,
     snprintf(d->name, sizeof d->name, "%s", name);
     g->columns_bytes = (size_t)3 * GPU_SHARES * COLUMNS * sizeof(float);
     if (kernels_check(d->k, name, err) != OK ||
-        g->api->alloc(g, &g->parts, (GPU_PARTS + 1) * g->wide_bytes, err) != OK ||
+        g->api->alloc(g, &g->parts, (GPU_PARTS + GPU_NUMBERS) * g->wide_bytes, err) !=
+            OK ||
         g->api->alloc(g, &g->columns, g->columns_bytes, err) != OK) {
         device_close(d);
         return err->code;
@@ -101,10 +102,27 @@ static void driver_copy_out(struct device *d, void *host, void *mem, size_t at,
         gpu_of(d)->api->copy_out(gpu_of(d), host, mem, at, n_bytes);
 }
 
+void gpu_deliver(struct gpu *g)
+{
+    const size_t n = g->n_numbers;
+    double doubles[GPU_NUMBERS];
+    float floats[GPU_NUMBERS];
+
+    g->n_numbers = 0;
+    if (!n)
+        return;
+    const bool is_wide = g->wide_bytes == sizeof *doubles;
+    g->api->copy_out(g, is_wide ? (void *)doubles : (void *)floats, g->parts,
+                     GPU_PARTS * g->wide_bytes, n * g->wide_bytes);
+    for (size_t i = 0; i < n; i++)
+        *g->number[i] = is_wide ? doubles[i] : (double)floats[i];
+}
+
 static status driver_sync(struct device *d, struct err *err)
 {
     struct gpu *g = gpu_of(d);
 
+    gpu_deliver(g);
     g->api->wait(g);
     if (g->failure.code == OK)
         return OK;
@@ -117,6 +135,13 @@ static size_t driver_free_bytes(struct device *d)
     return gpu_of(d)->api->free_bytes(gpu_of(d));
 }
 
+static bool driver_usage(struct device *d, struct device_usage *u)
+{
+    struct gpu *g = gpu_of(d);
+
+    return g->api->usage && g->api->usage(g, u);
+}
+
 const struct device_driver gpu_driver = {
     .close = driver_close,
     .alloc = driver_alloc,
@@ -126,4 +151,5 @@ const struct device_driver gpu_driver = {
     .copy_out = driver_copy_out,
     .sync = driver_sync,
     .free_bytes = driver_free_bytes,
+    .usage = driver_usage,
 };

@@ -3,8 +3,9 @@
  *
  * gpu_kernels fills KERNEL_LIST by launching the kernels of program.h; what a vendor's
  * interface must do for that is struct gpu_backend, which device/opencl and device/cuda
- * implement. Everything is queued in order, and what gives the host a number waits for
- * it; a failure is kept (the first one) and surfaces in device_sync.
+ * implement. Everything is queued in order. Numbers for the host (sumsq, maxabs) wait on
+ * the device until gpu_deliver, which device_sync calls, brings them all at once; a
+ * failure is kept (the first one) and surfaces there too.
  *
  * Owns: scratch memory on the device. Borrows: nothing. Threads: one at a time.
  */
@@ -26,7 +27,7 @@ enum gpu_kernel {
 
 extern const char *const gpu_kernel_names[N_GPU_KERNELS];
 
-enum { GPU_BUFFERS = 12, GPU_SHARES = 64, GPU_PARTS = 1 << 19 };
+enum { GPU_BUFFERS = 12, GPU_SHARES = 64, GPU_PARTS = 1 << 19, GPU_NUMBERS = 64 };
 
 struct gpu_call {
     enum gpu_kernel kernel;
@@ -54,7 +55,8 @@ struct gpu_backend {
     bool (*gemm)(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
                  bool tb, float alpha, float beta);
     void (*wait)(struct gpu *g);
-    size_t (*free_bytes)(struct gpu *g); /* 0: unknown */
+    size_t (*free_bytes)(struct gpu *g);                  /* 0: unknown */
+    bool (*usage)(struct gpu *g, struct device_usage *u); /* NULL: never known */
 };
 
 /* The first member of a backend's own struct. */
@@ -63,8 +65,10 @@ struct gpu {
     struct err failure; /* the first; OK: none */
     size_t wide_bytes;  /* of a partial sum: a double, or a float without fp64 */
     size_t head_max;    /* widest head of attention; 0: HEAD_MAX */
-    void *parts;        /* [GPU_PARTS + 1] partial sums, and what they add up to */
-    void *columns;      /* partial sums over rows */
+    void *parts;        /* [GPU_PARTS + GPU_NUMBERS] partial sums, and what they give */
+    double *number[GPU_NUMBERS]; /* where on the host they go */
+    size_t n_numbers;
+    void *columns; /* partial sums over rows */
     size_t columns_bytes;
 };
 
@@ -74,6 +78,9 @@ extern const struct device_driver gpu_driver;
 /* Make d a device over an opened backend; on failure the backend is closed. */
 status gpu_open(struct device *d, struct gpu *g, const char *name,
                 struct device_options options, struct err *err) MUST_CHECK;
+
+/* Bring the numbers that were asked for so far; waits for them. */
+void gpu_deliver(struct gpu *g);
 
 /* Keep the first failure: a sentence that ends with what `what` could not do. */
 void gpu_fail(struct gpu *g, status code, const char *format, ...) PRINTF(3, 4);

@@ -349,30 +349,25 @@ static void gpu_novograd(struct device *d, struct mat w, struct mat m, struct ma
         g.mem);
 }
 
-/* Partial results by `first`, one result by `second`, which the host waits for. */
+/* Partial results by `first`, one result by `second`, which gpu_deliver brings. */
 static void reduce(struct device *d, double *result, struct mat x, enum gpu_kernel first,
                    enum gpu_kernel second)
 {
     struct gpu *g = d->state;
     struct reduce_args a = {.x = gmat(x), .rows = 1};
 
+    if (g->n_numbers == GPU_NUMBERS)
+        gpu_deliver(g);
     a.chunks = (u32)groups(x.cols ? x.cols : 1, 16 * EACH_ITEMS);
     a.chunks = a.chunks > GPU_PARTS ? GPU_PARTS : a.chunks;
     a.rows = (u32)groups(x.rows * a.chunks, GPU_PARTS);
     a.rows = a.rows ? a.rows : 1;
     const size_t n_groups = groups(x.rows, a.rows) * a.chunks;
     a.n = n_groups;
-    a.to = GPU_PARTS;
+    a.to = GPU_PARTS + g->n_numbers;
     RUN(d, first, MAT_REAL, n_groups, 1, 1, EACH_ITEMS, a, g->parts, x.mem);
     RUN(d, second, MAT_REAL, 1, 1, 1, EACH_ITEMS, a, g->parts, g->parts);
-    const size_t at = GPU_PARTS * g->wide_bytes;
-    float narrow = 0;
-    if (g->wide_bytes == sizeof *result) {
-        g->api->copy_out(g, result, g->parts, at, sizeof *result);
-    } else {
-        g->api->copy_out(g, &narrow, g->parts, at, sizeof narrow);
-        *result = (double)narrow;
-    }
+    g->number[g->n_numbers++] = result;
 }
 
 static void gpu_sumsq(struct device *d, double *sum, struct mat x)

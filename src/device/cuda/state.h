@@ -1,0 +1,47 @@
+/* state - what an open CUDA device holds; shared by the files of this folder alone. */
+#pragma once
+
+#include "device/cuda/driver.h"
+#include "device/gpu/gpu.h"
+
+struct cuda {
+    struct gpu gpu; /* first: a struct gpu * is a struct cuda * */
+    const struct driver *api;
+    int device;
+    enum precision precision;
+    struct CUctx_st *context;
+    struct CUmod_st *module[2];                   /* by enum mat_type */
+    struct CUfunc_st *function[2][N_GPU_KERNELS]; /* found when first launched */
+    struct CUstream_st *compute, *copy;
+    struct CUevent_st *computed, *copied;
+    bool has_computed, has_copied; /* since the other stream last waited */
+    struct cublasLtContext *blas;
+    driver_ptr workspace;
+    char *pinned;
+    size_t pinned_used;
+    struct nvmlDevice_st *sensors; /* NULL: no NVML */
+    char name[128];
+};
+
+/* NULL: a device of another kind. */
+struct cuda *cuda_state(const struct device *d);
+
+/* What is queued for computing from now on comes after all transfers so far. */
+void cuda_compute_after_copy(struct cuda *c);
+
+/* The kernels for one type of storage. */
+status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
+                 struct err *err) MUST_CHECK;
+
+/* Keep the first failure of a call. */
+void cuda_fail(struct cuda *c, unsigned code, const char *what);
+
+/* Fails softly: the first failure is kept, and everything after it is skipped. */
+#define CALL(c, what, call)                        \
+    do {                                           \
+        if ((c)->gpu.failure.code == OK) {         \
+            const unsigned code_ = (c)->api->call; \
+            if (code_)                             \
+                cuda_fail(c, code_, what);         \
+        }                                          \
+    } while (0)
