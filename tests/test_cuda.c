@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "device/device.h"
+#include "device/half.h"
 #include "model/model.h"
 #include "packed.h"
 #include "reals.h"
@@ -172,6 +173,65 @@ TEST(without_either_wait_the_numbers_are_wrong)
 
     CHECK(differs(want, loss, "", "1") || differs(want, loss, "1", "1"));
     CHECK(differs(want, loss, "", "2") || differs(want, loss, "2", "2"));
+}
+
+enum { M = 7, K = 10, N = 9, BAD = 3 };
+
+/* h = relu(a b + bias) by the card; the bias of column BAD is not a number. */
+static void relu_product(enum precision precision, const float *host, float *got)
+{
+    struct device_arena arena = {.bytes = 8192};
+    uint16_t half[M * N];
+    struct device d;
+    struct err err;
+
+    open_cuda(&d, precision, "", "");
+    arena.device = &d;
+    CHECK_OK(device_alloc(&d, &arena.mem, arena.bytes, &err), &err);
+    const struct mat a = device_arena_mat(&arena, M, K),
+                     b = device_arena_mat(&arena, K, N);
+    const struct mat bias = device_arena_mat(&arena, 1, N);
+    const struct mat a16 = device_arena_half(&arena, M, K);
+    const struct mat b16 = device_arena_half(&arena, K, N);
+    const struct mat h = device_arena_half(&arena, M, N);
+    device_upload(&d, a, host);
+    device_upload(&d, b, host + M * K);
+    device_upload(&d, bias, host + M * K + K * N);
+    d.k->cast(&d, a16, a);
+    d.k->cast(&d, b16, b);
+    d.k->gemm_relu(&d, h, a16, b16, bias);
+    device_download(&d, precision == PRECISION_FP32 ? (void *)got : (void *)half, h);
+    CHECK_OK(device_sync(&d, &err), &err);
+    for (size_t i = 0; i < M * N && precision != PRECISION_FP32; i++)
+        got[i] = precision == PRECISION_FP16 ? half_to(half[i]) : half_to_b(half[i]);
+    device_free(&d, arena.mem);
+    device_close(&d);
+}
+
+/* cuBLASLt does both at once where bias and result have one type, and then a NaN becomes
+ * 0; otherwise our own two kernels do, which let it pass. */
+TEST(a_product_with_relu_is_one_call_where_the_library_has_it)
+{
+    float host[M * K + K * N + N], got[M * N];
+
+    for (size_t i = 0; i < M * K + K * N + N; i++)
+        host[i] = (float)((int)(i * 37 % 23) - 11) / 8;
+    host[M * K + K * N + BAD] = (float)NAN;
+    for (int p = PRECISION_FP32; p <= PRECISION_BF16; p++) {
+        relu_product((enum precision)p, host, got);
+        for (size_t r = 0; r < M; r++)
+            for (size_t c = 0; c < N; c++) {
+                double want = (double)host[M * K + K * N + c];
+                for (size_t k = 0; k < K; k++)
+                    want += (double)host[r * K + k] * (double)host[M * K + k * N + c];
+                if (c != BAD)
+                    CHECK_NEAR((double)got[r * N + c], want > 0 ? want : 0,
+                               p == PRECISION_FP32 ? 1e-6 : 2e-2);
+                else
+                    CHECK(p == PRECISION_FP32 ? got[r * N + c] == 0
+                                              : isnan(got[r * N + c]));
+            }
+    }
 }
 
 /* More than the host's pinned half of an upload holds: it is used again and again. */

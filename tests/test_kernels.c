@@ -23,6 +23,7 @@
     C(gemm_nt)           \
     C(gemm_tn_add)       \
     C(gemm_tt_add)       \
+    C(gemm_relu)         \
     C(embed_forward)     \
     C(norm_forward)      \
     C(relu_forward)      \

@@ -49,6 +49,13 @@ static void emu_gemm(struct device *d, struct mat c, struct mat a, struct mat b,
     settle(d, c);
 }
 
+static void emu_gemm_relu(struct device *d, struct mat h, struct mat a, struct mat b,
+                          struct mat bias)
+{
+    d->exact->gemm_relu(d, h, a, b, bias);
+    settle(d, h);
+}
+
 static void emu_embed_forward(struct device *d, struct mat y, struct mat table,
                               struct mat signal, struct ids id, double scale,
                               struct drop drop)
@@ -140,6 +147,7 @@ void emulate_begin(struct device *d)
     d->rounding = *d->k; /* what stores nothing in 16 bits stays as it is */
 #define E(name) d->rounding.name = emu_##name;
     E(gemm)
+    E(gemm_relu)
     E(embed_forward)
     E(norm_forward)
     E(norm_backward)

@@ -70,6 +70,8 @@ struct cache {
     /* c = alpha * op(a) op(b) + beta * c; op transposes when ta, tb */                  \
     K(gemm, (struct device *, struct mat c, struct mat a, struct mat b, bool ta, bool tb, \
              double alpha, double beta))                                                 \
+    /* h = relu(a b + bias), where no gradient is wanted: a NaN may become 0 */          \
+    K(gemm_relu, (struct device *, struct mat h, struct mat a, struct mat b, struct mat bias)) \
     /* y[r] = drop(scale * table[id[r]] + signal[pos[r]]); id < 0: a zero vector */      \
     K(embed_forward, (struct device *, struct mat y, struct mat table, struct mat signal, \
                       struct ids id, double scale, struct drop drop))                    \

@@ -155,11 +155,9 @@ static void cross_attention(struct decoder *dec, size_t n, const struct layer *l
 static void feed_forward(struct decoder *dec, size_t n, const struct weights_ffn *w)
 {
     struct device *d = dec->m->device;
-    const struct drop quiet = {0};
     const struct mat h = mat_rows(dec->h, 0, n);
 
-    d->k->gemm(d, h, mat_rows(dec->y, 0, n), w->w1, false, false, 1, 0);
-    d->k->relu_forward(d, h, w->b1, quiet);
+    d->k->gemm_relu(d, h, mat_rows(dec->y, 0, n), w->w1, w->b1);
     d->k->gemm(d, mat_rows(dec->f, 0, n), h, w->w2, false, false, 1, 0);
 }
 

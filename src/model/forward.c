@@ -94,6 +94,10 @@ static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_f
     struct device *d = m->device;
 
     add_and_norm(m, &a->norm, s, w->gain, w->bias);
+    if (!m->act->run.want_grad && m->act->run.drop_relu <= 0) {
+        d->k->gemm_relu(d, a->h, a->norm.y, w->w1, w->b1);
+        return;
+    }
     d->k->gemm(d, a->h, a->norm.y, w->w1, false, false, 1, 0);
     d->k->relu_forward(d, a->h, w->b1,
                        site_drop(m->act, stack, layer, SITE_RELU, m->act->run.drop_relu));

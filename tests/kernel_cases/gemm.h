@@ -100,3 +100,32 @@ static const struct kernel_case gemm_wide_case = {
     .reference = gemm_tt_add_naive,
     GEMM_SHAPES,
 };
+
+enum { GEMM_BIAS = GEMM_B + 1 };
+
+static inline void gemm_relu_run(struct device *d, const struct args *a)
+{
+    d->k->gemm_relu(d, a->m[GEMM_C], a->m[GEMM_A], a->m[GEMM_B], a->m[GEMM_BIAS]);
+}
+
+static inline void gemm_relu_naive(struct device *d, const struct args *a)
+{
+    const struct mat c = a->m[GEMM_C];
+
+    (void)d;
+    gemm_naive(a, false, false, 1, 0);
+    for (size_t i = 0; i < c.rows; i++)
+        for (size_t j = 0; j < c.cols; j++)
+            *at(c, i, j) = fmax(0, *at(c, i, j) + *at(a->m[GEMM_BIAS], 0, j));
+}
+
+static const struct kernel_case gemm_relu_case = {
+    .kernel = "gemm_relu",
+    .op = {[GEMM_C] = {"h", ROWS, COLS, OUT},
+           [GEMM_A] = {"a", ROWS, INNER, IN},
+           [GEMM_B] = {"b", INNER, COLS, IN},
+           [GEMM_BIAS] = {"bias", ONE, COLS, IN}},
+    .run = gemm_relu_run,
+    .reference = gemm_relu_naive,
+    GEMM_SHAPES,
+};

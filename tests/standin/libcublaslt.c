@@ -1,7 +1,8 @@
 /*
  * A stand-in for libcublasLt: products by three loops, put into the stand-in driver's
  * streams. Refuses what the real one refuses of what we use: operands that are less
- * aligned than the preference said, shapes that do not fit.
+ * aligned than the preference said, shapes that do not fit, a bias of another type than
+ * the result's.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #include "device/half.h"
 #include "standin/libcuda.h"
 
-enum { FAILED = 7, NOT_SUPPORTED = 15 };
+enum { FAILED = 7, NOT_SUPPORTED = DRIVER_NOT_SUPPORTED };
 
 struct layout {
     unsigned type;
@@ -21,7 +22,9 @@ struct layout {
 };
 
 struct desc {
-    int32_t op[2];
+    int32_t op[2], bias_type;
+    uint32_t epilogue;
+    const void *bias;
 };
 
 struct pref {
@@ -30,9 +33,9 @@ struct pref {
 
 struct product {
     struct layout a, b, c;
-    bool ta, tb;
+    bool ta, tb, has_relu;
     float alpha, beta;
-    const void *pa, *pb;
+    const void *pa, *pb, *bias;
     void *pc;
 };
 
@@ -72,11 +75,31 @@ API cublasLtMatmulDescDestroy(void *desc)
     return 0;
 }
 
+/* Where an attribute is kept, if it is n bytes long. */
+static void *place_of(struct desc *d, unsigned what, size_t n)
+{
+    switch (what) {
+    case DRIVER_TRANS_A:
+    case DRIVER_TRANS_B:
+        return n == sizeof *d->op ? &d->op[what - DRIVER_TRANS_A] : NULL;
+    case DRIVER_EPILOGUE:
+        return n == sizeof d->epilogue ? &d->epilogue : NULL;
+    case DRIVER_BIAS:
+        return n == sizeof(void *) ? (void *)&d->bias : NULL;
+    case DRIVER_BIAS_TYPE:
+        return n == sizeof d->bias_type ? &d->bias_type : NULL;
+    default:
+        return NULL;
+    }
+}
+
 API cublasLtMatmulDescSetAttribute(void *desc, unsigned what, const void *value, size_t n)
 {
-    if (what - DRIVER_TRANS_A > 1 || n != sizeof(int32_t))
+    void *place = place_of(desc, what, n);
+
+    if (!place)
         return FAILED;
-    memcpy(&((struct desc *)desc)->op[what - DRIVER_TRANS_A], value, n);
+    memcpy(place, value, n);
     return 0;
 }
 
@@ -122,9 +145,14 @@ API cublasLtMatmulAlgoGetHeuristic(struct cublasLtContext *h, void *desc, void *
                                    struct driver_choice *choice, int *found)
 {
     const struct pref *p = pref;
+    const struct desc *how = desc;
+    const struct layout *to = d;
 
-    (void)h, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)n;
+    (void)h, (void)a, (void)b, (void)c, (void)n;
     *choice = (struct driver_choice){0};
+    *found = 0;
+    if (how->epilogue && (unsigned)how->bias_type != to->type)
+        return NOT_SUPPORTED;
     for (int i = 0; i < 4; i++)
         choice->algorithm[i] = p->align[i];
     *found = 1;
@@ -164,7 +192,12 @@ static void run_product(void *ctx)
                        (double)get(&p->b, p->pb, p->tb ? c : k, p->tb ? k : c);
             const double old =
                 p->beta != 0 ? (double)p->beta * (double)get(&p->c, p->pc, r, c) : 0;
-            put(&p->c, p->pc, r, c, (float)((double)p->alpha * sum + old));
+            double x = (double)p->alpha * sum + old;
+            if (p->has_relu) {
+                x += (double)get(&(struct layout){.type = p->c.type}, p->bias, r, 0);
+                x = x > 0 ? x : 0; /* a NaN too, as fmax would have it */
+            }
+            put(&p->c, p->pc, r, c, (float)x);
         }
 }
 
@@ -180,6 +213,8 @@ API cublasLtMatmul(struct cublasLtContext *h, void *desc, const void *alpha,
                         .c = *(struct layout *)c,
                         .ta = how->op[0],
                         .tb = how->op[1],
+                        .has_relu = how->epilogue == DRIVER_RELU_BIAS,
+                        .bias = how->bias,
                         .alpha = *(const float *)alpha,
                         .beta = *(const float *)beta,
                         .pa = pa,
@@ -187,6 +222,8 @@ API cublasLtMatmul(struct cublasLtContext *h, void *desc, const void *alpha,
                         .pc = pd};
 
     (void)h, (void)d, (void)workspace, (void)n_workspace;
+    if (how->epilogue && !p.has_relu)
+        return FAILED;
     if (pc != pd || (uintptr_t)pa % align[0] || (uintptr_t)pb % align[1] ||
         (uintptr_t)pd % align[3])
         return NOT_SUPPORTED;

@@ -245,6 +245,21 @@ static void describe(struct cuda *c, struct product *p, const struct mat m[3], b
     }
 }
 
+/* Its rows are our columns, so that its bias of a row is ours of a column. */
+static void add_relu(struct cuda *c, struct product *p, struct mat bias)
+{
+    const uint32_t what = DRIVER_RELU_BIAS;
+    const int32_t type = (int32_t)type_of(c, bias);
+    const uintptr_t at = address(bias);
+
+    CALL(c, "a product",
+         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_EPILOGUE, &what, sizeof what));
+    CALL(c, "a product",
+         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS_TYPE, &type, sizeof type));
+    CALL(c, "a product",
+         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS, &at, sizeof at));
+}
+
 static void forget(struct cuda *c, struct product *p)
 {
     for (int i = 0; i < 3; i++)
@@ -256,31 +271,55 @@ static void forget(struct cuda *c, struct product *p)
         (void)c->api->cublasLtMatmulDescDestroy(p->desc);
 }
 
-/* cuBLASLt counts columns first: our c = op(a) op(b) is its c' = op(b)' op(a)'. */
+/* cuBLASLt counts columns first: our c = op(a) op(b) is its c' = op(b)' op(a)'. False: it
+ * has no algorithm for these types. */
+static bool multiply(struct cuda *cu, struct product *p, const struct mat m[3],
+                     float alpha, float beta)
+{
+    void *to = (void *)address(m[2]);
+    int found = 0;
+    const unsigned code = cu->api->cublasLtMatmulAlgoGetHeuristic(
+        cu->blas, p->desc, p->layout[0], p->layout[1], p->layout[2], p->layout[2],
+        p->pref, 1, &p->choice, &found);
+
+    if (code == DRIVER_NOT_SUPPORTED || (!code && (!found || p->choice.state != 0)))
+        return false;
+    if (code)
+        cuda_fail(cu, code, "a product");
+    cuda_compute_after_copy(cu);
+    CALL(cu, "a product",
+         cublasLtMatmul(cu->blas, p->desc, &alpha, (void *)address(m[0]), p->layout[0],
+                        (void *)address(m[1]), p->layout[1], &beta, to, p->layout[2], to,
+                        p->layout[2], p->choice.algorithm,
+                        (void *)(uintptr_t)cu->workspace, WORKSPACE, cu->compute));
+    return true;
+}
+
 static bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
                       bool tb, float alpha, float beta)
 {
     struct cuda *cu = cuda_of(g);
     const struct mat m[3] = {b, a, c};
     struct product p = {0};
-    int found = 0;
 
     describe(cu, &p, m, tb, ta);
-    CALL(cu, "a product",
-         cublasLtMatmulAlgoGetHeuristic(cu->blas, p.desc, p.layout[0], p.layout[1],
-                                        p.layout[2], p.layout[2], p.pref, 1, &p.choice,
-                                        &found));
-    if (found && p.choice.state == 0 && g->failure.code == OK) {
-        void *to = (void *)address(c);
-        cuda_compute_after_copy(cu);
-        CALL(cu, "a product",
-             cublasLtMatmul(cu->blas, p.desc, &alpha, (void *)address(b), p.layout[0],
-                            (void *)address(a), p.layout[1], &beta, to, p.layout[2], to,
-                            p.layout[2], p.choice.algorithm,
-                            (void *)(uintptr_t)cu->workspace, WORKSPACE, cu->compute));
-    }
+    const bool is_done = g->failure.code != OK || multiply(cu, &p, m, alpha, beta);
     forget(cu, &p);
-    return found && p.choice.state == 0; /* otherwise by our own kernel */
+    return is_done; /* otherwise by our own kernel */
+}
+
+static bool cuda_gemm_relu(struct gpu *g, struct mat h, struct mat a, struct mat b,
+                           struct mat bias)
+{
+    struct cuda *cu = cuda_of(g);
+    const struct mat m[3] = {b, a, h};
+    struct product p = {0};
+
+    describe(cu, &p, m, false, false);
+    add_relu(cu, &p, bias);
+    const bool is_done = g->failure.code != OK || multiply(cu, &p, m, 1, 0);
+    forget(cu, &p);
+    return is_done;
 }
 
 static size_t cuda_free_bytes(struct gpu *g)
@@ -308,6 +347,7 @@ static const struct gpu_backend backend = {
     .copy_out = cuda_copy_out,
     .launch = cuda_launch,
     .gemm = cuda_gemm,
+    .gemm_relu = cuda_gemm_relu,
     .wait = cuda_wait,
     .free_bytes = cuda_free_bytes,
     .usage = cuda_usage,

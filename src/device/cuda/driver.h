@@ -95,12 +95,17 @@ enum {
     DRIVER_NOT_READY = 600,
     DRIVER_CC_MAJOR = 75,
     DRIVER_CC_MINOR = 76,
+    DRIVER_NOT_SUPPORTED = 15, /* of cuBLASLt */
     DRIVER_R_32F = 0,
     DRIVER_R_16F = 2,
     DRIVER_R_16BF = 14,
     DRIVER_COMPUTE_32F = 68,
     DRIVER_TRANS_A = 3,
     DRIVER_TRANS_B = 4,
+    DRIVER_EPILOGUE = 7, /* what follows a product */
+    DRIVER_BIAS = 8,
+    DRIVER_BIAS_TYPE = 26,
+    DRIVER_RELU_BIAS = 6,
     DRIVER_PREF_WORKSPACE = 1,
     DRIVER_PREF_ALIGN_A = 5
 };

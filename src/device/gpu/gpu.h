@@ -54,6 +54,9 @@ struct gpu_backend {
     /* By a library; false when there is none for these types. */
     bool (*gemm)(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
                  bool tb, float alpha, float beta);
+    /* The same for gemm_relu. NULL: never. */
+    bool (*gemm_relu)(struct gpu *g, struct mat h, struct mat a, struct mat b,
+                      struct mat bias);
     void (*wait)(struct gpu *g);
     size_t (*free_bytes)(struct gpu *g);                  /* 0: unknown */
     bool (*usage)(struct gpu *g, struct device_usage *u); /* NULL: never known */

@@ -178,6 +178,18 @@ static void gpu_relu_forward(struct device *d, struct mat h, struct mat bias,
         drop.pair.mem, drop.pos.mem);
 }
 
+static void gpu_gemm_relu(struct device *d, struct mat h, struct mat a, struct mat b,
+                          struct mat bias)
+{
+    struct gpu *g = d->state;
+    const bool is_one = g->api->gemm_relu && h.rows && h.cols && g->failure.code == OK;
+
+    if (is_one && g->api->gemm_relu(g, h, a, b, bias))
+        return;
+    gpu_gemm(d, h, a, b, false, false, 1, 0);
+    gpu_relu_forward(d, h, bias, (struct drop){0});
+}
+
 static void gpu_relu_backward(struct device *d, struct mat dh, struct mat dbias,
                               struct mat h, double rate)
 {
