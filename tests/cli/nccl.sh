@@ -19,7 +19,7 @@ export LD_LIBRARY_PATH=$standin FERRY_CUDA_IMAGE=$standin FERRY_STANDIN_CARDS=2
 
 tiny_data data
 # small buckets: several of them leave while backward still runs
-options=("${tiny[@]}" data=data log_every=1 learning_rate=0.05 bucket_mib=0.004)
+options=("${tiny[@]}" data=data log_every=1 learning_rate=0.5 bucket_mib=0.004 batch_tokens=40)
 
 # ranks LAYOUT OPTION...: train on pretended nodes of that many ranks each ("2,1"); FAULT is
 # put into the environment of the last one
@@ -48,7 +48,7 @@ agree()
 expect 0 "$FERRY" train run=one device=cpu "${options[@]}" max_steps=4
 
 # one node: all orders of the three streams (1 computes, 2 copies, 3 is NCCL's)
-for eager in '' 1 2 3; do
+for eager in "" 1 2 3; do
     FERRY_STANDIN_EAGER=$eager expect 0 ranks 2 run="two$eager" device=cuda max_steps=4
     err_lacks 'through the host'
     agree one "two$eager" 1e-4 || fail "eager '$eager': the losses of one rank are others"

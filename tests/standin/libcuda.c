@@ -34,6 +34,7 @@ enum { STREAMS = 8, BUFFERS = 12, INVALID = 1, NOT_FOUND = 500 };
 
 struct op {
     struct op *next;
+    uint64_t id;
     standin_ready_fn *ready; /* NULL: always */
     standin_fn *run;
     void *ctx;
@@ -61,27 +62,39 @@ struct CUmod_st {
 static struct CUstream_st *streams[STREAMS];
 static int n_streams, n_modules, card = -1;
 static _Thread_local bool has_context;
-static pthread_mutex_t mutex;
 
-__attribute__((constructor)) static void make_mutex(void)
-{
-    pthread_mutexattr_t kind;
-
-    pthread_mutexattr_init(&kind);
-    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&mutex, &kind);
-}
+/* Held by one thread, given to the others in the order in which they came: whoever polls
+ * gets between two operations of whoever waits. */
+static struct turns {
+    pthread_mutex_t mutex;
+    pthread_cond_t next;
+    unsigned long n_came, n_served;
+    pthread_t owner;
+    int depth;
+} turns = {.mutex = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
 
 static int lock(void)
 {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&turns.mutex);
+    if (!turns.depth || !pthread_equal(turns.owner, pthread_self())) {
+        const unsigned long mine = turns.n_came++;
+        while (turns.n_served != mine)
+            pthread_cond_wait(&turns.next, &turns.mutex);
+        turns.owner = pthread_self();
+    }
+    turns.depth++;
+    pthread_mutex_unlock(&turns.mutex);
     return 0;
 }
 
 static void unlock(const int *held)
 {
     (void)held;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_lock(&turns.mutex);
+    if (--turns.depth == 0)
+        turns.n_served++;
+    pthread_cond_broadcast(&turns.next);
+    pthread_mutex_unlock(&turns.mutex);
 }
 
 /* Until the end of the function. */
@@ -109,14 +122,15 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Somebody else's turn; called with the lock held once. */
-static void give_way(void)
+/* Somebody else's turn, between two operations; called with the lock held once. */
+static void give_way(bool is_idle)
 {
     const struct timespec nap = {.tv_nsec = 50000};
 
-    pthread_mutex_unlock(&mutex);
-    nanosleep(&nap, NULL);
-    pthread_mutex_lock(&mutex);
+    unlock(NULL);
+    if (is_idle)
+        nanosleep(&nap, NULL);
+    lock();
 }
 
 static bool is_chosen(const struct CUstream_st *s, const char *variable)
@@ -133,12 +147,15 @@ static void run_until(struct CUstream_st *s, const struct CUevent_st *e, uint64_
 static bool run_one(struct CUstream_st *s, bool may_force)
 {
     struct op *op = s->first;
+    const uint64_t id = op->id;
 
     if (op->is_wait && !is_chosen(s, "FERRY_STANDIN_DEAF") &&
         op->event->done < op->ticket) {
         if (!may_force)
             return false;
         run_until(op->event->stream, op->event, op->ticket);
+        if (!s->first || s->first->id != id)
+            return true; /* another thread has run it meanwhile */
     }
     if (op->ready && !op->ready(op->ctx))
         return false;
@@ -159,8 +176,7 @@ static bool run_one(struct CUstream_st *s, bool may_force)
 static void run_until(struct CUstream_st *s, const struct CUevent_st *e, uint64_t ticket)
 {
     while (s->first && e->done < ticket)
-        if (!run_one(s, true))
-            give_way();
+        give_way(!run_one(s, true));
     if (e->done < ticket)
         wrong("a wait for an event that no stream will record");
 }
@@ -175,6 +191,7 @@ static void hurry(void)
 
 static void queue(struct CUstream_st *s, struct op op)
 {
+    static uint64_t n_ops;
     struct op *one = malloc(sizeof *one);
 
     if (!s || !one)
@@ -182,6 +199,7 @@ static void queue(struct CUstream_st *s, struct op op)
     if (!has_context)
         wrong("work from a thread that has no context");
     *one = op;
+    one->id = ++n_ops;
     one->next = NULL;
     *s->last = one;
     s->last = &one->next;
@@ -400,8 +418,7 @@ API cuStreamSynchronize(struct CUstream_st *s)
 {
     LOCKED;
     while (s->first)
-        if (!run_one(s, true))
-            give_way();
+        give_way(!run_one(s, true));
     return 0;
 }
 
