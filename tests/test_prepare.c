@@ -196,7 +196,6 @@ TEST(prepare_json_says_what_was_dropped_and_why)
 {
     struct prepare_config c = usual("data");
     struct prepare_stats stats;
-    struct err err = {0};
     FILE *f = fopen(c.source, "ae"), *g = fopen(c.target, "ae");
 
     CHECK(f && g);
@@ -265,7 +264,6 @@ TEST(an_existing_tokenizer_is_used_as_it_is)
 {
     struct prepare_config first = usual("first"), second = usual("second");
     struct prepare_stats stats;
-    struct err err;
 
     preparing_run(&first);
     preparing_set(&second, "tokenizer", test_path("first/vocab.model"));
@@ -363,7 +361,6 @@ TEST(text_that_has_no_pieces_is_dropped_for_that)
 {
     struct prepare_config c = usual("data");
     struct prepare_stats stats;
-    struct err err;
     FILE *f = fopen(c.source, "ae"), *g = fopen(c.target, "ae");
 
     CHECK(f && g);
