@@ -210,9 +210,8 @@ static void relu_product(enum precision precision, const float *host, float *got
     device_close(&d);
 }
 
-/* cuBLASLt does both at once where bias and result have one type, and then a NaN becomes
- * 0; otherwise our own two kernels do, which let it pass. */
-TEST(a_product_with_relu_is_one_call_where_the_library_has_it)
+/* Bias and ReLU of cuBLASLt, where a NaN becomes 0: for evaluation and decoding only. */
+TEST(a_product_with_bias_and_relu_is_one_call)
 {
     float host[M * K + K * N + N], got[M * N];
 
