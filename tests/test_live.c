@@ -70,7 +70,9 @@ TEST(eighty_columns_show_curve_ranks_network_and_eta)
     check_fits(text, 80, 24);
     CHECK(strstr(text, "step 2,000 of 2,000") && strstr(text, "running"));
     CHECK(strstr(text, "\xE2\xA0") && strstr(text, "o")); /* braille, and evaluations */
-    CHECK(strstr(text, "network the bottleneck? no"));
+    CHECK(strstr(text, "network the bottleneck? no") && strstr(text, " Mb/s)\n"));
+    const char *update = strstr(text, ", update ");
+    CHECK(update && strstr(update, " %\n") == strchr(update, '\n') - 2);
     CHECK(strstr(text, "   3 n3 "));
     CHECK(strstr(text, "! One rank keeps the others waiting: Rank 2 on n2"));
     free(text);

@@ -170,10 +170,13 @@ static void put_phases(struct frame *f, const struct told *t)
         put_line(f, PLAIN, "no step was timed yet");
         return;
     }
-    linef(f, PLAIN, "step %s (p95 %s): compute %s, network %s, data %s, update %s",
-          fmt_seconds(p->mean).s, fmt_seconds(p->p95).s,
-          fmt_percent(p->t_compute / p->mean).s, fmt_percent(p->t_comm / p->mean).s,
-          fmt_percent(p->t_data / p->mean).s, fmt_percent(p->t_update / p->mean).s);
+    /* Whole percents: 80 columns must do. */
+    linef(
+        f, PLAIN,
+        "step %s, p95 %s: compute %.0f %%, network %.0f %%, data %.0f %%, update %.0f %%",
+        fmt_seconds(p->mean).s, fmt_seconds(p->p95).s, 100 * p->t_compute / p->mean,
+        100 * p->t_comm / p->mean, 100 * p->t_data / p->mean,
+        100 * p->t_update / p->mean);
 }
 
 static void put_network(struct frame *f, const struct told *t)
@@ -183,9 +186,9 @@ static void put_network(struct frame *f, const struct told *t)
     network_judge(&w, &t->run);
     if (w.verdict == NETWORK_NONE || w.verdict == NETWORK_UNKNOWN)
         return;
-    linef(f, PLAIN, "network the bottleneck? %s: %s MB/s = %s Mb/s, of %s MB/s",
+    linef(f, PLAIN, "network the bottleneck? %s; %s of %s MB/s (%s Mb/s)",
           network_verdict_text(w.verdict), fmt_number(1e-6 * w.rate, 3).s,
-          fmt_number(8e-6 * w.rate, 3).s, fmt_number(1e-6 * w.capacity, 3).s);
+          fmt_number(1e-6 * w.capacity, 3).s, fmt_number(8e-6 * w.rate, 3).s);
 }
 
 static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)
