@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/symbol.h"
 #include "device/cuda/lane.h"
 #include "device/device.h"
 #include "dist/comm_backend.h"
@@ -33,19 +34,10 @@ struct comm_nccl {
 
 /* ------------------------------------------------------------ the library */
 
-/* ISO C has no conversion from an object pointer to a function pointer. */
-static bool load(void *so, const char *name, void *to)
-{
-    void *symbol = dlsym(so, name);
-
-    memcpy(to, &symbol, sizeof symbol);
-    return symbol;
-}
-
 static status load_all(struct nccl_calls *calls, void *so, struct err *err)
 {
-#define N(name, args)                   \
-    if (!load(so, #name, &calls->name)) \
+#define N(name, args)                          \
+    if (!symbol_load(so, #name, &calls->name)) \
         return err_set(err, ERR_DEVICE, "the NCCL of this host lacks %s", #name);
     NCCL_LIST(N)
     NCCL_TEXT_LIST(N)

@@ -2,16 +2,8 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <string.h>
 
-/* ISO C has no conversion from an object pointer to a function pointer. */
-static bool load(void *so, const char *name, void *to)
-{
-    void *symbol = so ? dlsym(so, name) : NULL;
-
-    memcpy(to, &symbol, sizeof symbol);
-    return symbol;
-}
+#include "base/symbol.h"
 
 static void *open_first(const char *const *names)
 {
@@ -45,8 +37,8 @@ status driver_open(const struct driver **d, struct err *err)
                        "device = cuda: the driver is there, but not cuBLASLt "
                        "(libcublasLt.so.13 or .12); install it or add it to "
                        "LD_LIBRARY_PATH");
-#define D(name, args)                   \
-    if (!load(so, #name, &driver.name)) \
+#define D(name, args)                          \
+    if (!symbol_load(so, #name, &driver.name)) \
         return err_set(err, ERR_DEVICE, "device = cuda: %s lacks %s", lib, #name);
     void *so = cuda;
     const char *lib = "libcuda.so.1";

@@ -2,19 +2,11 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <string.h>
+
+#include "base/symbol.h"
 
 static struct nvml nvml;
 static bool is_open;
-
-/* ISO C has no conversion from an object pointer to a function pointer. */
-static bool load(void *so, const char *name, void *to)
-{
-    void *symbol = dlsym(so, name);
-
-    memcpy(to, &symbol, sizeof symbol);
-    return symbol;
-}
 
 static bool open_library(void)
 {
@@ -23,7 +15,7 @@ static bool open_library(void)
 
     if (is_open || !so)
         return is_open;
-#define V(name, args) has_all = has_all && load(so, #name, &nvml.name);
+#define V(name, args) has_all = has_all && symbol_load(so, #name, &nvml.name);
     NVML_LIST(V)
 #undef V
     is_open = has_all && nvml.nvmlInit_v2() == 0;

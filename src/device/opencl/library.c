@@ -4,16 +4,8 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <string.h>
 
-/* ISO C has no conversion from an object pointer to a function pointer. */
-static bool load(void *so, const char *name, void *to)
-{
-    void *symbol = dlsym(so, name);
-
-    memcpy(to, &symbol, sizeof symbol);
-    return symbol;
-}
+#include "base/symbol.h"
 
 status library_open(const struct library **l, struct err *err)
 {
@@ -28,7 +20,7 @@ status library_open(const struct library **l, struct err *err)
                        "device = opencl: no OpenCL loader here (libOpenCL.so.1); install "
                        "your card's driver, or use device = cpu");
 #define L(name)                                                                       \
-    if (!load(so, #name, &library.name))                                              \
+    if (!symbol_load(so, #name, &library.name))                                       \
         return err_set(err, ERR_DEVICE,                                               \
                        "device = opencl: libOpenCL.so.1 has no %s; it is older than " \
                        "OpenCL 1.2",                                                  \
@@ -36,7 +28,7 @@ status library_open(const struct library **l, struct err *err)
     LIBRARY_LIST(L)
 #undef L
     void *blast = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!blast || !load(blast, "CLBlastSgemm", &library.sgemm))
+    if (!blast || !symbol_load(blast, "CLBlastSgemm", &library.sgemm))
         library.sgemm = NULL;
     return OK;
 }
