@@ -102,7 +102,7 @@ add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/descriptions.c
   COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/descriptions.c
     -P ${CMAKE_SOURCE_DIR}/cmake/descriptions.cmake
-  DEPENDS ${descriptions} cmake/descriptions.cmake VERBATIM)
+  DEPENDS ${descriptions} cmake/descriptions.cmake cmake/c_text.cmake VERBATIM)
 ferry_room(plan BELOW recipe base LIBS PkgConfig::JANSSON m)
 target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
 
@@ -112,7 +112,7 @@ add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/corpora.c
   COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/corpora.c
     -P ${CMAKE_SOURCE_DIR}/cmake/corpora.cmake
-  DEPENDS ${corpora} cmake/corpora.cmake VERBATIM)
+  DEPENDS ${corpora} cmake/corpora.cmake cmake/c_text.cmake VERBATIM)
 ferry_room(fetch BELOW format text base LIBS PkgConfig::JANSSON)
 target_sources(ferry_fetch PRIVATE ${CMAKE_BINARY_DIR}/corpora.c)
 if(FERRY_CURL)
