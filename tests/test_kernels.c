@@ -18,12 +18,12 @@
 #include "kernel_cases/xent.h"
 #include "test.h"
 
-#define FORWARD_CASES(C) \
+/* Kernels that store something in 16 bits where the precision says so. */
+#define STORING_CASES(C) \
     C(gemm_nn)           \
     C(gemm_nt)           \
     C(gemm_tn_add)       \
     C(gemm_tt_add)       \
-    C(gemm_relu)         \
     C(embed_forward)     \
     C(norm_forward)      \
     C(relu_forward)      \
@@ -32,16 +32,20 @@
     C(xent_scaled)       \
     C(fill)              \
     C(scale)             \
-    C(average)           \
-    C(sumsq)             \
-    C(maxabs)            \
     C(cast)              \
-    C(adam)              \
-    C(novograd)          \
     C(attend_cache)      \
     C(attend_memory)     \
     C(topk)              \
     C(topk_ties)
+
+#define FORWARD_CASES(C) \
+    STORING_CASES(C)     \
+    C(gemm_relu)         \
+    C(average)           \
+    C(sumsq)             \
+    C(maxabs)            \
+    C(adam)              \
+    C(novograd)
 
 #define BACKWARD_CASES(C) \
     C(embed_backward)     \
@@ -59,26 +63,9 @@ FORWARD_CASES(C)
 BACKWARD_CASES(C)
 #undef C
 
-/* Those that store something in 16 bits. */
-#define HALF_CASES(C)    \
-    C(gemm_nn)           \
-    C(gemm_nt)           \
-    C(gemm_tn_add)       \
-    C(gemm_tt_add)       \
-    C(gemm_wide)         \
-    C(embed_forward)     \
-    C(norm_forward)      \
-    C(relu_forward)      \
-    C(attention_forward) \
-    C(xent_loss)         \
-    C(xent_scaled)       \
-    C(fill)              \
-    C(scale)             \
-    C(cast)              \
-    C(attend_cache)      \
-    C(attend_memory)     \
-    C(topk)              \
-    C(topk_ties)         \
+#define HALF_CASES(C) \
+    STORING_CASES(C)  \
+    C(gemm_wide)      \
     BACKWARD_CASES(C)
 
 #define C(name)                                      \

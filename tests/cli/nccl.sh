@@ -3,16 +3,10 @@
 # of NVIDIA's libraries (tests/standin) make the losses of one rank on the CPU, whichever
 # stream runs early; without a wait they do not.
 . "$ROOT/tests/cli/tiny.bash"
-mpirun=$(command -v mpirun.openmpi || command -v mpirun || true)
+. "$ROOT/tests/cli/mpirun.bash"
 standin=$(dirname "$FERRY")/standin
-if [ -z "$mpirun" ] || [ ! -e "$standin/libnccl.so.2" ]; then
-    echo "skipped: no mpirun or no stand-ins in $standin"
-    exit 0
-fi
-mpirun=("$mpirun" --oversubscribe)
-[ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
-if ! "${mpirun[@]}" -n 2 true >/dev/null 2>&1; then
-    echo "skipped: mpirun does not start processes here"
+if [ ! -e "$standin/libnccl.so.2" ]; then
+    echo "skipped: no stand-ins in $standin"
     exit 0
 fi
 export LD_LIBRARY_PATH=$standin FERRY_CUDA_IMAGE=$standin FERRY_STANDIN_CARDS=2

@@ -1,24 +1,14 @@
 # ctest: slow
 # Started by mpirun alone, the first rank watches: another one that stands still is named and the
 # job ended; when the first one itself stands still, the others end by themselves.
-mpirun=$(command -v mpirun.openmpi || command -v mpirun || true)
-if [ -z "$mpirun" ]; then
-    echo "skipped: mpirun is not installed"
-    exit 0
-fi
-launch=("$mpirun" -n 3 --oversubscribe)
-[ "$(id -u)" -ne 0 ] || launch+=(--allow-run-as-root)
-if ! "${launch[@]}" true >/dev/null 2>&1; then
-    echo "skipped: mpirun does not start processes here"
-    exit 0
-fi
+. "$ROOT/tests/cli/mpirun.bash"
 . "$ROOT/tests/cli/tiny.bash"
 tiny_data data
 
 # stop_rank RANK: in a run of its own; what was said is in .err, the status in `code`
 stop_rank()
 {
-    "${launch[@]}" "$FERRY" train run="run$1" "${tiny[@]}" data=data max_steps=1000000 >.out 2>.err &
+    "${mpirun[@]}" -n 3 "$FERRY" train run="run$1" "${tiny[@]}" data=data max_steps=1000000 >.out 2>.err &
     local job=$! pid victim=
     last="SIGSTOP of rank $1"
     for _ in $(seq 1 300); do
