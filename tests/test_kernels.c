@@ -22,6 +22,7 @@
 #define STORING_CASES(C) \
     C(gemm_nn)           \
     C(gemm_nt)           \
+    C(gemm_tn)           \
     C(gemm_tn_add)       \
     C(gemm_tt_add)       \
     C(embed_forward)     \

@@ -140,3 +140,53 @@ TEST(a_split_covers_all_items_once_and_evenly)
             CHECK(at == sizes[s]);
         }
 }
+
+enum { ITEMS = 1000 };
+
+struct shared {
+    struct pool_queue left;
+    size_t least;
+    int taken[ITEMS]; /* not atomic: nobody else may take the same */
+    atomic_size_t n_takes;
+};
+
+static void take_all(void *ctx, size_t part, size_t n_parts)
+{
+    struct shared *s = ctx;
+    struct pool_range r;
+
+    (void)part;
+    while (pool_take(&s->left, s->least, n_parts, &r)) {
+        const size_t n = r.end - r.begin;
+        for (size_t i = r.begin; i < r.end; i++)
+            s->taken[i]++;
+        atomic_fetch_add(&s->n_takes, 1);
+        if (n < s->least)
+            CHECK(r.end == s->left.n);
+        CHECK(n <= s->least || n <= s->left.n / (2 * n_parts));
+    }
+}
+
+TEST(every_item_is_taken_once_whoever_takes_it)
+{
+    for (size_t n = 1; n <= MOST; n++)
+        for (size_t least = 1; least <= 7; least += 3) {
+            struct pool *pool;
+            struct err err = {0};
+            struct shared s = {.left = {.n = ITEMS}, .least = least};
+            CHECK_OK(pool_open(&pool, n, false, &err), &err);
+            pool_run(pool, take_all, &s);
+            for (size_t i = 0; i < ITEMS; i++)
+                CHECK(s.taken[i] == 1);
+            CHECK(s.n_takes > 2 * n); /* the last ones are small */
+            pool_close(pool);
+        }
+}
+
+TEST(nothing_is_taken_of_nothing)
+{
+    struct pool_queue none = {0};
+    struct pool_range r;
+
+    CHECK(!pool_take(&none, 1, 2, &r));
+}

@@ -186,3 +186,19 @@ struct pool_range pool_split(size_t n_items, size_t part, size_t n_parts)
 {
     return (struct pool_range){n_items * part / n_parts, n_items * (part + 1) / n_parts};
 }
+
+bool pool_take(struct pool_queue *q, size_t least, size_t n_threads, struct pool_range *r)
+{
+    size_t at = atomic_load_explicit(&q->next, memory_order_relaxed), n;
+
+    do {
+        if (at >= q->n)
+            return false;
+        n = (q->n - at) / (2 * n_threads);
+        n = n < least ? least : n;
+        n = n < q->n - at ? n : q->n - at;
+    } while (!atomic_compare_exchange_weak_explicit(
+        &q->next, &at, at + n, memory_order_relaxed, memory_order_relaxed));
+    *r = (struct pool_range){at, at + n};
+    return true;
+}

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,3 +35,16 @@ struct pool_range {
     size_t begin, end;
 };
 struct pool_range pool_split(size_t n_items, size_t part, size_t n_parts);
+
+/*
+ * Items for whichever thread is free, for work whose result does not depend on who does
+ * it. Early takes are large and the last ones small: all threads end together even when
+ * one of them is slower.
+ */
+struct pool_queue {
+    size_t n;
+    atomic_size_t next;
+};
+/* The next items, at least `least` while there are so many; false: none left. */
+bool pool_take(struct pool_queue *q, size_t least, size_t n_threads,
+               struct pool_range *r);

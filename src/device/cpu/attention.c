@@ -290,18 +290,19 @@ struct run {
     struct job job;
     struct device *device;
     void (*item)(const struct item *, real *scratch);
+    struct pool_queue left; /* heads of sentences */
 };
 
 static void run_part(void *ctx, size_t part, size_t n_parts)
 {
-    const struct run *run = ctx;
-    const struct attend *a = &run->job.a;
-    const struct pool_range items = pool_split(a->n_sents * a->heads, part, n_parts);
+    struct run *run = ctx;
+    struct pool_range items;
 
-    for (size_t i = items.begin; i < items.end; i++) {
-        const struct item it = item_at(&run->job, i);
-        run->item(&it, cpu_scratch(run->device, part));
-    }
+    while (pool_take(&run->left, 1, n_parts, &items))
+        for (size_t i = items.begin; i < items.end; i++) {
+            const struct item it = item_at(&run->job, i);
+            run->item(&it, cpu_scratch(run->device, part));
+        }
 }
 
 void CPU(attention_forward)(struct device *d, struct mat out, struct mat lse,
@@ -309,7 +310,8 @@ void CPU(attention_forward)(struct device *d, struct mat out, struct mat lse,
 {
     struct run run = {.job = {.out = out, .lse = lse, .q = q, .k = k, .v = v, .a = a},
                       .device = d,
-                      .item = forward_item};
+                      .item = forward_item,
+                      .left = {.n = a.n_sents * a.heads}};
 
     pool_run(d->pool, run_part, &run);
 }
@@ -330,7 +332,8 @@ void CPU(attention_backward)(struct device *d, struct mat dq, struct mat dk,
                               .dout = dout,
                               .a = a},
                       .device = d,
-                      .item = backward_item};
+                      .item = backward_item,
+                      .left = {.n = a.n_sents * a.heads}};
 
     pool_run(d->pool, run_part, &run);
 }

@@ -1,20 +1,22 @@
 /*
  * c = alpha op(a) op(b) + beta c.
  *
- * Every thread computes a rectangle of c. Inside it, blocks of op(b) of DEPTH x WIDTH are
- * copied into panels of COLS columns that stay in the second-level cache, and each tile
- * of ROWS x COLS of c is multiplied in registers (tile.h). op(a) is read where it lies
- * when it is not transposed; otherwise it is copied too, in panels of ROWS, because its
- * columns would fall on few sets of the cache. Few rows of c are not worth the copies.
+ * Blocks of op(b) of DEPTH x WIDTH are copied into panels of COLS columns that stay in
+ * the second-level cache, and each tile of ROWS x COLS of c is multiplied in registers
+ * (tile.h). op(a) is read where it lies when it is not transposed; otherwise it is copied
+ * too, in panels of ROWS, because its columns would fall on few sets of the cache. Few
+ * rows of c are not worth the copies.
  *
  *     for rows of c, HEIGHT at a time       (all of them when op(a) is read in place)
  *       for the inner dimension, DEPTH at a time      copy op(a)
  *         for columns of c, WIDTH at a time           copy op(b)
  *           for tiles of ROWS x COLS                  multiply
  *
- * An element of c is summed in an order that depends on the inner dimension alone, so
- * the result does not depend on the number of threads. docs/performance.md has what this
- * gains over a BLAS.
+ * Threads take columns from what is left, fewer towards the end, so that one that is held
+ * up by other work on its core holds up nobody else; rows when a is transposed and c is
+ * tall. An element of c is summed in an order that depends on the inner
+ * dimension alone: the result depends neither on the number of threads nor on who took
+ * what. docs/performance.md has what this gains over a BLAS.
  */
 #include "device/cpu/cpu.h"
 #include "device/cpu/tile.h"
@@ -33,6 +35,8 @@ enum {
     HEIGHT = 1024 / ROWS * ROWS,
     STRIP = 16 * ROWS,           /* columns of a copied at a time: whole cache lines */
     A_PANEL = DEPTH * ROWS + 16, /* 16: panels must not share sets of the cache */
+    TALL = 4,                    /* rows of c, in HEIGHTs: enough to share them */
+    FEWEST_STRIPS = 4,           /* that a thread takes: each copies all of op(b) */
     FEW_ROWS = 4 * ROWS,
     NARROW = 256, /* reals of a row of a */
     SMALL = 64 * 64 * 64,
@@ -49,7 +53,7 @@ struct job {
     bool ta, tb;
     size_t inner;
     real alpha, beta;
-    size_t n_across; /* threads side by side along a row of c */
+    bool copied; /* a is read from panels */
 };
 
 /* Rows [m0, m1) and columns [n0, n1) of c. */
@@ -63,10 +67,14 @@ struct slice {
     bool add;
 };
 
-/* Where a thread keeps its copies. */
-struct copies {
-    real *a; /* [HEIGHT / ROWS] panels [depth][ROWS] */
-    real *b; /* [WIDTH / COLS] panels [depth][COLS] */
+/* One visit of all threads to an area of c, for a slice of the inner dimension. */
+struct sweep {
+    const struct job *job;
+    struct area all;
+    struct slice slice;
+    real *a_panels;         /* of the whole area, of all threads; NULL: each its own */
+    size_t n_groups;        /* of rows, when columns are taken */
+    struct pool_queue left; /* units of COLS columns or STRIP rows */
 };
 
 static size_t smaller(size_t x, size_t y)
@@ -253,35 +261,25 @@ static void columns_in_place(const struct job *j, struct area at, const struct s
     }
 }
 
-/* Short rows of a transposed a spread over the cache well enough, and a copy is not
- * worth it for few columns of c. */
-static bool copies_a(const struct job *j, struct area at)
+/* At most HEIGHT rows when a is copied: to a_panels, which begin with the first. */
+static void multiply_slice(const struct job *j, struct area at, const struct slice *s,
+                           const real *a_panels, real *b_panels)
 {
-    return j->ta && (j->a.stride > NARROW || at.n1 - at.n0 > NARROW / 2);
-}
-
-static void multiply_slice(const struct job *j, struct area at, struct copies copy,
-                           const struct slice *s)
-{
-    const bool copied = copies_a(j, at);
-
-    if (copied)
-        copy_a(copy.a, j, s, at);
     for (size_t n0 = at.n0; n0 < at.n1; n0 += WIDTH) {
         const struct area block = {at.m0, at.m1, n0, smaller(at.n1, n0 + WIDTH)};
-        copy_b(copy.b, j, s, block);
-        if (copied)
-            rows_copied(j, block, s, copy.a, copy.b);
+        copy_b(b_panels, j, s, block);
+        if (j->copied)
+            rows_copied(j, block, s, a_panels, b_panels);
         else if (j->ta)
-            columns_in_place(j, block, s, copy.b);
+            columns_in_place(j, block, s, b_panels);
         else
-            rows_in_place(j, block, s, copy.b);
+            rows_in_place(j, block, s, b_panels);
     }
 }
 
 /* Few rows use each element of b a few times: it is read in place, but for the edge. */
-static void multiply_few_rows(const struct job *j, struct area at, struct copies copy,
-                              const struct slice *s)
+static void multiply_few_rows(const struct job *j, struct area at, const struct slice *s,
+                              real *b_panels)
 {
     const size_t whole = at.n0 + (at.n1 - at.n0) / COLS * COLS;
 
@@ -292,7 +290,7 @@ static void multiply_few_rows(const struct job *j, struct area at, struct copies
                       (struct tile_a){cpu_row(j->a, m) + s->k0, j->a.stride, 1},
                       cpu_row(j->b, s->k0) + n, j->b.stride, s->depth, s->add);
     at.n0 = whole;
-    multiply_slice(j, at, copy, s);
+    multiply_slice(j, at, s, NULL, b_panels);
 }
 
 static void scale_area(const struct job *j, struct area at)
@@ -302,66 +300,92 @@ static void scale_area(const struct job *j, struct area at)
             cpu_row(j->c, m)[n] = j->beta != 0 ? j->beta * cpu_row(j->c, m)[n] : 0;
 }
 
-static void multiply(const struct job *j, struct area all, struct copies copy)
+static bool few_rows(const struct job *j)
 {
-    const bool few = !j->ta && !j->tb && j->alpha == 1 && all.m1 - all.m0 <= FEW_ROWS;
-
-    if ((j->beta != 0 && j->beta != 1) || j->inner == 0)
-        scale_area(j, all);
-    for (size_t m0 = all.m0; m0 < all.m1; m0 += j->ta ? HEIGHT : all.m1 - all.m0) {
-        const size_t m1 = j->ta ? smaller(all.m1, m0 + HEIGHT) : all.m1;
-        const struct area at = {m0, m1, all.n0, all.n1};
-        for (size_t k0 = 0; k0 < j->inner; k0 += DEPTH) {
-            const struct slice s = {k0, smaller(DEPTH, j->inner - k0),
-                                    k0 > 0 || j->beta != 0};
-            (few ? multiply_few_rows : multiply_slice)(j, at, copy, &s);
-        }
-    }
+    return !j->ta && !j->tb && j->alpha == 1 && j->c.rows <= FEW_ROWS;
 }
 
 /* ---- threads ---- */
 
-/* Part `part` of n when `unit`s of it are divided among n_parts. */
-static struct pool_range units(size_t n, size_t unit, size_t part, size_t n_parts)
+static size_t ceil_div(size_t n, size_t by)
 {
-    const struct pool_range r = pool_split((n + unit - 1) / unit, part, n_parts);
-
-    return (struct pool_range){smaller(n, r.begin * unit), smaller(n, r.end * unit)};
+    return (n + by - 1) / by;
 }
 
-static void part_of(void *ctx, size_t part, size_t n_parts)
+/* Whole ROWS of part `part` of n_parts of the area. */
+static struct area rows_of_part(struct area all, size_t part, size_t n_parts)
 {
-    const struct job *j = ctx;
-    const size_t n_down = n_parts / j->n_across;
-    const struct pool_range rows = units(j->c.rows, ROWS, part / j->n_across, n_down);
-    const struct pool_range cols =
-        units(j->c.cols, COLS, part % j->n_across, j->n_across);
-    real *scratch = cpu_scratch(j->device, part);
+    const struct pool_range r =
+        pool_split(ceil_div(all.m1 - all.m0, ROWS), part, n_parts);
 
-    if (rows.begin < rows.end && cols.begin < cols.end)
-        multiply(j, (struct area){rows.begin, rows.end, cols.begin, cols.end},
-                 (struct copies){scratch + DEPTH * WIDTH, scratch});
+    return (struct area){all.m0 + r.begin * ROWS, smaller(all.m1, all.m0 + r.end * ROWS),
+                         all.n0, all.n1};
+}
+
+static const real *panels_of_row(const struct sweep *w, size_t m)
+{
+    return w->a_panels ? w->a_panels + (m - w->all.m0) / ROWS * A_PANEL : NULL;
+}
+
+static void copy_a_part(void *ctx, size_t part, size_t n_parts)
+{
+    const struct sweep *w = ctx;
+    const struct area at = rows_of_part(w->all, part, n_parts);
+
+    copy_a((real *)panels_of_row(w, at.m0), w->job, &w->slice, at);
+}
+
+static void multiply_columns(const struct sweep *w, struct area at, real *b_panels)
+{
+    const struct job *j = w->job;
+    const size_t end = w->slice.k0 + w->slice.depth;
+
+    if (w->slice.k0 == 0 && ((j->beta != 0 && j->beta != 1) || j->inner == 0))
+        scale_area(j, at);
+    for (size_t k0 = w->slice.k0; k0 < end; k0 += DEPTH) {
+        const struct slice s = {k0, smaller(DEPTH, end - k0), k0 > 0 || j->beta != 0};
+        if (few_rows(j))
+            multiply_few_rows(j, at, &s, b_panels);
+        else
+            multiply_slice(j, at, &s, panels_of_row(w, at.m0), b_panels);
+    }
+}
+
+/* The units are columns of the first group of rows, then of the second, and so on. */
+static void take_columns(void *ctx, size_t part, size_t n_parts)
+{
+    struct sweep *w = ctx;
+    real *b_panels = cpu_scratch(w->job->device, part);
+    const size_t n_units = w->left.n / w->n_groups;
+    struct pool_range taken;
+
+    while (pool_take(&w->left, 1, n_parts, &taken))
+        while (taken.begin < taken.end) {
+            const size_t first = taken.begin % n_units;
+            const size_t n = smaller(taken.end - taken.begin, n_units - first);
+            struct area at = rows_of_part(w->all, taken.begin / n_units, w->n_groups);
+            at.n1 = smaller(at.n1, at.n0 + (first + n) * COLS);
+            at.n0 += first * COLS;
+            multiply_columns(w, at, b_panels);
+            taken.begin += n;
+        }
 }
 
 /*
- * Threads stand in a grid over c. A thread multiplies its rectangle and copies its
- * columns of op(b), and its rows of op(a) when that is transposed: the grid whose largest
- * rectangle costs least is taken.
+ * Each group of rows copies all of op(b) once more, but narrow matrices have too few
+ * units for every thread to get the same number. The thread that gets most has
+ * ceil(units of all groups / threads) of them; the number of groups that makes its work
+ * least is taken.
  */
-static size_t threads_across(const struct job *j, size_t n_threads)
+static size_t groups_of_rows(size_t n_rows, size_t n_units, size_t n_threads)
 {
     size_t best = 1;
     double least = 0;
 
     for (size_t n = 1; n <= n_threads; n++) {
-        if (n_threads % n)
-            continue;
-        const double cols = (double)(((j->c.cols + COLS - 1) / COLS + n - 1) / n * COLS);
-        const size_t down = n_threads / n;
-        const double rows =
-            (double)(((j->c.rows + ROWS - 1) / ROWS + down - 1) / down * ROWS);
-        const double cost = rows * cols + COPY_COST * (cols + (j->ta ? rows : 0));
-        if (n == 1 || cost <= least) {
+        const double rows = (double)(ceil_div(ceil_div(n_rows, ROWS), n) * ROWS);
+        const double cost = (double)ceil_div(n_units * n, n_threads) * (rows + COPY_COST);
+        if (n == 1 || cost < least) {
             best = n;
             least = cost;
         }
@@ -369,24 +393,103 @@ static size_t threads_across(const struct job *j, size_t n_threads)
     return best;
 }
 
+/* fn on all threads; on this one alone when the work is not worth waking others. */
+static void run(const struct job *j, pool_fn *fn, struct sweep *w)
+{
+    if (j->c.rows * j->c.cols * j->inner < SMALL)
+        fn(w, 0, 1);
+    else
+        pool_run(j->device->pool, fn, w);
+}
+
+static void sweep_columns(const struct job *j, struct area all, struct slice s)
+{
+    const size_t n_units = ceil_div(all.n1 - all.n0, COLS);
+    const size_t n_groups =
+        groups_of_rows(all.m1 - all.m0, n_units, pool_size(j->device->pool));
+    struct sweep w = {.job = j,
+                      .all = all,
+                      .slice = s,
+                      .n_groups = n_groups,
+                      .left = {.n = n_groups * n_units}};
+
+    if (j->copied) {
+        w.a_panels = (real *)cpu_scratch(j->device, 0) + DEPTH * WIDTH;
+        run(j, copy_a_part, &w);
+    }
+    run(j, take_columns, &w);
+}
+
+/* Threads share the columns of c; what they read of a stays in the caches meanwhile. */
+static void by_columns(const struct job *j)
+{
+    const size_t height = j->copied ? HEIGHT : j->c.rows;
+    const size_t depth = few_rows(j) ? j->inner : DEPTH;
+
+    for (size_t m0 = 0; m0 < j->c.rows; m0 += height) {
+        const struct area all = {m0, smaller(j->c.rows, m0 + height), 0, j->c.cols};
+        size_t k0 = 0;
+        do { /* once at least: an empty product is zero */
+            sweep_columns(
+                j, all, (struct slice){.k0 = k0, .depth = smaller(depth, j->inner - k0)});
+            k0 += depth;
+        } while (k0 < j->inner);
+    }
+}
+
+static void take_rows(void *ctx, size_t part, size_t n_parts)
+{
+    struct sweep *w = ctx;
+    const struct job *j = w->job;
+    real *b_panels = cpu_scratch(j->device, part), *a_panels = b_panels + DEPTH * WIDTH;
+    struct pool_range taken;
+
+    while (pool_take(&w->left, FEWEST_STRIPS, n_parts, &taken))
+        for (size_t m0 = taken.begin * STRIP; m0 < taken.end * STRIP; m0 += HEIGHT) {
+            const size_t end = smaller(taken.end * STRIP, j->c.rows);
+            const struct area at = {m0, smaller(end, m0 + HEIGHT), 0, j->c.cols};
+            if (j->beta != 0 && j->beta != 1)
+                scale_area(j, at);
+            for (size_t k0 = 0; k0 < j->inner; k0 += DEPTH) {
+                const struct slice s = {k0, smaller(DEPTH, j->inner - k0),
+                                        k0 > 0 || j->beta != 0};
+                copy_a(a_panels, j, &s, at);
+                multiply_slice(j, at, &s, a_panels, b_panels);
+            }
+        }
+}
+
+/* Threads share the rows of c, each with copies of its own. */
+static void by_rows(const struct job *j)
+{
+    struct sweep w = {.job = j, .left = {.n = ceil_div(j->c.rows, STRIP)}};
+
+    run(j, take_rows, &w);
+}
+
+/* Short rows of a transposed a spread over the cache well enough, and a copy is not
+ * worth it for few columns of c. */
+static bool worth_copying(struct mat a, size_t n_cols)
+{
+    return a.stride > NARROW || n_cols > NARROW / 2;
+}
+
 void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool ta,
                bool tb, double alpha, double beta)
 {
-    struct job j = {.device = d,
-                    .c = c,
-                    .a = a,
-                    .b = b,
-                    .ta = ta,
-                    .tb = tb,
-                    .inner = ta ? a.rows : a.cols,
-                    .alpha = (real)alpha,
-                    .beta = (real)beta,
-                    .n_across = 1};
+    const struct job j = {.device = d,
+                          .c = c,
+                          .a = a,
+                          .b = b,
+                          .ta = ta,
+                          .tb = tb,
+                          .inner = ta ? a.rows : a.cols,
+                          .alpha = (real)alpha,
+                          .beta = (real)beta,
+                          .copied = ta && worth_copying(a, c.cols)};
 
-    if (c.rows * c.cols * j.inner < SMALL) {
-        part_of(&j, 0, 1);
-        return;
-    }
-    j.n_across = threads_across(&j, pool_size(d->pool));
-    pool_run(d->pool, part_of, &j);
+    if (j.copied && c.rows > TALL * HEIGHT && j.inner > 0)
+        by_rows(&j);
+    else
+        by_columns(&j);
 }
