@@ -13,9 +13,11 @@
 #include "base/rng.h"
 #include "corpus/corpus_file.h"
 #include "recipe/flops.h"
+#include "train/roof.h"
 #include "train/trainer.h"
 
 enum { WARM_UP = 2, LONGEST = 100, SHORTEST = 3 };
+#define ROOF_SECONDS 0.15 /* after each step: some products of each shape */
 
 /* A length with both specials: normal around the mean, half as wide, cut. */
 static size_t draw_length(struct rng *r, size_t mean)
@@ -120,10 +122,24 @@ static double median(double *x, size_t n)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Rates of each step go to rate[] and work[]; phases are summed. */
+static double peak_mib(void)
+{
+    struct rusage use;
+
+    return getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
+}
+
+/* What each timed step gives: [steps]. */
+struct rates {
+    double *tokens, *work, *roof; /* a second */
+};
+
+/*
+ * The roof is measured after every step: a host that gives out less for some seconds
+ * lowers both, and their medians can be compared. Phases are summed.
+ */
 static status run_steps(struct trainer *t, const struct bench_step_options *o,
-                        struct bench_step_result *r, double *rate, double *work,
-                        struct err *err)
+                        struct bench_step_result *r, struct rates *rates, struct err *err)
 {
     for (size_t i = 0; i < o->steps + WARM_UP; i++) {
         struct record_step rec;
@@ -131,8 +147,12 @@ static status run_steps(struct trainer *t, const struct bench_step_options *o,
         r->loss = rec.loss / (double)rec.n_target;
         if (i < WARM_UP)
             continue;
-        rate[i - WARM_UP] = (double)(rec.n_source + rec.n_target) / rec.t_step;
-        work[i - WARM_UP] = rec.linear_flops / rec.t_step;
+        const size_t at = i - WARM_UP;
+        if (at == 0)
+            r->peak_mib = peak_mib(); /* before the roof's own memory */
+        TRY(roof_gemm(&rates->roof[at], pool_size(t->device.pool), ROOF_SECONDS, err));
+        rates->tokens[at] = (double)(rec.n_source + rec.n_target) / rec.t_step;
+        rates->work[at] = rec.linear_flops / rec.t_step;
         r->t_step += rec.t_step;
         r->t_data += rec.t_data;
         r->t_forward += rec.t_forward;
@@ -143,21 +163,21 @@ static status run_steps(struct trainer *t, const struct bench_step_options *o,
 }
 
 static void summarize(const struct trainer *t, const struct bench_step_options *o,
-                      struct bench_step_result *r, double *rate, double *work)
+                      struct bench_step_result *r, struct rates *rates)
 {
     const double n = (double)o->steps;
-    struct rusage use;
 
     r->threads = pool_size(t->device.pool);
-    r->tokens_per_s = median(rate, o->steps);
-    r->best_tokens_per_s = rate[o->steps - 1];
-    r->gflops = median(work, o->steps) * 1e-9;
+    r->tokens_per_s = median(rates->tokens, o->steps);
+    r->best_tokens_per_s = rates->tokens[o->steps - 1];
+    r->gflops = median(rates->work, o->steps) * 1e-9;
+    r->roof_gflops = median(rates->roof, o->steps);
+    r->best_roof_gflops = rates->roof[o->steps - 1];
     r->t_step /= n;
     r->t_data /= n;
     r->t_forward /= n;
     r->t_backward /= n;
     r->t_update /= n;
-    r->peak_mib = getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
 }
 
 static status run(struct trainer *t, struct comm *comm,
@@ -167,10 +187,11 @@ static status run(struct trainer *t, struct comm *comm,
     double *rate;
 
     TRY(open_trainer(t, comm, o, err));
-    TRY(mem_alloc(&rate, 2 * o->steps, sizeof *rate, err));
-    const status result = run_steps(t, o, r, rate, rate + o->steps, err);
+    TRY(mem_alloc(&rate, 3 * o->steps, sizeof *rate, err));
+    struct rates rates = {rate, rate + o->steps, rate + 2 * o->steps};
+    const status result = run_steps(t, o, r, &rates, err);
     if (result == OK)
-        summarize(t, o, r, rate, rate + o->steps);
+        summarize(t, o, r, &rates);
     free(rate);
     return result;
 }

@@ -26,7 +26,9 @@ struct bench_step_result {
     size_t threads;
     double tokens_per_s; /* source and target, of the median step */
     double best_tokens_per_s;
-    double gflops; /* of projections and output layer, of the median step */
+    double gflops;      /* of projections and output layer, of the median step */
+    double roof_gflops; /* of the BLAS, times threads: median of those after each step */
+    double best_roof_gflops;
     double t_step, t_data, t_forward, t_backward, t_update; /* seconds, means */
     double loss;                                            /* of the last step */
     double peak_mib;
