@@ -3,7 +3,8 @@
 
 Two hosts of namespaces (tests/net/netlab), one core and one rank of one thread each. For
 every model and rate: `alone` is the same step with the exchange skipped (both hosts train by
-themselves at the same time, so that cores and memory are as busy); `plain` sends fp32 in one
+themselves at the same time, so that cores and memory are as busy; a step takes what the slower
+of the two takes, since ranks that exchange wait for each other whatever the network); `plain` sends fp32 in one
 piece when backward is done; `ours` is the default, bf16 in buckets while backward runs;
 `torch` is PyTorch's DistributedDataParallel over gloo. Beside them what `ferry plan` predicts
 from `alone` and the link's rate, which is all that it is told. Seconds are medians of the
@@ -69,14 +70,15 @@ class Bench:
                 f"max_steps={self.o.steps + 2}", "eval_every=0", "save_every=0", "eval_bleu=false", "log_every=1",
                 "max_length=100", "moving_average=0", *extra]
 
-    def steps(self, name):
-        """Medians of a step: seconds, the part that computed, the part that waited; tokens of a pair's side."""
-        entries = []
-        for line in open(self.work / name / "run.jsonl"):
-            event = json.loads(line)
-            if event["event"] == "step" and event["step"] > 2:
-                entries.append(event)
+    def entries(self, name):
+        """The steps that a run logged, without the first two."""
+        with open(self.work / name / "run.jsonl") as lines:
+            events = [json.loads(line) for line in lines]
         shutil.rmtree(self.work / name)
+        return [e for e in events if e["event"] == "step" and e["step"] > 2]
+
+    def summary(self, entries):
+        """Medians of a step: seconds, the part that computed, the part that waited; tokens of a pair's side."""
         median = lambda key: statistics.median(e.get(key) or 0 for e in entries)
         tokens = sum(e["source_tokens"] + e["target_tokens"] for e in entries)
         return dict(seconds=median("t_step"), compute=median("t_compute"), waits=median("t_comm"),
@@ -90,13 +92,14 @@ class Bench:
                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         if any([r.wait() for r in ranks]):
             raise RuntimeError("training alone failed")
-        return max((self.steps(f"alone{k}") for k in (1, 2)), key=lambda s: s["seconds"])
+        pairs = zip(self.entries("alone1"), self.entries("alone2"))
+        return self.summary([max(pair, key=lambda e: e["t_step"]) for pair in pairs])
 
     def together(self, size, mode):
         words = self.train_words(size, mode, 2 * self.o.tokens, MODES[mode][0])
         lab("head", self.ferry, "launch", "-H", "n1:1,n2:1", f"agent={self.agent}", "interface=eth0",
             "bind=false", "restarts=0", "--", *words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        return self.steps(mode)
+        return self.summary(self.entries(mode))
 
     def planned(self, size, rate, mode, alone):
         """What the planner says, from the step alone and the link."""

@@ -4,8 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/cgroup.h"
+
+enum { PAGE = 4096, LARGE_PAGE = 2 << 20 };
+
+void mem_large_pages(void *mem, size_t n_bytes)
+{
+    const size_t skip = (PAGE - (uintptr_t)mem % PAGE) % PAGE;
+
+    if (n_bytes >= LARGE_PAGE)
+        (void)madvise((char *)mem + skip, (n_bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+}
 
 status mem_mul(size_t *product, size_t a, size_t b, struct err *err)
 {
@@ -23,6 +34,7 @@ status mem_alloc(void *out, size_t n, size_t bytes, struct err *err)
     if (!p)
         return err_set(err, ERR_MEMORY, "cannot allocate %zu items of %zu bytes", n,
                        bytes);
+    mem_large_pages(p, n * bytes);
     return OK;
 }
 
@@ -40,6 +52,7 @@ status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err 
     p = realloc(p, total);
     if (!p)
         return err_set(err, ERR_MEMORY, "cannot allocate %zu bytes", total);
+    mem_large_pages(p, total);
     memcpy(items, &p, sizeof p);
     *cap = next;
     return OK;

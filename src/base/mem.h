@@ -24,6 +24,13 @@ status mem_alloc(void *out, size_t n, size_t bytes, struct err *err) MUST_CHECK;
 status mem_grow(void *items, size_t *cap, size_t want, size_t bytes,
                 struct err *err) MUST_CHECK;
 
+/*
+ * Large pages, please, under memory that was just allocated: fewer page faults, and
+ * tables that are read in no order miss the processor's list of pages less often.
+ * mem_alloc and mem_grow ask for it themselves. A wish only; small blocks are left alone.
+ */
+void mem_large_pages(void *mem, size_t n_bytes);
+
 /* What the system, or the container we are in, could still give to programs; 0 when it
  * does not say. */
 size_t mem_free_bytes(void);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/mem.h"
 #include "base/pool.h"
@@ -174,8 +173,7 @@ status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *er
     if (!*mem)
         return err_set(err, ERR_MEMORY, "cannot allocate %.1f MiB for tensors",
                        (double)n_bytes / 1048576);
-    if (n >= HUGE_PAGE)
-        (void)madvise(*mem, n, MADV_HUGEPAGE); /* fewer page faults; a wish only */
+    mem_large_pages(*mem, n);
     memset(*mem, 0, n ? n : ALIGN);
     return OK;
 }

@@ -135,21 +135,33 @@ static status table_add(struct table *t, struct line text, uint64_t count,
     return table_add_hashed(t, text_hash(text.text, text.n_bytes), text, count, err);
 }
 
+/* The word of the first slot that may be this hash's; NULL: there is none. */
+static const struct word *likely_word(const struct table *t, uint64_t hash)
+{
+    const size_t mask = t->n_slots - 1;
+    size_t at = hash & mask;
+
+    while (t->slot[at].word && t->slot[at].tag != (uint32_t)(hash >> 32))
+        at = (at + 1) & mask;
+    return t->slot[at].word ? &t->word[t->slot[at].word - 1] : NULL;
+}
+
 /* Fetch what looking these words up will read, all of them at the same time: a large
  * table is not in the processor's caches, and one word after the other waits for it. */
 static void table_fetch(const struct table *t, const uint64_t *hash, size_t n)
 {
-    const size_t mask = t->n_slots - 1;
+    const struct word *word[GROUP];
 
     for (size_t i = 0; i < n; i++)
-        __builtin_prefetch(&t->slot[hash[i] & mask]);
+        __builtin_prefetch(&t->slot[hash[i] & (t->n_slots - 1)]);
+    for (size_t i = 0; i < n; i++) {
+        word[i] = likely_word(t, hash[i]);
+        if (word[i])
+            __builtin_prefetch(word[i], 1);
+    }
     for (size_t i = 0; i < n; i++)
-        if (t->slot[hash[i] & mask].word)
-            __builtin_prefetch(&t->word[t->slot[hash[i] & mask].word - 1]);
-    for (size_t i = 0; i < n; i++)
-        if (t->slot[hash[i] & mask].word)
-            __builtin_prefetch(t->text.data +
-                               t->word[t->slot[hash[i] & mask].word - 1].at);
+        if (word[i])
+            __builtin_prefetch(t->text.data + word[i]->at);
 }
 
 static status open_part(FILE **part, struct err *err)
