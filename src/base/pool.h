@@ -1,5 +1,5 @@
 /*
- * pool - the threads of one process, with a static partition of the work or a queue of it.
+ * pool - the threads of one process: a static partition of the work, or a queue of it.
  *
  * pool_run(pool, fn, ctx) calls fn(ctx, part, n_parts) once for each part, part 0 on
  * the calling thread, and returns when all are done. The same part always goes to the
