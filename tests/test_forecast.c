@@ -180,6 +180,17 @@ TEST(overlap_hides_all_but_the_last_bucket_or_all_but_the_wait_for_the_first)
     CHECK_NEAR(fast.sim.t_exposed, 4 * last / 4000e6, 0.001);
 }
 
+TEST(an_exchange_on_the_computing_cores_lengthens_backward)
+{
+#define WITH(nodes, cpu)                                                                 \
+    predict(OPTIONS("nodes", nodes, "device", "V100", "compute_seconds", "1", "network", \
+                    "1Gb", "exchange_cpu", cpu))                                         \
+        .sim
+    CHECK_NEAR(WITH("2", "0.25").t_compute, WITH("2", "0").t_compute + 0.25, 1e-9);
+    CHECK_NEAR(WITH("1", "0.25").seconds, WITH("1", "0").seconds, 1e-12);
+#undef WITH
+}
+
 TEST(buckets_leave_in_order_and_after_they_are_ready)
 {
     const struct forecast_step s =

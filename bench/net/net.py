@@ -7,7 +7,8 @@ themselves at the same time, so that cores and memory are as busy; a step takes 
 of the two takes, since ranks that exchange wait for each other whatever the network); `plain` sends fp32 in one
 piece when backward is done; `ours` is the default, bf16 in buckets while backward runs;
 `torch` is PyTorch's DistributedDataParallel over gloo. Beside them what `ferry plan` predicts
-from `alone` and the link's rate, which is all that it is told. Seconds are medians of the
+from `alone`, the link's rate and the processor time of an exchange (`ferry bench wire` through
+loopback), which is all that it is told. Seconds are medians of the
 steps after the first two, and of --repeat turns. Every line is also a JSON object in
 build/net.jsonl.
 
@@ -101,11 +102,22 @@ class Bench:
             "bind=false", "restarts=0", "--", *words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return self.summary(self.entries(mode))
 
+    def exchange_cpu(self, size, mode):
+        """Processor seconds that an exchange takes from a rank, through loopback."""
+        words = [self.ferry, "bench", "wire", f"size={size}", "json=true", "steps=3",
+                 *[w for w in MODES[mode][0] or ["wire=bf16"]]]
+        text = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "1", "env", "FERRY_NODE=a", *words,
+                               ":", "-n", "1", "env", "FERRY_NODE=b", *words],
+                              check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+        lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        return next(line["cpu_seconds"] for line in lines if line["bench"] == "exchange")
+
     def planned(self, size, rate, mode, alone):
-        """What the planner says, from the step alone and the link."""
+        """What the planner says, from the step alone, the link and the exchange's processor time."""
         words = ["plan", str(ROOT / f"configs/{size}.yaml"), "nodes=2", "link=lab", f"network={as_planned(rate)}",
                  f"compute_seconds={alone['seconds']}", f"vocab_size={VOCABULARY[size]}",
                  f"mean_length={alone['length']}", f"batch={self.o.tokens / alone['length']}",
+                 f"exchange_cpu={self.exchange_cpu(size, mode)}",
                  "json=true", "tables=false", *MODES[mode][1]]
         text = subprocess.run([self.ferry, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
         return json.loads(text)["seconds_per_step"]

@@ -225,12 +225,14 @@ static struct simulate_way way_of(const struct forecast *f,
 static status open_workload(struct workload *w, const struct forecast *f,
                             const struct forecast_variant *v, struct err *err)
 {
-    const struct workload_batch batch = {.pairs = v->batch,
-                                         .mean_length = f->mean_length,
-                                         .max_length = f->training.max_length,
-                                         .is_padded = v->method == FORECAST_REFERENCE,
-                                         .is_mixed = v->is_mixed,
-                                         .bucket_bytes = f->options.bucket_mib * 0x1p20};
+    const struct workload_batch batch = {
+        .pairs = v->batch,
+        .mean_length = f->mean_length,
+        .max_length = f->training.max_length,
+        .is_padded = v->method == FORECAST_REFERENCE,
+        .is_mixed = v->is_mixed,
+        .bucket_bytes = f->options.bucket_mib * 0x1p20,
+        .t_taken = v->n_nodes > 1 ? f->options.exchange_cpu : 0};
     struct hardware_device d = f->device;
 
     d.fp32_tflops *= v->faster;

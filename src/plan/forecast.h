@@ -37,6 +37,7 @@
     X(BOOL, overlap, "true", "exchange while backward runs", ANY)                      \
     X(REAL, bucket_mib, "25", "largest bucket of method ferry", RANGE(0.01, 1e5))      \
     X(REAL, compute_seconds, "0", "measured step of one device alone; 0: predict", RANGE(0, 1e7)) \
+    X(REAL, exchange_cpu, "0", "seconds that the exchange takes from a rank's cores; see docs/plan.md", RANGE(0, 1e7)) \
     X(REAL, jitter, "0", "spread of a device's compute time, as a share", RANGE(0, 1)) \
     X(REAL, slow_factor, "1", "compute time of the slowest device, times", RANGE(1, 1e3)) \
     X(STR, mtbf, "260d", "time between failures of one machine", ANY)                  \

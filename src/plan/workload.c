@@ -141,7 +141,7 @@ status workload_open(struct workload *w, const struct model_config *model,
         seconds = t_compute - w->t_update;
     }
     w->t_forward = seconds * first / (first + 2 * (forward.linear + attention));
-    w->t_backward = seconds - w->t_forward;
+    w->t_backward = seconds - w->t_forward + batch->t_taken;
     status result = place_pieces(w, &p, &sums, err);
     if (result == OK)
         result = place_buckets(w, &p, batch->bucket_bytes, err);

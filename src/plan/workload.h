@@ -25,6 +25,7 @@ struct workload_batch {
     bool is_padded;                 /* to the longest of the batch, as the reference */
     bool is_mixed;
     double bucket_bytes; /* largest bucket, in fp32 */
+    double t_taken;      /* from backward, by the exchange on the same cores; seconds */
 };
 
 /* One tensor's gradient. */
