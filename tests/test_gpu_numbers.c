@@ -135,6 +135,43 @@ TEST(what_is_too_large_for_a_half_becomes_infinite)
     each(PRECISION_FP16, overflows);
 }
 
+/* An emulated device keeps a 16-bit number in a float: the very number of a GPU. */
+static void emulated(enum precision precision)
+{
+    static const float some[] = {1.0f / 3, -2e-6f, 65519, 65520, -70000, 3e38f};
+    struct device d;
+    struct err err;
+    float got;
+
+    CHECK_OK(device_open(&d, "cpu",
+                         (struct device_options){.threads = 1, .precision = precision},
+                         &err),
+             &err);
+    const struct mat m = new_mat(&d, 1, MAT_HALF), real = new_mat(&d, 1, MAT_REAL);
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        d.k->fill(&d, m, (double)some[i]);
+        device_download(&d, &got, m);
+        CHECK(got == loaded(&d, stored(&d, some[i])));
+        d.k->fill(&d, m, 3);
+        d.k->scale(&d, m, (double)some[i]);
+        device_download(&d, &got, m);
+        CHECK(got == loaded(&d, stored(&d, 3 * some[i])));
+        d.k->fill(&d, real, 3);
+        d.k->scale(&d, real, (double)some[i]);
+        device_download(&d, &got, real);
+        CHECK(got == 3 * some[i]);
+    }
+    device_free(&d, m.mem);
+    device_free(&d, real.mem);
+    device_close(&d);
+}
+
+TEST(what_an_emulated_device_fills_and_scales_has_16_bits)
+{
+    emulated(PRECISION_FP16);
+    emulated(PRECISION_BF16);
+}
+
 static void finds_nan(struct device *d)
 {
     enum { N = 9001 };

@@ -126,6 +126,18 @@ static void emu_xent(struct device *d, struct mat loss, struct ids best,
         settle(d, logits);
 }
 
+static void emu_fill(struct device *d, struct mat x, double value)
+{
+    d->exact->fill(d, x, value);
+    settle(d, x);
+}
+
+static void emu_scale(struct device *d, struct mat x, double by)
+{
+    d->exact->scale(d, x, by);
+    settle(d, x);
+}
+
 static void emu_attend_cache(struct device *d, struct mat out, struct mat q,
                              struct cache cache)
 {
@@ -156,6 +168,8 @@ void emulate_begin(struct device *d)
     E(attention_forward)
     E(attention_backward)
     E(xent)
+    E(fill)
+    E(scale)
     E(attend_cache)
     E(attend_memory)
 #undef E
