@@ -1,7 +1,7 @@
 /*
- * A stand-in for libcuda.so.1: cards (FERRY_STANDIN_CARDS, 1) whose memory is the heap
- * and whose kernels are device/gpu compiled as C. It is as asynchronous as the real one
- * may be, and no kinder:
+ * A stand-in for libcuda.so.1: cards (FERRY_STANDIN_CARDS, 1, of FERRY_STANDIN_SM, 80)
+ * whose memory is the heap and whose kernels are device/gpu compiled as C. It is as
+ * asynchronous as the real one may be, and no kinder:
  *
  *   - What is queued in a stream runs when somebody waits for it, or, in the stream that
  *     FERRY_STANDIN_EAGER names (1, 2, 3, in order of creation), as soon as it can. So
@@ -278,8 +278,11 @@ API cuDeviceGetPCIBusId(char *bus, int n, int device)
 
 API cuDeviceGetAttribute(int *value, unsigned what, int device)
 {
+    const char *said = getenv("FERRY_STANDIN_SM");
+    const int sm = said ? (int)strtol(said, NULL, 10) : 80;
+
     (void)device;
-    *value = what == DRIVER_CC_MAJOR ? 8 : 0;
+    *value = what == DRIVER_CC_MAJOR ? sm / 10 : what == DRIVER_CC_MINOR ? sm % 10 : 0;
     return 0;
 }
 

@@ -5,48 +5,72 @@
 
 #include "base/symbol.h"
 
-static void *open_first(const char *const *names)
+#define D(name, args)                      \
+    if (!symbol_load(so, #name, &d->name)) \
+        return err_set(err, ERR_DEVICE, "device = cuda: %s lacks %s", lib, #name);
+
+static status load_cuda(struct driver *d, struct err *err)
 {
+    static const char lib[] = "libcuda.so.1";
+    void *so = dlopen(lib, RTLD_NOW | RTLD_GLOBAL);
+
+    if (!so)
+        return err_set(
+            err, ERR_DEVICE,
+            "device = cuda: no NVIDIA driver here (libcuda.so.1); use device = "
+            "cpu or opencl");
+    DRIVER_CUDA_LIST(D)
+    return OK;
+}
+
+/* P100 and V100, which cuBLASLt 13 has left behind: is one of them here? */
+static bool has_old_card(const struct driver *d)
+{
+    int n = 0, card, major, minor;
+
+    if (d->cuInit(0) || d->cuDeviceGetCount(&n))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!d->cuDeviceGet(&card, i) &&
+            !d->cuDeviceGetAttribute(&major, DRIVER_CC_MAJOR, card) &&
+            !d->cuDeviceGetAttribute(&minor, DRIVER_CC_MINOR, card) &&
+            10 * major + minor < 75)
+            return true;
+    return false;
+}
+
+static status load_blas(struct driver *d, struct err *err)
+{
+    static const char *const names[][3] = {
+        {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"},
+        {"libcublasLt.so.12", "libcublasLt.so.13", "libcublasLt.so"}};
+    const char *const *name = names[has_old_card(d)], *lib = NULL;
     void *so = NULL;
 
-    for (; *names && !so; names++)
-        so = dlopen(*names, RTLD_NOW | RTLD_GLOBAL);
-    return so;
+    for (int i = 0; i < 3 && !so; i++) {
+        lib = name[i];
+        so = dlopen(lib, RTLD_NOW | RTLD_GLOBAL);
+    }
+    if (!so)
+        return err_set(err, ERR_DEVICE,
+                       "device = cuda: the driver is there, but not cuBLASLt "
+                       "(libcublasLt.so.13 or .12); install it or add it to "
+                       "LD_LIBRARY_PATH");
+    DRIVER_BLAS_LIST(D)
+    return OK;
 }
+#undef D
 
 status driver_open(const struct driver **d, struct err *err)
 {
-    static const char *const cuda_names[] = {"libcuda.so.1", NULL};
-    static const char *const blas_names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
-                                             "libcublasLt.so", NULL};
     static struct driver driver;
     static bool is_open;
 
     *d = &driver;
     if (is_open)
         return OK;
-    void *cuda = open_first(cuda_names);
-    if (!cuda)
-        return err_set(
-            err, ERR_DEVICE,
-            "device = cuda: no NVIDIA driver here (libcuda.so.1); use device = "
-            "cpu or opencl");
-    void *blas = open_first(blas_names);
-    if (!blas)
-        return err_set(err, ERR_DEVICE,
-                       "device = cuda: the driver is there, but not cuBLASLt "
-                       "(libcublasLt.so.13 or .12); install it or add it to "
-                       "LD_LIBRARY_PATH");
-#define D(name, args)                          \
-    if (!symbol_load(so, #name, &driver.name)) \
-        return err_set(err, ERR_DEVICE, "device = cuda: %s lacks %s", lib, #name);
-    void *so = cuda;
-    const char *lib = "libcuda.so.1";
-    DRIVER_CUDA_LIST(D)
-    so = blas;
-    lib = "libcublasLt";
-    DRIVER_BLAS_LIST(D)
-#undef D
+    TRY(load_cuda(&driver, err));
+    TRY(load_blas(&driver, err));
     is_open = true;
     return OK;
 }

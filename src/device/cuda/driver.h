@@ -117,5 +117,6 @@ struct driver {
 #undef D
 };
 
-/* ERR_DEVICE, with what is missing, on a machine without NVIDIA's driver or cuBLASLt. */
+/* ERR_DEVICE, with what is missing, on a machine without NVIDIA's driver or cuBLASLt. Of
+ * two versions of cuBLASLt it is 13, or 12 where a card is older than sm_75. */
 status driver_open(const struct driver **d, struct err *err) MUST_CHECK;
