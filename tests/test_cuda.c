@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "device/cuda/lane.h"
 #include "device/device.h"
 #include "device/half.h"
 #include "model/model.h"
@@ -255,6 +256,80 @@ TEST(a_large_upload_arrives_whole)
     }
     free(sent);
     free(got);
+}
+
+/* No kernel between its operands and it, nor between it and who reads it. */
+TEST(a_product_alone_waits_and_is_waited_for)
+{
+    const float two[] = {3, 4};
+    struct mat a = {NULL, 0, 1, 2, 2}, b = {NULL, 0, 2, 1, 1}, c = {NULL, 0, 1, 1, 1};
+    struct device d;
+    struct err err;
+    float got;
+
+    for (int eager = 0; eager <= 2; eager++) {
+        open_cuda(&d, PRECISION_FP32, (const char *[]){"", "1", "2"}[eager], "");
+        CHECK_OK(device_alloc(&d, &a.mem, sizeof two, &err), &err);
+        CHECK_OK(device_alloc(&d, &b.mem, sizeof two, &err), &err);
+        CHECK_OK(device_alloc(&d, &c.mem, sizeof got, &err), &err);
+        device_upload(&d, a, two);
+        device_upload(&d, b, two);
+        d.k->gemm(&d, c, a, b, false, false, 1, 0);
+        device_download(&d, &got, c);
+        CHECK_OK(device_sync(&d, &err), &err);
+        CHECK_NEAR((double)got, 25, 1e-6);
+        device_free(&d, a.mem);
+        device_free(&d, b.mem);
+        device_free(&d, c.mem);
+        device_close(&d);
+    }
+}
+
+/* Uploads that nothing has read: a wait ends them too, since their pinned bytes are used
+ * again and their memory may go. */
+TEST(a_wait_is_for_uploads_too)
+{
+    enum { FEW = 1000 };
+    float one[FEW], two[FEW], got[FEW];
+    struct mat a = {NULL, 0, 1, FEW, FEW}, b = a;
+    struct device d;
+    struct err err;
+
+    for (size_t i = 0; i < FEW; i++) {
+        one[i] = (float)i;
+        two[i] = -1;
+    }
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_OK(device_alloc(&d, &a.mem, sizeof one, &err), &err);
+    CHECK_OK(device_alloc(&d, &b.mem, sizeof two, &err), &err);
+    device_upload(&d, a, one);
+    CHECK_OK(device_sync(&d, &err), &err);
+    device_upload(&d, b, two);
+    device_download(&d, got, a);
+    CHECK(memcmp(one, got, sizeof got) == 0);
+    device_upload(&d, a, two);
+    device_free(&d, a.mem); /* the stand-in ends the process if the upload is queued */
+    device_upload(&d, b, one);
+    device_free(&d, b.mem);
+    device_close(&d);
+}
+
+/* As when a rank died before its buckets left; the stand-in keeps to events that have
+ * happened. */
+TEST(a_lane_closes_with_a_mark_that_nobody_waited_for)
+{
+    struct device d;
+    struct lane *l;
+    struct err err;
+    void *mem;
+
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_OK(lane_open(&l, &d, 2, 0, &err), &err);
+    CHECK_OK(device_alloc(&d, &mem, 64, &err), &err);
+    lane_mark(l, 0);
+    lane_close(l);
+    device_free(&d, mem);
+    device_close(&d);
 }
 
 TEST(memory_that_the_card_lacks_is_refused_with_a_sentence)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Do the tests find mistakes in the GPU kernels?
+"""Do the tests find mistakes in the GPU kernels, and waits that CUDA's host code lacks?
 
-    tools/mutants.py [--build DIR] [--barriers] [--minutes M] [--from N] [NUMBER]...
+    tools/mutants.py [--build DIR] [--barriers | --waits] [--minutes M] [--from N] [NUMBER]...
 
 Makes each change of tests/mutants/gpu.txt in a copy of src/device/gpu, one at a time, or with
 --barriers leaves out one BARRIER after the other, compiles the kernels as C, links them into
 test_kernels and test_gpu_numbers as DIR (build/release) built them, and runs what of these runs
-the kernels of the changed file. A mutant that no test notices survives, and makes the status 1.
+the kernels of the changed file. With --waits it leaves out one wait, record of an event or call
+that makes one after the other in src/device/cuda, and runs test_cuda and, where that notices
+nothing, tests/cli/nccl.sh. A mutant that no test notices survives, and makes the status 1.
 --from begins with mutant N, --minutes stops after a while, so that it can be called in pieces.
 """
 import argparse
@@ -22,6 +24,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "src/device/gpu"
+CUDA = ROOT / "src/device/cuda"
 STORAGES = ("float", "half", "bfloat")
 
 # The cases of test_kernels that run a file's kernels; a mistake that does not concern 16 bits
@@ -65,6 +68,15 @@ def without_barriers():
                 yield path.name, match.start(), "BARRIER;", ";"
 
 
+def without_waits():
+    """Whole statements, with the condition that stands before them."""
+    call = re.compile(r"[^;{}]*\b(cuStreamWaitEvent|cuStreamSynchronize|cuEventRecord|cuda_wait|"
+                      r"copy_after_compute|cuda_compute_after_copy)\((?!struct)[^;{}]*;")
+    for name in ("cuda.c", "lane.c"):
+        for match in call.finditer((CUDA / name).read_text()):
+            yield name, match.start(), match[0], ";"
+
+
 class Lab:
     """A copy of the kernels, and how DIR compiles and links."""
 
@@ -72,7 +84,9 @@ class Lab:
         self.build, self.where = build, pathlib.Path(where)
         self.copy = self.where / "src/device/gpu"
         shutil.copytree(KERNELS, self.copy)
-        self.link = {t: self.command(t) for t in ("test_kernels", "test_gpu_numbers")}
+        self.link = {t: self.command(t) for t in ("test_kernels", "test_gpu_numbers", "test_cuda", "ferry")}
+        for beside in [build / "standin", *build.glob("ferry-mpi-*.so")]:
+            (self.where / beside.name).symlink_to(beside)
 
     def command(self, target):
         done = subprocess.run(["ninja", "-C", self.build, "-t", "commands", target],
@@ -86,12 +100,13 @@ class Lab:
         return subprocess.run([str(w) for w in words if w not in ("&&", ":")], cwd=self.build,
                               capture_output=True, text=True, check=False).returncode == 0
 
-    def compile(self, storage):
-        source = f"CMakeFiles/ferry_standin.dir/tests/standin/program_{storage}.c.o"
-        words = self.command(source)
+    def compile(self, target, source=None):
+        words = self.command(target)
         words = ["-O1" if re.fullmatch("-O[23]", w) else w for w in words]
-        out = self.where / f"{storage}.o"
+        out = self.where / pathlib.Path(target).name
         words[words.index("-o") + 1] = out
+        if source:
+            words[words.index("-c") + 1] = source
         for dependencies in ("-MT", "-MF"):
             at = words.index(dependencies)
             del words[at:at + 2]
@@ -99,29 +114,41 @@ class Lab:
         at = next(i for i, w in enumerate(words) if w.startswith("-I"))
         return self.run([*words[:at], f"-I{self.where}/src", *words[at:]]) and out
 
-    def test(self, program, parts, objects):
-        """What the program complains of; '' when of nothing."""
+    def build_one(self, program, objects):
         words = list(self.link[program])
-        first = next(i for i, w in enumerate(words) if w.endswith(".a"))
+        first = next(i for i, w in enumerate(words) if w.endswith(".a") or w.startswith("-Wl,--whole"))
         words[words.index("-o") + 1] = self.where / program
-        if not self.run(words[:first] + objects + words[first:]):
+        return self.run(words[:first] + objects + words[first:])
+
+    def complaint(self, words, seconds):
+        """What a command complains of; '' when of nothing."""
+        done = subprocess.run(["timeout", str(seconds), *words], capture_output=True, text=True,
+                              env={**os.environ, "FERRY_OPENCL": "none"}, check=False)
+        if done.returncode == 124:
+            return "never ends"
+        said = re.search(r"agree.h:\d+: ([^\n]*)|((fibres|stand-in CUDA): [^\n]*)|(test_\w+\.c:\d+[^\n]*)|"
+                         r"(FAIL [^\n]*)", done.stdout + done.stderr)
+        return "" if not done.returncode else said[0][:90] if said else f"status {done.returncode}"
+
+    def test(self, program, parts, objects):
+        if not self.build_one(program, objects):
             return "does not link"
-        for part in parts:
-            try:
-                done = subprocess.run([self.where / program, part], capture_output=True, text=True,
-                                      env={**os.environ, "FERRY_OPENCL": "none"}, timeout=120,
-                                      check=False)
-            except subprocess.TimeoutExpired:
-                return "never ends"
-            if done.returncode:
-                said = re.search(r"agree.h:\d+: ([^\n]*)|(fibres: [^\n]*)|(test_\w+\.c:\d+[^\n]*)",
-                                 done.stdout + done.stderr)
-                return said[0][:90] if said else f"status {done.returncode}"
-        return ""
+        results = (self.complaint([self.where / program, part], 120) for part in parts)
+        return next((r for r in results if r), "")
+
+    def fate_without_wait(self, file):
+        objects = [self.compile(f"CMakeFiles/ferry_device.dir/src/device/cuda/{file}.o", self.where / file)]
+        if not all(objects):
+            return "does not compile"
+        result = self.test("test_cuda", [""], objects)
+        if result or not self.build_one("ferry", objects):
+            return result or "does not link"
+        return self.complaint([ROOT / "tests/cli/run", ROOT / "tests/cli/nccl.sh", self.where / "ferry"], 600)
 
     def fate(self, file):
         wide = file in IN_16_BITS
-        objects = [self.compile(s) for s in (STORAGES if wide else STORAGES[:1])]
+        objects = [self.compile(f"CMakeFiles/ferry_standin.dir/tests/standin/program_{s}.c.o")
+                   for s in (STORAGES if wide else STORAGES[:1])]
         if not all(objects):
             return "does not compile"
         result = ""
@@ -135,26 +162,34 @@ def main():
     options = argparse.ArgumentParser(usage=__doc__)
     options.add_argument("--build", type=lambda d: pathlib.Path(d).resolve(),
                          default=ROOT / "build/release")
-    options.add_argument("--barriers", action="store_true")
+    options.add_argument("--barriers", action="store_const", const=without_barriers, dest="list",
+                         default=from_list)
+    options.add_argument("--waits", action="store_const", const=without_waits, dest="list")
     options.add_argument("--minutes", type=float, default=1e9)
     options.add_argument("--from", type=int, default=1, dest="first")
     options.add_argument("number", nargs="*", type=int)
     asked = options.parse_args()
-    mutants = list(enumerate(without_barriers() if asked.barriers else from_list(), 1))
+    mutants = list(enumerate(asked.list(), 1))
     wanted = [m for m in mutants if m[0] >= asked.first and (not asked.number or m[0] in asked.number)]
     begin, survivors = time.monotonic(), []
     with tempfile.TemporaryDirectory() as where:
         lab = Lab(asked.build, where)
+        if asked.list is without_waits and not asked.number:
+            shutil.copy(CUDA / "cuda.c", where)
+            if complaint := lab.fate_without_wait("cuda.c"):
+                sys.exit(f"with all waits: {complaint}")
         for number, (file, at, old, new) in wanted:
             if time.monotonic() - begin > 60 * asked.minutes:
                 print(f"not tried yet: from {number}; call again with --from {number}")
                 break
-            text = (KERNELS / file).read_text()
-            line = text.count("\n", 0, at) + 1
-            (lab.copy / file).write_text(text[:at] + new + text[at + len(old):])
-            result = lab.fate(file)
-            (lab.copy / file).write_text(text)
-            print(f"{number:3} {file}:{line} {old.strip()[:50]!r}: {result or 'SURVIVES'}", flush=True)
+            is_host = file.endswith(".c")
+            text = ((CUDA if is_host else KERNELS) / file).read_text()
+            line = text.count("\n", 0, at + len(old) - len(old.lstrip())) + 1
+            copy = (lab.where if is_host else lab.copy) / file
+            copy.write_text(text[:at] + new + text[at + len(old):])
+            result = lab.fate_without_wait(file) if is_host else lab.fate(file)
+            copy.write_text(text)
+            print(f"{number:3} {file}:{line} {' '.join(old.split())[:60]!r}: {result or 'SURVIVES'}", flush=True)
             survivors += [] if result else [number]
     print(f"{len(survivors)} survive: {survivors}")
     sys.exit(1 if survivors else 0)

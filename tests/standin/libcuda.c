@@ -460,6 +460,8 @@ API cuEventElapsedTime(float *ms, struct CUevent_st *from, struct CUevent_st *to
     LOCKED;
     if (!from->is_timed || !to->is_timed)
         return INVALID;
+    if (!from->recorded || !to->recorded)
+        wrong("the time between events of which one was never recorded");
     if (from->done < from->recorded || to->done < to->recorded)
         return DRIVER_NOT_READY;
     *ms = (float)(1e3 * (to->t_done - from->t_done));
