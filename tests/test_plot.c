@@ -218,6 +218,10 @@ TEST(hostile_text_is_shown_not_obeyed)
     page_text(&out, "a\x01\xff\x7f\n\u00e4\U0001F6A2");
     CHECK_STR(str_text(&out), "a\uFFFD\uFFFD\uFFFD\n\u00e4\U0001F6A2");
     str_reset(&out);
+    page_text(&out, "a\u202Eb\u2066c\xC2\x9B"
+                    "d\uFFFE");
+    CHECK_STR(str_text(&out), "a\uFFFDb\uFFFDc\uFFFDd\uFFFD");
+    str_reset(&out);
     page_text(&out, NULL);
     CHECK_STR(str_text(&out), "");
     page_tagf(&out, "td", "x", "%s%.0f", "<", 3.0);

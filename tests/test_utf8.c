@@ -132,11 +132,47 @@ TEST(valid_text_is_told_from_invalid)
     CHECK(!utf8_valid("\xF4\x90\x80\x80", 4)); /* beyond U+10FFFF */
 }
 
+TEST(what_is_no_utf8_is_mended_byte_by_byte)
+{
+    struct str out = str_new(0);
+
+    utf8_mend(&out, "a\xFF\u00e4\xE2\x82", 6);
+    CHECK_STR(str_text(&out), "a\uFFFD\u00e4\uFFFD\uFFFD");
+    str_release(&out);
+}
+
 TEST(columns_are_counted_by_code_point)
 {
     CHECK(utf8_count("", 0) == 0);
     CHECK(utf8_count("abc", 3) == 3);
     CHECK(utf8_count("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x9A\xA2", 9) == 3);
+}
+
+TEST(what_terminals_draw_wide_takes_two_columns)
+{
+    static const uint32_t wide[] = {0x1100, 0x3042, 0x4E00,  0xAC00,
+                                    0xFF21, 0xFFE5, 0x1F6A2, 0x20000};
+    static const uint32_t narrow[] = {'a',    0xE4,   0x416,  0x2212,
+                                      0x2800, 0xFF61, 0xFFFD, UTF8_BAD};
+
+    for (size_t i = 0; i < 8; i++) {
+        CHECK(utf8_columns(wide[i]) == 2);
+        CHECK(utf8_columns(narrow[i]) == 1);
+    }
+}
+
+TEST(what_is_obeyed_is_not_shown)
+{
+    static const uint32_t obeyed[] = {0,      0x1B,    '\n',     0x7F,    0x9B,   0x202A,
+                                      0x202E, 0x2066,  0x2069,   0xFDD0,  0xFDEF, 0xFFFE,
+                                      0xFFFF, 0x1FFFE, 0x10FFFF, UTF8_BAD};
+    static const uint32_t shown[] = {' ',    '~',    0xA0,   0x2029, 0x202F,  0x2065,
+                                     0x206A, 0xFDCF, 0xFDF0, 0xFFFD, 0x10000, 0x5D0};
+
+    for (size_t i = 0; i < sizeof obeyed / sizeof *obeyed; i++)
+        CHECK(!utf8_is_shown(obeyed[i]));
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        CHECK(utf8_is_shown(shown[i]));
 }
 
 TEST(white_space_is_the_property_of_the_standard)

@@ -73,6 +73,18 @@ bool utf8_valid(const char *s, size_t n)
     return true;
 }
 
+void utf8_mend(struct str *out, const char *s, size_t n)
+{
+    size_t len;
+
+    for (size_t i = 0; i < n; i += len) {
+        if (utf8_decode(s + i, n - i, &len) == UTF8_BAD)
+            str_puts(out, "\uFFFD");
+        else
+            str_add(out, s + i, len);
+    }
+}
+
 size_t utf8_count(const char *s, size_t n)
 {
     size_t count = 0;
@@ -80,6 +92,30 @@ size_t utf8_count(const char *s, size_t n)
     for (size_t i = 0; i < n; i++)
         count += !is_tail((unsigned char)s[i]);
     return count;
+}
+
+size_t utf8_columns(uint32_t c)
+{
+    static const struct {
+        uint32_t low, high;
+    } wide[] = {{0x1100, 0x115F},   {0x2E80, 0xA4CF},  {0xA960, 0xA97F},
+                {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},  {0xFE30, 0xFE6F},
+                {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x16FE0, 0x1B2FF},
+                {0x1F000, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (c >= wide[i].low && c <= wide[i].high)
+            return 2;
+    return 1;
+}
+
+bool utf8_is_shown(uint32_t c)
+{
+    const bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0);
+    const bool is_no_character = (c >= 0xFDD0 && c <= 0xFDEF) || (c & 0xFFFE) == 0xFFFE;
+    const bool is_turning = (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+
+    return c != UTF8_BAD && !is_control && !is_no_character && !is_turning;
 }
 
 bool utf8_is_space(uint32_t c)

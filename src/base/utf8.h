@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 #define UTF8_BAD UINT32_MAX
 
 /*
@@ -18,8 +20,21 @@ size_t utf8_encode(char *out, uint32_t code);
 
 bool utf8_valid(const char *s, size_t n);
 
+/* Append the text; every byte that is no UTF-8 becomes U+FFFD. */
+void utf8_mend(struct str *out, const char *s, size_t n);
+
 /* Columns a terminal needs, taking one a code point. */
 size_t utf8_count(const char *s, size_t n);
+
+/* 2 for what terminals draw twice as wide (ideographs, Hangul, emoji), otherwise 1. */
+size_t utf8_columns(uint32_t code);
+
+/*
+ * Whether a page or a terminal shows the code point instead of obeying it. Not: UTF8_BAD,
+ * controls of either set (line feed and tab among them), noncharacters, and what turns
+ * the direction of the text after it (embeddings, overrides, isolates).
+ */
+bool utf8_is_shown(uint32_t code);
 
 /* White space of Unicode (White_Space property). */
 bool utf8_is_space(uint32_t code);

@@ -27,13 +27,7 @@ void inspect_page_text(json_t *o, const char *key, const char *text)
 {
     struct str plain = str_new(0);
 
-    for (size_t n = strlen(text), at = 0, len; at < n; at += len) {
-        const uint32_t code = utf8_decode(text + at, n - at, &len);
-        if (code == UTF8_BAD)
-            str_putc(&plain, '?');
-        else
-            str_add(&plain, text + at, len);
-    }
+    utf8_mend(&plain, text, strlen(text));
     json_object_set_new(o, key, json_string(str_text(&plain)));
     str_release(&plain);
 }
@@ -59,16 +53,10 @@ json_t *inspect_page_row(json_t *table)
     return row;
 }
 
-/* A terminal takes control characters of either set for commands. */
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7F && code < 0xA0);
-}
-
 static void put_text(struct str *out, const char *text)
 {
     for (size_t n = strlen(text), at = 0, len; at < n; at += len) {
-        if (is_control(utf8_decode(text + at, n - at, &len)))
+        if (!utf8_is_shown(utf8_decode(text + at, n - at, &len)))
             str_putc(out, '?');
         else
             str_add(out, text + at, len);

@@ -11,13 +11,13 @@
 #include "report/network.h"
 #include "report/told.h"
 
-enum { CELL_MAX = 1 << 14 };
+enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40 };
 
 /* Cells come row by row. */
 static status add_cell(struct compare_table *t, const char *text, struct err *err)
 {
     TRY(mem_grow(&t->cell, &t->cap, t->n_cells + 1, sizeof *t->cell, err));
-    t->cell[t->n_cells] = str_new(CELL_MAX);
+    t->cell[t->n_cells] = str_new(0); /* a value of the log, however long */
     str_puts(&t->cell[t->n_cells++], text);
     t->n_rows = t->n_cells / t->n_columns;
     return OK;
@@ -329,7 +329,9 @@ static status explain_options(struct compare *c, const struct told *told, size_t
                    *y = str_text(&t->cell[r * t->n_columns + 1 + i]);
         if (strcmp(x, y) == 0 || n++ >= 8)
             continue;
-        str_printf(&list, "%s%s %s instead of %s", list.len ? ", " : "", key, y, x);
+        str_printf(&list, "%s%s %s instead of %s", list.len ? ", " : "",
+                   fmt_text(key, VALUE_SHOWN).s, fmt_text(y, VALUE_SHOWN).s,
+                   fmt_text(x, VALUE_SHOWN).s);
     }
     const status result =
         n ? say(c, err, "%s was configured otherwise than %s: %s%s.", told[i].run.name,

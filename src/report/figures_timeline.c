@@ -7,7 +7,7 @@
 #include "report/page.h"
 #include "report/run.h"
 
-enum { ROWS_MAX = 16, ROW = 26, LEFT = 96, WIDTH = 400, NAME_SHOWN = 15 };
+enum { ROWS_MAX = 16, ROW = 26, LEFT = 96, WIDTH = 400, NAME_SHOWN = 12 };
 
 /* One row: seconds a step. */
 struct lane {
@@ -33,8 +33,8 @@ static struct lane lane_of_rank(const struct ranks_mean *m)
     struct lane l = {"",        m->t_data,   m->t_compute, m->t_hidden,
                      m->t_comm, m->t_update, m->t_step};
 
-    snprintf(l.name, sizeof l.name, "%.0f %.*s", m->rank, NAME_SHOWN - 3,
-             m->host ? m->host : "");
+    snprintf(l.name, sizeof l.name, "%.0f %s", m->rank,
+             fmt_text(m->host ? m->host : "", NAME_SHOWN).s);
     return l;
 }
 

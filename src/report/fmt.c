@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/utf8.h"
+
 static const struct fmt missing = {"missing"};
 
 struct fmt fmt_count(double n)
@@ -132,5 +134,24 @@ struct fmt fmt_time(double t)
     if (!isfinite(t) || fabs(t) >= 1e11 || !gmtime_r(&seconds, &tm) ||
         strftime(f.s, sizeof f.s, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
         return missing;
+    return f;
+}
+
+struct fmt fmt_text(const char *text, size_t columns)
+{
+    static const char ellipsis[] = "\u2026";
+    const size_t n = strlen(text), room = sizeof((struct fmt *)0)->s - sizeof ellipsis;
+    size_t shown = 0, at = 0, len, cut = 0; /* cut: where the ellipsis would stand */
+    struct fmt f;
+
+    for (; at < n; at += len) {
+        shown += utf8_columns(utf8_decode(text + at, n - at, &len));
+        if (shown > columns || at + len > room)
+            break;
+        if (shown < columns)
+            cut = at + len;
+    }
+    snprintf(f.s, sizeof f.s, "%.*s%s", (int)(at < n ? cut : n), text,
+             at < n ? ellipsis : "");
     return f;
 }

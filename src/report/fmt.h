@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 struct fmt {
     char s[64];
 };
@@ -21,3 +23,6 @@ struct fmt fmt_percent(double part);           /* 0.123 -> 12.3 % */
 struct fmt fmt_seconds(double t); /* 2 h 13 min, 4 min 05 s, 3.21 s, 45.0 ms */
 struct fmt fmt_bytes(double n);   /* 730.6 MB: powers of 1000, as disks count */
 struct fmt fmt_time(double t);    /* 2024-05-06 07:08:09 UTC */
+
+/* Text in at most `columns` (3 to 40), whole letters; an ellipsis for what was cut. */
+struct fmt fmt_text(const char *text, size_t columns);

@@ -160,13 +160,13 @@ static bool read_eval(struct reader *r, const char *line)
     return false;
 }
 
-/* JSON must be UTF-8; what is not is left out, which the page names as missing. */
 static void set_text(json_t *o, const char *key, const char *text)
 {
-    json_t *v = json_string(text);
+    struct str valid = str_new(0);
 
-    if (v)
-        json_object_set_new(o, key, v);
+    utf8_mend(&valid, text, strlen(text));
+    json_object_set_new(o, key, json_string(str_text(&valid)));
+    str_release(&valid);
 }
 
 /* One sentence an evaluation or print is kept, of the thousands that are printed. */

@@ -11,7 +11,7 @@
 #include "report/network.h"
 #include "report/told.h"
 
-enum { LINE_MAX = 4096, AXIS = 8, CHART_LEAST = 4, RANKS_LEAST = 2 };
+enum { LINE_MAX = 4096, AXIS = 8, CHART_LEAST = 4, RANKS_LEAST = 2, HOST = 14 };
 
 enum look { PLAIN, BOLD, QUIET, ALARM };
 
@@ -29,9 +29,12 @@ static void put_clipped(struct frame *f, const char *text)
     const size_t n = strlen(text);
     size_t shown = 0;
 
-    for (size_t at = 0, len; at < n && shown < f->screen->columns; at += len, shown++) {
+    for (size_t at = 0, len; at < n; at += len) {
         const uint32_t code = utf8_decode(text + at, n - at, &len);
-        if (code == UTF8_BAD || code < 0x20 || (code >= 0x7F && code < 0xA0))
+        shown += f->screen->has_utf8 ? utf8_columns(code) : 1;
+        if (shown > f->screen->columns)
+            break;
+        if (!utf8_is_shown(code))
             str_putc(f->out, '?');
         else if (code == 0xA0)
             str_putc(f->out, ' ');
@@ -191,6 +194,24 @@ static void put_network(struct frame *f, const struct told *t)
           fmt_number(1e-6 * w.capacity, 3).s, fmt_number(8e-6 * w.rate, 3).s);
 }
 
+/* The letters of a host's name that fit its column, and blanks for the rest of it. */
+static const char *host_column(char out[4 * HOST + 1], const char *host)
+{
+    const size_t n = strlen(host);
+    size_t at = 0, columns = 0, len;
+
+    for (; at < n; at += len) {
+        const size_t wide = utf8_columns(utf8_decode(host + at, n - at, &len));
+        if (columns + wide > HOST)
+            break;
+        columns += wide;
+        memcpy(out + at, host + at, len);
+    }
+    memset(out + at, ' ', HOST - columns);
+    out[at + HOST - columns] = '\0';
+    return out;
+}
+
 static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)
 {
     const struct ranks *r = &t->run.by_rank;
@@ -201,15 +222,16 @@ static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)
              "rank host             a step  compute     wait     data cores   MiB");
     for (size_t i = 0; i < r->n && i < n_shown; i++) {
         const struct ranks_mean *m = &r->of[i];
+        char host[4 * HOST + 1];
         linef(f, i == r->slowest && r->n > 1 ? BOLD : PLAIN,
-              "%4.0f %-14.14s %8.3fs %7.1f%% %7.1f%% %7.1f%% %5.2f %5.0f", m->rank,
-              m->host ? m->host : "?", m->t_step, 100 * m->t_compute / m->t_step,
-              100 * m->t_comm / m->t_step, 100 * m->t_data / m->t_step, m->cores,
-              m->memory_last);
+              "%4.0f %s %8.3fs %7.1f%% %7.1f%% %7.1f%% %5.2f %5.0f", m->rank,
+              host_column(host, m->host ? m->host : "?"), m->t_step,
+              100 * m->t_compute / m->t_step, 100 * m->t_comm / m->t_step,
+              100 * m->t_data / m->t_step, m->cores, m->memory_last);
     }
     if (r->n > n_shown)
-        linef(f, QUIET, "     and %zu more ranks; rank %.0f is the slowest",
-              r->n - n_shown, r->of[r->slowest].rank);
+        linef(f, QUIET, "     and %zu more rank%s; rank %.0f is the slowest",
+              r->n - n_shown, r->n - n_shown == 1 ? "" : "s", r->of[r->slowest].rank);
 }
 
 static void put_findings(struct frame *f, const struct told *t)

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,15 +27,6 @@ static const char *entity(uint32_t code)
     }
 }
 
-/* What HTML does not allow in text: controls, surrogates (malformed), noncharacters. */
-static bool is_unprintable(uint32_t code)
-{
-    if (code == '\n' || code == '\t')
-        return false;
-    return code == UTF8_BAD || code < 0x20 || (code >= 0x7F && code < 0xA0) ||
-           (code >= 0xFDD0 && code <= 0xFDEF) || (code & 0xFFFE) == 0xFFFE;
-}
-
 void page_text(struct str *out, const char *text)
 {
     const size_t n = text ? strlen(text) : 0;
@@ -44,7 +34,7 @@ void page_text(struct str *out, const char *text)
     for (size_t at = 0, len; at < n; at += len) {
         const uint32_t code = utf8_decode(text + at, n - at, &len);
         const char *safe = entity(code);
-        if (is_unprintable(code))
+        if (!utf8_is_shown(code) && code != '\n' && code != '\t')
             safe = "\uFFFD";
         if (safe)
             str_puts(out, safe);

@@ -12,7 +12,8 @@
 #include "base/str.h"
 
 /* Text with the five special characters as entities; bytes that are no UTF-8 and
- * control characters become U+FFFD. Safe in elements and in quoted attributes. */
+ * what is not shown but obeyed (utf8_is_shown) become U+FFFD. Safe in elements and in
+ * quoted attributes. */
 void page_text(struct str *out, const char *text);
 void page_textf(struct str *out, const char *fmt, ...) PRINTF(2, 3);
 

@@ -5,29 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "report/compare.h"
 #include "report/fmt.h"
 #include "report/told.h"
 
-/* Text as text: what Markdown or HTML would obey is escaped, lines are joined. */
+/* What Markdown or HTML would obey is escaped; NULL: stands as it is. */
+static const char *escaped(uint32_t code)
+{
+    static const char *const of[128] = {
+        ['\n'] = " ",   ['\r'] = " ",    ['\t'] = " ",  ['&'] = "&amp;", ['<'] = "&lt;",
+        ['>'] = "&gt;", ['\\'] = "\\\\", ['`'] = "\\`", ['*'] = "\\*",   ['_'] = "\\_",
+        ['['] = "\\[",  [']'] = "\\]",   ['|'] = "\\|", ['#'] = "\\#",   ['~'] = "\\~",
+        ['!'] = "\\!",  ['$'] = "\\$"};
+
+    if (code < 128 && of[code])
+        return of[code];
+    return utf8_is_shown(code) ? NULL : "\uFFFD";
+}
+
+/* Text as text, in one line. */
 static void put(struct str *out, const char *text)
 {
-    for (const char *c = text ? text : ""; *c; c++) {
-        if (*c == '\n' || *c == '\r') {
-            str_putc(out, ' ');
-            continue;
-        }
-        if (*c == '&')
-            str_puts(out, "&amp;");
-        else if (*c == '<')
-            str_puts(out, "&lt;");
-        else if (*c == '>')
-            str_puts(out, "&gt;");
-        else {
-            if (strchr("\\`*_[]|#~!", *c))
-                str_putc(out, '\\');
-            str_putc(out, *c);
-        }
+    const size_t n = text ? strlen(text) : 0;
+
+    for (size_t at = 0, len; at < n; at += len) {
+        const char *safe = escaped(utf8_decode(text + at, n - at, &len));
+        if (safe)
+            str_puts(out, safe);
+        else
+            str_add(out, text + at, len);
     }
 }
 
@@ -134,11 +141,15 @@ status report_text_markdown(struct str *out, const struct told *told, size_t n,
 
 /* ---- JSON ---- */
 
+/* As it is, but for bytes that JSON cannot hold. */
 static json_t *text(const char *s)
 {
-    json_t *v = json_string(s ? s : "");
+    struct str valid = str_new(0);
 
-    return v ? v : json_string("(not UTF-8)");
+    utf8_mend(&valid, s ? s : "", s ? strlen(s) : 0);
+    json_t *v = json_string(str_text(&valid));
+    str_release(&valid);
+    return v;
 }
 
 static json_t *number(double v)
