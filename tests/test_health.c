@@ -152,7 +152,7 @@ static const struct {
     {HEALTH_link_errors, make_link_errors, "The cards of n1 counted", "ethtool -S"},
     {HEALTH_slow_port, make_slow_port, "94.4 Mb/s", "ethtool"},
     {HEALTH_clocks, make_clocks, "7.00\u00a0s apart", "chrony"},
-    {HEALTH_oversubscribed, make_crowded, "1 ranks of 2 threads on 1 proc", "threads"},
+    {HEALTH_oversubscribed, make_crowded, "1 rank of 2 threads on 1 proc", "threads"},
     {HEALTH_oversubscribed, make_crowded_alone, "2 threads run on 1 proc", "threads"},
     {HEALTH_oversubscribed, make_crowded_by_others, "was given 0.9", "what else"},
     {HEALTH_starved, make_starved, "waits 2", "local disk"},

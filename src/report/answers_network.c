@@ -36,14 +36,18 @@ static struct page_part part(const char *name, double t, int color)
 static bool has_no_network(struct answer *a, const struct run *run,
                            const struct network *w)
 {
+    char all[80];
+
     if (w->verdict == NETWORK_NONE) {
+        snprintf(all, sizeof all, "All %s", fmt_count(run->ranks).s);
         answers_code(a, "none");
         answers_number(a, "no network");
         if (run->ranks > 1)
             answers_say(a, ANSWER_PLAIN,
-                        "All %s ranks ran on one host: no byte passed a network. A step "
-                        "waited %s for the other ranks.",
-                        fmt_count(run->ranks).s, fmt_seconds(run->pace.t_comm).s);
+                        "%s ranks ran on one host: no byte passed a network. A step "
+                        "waited %s for %s.",
+                        run->ranks == 2 ? "Both" : all, fmt_seconds(run->pace.t_comm).s,
+                        run->ranks == 2 ? "the other rank" : "the other ranks");
         else
             answers_say(a, ANSWER_PLAIN,
                         "The run was one process on one machine: no step waited for a "
@@ -161,8 +165,9 @@ void answers_network_bound(struct answer *a, const struct run *run, struct err *
     picture_of_network(a, run, &w);
     answers_row(a, err, "exposed wait", "%s of %s a step", fmt_seconds(w.exposed).s,
                 fmt_seconds(w.t_step).s);
-    answers_row(a, err, "hidden behind computing", "%s a step",
-                isfinite(run->pace.t_hidden) ? fmt_seconds(w.hidden).s : "missing:");
+    answers_row(a, err, "hidden behind computing",
+                isfinite(run->pace.t_hidden) ? "%s a step" : "%s",
+                fmt_seconds(run->pace.t_hidden).s);
     if (isfinite(w.straggling))
         answers_row(a, err, "waiting for other ranks", "%s a step, mean of all ranks",
                     fmt_seconds(w.straggling).s);

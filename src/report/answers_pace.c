@@ -41,12 +41,15 @@ static void row_of_end(struct answer *a, const struct run *run, struct err *err)
 
 static void say_sessions(struct answer *a, const struct run *run)
 {
+    char lost[160];
+
+    snprintf(lost, sizeof lost,
+             "%s step%s taken twice, because a session resumed from an earlier "
+             "checkpoint",
+             fmt_count(run->steps_lost).s, run->steps_lost == 1 ? " was" : "s were");
     if (run->log.n_start > 1)
-        answers_say(
-            a, a->tone,
-            "It ran in %zu sessions; %s steps were taken twice, because a session "
-            "resumed from an earlier checkpoint.",
-            run->log.n_start, run->steps_lost > 0 ? fmt_count(run->steps_lost).s : "no");
+        answers_say(a, a->tone, "It ran in %zu sessions; %s.", run->log.n_start,
+                    run->steps_lost > 0 ? lost : "no step was taken twice");
 }
 
 /* Everything counts that N more steps would need again: evaluations and saves too. */

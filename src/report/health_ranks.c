@@ -1,5 +1,6 @@
 /* Findings about ranks and hosts: stragglers, links, clocks, crowded cores. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/fmt.h"
@@ -48,8 +49,9 @@ status health_ranks_errors(struct health_finding *f, const struct run *run,
         const struct ranks_mean *m = &run->by_rank.of[i];
         if (!(m->card_errors > 0))
             continue;
-        health_seen(f, "The cards of %s counted %s errors and dropped packets.",
-                    m->host ? m->host : "a host not named", fmt_count(m->card_errors).s);
+        health_seen(f, "The cards of %s counted %s error%s or dropped packets.",
+                    m->host ? m->host : "a host not named", fmt_count(m->card_errors).s,
+                    m->card_errors == 1 ? "" : "s");
     }
     if (f->evidence.len)
         health_advise(f, "Look at cable, port and `ethtool -S`; every lost packet stalls "
@@ -95,6 +97,15 @@ static double ranks_on(const struct ranks *r, const char *host)
     return n;
 }
 
+/* "1 rank", "2 ranks" */
+static struct fmt counted(double n, const char *noun)
+{
+    struct fmt f;
+
+    snprintf(f.s, sizeof f.s, "%.40s %s%s", fmt_count(n).s, noun, n == 1 ? "" : "s");
+    return f;
+}
+
 /* By count where the log has the host's processors; otherwise by processor time that
  * the threads were not given although they computed. */
 status health_ranks_crowded(struct health_finding *f, const struct run *run,
@@ -118,14 +129,14 @@ status health_ranks_crowded(struct health_finding *f, const struct run *run,
                         fmt_percent((m->t_compute + m->t_update) / m->t_step).s,
                         fmt_number(m->cores, 3).s);
         else if (s->threads * ranks_on(r, m->host) > s->processors)
-            health_seen(f, "%s runs %s ranks of %s threads on %s processors.",
-                        m->host ? m->host : "A host not named",
-                        fmt_count(ranks_on(r, m->host)).s, fmt_count(s->threads).s,
-                        fmt_count(s->processors).s);
+            health_seen(
+                f, "%s runs %s of %s on %s.", m->host ? m->host : "A host not named",
+                counted(ranks_on(r, m->host), "rank").s, counted(s->threads, "thread").s,
+                counted(s->processors, "processor").s);
     }
     if (!r->n && s->ranks == 1 && s->threads > s->processors)
-        health_seen(f, "%s threads run on %s processors.", fmt_count(s->threads).s,
-                    fmt_count(s->processors).s);
+        health_seen(f, "%s run on %s.", counted(s->threads, "thread").s,
+                    counted(s->processors, "processor").s);
     if (f->evidence.len)
         health_advise(f, "Set threads so that ranks times threads is at most the number "
                          "of cores of the host, and stop what else computes there.");

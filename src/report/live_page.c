@@ -17,8 +17,8 @@ static void write_progress(struct str *out, const struct told *t, double every)
     str_puts(out, "<p>");
     if (r->state == RUN_RUNNING && isfinite(live_remaining(t)))
         page_textf(out, "About %s to go. ", fmt_seconds(live_remaining(t)).s);
-    page_textf(out, "As of %s; this page loads itself again every %s seconds. ",
-               fmt_time(r->now).s, fmt_number(every, 2).s);
+    page_textf(out, "As of %s; this page loads itself again every %g second%s. ",
+               fmt_time(r->now).s, every, every == 1 ? "" : "s");
     str_puts(out, "<a href=\"/report\">The whole report</a></p>\n");
 }
 

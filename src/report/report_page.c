@@ -266,14 +266,13 @@ static void write_events(struct str *out, const struct run *run)
                   "%zu line%s half-written, as by a crash; the rest of the log is whole.",
                   run->log.n_cut, run->log.n_cut == 1 ? " is" : "s are");
     if (run->log.n_unknown)
-        page_tagf(out, "p", NULL,
-                  "%zu entries are of kinds that this page does not know.",
-                  run->log.n_unknown);
+        page_tagf(out, "p", NULL, "%zu entr%s of a kind that this page does not know.",
+                  run->log.n_unknown, run->log.n_unknown == 1 ? "y is" : "ies are");
     str_printf(out,
-               "<details%s><summary>%zu events: starts, saves, best models, skipped "
+               "<details%s><summary>%zu event%s: starts, saves, best models, skipped "
                "updates, stop</summary>\n<table><thead><tr><th>Step</th><th>After</th>"
                "<th>Event</th></tr></thead><tbody>\n",
-               n <= 24 ? " open" : "", n);
+               n <= 24 ? " open" : "", n, n == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         if (n > EVENTS_MAX && i == EVENTS_MAX / 2) {
             str_printf(out, "<tr><td></td><td></td><td>%zu more events</td></tr>\n",
@@ -319,9 +318,14 @@ void report_page_state(struct str *out, const struct run *run)
 void report_page_footer(struct str *out, const struct run *run)
 {
     str_puts(out, "<footer>");
-    page_textf(out, "Made by Ferry %s on %s from %s%s: %zu lines, and nothing else.",
-               FERRY_VERSION, fmt_time(run->now).s, run->dir,
-               run->log.origin ? "" : "/" RUNLOG_FILE, run->log.n_lines);
+    page_textf(out, "Made by Ferry %s on %s from %s%s, %zu line%s", FERRY_VERSION,
+               fmt_time(run->now).s, run->dir, run->log.origin ? "" : "/" RUNLOG_FILE,
+               run->log.n_lines, run->log.n_lines == 1 ? "" : "s");
+    if (isfinite(run->files.newest_step))
+        page_text(out, ", the run's checkpoints");
+    if (run->files.has_data)
+        page_textf(out, ", %s", run->files.data_path);
+    page_text(out, ", and nothing else.");
     str_puts(out, "</footer>\n");
 }
 
