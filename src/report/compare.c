@@ -11,7 +11,7 @@
 #include "report/network.h"
 #include "report/told.h"
 
-enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40 };
+enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40, OPTIONS_TOLD = 8 };
 
 /* Cells come row by row. */
 static status add_cell(struct compare_table *t, const char *text, struct err *err)
@@ -178,7 +178,7 @@ static const char *value_in(const struct told *t, const char *key)
 {
     const char *v = runlog_config(&t->run.log, key);
 
-    return v ? v : "missing";
+    return !v ? "missing" : v[0] ? v : "(empty)";
 }
 
 static bool differs(const struct told *told, size_t n, const char *key)
@@ -281,11 +281,15 @@ static status explain_tokens(struct compare *c, const struct run *a, const struc
                b->pace.tokens_per_s > a->pace.tokens_per_s ? "faster" : "slower");
 }
 
-/* Value of a curve at x, between its points; NAN outside. */
+/* Value of a curve at x, between its points; NAN outside, and where they lie too far
+ * apart for a straight line between them. */
 static double value_at(const struct series *s, double x)
 {
+    for (size_t i = 0; i < s->n; i++)
+        if (s->x[i] == x)
+            return s->y[i];
     for (size_t i = 1; i < s->n; i++)
-        if (s->x[i - 1] <= x && x <= s->x[i] && s->x[i] > s->x[i - 1])
+        if (s->x[i - 1] < x && x < s->x[i] && s->x[i] - s->x[i - 1] <= 0.5 * x)
             return s->y[i - 1] +
                    (s->y[i] - s->y[i - 1]) * (x - s->x[i - 1]) / (s->x[i] - s->x[i - 1]);
     return NAN;
@@ -305,7 +309,10 @@ static status explain_loss(struct compare *c, const struct run *a, const struct 
                              ? 2 * fmax(a->learning.noise, b->learning.noise)
                              : 0.01 * x;
     if (!isfinite(x - y))
-        return OK;
+        return say(c, err,
+                   "%s and %s have no evaluations at about the same step, so their "
+                   "losses are not compared.",
+                   b->name, a->name);
     if (fabs(y - x) < noise)
         return say(c, err,
                    "At step %s both have the same validation loss within its scatter: "
@@ -316,28 +323,49 @@ static status explain_loss(struct compare *c, const struct run *a, const struct 
                y < x ? "lower" : "higher", a->name);
 }
 
-static status explain_options(struct compare *c, const struct told *told, size_t i,
-                              struct err *err)
+/* The options that differ between the first run and run i, into `list`; those that only
+ * one of the two names are counted, not guessed. */
+static size_t list_options(struct str *list, const struct compare *c,
+                           const struct told *told, size_t i, size_t *n_alone)
 {
-    struct str list = str_new(CELL_MAX);
     const struct compare_table *t = &c->options;
     size_t n = 0;
 
+    *n_alone = 0;
     for (size_t r = 1; r < t->n_rows; r++) {
         const char *key = str_text(&t->cell[r * t->n_columns]);
-        const char *x = str_text(&t->cell[r * t->n_columns + 1]),
-                   *y = str_text(&t->cell[r * t->n_columns + 1 + i]);
-        if (strcmp(x, y) == 0 || n++ >= 8)
-            continue;
-        str_printf(&list, "%s%s %s instead of %s", list.len ? ", " : "",
-                   fmt_text(key, VALUE_SHOWN).s, fmt_text(y, VALUE_SHOWN).s,
-                   fmt_text(x, VALUE_SHOWN).s);
+        const char *x = runlog_config(&told[0].run.log, key),
+                   *y = runlog_config(&told[i].run.log, key);
+        if (!x || !y)
+            *n_alone += x || y ? 1 : 0;
+        else if (strcmp(x, y) != 0 && n++ < OPTIONS_TOLD)
+            str_printf(list, "%s%s %s instead of %s", list->len ? ", " : "",
+                       fmt_text(key, VALUE_SHOWN).s,
+                       fmt_text(value_in(&told[i], key), VALUE_SHOWN).s,
+                       fmt_text(value_in(&told[0], key), VALUE_SHOWN).s);
     }
-    const status result =
-        n ? say(c, err, "%s was configured otherwise than %s: %s%s.", told[i].run.name,
-                told[0].run.name, str_text(&list), n > 8 ? ", and more" : "")
-          : say(c, err, "%s and %s have the same options.", told[i].run.name,
-                told[0].run.name);
+    return n;
+}
+
+static status explain_options(struct compare *c, const struct told *told, size_t i,
+                              struct err *err)
+{
+    const char *a = told[0].run.name, *b = told[i].run.name;
+    struct str list = str_new(CELL_MAX);
+    status result = OK;
+    size_t n_alone;
+
+    const size_t n = list_options(&list, c, told, i, &n_alone);
+    if (n)
+        result = say(c, err, "%s was configured otherwise than %s: %s%s.", b, a,
+                     str_text(&list), n > OPTIONS_TOLD ? ", and more" : "");
+    else if (!n_alone)
+        result = say(c, err, "%s and %s have the same options.", b, a);
+    if (result == OK && n_alone)
+        result = say(c, err,
+                     "%zu option%s in the log of only one of %s and %s; whether they "
+                     "differ is not known.",
+                     n_alone, n_alone == 1 ? " is" : "s are", b, a);
     str_release(&list);
     return result;
 }

@@ -57,3 +57,5 @@ refuses 3 run.jsonl "$FERRY" report bare
 expect 0 "$FERRY" report run events nohup.out out=all.html
 grep -q '3 runs side by side' all.html || fail "no comparison"
 is all.json "run['name']" run
+grep -q 'nohup.out and run have no evaluations at about the same step' all.md ||
+    fail "losses of different steps are compared"

@@ -78,5 +78,8 @@ valid four/report.html
 ! grep -q '<i>n' four/report.html || fail "a host's name became markup"
 expect 0 "$FERRY" report run four out=both.html
 valid both.html
+grep -q 'max\\_steps 2000 instead of 200' both.md || fail "the options that differ are not told"
+grep -q 'options are in the log of only one of four and run' both.md || fail "unknown options are not told"
+! grep -q 'missing instead\|instead of missing' both.md || fail "an option that is not known is compared"
 expect 0 "$FERRY" report four/run.jsonl out=alone.html # a log without its directory
 refuses 2 'give the run directory' "$FERRY" report
