@@ -14,13 +14,12 @@ enum { WIDTH = 440, LANE = 20, GAP = 12, LEFT = 56 };
 static void fact(struct str *out, const char *label, const char *value,
                  const char *detail)
 {
-    str_puts(out, "<div>");
-    page_tag(out, "dt", NULL, label);
-    str_puts(out, "<dd>");
-    page_text(out, value);
+    str_puts(out, "<li>");
+    page_tag(out, "span", NULL, label);
+    page_tag(out, "b", NULL, value);
     if (*detail)
         page_tag(out, "small", NULL, detail);
-    str_puts(out, "</dd></div>\n");
+    str_puts(out, "</li>\n");
 }
 
 static void write_bill_facts(struct str *out, const struct plan_views *v)
@@ -63,7 +62,7 @@ static void write_facts(struct str *out, const struct plan_views *v)
     const struct simulate_result *r = &v->step.sim;
     char detail[128];
 
-    str_puts(out, "<dl class=\"facts\">\n");
+    str_puts(out, "<ul class=\"facts\">\n");
     snprintf(detail, sizeof detail, "%.4g steps a second", 1 / r->seconds);
     fact(out, "Seconds a step", fmt_number(r->seconds, 4).s, detail);
     snprintf(detail, sizeof detail, "%s an update, %.0f %% of those computed",
@@ -75,7 +74,7 @@ static void write_facts(struct str *out, const struct plan_views *v)
     fact(out, "Limit", forecast_limit_word(v->limits.limit), "what would help most");
     write_bill_facts(out, v);
     write_gain(out, v);
-    str_puts(out, "</dl>\n");
+    str_puts(out, "</ul>\n");
 }
 
 static void block(struct str *out, double from, double to, double seconds, int lane,
@@ -200,7 +199,7 @@ static void write_ways(struct str *out, const struct plan_views *v)
         str_puts(out, "<tr>");
         page_tagf(out, "th", "narrow", "%s%s", sweep_way_name((enum sweep_way)i),
                   i == (int)own ? " (this plan)" : "");
-        number(out, "%.4g", c->seconds);
+        page_tag(out, "td", "narrow", fmt_number(c->seconds, 4).s);
         page_tag(out, "td", "narrow", fmt_count(c->tokens_per_s).s);
         number(out, "%.1f", c->card_bytes / 1e6);
         number(out, "%.0f %%", 100 * c->card_load);
@@ -438,7 +437,7 @@ static void write_nodes_table(struct str *out, const struct sweep *s)
         str_puts(out, "<tr>");
         page_tag(out, "th", "narrow", fmt_count((double)s->nodes[n]).s);
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-            number(out, "%.4g", c[columns[i]].seconds);
+            page_tag(out, "td", "narrow", fmt_number(c[columns[i]].seconds, 4).s);
         page_tag(out, "td", "narrow", fmt_count(c[SWEEP_BF16].tokens_per_s).s);
         number(out, "%.0f %%", 100 * c[SWEEP_BF16].efficiency);
         str_puts(out, "</tr>\n");

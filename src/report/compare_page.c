@@ -12,9 +12,9 @@
 
 enum { COLORS = 6, RUNS_MAX = 12 };
 
-static void write_table(struct str *out, const struct compare_table *t)
+static void write_table(struct str *out, const struct compare_table *t, const char *css)
 {
-    str_puts(out, "<div class=\"wide\"><table><thead><tr>");
+    str_printf(out, "<div class=\"%s\"><table><thead><tr>", css);
     for (size_t c = 0; c < t->n_columns; c++)
         page_tag(out, "th", NULL, str_text(&t->cell[c]));
     str_puts(out, "</tr></thead><tbody>\n");
@@ -156,7 +156,7 @@ static void write_sentences(struct str *out, const struct compare *c)
 static status write_body(struct str *out, const struct compare *c,
                          const struct told *told, size_t n, struct err *err)
 {
-    write_table(out, &c->facts);
+    write_table(out, &c->facts, "wide");
     str_puts(out, "<h2>What differs, and why</h2>\n");
     write_sentences(out, c);
     str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
@@ -171,7 +171,7 @@ static status write_body(struct str *out, const struct compare *c,
     }
     str_puts(out, "<h2>Options that differ</h2>\n");
     if (c->options.n_rows > 1)
-        write_table(out, &c->options);
+        write_table(out, &c->options, "wide options");
     else
         page_tag(out, "p", "quiet", "None, but the directories.");
     return OK;
