@@ -69,6 +69,9 @@ TEST(eighty_columns_show_curve_ranks_network_and_eta)
     char *text = screen_of(&m, 80, 24, true);
     check_fits(text, 80, 24);
     CHECK(strstr(text, "step 2,000 of 2,000") && strstr(text, "running"));
+    const char *last = strstr(text, " 2,000\n"); /* under the last dot */
+    CHECK(last && last + 6 - text > 79 && *(last + 6 - 80) == '\n');
+    CHECK(strstr(text, "trained? "));
     CHECK(strstr(text, "\xE2\xA0") && strstr(text, "o")); /* braille, and evaluations */
     CHECK(strstr(text, "network the bottleneck? no") && strstr(text, " Mb/s)\n"));
     const char *update = strstr(text, ", update ");

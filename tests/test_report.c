@@ -552,7 +552,7 @@ TEST(the_network_is_judged_when_there_is_one)
     char *page = report(&w);
     check_answer(page, "network", "Yes: a step waits");
     check_answer(page, "follows", "r = 1.00");
-    CHECK_HAS(page, "</i>network");
+    CHECK_HAS(page, "</i>exchange");
     free(page);
 }
 

@@ -177,12 +177,20 @@ TEST(numbers_read_as_people_write_them)
     CHECK_STR(fmt_percent(0.1234).s, "12.3" NB "%");
     CHECK_STR(fmt_signed(-0.5, 2).s, "\u22120.50");
     CHECK_STR(fmt_signed(0.5, 2).s, "+0.50");
+    CHECK_STR(fmt_signed(-0.004, 2).s, "0.00");
+    CHECK_STR(fmt_signed(0.004, 3).s, "+0.004");
+    CHECK_STR(fmt_text("short", 5).s, "short");
+    CHECK_STR(fmt_text("longer", 5).s, "long\u2026");
+    CHECK_STR(fmt_text("\u4e2d\u4e2d\u4e2d", 5).s, "\u4e2d\u4e2d\u2026");
+    CHECK_STR(fmt_text("", 5).s, "");
 }
 
 TEST(times_read_as_people_write_them)
 {
     CHECK_STR(fmt_seconds(0).s, "0" NB "s");
     CHECK_STR(fmt_seconds(0.00001).s, "10" NB "\u00b5s");
+    CHECK_STR(fmt_seconds(0.000789).s, "0.79" NB "ms");
+    CHECK_STR(fmt_seconds(0.0042).s, "4.20" NB "ms");
     CHECK_STR(fmt_seconds(0.0123).s, "12.3" NB "ms");
     CHECK_STR(fmt_seconds(0.126).s, "126" NB "ms");
     CHECK_STR(fmt_seconds(3.214).s, "3.21" NB "s");

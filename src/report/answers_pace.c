@@ -200,7 +200,7 @@ void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
     const struct page_part parts[] = {
         part("waiting for data", p->t_data, 3),
         part("computing", p->t_compute, 1),
-        part("network", p->t_comm, 2),
+        part("exchange with other ranks", p->t_comm, 2),
         part("updating weights", p->t_update, 4),
         part("other", p->other > 1e-4 * p->mean ? p->other : 0, 6),
     };
@@ -297,8 +297,9 @@ static void rows_of_processors(struct answer *a, const struct run *run, struct e
 
     if (isfinite(cores))
         answers_row(a, err, "processor time",
-                    "%s processor seconds a second and rank, of %s threads",
-                    fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s);
+                    "%s processor seconds a second and rank, of %s thread%s",
+                    fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s,
+                    s && s->threads == 1 ? "" : "s");
     if (s && s->device && (strstr(s->device, "cuda") || strstr(s->device, "opencl")))
         rows_of_gpus(a, r, err);
 }

@@ -193,7 +193,7 @@ static status draw_step_time(struct str *out, const struct curves *c, struct err
     list[n++] = (struct plot_curve){"other", PLOT_AREA, 6, PLOT_NO_BEST, &c->other};
     list[n++] = (struct plot_curve){"update", PLOT_AREA, 4, PLOT_NO_BEST, &c->update};
     if (is_networked(c))
-        list[n++] = (struct plot_curve){"network", PLOT_AREA, 2, PLOT_NO_BEST, &c->comm};
+        list[n++] = (struct plot_curve){"exchange", PLOT_AREA, 2, PLOT_NO_BEST, &c->comm};
     list[n++] = (struct plot_curve){"compute", PLOT_AREA, 1, PLOT_NO_BEST, &c->compute};
     list[n++] = (struct plot_curve){"data", PLOT_AREA, 3, PLOT_NO_BEST, &c->data};
     return draw(out, c,
@@ -201,8 +201,9 @@ static status draw_step_time(struct str *out, const struct curves *c, struct err
                               .title = "Time of a step",
                               .y_unit = "milliseconds a step",
                               .note = "Stacked: the legend names the layers from top to "
-                                      "bottom. Data and network are "
-                                      "waiting, compute and update are work.",
+                                      "bottom. Data and exchange "
+                                      "(with other ranks) are waiting, compute and "
+                                      "update are work.",
                               .from_zero = true,
                               .curve = list,
                               .n_curves = n},

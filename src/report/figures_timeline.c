@@ -72,8 +72,8 @@ static void write_keys(struct str *out)
     static const struct {
         int color;
         const char *name;
-    } key[] = {{3, "waiting for data"}, {1, "computing"},       {2, "waiting, network"},
-               {4, "updating weights"}, {5, "network, hidden"}, {6, "other"}};
+    } key[] = {{3, "waiting for data"}, {1, "computing"},        {2, "waiting, exchange"},
+               {4, "updating weights"}, {5, "exchange, hidden"}, {6, "other"}};
 
     str_puts(out, "<ul class=\"legend\">");
     for (size_t i = 0; i < sizeof key / sizeof *key; i++)

@@ -86,7 +86,9 @@ struct fmt fmt_signed(double v, int decimals)
 
     if (!isfinite(v) || fabs(v) >= 1e18)
         return isfinite(v) ? fmt_number(v, 4) : missing;
-    snprintf(f.s, sizeof f.s, "%s%.*f", v < 0 ? "\u2212" : "+", decimals, fabs(v));
+    snprintf(f.s, sizeof f.s, "%.*f", decimals, fabs(v));
+    if (strspn(f.s, "0.") < strlen(f.s)) /* nothing has no sign */
+        snprintf(f.s, sizeof f.s, "%s%.*f", v < 0 ? "\u2212" : "+", decimals, fabs(v));
     return f;
 }
 
@@ -111,7 +113,11 @@ struct fmt fmt_seconds(double t)
     else if (t < 0.0005)
         snprintf(f.s, sizeof f.s, "%.0f\u00a0\u00b5s", t * 1e6);
     else if (t < 0.9995)
-        snprintf(f.s, sizeof f.s, "%.*f\u00a0ms", t < 0.0995 ? 1 : 0, t * 1e3);
+        snprintf(f.s, sizeof f.s, "%.*f\u00a0ms",
+                 t < 0.009995  ? 2
+                 : t < 0.09995 ? 1
+                               : 0,
+                 t * 1e3);
     else if (t < 59.95)
         snprintf(f.s, sizeof f.s, "%.*f\u00a0s", t < 9.995 ? 2 : 1, t);
     else if (t < 3599.5)

@@ -130,7 +130,7 @@ static void put_numbers(struct frame *f, const struct told *t)
           l->loss.n ? fmt_count(l->loss.x[l->loss.n - 1]).s : "",
           fmt_number(l->bleu.n ? l->bleu.y[l->bleu.n - 1] : NAN, 3).s,
           fmt_number(last ? last->rate : NAN, 3).s);
-    linef(f, PLAIN, "%s tokens/s  %s GFLOP/s  %s of roof  %s",
+    linef(f, PLAIN, "%s tokens/s  %s GFLOP/s  %s of roof  trained? %s",
           fmt_count(last ? last->tokens_per_s : NAN).s,
           fmt_number(last ? last->gflops : NAN, 3).s,
           fmt_percent(s && last ? last->gflops / s->roof_gflops : NAN).s,
@@ -160,8 +160,8 @@ static void put_chart(struct frame *f, const struct told *t, size_t rows)
     if (c.is_empty)
         put_line(f, PLAIN, "  no loss was logged yet");
     else
-        linef(f, QUIET, "%*s%-*s%s", AXIS, "", (int)(c.columns > 14 ? c.columns - 14 : 1),
-              fmt_count(c.x_lo).s, fmt_count(c.x_hi).s);
+        linef(f, QUIET, "%*s%s%*s", AXIS, "", fmt_count(c.x_lo).s,
+              (int)(c.columns - strlen(fmt_count(c.x_lo).s)), fmt_count(c.x_hi).s);
     str_release(&line);
 }
 
@@ -174,12 +174,12 @@ static void put_phases(struct frame *f, const struct told *t)
         return;
     }
     /* Whole percents: 80 columns must do. */
-    linef(
-        f, PLAIN,
-        "step %s, p95 %s: compute %.0f %%, network %.0f %%, data %.0f %%, update %.0f %%",
-        fmt_seconds(p->mean).s, fmt_seconds(p->p95).s, 100 * p->t_compute / p->mean,
-        100 * p->t_comm / p->mean, 100 * p->t_data / p->mean,
-        100 * p->t_update / p->mean);
+    linef(f, PLAIN,
+          "step %s, p95 %s: compute %.0f %%, exchange %.0f %%, data %.0f %%, update %.0f "
+          "%%",
+          fmt_seconds(p->mean).s, fmt_seconds(p->p95).s, 100 * p->t_compute / p->mean,
+          100 * p->t_comm / p->mean, 100 * p->t_data / p->mean,
+          100 * p->t_update / p->mean);
 }
 
 static void put_network(struct frame *f, const struct told *t)

@@ -121,7 +121,8 @@ static struct fmt tick_label(const struct axis *a, double v)
     else if (v == 0.0)
         snprintf(f.s, sizeof f.s, "0");
     else
-        snprintf(f.s, sizeof f.s, "%.*f%s", tick_decimals(a), v / a->divide, a->suffix);
+        snprintf(f.s, sizeof f.s, "%s%.*f%s", v < 0 ? "\u2212" : "", tick_decimals(a),
+                 fabs(v) / a->divide, a->suffix);
     return f;
 }
 
