@@ -19,6 +19,7 @@ struct made_run {
     double floor, height, bend, exponent; /* loss = floor + height (1 + s/bend)^-e */
     double noise;                         /* of an evaluation */
     int turns_at;                         /* validation rises after; 0: never */
+    double rises_by;                      /* that part of it by the end */
     int blows_up_at;                      /* training loss explodes after; 0: never */
     double compute, update, data;         /* seconds a step */
     double exposed, hidden;
@@ -38,6 +39,7 @@ struct made_run {
     double bleu_falls;     /* points over the run, while the loss goes on falling */
     int errors_of, errors; /* rank whose card counts so many in every entry */
     double clock_spread;
+    int threads;    /* of each rank */
     int processors; /* of each host; 0: not logged */
     double cores;   /* that each rank was given */
     double eval_seconds;
@@ -63,19 +65,19 @@ static inline double made_valid(const struct made_run *m, double s)
 
     if (!m->turns_at || s < k)
         return made_curve(m, s);
-    return made_curve(m, k) * (1 + 0.12 * (s - k) / (m->steps - k));
+    return made_curve(m, k) * (1 + m->rises_by * (s - k) / (m->steps - k));
 }
 
 static inline void made_start(struct made_run *m, int step)
 {
     str_printf(&m->log,
                "{\"event\":\"start\",\"t\":%.3f,\"step\":%d,\"version\":\"0.1.0\","
-               "\"resumed\":%s,\"host\":\"n0\",\"device\":\"cpu\",\"threads\":2,"
+               "\"resumed\":%s,\"host\":\"n0\",\"device\":\"cpu\",\"threads\":%d,"
                "\"ranks\":%d,\"nodes\":%d,\"parameters\":1000,\"roof_gflops\":100,"
                "\"config\":{\"max_steps\":%d,\"d_model\":512,\"learning_rate\":2,"
                "\"lr_policy\":\"transformer_policy\",\"warmup_steps\":%d},"
                "\"data\":{\"train_pairs\":5000}",
-               m->t, step, step ? "true" : "false", m->ranks,
+               m->t, step, step ? "true" : "false", m->threads, m->ranks,
                m->on_one_host ? 1 : m->ranks, m->steps, m->warmup);
     if (m->processors)
         str_printf(&m->log, ",\"processors\":%d", m->processors);
@@ -218,6 +220,7 @@ static inline struct made_run made_healthy(uint64_t seed)
                          .bend = 300,
                          .exponent = 0.6,
                          .noise = 0.004,
+                         .rises_by = 0.12,
                          .compute = 0.2,
                          .update = 0.01,
                          .data = 0.001,
@@ -226,6 +229,7 @@ static inline struct made_run made_healthy(uint64_t seed)
                          .warmup = 400,
                          .errors_of = -1,
                          .clock_spread = 0.01,
+                         .threads = 2,
                          .cores = 1.95,
                          .eval_seconds = 1,
                          .grows = -1,

@@ -105,6 +105,13 @@ static void make_crowded_by_others(struct made_run *m, bool is_sick)
     m->cores = is_sick ? 0.9 : 1.5;
 }
 
+static void make_crowded_thread(struct made_run *m, bool is_sick)
+{
+    made_distributed(m);
+    m->threads = 1;
+    m->cores = is_sick ? 0.3 : 0.8;
+}
+
 static void make_starved(struct made_run *m, bool is_sick)
 {
     m->data = (is_sick ? 0.3 : 0.08) * m->compute;
@@ -155,6 +162,7 @@ static const struct {
     {HEALTH_oversubscribed, make_crowded, "1 rank of 2 threads on 1 proc", "threads"},
     {HEALTH_oversubscribed, make_crowded_alone, "2 threads run on 1 proc", "threads"},
     {HEALTH_oversubscribed, make_crowded_by_others, "was given 0.9", "what else"},
+    {HEALTH_oversubscribed, make_crowded_thread, "has 1 thread and", "what else"},
     {HEALTH_starved, make_starved, "waits 2", "local disk"},
     {HEALTH_evaluation, make_evaluation, "20 evaluations took", "eval_every"},
     {HEALTH_checkpoints, make_checkpoints, "in 20 saves", "save_every"},

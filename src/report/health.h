@@ -28,7 +28,7 @@ struct run;
     H(link_errors, health_ranks_errors, "A network card reports errors")            \
     H(slow_port, health_ranks_port, "A network port runs at 100 Mb/s")              \
     H(clocks, health_ranks_clocks, "The clocks of the hosts differ")                \
-    H(oversubscribed, health_ranks_crowded, "There are more threads than cores")    \
+    H(oversubscribed, health_ranks_crowded, "Threads do not get a core each")       \
     H(starved, health_pace_starved, "Steps wait for data")                          \
     H(evaluation, health_pace_evaluation, "Evaluation takes much of the time")      \
     H(checkpoints, health_pace_checkpoints, "Training stands still while it saves") \

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/fmt.h"
 #include "report/health.h"
@@ -117,15 +118,17 @@ status health_ranks_crowded(struct health_finding *f, const struct run *run,
     (void)err;
     if (!s || !(s->threads >= 1))
         return OK;
+    /* the only thread of a rank on a card may wait for the card */
+    const bool is_cpu = s->device && strncmp(s->device, "cpu", 3) == 0;
     for (size_t i = 0; i < r->n && !f->evidence.len; i++) {
         const struct ranks_mean *m = &r->of[i];
         const double wanted = s->threads * (m->t_compute + m->t_update) / m->t_step;
-        if (s->threads > 1 && m->cores < 0.6 * wanted)
+        if ((s->threads > 1 || is_cpu) && m->cores < 0.6 * wanted)
             health_seen(f,
-                        "Rank %s on %s has %s threads that compute %s of the time, "
-                        "but was given %s processor seconds a second.",
+                        "Rank %s on %s has %s and computes %s of the time, but was given "
+                        "%s processor seconds a second.",
                         fmt_count(m->rank).s, m->host ? m->host : "a host not named",
-                        fmt_count(s->threads).s,
+                        counted(s->threads, "thread").s,
                         fmt_percent((m->t_compute + m->t_update) / m->t_step).s,
                         fmt_number(m->cores, 3).s);
         else if (s->threads * ranks_on(r, m->host) > s->processors)
