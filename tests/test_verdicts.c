@@ -151,6 +151,23 @@ TEST(a_run_resumed_twice_counts_what_was_lost)
     }
 }
 
+TEST(overfitting_begins_at_a_rise_of_half_a_percent)
+{
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        struct made_run small = made_healthy(seed), none = made_healthy(seed);
+        small.noise = none.noise = 0.0005;
+        small.turns_at = none.turns_at = 2000;
+        small.rises_by = 0.02;
+        none.rises_by = 0.003;
+        struct told *t = judged_open(&small);
+        judged_code(t, ANSWER_overfit, "YES", seed);
+        judged_close(t);
+        t = judged_open(&none);
+        judged_code(t, ANSWER_overfit, "NO UNCLEAR", seed);
+        judged_close(t);
+    }
+}
+
 TEST(a_run_that_diverged_is_told_so)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
@@ -162,6 +179,33 @@ TEST(a_run_that_diverged_is_told_so)
         CHECK(t->health.n >= 1 && strcmp(t->health.found[0].id, "diverged") == 0);
         judged_close(t);
     }
+}
+
+/* The last `entries` rise by 0.2 each: the mean of the last five by 0.2 (entries - 2). */
+static void check_rise(double height, int entries, const char *want)
+{
+    struct made_run m = made_healthy(1);
+
+    m.height = height;
+    m.bend = 500;
+    m.exponent = 3;
+    m.blows_up_at = m.steps - 20 * entries;
+    struct told *t = judged_open(&m);
+    const double risen = t->run.learning.last_loss - t->run.learning.low_loss;
+    CHECK_NEAR(risen, 0.2 * (entries - 2), 0.05);
+    const bool is_told = t->run.learning.trend == LEARNING_DIVERGED;
+    if (is_told != (strcmp(want, "diverged") == 0))
+        test_fail(__FILE__, __LINE__, "a rise of %.2f after learning %.1f is %s", risen,
+                  height, is_told ? "called divergence" : "not called divergence");
+    judged_close(t);
+}
+
+TEST(divergence_is_a_rise_of_four_tenths_of_what_was_learnt)
+{
+    check_rise(4, 14, "diverged"); /* 2.4 of about 4 */
+    check_rise(4, 8, "not");       /* 1.2 of about 4 */
+    check_rise(0.3, 5, "diverged");
+    check_rise(0.3, 3, "not"); /* more than half, but of very little */
 }
 
 TEST(healthy_runs_raise_no_alarm)
