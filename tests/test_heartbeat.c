@@ -199,7 +199,9 @@ TEST(a_rank_of_another_world_is_told_what_is_wrong)
     tower_open(&t, 4);
     const struct heartbeat_config c = config_of(&t, &p, 0, 1);
     CHECK_FAILS(heartbeat_open(&h, &c, &err), &err, ERR_COMM, "counts 1 ranks");
+    pthread_mutex_lock(&t.lock);
     CHECK(t.server.refused == 1);
+    pthread_mutex_unlock(&t.lock);
     tower_close(&t);
 }
 

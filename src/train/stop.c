@@ -1,9 +1,12 @@
 #include "train/stop.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t requested;
+/* Written by a handler, and read by every rank of a process that holds several. */
+static atomic_int requested;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may only touch what has no lock");
 
 static void on_signal(int number)
 {
