@@ -25,6 +25,7 @@
     C(gemm_tn)           \
     C(gemm_tn_add)       \
     C(gemm_tt_add)       \
+    C(gemm_tt_tall)      \
     C(embed_forward)     \
     C(norm_forward)      \
     C(relu_forward)      \

@@ -43,14 +43,19 @@ GEMM_PAIR(tn_add, true, false, 1, 1)
 GEMM_PAIR(tt_add, true, true, -0.75, 0.5)
 
 /* One element; odd; tall, wide and square enough for several threads; one row; an inner
- * dimension and heights beyond one block; taller than one would share by columns. */
+ * dimension and heights beyond one block. */
 #define GEMM_SHAPES                                                                     \
     .shape = {                                                                          \
         {.q = {1}, .cols = 1, .inner = 1},      {.q = {5, 2}, .cols = 9, .inner = 3},   \
         {.q = {131}, .cols = 37, .inner = 61},  {.q = {33}, .cols = 149, .inner = 59},  \
         {.q = {64}, .cols = 64, .inner = 64},   {.q = {1}, .cols = 1031, .inner = 259}, \
-        {.q = {70}, .cols = 330, .inner = 530}, {.q = {2100}, .cols = 70, .inner = 33}, \
-        {.q = {4140}, .cols = 1, .inner = 520}}
+        {.q = {70}, .cols = 330, .inner = 530}, {.q = {2100}, .cols = 70, .inner = 33}}
+
+/* Taller than threads would share by columns. */
+#define GEMM_TALL                            \
+    {                                        \
+        .q = {4140}, .cols = 1, .inner = 520 \
+    }
 
 static const struct kernel_case gemm_nn_case = {
     .kernel = "gemm",
@@ -79,7 +84,7 @@ static const struct kernel_case gemm_tn_case = {
            [GEMM_B] = {"b", INNER, COLS, IN, .half = true}},
     .run = gemm_tn_run,
     .reference = gemm_tn_naive,
-    GEMM_SHAPES,
+    .shape = {{.q = {5, 2}, .cols = 9, .inner = 3}, GEMM_TALL},
 };
 
 static const struct kernel_case gemm_tn_add_case = {
@@ -100,6 +105,16 @@ static const struct kernel_case gemm_tt_add_case = {
     .run = gemm_tt_add_run,
     .reference = gemm_tt_add_naive,
     GEMM_SHAPES,
+};
+
+static const struct kernel_case gemm_tt_tall_case = {
+    .kernel = "gemm",
+    .op = {[GEMM_C] = {"c", ROWS, COLS, ADD, .half = true},
+           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
+           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
+    .run = gemm_tt_add_run,
+    .reference = gemm_tt_add_naive,
+    .shape = {GEMM_TALL},
 };
 
 /* In mixed precision only: what is stored as float of 16-bit operands, with factors. */
