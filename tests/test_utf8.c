@@ -161,6 +161,19 @@ TEST(what_terminals_draw_wide_takes_two_columns)
     }
 }
 
+TEST(letters_that_fit_are_whole)
+{
+    static const char text[] =
+        "a\u00e4\u4e2db"; /* 1, 2, 3 and 1 bytes; 1, 1, 2, 1 columns */
+    size_t shown;
+
+    CHECK(utf8_fit(text, 7, 9, 9, &shown) == 7 && shown == 5);
+    CHECK(utf8_fit(text, 7, 3, 9, &shown) == 3 && shown == 2);
+    CHECK(utf8_fit(text, 7, 4, 9, &shown) == 6 && shown == 4);
+    CHECK(utf8_fit(text, 7, 9, 5, &shown) == 3 && shown == 2);
+    CHECK(utf8_fit(text, 7, 0, 9, &shown) == 0 && shown == 0);
+}
+
 TEST(what_is_obeyed_is_not_shown)
 {
     static const uint32_t obeyed[] = {0,      0x1B,    '\n',     0x7F,    0x9B,   0x202A,

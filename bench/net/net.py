@@ -4,18 +4,18 @@
 Two hosts of namespaces (tests/net/netlab), one core and one rank of one thread each. For
 every model and rate: `alone` is the same step with the exchange skipped (both hosts train by
 themselves at the same time, so that cores and memory are as busy; a step takes what the slower
-of the two takes, since ranks that exchange wait for each other whatever the network); `plain` sends fp32 in one
-piece when backward is done; `ours` is the default, bf16 in buckets while backward runs;
-`torch` is PyTorch's DistributedDataParallel over gloo. Beside them what `ferry plan` predicts
-from `alone`, the link's rate and the processor time of an exchange (`ferry bench wire` through
-loopback), which is all that it is told. Seconds are medians of the
-steps after the first two, and of --repeat turns. Every line is also a JSON object in
-build/net.jsonl.
+of the two takes, since ranks that exchange wait for each other whatever the network); `plain`
+sends fp32 in one piece when backward is done; `ours` is the default, bf16 in buckets while
+backward runs; `torch` is PyTorch's DistributedDataParallel over gloo. Beside them what `ferry
+plan` predicts from `alone`, the link's rate and the processor time of an exchange (`ferry bench
+wire` through loopback), which is all that it is told. Seconds are medians of the steps after the
+first two, and of --repeat turns. Every line is also a JSON object in build/net.jsonl.
 
 usage: net.py FERRY [--sizes small,base] [--rates 1gbit,100mbit] [--tokens 2048] [--steps 6]
               [--repeat 3] [--modes plain,ours,torch]
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -102,10 +102,11 @@ class Bench:
             "bind=false", "restarts=0", "--", *words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return self.summary(self.entries(mode))
 
+    @functools.cache
     def exchange_cpu(self, size, mode):
         """Processor seconds that an exchange takes from a rank, through loopback."""
         words = [self.ferry, "bench", "wire", f"size={size}", "json=true", "steps=3",
-                 *[w for w in MODES[mode][0] or ["wire=bf16"]]]
+                 *(MODES[mode][0] or ["wire=bf16"])]
         text = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "1", "env", "FERRY_NODE=a", *words,
                                ":", "-n", "1", "env", "FERRY_NODE=b", *words],
                               check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout

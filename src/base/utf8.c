@@ -109,6 +109,19 @@ size_t utf8_columns(uint32_t c)
     return 1;
 }
 
+size_t utf8_fit(const char *s, size_t n, size_t columns, size_t bytes, size_t *shown)
+{
+    size_t at = 0, len;
+
+    for (*shown = 0; at < n; at += len) {
+        const size_t wide = utf8_columns(utf8_decode(s + at, n - at, &len));
+        if (*shown + wide > columns || at + len > bytes)
+            break;
+        *shown += wide;
+    }
+    return at;
+}
+
 bool utf8_is_shown(uint32_t c)
 {
     const bool is_control = c < 0x20 || (c >= 0x7F && c < 0xA0);

@@ -26,6 +26,10 @@ void utf8_mend(struct str *out, const char *s, size_t n);
 /* Columns a terminal needs, taking one a code point. */
 size_t utf8_count(const char *s, size_t n);
 
+/* Bytes of the first whole letters that take at most so many columns and bytes; *shown
+ * becomes the columns that they take. */
+size_t utf8_fit(const char *s, size_t n, size_t columns, size_t bytes, size_t *shown);
+
 /* 2 for what terminals draw twice as wide (ideographs, Hangul, emoji), otherwise 1. */
 size_t utf8_columns(uint32_t code);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "report/fmt.h"
@@ -25,11 +26,7 @@ void inspect_page_real(json_t *o, const char *key, double x)
 
 void inspect_page_text(json_t *o, const char *key, const char *text)
 {
-    struct str plain = str_new(0);
-
-    utf8_mend(&plain, text, strlen(text));
-    json_object_set_new(o, key, json_string(str_text(&plain)));
-    str_release(&plain);
+    json_object_set_new(o, key, json_text(text));
 }
 
 void inspect_page_hash(json_t *o, const char *key, uint64_t x)

@@ -147,17 +147,11 @@ struct fmt fmt_text(const char *text, size_t columns)
 {
     static const char ellipsis[] = "\u2026";
     const size_t n = strlen(text), room = sizeof((struct fmt *)0)->s - sizeof ellipsis;
-    size_t shown = 0, at = 0, len, cut = 0; /* cut: where the ellipsis would stand */
+    size_t shown;
     struct fmt f;
 
-    for (; at < n; at += len) {
-        shown += utf8_columns(utf8_decode(text + at, n - at, &len));
-        if (shown > columns || at + len > room)
-            break;
-        if (shown < columns)
-            cut = at + len;
-    }
-    snprintf(f.s, sizeof f.s, "%.*s%s", (int)(at < n ? cut : n), text,
-             at < n ? ellipsis : "");
+    const bool is_whole = utf8_fit(text, n, columns, room, &shown) == n;
+    const size_t cut = is_whole ? n : utf8_fit(text, n, columns - 1, room, &shown);
+    snprintf(f.s, sizeof f.s, "%.*s%s", (int)cut, text, is_whole ? "" : ellipsis);
     return f;
 }

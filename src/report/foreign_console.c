@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "report/foreign.h"
 
@@ -162,11 +163,7 @@ static bool read_eval(struct reader *r, const char *line)
 
 static void set_text(json_t *o, const char *key, const char *text)
 {
-    struct str valid = str_new(0);
-
-    utf8_mend(&valid, text, strlen(text));
-    json_object_set_new(o, key, json_string(str_text(&valid)));
-    str_release(&valid);
+    json_object_set_new(o, key, json_text(text));
 }
 
 /* One sentence an evaluation or print is kept, of the thousands that are printed. */

@@ -197,18 +197,12 @@ static void put_network(struct frame *f, const struct told *t)
 /* The letters of a host's name that fit its column, and blanks for the rest of it. */
 static const char *host_column(char out[4 * HOST + 1], const char *host)
 {
-    const size_t n = strlen(host);
-    size_t at = 0, columns = 0, len;
+    size_t columns;
+    const size_t n = utf8_fit(host, strlen(host), HOST, 4 * HOST, &columns);
 
-    for (; at < n; at += len) {
-        const size_t wide = utf8_columns(utf8_decode(host + at, n - at, &len));
-        if (columns + wide > HOST)
-            break;
-        columns += wide;
-        memcpy(out + at, host + at, len);
-    }
-    memset(out + at, ' ', HOST - columns);
-    out[at + HOST - columns] = '\0';
+    memcpy(out, host, n);
+    memset(out + n, ' ', HOST - columns);
+    out[n + HOST - columns] = '\0';
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 #include "report/compare.h"
 #include "report/fmt.h"
@@ -141,15 +142,9 @@ status report_text_markdown(struct str *out, const struct told *told, size_t n,
 
 /* ---- JSON ---- */
 
-/* As it is, but for bytes that JSON cannot hold. */
 static json_t *text(const char *s)
 {
-    struct str valid = str_new(0);
-
-    utf8_mend(&valid, s ? s : "", s ? strlen(s) : 0);
-    json_t *v = json_string(str_text(&valid));
-    str_release(&valid);
-    return v;
+    return json_text(s ? s : "");
 }
 
 static json_t *number(double v)

@@ -106,6 +106,17 @@ static status insert(struct table *t, struct slot *slot, uint32_t tag, struct li
     return OK;
 }
 
+/* The first slot from `at` on that is free or may hold a word of this tag. */
+static size_t likely_slot(const struct table *t, size_t at, uint32_t tag)
+{
+    const size_t mask = t->n_slots - 1;
+
+    at &= mask;
+    while (t->slot[at].word && t->slot[at].tag != tag)
+        at = (at + 1) & mask;
+    return at;
+}
+
 static status table_add_hashed(struct table *t, uint64_t h, struct line text,
                                uint64_t count, struct err *err)
 {
@@ -113,12 +124,10 @@ static status table_add_hashed(struct table *t, uint64_t h, struct line text,
 
     if (t->n_words * 2 >= t->n_slots)
         TRY(rehash(t, t->n_slots ? 2 * t->n_slots : LEAST_SLOTS, err));
-    for (size_t at = h & (t->n_slots - 1);; at = (at + 1) & (t->n_slots - 1)) {
+    for (size_t at = likely_slot(t, h, tag);; at = likely_slot(t, at + 1, tag)) {
         struct slot *slot = &t->slot[at];
         if (!slot->word)
             return insert(t, slot, tag, text, count, err);
-        if (slot->tag != tag)
-            continue;
         struct word *w = &t->word[slot->word - 1];
         const struct line have = text_of(t, w);
         if (have.n_bytes == text.n_bytes &&
@@ -135,17 +144,6 @@ static status table_add(struct table *t, struct line text, uint64_t count,
     return table_add_hashed(t, text_hash(text.text, text.n_bytes), text, count, err);
 }
 
-/* The word of the first slot that may be this hash's; NULL: there is none. */
-static const struct word *likely_word(const struct table *t, uint64_t hash)
-{
-    const size_t mask = t->n_slots - 1;
-    size_t at = hash & mask;
-
-    while (t->slot[at].word && t->slot[at].tag != (uint32_t)(hash >> 32))
-        at = (at + 1) & mask;
-    return t->slot[at].word ? &t->word[t->slot[at].word - 1] : NULL;
-}
-
 /* Fetch what looking these words up will read, all of them at the same time: a large
  * table is not in the processor's caches, and one word after the other waits for it. */
 static void table_fetch(const struct table *t, const uint64_t *hash, size_t n)
@@ -155,7 +153,9 @@ static void table_fetch(const struct table *t, const uint64_t *hash, size_t n)
     for (size_t i = 0; i < n; i++)
         __builtin_prefetch(&t->slot[hash[i] & (t->n_slots - 1)]);
     for (size_t i = 0; i < n; i++) {
-        word[i] = likely_word(t, hash[i]);
+        const uint32_t index =
+            t->slot[likely_slot(t, hash[i], (uint32_t)(hash[i] >> 32))].word;
+        word[i] = index ? &t->word[index - 1] : NULL;
         if (word[i])
             __builtin_prefetch(word[i], 1);
     }

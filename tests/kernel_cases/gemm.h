@@ -57,76 +57,28 @@ GEMM_PAIR(tt_add, true, true, -0.75, 0.5)
         .q = {4140}, .cols = 1, .inner = 520 \
     }
 
-static const struct kernel_case gemm_nn_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT, .half = true},
-           [GEMM_A] = {"a", ROWS, INNER, IN, .half = true},
-           [GEMM_B] = {"b", INNER, COLS, IN, .half = true}},
-    .run = gemm_nn_run,
-    .reference = gemm_nn_naive,
-    GEMM_SHAPES,
-};
+/* The operands as they are stored, c's part in brackets, and what runs on them. */
+#define GEMM_UNBRACKET(...) __VA_ARGS__
+#define GEMM_CASE(name, pair, c_part, a_rows, a_cols, b_rows, b_cols, ...) \
+    static const struct kernel_case gemm_##name##_case = {                 \
+        .kernel = "gemm",                                                  \
+        .op = {[GEMM_C] = {"c", ROWS, COLS, GEMM_UNBRACKET c_part},        \
+               [GEMM_A] = {"a", a_rows, a_cols, IN, .half = true},         \
+               [GEMM_B] = {"b", b_rows, b_cols, IN, .half = true}},        \
+        .run = gemm_##pair##_run,                                          \
+        .reference = gemm_##pair##_naive,                                  \
+        __VA_ARGS__};
 
-static const struct kernel_case gemm_nt_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT, .half = true},
-           [GEMM_A] = {"a", ROWS, INNER, IN, .half = true},
-           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
-    .run = gemm_nt_run,
-    .reference = gemm_nt_naive,
-    GEMM_SHAPES,
-};
-
-static const struct kernel_case gemm_tn_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, OUT, .half = true},
-           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
-           [GEMM_B] = {"b", INNER, COLS, IN, .half = true}},
-    .run = gemm_tn_run,
-    .reference = gemm_tn_naive,
-    .shape = {{.q = {5, 2}, .cols = 9, .inner = 3}, GEMM_TALL},
-};
-
-static const struct kernel_case gemm_tn_add_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, ADD},
-           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
-           [GEMM_B] = {"b", INNER, COLS, IN, .half = true}},
-    .run = gemm_tn_add_run,
-    .reference = gemm_tn_add_naive,
-    GEMM_SHAPES,
-};
-
-static const struct kernel_case gemm_tt_add_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, ADD, .half = true},
-           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
-           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
-    .run = gemm_tt_add_run,
-    .reference = gemm_tt_add_naive,
-    GEMM_SHAPES,
-};
-
-static const struct kernel_case gemm_tt_tall_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, ADD, .half = true},
-           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
-           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
-    .run = gemm_tt_add_run,
-    .reference = gemm_tt_add_naive,
-    .shape = {GEMM_TALL},
-};
-
+GEMM_CASE(nn, nn, (OUT, .half = true), ROWS, INNER, INNER, COLS, GEMM_SHAPES)
+GEMM_CASE(nt, nt, (OUT, .half = true), ROWS, INNER, COLS, INNER, GEMM_SHAPES)
+GEMM_CASE(tn, tn, (OUT, .half = true), INNER, ROWS, INNER, COLS,
+          .shape = {{.q = {5, 2}, .cols = 9, .inner = 3}, GEMM_TALL})
+GEMM_CASE(tn_add, tn_add, (ADD), INNER, ROWS, INNER, COLS, GEMM_SHAPES)
+GEMM_CASE(tt_add, tt_add, (ADD, .half = true), INNER, ROWS, COLS, INNER, GEMM_SHAPES)
+GEMM_CASE(tt_tall, tt_add, (ADD, .half = true), INNER, ROWS, COLS, INNER,
+          .shape = {GEMM_TALL})
 /* In mixed precision only: what is stored as float of 16-bit operands, with factors. */
-static const struct kernel_case gemm_wide_case = {
-    .kernel = "gemm",
-    .op = {[GEMM_C] = {"c", ROWS, COLS, ADD},
-           [GEMM_A] = {"a", INNER, ROWS, IN, .half = true},
-           [GEMM_B] = {"b", COLS, INNER, IN, .half = true}},
-    .run = gemm_tt_add_run,
-    .reference = gemm_tt_add_naive,
-    GEMM_SHAPES,
-};
+GEMM_CASE(wide, tt_add, (ADD), INNER, ROWS, COLS, INNER, GEMM_SHAPES)
 
 enum { GEMM_BIAS = GEMM_B + 1 };
 

@@ -322,9 +322,10 @@ static struct area rows_of_part(struct area all, size_t part, size_t n_parts)
                          all.n0, all.n1};
 }
 
-static const real *panels_of_row(const struct sweep *w, size_t m)
+/* Where the shared panels of row m begin. */
+static real *panels_of_row(const struct sweep *w, size_t m)
 {
-    return w->a_panels ? w->a_panels + (m - w->all.m0) / ROWS * A_PANEL : NULL;
+    return w->a_panels + (m - w->all.m0) / ROWS * A_PANEL;
 }
 
 static void copy_a_part(void *ctx, size_t part, size_t n_parts)
@@ -332,22 +333,27 @@ static void copy_a_part(void *ctx, size_t part, size_t n_parts)
     const struct sweep *w = ctx;
     const struct area at = rows_of_part(w->all, part, n_parts);
 
-    copy_a((real *)panels_of_row(w, at.m0), w->job, &w->slice, at);
+    copy_a(panels_of_row(w, at.m0), w->job, &w->slice, at);
 }
 
-static void multiply_columns(const struct sweep *w, struct area at, real *b_panels)
+/* The sweep's slice of an area, with the scratch of one thread. */
+static void multiply(const struct sweep *w, struct area at, real *b_panels)
 {
     const struct job *j = w->job;
     const size_t end = w->slice.k0 + w->slice.depth;
+    real *own = b_panels + DEPTH * WIDTH;
+    const real *a_panels = w->a_panels ? panels_of_row(w, at.m0) : own;
 
     if (w->slice.k0 == 0 && ((j->beta != 0 && j->beta != 1) || j->inner == 0))
         scale_area(j, at);
     for (size_t k0 = w->slice.k0; k0 < end; k0 += DEPTH) {
         const struct slice s = {k0, smaller(DEPTH, end - k0), k0 > 0 || j->beta != 0};
+        if (j->copied && !w->a_panels)
+            copy_a(own, j, &s, at);
         if (few_rows(j))
             multiply_few_rows(j, at, &s, b_panels);
         else
-            multiply_slice(j, at, &s, panels_of_row(w, at.m0), b_panels);
+            multiply_slice(j, at, &s, a_panels, b_panels);
     }
 }
 
@@ -366,7 +372,7 @@ static void take_columns(void *ctx, size_t part, size_t n_parts)
             struct area at = rows_of_part(w->all, taken.begin / n_units, w->n_groups);
             at.n1 = smaller(at.n1, at.n0 + (first + n) * COLS);
             at.n0 += first * COLS;
-            multiply_columns(w, at, b_panels);
+            multiply(w, at, b_panels);
             taken.begin += n;
         }
 }
@@ -440,29 +446,24 @@ static void by_columns(const struct job *j)
 static void take_rows(void *ctx, size_t part, size_t n_parts)
 {
     struct sweep *w = ctx;
-    const struct job *j = w->job;
-    real *b_panels = cpu_scratch(j->device, part), *a_panels = b_panels + DEPTH * WIDTH;
     struct pool_range taken;
 
-    while (pool_take(&w->left, FEWEST_STRIPS, n_parts, &taken))
-        for (size_t m0 = taken.begin * STRIP; m0 < taken.end * STRIP; m0 += HEIGHT) {
-            const size_t end = smaller(taken.end * STRIP, j->c.rows);
-            const struct area at = {m0, smaller(end, m0 + HEIGHT), 0, j->c.cols};
-            if (j->beta != 0 && j->beta != 1)
-                scale_area(j, at);
-            for (size_t k0 = 0; k0 < j->inner; k0 += DEPTH) {
-                const struct slice s = {k0, smaller(DEPTH, j->inner - k0),
-                                        k0 > 0 || j->beta != 0};
-                copy_a(a_panels, j, &s, at);
-                multiply_slice(j, at, &s, a_panels, b_panels);
-            }
-        }
+    while (pool_take(&w->left, FEWEST_STRIPS, n_parts, &taken)) {
+        const size_t end = smaller(taken.end * STRIP, w->all.m1);
+        for (size_t m0 = taken.begin * STRIP; m0 < end; m0 += HEIGHT)
+            multiply(w,
+                     (struct area){m0, smaller(end, m0 + HEIGHT), w->all.n0, w->all.n1},
+                     cpu_scratch(w->job->device, part));
+    }
 }
 
 /* Threads share the rows of c, each with copies of its own. */
 static void by_rows(const struct job *j)
 {
-    struct sweep w = {.job = j, .left = {.n = ceil_div(j->c.rows, STRIP)}};
+    struct sweep w = {.job = j,
+                      .all = {0, j->c.rows, 0, j->c.cols},
+                      .slice = {.depth = j->inner},
+                      .left = {.n = ceil_div(j->c.rows, STRIP)}};
 
     run(j, take_rows, &w);
 }
@@ -488,7 +489,7 @@ void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool 
                           .beta = (real)beta,
                           .copied = ta && worth_copying(a, c.cols)};
 
-    if (j.copied && c.rows > TALL * HEIGHT && j.inner > 0)
+    if (j.copied && c.rows > TALL * HEIGHT)
         by_rows(&j);
     else
         by_columns(&j);
