@@ -23,8 +23,9 @@ void __wrap_model_backward(struct model *m, const struct model_hook *hook);
 void __wrap_model_backward(struct model *m, const struct model_hook *hook)
 {
     const bool is_time = rank == BAD && ++n_calls == BAD_CALL;
-    float *gradient = m->grad.mem, *weight = m->flat.mem;
+    float *gradient = m->g.dec[0].ff.w1.mem, *weight = m->flat.mem;
 
+    gradient += m->g.dec[0].ff.w1.at;
     if (is_time && harm == HUGE_GRADIENT)
         gradient[7] = 1e6F; /* parameters' gradients accumulate */
     if (is_time && harm == NAN_GRADIENT)
@@ -52,7 +53,8 @@ static void run_rank(struct comm *c, void *ctx)
 }
 
 /* Train on two nodes of two ranks with this harm; what the first rank said in `said`. */
-static void train(struct job *j, enum harm what, char *said, size_t n)
+static void train_in(const char *bucket, struct job *j, enum harm what, char *said,
+                     size_t n)
 {
     static const int nodes[] = {2, 2};
     const struct comm_sim_options o = {.ranks = nodes, .n_nodes = 2, .is_parallel = true};
@@ -60,15 +62,21 @@ static void train(struct job *j, enum harm what, char *said, size_t n)
 
     harm = what;
     toy_data();
-    *j = (struct job){
-        .console = tmpfile(),
-        .config = toy_config("run", TOY("max_steps=30", "replica_check_every=10"))};
+    *j =
+        (struct job){.console = tmpfile(),
+                     .config = toy_config(bucket, TOY("max_steps=30", "wire=fp32",
+                                                      "replica_check_every=10", bucket))};
     CHECK(j->console);
     CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
     rewind(j->console);
     said[fread(said, 1, n - 1, j->console)] = '\0';
     fclose(j->console);
     free(j->config);
+}
+
+static void train(struct job *j, enum harm what, char *said, size_t n)
+{
+    train_in("bucket_mib=25", j, what, said, n);
 }
 
 /* The same where every rank must come to the end. */
@@ -96,6 +104,22 @@ TEST(a_rank_with_a_gradient_far_from_the_others_is_named_and_training_goes_on)
     train_to_the_end(HUGE_GRADIENT, said, sizeof said);
     CHECK(strstr(said, "step 12: rank 2 on host"));
     CHECK(strstr(said, "its memory or processor may be faulty"));
+}
+
+/* The embedding goes out in two parts then, and its square is taken before each. */
+TEST(the_norms_of_ranks_are_the_same_in_small_buckets)
+{
+    char said[2][8192], *line[2];
+    struct job j;
+
+    train_in("bucket_mib=25", &j, HUGE_GRADIENT, said[0], sizeof said[0]);
+    train_in("bucket_mib=0.002", &j, HUGE_GRADIENT, said[1], sizeof said[1]);
+    for (int i = 0; i < 2; i++) {
+        line[i] = strstr(said[i], "step 12: rank 2 on host");
+        CHECK(line[i]);
+        line[i] = strtok(strstr(line[i], "gradient norm"), ";");
+    }
+    CHECK(strcmp(line[0], line[1]) == 0);
 }
 
 TEST(a_rank_with_a_gradient_that_is_no_number_is_named_and_the_update_skipped)

@@ -6,6 +6,7 @@
 #include "dist/comm_sim.h"
 #include "dist/exchange.h"
 #include "dist/reducer.h"
+#include "dist/table.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
 #include "test.h"
@@ -292,8 +293,10 @@ struct many {
     int n_updates, n_working; /* ranks from n_working on have no micro-batch */
     bool is_flush;            /* in the last update */
     bool is_bad;              /* the first update of rank 0 holds something infinite */
-    float *flat[MAX_RANKS];   /* sum of all summed gradients */
-    float *last[MAX_RANKS];   /* the last one */
+    bool is_marked;           /* ranks say which rows of the embedding are final early */
+    bool has_table[MAX_RANKS];
+    float *flat[MAX_RANKS]; /* sum of all summed gradients */
+    float *last[MAX_RANKS]; /* the last one */
     double tokens[MAX_RANKS];
     double loss[MAX_RANKS][MAX_RANKS];
     struct reducer_times times[MAX_RANKS];
@@ -322,17 +325,58 @@ static void many_close(struct many *m)
     }
 }
 
-/* As model_backward reports: layer by layer, from the end. */
+/* The rows that a rank names in a step, in no order and some twice. */
+enum { N_NAMED = 40 };
+static void named_rows(int32_t row[N_NAMED], int rank, int step)
+{
+    for (int i = 0; i < N_NAMED; i++)
+        row[i] = (i * 37 + rank * 11 + step * 5) % 320 - 20; /* of 300 */
+}
+
+/* All of the gradient but what these rows get from their sentences, last of all. */
+static void gradient_with(struct many *m, int rank, int step, bool is_early)
+{
+    float *g = m->last[rank], *whole = calloc(m->params.n_flat, sizeof *g);
+    const size_t stride = params_get(&m->params, PARAM_embed, 0)->stride;
+    int32_t row[N_NAMED];
+
+    gradient(whole, m->params.n_flat, rank, step);
+    if (is_early)
+        memcpy(g, whole, m->params.n_flat * sizeof *g);
+    named_rows(row, rank, step);
+    for (int i = 0; m->is_marked && i < N_NAMED; i++)
+        for (size_t c = 0; row[i] >= 0 && c < stride; c++) {
+            const size_t at = (size_t)row[i] * stride + c;
+            g[at] = is_early ? 1e6F : whole[at];
+        }
+    free(whole);
+}
+
+/* As model_backward reports: layer by layer, from the end to the embedding. */
 static void backward(const struct params *p, struct reducer *r)
 {
     size_t end = p->n_flat;
 
-    for (size_t i = p->n_list; i-- > 0;)
-        if (i == 0 || p->list[i - 1].layer != p->list[i].layer ||
+    for (size_t i = p->n_list; i-- > 1;)
+        if (p->list[i - 1].layer != p->list[i].layer ||
             p->list[i - 1].block != p->list[i].block) {
             reducer_ready(r, p->list[i].at, end - p->list[i].at);
             end = p->list[i].at;
         }
+}
+
+static void mark(struct many *m, struct reducer *r, int rank, int step)
+{
+    struct table *t = reducer_table(r);
+    int32_t row[N_NAMED];
+
+    m->has_table[rank] = t;
+    if (!m->is_marked || !t)
+        return;
+    named_rows(row, rank, step);
+    table_mark_none(t);
+    table_mark(t, row, N_NAMED / 2);
+    table_mark(t, row + N_NAMED / 2, N_NAMED - N_NAMED / 2);
 }
 
 static status one_update(struct many *m, struct reducer *r, struct comm *c, int step,
@@ -347,10 +391,13 @@ static status one_update(struct many *m, struct reducer *r, struct comm *c, int 
     memset(g, 0, m->params.n_flat * sizeof *g);
     reducer_begin(r, g, m->is_flush && step + 1 == m->n_updates);
     if (c->rank < m->n_working) {
-        gradient(g, m->params.n_flat, c->rank, step);
+        gradient_with(m, c->rank, step, true);
         if (m->is_bad && step == 0 && c->rank == 0)
             g[5] = g[m->params.n_flat - 5] = INFINITY;
+        mark(m, r, c->rank, step);
         backward(&m->params, r);
+        gradient_with(m, c->rank, step, false);
+        reducer_ready(r, 0, m->params.list[1].at);
     }
     TRY(reducer_finish(r, &facts, &m->times[c->rank], err));
     for (size_t i = 0; i < m->params.n_flat; i++)
@@ -436,6 +483,111 @@ TEST(an_update_in_many_buckets_adds_up)
             }
             many_close(&m);
         }
+}
+
+/* A named row that went out early would carry 1e6; one that went out twice, or never, the
+ * wrong sum. */
+TEST(rows_that_nobody_names_may_go_before_backward)
+{
+    struct many m;
+
+    for (size_t k = 0; k < N_LAYOUTS; k++)
+        for (int w = 0; w < WIRE_INT8; w++) {
+            const int R = size_of(&layouts[k]);
+            many_open(&m, R,
+                      (struct reducer_options){.wire = (enum wire)w,
+                                               .bucket_bytes = 4096,
+                                               .is_checked = true});
+            m.is_marked = true;
+            m.n_updates = 2;
+            m.n_working = w == WIRE_FP16 && R > 1 ? R - 1 : R;
+            run_many(&m, &layouts[k], w == WIRE_BF16);
+            double *want = true_total(&m, R);
+            CHECK(worst(&m, want) < (w == WIRE_FP32 ? 1e-5 : 0.1));
+            free(want);
+            for (int r = 0; r < m.n_working; r++)
+                CHECK(m.has_table[r] == (layouts[k].n_nodes > 1));
+            many_close(&m);
+        }
+}
+
+TEST(who_keeps_something_of_a_place_sends_the_embedding_whole)
+{
+    const struct reducer_options whole[] = {
+        {.wire = WIRE_INT8, .bucket_bytes = 4096},
+        {.wire = WIRE_FP32, .bucket_bytes = 4096, .is_sharded = true},
+        {.wire = WIRE_FP32, .bucket_bytes = 1 << 20}, /* no buckets of its own */
+        {.wire = WIRE_FP32, .bucket_bytes = 32}       /* less than a row */
+    };
+    struct many m;
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        struct comm_sim_options options = sim(&layouts[3], test_seed());
+        struct err err = {0};
+        many_open(&m, 2, whole[i]);
+        CHECK_OK(comm_sim_run(&options, many_rank, &m, &err), &err);
+        CHECK(!m.has_table[0] && !m.has_table[1]);
+        many_close(&m);
+    }
+}
+
+/* One part alone, and the marks of ranks put together. */
+struct parts {
+    struct table table[2];
+    struct exchange exchange[2];
+    float *flat[2];
+    bool is_named;
+};
+
+static status part_job(struct comm *c, void *ctx, struct err *err)
+{
+    struct parts *p = ctx;
+
+    TRY(table_merge(&p->table[c->rank], c, err));
+    return table_sum(&p->table[c->rank], &p->exchange[c->rank], p->flat[c->rank],
+                     p->is_named, WIRE_FP32, err);
+}
+
+static void part_rank(struct comm *c, void *ctx)
+{
+    static const int32_t row[2][3] = {{3, 299, -1}, {64, 3, 128}};
+    struct parts *p = ctx;
+    struct table *t = &p->table[c->rank];
+    struct comm_job job = {.run = part_job, .ctx = p, .phase = COMM_REDUCE};
+    struct params params;
+    struct err err = {0};
+
+    CHECK_OK(params_open(&params, &tiny, &err), &err);
+    CHECK_OK(table_open(t, &params, 100, &err), &err);
+    p->flat[c->rank] = calloc(params.n_flat, sizeof(float));
+    for (size_t i = 0; i < params.n_flat; i++)
+        p->flat[c->rank][i] = (float)(c->rank + 1);
+    table_mark_none(t);
+    table_mark(t, row[c->rank], 3);
+    CHECK(table_square(t, p->flat[c->rank]) == (c->rank ? 3 * 16 * 4 : 2 * 16));
+    CHECK_OK(exchange_open(&p->exchange[c->rank], c, 100, WIRE_FP32, false, &err), &err);
+    comm_submit(c, &job);
+    CHECK_OK(comm_wait(c, &job, &err), &err);
+    for (size_t i = 0; i < params.n_flat; i++) {
+        const size_t at = i / 16;
+        const bool is_named = at == 3 || at == 64 || at == 128 || at == 299;
+        const bool is_summed = at < 300 && is_named == p->is_named;
+        CHECK(p->flat[c->rank][i] == (float)(is_summed ? 3 : c->rank + 1));
+    }
+    exchange_close(&p->exchange[c->rank]);
+    table_close(t);
+    free(p->flat[c->rank]);
+    params_close(&params);
+}
+
+TEST(a_part_sums_its_rows_and_touches_no_other)
+{
+    for (int is_named = 0; is_named < 2; is_named++) {
+        struct comm_sim_options options = sim(&layouts[3], test_seed());
+        struct parts p = {.is_named = is_named};
+        struct err err = {0};
+        CHECK_OK(comm_sim_run(&options, part_rank, &p, &err), &err);
+    }
 }
 
 TEST(ranks_without_a_micro_batch_take_part_with_zeros)

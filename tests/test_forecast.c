@@ -180,6 +180,32 @@ TEST(overlap_hides_all_but_the_last_bucket_or_all_but_the_wait_for_the_first)
     CHECK_NEAR(fast.sim.t_exposed, 4 * last / 4000e6, 0.001);
 }
 
+/* On a CPU, of 2 x 2 x 1,024 target tokens and as many of the source: Zipf's law with an
+ * offset names 3,588 rows of 32,768 with 8,195 tokens. */
+TEST(on_the_host_rows_that_no_sentence_names_go_before_backward)
+{
+#define ON(device, ...)                                                              \
+    predict(OPTIONS("nodes", "2", "device", device, "compute_seconds", "4", "batch", \
+                    "100", "network", "1Gb", "latency", "0", __VA_ARGS__))           \
+        .sim
+    const struct simulate_result host = ON("cpu", "wire", "fp32");
+    const struct simulate_result card = ON("V100", "wire", "fp32");
+    const size_t last = host.n_buckets - 1;
+    double elements = 0;
+
+    for (size_t i = 0; i <= last; i++)
+        elements += host.bucket[i].elements;
+    CHECK_NEAR(elements, 60880896, 1e-9);
+    CHECK(host.n_buckets == card.n_buckets - 1); /* two parts instead of three buckets */
+    CHECK(host.bucket[0].t_ready < host.bucket[1].t_ready);
+    CHECK(host.bucket[0].elements > 0.8 * 32768 * 512);
+    CHECK(host.bucket[last].elements > 0.02 * 32768 * 512);
+    CHECK_NEAR(host.bucket[last].t_ready, host.t_compute, 1e-9);
+    CHECK(host.t_exposed < card.t_exposed / 2); /* the last encoder layers remain */
+    CHECK(ON("cpu", "wire", "int8").n_buckets == card.n_buckets);
+#undef ON
+}
+
 TEST(an_exchange_on_the_computing_cores_lengthens_backward)
 {
 #define WITH(nodes, cpu)                                                                 \

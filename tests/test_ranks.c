@@ -152,6 +152,23 @@ TEST(one_two_and_four_ranks_make_the_same_updates)
     CHECK(want[99] < want[0]); /* it does learn */
 }
 
+/* Small ones give the embedding buckets of its own: it goes out in two parts. */
+TEST(buckets_and_parts_of_the_embedding_leave_every_bit_of_two_nodes)
+{
+    static const struct shape shapes[] = {{.ranks = {1, 1}, .n_nodes = 2},
+                                          {.ranks = {2, 1}, .n_nodes = 2}};
+    static const char name[] = "model.ckpt-12.data-00000-of-00001";
+
+    toy_data();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const char *whole = i ? "whole1" : "whole0", *parts = i ? "parts1" : "parts0";
+        train(whole, shapes[i], TOY(EXACT, "max_steps=12", "micro_tokens=60"));
+        train(parts, shapes[i],
+              TOY(EXACT, "max_steps=12", "micro_tokens=60", "bucket_mib=0.002"));
+        check_same_file(in_run(whole, name), in_run(parts, name));
+    }
+}
+
 TEST(more_ranks_than_pairs_in_an_update_train_the_same)
 {
     double want[10], got[10];
@@ -159,7 +176,8 @@ TEST(more_ranks_than_pairs_in_an_update_train_the_same)
     toy_data();
     toy_train("one", TOY(EXACT, "max_steps=10", "batch_tokens=0", "batch_sentences=3"));
     train("many", (struct shape){.ranks = {3, 2}, .n_nodes = 2},
-          TOY(EXACT, "max_steps=10", "batch_tokens=0", "batch_sentences=3"));
+          TOY(EXACT, "max_steps=10", "batch_tokens=0", "batch_sentences=3",
+              "bucket_mib=0.002"));
     CHECK(numbers_of("one", "step", "loss", want, 10) == 10);
     CHECK(numbers_of("many", "step", "loss", got, 10) == 10);
     for (int s = 0; s < 10; s++)

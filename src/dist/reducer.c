@@ -9,6 +9,7 @@
 #include "dist/comm_backend.h"
 #include "dist/comm_nccl.h"
 #include "dist/exchange.h"
+#include "dist/table.h"
 #include "recipe/params.h"
 
 enum { BUCKET_BYTES = 25 << 20 }; /* one decoder layer of base, or two of the encoder */
@@ -16,13 +17,15 @@ enum { BUCKET_BYTES = 25 << 20 }; /* one decoder layer of base, or two of the en
 struct bucket_job {
     struct comm_job job;
     struct reducer *reducer;
-    size_t bucket;
+    size_t bucket; /* of the table: its first */
 };
 
 struct reducer {
     struct comm *comm;
     struct reducer_options options;
     struct buckets buckets;
+    struct table table;       /* open when n_table > 0 */
+    size_t n_table;           /* buckets at the end of the list that it replaces */
     struct exchange exchange; /* without nccl */
     struct comm_nccl *nccl;   /* NULL: gradients are the host's */
     struct err why_not;       /* with a device: why they are */
@@ -31,9 +34,10 @@ struct reducer {
 
     float *flat;    /* what the jobs under way work on */
     bool is_inside; /* the node alone */
+    bool is_split;  /* the table goes out in two parts */
     enum wire wire;
     size_t n_submitted;
-    struct bucket_job *jobs; /* [n_list] */
+    struct bucket_job *jobs; /* [n_list + 1] */
     struct comm_job facts_job;
     double *facts; /* [size][REDUCER_FACTS] */
     size_t n_facts;
@@ -45,6 +49,14 @@ struct reducer {
 static bool has_residual(const struct reducer *r)
 {
     return r->options.wire == WIRE_INT8 && r->comm->n_nodes > 1;
+}
+
+/* Does the embedding go out in two parts? The same answer on every rank. */
+static size_t table_of(const struct reducer *r, const struct params *p)
+{
+    if (r->nccl || r->residual || r->options.is_sharded || r->comm->n_nodes == 1)
+        return 0;
+    return buckets_of_table(&r->buckets, p);
 }
 
 /* Flushes and weights travel in fp32. */
@@ -59,7 +71,7 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
     const size_t n_max = bytes / sizeof(float);
 
     TRY(buckets_open(&r->buckets, p, n_max ? n_max : 1, err));
-    TRY(mem_alloc(&r->jobs, r->buckets.n_list, sizeof *r->jobs, err));
+    TRY(mem_alloc(&r->jobs, r->buckets.n_list + 1, sizeof *r->jobs, err));
     TRY(mem_alloc(&r->facts, (size_t)r->comm->size * REDUCER_FACTS, sizeof *r->facts,
                   err));
     if (r->options.device && !r->options.is_sharded)
@@ -73,6 +85,9 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
         return OK;
     if (has_residual(r))
         TRY(mem_alloc(&r->residual, r->n_flat, sizeof *r->residual, err));
+    r->n_table = table_of(r, p);
+    if (r->n_table)
+        TRY(table_open(&r->table, p, r->buckets.n_max, err));
     return exchange_open(&r->exchange, r->comm, r->buckets.n_max, widest(r->options),
                          r->options.is_checked, err);
 }
@@ -100,6 +115,7 @@ void reducer_close(struct reducer *r)
     if (!r)
         return;
     exchange_close(&r->exchange);
+    table_close(&r->table);
     comm_nccl_close(r->nccl);
     buckets_close(&r->buckets);
     free(r->residual);
@@ -157,6 +173,28 @@ static status reduce_job(struct comm *c, void *ctx, struct err *err)
     return exchange_sum(&r->exchange, r->flat + b.first, b.n, r->wire, residual, err);
 }
 
+/* The first job of an update: rows that nobody names. */
+static status early_job(struct comm *c, void *ctx, struct err *err)
+{
+    const struct bucket_job *j = ctx;
+    struct reducer *r = j->reducer;
+
+    r->exchange.bucket = (int)j->bucket;
+    TRY(table_merge(&r->table, c, err));
+    return table_sum(&r->table, &r->exchange, r->flat, false, r->wire, err);
+}
+
+/* The last one: those that somebody does. */
+static status late_job(struct comm *c, void *ctx, struct err *err)
+{
+    const struct bucket_job *j = ctx;
+    struct reducer *r = j->reducer;
+
+    (void)c;
+    r->exchange.bucket = (int)j->bucket;
+    return table_sum(&r->table, &r->exchange, r->flat, true, r->wire, err);
+}
+
 static status spread_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct bucket_job *j = ctx;
@@ -168,15 +206,15 @@ static status spread_job(struct comm *c, void *ctx, struct err *err)
     return exchange_spread(&r->exchange, r->flat + b.first, b.n, err);
 }
 
-static void submit_bucket(struct reducer *r, comm_job_fn *run, enum comm_phase phase)
+static void submit(struct reducer *r, comm_job_fn *run, size_t bucket,
+                   enum comm_phase phase)
 {
-    const size_t i = r->n_submitted++;
-    struct bucket_job *j = &r->jobs[i];
+    struct bucket_job *j = &r->jobs[r->n_submitted++];
 
     *j = (struct bucket_job){
-        .job = {.run = run, .ctx = j, .phase = phase, .detail = (int)i},
+        .job = {.run = run, .ctx = j, .phase = phase, .detail = (int)bucket},
         .reducer = r,
-        .bucket = i};
+        .bucket = bucket};
     comm_submit(r->comm, &j->job);
 }
 
@@ -186,12 +224,39 @@ void reducer_begin(struct reducer *r, float *grad, bool is_flush)
     r->wire = is_flush && r->residual ? WIRE_FP32 : r->options.wire;
     r->n_submitted = 0;
     r->is_inside = false;
+    r->is_split = r->n_table > 0;
+    if (r->is_split)
+        table_mark_all(&r->table);
 }
 
 void reducer_begin_node(struct reducer *r, float *grad)
 {
     reducer_begin(r, grad, false);
     r->is_inside = true;
+    r->is_split = false;
+}
+
+struct table *reducer_table(struct reducer *r)
+{
+    return r->is_split ? &r->table : NULL;
+}
+
+/* Buckets that go out whole. */
+static size_t n_whole(const struct reducer *r)
+{
+    return r->buckets.n_list - (r->is_split ? r->n_table : 0);
+}
+
+static void submit_ready_buckets(struct reducer *r, size_t first)
+{
+    const size_t n_before = r->is_split; /* the early job */
+
+    for (size_t i; (i = r->n_submitted - n_before) < n_whole(r) &&
+                   r->buckets.list[i].first >= first;) {
+        if (r->nccl)
+            comm_nccl_mark(r->nccl, i);
+        submit(r, r->nccl ? nccl_job : reduce_job, i, COMM_REDUCE);
+    }
 }
 
 void reducer_ready(void *reducer, size_t first, size_t n)
@@ -199,12 +264,11 @@ void reducer_ready(void *reducer, size_t first, size_t n)
     struct reducer *r = reducer;
 
     (void)n; /* everything behind it is final already */
-    while (r->n_submitted < r->buckets.n_list &&
-           r->buckets.list[r->n_submitted].first >= first) {
-        if (r->nccl)
-            comm_nccl_mark(r->nccl, r->n_submitted);
-        submit_bucket(r, r->nccl ? nccl_job : reduce_job, COMM_REDUCE);
-    }
+    if (r->is_split && r->n_submitted == 0)
+        submit(r, early_job, n_whole(r), COMM_REDUCE);
+    submit_ready_buckets(r, first);
+    if (r->is_split && first == 0 && r->n_submitted == 1 + n_whole(r))
+        submit(r, late_job, n_whole(r), COMM_REDUCE);
 }
 
 /* ------------------------------------------------------------ facts */
@@ -339,7 +403,7 @@ status reducer_spread(struct reducer *r, float *flat, struct err *err)
     r->flat = flat;
     r->n_submitted = 0;
     while (r->n_submitted < r->buckets.n_list)
-        submit_bucket(r, spread_job, COMM_GATHER);
+        submit(r, spread_job, r->n_submitted, COMM_GATHER);
     return wait_buckets(r, err);
 }
 

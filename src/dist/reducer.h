@@ -13,6 +13,10 @@
  * then to the communication thread. A rank without a micro-batch just calls begin and
  * finish: its gradient is zero. Afterwards every rank holds the same bits.
  *
+ * Between nodes the tied embedding goes out in two parts (dist/table.h), when it has
+ * buckets of its own and nothing is kept of a place in them: neither int8's residual nor
+ * an owner's moments.
+ *
  * Sharded: the sum stays with its owners. A rank owns one range of every bucket (ranges
  * of buckets, not one run of the array: each bucket then keeps all cards busy both
  * ways), updates the weights there, and reducer_spread gives them to everybody.
@@ -32,6 +36,7 @@
 struct device;
 struct params;
 struct reducer;
+struct table;
 
 struct reducer_options {
     enum wire wire;
@@ -63,6 +68,13 @@ void reducer_begin(struct reducer *r, float *grad, bool is_flush);
 
 /* The same for an update that each node makes alone: the sum is over its ranks. */
 void reducer_begin_node(struct reducer *r, float *grad);
+
+/*
+ * For marking, between begin and the first reducer_ready, which rows of the embedding
+ * backward will still write here; all of them unless told otherwise. The others must be
+ * final by then. NULL: this reducer does not want to know.
+ */
+struct table *reducer_table(struct reducer *r);
 
 /* A model_hook: elements from `first` on are final. */
 void reducer_ready(void *reducer, size_t first, size_t n);

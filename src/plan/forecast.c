@@ -222,6 +222,18 @@ static struct simulate_way way_of(const struct forecast *f,
                                  .seed = (uint64_t)f->options.seed};
 }
 
+/* Tokens of all ranks, when the embedding goes out in two parts (dist/table.h). */
+static double naming_tokens(const struct forecast *f, const struct forecast_variant *v)
+{
+    double n_ranks = 0;
+
+    if (!f->device.is_host || v->n_nodes == 1 || v->wire == WIRE_INT8)
+        return 0;
+    for (size_t i = 0; i < v->n_nodes; i++)
+        n_ranks += f->per_node[i % f->n_given];
+    return n_ranks * 2 * v->batch * f->mean_length;
+}
+
 static status open_workload(struct workload *w, const struct forecast *f,
                             const struct forecast_variant *v, struct err *err)
 {
@@ -232,6 +244,7 @@ static status open_workload(struct workload *w, const struct forecast *f,
         .is_padded = v->method == FORECAST_REFERENCE,
         .is_mixed = v->is_mixed,
         .bucket_bytes = f->options.bucket_mib * 0x1p20,
+        .n_naming = naming_tokens(f, v),
         .t_taken = v->n_nodes > 1 ? f->options.exchange_cpu : 0};
     struct hardware_device d = f->device;
 

@@ -20,6 +20,7 @@
     X(REAL, inside_gb_per_s, "0", "between two devices of a node, one way", RANGE(0, 1e6)) \
     X(REAL, busy_watts, "0", "power while computing", RANGE(0, 1e5))                   \
     X(REAL, wait_watts, "0", "power while waiting for the network", RANGE(0, 1e5))     \
+    X(BOOL, is_host, "false", "gradients lie in the memory of the host, not of a card", ANY) \
     X(REAL, step_gflops, "0", "measured: operations/s of a whole step, 10^9; 0: from the peaks", RANGE(0, 1e9)) \
     X(REAL, share_fp32, "0.8", "share of the fp32 peak that matrix products reach", RANGE(0.01, 1)) \
     X(REAL, share_mixed, "0.3", "share of the 16-bit peak that they reach", RANGE(0.01, 1)) \

@@ -4,7 +4,8 @@
  * Times follow from operation counts (recipe/flops) and a device description. The
  * gradient becomes ready in the order of backward, which is the parameter table from
  * its end to its front; each tensor takes time in proportion to its share of the work.
- * The embedding is the output layer too, so that it is begun first and final last.
+ * The embedding is the output layer too, so that it is begun first and final last; but
+ * rows that no sentence names are final before backward, and Ferry sends them then.
  *
  * Owns: its arrays. Threads: read-only after workload_open.
  */
@@ -25,7 +26,8 @@ struct workload_batch {
     bool is_padded;                 /* to the longest of the batch, as the reference */
     bool is_mixed;
     double bucket_bytes; /* largest bucket, in fp32 */
-    double t_taken;      /* from backward, by the exchange on the same cores; seconds */
+    double n_naming; /* tokens of all ranks that name rows; 0: the embedding is whole */
+    double t_taken;  /* from backward, by the exchange on the same cores; seconds */
 };
 
 /* One tensor's gradient. */

@@ -64,3 +64,17 @@ void buckets_close(struct buckets *b)
     free(b->list);
     *b = (struct buckets){0};
 }
+
+size_t buckets_of_table(const struct buckets *b, const struct params *p)
+{
+    const struct param *e = params_get(p, PARAM_embed, 0);
+    const size_t end = e->at + e->rows * e->stride;
+    size_t n = 0;
+
+    if (e->at != 0 || b->n_max < e->stride)
+        return 0;
+    while (n < b->n_list && b->list[b->n_list - 1 - n].first < end)
+        n++;
+    /* the bucket before them begins with the next tensor */
+    return n < b->n_list && b->list[b->n_list - 1 - n].first == p->list[1].at ? n : 0;
+}

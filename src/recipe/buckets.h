@@ -31,3 +31,7 @@ struct buckets {
 status buckets_open(struct buckets *b, const struct params *p, size_t max_elements,
                     struct err *err) MUST_CHECK;
 void buckets_close(struct buckets *b);
+
+/* How many at the end of the list hold the embedding and nothing else; 0: it shares a
+ * bucket with something. It may then be sent in two parts (dist/table.h). */
+size_t buckets_of_table(const struct buckets *b, const struct params *p);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "dist/reducer.h"
+#include "dist/table.h"
 #include "recipe/flops.h"
 #include "train/stop.h"
 #include "train/trainer.h"
@@ -84,15 +85,44 @@ static void fetch_slice(struct trainer *t, size_t first, size_t n)
         device_download(&t->device, t->mirror + first, mat_cols(t->model.grad, first, n));
 }
 
+/* The embedding, when the reducer may have the rows of it that backward does not write
+ * here before it has the others; only where it lies in the host's memory. */
+static struct table *early_table(struct trainer *t)
+{
+    return t->mirror ? NULL : reducer_table(t->reducer);
+}
+
+/* Backward writes the rows that these sentences name; the output layer is through with
+ * all of them. */
+static void mark_rows(struct trainer *t, const struct batch *b)
+{
+    struct table *table = early_table(t);
+
+    if (!table)
+        return;
+    table_mark_none(table);
+    table_mark(table, b->src_id, b->n_src);
+    table_mark(table, b->tgt_in, b->n_tgt);
+    t->device.k->sumsq(
+        &t->device, &t->early_sq,
+        mat_cols(t->model.grad, table->first, table->n_rows * table->stride));
+    t->early_sq -= table_square(table, t->model.grad.mem);
+}
+
 /* A finished slice of the gradient: this rank's own part of its norm, before the reducer
  * may have it. */
 static void on_ready(void *trainer, size_t first, size_t n)
 {
     struct trainer *t = trainer;
     struct device *d = &t->device;
+    const struct table *table = early_table(t);
+    double *sq = &t->slice_sq[t->n_slices++];
 
-    BUG_ON(t->n_slices == t->most_slices);
-    d->k->sumsq(d, &t->slice_sq[t->n_slices++], mat_cols(t->model.grad, first, n));
+    BUG_ON(t->n_slices > t->most_slices);
+    if (table && table->first == first)
+        *sq = t->early_sq + table_square(table, t->model.grad.mem);
+    else
+        d->k->sumsq(d, sq, mat_cols(t->model.grad, first, n));
     fetch_slice(t, first, n);
     reducer_ready(t->reducer, first, n);
 }
@@ -139,6 +169,8 @@ static status compute(struct trainer *t, struct record_step *rec,
         train_pulse(t, PULSE_COMPUTE);
         model_forward(&t->model, &batch, &run);
         rec->t_forward += clock_next(&clock);
+        if (item->is_last && t->reducer)
+            mark_rows(t, item->batch);
         model_backward(&t->model, item->is_last && t->reducer ? &hook : NULL);
         add_facts(t, item->batch, rec, work);
         rec->t_backward += clock_next(&clock);

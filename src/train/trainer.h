@@ -71,6 +71,7 @@ struct trainer {
     float *mirror;    /* [n_flat] on the host, what the network sees of a GPU's memory */
     double *slice_sq; /* [most_slices] of this rank's gradient, with several ranks */
     size_t n_slices, most_slices;
+    double early_sq; /* of the embedding's rows that backward does not write */
     struct feeder *feeder;
     struct batch_limit limit; /* of a micro-batch */
     size_t budget;            /* bytes for a step and a copy of the run */
