@@ -293,7 +293,8 @@ struct many {
     int n_updates, n_working; /* ranks from n_working on have no micro-batch */
     bool is_flush;            /* in the last update */
     bool is_bad;              /* the first update of rank 0 holds something infinite */
-    bool is_marked;           /* ranks say which rows of the embedding are final early */
+    bool is_late;             /* named rows of the embedding are written last */
+    int n_marking;            /* ranks that say which those are */
     bool has_table[MAX_RANKS];
     float *flat[MAX_RANKS]; /* sum of all summed gradients */
     float *last[MAX_RANKS]; /* the last one */
@@ -344,7 +345,7 @@ static void gradient_with(struct many *m, int rank, int step, bool is_early)
     if (is_early)
         memcpy(g, whole, m->params.n_flat * sizeof *g);
     named_rows(row, rank, step);
-    for (int i = 0; m->is_marked && i < N_NAMED; i++)
+    for (int i = 0; m->is_late && i < N_NAMED; i++)
         for (size_t c = 0; row[i] >= 0 && c < stride; c++) {
             const size_t at = (size_t)row[i] * stride + c;
             g[at] = is_early ? 1e6F : whole[at];
@@ -371,7 +372,7 @@ static void mark(struct many *m, struct reducer *r, int rank, int step)
     int32_t row[N_NAMED];
 
     m->has_table[rank] = t;
-    if (!m->is_marked || !t)
+    if (rank >= m->n_marking || !t)
         return;
     named_rows(row, rank, step);
     table_mark_none(t);
@@ -498,7 +499,8 @@ TEST(rows_that_nobody_names_may_go_before_backward)
                       (struct reducer_options){.wire = (enum wire)w,
                                                .bucket_bytes = 4096,
                                                .is_checked = true});
-            m.is_marked = true;
+            m.is_late = true;
+            m.n_marking = w == WIRE_BF16 ? R - 1 : R; /* who says nothing means all */
             m.n_updates = 2;
             m.n_working = w == WIRE_FP16 && R > 1 ? R - 1 : R;
             run_many(&m, &layouts[k], w == WIRE_BF16);
