@@ -519,6 +519,7 @@ TEST(who_keeps_something_of_a_place_sends_the_embedding_whole)
         {.wire = WIRE_INT8, .bucket_bytes = 4096},
         {.wire = WIRE_FP32, .bucket_bytes = 4096, .is_sharded = true},
         {.wire = WIRE_FP32, .bucket_bytes = 1 << 20}, /* no buckets of its own */
+        {.wire = WIRE_FP32, .bucket_bytes = 40000},   /* one with an encoder layer */
         {.wire = WIRE_FP32, .bucket_bytes = 32}       /* less than a row */
     };
     struct many m;
