@@ -48,7 +48,7 @@ for round in $(seq 1 20); do
     wait $pid 2>/dev/null || got=$?
     case $got in
     137) n_killed=$((n_killed + 1)) usual_ms=$((usual_ms * 9 / 8 + 1)) ;;
-    0) usual_ms=$((usual_ms * 3 / 4 + 1)) ;;
+    0) usual_ms=$((usual_ms / 2 + 1)) ;;
     *) fail "round $round: status $got" ;;
     esac
     [ ! -e $dir/prepare.json ] || "$FERRY" inspect $dir --verify >/dev/null || fail "round $round: a mark on a directory that is not whole"
