@@ -320,6 +320,17 @@ void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes)
     c->engine->traffic.received_bytes += received_bytes;
 }
 
+status comm_tell(struct comm *c, void *data, size_t n_bytes, struct err *err)
+{
+    struct comm_msg msg = {0, data, n_bytes};
+
+    if (c->rank != 0)
+        return comm_swap(c, NULL, 0, &msg, 1, err);
+    for (msg.peer = 1; msg.peer < c->size; msg.peer++)
+        TRY(comm_swap(c, &msg, 1, NULL, 0, err));
+    return OK;
+}
+
 status comm_window(struct comm *c, size_t n_bytes, void **memory, struct err *err)
 {
     return c->engine->backend->window(c->engine->self, c, n_bytes, memory, err);

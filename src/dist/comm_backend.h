@@ -76,6 +76,8 @@ status comm_start(struct comm *c, const struct comm_backend *backend, void *self
 /* For jobs: the backend's calls, counted. n may be 0; then nothing happens. */
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
                  const struct comm_msg *recv, size_t n_recv, struct err *err) MUST_CHECK;
+/* The first rank's bytes on all. */
+status comm_tell(struct comm *c, void *data, size_t n_bytes, struct err *err) MUST_CHECK;
 status comm_window(struct comm *c, size_t n_bytes, void **memory,
                    struct err *err) MUST_CHECK;
 status comm_meet(struct comm *c, struct err *err) MUST_CHECK;

@@ -277,23 +277,17 @@ static status facts_job(struct comm *c, void *ctx, struct err *err)
 {
     struct reducer *r = ctx;
     const size_t n = r->n_facts, bytes = n * sizeof(double);
-    struct comm_msg up = {0, r->mine, bytes};
-    const struct comm_msg down = {0, r->facts, bytes * (size_t)c->size};
+    const struct comm_msg up = {0, r->mine, bytes};
 
-    if (c->rank != 0) {
+    if (c->rank != 0)
         TRY(comm_swap(c, &up, 1, NULL, 0, err));
-        return comm_swap(c, NULL, 0, &down, 1, err);
-    }
-    memcpy(r->facts, r->mine, bytes);
-    for (int rank = 1; rank < c->size; rank++) {
+    else
+        memcpy(r->facts, r->mine, bytes);
+    for (int rank = 1; c->rank == 0 && rank < c->size; rank++) {
         const struct comm_msg in = {rank, r->facts + (size_t)rank * n, bytes};
         TRY(comm_swap(c, NULL, 0, &in, 1, err));
     }
-    for (int rank = 1; rank < c->size; rank++) {
-        const struct comm_msg out = {rank, r->facts, down.n_bytes};
-        TRY(comm_swap(c, &out, 1, NULL, 0, err));
-    }
-    return OK;
+    return comm_tell(c, r->facts, bytes * (size_t)c->size, err);
 }
 
 static void submit_facts(struct reducer *r, const struct reducer_facts *f)

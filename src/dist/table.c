@@ -72,24 +72,19 @@ static bool find(const struct table *t, const uint64_t *marks, bool is_marked,
 status table_merge(struct table *t, struct comm *c, struct err *err)
 {
     const size_t bytes = n_words(t) * sizeof *t->mine;
-    const struct comm_msg mine = {0, t->mine, bytes}, named = {0, t->named, bytes};
+    const struct comm_msg up = {0, t->mine, bytes};
 
-    if (c->rank != 0) {
-        TRY(comm_swap(c, &mine, 1, NULL, 0, err));
-        return comm_swap(c, NULL, 0, &named, 1, err);
-    }
-    memcpy(t->named, t->mine, bytes);
-    for (int rank = 1; rank < c->size; rank++) {
+    if (c->rank != 0)
+        TRY(comm_swap(c, &up, 1, NULL, 0, err));
+    else
+        memcpy(t->named, t->mine, bytes);
+    for (int rank = 1; c->rank == 0 && rank < c->size; rank++) {
         const struct comm_msg in = {rank, t->heard, bytes};
         TRY(comm_swap(c, NULL, 0, &in, 1, err));
         for (size_t i = 0; i < n_words(t); i++)
             t->named[i] |= t->heard[i];
     }
-    for (int rank = 1; rank < c->size; rank++) {
-        const struct comm_msg out = {rank, t->named, bytes};
-        TRY(comm_swap(c, &out, 1, NULL, 0, err));
-    }
-    return OK;
+    return comm_tell(c, t->named, bytes, err);
 }
 
 /* ------------------------------------------------------------ rows */
