@@ -33,7 +33,8 @@ static void note_nothing(int signal)
 
 static void handle(int signal, void (*fn)(int))
 {
-    struct sigaction a = {.sa_handler = fn};
+    /* restart: a frame that waits in write() goes on; poll() ends all the same */
+    struct sigaction a = {.sa_handler = fn, .sa_flags = SA_RESTART};
 
     sigemptyset(&a.sa_mask);
     sigaction(signal, &a, NULL);

@@ -64,7 +64,8 @@ static void on_signal(int number)
 
 static void listen_to_signals(void)
 {
-    const struct sigaction action = {.sa_handler = on_signal};
+    /* restart: no line of a host is lost by a Ctrl-C; poll() ends all the same */
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     n_signals = 0;
     sigaction(SIGINT, &action, NULL);

@@ -1,5 +1,6 @@
 """usage: watch_terminal.py FERRY RUN: `ferry watch` in a terminal of 80 x 24, ended in each of
-three ways; it must leave by the door it came in."""
+three ways and disturbed while it writes; it must leave by the door it came in."""
+import array
 import fcntl
 import os
 import pty
@@ -57,6 +58,25 @@ def check(name, end):
         sys.exit(f"{name}: no whole frame")
 
 
+def waiting(fd):
+    n = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, n)
+    return n[0]
+
+
+def disturb(pid, fd):
+    """Signals while a frame waits in write() for a reader: no byte of it may be lost."""
+    before, deadline = -1, time.time() + 20
+    while waiting(fd) != before and time.time() < deadline:
+        before = waiting(fd)
+        time.sleep(1)
+    for _ in range(5):
+        os.kill(pid, signal.SIGWINCH)
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGTERM)
+
+
 check("q", lambda pid, fd: os.write(fd, b"q"))
 check("Ctrl-C", lambda pid, fd: os.write(fd, b"\x03"))
 check("SIGTERM", lambda pid, fd: os.kill(pid, signal.SIGTERM))
+check("signals while it writes", disturb)
