@@ -39,6 +39,8 @@ enum {
     FEWEST_STRIPS = 4,           /* that a thread takes: each copies all of op(b) */
     FEW_ROWS = 4 * ROWS,
     NARROW = 256, /* reals of a row of a */
+    LINE = 64 / sizeof(real),
+    AHEAD = 16, /* rows that a copy asks the cache for before it reads them */
     SMALL = 64 * 64 * 64,
     COPY_COST = 32 /* a copied element costs as much as so many multiplications */
 };
@@ -83,6 +85,13 @@ static size_t smaller(size_t x, size_t y)
 }
 
 /* ---- copies ---- */
+
+/* Short pieces of far rows end before the processor sees where they lead: it is told. */
+TILE_INLINE void fetch(const real *from, size_t n)
+{
+    for (size_t i = 0; i < n; i += LINE)
+        __builtin_prefetch(from + i);
+}
 
 /* n <= COLS elements, and zeros up to COLS. */
 TILE_INLINE void copy_cols(real *restrict to, const real *restrict from, size_t n)
@@ -178,10 +187,14 @@ static void copy_b(real *to, const struct job *j, const struct slice *s, struct 
             copy_transposed(to + (n - at.n0) * s->depth, cpu_row(j->b, n) + s->k0, stride,
                             s->depth, smaller(COLS, at.n1 - n));
     else
-        for (size_t k = 0; k < s->depth; k++)
+        for (size_t k = 0; k < s->depth; k++) {
+            const real *from = cpu_row(j->b, s->k0 + k);
+            if (k + AHEAD < s->depth)
+                fetch(from + AHEAD * stride + at.n0, at.n1 - at.n0);
             for (size_t n = at.n0; n < at.n1; n += COLS)
-                copy_cols(to + (n - at.n0) * s->depth + k * COLS,
-                          cpu_row(j->b, s->k0 + k) + n, smaller(COLS, at.n1 - n));
+                copy_cols(to + (n - at.n0) * s->depth + k * COLS, from + n,
+                          smaller(COLS, at.n1 - n));
+        }
     if (j->alpha != 1)
         for (size_t i = 0; i < n_panels * COLS * s->depth; i++)
             to[i] *= j->alpha;
@@ -190,10 +203,13 @@ static void copy_b(real *to, const struct job *j, const struct slice *s, struct 
 /* The slice's rows of a, which is transposed: columns of the area, as panels. */
 static void copy_a(real *to, const struct job *j, const struct slice *s, struct area at)
 {
-    for (size_t strip = at.m0; strip < at.m1; strip += STRIP)
+    for (size_t strip = at.m0; strip < at.m1; strip += STRIP) {
+        const size_t end = smaller(at.m1, strip + STRIP);
         for (size_t k = 0; k < s->depth; k++) {
             const real *from = cpu_row(j->a, s->k0 + k);
-            for (size_t m = strip; m < smaller(at.m1, strip + STRIP); m += ROWS) {
+            if (k + AHEAD < s->depth)
+                fetch(from + AHEAD * j->a.stride + strip, end - strip);
+            for (size_t m = strip; m < end; m += ROWS) {
                 real *panel = to + (m - at.m0) / ROWS * A_PANEL + k * ROWS;
                 if (m + ROWS <= at.m1)
                     memcpy(panel, from + m, ROWS * sizeof *panel);
@@ -201,6 +217,7 @@ static void copy_a(real *to, const struct job *j, const struct slice *s, struct 
                     memcpy(panel, from + m, (at.m1 - m) * sizeof *panel);
             }
         }
+    }
 }
 
 /* ---- products ---- */
@@ -217,15 +234,24 @@ TILE_INLINE void edge_tile(real *c, size_t ldc, size_t rows, size_t cols, struct
             c[r * ldc + k] = whole[r * COLS + k] + (add ? c[r * ldc + k] : 0);
 }
 
+/* The lines of a tile come while its products are summed. */
+TILE_INLINE void fetch_tile(const real *c, size_t ldc, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < COLS; i += LINE)
+            __builtin_prefetch(c + r * ldc + i, 1);
+}
+
 /* Tiles side by side: columns [n0, n1) of c, whose copied panels of op(b) begin at b. */
 TILE_INLINE void tiles(real *c, size_t ldc, size_t rows, size_t n0, size_t n1,
                        struct tile_a a, const real *b, size_t depth, bool add)
 {
     for (size_t n = n0; n < n1; n += COLS) {
         const real *panel = b + (n - n0) * depth;
-        if (n + COLS <= n1)
+        if (n + COLS <= n1) {
+            fetch_tile(c + n, ldc, rows);
             tile_rows(rows, ROWS, VECS, c + n, ldc, a, panel, COLS, depth, add);
-        else
+        } else
             edge_tile(c + n, ldc, rows, n1 - n, a, panel, depth, add);
     }
 }

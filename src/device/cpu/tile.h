@@ -35,8 +35,9 @@ typedef real tile_loose
 
 enum { TILE_LANES = TILE_BYTES / sizeof(real), TILE_ROWS = 6 };
 
-#define TILE_INLINE static inline __attribute__((always_inline))
-#define TILE_UNROLL _Pragma("GCC unroll 16")
+#define TILE_INLINE      static inline __attribute__((always_inline))
+#define TILE_UNROLL      _Pragma("GCC unroll 16")
+#define TILE_UNROLL_SOME _Pragma("GCC unroll 4")
 
 /* n rounded up to whole vectors. */
 TILE_INLINE size_t tile_pad(size_t n)
@@ -49,7 +50,12 @@ struct tile_a {
     size_t row, col; /* distance between rows and between columns */
 };
 
-/* rows and vecs are constants at every call; add: onto what c holds. */
+/*
+ * rows and vecs are constants at every call; add: onto what c holds, which is read last,
+ * so that no product waits for it. Several steps of k a turn: 20 instead of 23
+ * instructions for 12 products, which tells when another machine's thread shares the
+ * core, and when the loop lies across lines of the cache.
+ */
 TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
                             struct tile_a a, const real *b, size_t ldb, size_t K,
                             bool add)
@@ -60,8 +66,8 @@ TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
     for (size_t r = 0; r < rows; r++)
         TILE_UNROLL
     for (size_t v = 0; v < vecs; v++)
-        acc[r][v] =
-            add ? (tile_vec)((const tile_loose *)(c + r * ldc))[v] : (tile_vec){0};
+        acc[r][v] = (tile_vec){0};
+    TILE_UNROLL_SOME
     for (size_t k = 0; k < K; k++) {
         const tile_loose *bk = (const tile_loose *)(b + k * ldb);
         TILE_UNROLL
@@ -76,7 +82,8 @@ TILE_INLINE void tile_block(size_t rows, size_t vecs, real *c, size_t ldc,
     for (size_t r = 0; r < rows; r++)
         TILE_UNROLL
     for (size_t v = 0; v < vecs; v++)
-        ((tile_loose *)(c + r * ldc))[v] = acc[r][v];
+        ((tile_loose *)(c + r * ldc))[v] =
+            add ? acc[r][v] + ((const tile_loose *)(c + r * ldc))[v] : acc[r][v];
 }
 
 /* A tile of 1 to `most` rows, and no more than TILE_ROWS. */
