@@ -2,7 +2,7 @@
 """How the speed of a base-size step follows its tokens, sentence lengths and threads.
 
 The rows of a table take turns, so that a noisy minute hurts all of them; tokens a second
-are source plus target, median and best of --repeat turns. 
+are source plus target, median and best of --repeat turns.
 usage: shape.py FERRY [--repeat 5] [--only tokens|mean|threads]
 """
 import argparse
@@ -13,7 +13,6 @@ import subprocess
 TABLES = [  # title, the option that varies, its values, the other options
     ("target tokens a step (sentences of 28)", "--tokens", [1024, 4096, 16384], ["--mean", "28"]),
     ("tokens in a sentence (2,048 a step)", "--mean", [10, 30, 100, 300], ["--tokens", "2048"]),
-    ("threads (1,024 tokens a step)", "--threads", [1, 2], ["--tokens", "1024"]),
 ]
 
 
@@ -42,16 +41,30 @@ def table(ferry, title, option, values, others, repeat):
               f"{max(row['peak_mib'] for row in rows):10.0f}", flush=True)
 
 
+def threads(ferry, repeat):
+    """Two threads over one, step by step in turns: a host's speed changes within seconds."""
+    rows = [step(ferry, ["--tokens", "1024", "--threads", "2", "--against", "1"]) for _ in range(repeat)]
+    times = [row["times_against"] for row in rows]
+    print("\nbase, by threads (1,024 tokens a step), every other step with one thread")
+    for n, key in (1, "against_tokens_per_s"), (2, "tokens_per_s"):
+        speeds = [row[key] for row in rows]
+        print(f"  {n:8}{statistics.median(speeds):16.0f}{max(speeds):8.0f}")
+    print(f"  two over one: median {statistics.median(times):.2f} of {', '.join(f'{t:.2f}' for t in times)}; "
+          f"{statistics.median(row['percent_of_roof'] for row in rows):.0f} % of the roof", flush=True)
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("ferry")
     a.add_argument("--repeat", type=int, default=5)
-    a.add_argument("--only", choices=[option[2:] for _, option, _, _ in TABLES], help="one table")
+    a.add_argument("--only", choices=["threads", *(option[2:] for _, option, _, _ in TABLES)], help="one table")
     o = a.parse_args()
     for title, option, values, others in TABLES:
         if o.only and option != f"--{o.only}":
             continue
         table(o.ferry, title, option, values, others, o.repeat)
+    if o.only in (None, "threads"):
+        threads(o.ferry, o.repeat)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@
     X(REAL, dropout, "0.1", "dropout of the step", RANGE(0, 0.9))                      \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))                     \
+    X(INT, against, "0", "step: every other step with so many threads", RANGE(0, 1024)) \
     X(CHOICE, wire, "all", "wire: form of the gradients", ONE_OF("all|fp32|bf16|fp16|int8")) \
     X(INT, bucket_mib, "25", "wire: gradients sent at once, as fp32", RANGE(1, 4096))  \
     X(INT, comm_poll_us, "50", "wire: longest sleep while waiting", RANGE(0, 1e6))     \
@@ -85,7 +86,7 @@ static void put_json(json_t *o)
 
 static json_t *step_json(const struct bench_config *c, const struct bench_step_result *r)
 {
-    return json_pack(
+    json_t *o = json_pack(
         "{ss, ss, sI, sI, sf, sf, sf, sf, sf, sf, sf, s{sf, sf, sf, sf, sf}, sf}",
         "bench", "step", "size", c->size, "tokens", (json_int_t)c->tokens, "threads",
         (json_int_t)r->threads, "tokens_per_s", r->tokens_per_s, "best_tokens_per_s",
@@ -94,6 +95,13 @@ static json_t *step_json(const struct bench_config *c, const struct bench_step_r
         100 * r->gflops / r->roof_gflops, "peak_mib", r->peak_mib, "phases", "step",
         r->t_step, "data", r->t_data, "forward", r->t_forward, "backward", r->t_backward,
         "update", r->t_update, "loss", r->loss);
+
+    if (c->against)
+        json_object_update_new(
+            o, json_pack("{sI, sf, sf}", "against", (json_int_t)c->against,
+                         "against_tokens_per_s", r->against_tokens_per_s, "times_against",
+                         r->times_against));
+    return o;
 }
 
 static status run_step(const struct bench_config *c, struct err *err)
@@ -104,6 +112,7 @@ static status run_step(const struct bench_config *c, struct err *err)
                                          .tokens = (size_t)c->tokens,
                                          .mean_length = (size_t)c->mean,
                                          .steps = (size_t)c->steps,
+                                         .against = (size_t)c->against,
                                          .dropout = c->dropout};
     struct bench_step_result r;
 
@@ -120,6 +129,10 @@ static status run_step(const struct bench_config *c, struct err *err)
            "update %.1f\n",
            1e3 * r.t_step, 1e3 * r.t_data, 1e3 * r.t_forward, 1e3 * r.t_backward,
            1e3 * r.t_update);
+    if (c->against)
+        printf(
+            "          %.2f times the %.0f tokens/s with threads=%lld in turns with it\n",
+            r.times_against, r.against_tokens_per_s, (long long)c->against);
     return OK;
 }
 

@@ -38,8 +38,8 @@ static void draw_side(struct rng *r, int32_t *id, size_t n, int64_t vocab)
 static status write_corpus(const struct bench_step_options *o, const char *path,
                            struct err *err)
 {
-    const size_t n_pairs =
-        (o->steps + WARM_UP + 3) * o->tokens / (o->mean_length / 2 + 1);
+    const size_t n_pairs = ((o->against ? 2 : 1) * o->steps + WARM_UP + 3) * o->tokens /
+                           (o->mean_length / 2 + 1);
     struct rng r = rng_open(rng_key(7, "bench"));
     struct corpus_file_writer w;
     int32_t *id;
@@ -131,15 +131,36 @@ static double peak_mib(void)
 
 /* What each timed step gives: [steps]. */
 struct rates {
-    double *tokens, *work, *roof; /* a second */
+    double *tokens, *work, *roof, *against, *ratio; /* a second, but for the last */
 };
+
+static double tokens_per_s(const struct record_step *rec)
+{
+    return (double)(rec->n_source + rec->n_target) / rec->t_step;
+}
+
+/* One step of the same training, computed by other threads. */
+static status step_against(struct trainer *t, struct pool *other, double *rate,
+                           struct err *err)
+{
+    struct pool *own = t->device.pool;
+    struct record_step rec;
+
+    t->device.pool = other;
+    const status result = train_step(t, &rec, err);
+    t->device.pool = own;
+    if (result == OK)
+        *rate = tokens_per_s(&rec);
+    return result;
+}
 
 /*
  * The roof is measured after every step: a host that gives out less for some seconds
  * lowers both, and their medians can be compared. Phases are summed.
  */
-static status run_steps(struct trainer *t, const struct bench_step_options *o,
-                        struct bench_step_result *r, struct rates *rates, struct err *err)
+static status run_steps(struct trainer *t, struct pool *other,
+                        const struct bench_step_options *o, struct bench_step_result *r,
+                        struct rates *rates, struct err *err)
 {
     for (size_t i = 0; i < o->steps + WARM_UP; i++) {
         struct record_step rec;
@@ -151,13 +172,17 @@ static status run_steps(struct trainer *t, const struct bench_step_options *o,
         if (at == 0)
             r->peak_mib = peak_mib(); /* before the roof's own memory */
         TRY(roof_gemm(&rates->roof[at], pool_size(t->device.pool), ROOF_SECONDS, err));
-        rates->tokens[at] = (double)(rec.n_source + rec.n_target) / rec.t_step;
+        rates->tokens[at] = tokens_per_s(&rec);
         rates->work[at] = rec.linear_flops / rec.t_step;
         r->t_step += rec.t_step;
         r->t_data += rec.t_data;
         r->t_forward += rec.t_forward;
         r->t_backward += rec.t_backward;
         r->t_update += rec.t_update;
+        if (other) {
+            TRY(step_against(t, other, &rates->against[at], err));
+            rates->ratio[at] = rates->tokens[at] / rates->against[at];
+        }
     }
     return OK;
 }
@@ -173,6 +198,10 @@ static void summarize(const struct trainer *t, const struct bench_step_options *
     r->gflops = median(rates->work, o->steps) * 1e-9;
     r->roof_gflops = median(rates->roof, o->steps);
     r->best_roof_gflops = rates->roof[o->steps - 1];
+    if (o->against) {
+        r->against_tokens_per_s = median(rates->against, o->steps);
+        r->times_against = median(rates->ratio, o->steps);
+    }
     r->t_step /= n;
     r->t_data /= n;
     r->t_forward /= n;
@@ -180,16 +209,22 @@ static void summarize(const struct trainer *t, const struct bench_step_options *
     r->t_update /= n;
 }
 
-static status run(struct trainer *t, struct comm *comm,
+static status run(struct trainer *t, struct comm *comm, struct pool **other,
                   const struct bench_step_options *o, struct bench_step_result *r,
                   struct err *err)
 {
     double *rate;
 
     TRY(open_trainer(t, comm, o, err));
-    TRY(mem_alloc(&rate, 3 * o->steps, sizeof *rate, err));
-    struct rates rates = {rate, rate + o->steps, rate + 2 * o->steps};
-    const status result = run_steps(t, o, r, &rates, err);
+    if (o->against > pool_size(t->device.pool))
+        return err_set(err, ERR_USAGE, "against=%zu: the device has %zu threads",
+                       o->against, pool_size(t->device.pool));
+    if (o->against)
+        TRY(pool_open(other, o->against, true, err));
+    TRY(mem_alloc(&rate, 5 * o->steps, sizeof *rate, err));
+    struct rates rates = {rate, rate + o->steps, rate + 2 * o->steps, rate + 3 * o->steps,
+                          rate + 4 * o->steps};
+    const status result = run_steps(t, *other, o, r, &rates, err);
     if (result == OK)
         summarize(t, o, r, &rates);
     free(rate);
@@ -200,13 +235,15 @@ status bench_step(const struct bench_step_options *o, struct bench_step_result *
                   struct err *err)
 {
     struct comm comm = {0};
+    struct pool *other = NULL;
     struct trainer *t;
 
     *r = (struct bench_step_result){0};
     TRY(mem_alloc(&t, 1, sizeof *t, err));
     t->home.lock = -1;
-    const status result = run(t, &comm, o, r, err);
+    const status result = run(t, &comm, &other, o, r, err);
     train_close(t);
+    pool_close(other);
     comm_close(&comm);
     free(t);
     return result;

@@ -19,6 +19,7 @@ struct bench_step_options {
     size_t tokens;      /* target tokens of a step */
     size_t mean_length; /* of a sentence, specials included */
     size_t steps;       /* timed, after two that are not */
+    size_t against;     /* threads of one more step after each timed one; 0: none */
     double dropout;
 };
 
@@ -29,6 +30,8 @@ struct bench_step_result {
     double gflops;      /* of projections and output layer, of the median step */
     double roof_gflops; /* of the BLAS, times threads: median of those after each step */
     double best_roof_gflops;
+    double against_tokens_per_s; /* of the median step with the other threads */
+    double times_against; /* a step's rate over its neighbour's: median of the ratios */
     double t_step, t_data, t_forward, t_backward, t_update; /* seconds, means */
     double loss;                                            /* of the last step */
     double peak_mib;
