@@ -10,21 +10,29 @@
  *   df    = drop'(dx)
  *   dgain += sum_r dy * h,   dbias += sum_r dy,   df_bias += sum_r df
  *
- * Saved: x and two numbers a row. The sums over rows are taken by slices of columns, so
- * that they do not depend on the number of threads.
+ * Saved: x and two numbers a row. The sums over rows are taken by blocks of rows while
+ * these are in the cache, then over the blocks in their order; the blocks depend on the
+ * shape alone, so the sums do not depend on the number of threads.
  */
 #include <math.h>
 
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
 
-enum { LINE = 16 }; /* columns of one slice are whole cache lines */
+enum {
+    LINE = 16,       /* columns of one slice are whole cache lines */
+    BLOCK_ROWS = 32, /* at least */
+    BLOCKS = 64,     /* at most */
+    SUMS = 3         /* of a block: for dgain, dbias and df_bias */
+};
 
 struct job {
     struct mat x, y, stats, base, f, f_bias, gain, bias;
     struct mat dx, df, dgain, dbias, df_bias, dy, later;
     double epsilon;
     struct drop drop;
+    real *sums; /* [n_blocks, SUMS, columns] */
+    size_t n_blocks;
 };
 
 static void add_residual(const struct job *j, size_t r, real *x)
@@ -130,16 +138,50 @@ static void drop_row(const struct job *j, size_t r)
         df[c] = hash_channel(row, (uint32_t)c) >= limit ? dx[c] * keep : 0;
 }
 
+static void add_row(const struct job *j, size_t r, real *restrict sums)
+{
+    const real *x = cpu_row(j->x, r), *dy = cpu_row(j->dy, r);
+    const real mean = cpu_row(j->stats, r)[0], rstd = cpu_row(j->stats, r)[1];
+    const size_t D = j->x.cols;
+
+    for (size_t c = 0; c < D; c++) {
+        sums[c] += dy[c] * ((x[c] - mean) * rstd);
+        sums[D + c] += dy[c];
+    }
+    if (j->df_bias.mem) {
+        const real *df = cpu_row(j->df, r);
+        for (size_t c = 0; c < D; c++)
+            sums[2 * D + c] += df[c];
+    }
+}
+
 static void backward_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;
-    const struct pool_range rows = pool_split(j->x.rows, part, n_parts);
+    const struct pool_range blocks = pool_split(j->n_blocks, part, n_parts);
 
-    for (size_t r = rows.begin; r < rows.end; r++) {
-        backward_row(j, r);
-        if (j->df.mem)
-            drop_row(j, r);
+    for (size_t b = blocks.begin; b < blocks.end; b++) {
+        const struct pool_range rows = pool_split(j->x.rows, b, j->n_blocks);
+        real *sums = j->sums + b * SUMS * j->x.cols;
+        memset(sums, 0, SUMS * j->x.cols * sizeof *sums);
+        for (size_t r = rows.begin; r < rows.end; r++) {
+            backward_row(j, r);
+            if (j->df.mem)
+                drop_row(j, r);
+            add_row(j, r, sums);
+        }
     }
+}
+
+/* The i-th sum of every block onto `to`, for a slice of the columns. */
+static void add_blocks(const struct job *j, size_t i, struct mat to, size_t begin,
+                       size_t end)
+{
+    const size_t D = j->x.cols;
+
+    for (size_t b = 0; to.mem && b < j->n_blocks; b++)
+        for (size_t c = begin; c < end; c++)
+            cpu_mat(to)[c] += j->sums[(b * SUMS + i) * D + c];
 }
 
 static void sums_part(void *ctx, size_t part, size_t n_parts)
@@ -149,22 +191,20 @@ static void sums_part(void *ctx, size_t part, size_t n_parts)
     const struct pool_range lines = pool_split((D + LINE - 1) / LINE, part, n_parts);
     const size_t begin = lines.begin * LINE,
                  end = lines.end * LINE < D ? lines.end * LINE : D;
-    real *dgain = cpu_mat(j->dgain), *dbias = cpu_mat(j->dbias);
-    real *df_bias = j->df_bias.mem ? cpu_mat(j->df_bias) : NULL;
 
-    for (size_t r = 0; r < j->x.rows; r++) {
-        const real *x = cpu_row(j->x, r), *dy = cpu_row(j->dy, r);
-        const real mean = cpu_row(j->stats, r)[0], rstd = cpu_row(j->stats, r)[1];
-        for (size_t c = begin; c < end; c++) {
-            dgain[c] += dy[c] * ((x[c] - mean) * rstd);
-            dbias[c] += dy[c];
-        }
-        if (df_bias) {
-            const real *df = cpu_row(j->df, r);
-            for (size_t c = begin; c < end; c++)
-                df_bias[c] += df[c];
-        }
-    }
+    add_blocks(j, 0, j->dgain, begin, end);
+    add_blocks(j, 1, j->dbias, begin, end);
+    add_blocks(j, 2, j->df_bias, begin, end);
+}
+
+/* As many as are worth it and fit in the scratch of one thread. */
+static size_t blocks_of(struct mat x)
+{
+    const size_t fit = DEVICE_SCRATCH_BYTES / (SUMS * x.cols * sizeof(real));
+    const size_t most = fit < BLOCKS ? fit : BLOCKS;
+    const size_t n = (x.rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+
+    return n < most ? n : most;
 }
 
 void CPU(norm_backward)(struct device *d, struct mat dx, struct mat df, struct mat dgain,
@@ -182,7 +222,9 @@ void CPU(norm_backward)(struct device *d, struct mat dx, struct mat df, struct m
                     .x = x,
                     .stats = stats,
                     .gain = gain,
-                    .drop = drop};
+                    .drop = drop,
+                    .sums = cpu_scratch(d, 0),
+                    .n_blocks = blocks_of(x)};
 
     pool_run(d->pool, backward_part, &j);
     pool_run(d->pool, sums_part, &j);
