@@ -315,6 +315,28 @@ TEST(recomputed_activations_give_the_same_gradient_bit_by_bit)
     lab_close(&lab);
 }
 
+TEST(a_larger_evaluation_takes_no_memory_for_a_backward_pass_of_its_size)
+{
+    struct lab lab;
+    struct err err = {0};
+
+    lab_open(&lab, &mixed, "cpu");
+    const struct device_arena *arena = &lab.model.act->arena;
+    struct model_shape shape = packed_shape(&lab.batch, true);
+    const size_t training = arena->bytes;
+    CHECK(training == model_measure(&lab.model, shape));
+
+    shape.want_grad = false;
+    shape.n_tgt += 1; /* without a backward pass that is still less */
+    CHECK(model_measure(&lab.model, shape) < training);
+    CHECK_OK(model_reserve(&lab.model, shape, &err), &err);
+    CHECK(arena->bytes == training);
+    shape.n_tgt *= 100;
+    CHECK_OK(model_reserve(&lab.model, shape, &err), &err);
+    CHECK(arena->bytes == model_measure(&lab.model, shape));
+    lab_close(&lab);
+}
+
 /* The loss of each token, whatever batch it is in. */
 struct table {
     double loss[SENTS][320];

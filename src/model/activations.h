@@ -41,7 +41,6 @@ struct act_decoder {
 
 struct activations {
     struct device_arena arena;
-    struct model_shape reserved;
 
     struct model_batch batch; /* sizes of the batch at hand; its pointers are not kept */
     struct model_run run;

@@ -127,31 +127,20 @@ static status reserve_signal(struct model *m, size_t max_len, struct err *err)
     return result;
 }
 
-static size_t max_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 status model_reserve(struct model *m, struct model_shape shape, struct err *err)
 {
-    struct activations *a = m->act;
-    const struct model_shape old = a->reserved;
+    struct device_arena *arena = &m->act->arena;
     const size_t d_head = (size_t)(m->config.d_model / m->config.heads);
+    const size_t n_bytes = model_measure(m, shape);
 
     TRY(reserve_signal(m, shape.max_len, err));
     TRY(device_reserve_attention(m->device, d_head, shape.max_len, err));
-    shape = (struct model_shape){
-        max_size(shape.n_sents, old.n_sents), max_size(shape.n_src, old.n_src),
-        max_size(shape.n_tgt, old.n_tgt), max_size(shape.max_len, old.max_len),
-        shape.want_grad || old.want_grad};
-    const size_t n_bytes = model_measure(m, shape);
-    if (n_bytes > a->arena.bytes) {
-        device_free(m->device, a->arena.mem);
-        a->arena = (struct device_arena){.device = m->device};
-        TRY(device_alloc(m->device, &a->arena.mem, n_bytes, err));
-        a->arena.bytes = n_bytes;
-    }
-    a->reserved = shape;
+    if (n_bytes <= arena->bytes) /* laid out anew for each batch: only the size counts */
+        return OK;
+    device_free(m->device, arena->mem);
+    *arena = (struct device_arena){.device = m->device};
+    TRY(device_alloc(m->device, &arena->mem, n_bytes, err));
+    arena->bytes = n_bytes;
     return OK;
 }
 

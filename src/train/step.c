@@ -156,6 +156,7 @@ static status compute(struct trainer *t, struct record_step *rec,
     struct clock_lap clock = clock_start();
 
     model_zero_grads(&t->model); /* the only place where gradients are cleared */
+    rec->t_backward += clock_next(&clock);
     do {
         train_pulse(t, PULSE_DATA);
         TRY(feeder_next(t->feeder, item, err));
