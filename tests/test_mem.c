@@ -1,6 +1,8 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
 #include "test.h"
 
@@ -74,6 +76,23 @@ TEST(growing_a_tiny_array_by_one_ends)
         CHECK(cap > start);
     }
     free(items);
+}
+
+TEST(pages_are_zero_again_and_take_memory_only_when_used)
+{
+    enum { PAGE = 4096, N = 64 * PAGE };
+    unsigned char in_core[N / PAGE];
+    char *mem = aligned_alloc(PAGE, N);
+
+    CHECK(mem);
+    memset(mem, 1, N);
+    mem_zero_pages(mem, N);
+    CHECK(mincore(mem, N, in_core) == 0);
+    for (size_t i = 0; i < N / PAGE; i++)
+        CHECK(!(in_core[i] & 1));
+    for (size_t i = 0; i < N; i++)
+        CHECK(mem[i] == 0);
+    free(mem);
 }
 
 TEST(growing_beyond_memory_is_refused_and_leaves_the_array)

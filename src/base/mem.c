@@ -18,6 +18,12 @@ void mem_large_pages(void *mem, size_t n_bytes)
         (void)madvise((char *)mem + skip, (n_bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
 }
 
+void mem_zero_pages(void *mem, size_t n_bytes)
+{
+    if (madvise(mem, n_bytes, MADV_DONTNEED) != 0) /* locked pages stay where they are */
+        memset(mem, 0, n_bytes);
+}
+
 status mem_mul(size_t *product, size_t a, size_t b, struct err *err)
 {
     if (__builtin_mul_overflow(a, b, product))

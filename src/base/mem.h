@@ -31,6 +31,9 @@ status mem_grow(void *items, size_t *cap, size_t want, size_t bytes,
  */
 void mem_large_pages(void *mem, size_t n_bytes);
 
+/* Zeros under whole pages that begin at `mem`; they take memory when they are used. */
+void mem_zero_pages(void *mem, size_t n_bytes);
+
 /* What the system, or the container we are in, could still give to programs; 0 when it
  * does not say. */
 size_t mem_free_bytes(void);

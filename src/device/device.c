@@ -169,12 +169,15 @@ status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *er
 
     if (d->driver)
         return d->driver->alloc(d, mem, n_bytes, err);
-    *mem = aligned_alloc(n >= HUGE_PAGE ? HUGE_PAGE : ALIGN, n ? n : ALIGN);
+    *mem = aligned_alloc(unit, n ? n : ALIGN);
     if (!*mem)
         return err_set(err, ERR_MEMORY, "cannot allocate %.1f MiB for tensors",
                        (double)n_bytes / 1048576);
     mem_large_pages(*mem, n);
-    memset(*mem, 0, n ? n : ALIGN);
+    if (unit == HUGE_PAGE)
+        mem_zero_pages(*mem, n); /* a step's memory is planned for its largest batch */
+    else
+        memset(*mem, 0, n ? n : ALIGN);
     return OK;
 }
 
