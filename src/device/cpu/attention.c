@@ -143,6 +143,12 @@ static size_t visible(const struct item *it, size_t i)
     return it->job->a.causal ? i + 1 : it->n_k;
 }
 
+/* Keys that some of the queries [at, at + n) of the sentence see: the first ones. */
+static size_t seen_by(const struct item *it, size_t at, size_t n)
+{
+    return visible(it, at + n - 1);
+}
+
 /* m[j] = 0 or 1 / (1 - rate); all 1 without dropout. */
 static void masks(real *restrict m, const struct item *it, size_t row, size_t n)
 {
@@ -199,17 +205,18 @@ static void forward_block(const struct item *it, const struct room *r, size_t at
                           size_t n)
 {
     const struct job *j = it->job;
+    const size_t n_k = seen_by(it, at, n), np = tile_pad(n_k);
 
     copy_in(r->q, j->q, it, it->q0 + at, n, it->scale);
-    tile_multiply(r->s, it->np, rows_of(r->q, it->dp), r->kt, it->np, n, it->np, it->d,
+    tile_multiply(r->s, it->np, rows_of(r->q, it->dp), r->kt, it->np, n, np, it->d,
                   false);
     for (size_t i = 0; i < n; i++) {
         const size_t row = it->q0 + at + i, seen = visible(it, at + i);
         real *s = r->s + i * it->np;
-        cpu_row(j->lse, row)[it->head] = softmax(s, seen, it->np);
+        cpu_row(j->lse, row)[it->head] = softmax(s, seen, np);
         drop_weights(it, r, s, row, seen);
     }
-    tile_multiply(r->o, it->dp, rows_of(r->s, it->np), r->v, it->dp, n, it->dp, it->n_k,
+    tile_multiply(r->o, it->dp, rows_of(r->s, it->np), r->v, it->dp, n, it->dp, n_k,
                   false);
     copy_out(j->out, r->o, it, it->q0 + at, n, 1);
 }
@@ -224,8 +231,9 @@ static void forward_item(const struct item *it, real *scratch)
         forward_block(it, &r, at, it->n_q - at < BLOCK ? it->n_q - at : BLOCK);
 }
 
-/* Row i of the block: s and ds hold scores and dw, and become w and ds. */
-static void backward_row(const struct item *it, const struct room *r, size_t at, size_t i)
+/* Row i of the block: np of s and ds hold scores and dw, and become w and ds. */
+static void backward_row(const struct item *it, const struct room *r, size_t at, size_t i,
+                         size_t np)
 {
     const struct job *j = it->job;
     const size_t row = it->q0 + at + i, n = visible(it, at + i);
@@ -249,27 +257,42 @@ static void backward_row(const struct item *it, const struct room *r, size_t at,
             ds[k] = s[k] * (ds[k] - delta);
         }
     }
-    for (size_t k = n; k < it->np; k++)
+    for (size_t k = n; k < np; k++)
         s[k] = ds[k] = 0;
+}
+
+/*
+ * to_k (+)= sum_i x_ik y_i over the n queries of the block at `at`, for the keys that
+ * they see: those that earlier blocks saw already, and new ones.
+ */
+static void add_to_keys(const struct item *it, real *to, const real *x, const real *y,
+                        size_t at, size_t n)
+{
+    const size_t old = at ? seen_by(it, 0, at) : 0, all = seen_by(it, at, n);
+    const size_t dp = it->dp;
+
+    tile_multiply(to, dp, columns_of(x, it->np), y, dp, old, dp, n, true);
+    tile_multiply(to + old * dp, dp, columns_of(x + old, it->np), y, dp, all - old, dp, n,
+                  false);
 }
 
 static void backward_block(const struct item *it, const struct room *r, size_t at,
                            size_t n)
 {
     const struct job *j = it->job;
-    const size_t np = it->np, dp = it->dp;
+    const size_t n_k = seen_by(it, at, n), np = tile_pad(n_k), dp = it->dp;
 
     copy_in(r->q, j->q, it, it->q0 + at, n, it->scale);
     copy_in(r->dout, j->dout, it, it->q0 + at, n, 1);
-    tile_multiply(r->s, np, rows_of(r->q, dp), r->kt, np, n, np, it->d, false);
-    tile_multiply(r->ds, np, rows_of(r->dout, dp), r->vt, np, n, np, it->d, false);
+    tile_multiply(r->s, it->np, rows_of(r->q, dp), r->kt, it->np, n, np, it->d, false);
+    tile_multiply(r->ds, it->np, rows_of(r->dout, dp), r->vt, it->np, n, np, it->d,
+                  false);
     for (size_t i = 0; i < n; i++)
-        backward_row(it, r, at, i);
-    tile_multiply(r->o, dp, rows_of(r->ds, np), r->k, dp, n, dp, it->n_k, false);
+        backward_row(it, r, at, i, np);
+    tile_multiply(r->o, dp, rows_of(r->ds, it->np), r->k, dp, n, dp, n_k, false);
     copy_out(j->dq, r->o, it, it->q0 + at, n, it->scale);
-    /* q in the block carries the scale already */
-    tile_multiply(r->dk, dp, columns_of(r->ds, np), r->q, dp, it->n_k, dp, n, at > 0);
-    tile_multiply(r->dv, dp, columns_of(r->s, np), r->dout, dp, it->n_k, dp, n, at > 0);
+    add_to_keys(it, r->dk, r->ds, r->q, at, n); /* q carries the scale already */
+    add_to_keys(it, r->dv, r->s, r->dout, at, n);
 }
 
 static void backward_item(const struct item *it, real *scratch)
