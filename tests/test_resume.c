@@ -160,6 +160,20 @@ TEST(loss_does_not_depend_on_micro_batches_nor_any_bit_on_threads)
     CHECK(whole[9] < whole[0]); /* it does learn */
 }
 
+/* Large enough that every product, the output layer's too, is shared between threads. */
+TEST(no_bit_depends_on_threads_that_share_every_product)
+{
+    static const char *const n_threads[] = {"threads=1", "threads=2", "threads=3"};
+    static const char *const run[] = {"one", "two", "three"};
+
+    toy_data();
+    for (int i = 0; i < 3; i++)
+        toy_train(run[i], TOY("max_steps=10", "d_model=128", "d_ff=512", "heads=4",
+                              "vocab_size=2048", "batch_tokens=500", n_threads[i]));
+    check_same_checkpoint("one", "two", "model.ckpt-10");
+    check_same_checkpoint("one", "three", "model.ckpt-10");
+}
+
 TEST(recomputed_activations_give_the_same_bytes)
 {
     toy_data();
