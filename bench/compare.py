@@ -18,7 +18,7 @@ CASES = [  # size, target tokens a step, mean sentence length
 
 
 def commands(ferry, size, tokens, mean):
-    common = ["--size", size, "--tokens", str(tokens), "--mean", str(mean)]
+    common = ["--size", size, "--tokens", str(tokens), "--mean", str(mean), "--threads", "2"]
     yield "ferry", [ferry, "bench", "step", *common, "--json"]
     yield "torch", [sys.executable, str(PEERS / "torch_transformer.py"), *common]
     yield "torch compiled", [sys.executable, str(PEERS / "torch_transformer.py"), *common, "--compile"]
@@ -37,9 +37,9 @@ def run(command, seconds):
 
 def measure(ferry, case, repeat, log):
     results, missing = {}, set()
-    for turn in range(repeat):
+    for _ in range(repeat):
         for name, command in commands(ferry, *case):
-            if name in missing or (name == "torch compiled" and turn > 0):
+            if name in missing:
                 continue
             got = run(command, 600)
             if got is None:

@@ -19,13 +19,18 @@
 enum { WARM_UP = 2, LONGEST = 100, SHORTEST = 3 };
 #define ROOF_SECONDS 0.15 /* after each step: some products of each shape */
 
+/* The longest sentence: as far from the mean as the shortest, which keeps the mean. */
+static size_t longest(size_t mean)
+{
+    return 2 * mean > LONGEST ? 2 * mean : LONGEST;
+}
+
 /* A length with both specials: normal around the mean, half as wide, cut. */
 static size_t draw_length(struct rng *r, size_t mean)
 {
     const double x = (double)mean * (1 + 0.5 * rng_normal(r));
-    const double top = mean > LONGEST ? (double)mean : LONGEST;
 
-    return (size_t)fmin(fmax(x, SHORTEST), top);
+    return (size_t)fmin(fmax(x, SHORTEST), (double)longest(mean));
 }
 
 static void draw_side(struct rng *r, int32_t *id, size_t n, int64_t vocab)
@@ -44,10 +49,10 @@ static status write_corpus(const struct bench_step_options *o, const char *path,
     struct corpus_file_writer w;
     int32_t *id;
 
-    TRY(mem_alloc(&id, 4 * (LONGEST + o->mean_length), sizeof *id, err));
+    TRY(mem_alloc(&id, 2 * longest(o->mean_length), sizeof *id, err));
     status result = corpus_file_create(&w, path, (uint32_t)o->model.vocab_size, 0, err);
     if (result == OK) {
-        int32_t *other = id + 2 * (LONGEST + o->mean_length);
+        int32_t *other = id + longest(o->mean_length);
         for (size_t i = 0; result == OK && i < n_pairs; i++) {
             const size_t n = draw_length(&r, o->mean_length);
             const size_t a = n - rng_below(&r, n > 6 ? 4 : 1);
@@ -91,7 +96,7 @@ static status open_trainer(struct trainer *t, struct comm *comm,
     c->model = o->model;
     c->batch_tokens = (int64_t)o->tokens;
     c->attention_dropout = c->relu_dropout = c->residual_dropout = o->dropout;
-    c->max_length = (int64_t)(o->mean_length > LONGEST ? o->mean_length : LONGEST);
+    c->max_length = (int64_t)longest(o->mean_length);
     TRY(comm_open(comm, (struct comm_options){.kind = "self"}, err));
     t->comm = comm;
     TRY(open_corpus(&t->data.train, o, err));
