@@ -23,11 +23,11 @@ void __wrap_model_backward(struct model *m, const struct model_hook *hook);
 void __wrap_model_backward(struct model *m, const struct model_hook *hook)
 {
     const bool is_time = rank == BAD && ++n_calls == BAD_CALL;
-    float *gradient = m->g.dec[0].ff.w1.mem, *weight = m->flat.mem;
+    float *gradient = m->g.dec[0].ff.b1.mem, *weight = m->flat.mem;
 
-    gradient += m->g.dec[0].ff.w1.at;
+    gradient += m->g.dec[0].ff.b1.at;
     if (is_time && harm == HUGE_GRADIENT)
-        gradient[7] = 1e6F; /* parameters' gradients accumulate */
+        gradient[7] = 1e6F; /* gradients of vectors accumulate */
     if (is_time && harm == NAN_GRADIENT)
         gradient[7] = NAN;
     __real_model_backward(m, hook);

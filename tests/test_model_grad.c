@@ -564,6 +564,28 @@ TEST(hook_hears_of_every_element_once_when_it_is_final_from_the_end_to_the_front
     lab_close(&lab);
 }
 
+TEST(gradients_begin_at_zero_whatever_was_there)
+{
+    struct lab lab;
+
+    lab_open(&lab, &mixed, "cpu");
+    const struct params *p = &lab.model.params;
+    struct device *d = &lab.device;
+    double *want = gradient(&lab, &lab.batch);
+    d->k->fill(d, lab.model.grad, NAN);
+    double *got = gradient(&lab, &lab.batch);
+    for (size_t e = 0; e < p->n_flat; e++) /* gaps that align tensors too */
+        CHECK(got[e] == want[e]);
+    free(got);
+    model_write_zero_grads(&lab.model);
+    got = copy_of(&lab, lab.model.grad);
+    for (size_t e = 0; e < p->n_flat; e++)
+        CHECK(got[e] == 0);
+    free(got);
+    free(want);
+    lab_close(&lab);
+}
+
 TEST(a_warmed_up_step_asks_the_heap_for_nothing)
 {
     struct lab lab;

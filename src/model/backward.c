@@ -43,16 +43,22 @@ static void norm_back(struct model *m, struct back *b, const struct act_norm *a,
     b->is_top = false;
 }
 
+/* The gradient of a weight, g += x' dy; it is stored where nothing was added before. */
+static void add_product(struct model *m, struct mat g, struct mat x, struct mat dy)
+{
+    m->device->k->gemm(m->device, g, x, dy, true, false, 1, m->is_fresh ? 0 : 1);
+}
+
 static void ffn_back(struct model *m, struct back *b, const struct act_ffn *a,
                      const struct weights_ffn *w, const struct weights_ffn *g)
 {
     struct device *d = m->device;
     const struct mat dh = mat_rows(m->act->dh, 0, a->h.rows);
 
-    d->k->gemm(d, g->w2, a->h, b->df, true, false, 1, 1);
+    add_product(m, g->w2, a->h, b->df);
     d->k->gemm(d, dh, b->df, w->w2, false, true, 1, 0);
     d->k->relu_backward(d, dh, g->b1, a->h, m->act->run.drop_relu);
-    d->k->gemm(d, g->w1, a->norm.y, dh, true, false, 1, 1);
+    add_product(m, g->w1, a->norm.y, dh);
     d->k->gemm(d, b->dy, dh, w->w1, false, true, 1, 0);
 }
 
@@ -65,13 +71,13 @@ static void self_back(struct model *m, struct back *b, const struct act_attentio
     const struct mat dctx = mat_rows(m->act->dctx, 0, N),
                      din = mat_rows(m->act->din, 0, N);
 
-    d->k->gemm(d, g->out, a->ctx, b->df, true, false, 1, 1);
+    add_product(m, g->out, a->ctx, b->df);
     d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);
     d->k->attention_backward(d, mat_cols(din, 0, D), mat_cols(din, D, D),
                              mat_cols(din, 2 * D, D), dctx, a->ctx, a->lse,
                              mat_cols(a->in, 0, D), mat_cols(a->in, D, D),
                              mat_cols(a->in, 2 * D, D), how);
-    d->k->gemm(d, g->in, a->norm.y, din, true, false, 1, 1);
+    add_product(m, g->in, a->norm.y, din);
     d->k->gemm(d, b->dy, din, w->in, false, true, 1, 0);
 }
 
@@ -87,14 +93,14 @@ static void cross_back(struct model *m, struct back *b, const struct act_attenti
     const struct mat dctx = mat_rows(m->act->dctx, 0, N);
     const struct mat dq = {m->act->din.mem, m->act->din.at, N, D, D, m->act->din.type};
 
-    d->k->gemm(d, g->out, a->ctx, b->df, true, false, 1, 1);
+    add_product(m, g->out, a->ctx, b->df);
     d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);
     d->k->attention_backward(d, dq, mat_cols(dkv, 0, D), mat_cols(dkv, D, D), dctx,
                              a->ctx, a->lse, a->in, mat_cols(a->kv, 0, D),
                              mat_cols(a->kv, D, D), how);
-    d->k->gemm(d, g->in, a->norm.y, dq, true, false, 1, 1);
+    add_product(m, g->in, a->norm.y, dq);
     d->k->gemm(d, b->dy, dq, w->in, false, true, 1, 0);
-    d->k->gemm(d, g->kv, memory, dkv, true, false, 1, 1);
+    add_product(m, g->kv, memory, dkv);
     d->k->gemm(d, m->act->dmemory, dkv, w->kv, false, true, 1, is_first ? 0 : 1);
 }
 
@@ -199,5 +205,6 @@ void model_backward(struct model *m, const struct model_hook *hook)
     BUG_ON(!m->grad.mem || !m->act->run.want_grad);
     decoder_back(m, hook);
     encoder_back(m, hook);
+    m->is_fresh = false;
     ready(m, hook, PARAM_embed, PARAM_embed, 0);
 }

@@ -197,7 +197,7 @@ static void output(struct model *m)
         if (!a->run.want_grad)
             continue;
         d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.embed, false, false, 1, 0);
-        d->k->gemm(d, m->g.embed, z, y, true, false, 1, 1);
+        d->k->gemm(d, m->g.embed, z, y, true, false, 1, m->is_fresh && !at ? 0 : 1);
     }
 }
 

@@ -177,7 +177,31 @@ void model_best(struct model *m, int32_t *best)
     device_download_ids(m->device, best, m->act->best);
 }
 
+static void clear_grads(struct model *m, size_t from, size_t to)
+{
+    if (from < to)
+        m->device->k->fill(m->device, mat_cols(m->grad, from, to - from), 0);
+}
+
+/* All that lies between matrices: vectors, and the gaps that align them. */
 void model_zero_grads(struct model *m)
 {
+    size_t from = 0;
+
+    for (size_t i = 0; i < m->params.n_list; i++) {
+        const struct param *p = &m->params.list[i];
+        const size_t end = p->at + (p->rows - 1) * p->stride + p->cols;
+        if (p->n_dims == 1)
+            continue;
+        clear_grads(m, from, p->at);
+        from = end > from ? end : from; /* q, k and v lie beside each other */
+    }
+    clear_grads(m, from, m->params.n_flat);
+    m->is_fresh = true;
+}
+
+void model_write_zero_grads(struct model *m)
+{
     m->device->k->fill(m->device, m->grad, 0);
+    m->is_fresh = false;
 }

@@ -8,7 +8,7 @@
  * every backward line.
  *
  * Gradients are those of the *sum* of token losses and are added to `grad`; the caller
- * clears it and divides by the number of tokens, once an update.
+ * begins at zero and divides by the number of tokens, once an update.
  *
  * Owns: weights, gradient and the step's memory on the device. Borrows: the device,
  * which outlives it. Threads: one at a time.
@@ -65,6 +65,7 @@ struct model {
     struct mat signal; /* [max_len, D] position signal */
     struct activations *act;
     bool recompute; /* keep less for backward, compute it again: model/replay.h */
+    bool is_fresh;  /* the next backward stores gradients of matrices, it does not add */
 };
 
 /* Weights are zero until they are set. */
@@ -99,4 +100,9 @@ void model_best(struct model *m, int32_t *best);
 /* The encoder alone: the memory stays on the device for model/decoder.h. */
 void model_encode(struct model *m, const struct model_batch *b);
 
+/* Gradients begin again at zero. Those of matrices, nearly all, are not written for it:
+ * the next backward pass stores them. */
 void model_zero_grads(struct model *m);
+
+/* The zeros themselves, for an update without a backward pass. */
+void model_write_zero_grads(struct model *m);

@@ -164,8 +164,10 @@ static status compute(struct trainer *t, struct record_step *rec,
         rec->t_data += clock_next(&clock);
         if (item->is_first && t->reducer)
             begin_exchange(t, item);
-        if (!batch.n_sents)
-            break; /* fewer pairs than ranks */
+        if (!batch.n_sents) { /* fewer pairs than ranks */
+            model_write_zero_grads(&t->model);
+            break;
+        }
 
         train_pulse(t, PULSE_COMPUTE);
         model_forward(&t->model, &batch, &run);
