@@ -49,11 +49,12 @@ class Update:
         return {group: [sum(column) for column in zip(*calls)] for group, calls in self.work.items()}
 
     def product(self, rows, inner, cols, times=1):
-        """x [rows,inner] w [inner,cols] of forward, and both gradients; w's is fp32, added to."""
+        """x [rows,inner] w [inner,cols] of forward, and both gradients; w's is fp32, stored, then added to."""
         w, operations = self.width, 2 * rows * inner * cols
         x, y, of_w = rows * inner, rows * cols, inner * cols
-        for n_bytes in (w * (x + of_w + y), w * (x + of_w + y), w * (x + y) + 8 * of_w):
-            self.add("products (cuBLASLt)", times * n_bytes, times * operations, times)
+        each = w * (x + of_w + y)
+        for n_bytes in (times * each, times * each, times * w * (x + y) + (8 * times - 4) * of_w):
+            self.add("products (cuBLASLt)", n_bytes, times * operations, times)
 
     def norm(self, n, is_bottom=False):
         each = self.width * n * self.D
@@ -101,7 +102,7 @@ class Update:
         self.add("xent", 5 * w * N * V, launches=chunks)  # no cache holds all rows in flight
         self.add("embed_forward", 2 * N * D * (2 * w + 4), launches=2)
         self.add("embed_backward", 2 * N * D * (w + 8), launches=2)
-        self.add("fill, squares, adam", (4 + 4 + 28) * parameters, launches=4)
+        self.add("fill, squares, adam", (4 + 28) * parameters, launches=7 * self.L + 4)  # vectors are filled
         if w == 2:
             self.add("cast", 6 * parameters)
 

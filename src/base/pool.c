@@ -1,5 +1,5 @@
 /*
- * A job is published by raising `round`; workers spin on it for some microseconds
+ * A job is published by raising `round`; workers spin on it for about a millisecond
  * (kernels follow each other closely inside a step) and then sleep. `left` counts
  * the parts still running; the caller spins on it, because it has just done a part of
  * the same length itself.

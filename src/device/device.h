@@ -94,8 +94,8 @@ void device_free(struct device *d, void *mem);
 
 /*
  * Scratch memory of at least n_bytes a thread, for kernels that need more than the
- * 1 MiB every thread has from the start: attention over very long sentences. Called
- * when shapes become known, never inside a step.
+ * DEVICE_SCRATCH_BYTES every thread has from the start: attention over very long
+ * sentences. Called when shapes become known, never inside a step.
  */
 status device_reserve(struct device *d, size_t n_bytes, struct err *err) MUST_CHECK;
 

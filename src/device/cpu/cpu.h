@@ -2,9 +2,9 @@
  * cpu - what every CPU kernel file shares.
  *
  * The files of this folder are compiled once for each variant: plain (any machine), v3
- * (AVX2 and FMA, chosen at start) and, in the tests, f64, where a real is a double and
- * finite differences are trustworthy to seven digits. CPU(name) gives each variant its
- * own symbols.
+ * (AVX2 and FMA) and v4 (AVX-512), chosen at start, and, in the tests, f64, where a real
+ * is a double and finite differences are trustworthy to seven digits. CPU(name) gives
+ * each variant its own symbols.
  */
 #pragma once
 

@@ -130,7 +130,7 @@ static struct job blocks_of(const struct device *d, struct mat x)
     struct job j = {.x = x, .block = spread > BLOCK ? spread : BLOCK};
 
     j.n_blocks = (n + j.block - 1) / j.block;
-    j.sums = cpu_scratch(d, 0); /* at least 1 MiB, twice what BLOCKS_MAX sums need */
+    j.sums = cpu_scratch(d, 0); /* more than BLOCKS_MAX sums need */
     return j;
 }
 
