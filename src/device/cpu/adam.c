@@ -15,9 +15,13 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/span.h"
 
+/* Threads take blocks, so that vectors begin at the same elements whoever takes them. */
+enum { BLOCK = 4096, LEAST = 16 };
+
 struct job {
     struct mat w, m, v, g;
     struct adam how;
+    struct pool_queue left; /* blocks */
 };
 
 static void update(real *restrict w, real *restrict m, real *restrict v,
@@ -35,13 +39,13 @@ static void update(real *restrict w, real *restrict m, real *restrict v,
     }
 }
 
-static void adam_part(void *ctx, size_t part, size_t n_parts)
+static void update_blocks(const struct job *j, struct pool_range blocks)
 {
-    const struct job *j = ctx;
-    const struct pool_range range = pool_split(j->w.rows * j->w.cols, part, n_parts);
+    const size_t n = j->w.rows * j->w.cols;
+    const size_t end = blocks.end * BLOCK < n ? blocks.end * BLOCK : n;
 
-    for (size_t i = range.begin; i < range.end;) {
-        const struct span s = span_at(j->w.cols, i, range.end);
+    for (size_t i = blocks.begin * BLOCK; i < end;) {
+        const struct span s = span_at(j->w.cols, i, end);
         update((real *)j->w.mem + span_offset(j->w, s),
                (real *)j->m.mem + span_offset(j->m, s),
                (real *)j->v.mem + span_offset(j->v, s),
@@ -50,10 +54,21 @@ static void adam_part(void *ctx, size_t part, size_t n_parts)
     }
 }
 
+static void adam_part(void *ctx, size_t part, size_t n_parts)
+{
+    struct job *j = ctx;
+    struct pool_range blocks;
+
+    (void)part;
+    while (pool_take(&j->left, LEAST, n_parts, &blocks))
+        update_blocks(j, blocks);
+}
+
 void CPU(adam)(struct device *d, struct mat w, struct mat m, struct mat v, struct mat g,
                struct adam how)
 {
-    struct job j = {w, m, v, g, how};
+    struct job j = {w, m,   v,
+                    g, how, .left = {.n = (w.rows * w.cols + BLOCK - 1) / BLOCK}};
 
     pool_run(d->pool, adam_part, &j);
 }

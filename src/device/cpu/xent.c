@@ -23,6 +23,7 @@ struct job {
     const int32_t *label;
     double smooth;
     double grad;
+    struct pool_queue left; /* rows */
 };
 
 static double entropy(double smooth, double low)
@@ -77,11 +78,13 @@ static void one_row(const struct job *j, size_t r)
 
 static void rows_part(void *ctx, size_t part, size_t n_parts)
 {
-    const struct job *j = ctx;
-    const struct pool_range rows = pool_split(j->logits.rows, part, n_parts);
+    struct job *j = ctx;
+    struct pool_range rows;
 
-    for (size_t r = rows.begin; r < rows.end; r++)
-        one_row(j, r);
+    (void)part;
+    while (pool_take(&j->left, 1, n_parts, &rows))
+        for (size_t r = rows.begin; r < rows.end; r++)
+            one_row(j, r);
 }
 
 void CPU(xent)(struct device *d, struct mat loss, struct ids best, struct mat logits,
@@ -92,7 +95,8 @@ void CPU(xent)(struct device *d, struct mat loss, struct ids best, struct mat lo
                     .best = best.mem ? cpu_ids(best) : NULL,
                     .label = cpu_ids(label),
                     .smooth = smooth,
-                    .grad = grad};
+                    .grad = grad,
+                    .left = {.n = logits.rows}};
 
     pool_run(d->pool, rows_part, &j);
 }
