@@ -13,7 +13,12 @@
 #include "device/half.h"
 #include "standin/libcuda.h"
 
-enum { FAILED = 7, NOT_SUPPORTED = DRIVER_NOT_SUPPORTED };
+enum {
+    FAILED = 7,
+    EXECUTION_FAILED = 13,
+    VERSION = 130000,
+    NOT_SUPPORTED = DRIVER_NOT_SUPPORTED
+};
 
 struct layout {
     unsigned type;
@@ -55,6 +60,11 @@ API cublasLtCreate(struct cublasLtContext **h)
 {
     *h = malloc(1);
     return *h ? 0 : FAILED;
+}
+
+__attribute__((visibility("default"))) size_t cublasLtGetVersion(void)
+{
+    return VERSION;
 }
 
 API cublasLtDestroy(struct cublasLtContext *h)
@@ -149,6 +159,8 @@ API cublasLtMatmulAlgoGetHeuristic(struct cublasLtContext *h, void *desc, void *
     const struct layout *to = d;
 
     (void)h, (void)a, (void)b, (void)c, (void)n;
+    if (standin_failure(__func__))
+        return EXECUTION_FAILED;
     *choice = (struct driver_choice){0};
     *found = 0;
     if (how->epilogue && (unsigned)how->bias_type != to->type)
@@ -199,6 +211,8 @@ static void run_product(void *ctx)
             }
             put(&p->c, p->pc, r, c, (float)x);
         }
+    if (standin_is_spoilt("product"))
+        put(&p->c, p->pc, 0, 0, 100);
 }
 
 API cublasLtMatmul(struct cublasLtContext *h, void *desc, const void *alpha,
@@ -222,6 +236,8 @@ API cublasLtMatmul(struct cublasLtContext *h, void *desc, const void *alpha,
                         .pc = pd};
 
     (void)h, (void)d, (void)workspace, (void)n_workspace;
+    if (standin_failure(__func__))
+        return EXECUTION_FAILED;
     if (how->epilogue && !p.has_relu)
         return FAILED;
     if (pc != pd || (uintptr_t)pa % align[0] || (uintptr_t)pb % align[1] ||

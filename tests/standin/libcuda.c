@@ -7,12 +7,15 @@
  *     FERRY_STANDIN_EAGER names (1, 2, 3, in order of creation), as soon as it can. So
  *     a missing wait makes one order or the other read what is not there yet, or
  *     overwrite what is still needed.
- *   - New memory is filled with 0xff; memory that is freed while something is queued, an
- *     event that was never recorded, a stream destroyed with work in it, or a call from a
- *     thread without the context, ends the process with a sentence. Overruns are the
- *     address sanitizer's business.
+ *   - New memory is filled with 0xff; memory or a module that goes while something is
+ *     queued, an event that was never recorded, a stream destroyed with work in it, or a
+ * call from a thread without the context, ends the process with a sentence. Overruns are
+ * the address sanitizer's business.
  *   - FERRY_STANDIN_DEAF=1, 2 or 3 makes that stream ignore its waits: what a test
- * expects to fail.
+ *     expects to fail. FERRY_STANDIN_SPOIL=KERNEL ("product": cuBLASLt's) makes that
+ *     kernel change a number that is not its own.
+ *   - FERRY_STANDIN_FAIL=CALL:K makes the K-th call of CALL fail, and with it the card:
+ *     what is queued is lost, and every call that queues or waits fails from then on.
  *
  * Any thread may call; one call at a time is under way.
  */
@@ -30,7 +33,7 @@
 #include "standin/libcuda.h"
 #include "standin/program.h"
 
-enum { STREAMS = 8, BUFFERS = 12, INVALID = 1, NOT_FOUND = 500 };
+enum { STREAMS = 8, BUFFERS = 12, INVALID = 1, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
 
 struct op {
     struct op *next;
@@ -60,7 +63,9 @@ struct CUmod_st {
 };
 
 static struct CUstream_st *streams[STREAMS];
-static int n_streams, n_modules, card = -1;
+static int n_streams, n_modules, n_retained, card = -1;
+static unsigned lost; /* what every call gives since the card was lost; 0: it was not */
+static unsigned long n_failing_calls;
 static _Thread_local bool has_context;
 
 /* Held by one thread, given to the others in the order in which they came: whoever polls
@@ -198,6 +203,11 @@ static void queue(struct CUstream_st *s, struct op op)
         wrong("work for the default stream, which orders everything");
     if (!has_context)
         wrong("work from a thread that has no context");
+    if (lost) {
+        free(op.ctx);
+        free(one);
+        return;
+    }
     *one = op;
     one->id = ++n_ops;
     one->next = NULL;
@@ -229,9 +239,62 @@ EXPORT int standin_card(void)
     return has_context ? card : -1;
 }
 
+EXPORT bool standin_is_spoilt(const char *kernel)
+{
+    const char *said = getenv("FERRY_STANDIN_SPOIL");
+
+    return said && strcmp(said, kernel) == 0;
+}
+
+/* Whoever waits for an event of it waits no longer. */
+static void lose_work(struct CUstream_st *s)
+{
+    while (s->first) {
+        struct op *op = s->first;
+        if (op->event && !op->is_wait)
+            op->event->done = op->ticket;
+        s->first = op->next;
+        free(op->ctx);
+        free(op);
+    }
+    s->last = &s->first;
+}
+
+EXPORT unsigned standin_failure(const char *call)
+{
+    LOCKED;
+    const char *said = getenv("FERRY_STANDIN_FAIL");
+    const size_t n = strlen(call);
+
+    if (!has_context)
+        wrong("%s from a thread that has no context", call);
+    if (lost || !said || strncmp(said, call, n) != 0 || said[n] != ':' ||
+        ++n_failing_calls != strtoul(said + n + 1, NULL, 10))
+        return lost;
+    for (int i = 0; i < n_streams; i++)
+        if (streams[i])
+            lose_work(streams[i]);
+    lost = ILLEGAL_ADDRESS;
+    return lost;
+}
+
+static void refuse_while_queued(const char *what)
+{
+    for (int i = 0; i < n_streams; i++)
+        if (streams[i] && streams[i]->first)
+            wrong("%s while work is queued", what);
+}
+
 /* ---- the driver API ---- */
 
 #define API EXPORT unsigned
+/* At the beginning of what needs the context. */
+#define MAY_FAIL                                          \
+    do {                                                  \
+        const unsigned code_ = standin_failure(__func__); \
+        if (code_)                                        \
+            return code_;                                 \
+    } while (0)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 API cuInit(unsigned flags)
@@ -293,6 +356,7 @@ API cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
     card = device;
     *context = (struct CUctx_st *)(void *)&one;
     n_modules = 0;
+    n_retained++;
     return 0;
 }
 
@@ -300,10 +364,13 @@ API cuDevicePrimaryCtxRelease_v2(int device)
 {
     LOCKED;
     (void)device;
+    if (--n_retained)
+        return 0;
     for (int i = 0; i < n_streams; i++)
         if (streams[i])
             wrong("the context is released with a stream in it");
     n_streams = 0;
+    n_failing_calls = lost = 0;
     return 0;
 }
 
@@ -321,6 +388,7 @@ API cuMemGetInfo_v2(size_t *left, size_t *all)
 
 API cuMemAlloc_v2(driver_ptr *p, size_t n)
 {
+    MAY_FAIL;
     void *mem = n < ((size_t)1 << 30) ? malloc(n) : NULL;
 
     if (!mem)
@@ -333,15 +401,14 @@ API cuMemAlloc_v2(driver_ptr *p, size_t n)
 API cuMemFree_v2(driver_ptr p)
 {
     LOCKED;
-    for (int i = 0; i < n_streams; i++)
-        if (streams[i] && streams[i]->first)
-            wrong("memory is freed while work is queued");
+    refuse_while_queued("memory is freed");
     free((void *)(uintptr_t)p);
     return 0;
 }
 
 API cuMemHostAlloc(void **p, size_t n, unsigned flags)
 {
+    MAY_FAIL;
     (void)flags;
     *p = malloc(n);
     return *p ? 0 : DRIVER_OUT_OF_MEMORY;
@@ -349,6 +416,8 @@ API cuMemHostAlloc(void **p, size_t n, unsigned flags)
 
 API cuMemFreeHost(void *p)
 {
+    LOCKED;
+    refuse_while_queued("pinned memory is freed");
     free(p);
     return 0;
 }
@@ -378,22 +447,26 @@ static unsigned queue_move(struct CUstream_st *s, struct move m)
 
 API cuMemsetD8Async(driver_ptr p, unsigned char x, size_t n, struct CUstream_st *s)
 {
+    MAY_FAIL;
     return queue_move(s, (struct move){(void *)(uintptr_t)p, NULL, n, x});
 }
 
 API cuMemcpyHtoDAsync_v2(driver_ptr to, const void *from, size_t n, struct CUstream_st *s)
 {
+    MAY_FAIL;
     return queue_move(s, (struct move){(void *)(uintptr_t)to, from, n, -1});
 }
 
 API cuMemcpyDtoHAsync_v2(void *to, driver_ptr from, size_t n, struct CUstream_st *s)
 {
+    MAY_FAIL;
     return queue_move(s, (struct move){to, (const void *)(uintptr_t)from, n, -1});
 }
 
 API cuStreamCreate(struct CUstream_st **s, unsigned flags)
 {
     LOCKED;
+    MAY_FAIL;
     if (n_streams == STREAMS || flags != DRIVER_NON_BLOCKING)
         return INVALID;
     *s = calloc(1, sizeof **s);
@@ -420,6 +493,7 @@ API cuStreamDestroy_v2(struct CUstream_st *s)
 API cuStreamSynchronize(struct CUstream_st *s)
 {
     LOCKED;
+    MAY_FAIL;
     while (s->first)
         give_way(!run_one(s, true));
     return 0;
@@ -428,6 +502,7 @@ API cuStreamSynchronize(struct CUstream_st *s)
 API cuStreamWaitEvent(struct CUstream_st *s, struct CUevent_st *e, unsigned flags)
 {
     LOCKED;
+    MAY_FAIL;
     (void)flags;
     if (!e->recorded)
         wrong("a wait for an event that was never recorded");
@@ -437,6 +512,7 @@ API cuStreamWaitEvent(struct CUstream_st *s, struct CUevent_st *e, unsigned flag
 
 API cuEventCreate(struct CUevent_st **e, unsigned flags)
 {
+    MAY_FAIL;
     *e = calloc(1, sizeof **e);
     if (!*e)
         return DRIVER_OUT_OF_MEMORY;
@@ -448,6 +524,7 @@ API cuEventCreate(struct CUevent_st **e, unsigned flags)
 API cuEventQuery(struct CUevent_st *e)
 {
     LOCKED;
+    MAY_FAIL;
     if (!e->recorded)
         wrong("an event is asked for that was never recorded");
     while (e->done < e->recorded && e->stream->first && run_one(e->stream, true))
@@ -480,6 +557,7 @@ API cuEventDestroy_v2(struct CUevent_st *e)
 API cuEventRecord(struct CUevent_st *e, struct CUstream_st *s)
 {
     LOCKED;
+    MAY_FAIL;
     e->stream = s;
     e->recorded++;
     queue(s, (struct op){.event = e, .ticket = e->recorded});
@@ -491,6 +569,7 @@ API cuModuleLoadData(struct CUmod_st **m, const void *image)
 {
     const char kind = *(const char *)image;
 
+    MAY_FAIL;
     *m = calloc(1, sizeof **m);
     if (!*m)
         return DRIVER_OUT_OF_MEMORY;
@@ -502,12 +581,15 @@ API cuModuleLoadData(struct CUmod_st **m, const void *image)
 
 API cuModuleUnload(struct CUmod_st *m)
 {
+    LOCKED;
+    refuse_while_queued("a module is unloaded");
     free(m);
     return 0;
 }
 
 API cuModuleGetFunction(struct CUfunc_st **f, struct CUmod_st *m, const char *name)
 {
+    MAY_FAIL;
     for (size_t i = 0; i < program_n; i++)
         if (strcmp(m->table[i].name, name) == 0) {
             *f = (struct CUfunc_st *)(void *)&m->table[i];
@@ -539,6 +621,8 @@ static void run_launch(void *ctx)
     struct launch *l = ctx;
 
     fibres_run(run_item, l, l->group, l->items);
+    if (standin_is_spoilt(l->kernel->name))
+        memset(l->buffer[0], 0x40, sizeof(double)); /* 32.5, 3.0039 or 2.125 */
 }
 
 /* Arguments are copied when a kernel is launched, as the real driver does. */
@@ -549,6 +633,7 @@ API cuLaunchKernel(struct CUfunc_st *f, unsigned gx, unsigned gy, unsigned gz,
     const struct program_kernel *k = (const struct program_kernel *)(void *)f;
     struct launch l = {.kernel = k, .group = {gx, gy, gz}, .items = bx};
 
+    MAY_FAIL;
     if (by != 1 || bz != 1 || shared || extra || gy > 65535 || gz > 65535 ||
         k->args_bytes > sizeof l.args)
         return INVALID;
@@ -561,6 +646,8 @@ API cuLaunchKernel(struct CUfunc_st *f, unsigned gx, unsigned gy, unsigned gz,
 
 API cuGetErrorName(unsigned code, const char **name)
 {
-    *name = code == DRIVER_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR";
+    *name = code == DRIVER_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : code == ILLEGAL_ADDRESS    ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                         : "CUDA_ERROR";
     return 0;
 }

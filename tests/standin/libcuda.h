@@ -19,3 +19,10 @@ void standin_queue_when(struct CUstream_st *s, standin_ready_fn *ready, standin_
 
 /* The card whose context the process has; -1 in a thread that has not made it current. */
 int standin_card(void);
+
+/* What a call by this name gives: 0 unless it or one before it was made to fail. The
+ * thread must have the context. */
+unsigned standin_failure(const char *call);
+
+/* The numbers of this kernel are to be wrong. */
+bool standin_is_spoilt(const char *kernel);
