@@ -106,12 +106,16 @@ static void start(unsigned item)
     place_make(&f->place, stacks + (size_t)item * STACK, body);
 }
 
-/* Items from `first` on to their next barrier or their end; how many of all ended. */
+/* Items from `first` on to their next barrier or their end; how many of all ended. They
+ * rise or fall by chance: a barrier may be needed in one order only. */
 static unsigned round_of(unsigned first, unsigned items)
 {
+    static unsigned chance;
     unsigned n_done = 0;
 
-    for (unsigned i = first; i < items; i++) {
+    chance = chance * 1664525u + 1013904223u;
+    for (unsigned n = first; n < items; n++) {
+        const unsigned i = chance >> 31 ? first + items - 1 - n : n;
         current = i;
         dialect_place.item = i;
         if (!fibre[i].is_done)
