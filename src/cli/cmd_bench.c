@@ -194,15 +194,14 @@ static status run_memory(const struct bench_config *c, struct err *err)
 static status run_kernels(const struct bench_config *c, struct err *err)
 {
     const struct model_config m = size_of(c->size);
-    const struct bench_kernels_options o = {.model = &m,
-                                            .device = c->device,
-                                            .threads = threads_of(c),
-                                            .tokens = (size_t)c->tokens,
-                                            .length = (size_t)c->mean,
-                                            .dropout = c->dropout,
-                                            .json = c->json};
+    const struct bench_cases_options o = {.model = &m,
+                                          .device = c->device,
+                                          .threads = threads_of(c),
+                                          .tokens = (size_t)c->tokens,
+                                          .length = (size_t)c->mean,
+                                          .dropout = c->dropout};
 
-    return bench_kernels(&o, stdout, err);
+    return bench_kernels(&o, c->json, stdout, err);
 }
 
 static status run_wire(const struct bench_config *c, struct err *err)

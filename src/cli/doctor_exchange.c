@@ -84,23 +84,34 @@ static status sum_with(struct doctor_exchange *r, struct comm *c, struct device 
     return result;
 }
 
+/* Closing NCCL is no meeting: whoever is done first would end the others' last sum. */
+static status try_nccl(struct doctor_exchange *r, struct comm *c, struct device *d,
+                       struct err *err)
+{
+    const struct comm_nccl_options o = {.wire = WIRE_FP32, .n_buckets = 1, .n_max = N};
+    struct comm_nccl *nccl;
+    struct err why;
+
+    TRY(comm_nccl_open(&nccl, c, d, o, &why, err));
+    if (!nccl) {
+        snprintf(r->why_not, sizeof r->why_not, "%.500s", why.msg);
+        return OK;
+    }
+    const status result = comm_agree(c, sum_with(r, c, d, nccl, err), err);
+    comm_nccl_close(nccl);
+    return result;
+}
+
 status doctor_exchange(struct doctor_exchange *r, struct comm *c, const char *device,
                        struct err *err)
 {
     const struct device_options options = {.local_rank = (size_t)c->local_rank};
-    const struct comm_nccl_options o = {.wire = WIRE_FP32, .n_buckets = 1, .n_max = N};
-    struct comm_nccl *nccl;
     struct device d;
-    struct err why;
 
     *r = (struct doctor_exchange){.n_bytes = N * sizeof(float)};
     TRY(comm_agree(c, device_open(&d, device, options, err), err));
-    status result = comm_nccl_open(&nccl, c, &d, o, &why, err);
-    if (result == OK && nccl)
-        result = sum_with(r, c, &d, nccl, err);
-    else
-        snprintf(r->why_not, sizeof r->why_not, "%.500s", why.msg);
-    comm_nccl_close(nccl);
+    r->is_gpu = d.driver;
+    const status result = r->is_gpu ? try_nccl(r, c, &d, err) : OK;
     device_close(&d);
     return result;
 }

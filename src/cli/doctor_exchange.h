@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -12,6 +13,7 @@
 struct comm;
 
 struct doctor_exchange {
+    bool is_gpu;      /* otherwise there is nothing to tell */
     char library[32]; /* "NCCL 2.28.9"; "": why_not says why there was no sum */
     char why_not[512];
     size_t n_bytes;  /* of a rank */

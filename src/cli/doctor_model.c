@@ -10,6 +10,8 @@
 #include "model/model.h"
 #include "train/optim.h"
 
+#define LOSS_SCALE 1024.0 /* as mixed training has one; a power of two changes no bit */
+
 enum { SENTS = 6, LENGTH = 12, TOKENS = SENTS * LENGTH, V = 61, UPDATES = 2 };
 
 static const struct model_config tiny = {.vocab_size = V,
@@ -68,13 +70,15 @@ struct patient {
     float *flat, *direction; /* [n_flat] */
 };
 
-static status admit(struct patient *p, const char *device, struct err *err)
+static status admit(struct patient *p, const char *device, enum precision precision,
+                    struct err *err)
 {
     struct optim_config how;
     struct rng r = rng_open(rng_key(3, "doctor"));
 
     draw(&p->text);
-    TRY(device_open(&p->device, device, (struct device_options){.threads = 1}, err));
+    TRY(device_open(&p->device, device,
+                    (struct device_options){.threads = 1, .precision = precision}, err));
     TRY(model_open(&p->model, &p->device, &tiny, true, err));
     TRY(opt_defaults(optim_config_table, &how, err));
     TRY(optim_open(&p->optim, &p->device, &p->model.params, &how, NULL, err));
@@ -160,8 +164,10 @@ static status update(struct patient *p, int t, double *loss, struct err *err)
                                   .drop_residual = 0.1,
                                   .drop_key = 77 + (uint64_t)t,
                                   .smooth = 0.1,
+                                  .loss_scale = LOSS_SCALE,
                                   .want_grad = true};
-    const struct optim_update how = {.t = t, .rate = 0.01, .tokens = TOKENS};
+    const struct optim_update how = {
+        .t = t, .rate = 0.01, .tokens = TOKENS, .scale = LOSS_SCALE};
     double norm;
 
     model_zero_grads(&p->model);
@@ -179,24 +185,40 @@ static status train(struct patient *p, double *loss, struct err *err)
     return device_sync(&p->device, err);
 }
 
-status doctor_model(struct doctor_model *r, const char *device, struct err *err)
+static double distance(const float *a, const float *b, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    return sqrt(sum / (double)n);
+}
+
+static status examine(struct patient *it, struct patient *cpu, struct doctor_model *r,
+                      struct err *err)
+{
+    const size_t n = it->model.params.n_flat;
+
+    TRY(check_slope(it, r, err));
+    TRY(train(it, r->loss, err));
+    params_init(&it->model.params, 1, cpu->direction); /* where both began */
+    TRY(train(cpu, r->loss_cpu, err));
+    r->distance = distance(it->flat, cpu->flat, n);
+    r->moved = distance(cpu->direction, cpu->flat, n);
+    return OK;
+}
+
+status doctor_model(struct doctor_model *r, const char *device, enum precision precision,
+                    struct err *err)
 {
     struct patient it = {0}, cpu = {0};
 
     *r = (struct doctor_model){0};
-    status result = admit(&it, device, err);
+    status result = admit(&it, device, precision, err);
     if (result == OK)
-        result = admit(&cpu, "cpu", err);
+        result = admit(&cpu, "cpu", precision, err);
     if (result == OK)
-        result = check_slope(&it, r, err);
-    if (result == OK)
-        result = train(&it, r->loss, err);
-    if (result == OK)
-        result = train(&cpu, r->loss_cpu, err);
-    for (size_t i = 0; result == OK && i < it.model.params.n_flat; i++) {
-        const double gap = fabs((double)it.flat[i] - (double)cpu.flat[i]);
-        r->furthest = gap <= r->furthest ? r->furthest : gap;
-    }
+        result = examine(&it, &cpu, r, err);
     discharge(&it);
     discharge(&cpu);
     return result;
