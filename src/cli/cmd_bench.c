@@ -87,14 +87,18 @@ static void put_json(json_t *o)
 static json_t *step_json(const struct bench_config *c, const struct bench_step_result *r)
 {
     json_t *o = json_pack(
-        "{ss, ss, sI, sI, sf, sf, sf, sf, sf, sf, sf, s{sf, sf, sf, sf, sf}, sf}",
-        "bench", "step", "size", c->size, "tokens", (json_int_t)c->tokens, "threads",
+        "{ss, ss, sI, sI, sf, sf, sf, sf, s{sf, sf, sf, sf, sf}, sf}", "bench", "step",
+        "size", c->size, "tokens", (json_int_t)c->tokens, "threads",
         (json_int_t)r->threads, "tokens_per_s", r->tokens_per_s, "best_tokens_per_s",
-        r->best_tokens_per_s, "gflops", r->gflops, "roof_gflops", r->roof_gflops,
-        "best_roof_gflops", r->best_roof_gflops, "percent_of_roof",
-        100 * r->gflops / r->roof_gflops, "peak_mib", r->peak_mib, "phases", "step",
-        r->t_step, "data", r->t_data, "forward", r->t_forward, "backward", r->t_backward,
-        "update", r->t_update, "loss", r->loss);
+        r->best_tokens_per_s, "gflops", r->gflops, "peak_mib", r->peak_mib, "phases",
+        "step", r->t_step, "data", r->t_data, "forward", r->t_forward, "backward",
+        r->t_backward, "update", r->t_update, "loss", r->loss);
+
+    if (r->roof_gflops > 0)
+        json_object_update_new(o, json_pack("{sf, sf, sf}", "roof_gflops", r->roof_gflops,
+                                            "best_roof_gflops", r->best_roof_gflops,
+                                            "percent_of_roof",
+                                            100 * r->gflops / r->roof_gflops));
 
     if (c->against)
         json_object_update_new(
@@ -121,10 +125,12 @@ static status run_step(const struct bench_config *c, struct err *err)
         put_json(step_json(c, &r));
         return OK;
     }
-    printf("step      %s, %lld target tokens, %zu threads: %.0f tokens/s, %.1f GFLOP/s, "
-           "%.0f %% of the roof of %.1f, peak %.0f MiB\n",
-           c->size, (long long)c->tokens, r.threads, r.tokens_per_s, r.gflops,
-           100 * r.gflops / r.roof_gflops, r.roof_gflops, r.peak_mib);
+    printf("step      %s, %lld target tokens, %zu threads: %.0f tokens/s, %.1f GFLOP/s, ",
+           c->size, (long long)c->tokens, r.threads, r.tokens_per_s, r.gflops);
+    if (r.roof_gflops > 0)
+        printf("%.0f %% of the roof of %.1f, ", 100 * r.gflops / r.roof_gflops,
+               r.roof_gflops);
+    printf("peak %.0f MiB\n", r.peak_mib);
     printf("          %.0f ms: data %.1f, forward and output %.1f, backward %.1f, "
            "update %.1f\n",
            1e3 * r.t_step, 1e3 * r.t_data, 1e3 * r.t_forward, 1e3 * r.t_backward,
@@ -134,6 +140,38 @@ static status run_step(const struct bench_config *c, struct err *err)
             "          %.2f times the %.0f tokens/s with threads=%lld in turns with it\n",
             r.times_against, r.against_tokens_per_s, (long long)c->against);
     return OK;
+}
+
+/* What products are measured against; 0 on a GPU, whose roof is not the processor's. */
+static status product_roof(double *gflops, const struct bench_config *c, struct err *err)
+{
+    struct device d;
+
+    TRY(device_open(&d, c->device, (struct device_options){.threads = 1}, err));
+    const bool is_gpu = d.driver;
+    device_close(&d);
+    *gflops = 0;
+    return is_gpu ? OK : roof_gemm(gflops, threads_of(c), 1, err);
+}
+
+static void tell_product(const struct bench_config *c, const char *name,
+                         struct roof_shape s, double rate, double roof)
+{
+    if (c->json) {
+        json_t *o = json_pack("{ss, ss, sI, sI, sI, sf}", "bench", "gemm", "name", name,
+                              "m", (json_int_t)s.M, "n", (json_int_t)s.N, "k",
+                              (json_int_t)s.K, "gflops", rate);
+        if (roof > 0)
+            json_object_update_new(o, json_pack("{sf, sf}", "roof_gflops", roof,
+                                                "percent_of_roof", 100 * rate / roof));
+        put_json(o);
+        return;
+    }
+    printf("gemm      %-32s %5zu x %5zu x %5zu  %7.1f GFLOP/s", name, s.M, s.N, s.K,
+           rate);
+    if (roof > 0)
+        printf("  %3.0f %%", 100 * rate / roof);
+    putchar('\n');
 }
 
 /* The products of a step at this size: layer, M, N, K, transposed operands. */
@@ -158,20 +196,11 @@ static status run_gemm(const struct bench_config *c, struct err *err)
                 {"output weight gradient", {V, D, chunk, 1, 0}}};
     double roof;
 
-    TRY(roof_gemm(&roof, threads_of(c), 1, err));
+    TRY(product_roof(&roof, c, err));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const struct roof_shape s = list[i].shape;
         double rate;
-        TRY(roof_shape(&rate, c->device, threads_of(c), s, 0.3, err));
-        if (c->json)
-            put_json(json_pack("{ss, ss, sI, sI, sI, sf, sf, sf}", "bench", "gemm",
-                               "name", list[i].name, "m", (json_int_t)s.M, "n",
-                               (json_int_t)s.N, "k", (json_int_t)s.K, "gflops", rate,
-                               "roof_gflops", roof, "percent_of_roof",
-                               100 * rate / roof));
-        else
-            printf("gemm      %-32s %5zu x %5zu x %5zu  %7.1f GFLOP/s  %3.0f %%\n",
-                   list[i].name, s.M, s.N, s.K, rate, 100 * rate / roof);
+        TRY(roof_shape(&rate, c->device, threads_of(c), list[i].shape, 0.3, err));
+        tell_product(c, list[i].name, list[i].shape, rate, roof);
     }
     return OK;
 }

@@ -176,7 +176,9 @@ static status run_steps(struct trainer *t, struct pool *other,
         const size_t at = i - WARM_UP;
         if (at == 0)
             r->peak_mib = peak_mib(); /* before the roof's own memory */
-        TRY(roof_gemm(&rates->roof[at], pool_size(t->device.pool), ROOF_SECONDS, err));
+        if (!t->device.driver)        /* a GPU's roof is not the processor's */
+            TRY(roof_gemm(&rates->roof[at], pool_size(t->device.pool), ROOF_SECONDS,
+                          err));
         rates->tokens[at] = tokens_per_s(&rec);
         rates->work[at] = rec.linear_flops / rec.t_step;
         r->t_step += rec.t_step;

@@ -28,7 +28,8 @@ struct bench_step_result {
     double tokens_per_s; /* source and target, of the median step */
     double best_tokens_per_s;
     double gflops;      /* of projections and output layer, of the median step */
-    double roof_gflops; /* of the BLAS, times threads: median of those after each step */
+    double roof_gflops; /* of the BLAS, times threads: median of those after each step;
+                           0 on a GPU */
     double best_roof_gflops;
     double against_tokens_per_s; /* of the median step with the other threads */
     double times_against; /* a step's rate over its neighbour's: median of the ratios */

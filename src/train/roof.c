@@ -130,13 +130,16 @@ status roof_memory(double *gb_per_s, const char *device, size_t threads, struct 
     double best = 1e30;
 
     TRY(open_bench(&p, device, threads, s, err));
-    for (int i = 0; i < 5; i++) {
+    status result = device_sync(&p.device, err); /* GPUs only queue until then */
+    for (int i = 0; i < 5 && result == OK; i++) {
         const double t = clock_now();
         p.device.k->average(&p.device, p.c, p.a, 0.5); /* c = (c + a) / 2 */
+        result = device_sync(&p.device, err);
         const double took = clock_now() - t;
         best = took < best ? took : best;
     }
     close_bench(&p);
+    TRY(result);
     *gb_per_s = 3.0 * ROWS * COLS * sizeof(float) / best * 1e-9;
     return OK;
 }

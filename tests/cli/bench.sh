@@ -1,0 +1,60 @@
+# `ferry bench`: every part prints its table and its JSON lines, with numbers in them.
+tiny=(--size tiny --tokens 256 --steps 1 --threads 1)
+
+# numbers FILE KEY...: each line of JSON has these keys with positive numbers
+numbers()
+{
+    python3 - "$@" <<'PYTHON' || fail "a key is missing or its number is not positive"
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert lines
+for line in lines:
+    for key in sys.argv[2:]:
+        value = line
+        for part in key.split("."):
+            value = value[part]
+        assert isinstance(value, (int, float)) and value > 0, (line, key)
+PYTHON
+}
+
+expect 0 "$FERRY" bench step "${tiny[@]}" --json
+[ "$(wc -l <.out)" -eq 1 ] || fail "not one object"
+numbers .out tokens_per_s gflops roof_gflops percent_of_roof peak_mib loss \
+    phases.{step,data,forward,backward,update}
+expect 0 "$FERRY" bench step "${tiny[@]}"
+grep -qE '^step +tiny, 256 target tokens, 1 threads?: [0-9]+ tokens/s, .* % of the roof of' .out ||
+    fail "no table of a step"
+
+# every kernel of the list
+expect 0 "$FERRY" bench kernels "${tiny[@]}" --json
+numbers .out ms gb_per_s percent_of_roof
+for kernel in $(sed -n 's/^    K(\([a-z_]*\),.*/\1/p' "$ROOT/src/device/kernels.h"); do
+    grep -qE "\"name\":\"$kernel(_nn)?\"" .out || fail "no line for $kernel"
+done
+out_has '"roof":"products"'
+out_has '"roof":"memory"'
+expect 0 "$FERRY" bench kernels "${tiny[@]}"
+grep -qE '^kernel +gemm_nt .* GB/s .* GFLOP/s .* % of products$' .out || fail "no table of kernels"
+
+expect 0 "$FERRY" bench gemm "${tiny[@]}" --json
+numbers .out m n k gflops roof_gflops percent_of_roof
+expect 0 "$FERRY" bench memory "${tiny[@]}" --json
+numbers .out one_thread_gb_per_s gb_per_s
+
+# a card is not measured against the processor
+standin=$(dirname "$FERRY")/standin
+if [ -e "$standin/libcuda.so.1" ]; then
+    export LD_LIBRARY_PATH=$standin FERRY_CUDA_IMAGE=$standin
+    card=(--size tiny --tokens 16 --mean 8 --steps 1 --device cuda)
+    expect 0 "$FERRY" bench step "${card[@]}" --json
+    numbers .out tokens_per_s gflops peak_mib
+    out_lacks roof
+    expect 0 "$FERRY" bench step "${card[@]}"
+    out_lacks roof
+    unset LD_LIBRARY_PATH FERRY_CUDA_IMAGE
+fi
+
+refuses 2 "nothing is called 'steps'" "$FERRY" bench steps
+refuses 2 'size' "$FERRY" bench step --size huge
+refuses 2 'tokens' "$FERRY" bench step --tokens 1
+refuses 2 'against=2: the device has 1 threads' "$FERRY" bench step "${tiny[@]}" --against 2
