@@ -11,7 +11,7 @@
     X(STR, hosts, "", "hosts and ranks on each, like a:2,b:2; -H for short", ANY)               \
     X(STR, hostfile, "", "file with a host a line: a slots=2, or a:2", ANY)                     \
     X(INT, ranks, "0", "ranks in all; 0: as listed; -n for short", RANGE(0, 65536))             \
-    X(INT, restarts, "5", "starts after the first, when the job is lost", RANGE(0, 1e6))        \
+    X(INT, restarts, "5", "starts after losses in a row that gained no step", RANGE(0, 1e6))    \
     X(INT, min_ranks, "1", "fewer ranks are not started", RANGE(1, 65536))                      \
     X(REAL, wait, "60", "seconds for so many to answer at a restart", RANGE(0, 1e6))            \
     X(BOOL, dry_run, "false", "print the commands, start nothing", ANY)                         \

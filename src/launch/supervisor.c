@@ -46,7 +46,9 @@ struct supervisor {
     enum command_mpi mpi;
     char program[PATH_MAX], directory[PATH_MAX], hash[SHA256_HEX];
     int64_t n_starts;
-    double t_lost; /* when the loss of the start before was seen; 0: there is none */
+    int64_t n_vain;     /* losses since a start got further than all before it */
+    uint64_t step_best; /* how far that was */
+    double t_lost;      /* when the loss of the start before was seen; 0: there is none */
     uint64_t step_lost;
     char reason[512]; /* why the last start ended */
     status code;      /* of a hopeless end */
@@ -287,9 +289,8 @@ static status start_ranks(struct supervisor *s, struct start *st, struct err *er
 
     TRY(listen_for_ranks(s, st, err));
     hosts_put(&st->hosts, &list);
-    note(s, "start %lld of at most %lld: %zu ranks on %s", (long long)s->n_starts + 1,
-         (long long)s->job->config->restarts + 1, hosts_ranks(&st->hosts),
-         str_text(&list));
+    note(s, "start %lld: %zu ranks on %s", (long long)s->n_starts + 1,
+         hosts_ranks(&st->hosts), str_text(&list));
     str_release(&list);
     command_start(&w, &plan);
     const status result = child_start(&st->mpirun, &w, err);
@@ -433,6 +434,15 @@ static void end_job(struct start *st)
         watch_server_turn(&st->server, 0.1);
 }
 
+/* A start that got further than all before it begins the count anew: faults that are few
+ * enough for training to go on shall not add up over weeks. */
+static void count_loss(struct supervisor *s)
+{
+    s->n_vain = s->step_lost > s->step_best ? 1 : s->n_vain + 1;
+    if (s->step_lost > s->step_best)
+        s->step_best = s->step_lost;
+}
+
 static enum outcome run_start(struct supervisor *s, struct start *st, struct err *err)
 {
     enum outcome outcome = HOPELESS;
@@ -447,6 +457,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     end_job(st);
     if (outcome == LOST) {
         s->t_lost = t_seen;
+        count_loss(s);
         note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason,
              clock_now() - t_seen);
     }
@@ -460,7 +471,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
 /* A start that was lost at once is followed by a pause, longer each time. */
 static void pause_after(const struct supervisor *s, const struct start *st)
 {
-    const double t = fmin(pow(2, (double)s->n_starts - 1), 30);
+    const double t = fmin(pow(2, (double)s->n_vain - 1), 30);
 
     if (clock_now() - st->t_begin > t_settled)
         return;
@@ -474,8 +485,11 @@ static status give_up(const struct supervisor *s, enum outcome outcome, struct e
         return err->code;
     if (outcome == HOPELESS)
         return err_set(err, s->code, "%s; another start would not help", s->reason);
-    return err_set(err, ERR_COMM, "the job was lost %lld times, the last time because %s",
-                   (long long)s->n_starts, s->reason);
+    return err_set(
+        err, ERR_COMM,
+        "the job was lost %lld times, %lld since it last got further; the last "
+        "time because %s",
+        (long long)s->n_starts, (long long)s->n_vain, s->reason);
 }
 
 static status run_all(struct supervisor *s, struct start *st, struct err *err)
@@ -494,7 +508,7 @@ static status run_all(struct supervisor *s, struct start *st, struct err *err)
                  (long long)s->n_starts, s->n_starts > 1 ? "s" : "");
             return OK;
         }
-        if (outcome == HOPELESS || s->was_stopped || s->n_starts > c->restarts)
+        if (outcome == HOPELESS || s->was_stopped || s->n_vain > c->restarts)
             return give_up(s, outcome, err);
         pause_after(s, st);
     }

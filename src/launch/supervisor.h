@@ -24,8 +24,9 @@ struct supervisor_job {
 };
 
 /*
- * OK when the job has finished. ERR_COMM when it was lost once more than `restarts`, or
- * no host answers; the ranks' own status when another start would end in the same way.
+ * OK when the job has finished. ERR_COMM when it was lost once more than `restarts`
+ * without getting further, or no host answers; the ranks' own status when another start
+ * would end in the same way.
  */
 status supervisor_run(const struct supervisor_job *job, struct err *err) MUST_CHECK;
 

@@ -20,6 +20,23 @@ await
 [ "$code" -eq 7 ] || fail "status $code after the last restart"
 log_has 'the job was lost 1 times'
 
+# Two losses with one restart: steps gained in between begin the count anew.
+is_beyond() { [ "$(cut -d ' ' -f 1 run/state)" -gt "$1" ]; }
+lose()
+{
+    until_true 120 is_beyond "$1"
+    until_true 120 grep -q "start $2:" launch.log
+    sleep 1.2 # until the launcher has heard of it
+    kill -KILL "$(lab pids n2 net_worker)"
+}
+echo 0 0 >run/state
+background -H n1:1,n2:1 restarts=1 "${worker[@]}" "$WORK/run" 200 50 4
+lose 20 1
+lose 80 2
+await
+[ "$code" -eq 0 ] || { cat launch.log; fail "status $code after two losses with steps in between"; }
+log_has 'finished after 3 starts'
+
 code=0
 launch -H n1:1 "${worker[@]}" too few || code=$?
 [ "$code" -eq 2 ] || fail "status $code of ranks that refuse their options"

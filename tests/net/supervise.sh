@@ -23,7 +23,7 @@ sleep 2
 lab cut n1
 # both of its ranks fall silent; the one whose last report is older is named
 until_true 120 grep -q 'rank [01] on n1 is dead: silent for 8' launch.log
-until_true 120 grep -q 'start 2 of' launch.log
+until_true 120 grep -q 'start 2:' launch.log
 log_has 'host n1 does not answer'
 log_has '2 ranks on n2:2'
 lab mend n1
