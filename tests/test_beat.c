@@ -110,6 +110,9 @@ TEST(a_beat_survives_the_way)
     CHECK(got.seq == 5 && got.step == 123456789012 && got.phase == PULSE_EXCHANGE);
     CHECK(got.age_ms == 1500 && got.waited_ms == 300 && got.span_ms == 1001);
     CHECK(!got.is_last);
+    const struct beat last = {.seq = 6, .is_last = true, .result = ERR_LOST};
+    beat_put_beat(wire, &last, &key);
+    CHECK(beat_get_beat(&got, wire, &key) && got.is_last && got.result == ERR_LOST);
 }
 
 TEST(a_beat_of_another_session_is_refused)

@@ -144,8 +144,8 @@ TEST(what_a_rank_publishes_arrives)
     CHECK(!seen(&t, 0).has_joined);
     CHECK(heartbeat_is_current(h));
     SOON(seen(&t, 1).last.waited_ms > 100); /* it stays in a phase that waits */
-    heartbeat_close(h);
-    CHECK(seen(&t, 1).is_done);
+    heartbeat_close(h, ERR_IO);
+    CHECK(seen(&t, 1).is_done && seen(&t, 1).last.result == ERR_IO);
     CHECK(n_leaves == 0);
     tower_close(&t);
 }
@@ -169,7 +169,7 @@ TEST(orders_reach_the_rank)
     pthread_mutex_unlock(&t.lock);
     SOON(n_leaves > 0);
     CHECK(n_stops == 1);
-    heartbeat_close(h);
+    heartbeat_close(h, OK);
     tower_close(&t);
 }
 
@@ -227,7 +227,7 @@ TEST(a_silent_server_is_noticed_and_one_that_wakes_in_time_is_not)
     SOON(n_leaves > 0);
     CHECK(!heartbeat_is_current(h));
     t.is_paused = false;
-    heartbeat_close(h);
+    heartbeat_close(h, OK);
     tower_close(&t);
 }
 
@@ -252,7 +252,7 @@ TEST(a_rank_whose_connection_breaks_comes_back_on_another)
     CHECK(pthread_create(&t.thread, NULL, turn, &t) == 0);
     SOON(seen(&t, 0).last.seq > 0);
     CHECK(n_leaves == 0);
-    heartbeat_close(h);
+    heartbeat_close(h, OK);
     tower_close(&t);
 }
 
@@ -298,7 +298,7 @@ TEST(strangers_who_babble_or_keep_silent_are_shown_the_door)
     close(silent);
     const struct heartbeat_config c = config_of(&t, &p, 0, 1);
     CHECK_OK(heartbeat_open(&h, &c, &err), &err);
-    heartbeat_close(h);
+    heartbeat_close(h, OK);
     tower_close(&t);
 }
 
@@ -319,7 +319,7 @@ TEST(a_crowd_of_strangers_does_not_keep_a_rank_out)
     SOON(seen(&t, 0).last.seq > 0);
     for (int i = 0; i < CROWD; i++)
         close(fd[i]);
-    heartbeat_close(h);
+    heartbeat_close(h, OK);
     tower_close(&t);
 }
 

@@ -140,14 +140,21 @@ TEST(a_rank_that_said_goodbye_may_be_silent)
     struct job j;
 
     job_open(&j, 2);
-    for (int r = 0; r < 2; r++)
+    status result;
+    for (int r = 0; r < 2; r++) {
+        CHECK(!watch_agreed(&j.w, &result));
         j.say[r].is_last = true;
-    run(&j, 1);
+        run(&j, 1);
+    }
+    CHECK(watch_agreed(&j.w, &result) && result == OK);
     j.say[0].seq = j.say[1].seq = 0;
     watch_hung_up(&j.w, 0, j.now);
     run(&j, 60);
     CHECK(j.n_seen == 0);
     CHECK(watch_all_done(&j.w));
+    j.say[1] = (struct beat){.seq = 9, .is_last = true, .result = ERR_IO};
+    run(&j, 1);
+    CHECK(!watch_agreed(&j.w, &result)); /* one finished, the other did not */
     watch_close(&j.w);
 }
 

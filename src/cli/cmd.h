@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/opt.h"
 
-/* This process is a rank of a job whose others may wait for it: a failure must end it at
- * once (dist/comm.h). */
+/* This process is a rank of a job whose others may wait for it, or for whom it would wait
+ * for ever: it must end at once (dist/comm.h). */
 extern bool cmd_has_peers;
 
 /* name, the words it takes, what it does; in the order of use */

@@ -136,7 +136,7 @@ int main(int argc, char **argv)
         print_error(command, lost.msg);
         result = lost.code;
     }
-    if (result != OK && cmd_has_peers)
+    if (cmd_has_peers)
         comm_abort(result);
     return (int)result;
 }

@@ -131,7 +131,7 @@ void beat_put_beat(uint8_t out[BEAT_BEAT_BYTES], const struct beat *b,
                    const struct beat_key *key)
 {
     memcpy(out, mark_beat, MARK);
-    le_put32(out + 4, b->is_last);
+    le_put32(out + 4, b->is_last ? 1 + (uint32_t)b->result : 0);
     le_put64(out + 8, b->seq);
     le_put64(out + 16, b->step);
     le_put32(out + 24, b->phase);
@@ -144,8 +144,10 @@ void beat_put_beat(uint8_t out[BEAT_BEAT_BYTES], const struct beat *b,
 bool beat_get_beat(struct beat *b, const uint8_t in[BEAT_BEAT_BYTES],
                    const struct beat_key *key)
 {
+    const uint32_t last = le_get32(in + 4);
+
     if (!has_mark(in, mark_beat) || !is_sealed(in, BEAT_BEAT_BYTES, key->bytes) ||
-        le_get32(in + 4) > 1 || le_get32(in + 24) >= PULSE_N_PHASES)
+        last > 1 + ERR_LOST || le_get32(in + 24) >= PULSE_N_PHASES)
         return false;
     *b = (struct beat){.seq = le_get64(in + 8),
                        .step = le_get64(in + 16),
@@ -153,7 +155,8 @@ bool beat_get_beat(struct beat *b, const uint8_t in[BEAT_BEAT_BYTES],
                        .age_ms = le_get32(in + 28),
                        .waited_ms = le_get32(in + 32),
                        .span_ms = le_get32(in + 36),
-                       .is_last = le_get32(in + 4) == 1};
+                       .is_last = last > 0,
+                       .result = last > 0 ? (status)(last - 1) : OK};
     return true;
 }
 

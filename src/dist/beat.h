@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/sha256.h"
 
 enum {
@@ -52,6 +53,7 @@ struct beat {
     uint32_t waited_ms; /* of the time since the beat before: spent waiting for others */
     uint32_t span_ms;   /* that time */
     bool is_last;       /* the rank ends as it should: silence from here on is fine */
+    status result;      /* of the last: how it ended */
 };
 
 /* STOP: save and end. LEAVE: the job is lost, end at once. */

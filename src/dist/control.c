@@ -250,13 +250,13 @@ status control_open(struct control *c, struct comm *comm, FILE *console, struct 
     }
     result = comm_agree(comm, result, err);
     if (result != OK)
-        control_close(c);
+        control_close(c, result);
     return result;
 }
 
-void control_close(struct control *c)
+void control_close(struct control *c, status result)
 {
-    heartbeat_close(c->heartbeat);
+    heartbeat_close(c->heartbeat, result);
     c->heartbeat = NULL;
     c->is_closing = true;
     if (c->watches) {

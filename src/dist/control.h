@@ -45,8 +45,9 @@ status control_open(struct control *c, struct comm *comm, FILE *console,
 /* The same for a rank that `ferry launch` started, without a word to other ranks. */
 status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
                     struct err *err) MUST_CHECK;
-/* Goodbye: this rank ended as it should. A zeroed struct is fine. */
-void control_close(struct control *c);
+/* Goodbye: this rank ends in good order, with this status, which the others know of. A
+ * zeroed struct is fine. */
+void control_close(struct control *c, status result);
 
 /* False: this rank has been given up and must publish nothing any more. Any thread. */
 bool control_is_current(const struct control *c);

@@ -60,6 +60,7 @@ struct heartbeat {
     enum beat_answer answer;
     bool is_welcome;
     _Atomic double t_answer; /* of the last answer */
+    status result;           /* how this rank ended; written before is_closing */
     atomic_bool is_closing;
 };
 
@@ -238,7 +239,8 @@ static void send_beat(struct heartbeat *h, double now)
                            .age_ms = milliseconds(now - h->t_phase),
                            .waited_ms = milliseconds(h->t_waited),
                            .span_ms = milliseconds(h->t_span),
-                           .is_last = is_last};
+                           .is_last = is_last,
+                           .result = is_last ? h->result : OK};
     uint8_t out[BEAT_BEAT_BYTES];
 
     h->t_waited = h->t_span = 0;
@@ -438,19 +440,20 @@ status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
         return err->code;
     }
     if (wait_for_welcome(h, err) != OK) {
-        heartbeat_close(h);
+        heartbeat_close(h, err->code);
         return err->code;
     }
     *out = h;
     return OK;
 }
 
-void heartbeat_close(struct heartbeat *h)
+void heartbeat_close(struct heartbeat *h, status result)
 {
     const uint64_t one = 1;
 
     if (!h)
         return;
+    h->result = result;
     h->is_closing = true;
     if (h->wake >= 0 && write(h->wake, &one, sizeof one) < 0)
         h->is_closing = true; /* the thread looks at the clock anyway */

@@ -49,8 +49,9 @@ struct heartbeat;
 /* Returns when the other end has accepted this rank, or with a sentence. */
 status heartbeat_open(struct heartbeat **h, const struct heartbeat_config *c,
                       struct err *err) MUST_CHECK;
-/* Says goodbye, so that silence from here on is no death. NULL is fine. */
-void heartbeat_close(struct heartbeat *h);
+/* Says goodbye and how this rank ended; silence from here on is no death. NULL is fine.
+ */
+void heartbeat_close(struct heartbeat *h, status result);
 
 /* False when the last answer is older than t_lost: this rank has been given up and must
  * not touch what its successor may be using. Any thread. */

@@ -63,6 +63,7 @@ void watch_heard(struct watch *w, uint32_t rank, const struct beat *b, double no
     r->last = *b;
     r->t_beat = now;
     r->is_done |= b->is_last;
+    r->has_worked |= b->phase >= PULSE_DATA && b->phase <= PULSE_UPDATE;
 }
 
 void watch_hung_up(struct watch *w, uint32_t rank, double now)
@@ -238,6 +239,23 @@ bool watch_all_done(const struct watch *w)
 {
     for (size_t i = 0; i < w->n_ranks; i++)
         if (!w->rank[i].is_done)
+            return false;
+    return true;
+}
+
+bool watch_any_worked(const struct watch *w)
+{
+    for (size_t i = 0; i < w->n_ranks; i++)
+        if (w->rank[i].has_worked)
+            return true;
+    return false;
+}
+
+bool watch_agreed(const struct watch *w, status *result)
+{
+    *result = w->rank[0].last.result;
+    for (size_t i = 0; i < w->n_ranks; i++)
+        if (!w->rank[i].is_done || w->rank[i].last.result != *result)
             return false;
     return true;
 }

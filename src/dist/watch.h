@@ -40,6 +40,7 @@ enum watch_verdict {
 
 struct watch_rank {
     bool has_joined, is_done, is_open, is_late, is_dead;
+    bool has_worked; /* on an update */
     char host[BEAT_HOST];
     uint32_t pid;
     struct beat last;
@@ -80,6 +81,9 @@ void watch_say(const struct watch *w, struct watch_event e, char *out, size_t n)
 
 bool watch_all_joined(const struct watch *w);
 bool watch_all_done(const struct watch *w);
+bool watch_any_worked(const struct watch *w);
+/* All said goodbye, with this one status. */
+bool watch_agreed(const struct watch *w, status *result);
 /* Finished updates of the rank that is furthest; 0 before the first beat. */
 uint64_t watch_step(const struct watch *w);
 /* When the last of the ranks that never said goodbye must have ended itself at the

@@ -22,9 +22,10 @@
 /* For a host to answer: all have to before the first start, a restart waits for nobody.
  */
 static const double t_probe_first = 30, t_probe = 8;
-static const double t_mpirun = 2;   /* for mpirun to end by itself when asked */
-static const double t_settled = 10; /* a start that lasted longer was not hopeless */
-static const double skew_limit = 2; /* seconds between clocks that are worth a word */
+static const double t_mpirun = 2;    /* for mpirun to end by itself when asked */
+static const double t_finalize = 10; /* and once every rank has said goodbye */
+static const double t_settled = 10;  /* a start that lasted longer was not hopeless */
+static const double skew_limit = 2;  /* seconds between clocks that are worth a word */
 
 enum { JOB_BYTES = 8, JOB_TEXT = 2 * JOB_BYTES + 1 };
 
@@ -38,6 +39,7 @@ struct start {
     struct watch_server server;
     struct child mpirun;
     double t_begin;
+    double t_done;    /* when the last rank said goodbye; 0: not yet */
     bool is_complete; /* every rank has reported */
 };
 
@@ -361,20 +363,15 @@ static int first_to_go(const struct watch *w)
     return first;
 }
 
-/* What a start that ended by itself says about the next. */
-static enum outcome judge_end(struct supervisor *s, struct start *st)
+static void give_reason(struct supervisor *s, const struct start *st, int code)
 {
-    const int code = child_code(&st->mpirun);
     const struct watch *w = &st->server.watch;
-    const char *mpirun = command_mpirun(s->job->config, s->mpi);
-
-    if (code == 0)
-        return FINISHED;
-    watch_server_turn(&st->server, 0);
     const int first = first_to_go(w);
     const bool is_ours = code >= ERR_USAGE && code <= ERR_LOST; /* not mpirun's own */
-    snprintf(s->reason, sizeof s->reason, "%s ended with status %d%s%s", mpirun, code,
-             is_ours ? ", " : "", is_ours ? status_text((status)code) : "");
+
+    snprintf(s->reason, sizeof s->reason, "%s ended with status %d%s%s",
+             command_mpirun(s->job->config, s->mpi), code, is_ours ? ", " : "",
+             is_ours ? status_text((status)code) : "");
     if (first >= 0) {
         const size_t n = strlen(s->reason);
         snprintf(s->reason + n, sizeof s->reason - n,
@@ -382,6 +379,29 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
                  first, w->rank[first].host, st->mpirun.t_end - w->rank[first].t_closed,
                  (unsigned long long)w->rank[first].last.step);
     }
+}
+
+/*
+ * What a start that ended by itself says about the next. The ranks' own word counts for
+ * more than mpirun's: MPI_Finalize may hang or fail when all results are saved.
+ */
+static enum outcome judge_end(struct supervisor *s, struct start *st)
+{
+    int code = child_code(&st->mpirun);
+    status told;
+
+    if (code == 0)
+        return FINISHED;
+    watch_server_turn(&st->server, 0);
+    const bool is_agreed = watch_agreed(&st->server.watch, &told);
+    if (is_agreed && told == OK) {
+        note(s, "every rank had finished before %s ended with status %d",
+             command_mpirun(s->job->config, s->mpi), code);
+        return FINISHED;
+    }
+    if (is_agreed)
+        code = (int)told;
+    give_reason(s, st, code);
     /* Bad options, bad files and a diverged run stay what they are. */
     s->code = code == ERR_USAGE || code == ERR_FORMAT || code == ERR_NUMERIC
                   ? (status)code
@@ -391,13 +411,32 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
     return s->n_starts == 0 && !st->is_complete ? HOPELESS : LOST;
 }
 
+/* By itself, or because it has had its time since the last rank said goodbye. */
+static bool has_ended(const struct supervisor *s, struct start *st)
+{
+    const double now = clock_now();
+
+    if (child_has_ended(&st->mpirun))
+        return true;
+    if (!watch_all_done(&st->server.watch))
+        return false;
+    if (st->t_done <= 0)
+        st->t_done = now;
+    if (now - st->t_done < t_finalize)
+        return false;
+    note(s, "every rank has said goodbye, but %s does not end; it is ended",
+         command_mpirun(s->job->config, s->mpi));
+    child_end(&st->mpirun, t_mpirun);
+    return true;
+}
+
 static enum outcome watch_job(struct supervisor *s, struct start *st)
 {
     for (;;) {
         watch_server_turn(&st->server, 0.1);
         pass_signals(s, st);
         note_complete(s, st);
-        if (child_has_ended(&st->mpirun))
+        if (has_ended(s, st))
             return judge_end(s, st);
         if (st->server.refused) {
             snprintf(s->reason, sizeof s->reason,

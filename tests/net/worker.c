@@ -1,10 +1,13 @@
 /*
- * usage: worker DIR STEPS STEP_MS SAVE_EVERY
+ * usage: worker DIR STEPS STEP_MS SAVE_EVERY [END]
  *
  * A rank that only pretends: it reports steps over the control channel as training does,
  * and the first rank keeps DIR/state, from which the next start goes on. What it computes
  * is a chain of hashes, so that DIR/final tells whether a step was lost or done twice.
  * Used to test `ferry launch` itself, without the time that a model takes.
+ *
+ * END: `hang` or `fail` once goodbye was said, as MPI_Finalize may; `refuse` to begin,
+ * all ranks with the same status.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -18,7 +21,7 @@
 #include "dist/control.h"
 
 struct worker {
-    const char *dir;
+    const char *dir, *end;
     uint64_t n_steps, step, chain, save_every;
     useconds_t step_us;
     uint32_t rank, n_ranks;
@@ -92,8 +95,14 @@ static status run(struct worker *w, struct err *err)
     TRY(control_join(&c, w->rank, w->n_ranks, stderr, err));
     if (w->rank == 0)
         fprintf(stderr, "worker: from step %llu\n", (unsigned long long)w->step);
-    const status result = work(w, &c, err);
-    control_close(&c);
+    status result = strcmp(w->end, "refuse") == 0
+                        ? err_set(err, ERR_IO, "it is told to refuse")
+                        : work(w, &c, err);
+    control_close(&c, result);
+    while (strcmp(w->end, "hang") == 0)
+        pause();
+    if (strcmp(w->end, "fail") == 0)
+        result = err_set(err, ERR_CHECK, "it is told to fail at the end");
     return result;
 }
 
@@ -101,10 +110,11 @@ int main(int argc, char **argv)
 {
     struct err err;
 
-    if (argc != 5)
+    if (argc < 5 || argc > 6)
         return ERR_USAGE;
     struct worker w = {
         .dir = argv[1],
+        .end = argc > 5 ? argv[5] : "",
         .n_steps = strtoull(argv[2], NULL, 10),
         .step_us = (useconds_t)(1000 * strtoul(argv[3], NULL, 10)),
         .save_every = strtoull(argv[4], NULL, 10),
