@@ -52,10 +52,10 @@ struct supervisor {
     uint64_t step_best; /* how far that was */
     double t_lost;      /* when the loss of the start before was seen; 0: there is none */
     uint64_t step_lost;
-    char reason[512]; /* why the last start ended */
-    status code;      /* of a hopeless end */
-    bool was_stopped;
-    char old_job[JOB_TEXT]; /* of the start before */
+    char reason[512];             /* why the last start ended */
+    status code;                  /* of a hopeless end */
+    bool was_stopped, has_worked; /* has_worked: on an update, in any start */
+    char old_job[JOB_TEXT];       /* of the start before */
 };
 
 static volatile sig_atomic_t n_signals;
@@ -402,8 +402,12 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
     if (is_agreed)
         code = (int)told;
     give_reason(s, st, code);
-    /* Bad options, bad files and a diverged run stay what they are. */
-    s->code = code == ERR_USAGE || code == ERR_FORMAT || code == ERR_NUMERIC
+    /* Bad options, bad files and a diverged run stay what they are; so does whatever all
+     * ranks agree on before any update was ever made: missing data, a full disk. Later
+     * it may pass: a host that comes back has its disks a little after its ssh. */
+    const bool is_lasting =
+        is_agreed && !s->has_worked && !watch_any_worked(&st->server.watch);
+    s->code = code == ERR_USAGE || code == ERR_FORMAT || code == ERR_NUMERIC || is_lasting
                   ? (status)code
                   : ERR_COMM;
     if (s->code != ERR_COMM)
@@ -493,6 +497,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
         s->code = OK; /* *err says it all */
     const double t_seen = clock_now();
     s->step_lost = st->server.client ? watch_step(&st->server.watch) : 0;
+    s->has_worked |= st->server.client && watch_any_worked(&st->server.watch);
     end_job(st);
     if (outcome == LOST) {
         s->t_lost = t_seen;

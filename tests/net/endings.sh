@@ -49,6 +49,11 @@ launch -H n1:1 "${worker[@]}" too few || code=$?
 [ "$code" -eq 2 ] || fail "status $code of ranks that refuse their options"
 log_has 'another start would not help'
 
+code=0
+launch -H n1:1,n2:1 "${worker[@]}" "$WORK/run" 200 50 4 refuse || code=$?
+[ "$code" -eq 3 ] || fail "status $code of ranks that agree not to begin"
+log_has 'another start would not help'
+
 lab cut n2
 code=0
 launch -H n1:1,n2:1 "${worker[@]}" "$WORK/run" 4000 50 4 || code=$?
