@@ -65,6 +65,13 @@ status control_token_path(char *out, size_t n, const char *job, struct err *err)
     return OK;
 }
 
+void control_job(char out[CONTROL_JOB + 1])
+{
+    const char *job = getenv("FERRY_JOB");
+
+    snprintf(out, CONTROL_JOB + 1, "%s", job ? job : "");
+}
+
 static int digit_of(char c)
 {
     const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;

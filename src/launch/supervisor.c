@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "dist/control.h"
 #include "dist/watch_server.h"
 #include "launch/child.h"
 #include "launch/command.h"
@@ -27,7 +28,7 @@ static const double t_finalize = 10; /* and once every rank has said goodbye */
 static const double t_settled = 10;  /* a start that lasted longer was not hopeless */
 static const double skew_limit = 2;  /* seconds between clocks that are worth a word */
 
-enum { JOB_BYTES = 8, JOB_TEXT = 2 * JOB_BYTES + 1 };
+enum { JOB_BYTES = CONTROL_JOB / 2, JOB_TEXT = CONTROL_JOB + 1 };
 
 enum outcome { FINISHED, LOST, HOPELESS };
 
@@ -56,6 +57,7 @@ struct supervisor {
     status code;                  /* of a hopeless end */
     bool was_stopped, has_worked; /* has_worked: on an update, in any start */
     char old_job[JOB_TEXT];       /* of the start before */
+    uint8_t name[SHA256_BYTES];   /* of the start: JOB_BYTES of it */
 };
 
 static volatile sig_atomic_t n_signals;
@@ -165,14 +167,16 @@ static struct command_plan plan_of(const struct supervisor *s, const struct host
 
 /* ---- before a start ---- */
 
-static status make_token(struct start *st, struct err *err)
+/* The name's first half stays the same, so that a rank knows its predecessors. */
+static status make_token(struct supervisor *s, struct start *st, struct err *err)
 {
-    uint8_t name[SHA256_BYTES] = {0};
+    const size_t n_same = s->n_starts ? CONTROL_LAUNCHER / 2 : 0;
     char hex[SHA256_HEX];
 
-    if (!beat_random(name, JOB_BYTES) || !beat_random(st->key, sizeof st->key))
+    if (!beat_random(s->name + n_same, JOB_BYTES - n_same) ||
+        !beat_random(st->key, sizeof st->key))
         return err_set(err, ERR_IO, "the system gave no random bytes");
-    sha256_hex(hex, name);
+    sha256_hex(hex, s->name);
     snprintf(st->job, sizeof st->job, "%.*s", JOB_TEXT - 1, hex);
     sha256_hex(hex, st->key);
     snprintf(st->token, sizeof st->token, "%s\n", hex);
@@ -542,7 +546,7 @@ static status run_all(struct supervisor *s, struct start *st, struct err *err)
 
     while (!n_signals) {
         *st = (struct start){.server = {.listener = -1, .epoll = -1}};
-        TRY(make_token(st, err));
+        TRY(make_token(s, st, err));
         TRY(gather_hosts(s, st, err));
         hosts_limit(&st->hosts, hosts_ranks(s->job->hosts));
         const enum outcome outcome = run_start(s, st, err);

@@ -215,7 +215,8 @@ static status check_ranks(struct trainer *t, struct err *err)
 
 static status open_home(struct trainer *t, struct err *err)
 {
-    const status result = home_open(&t->home, t->comm, t->config.run, err);
+    const status result =
+        home_open(&t->home, t->comm, t->config.run, &t->record.console, err);
 
     t->is_agreed = result != OK && result != ERR_COMM;
     if (result == OK && t->config.shard_optimizer && t->home.n_writers > 1) {

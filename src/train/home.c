@@ -2,32 +2,99 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "dist/comm.h"
+#include "dist/control.h"
 #include "train/checkpoint.h"
 
 enum { NAME_MAX_BYTES = 48 };
 
-/* Two trainings in one directory would overwrite each other's checkpoints. */
-static status take_lock(struct home *h, const char *dir, struct err *err)
-{
-    char best[FILE_PATH_MAX];
+/* A rank of `ferry launch` waits so long for its predecessor to be gone, and for those of
+ * a launcher that was killed, which end themselves after 8 s of silence. */
+static const double t_predecessor = 2, t_others = 12;
 
-    h->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* Whether the file of this descriptor still is the one at `path`. */
+static bool is_current(int fd, const char *path)
+{
+    struct stat mine, there;
+
+    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 &&
+           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+/* One attempt: *has_it, or somebody else. A disk that knows no locks gives them to all.
+ */
+static status try_lock(struct home *h, const char *path, bool *has_it, struct err *err)
+{
+    home_close(h);
+    h->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (h->lock < 0)
-        return err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
-    if (flock(h->lock, LOCK_EX | LOCK_NB) != 0)
-        return err_set(err, ERR_IO, "%s: another process is training in this directory",
-                       dir);
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    *has_it = (flock(h->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+              is_current(h->lock, path);
+    return OK;
+}
+
+/* Does a rank of an earlier start of the same `ferry launch` hold it? The launcher has
+ * given that one up; where its host is frozen or cut off, it keeps the lock for ever. */
+static bool is_predecessor(const struct home *h, const char *job)
+{
+    char holder[CONTROL_JOB + 1] = "";
+
+    return job[0] && pread(h->lock, holder, CONTROL_JOB, 0) == CONTROL_JOB &&
+           strncmp(holder, job, CONTROL_LAUNCHER) == 0 && strcmp(holder, job) != 0;
+}
+
+/* Until it is free; a predecessor's is taken by putting a new file in its place. */
+static status wait_for_lock(struct home *h, const char *path, const char *job,
+                            struct progress *console, struct err *err)
+{
+    const double t_begin = clock_now(), t_limit = job[0] ? t_others : 0;
+    bool has_it, is_said = false;
+
+    for (;;) {
+        TRY(try_lock(h, path, &has_it, err));
+        if (has_it)
+            return OK;
+        const double t = clock_now() - t_begin;
+        if (t > t_predecessor && is_predecessor(h, job))
+            unlink(path);
+        else if (t >= t_limit)
+            return err_set(err, ERR_IO,
+                           "%s: another process is training in this directory; if none "
+                           "is, remove this file",
+                           path);
+        if (!is_said)
+            progress_note(console, "waiting for the process that trained here before");
+        is_said = true;
+        poll(NULL, 0, 100);
+    }
+}
+
+/* Two trainings in one directory would overwrite each other's checkpoints. */
+static status take_lock(struct home *h, const char *dir, struct progress *console,
+                        struct err *err)
+{
+    char path[FILE_PATH_MAX], best[FILE_PATH_MAX], job[CONTROL_JOB + 1];
+
+    control_job(job);
+    TRY(file_join(path, sizeof path, dir, ".lock", err));
+    TRY(wait_for_lock(h, path, job, console, err));
+    /* Who cannot be recognised later cannot be replaced: no reason not to train. */
+    if (ftruncate(h->lock, 0) == 0 && job[0])
+        (void)!pwrite(h->lock, job, strlen(job), 0);
     TRY(file_join(best, sizeof best, dir, "best_models", err));
     checkpoint_sweep(dir);
     checkpoint_sweep(best);
@@ -44,11 +111,12 @@ static void choose_name(char name[NAME_MAX_BYTES])
 }
 
 /* The first rank's part, before the others look. */
-static status put_mark(struct home *h, const char *dir, const char *name, struct err *err)
+static status put_mark(struct home *h, const char *dir, const char *name,
+                       struct progress *console, struct err *err)
 {
     char path[FILE_PATH_MAX];
 
-    TRY(take_lock(h, dir, err));
+    TRY(take_lock(h, dir, console, err));
     TRY(file_join(path, sizeof path, dir, name, err));
     return file_write(path, "", 0, err);
 }
@@ -84,22 +152,23 @@ static status find_writers(struct home *h, struct comm *c, const char *dir,
     return result;
 }
 
-status home_open(struct home *h, struct comm *c, const char *dir, struct err *err)
+status home_open(struct home *h, struct comm *c, const char *dir,
+                 struct progress *console, struct err *err)
 {
     char name[NAME_MAX_BYTES] = "";
 
     *h = (struct home){.lock = -1, .is_writer = true, .n_writers = 1, .is_shared = true};
     status mine = file_make_dirs(dir, err);
     if (c->size == 1)
-        return mine == OK ? take_lock(h, dir, err) : mine;
+        return mine == OK ? take_lock(h, dir, console, err) : mine;
     choose_name(name);
     if (mine == OK && c->rank == 0)
-        mine = put_mark(h, dir, name, err);
+        mine = put_mark(h, dir, name, console, err);
     TRY(comm_agree(c, mine, err));
     TRY(comm_bcast(c, name, sizeof name, 0, err));
     h->n_writers = 0;
     TRY(find_writers(h, c, dir, name, err));
-    mine = h->is_writer && c->rank != 0 ? take_lock(h, dir, err) : OK;
+    mine = h->is_writer && c->rank != 0 ? take_lock(h, dir, console, err) : OK;
     return comm_agree(c, mine, err);
 }
 

@@ -5,7 +5,9 @@
  * nobody can guess into its directory; who sees it shares that disk. The first rank
  * writes the files of the run, and on every node that does not share its disk the first
  * of the ranks there writes a copy of the checkpoints, so that the run can go on from any
- * node. A directory belongs to one training at a time: each writer holds a lock.
+ * node. A directory belongs to one training at a time: each writer holds a lock, on the
+ * file .lock, which names the `ferry launch` that started it. A later start of the same
+ * takes it over from a rank that was given up and cannot let go.
  *
  * Owns: the lock. Threads: one at a time; opening is a meeting of all ranks.
  */
@@ -16,6 +18,7 @@
 #include "base/err.h"
 
 struct comm;
+struct progress;
 
 struct home {
     int lock;       /* file descriptor, or -1 */
@@ -26,5 +29,5 @@ struct home {
 
 /* Create the directory where it is missing, lock it, sweep what a killed process left. */
 status home_open(struct home *h, struct comm *comm, const char *dir,
-                 struct err *err) MUST_CHECK;
+                 struct progress *console, struct err *err) MUST_CHECK;
 void home_close(struct home *h);

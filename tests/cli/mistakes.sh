@@ -28,6 +28,10 @@ refuses 3 'none.yaml: No such file' "$FERRY" train none.yaml data=data run=x
 refuses 3 'data: not a regular file' "$FERRY" train data data=data run=x
 
 # options that are wrong, missing, or contradict each other
+mkdir held
+refuses 3 'held/.lock: another process is training in this directory' \
+    flock held/.lock "$FERRY" train data=data run=held "${tiny[@]}" max_steps=2
+
 refuses 2 'data is not set' "$FERRY" train
 refuses 2 'run is not set' "$FERRY" train data=data
 refuses 2 "unexpected argument 'b'" "$FERRY" train a b

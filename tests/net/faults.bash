@@ -11,7 +11,7 @@
 steps=${STEPS:-600}
 count=${COUNT:-10}
 results=${RESULTS:-$WORK/results}
-all='kill kill_host kill_in_save stop stop3 freeze freeze_gone cut5 cut cut_gone hole hole_gone
+all='kill kill_host kill_in_save stop stop3 freeze freeze_gone freeze_first freeze_first_gone cut5 cut cut_gone hole hole_gone
     crash crash_gone crash_first crash_first_gone mpirun memory disk_full bit_flip'
 harmless=' stop3 cut5 disk_full '
 
@@ -50,6 +50,8 @@ break_stop() { kill -STOP "$(victim n2)"; }
 break_stop3() { local pid; pid=$(victim n2) && kill -STOP "$pid" && sleep 3 && kill -CONT "$pid"; }
 break_freeze() { lab freeze n2; }
 mend_freeze() { lab thaw n2; }
+break_freeze_first() { lab freeze n1; } # its first rank holds the lock of the run, for ever
+mend_freeze_first() { lab thaw n1; }
 # On a starved machine the mending itself may take seconds; what it was is noted.
 break_cut5()
 {
