@@ -55,16 +55,22 @@ static const struct heartbeat_times times = {.period = 0.2,
                                              .unanswered = 0.6,
                                              .goodbye = 2};
 
-static void tower_open(struct tower *t, size_t n_ranks)
+static void tower_open_at(struct tower *t, const char *address, uint16_t port,
+                          const uint8_t key[BEAT_TOKEN], size_t n_ranks)
 {
     struct err err;
 
     t->is_over = t->is_paused = false;
     pthread_mutex_init(&t->lock, NULL);
-    CHECK_OK(watch_server_open(&t->server, "127.0.0.1", 0, n_ranks, token, limits, &err),
+    CHECK_OK(watch_server_open(&t->server, address, port, n_ranks, key, limits, &err),
              &err);
     CHECK(t->server.port != 0);
     CHECK(pthread_create(&t->thread, NULL, turn, t) == 0);
+}
+
+static void tower_open(struct tower *t, size_t n_ranks)
+{
+    tower_open_at(t, "127.0.0.1", 0, token, n_ranks);
 }
 
 static void tower_close(struct tower *t)
@@ -186,6 +192,26 @@ TEST(a_rank_with_another_token_never_joins)
     c.t_first = 0.5;
     CHECK_FAILS(heartbeat_open(&h, &c, &err), &err, ERR_COMM, "cannot reach");
     CHECK(!seen(&t, 0).has_joined);
+    tower_close(&t);
+}
+
+/* As with one FERRY_CONTROL_PORT for two jobs: 127.0.0.1, which is tried first, belongs
+ * to another job on the rank's own host. */
+TEST(a_rank_passes_by_the_watcher_of_another_job)
+{
+    struct heartbeat *h;
+    struct pulse p = {0};
+    struct tower t, other;
+    struct err err;
+
+    tower_open(&t, 1);
+    tower_open_at(&other, "127.0.0.2", t.server.port, wrong, 1);
+    struct heartbeat_config c = config_of(&t, &p, 0, 1);
+    c.hosts = "127.0.0.2,127.0.0.1";
+    CHECK_OK(heartbeat_open(&h, &c, &err), &err);
+    CHECK(seen(&t, 0).has_joined && !seen(&other, 0).has_joined);
+    heartbeat_close(h, OK);
+    tower_close(&other);
     tower_close(&t);
 }
 

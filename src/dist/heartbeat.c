@@ -86,8 +86,12 @@ static uint32_t milliseconds(double t)
 
 /* ---- the connection ---- */
 
+/* Who was never accepted tries the next address: another job's watcher may listen at this
+ * one. */
 static void hang_up(struct heartbeat *h, double now)
 {
+    if (h->stage != OPEN)
+        h->next_address = (h->next_address + 1) % h->n_addresses;
     if (h->fd >= 0)
         close(h->fd);
     h->fd = -1;
@@ -117,9 +121,7 @@ static void dial(struct heartbeat *h, double now)
     setsockopt(h->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     if (connect(h->fd, (const struct sockaddr *)&a->at, a->n) != 0 &&
         errno != EINPROGRESS) {
-        h->next_address = (h->next_address + 1) % h->n_addresses;
-        close(h->fd);
-        h->fd = -1;
+        hang_up(h, now);
         return;
     }
     set_stage(h, CONNECTING, now);
@@ -214,7 +216,6 @@ static void listen_to(struct heartbeat *h, double now)
             set_stage(h, HELLO, now);
             return;
         }
-        h->next_address = (h->next_address + 1) % h->n_addresses;
         hang_up(h, now);
         return;
     }
@@ -271,10 +272,8 @@ static void tick(struct heartbeat *h, double now)
     const double t_limit = h->stage == OPEN         ? t->unanswered
                            : h->stage == CONNECTING ? t->connect
                                                     : t->handshake;
-    if (h->stage != CLOSED && now - h->t_began > t_limit) {
-        h->next_address = (h->next_address + 1) % h->n_addresses;
+    if (h->stage != CLOSED && now - h->t_began > t_limit)
         hang_up(h, now);
-    }
     if (h->stage == CLOSED && now >= h->t_next_try)
         dial(h, now);
     if (h->is_welcome && now - h->t_answer > h->config.t_lost && !h->is_closing) {
