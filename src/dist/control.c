@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/speaker.h"
 #include "dist/comm.h"
 
 enum { N_HOSTS_TEXT = 512 };
@@ -18,6 +19,8 @@ enum { N_HOSTS_TEXT = 512 };
 static const double t_first = 15; /* for a rank to reach the watcher */
 static const double t_linger =
     10; /* the watcher waits so long for the others' goodbyes */
+
+static const double t_last_words = 1; /* for the console to take them */
 
 /* Where the watcher is and what proves a rank. Plain bytes: it travels over MPI. */
 struct meeting {
@@ -45,6 +48,8 @@ static void on_leave(void *ctx, const char *why)
     sigaddset(&alarm_only, SIGALRM);
     pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     alarm(1);
+    if (c->speaker)
+        speaker_flush(c->speaker, t_last_words);
     fprintf(c->console, "ferry: rank %u ends: %s\n", c->rank, why);
     comm_abort(ERR_LOST);
 }
@@ -155,9 +160,10 @@ static void *watch_on(void *arg)
             continue;
         char text[256];
         watch_say(&c->server.watch, e, text, sizeof text);
-        fprintf(c->console, "ferry: %s\n", text);
+        speaker_say(c->speaker, "ferry: %s", text);
         if (e.verdict == WATCH_DEAD || e.verdict == WATCH_MISSING) {
             watch_server_order(&c->server, BEAT_LEAVE);
+            speaker_flush(c->speaker, t_last_words);
             comm_abort(ERR_COMM);
         }
     }
@@ -174,6 +180,7 @@ static status start_watching(struct control *c, struct meeting *m, size_t n_rank
         return err_set(err, ERR_USAGE, "FERRY_CONTROL_PORT '%.20s' is not a port", port);
     if (!beat_random(m->token, sizeof m->token))
         return err_set(err, ERR_IO, "the system gave no random bytes");
+    TRY(speaker_open(&c->speaker, fileno(c->console), err));
     TRY(watch_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
                           watch_limits_default, err));
     own_addresses(m->hosts, sizeof m->hosts);
@@ -271,6 +278,8 @@ void control_close(struct control *c, status result)
         c->watches = false;
     }
     watch_server_close(&c->server);
+    speaker_close(c->speaker, t_last_words);
+    c->speaker = NULL;
 }
 
 bool control_is_current(const struct control *c)

@@ -27,6 +27,7 @@
 #include "dist/watch_server.h"
 
 struct comm;
+struct speaker;
 
 struct control {
     struct pulse pulse; /* what training publishes: pulse_set(&c.pulse, step, phase) */
@@ -34,6 +35,7 @@ struct control {
     FILE *console;               /* a rank's last words, the watcher's verdicts */
     struct heartbeat *heartbeat; /* NULL: one rank, which nobody watches */
     struct watch_server server;
+    struct speaker *speaker; /* the watcher's */
     pthread_t watcher;
     bool watches;
     atomic_bool is_closing;

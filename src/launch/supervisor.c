@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/speaker.h"
 #include "dist/control.h"
 #include "dist/watch_server.h"
 #include "launch/child.h"
@@ -23,10 +24,11 @@
 /* For a host to answer: all have to before the first start, a restart waits for nobody.
  */
 static const double t_probe_first = 30, t_probe = 8;
-static const double t_mpirun = 2;    /* for mpirun to end by itself when asked */
-static const double t_finalize = 10; /* and once every rank has said goodbye */
-static const double t_settled = 10;  /* a start that lasted longer was not hopeless */
-static const double skew_limit = 2;  /* seconds between clocks that are worth a word */
+static const double t_mpirun = 2;     /* for mpirun to end by itself when asked */
+static const double t_finalize = 10;  /* and once every rank has said goodbye */
+static const double t_last_words = 1; /* for the console to take them */
+static const double t_settled = 10;   /* a start that lasted longer was not hopeless */
+static const double skew_limit = 2;   /* seconds between clocks that are worth a word */
 
 enum { JOB_BYTES = CONTROL_JOB / 2, JOB_TEXT = CONTROL_JOB + 1 };
 
@@ -46,6 +48,7 @@ struct start {
 
 struct supervisor {
     const struct supervisor_job *job;
+    struct speaker *speaker; /* a console that stands still must not stop the watch */
     enum command_mpi mpi;
     char program[PATH_MAX], directory[PATH_MAX], hash[SHA256_HEX];
     int64_t n_starts;
@@ -88,14 +91,13 @@ static void forget_signals(void)
 
 PRINTF(2, 3) static void note(const struct supervisor *s, const char *fmt, ...)
 {
+    char text[900];
     va_list ap;
 
     va_start(ap, fmt);
-    fputs("ferry launch: ", s->job->console);
-    vfprintf(s->job->console, fmt, ap);
-    fputc('\n', s->job->console);
-    fflush(s->job->console);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    speaker_say(s->speaker, "ferry launch: %s", text);
 }
 
 /* ---- what never changes ---- */
@@ -588,10 +590,12 @@ static status prepare(struct supervisor *s, struct err *err)
 status supervisor_run(const struct supervisor_job *job, struct err *err)
 {
     struct supervisor *s;
-    struct start *st;
+    struct start *st = NULL;
 
     TRY(mem_alloc(&s, 1, sizeof *s, err));
     status result = mem_alloc(&st, 1, sizeof *st, err);
+    if (result == OK)
+        result = speaker_open(&s->speaker, fileno(job->console), err);
     if (result == OK) {
         s->job = job;
         listen_to_signals();
@@ -600,8 +604,9 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
             result = run_all(s, st, err);
         forget_token(s, st);
         forget_signals();
-        free(st);
     }
+    speaker_close(s->speaker, t_last_words);
+    free(st);
     free(s);
     return result;
 }

@@ -44,6 +44,20 @@ launch -H n1:1,n2:1 "${worker[@]}" "$WORK/run" 200 50 4 fail || fail "status $? 
 log_has 'every rank had finished before mpirun ended with status 1'
 [ -z "$(lab pids n1 net_worker)$(lab pids n2 net_worker)" ] || fail "ranks are left over"
 
+# A console that nobody reads stops neither the watch nor a restart.
+echo 0 0 >run/state
+mkfifo console
+exec 5<>console
+dd if=/dev/zero of=console bs=4096 oflag=nonblock 2>/dev/null || true
+lab head "$FERRY" launch agent="$ROOT/tests/net/rsh" interface=eth0 -H n1:1,n2:1 "${worker[@]}" \
+    "$WORK/run" 200 50 4 >console 2>&1 &
+job=$!
+until_true 60 is_beyond 20
+kill -KILL "$(lab pids n2 net_worker)"
+await
+[ "$code" -eq 0 ] || fail "status $code with a console that stands still"
+exec 5>&-
+
 code=0
 launch -H n1:1 "${worker[@]}" too few || code=$?
 [ "$code" -eq 2 ] || fail "status $code of ranks that refuse their options"
