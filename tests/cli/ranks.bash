@@ -10,7 +10,7 @@ fi
 . "$ROOT/tests/cli/tiny.bash"
 
 # The processes below a process, and theirs.
-tree_of() { local p; for p in $(pgrep -P "$1"); do echo "$p"; tree_of "$p"; done; }
+tree_of() { local p; for p in $(pgrep -P "$1" || true); do echo "$p"; tree_of "$p"; done; }
 # pid_of_rank PID RANK: of the job that PID started
 pid_of_rank()
 {
