@@ -14,6 +14,7 @@
 #include "test.h"
 #include "train/meter.h"
 #include "train/optim.h"
+#include "train/trainer.h"
 
 enum { STEPS = 2, MANY = 8192 };
 
@@ -174,6 +175,33 @@ TEST(without_either_wait_the_numbers_are_wrong)
 
     CHECK(differs(want, loss, "", "1") || differs(want, loss, "1", "1"));
     CHECK(differs(want, loss, "", "2") || differs(want, loss, "2", "2"));
+}
+
+/* Target tokens of a micro-batch of an update of 6,000. */
+static size_t micro_batch(struct device d)
+{
+    struct trainer t = {.device = d, .preflight.n_sharing = 1};
+    struct err err;
+
+    CHECK_OK(opt_defaults(train_config_table, &t.config, &err), &err);
+    t.config.batch_tokens = 6000;
+    CHECK_OK(model_open(&t.model, &t.device, &config, true, &err), &err);
+    CHECK_OK(train_reserve(&t, &err), &err);
+    free(t.losses);
+    model_close(&t.model);
+    device_close(&t.device);
+    return t.limit.n_tgt;
+}
+
+TEST(a_card_has_as_much_at_once_as_fits)
+{
+    struct device d;
+    struct err err;
+
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK(micro_batch(d) == 6000);
+    CHECK_OK(device_open(&d, "cpu", (struct device_options){.threads = 1}, &err), &err);
+    CHECK(micro_batch(d) == 4096);
 }
 
 enum { M = 7, K = 10, N = 9, BAD = 3 };

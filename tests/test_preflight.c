@@ -60,6 +60,24 @@ TEST(ranks_that_agree_are_let_go)
     CHECK(c.found.free_mib == 2400 && c.found.disk_mib == 800);
 }
 
+/* Node 0 has ranks 0 and 1, rank 0 judges. */
+TEST(ranks_share_the_memory_of_a_host_or_of_a_card)
+{
+    struct case_of c;
+    struct err err = {0};
+
+    open_case(&c);
+    CHECK_OK(judge(&c, &err), &err);
+    CHECK(c.found.n_sharing == 2);
+    for (int r = 0; r < 4; r++)
+        c.all[r].card = 7; /* cards of other hosts may have the same number */
+    CHECK_OK(judge(&c, &err), &err);
+    CHECK(c.found.n_sharing == 2);
+    c.all[1].card = 8;
+    CHECK_OK(judge(&c, &err), &err);
+    CHECK(c.found.n_sharing == 1);
+}
+
 TEST(another_program_configuration_tokenizer_or_corpus_is_refused_by_name)
 {
     struct case_of c;

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "device/kernels.h"
@@ -55,6 +56,7 @@ struct device {
     const struct kernels *k;
     size_t real_bytes, half_bytes; /* of an element of each type */
     enum precision precision;
+    uint64_t card; /* which one of the host; 0: none, it computes in the host's memory */
     const struct kernels *exact; /* of an emulated precision: those that round nothing */
     struct kernels rounding;
     const struct device_driver *driver; /* NULL: a CPU */

@@ -206,7 +206,8 @@ static status check_ranks(struct trainer *t, struct err *err)
         .data = &t->data,
         .checkpoint_mib = mib * (1 + moments + average + outer),
         .memory_mib = t->device.driver ? 0 : mib * n_arrays,
-        .is_writer = t->home.is_writer};
+        .is_writer = t->home.is_writer,
+        .card = t->device.card};
     const status result = preflight_run(&t->preflight, t->comm, o, err);
 
     t->is_agreed = result != OK && result != ERR_COMM;

@@ -41,7 +41,7 @@
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
     X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \
     X(BOOL, recompute, "false", "keep less for backward, compute it again", ANY)                \
-    X(INT, micro_tokens, "0", "target tokens at once; 0: 4096, or what fits", RANGE(0, 1e9))      \
+    X(INT, micro_tokens, "0", "target tokens at once; 0: what fits, 4096 on a CPU", RANGE(0, 1e9)) \
     X(INT, eval_every, "1000", "updates between evaluations; 0: at the end", RANGE(0, 1e12))    \
     X(INT, eval_tokens, "4096", "target tokens at once in evaluation", RANGE(1, 1e9))           \
     X(INT, eval_group, "16", "sentences a batch in eval_loss, as the reference", RANGE(1, 1e6)) \

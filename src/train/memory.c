@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "train/trainer.h"
 
-/* Larger micro-batches than this are not faster on a CPU, they only take memory. */
+/* Larger micro-batches than this are not faster on a CPU, they only take memory. A card
+ * is faster the more it has at once. */
 enum { ENOUGH = 4096 };
 
 /* The shortest side is S, one token, EOS: no micro-batch has more sentences than this. */
@@ -38,8 +39,8 @@ static size_t budget_of(struct trainer *t)
     if (t->config.memory_mib)
         return (size_t)t->config.memory_mib << 20;
     const size_t free_bytes = device_free_bytes(&t->device);
-    const size_t ranks_here = (size_t)t->comm->local_size;
-    return free_bytes ? free_bytes / ranks_here / 4 * 3 : SIZE_MAX;
+    const size_t n_sharing = (size_t)t->preflight.n_sharing;
+    return free_bytes ? free_bytes / n_sharing / 4 * 3 : SIZE_MAX;
 }
 
 /* The most target tokens an update can have. */
@@ -55,8 +56,8 @@ static size_t update_tokens(const struct trainer *t)
 /* The largest micro-batch that would be used if memory were no matter. */
 static size_t wanted_tokens(const struct trainer *t)
 {
-    const size_t most = t->config.micro_tokens ? (size_t)t->config.micro_tokens : ENOUGH;
-    const size_t n = update_tokens(t);
+    const size_t n = update_tokens(t), own = t->device.card ? n : ENOUGH;
+    const size_t most = t->config.micro_tokens ? (size_t)t->config.micro_tokens : own;
 
     return n < most ? n : most;
 }

@@ -119,6 +119,17 @@ static status check_memory(const struct comm *c, const struct preflight_facts *a
     return OK;
 }
 
+/* Ranks of this node on one card share its memory; those without a card share the node's.
+ */
+static int count_sharing(const struct comm *c, const struct preflight_facts *all)
+{
+    int n = 0;
+
+    for (int r = 0; r < c->size; r++)
+        n += c->peer[r].node == c->node && all[r].card == all[c->rank].card;
+    return n;
+}
+
 /* How far a rank's clock is from all others, added up. */
 static double distance(const struct comm *c, const struct preflight_facts *all, int rank)
 {
@@ -164,7 +175,8 @@ status preflight_judge(struct preflight *p, const struct comm *c,
     *p = (struct preflight){.t_latency = NAN,
                             .mb_per_s = NAN,
                             .free_mib = all->free_mib,
-                            .disk_mib = all->disk_mib};
+                            .disk_mib = all->disk_mib,
+                            .n_sharing = count_sharing(c, all)};
     for (int r = 1; r < c->size; r++) {
         p->free_mib = fmin(p->free_mib, all[r].free_mib);
         p->disk_mib = fmin(p->disk_mib, all[r].disk_mib);
@@ -243,6 +255,7 @@ static struct preflight_facts own_facts(struct preflight_options o)
         .program = hash_program(),
         .config = hash_config(o.config),
         .tokenizer = d->tokenizer_hash,
+        .card = o.card,
         .corpus = d->train.checksum,
         .valid = d->valid.is_there ? d->valid.corpus.checksum : 0,
         .free_mib = free_bytes ? (double)free_bytes / 1048576 : (double)NAN,

@@ -25,11 +25,13 @@ struct preflight_options {
     double checkpoint_mib; /* of one */
     double memory_mib;     /* that a rank takes at the least, on its host */
     bool is_writer;
+    uint64_t card; /* of this rank's device; 0: it computes in the host's memory */
 };
 
 /* What a rank says of itself. The hashes must be equal everywhere; 0: not known. */
 struct preflight_facts {
     uint64_t program, config, tokenizer, corpus, valid;
+    uint64_t card;             /* this rank's own; 0: the host's memory */
     double clock;              /* seconds since 1970, of all ranks at the same moment */
     double free_mib, disk_mib; /* NAN: not known; a rank that writes nothing */
 };
@@ -40,6 +42,7 @@ struct preflight {
     double clock_spread;       /* seconds between the fastest and the slowest clock */
     int clock_rank;            /* whose clock is furthest from the others' */
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */
+    int n_sharing;             /* ranks that compute in the same memory as this one */
 };
 
 /* The judgement without the asking: all[size] as the ranks gave them. */

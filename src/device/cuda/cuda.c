@@ -443,6 +443,16 @@ static status prepare(struct cuda *c, struct err *err)
     return cuda_load(c, &c->module[MAT_HALF], c->precision, err);
 }
 
+/* Where it is plugged in: each rank may see other cards under the same index. */
+static uint64_t number_of(const char *bus)
+{
+    uint64_t n = 1;
+
+    for (; *bus; bus++)
+        n = 131 * n + (unsigned char)*bus;
+    return n;
+}
+
 status cuda_open(struct device *d, struct device_options options, struct err *err)
 {
     const struct driver *api;
@@ -463,8 +473,12 @@ status cuda_open(struct device *d, struct device_options options, struct err *er
     }
     if (api->cuDeviceGetPCIBusId(bus, sizeof bus, c->device) == 0)
         c->sensors = nvml_open(bus);
+    else
+        snprintf(bus, sizeof bus, "%d", c->device);
     snprintf(name, sizeof name, "cuda, %s", c->name);
-    return gpu_open(d, &c->gpu, name, options, err);
+    TRY(gpu_open(d, &c->gpu, name, options, err));
+    d->card = number_of(bus);
+    return OK;
 }
 
 struct cuda *cuda_state(const struct device *d)
