@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "device/cuda/driver.h"
 #include "device/cuda/lane.h"
 #include "device/device.h"
 #include "device/half.h"
@@ -358,6 +359,187 @@ TEST(a_lane_closes_with_a_mark_that_nobody_waited_for)
     lane_close(l);
     device_free(&d, mem);
     device_close(&d);
+}
+
+/* What the product of two numbers by themselves gives, and how the device ends. */
+static status product_of_two(float *got, struct err *err)
+{
+    const float two[] = {3, 4};
+    struct mat a = {NULL, 0, 1, 2, 2}, b = {NULL, 0, 2, 1, 1}, c = {NULL, 0, 1, 1, 1};
+    struct device d;
+
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_OK(device_alloc(&d, &a.mem, sizeof two, err), err);
+    CHECK_OK(device_alloc(&d, &b.mem, sizeof two, err), err);
+    CHECK_OK(device_alloc(&d, &c.mem, sizeof *got, err), err);
+    device_upload(&d, a, two);
+    device_upload(&d, b, two);
+    d.k->gemm(&d, c, a, b, false, false, 1, 0);
+    device_download(&d, got, c);
+    const status result = device_sync(&d, err);
+    device_free(&d, a.mem);
+    device_free(&d, b.mem);
+    device_free(&d, c.mem);
+    device_close(&d);
+    return result;
+}
+
+/* The functions that the device calls; a test puts its own among them. */
+static struct driver *opened(void)
+{
+    const struct driver *api;
+    struct err err;
+
+    CHECK_OK(driver_open(&api, &err), &err);
+    return (struct driver *)api;
+}
+
+static unsigned answer; /* of these: */
+
+static unsigned refuse_matmul(struct cublasLtContext *h, void *desc, const void *alpha,
+                              const void *pa, void *a, const void *pb, void *b,
+                              const void *beta, const void *pc, void *c, void *pd,
+                              void *d, const void *algorithm, void *workspace,
+                              size_t n_workspace, struct CUstream_st *s)
+{
+    (void)h, (void)desc, (void)alpha, (void)pa, (void)a, (void)pb, (void)b, (void)beta;
+    (void)pc, (void)c, (void)pd, (void)d, (void)algorithm, (void)workspace;
+    (void)n_workspace, (void)s;
+    return answer;
+}
+
+static unsigned refuse_choice(struct cublasLtContext *h, void *desc, void *a, void *b,
+                              void *c, void *d, void *pref, int n,
+                              struct driver_choice *choice, int *found)
+{
+    (void)h, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)pref, (void)n;
+    (void)choice, (void)found;
+    return answer;
+}
+
+TEST(a_product_that_the_library_refuses_is_our_own)
+{
+    struct driver *api = opened();
+    const struct driver real = *api;
+    struct err err;
+
+    for (int i = 0; i < 4; i++) {
+        float got = 0;
+        answer = i % 2 ? DRIVER_NOT_SUPPORTED : DRIVER_ARCH_MISMATCH;
+        if (i < 2)
+            api->cublasLtMatmul = refuse_matmul;
+        else
+            api->cublasLtMatmulAlgoGetHeuristic = refuse_choice;
+        CHECK_OK(product_of_two(&got, &err), &err);
+        CHECK_NEAR((double)got, 25, 1e-6);
+        *api = real;
+    }
+}
+
+TEST(a_product_that_fails_is_told_in_the_librarys_words)
+{
+    struct driver *api = opened();
+    const struct driver real = *api;
+    struct err err;
+    float got;
+
+    api->cublasLtMatmul = refuse_matmul;
+    answer = DRIVER_EXECUTION_FAILED;
+    CHECK_FAILS(product_of_two(&got, &err), &err, ERR_DEVICE,
+                "cuBLASLt failed in a product on stand-in (EXECUTION_FAILED, code 13)");
+    answer = DRIVER_ALLOC_FAILED;
+    CHECK_FAILS(product_of_two(&got, &err), &err, ERR_MEMORY,
+                "stand-in ran out of memory in a product");
+    answer = 77;
+    CHECK_FAILS(product_of_two(&got, &err), &err, ERR_DEVICE,
+                "(an error without a name, code 77)");
+    *api = real;
+}
+
+static unsigned reductions; /* that were allowed last */
+
+static unsigned note_preference(void *pref, unsigned what, const void *value, size_t n)
+{
+    (void)pref;
+    if (what == DRIVER_PREF_REDUCTIONS && n == sizeof reductions)
+        memcpy(&reductions, value, n);
+    return 0;
+}
+
+/* Shares of a product are added in fp32, never in the 16 bits of the result. */
+TEST(products_are_reduced_in_the_type_of_computing)
+{
+    struct driver *api = opened();
+    const struct driver real = *api;
+    struct err err;
+    float got;
+
+    reductions = 0;
+    answer = DRIVER_NOT_SUPPORTED;
+    api->cublasLtMatmulPreferenceSetAttribute = note_preference;
+    api->cublasLtMatmul = refuse_matmul;
+    CHECK_OK(product_of_two(&got, &err), &err);
+    CHECK(reductions == DRIVER_REDUCE_IN_32F);
+    *api = real;
+}
+
+static unsigned refuse_name(unsigned code, const char **name)
+{
+    (void)code;
+    *name = NULL; /* as the driver does with codes that it does not know */
+    return 1;
+}
+
+static unsigned refuse_wait(struct CUstream_st *s)
+{
+    (void)s;
+    return answer;
+}
+
+TEST(a_code_that_the_driver_cannot_name_is_told_as_a_number)
+{
+    struct driver *api = opened();
+    const struct driver real = *api;
+    struct device d;
+    struct err err;
+
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_OK(device_sync(&d, &err), &err);
+    api->cuGetErrorName = refuse_name;
+    api->cuStreamSynchronize = refuse_wait;
+    answer = 12345;
+    CHECK_FAILS(device_sync(&d, &err), &err, ERR_DEVICE,
+                "stand-in failed in computing (an error without a name, code 12345)");
+    *api = real;
+    device_close(&d);
+}
+
+static unsigned refuse_image(struct CUmod_st **m, const void *image)
+{
+    (void)m, (void)image;
+    return answer;
+}
+
+TEST(kernels_that_the_driver_refuses_are_told_by_reason)
+{
+    struct driver *api = opened();
+    const struct driver real = *api;
+    const struct device_options options = {0};
+    struct device d;
+    struct err err;
+
+    setenv("FERRY_CUDA_IMAGE", STANDIN, 1);
+    api->cuModuleLoadData = refuse_image;
+    answer = DRIVER_NO_BINARY;
+    CHECK_FAILS(device_open(&d, "cuda", options, &err), &err, ERR_DEVICE,
+                "no kernels for stand-in (sm_80) in " STANDIN);
+    answer = DRIVER_NEWER_PTX;
+    CHECK_FAILS(device_open(&d, "cuda", options, &err), &err, ERR_DEVICE,
+                "driver of stand-in (sm_80) is for CUDA 13.0, older than the kernels");
+    answer = 200;
+    CHECK_FAILS(device_open(&d, "cuda", options, &err), &err, ERR_DEVICE,
+                "stand-in (sm_80) does not take the kernels in " STANDIN);
+    *api = real;
 }
 
 TEST(memory_that_the_card_lacks_is_refused_with_a_sentence)

@@ -10,7 +10,7 @@
 #include "device/cuda/nvml.h"
 #include "device/cuda/state.h"
 
-enum { PINNED = 4 << 20, WORKSPACE = 32 << 20 };
+enum { PINNED = 4 << 20 };
 
 /* The fatbins, by precision; made by CMake, of no bytes where nvcc was not found. */
 extern const unsigned char cuda_image_fp32[], cuda_image_fp16[], cuda_image_bf16[];
@@ -21,19 +21,23 @@ static struct cuda *cuda_of(struct gpu *g)
     return (struct cuda *)g;
 }
 
+const char *cuda_error_name(const struct driver *api, unsigned code)
+{
+    const char *name =
+        NULL; /* and it stays so for a code that the driver does not know */
+
+    (void)api->cuGetErrorName(code, &name);
+    return name ? name : "an error without a name";
+}
+
 void cuda_fail(struct cuda *c, unsigned code, const char *what)
 {
-    const char *name = "unknown";
-
-    (void)c->api->cuGetErrorName(code, &name);
     if (code == DRIVER_OUT_OF_MEMORY)
-        gpu_fail(&c->gpu, ERR_MEMORY,
-                 "device = cuda: %s ran out of memory in %s; lower micro_tokens or "
-                 "memory_mib",
+        gpu_fail(&c->gpu, ERR_MEMORY, "device = cuda: %s ran out of memory in %s",
                  c->name, what);
     else
-        gpu_fail(&c->gpu, ERR_DEVICE, "device = cuda: %s failed in %s (%s)", c->name,
-                 what, name);
+        gpu_fail(&c->gpu, ERR_DEVICE, "device = cuda: %s failed in %s (%s, code %u)",
+                 c->name, what, cuda_error_name(c->api, code), code);
 }
 
 /* What is queued for transfers from now on comes after all computing so far. */
@@ -91,10 +95,17 @@ static void release(struct cuda *c)
         (void)api->cuDevicePrimaryCtxRelease_v2(c->device);
 }
 
-/* Nothing is queued any more: the last memory that was freed has waited. */
+/* Nothing is queued any more: the last memory that was freed has waited, unless a failure
+ * was before it, after which nothing waits. */
 static void cuda_close(struct gpu *g)
 {
-    release(cuda_of(g));
+    struct cuda *c = cuda_of(g);
+
+    if (g->failure.code != OK) {
+        (void)c->api->cuStreamSynchronize(c->compute);
+        (void)c->api->cuStreamSynchronize(c->copy);
+    }
+    release(c);
     free(g);
 }
 
@@ -185,142 +196,6 @@ static void cuda_launch(struct gpu *g, const struct gpu_call *call)
                         c->compute, params, NULL));
 }
 
-/* ---- products ---- */
-
-static unsigned type_of(const struct cuda *c, struct mat m)
-{
-    if (m.type == MAT_REAL)
-        return DRIVER_R_32F;
-    return c->precision == PRECISION_FP16 ? DRIVER_R_16F : DRIVER_R_16BF;
-}
-
-static uintptr_t address(struct mat m)
-{
-    const size_t width = m.type == MAT_REAL ? sizeof(float) : sizeof(uint16_t);
-
-    return (uintptr_t)m.mem + m.at * width;
-}
-
-/* The largest power of two, up to 256, that both the address and the rows keep to. */
-static uint32_t alignment(struct mat m)
-{
-    const size_t width = m.type == MAT_REAL ? sizeof(float) : sizeof(uint16_t);
-    const uintptr_t bits = address(m) | m.stride * width | 256;
-
-    return (uint32_t)(bits & (~bits + 1));
-}
-
-struct product {
-    void *desc, *pref, *layout[3]; /* of a, b, c as cuBLASLt sees them */
-    struct driver_choice choice;
-};
-
-static void describe(struct cuda *c, struct product *p, const struct mat m[3], bool ta,
-                     bool tb)
-{
-    const int32_t op[2] = {ta, tb};
-    const size_t workspace = WORKSPACE;
-
-    CALL(c, "a product",
-         cublasLtMatmulDescCreate(&p->desc, DRIVER_COMPUTE_32F, DRIVER_R_32F));
-    CALL(c, "a product",
-         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_TRANS_A, &op[0], sizeof *op));
-    CALL(c, "a product",
-         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_TRANS_B, &op[1], sizeof *op));
-    CALL(c, "a product", cublasLtMatmulPreferenceCreate(&p->pref));
-    CALL(c, "a product",
-         cublasLtMatmulPreferenceSetAttribute(p->pref, DRIVER_PREF_WORKSPACE, &workspace,
-                                              sizeof workspace));
-    for (unsigned i = 0; i < 4; i++) { /* a, b, c and d, which is c */
-        const struct mat one = m[i < 3 ? i : 2];
-        const uint32_t align = alignment(one);
-        CALL(c, "a product",
-             cublasLtMatmulPreferenceSetAttribute(p->pref, DRIVER_PREF_ALIGN_A + i,
-                                                  &align, sizeof align));
-        if (i < 3)
-            CALL(c, "a product",
-                 cublasLtMatrixLayoutCreate(&p->layout[i], type_of(c, one), one.cols,
-                                            one.rows, (int64_t)one.stride));
-    }
-}
-
-/* Its rows are our columns, so that its bias of a row is ours of a column. */
-static void add_relu(struct cuda *c, struct product *p, struct mat bias)
-{
-    const uint32_t what = DRIVER_RELU_BIAS;
-    const int32_t type = (int32_t)type_of(c, bias);
-    const uintptr_t at = address(bias);
-
-    CALL(c, "a product",
-         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_EPILOGUE, &what, sizeof what));
-    CALL(c, "a product",
-         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS_TYPE, &type, sizeof type));
-    CALL(c, "a product",
-         cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS, &at, sizeof at));
-}
-
-static void forget(struct cuda *c, struct product *p)
-{
-    for (int i = 0; i < 3; i++)
-        if (p->layout[i])
-            (void)c->api->cublasLtMatrixLayoutDestroy(p->layout[i]);
-    if (p->pref)
-        (void)c->api->cublasLtMatmulPreferenceDestroy(p->pref);
-    if (p->desc)
-        (void)c->api->cublasLtMatmulDescDestroy(p->desc);
-}
-
-/* cuBLASLt counts columns first: our c = op(a) op(b) is its c' = op(b)' op(a)'. False: it
- * has no algorithm for these types. */
-static bool multiply(struct cuda *cu, struct product *p, const struct mat m[3],
-                     float alpha, float beta)
-{
-    void *to = (void *)address(m[2]);
-    int found = 0;
-    const unsigned code = cu->api->cublasLtMatmulAlgoGetHeuristic(
-        cu->blas, p->desc, p->layout[0], p->layout[1], p->layout[2], p->layout[2],
-        p->pref, 1, &p->choice, &found);
-
-    if (code == DRIVER_NOT_SUPPORTED || (!code && (!found || p->choice.state != 0)))
-        return false;
-    if (code)
-        cuda_fail(cu, code, "a product");
-    cuda_compute_after_copy(cu);
-    CALL(cu, "a product",
-         cublasLtMatmul(cu->blas, p->desc, &alpha, (void *)address(m[0]), p->layout[0],
-                        (void *)address(m[1]), p->layout[1], &beta, to, p->layout[2], to,
-                        p->layout[2], p->choice.algorithm,
-                        (void *)(uintptr_t)cu->workspace, WORKSPACE, cu->compute));
-    return true;
-}
-
-static bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
-                      bool tb, float alpha, float beta)
-{
-    struct cuda *cu = cuda_of(g);
-    const struct mat m[3] = {b, a, c};
-    struct product p = {0};
-
-    describe(cu, &p, m, tb, ta);
-    const bool is_done = g->failure.code != OK || multiply(cu, &p, m, alpha, beta);
-    forget(cu, &p);
-    return is_done; /* otherwise by our own kernel */
-}
-
-static bool cuda_gemm_relu(struct gpu *g, struct mat h, struct mat a, struct mat b,
-                           struct mat bias)
-{
-    struct cuda *cu = cuda_of(g);
-    const struct mat m[3] = {b, a, h};
-    struct product p = {0};
-
-    describe(cu, &p, m, false, false);
-    add_relu(cu, &p, bias);
-    const bool is_done = g->failure.code != OK || multiply(cu, &p, m, 1, 0);
-    forget(cu, &p);
-    return is_done;
-}
-
 static size_t cuda_free_bytes(struct gpu *g)
 {
     size_t left = 0, all = 0;
@@ -354,6 +229,35 @@ static const struct gpu_backend backend = {
 
 /* ---- opening ---- */
 
+/* Why the driver did not take the kernels that are in `where`. */
+static status refuse_image(const struct cuda *c, unsigned code, const char *where,
+                           struct err *err)
+{
+    int major = 0, minor = 0, version = 0;
+    char card[192], driver[32];
+
+    (void)c->api->cuDeviceGetAttribute(&major, DRIVER_CC_MAJOR, c->device);
+    (void)c->api->cuDeviceGetAttribute(&minor, DRIVER_CC_MINOR, c->device);
+    (void)c->api->cuDriverGetVersion(&version);
+    snprintf(card, sizeof card, "%s (sm_%d%d)", c->name, major, minor);
+    snprintf(driver, sizeof driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    if (code == DRIVER_NO_BINARY)
+        return err_set(err, ERR_DEVICE,
+                       "device = cuda: no kernels for %s in %s (its driver is for %s); "
+                       "see docs/gpu.md",
+                       card, where, driver);
+    if (code == DRIVER_NEWER_PTX)
+        return err_set(
+            err, ERR_DEVICE,
+            "device = cuda: the driver of %s is for %s, older than the kernels "
+            "in %s; install a newer driver, or see docs/gpu.md",
+            card, driver, where);
+    return err_set(err, ERR_DEVICE,
+                   "device = cuda: %s does not take the kernels in %s (%s, code %u; its "
+                   "driver is for %s)",
+                   card, where, cuda_error_name(c->api, code), code, driver);
+}
+
 static status load_file(struct cuda *c, struct CUmod_st **module, const char *dir,
                         const char *name, struct err *err)
 {
@@ -365,10 +269,7 @@ static status load_file(struct cuda *c, struct CUmod_st **module, const char *di
     TRY(file_map_open(&map, path, err));
     const unsigned code = c->api->cuModuleLoadData(module, map.data);
     file_map_close(&map);
-    if (code)
-        return err_set(err, ERR_DEVICE, "%s: %s does not take it (code %u)", path,
-                       c->name, code);
-    return OK;
+    return code ? refuse_image(c, code, path, err) : OK;
 }
 
 status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
@@ -380,7 +281,6 @@ status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
     const size_t bytes[] = {cuda_image_fp32_bytes, cuda_image_fp16_bytes,
                             cuda_image_bf16_bytes};
     const char *dir = getenv("FERRY_CUDA_IMAGE");
-    int major = 0, minor = 0;
 
     if (dir && *dir)
         return load_file(c, module, dir, names[p], err);
@@ -391,14 +291,7 @@ status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
             "kernels for %s; see docs/gpu.md",
             c->name);
     const unsigned code = c->api->cuModuleLoadData(module, image[p]);
-    if (!code)
-        return OK;
-    (void)c->api->cuDeviceGetAttribute(&major, DRIVER_CC_MAJOR, c->device);
-    (void)c->api->cuDeviceGetAttribute(&minor, DRIVER_CC_MINOR, c->device);
-    return err_set(err, ERR_DEVICE,
-                   "device = cuda: no kernels for %s (sm_%d%d, code %u) in this program; "
-                   "see docs/gpu.md",
-                   c->name, major, minor, code);
+    return code ? refuse_image(c, code, "this program", err) : OK;
 }
 
 static status choose(struct cuda *c, size_t local_rank, struct err *err)
@@ -429,7 +322,7 @@ static status prepare(struct cuda *c, struct err *err)
     code = code ? code : c->api->cuEventCreate(&c->computed, DRIVER_NO_TIMING);
     code = code ? code : c->api->cuEventCreate(&c->copied, DRIVER_NO_TIMING);
     code = code ? code : c->api->cuMemHostAlloc(&pinned, PINNED, 0);
-    code = code ? code : c->api->cuMemAlloc_v2(&c->workspace, WORKSPACE);
+    code = code ? code : c->api->cuMemAlloc_v2(&c->workspace, CUDA_WORKSPACE);
     c->pinned = pinned;
     if (!code && c->api->cublasLtCreate(&c->blas))
         return err_set(err, ERR_DEVICE, "device = cuda: cuBLASLt does not take %s",

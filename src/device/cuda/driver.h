@@ -87,15 +87,34 @@ struct driver_choice {
     int reserved[4];
 };
 
+/* What cuBLASLt returns, and its name there behind CUBLAS_STATUS_ */
+#define DRIVER_BLAS_CODES(X) \
+    X(NOT_INITIALIZED, 1)    \
+    X(ALLOC_FAILED, 3)       \
+    X(INVALID_VALUE, 7)      \
+    X(ARCH_MISMATCH, 8)      \
+    X(MAPPING_ERROR, 11)     \
+    X(EXECUTION_FAILED, 13)  \
+    X(INTERNAL_ERROR, 14)    \
+    X(NOT_SUPPORTED, 15)     \
+    X(LICENSE_ERROR, 16)
+
+enum {
+#define X(name, code) DRIVER_##name = (code),
+    DRIVER_BLAS_CODES(X)
+#undef X
+};
+
 /* Constants of NVIDIA's headers, under our names: prototypes.c compares them too. */
 enum {
     DRIVER_NON_BLOCKING = 1, /* streams do not wait for the default one */
     DRIVER_NO_TIMING = 2,    /* events only order */
     DRIVER_OUT_OF_MEMORY = 2,
+    DRIVER_NO_BINARY = 209, /* for this card */
+    DRIVER_NEWER_PTX = 222, /* than the driver */
     DRIVER_NOT_READY = 600,
     DRIVER_CC_MAJOR = 75,
     DRIVER_CC_MINOR = 76,
-    DRIVER_NOT_SUPPORTED = 15, /* of cuBLASLt */
     DRIVER_R_32F = 0,
     DRIVER_R_16F = 2,
     DRIVER_R_16BF = 14,
@@ -107,6 +126,8 @@ enum {
     DRIVER_BIAS_TYPE = 26,
     DRIVER_RELU_BIAS = 6,
     DRIVER_PREF_WORKSPACE = 1,
+    DRIVER_PREF_REDUCTIONS = 3,
+    DRIVER_REDUCE_IN_32F = 2, /* or not at all, which is 0 */
     DRIVER_PREF_ALIGN_A = 5
 };
 

@@ -21,13 +21,11 @@ struct lane {
 static status check(const struct lane *l, unsigned code, const char *what,
                     struct err *err)
 {
-    const char *name = "unknown";
-
     if (!code)
         return OK;
-    (void)l->cuda->api->cuGetErrorName(code, &name);
-    return err_set(err, ERR_DEVICE, "device = cuda: %s failed in %s (%s)", l->cuda->name,
-                   what, name);
+    return err_set(err, code == DRIVER_OUT_OF_MEMORY ? ERR_MEMORY : ERR_DEVICE,
+                   "device = cuda: %s failed in %s (%s, code %u)", l->cuda->name, what,
+                   cuda_error_name(l->cuda->api, code), code);
 }
 
 #define DO(l, what, call) TRY(check(l, (l)->cuda->api->call, what, err))

@@ -5,6 +5,8 @@
  * being callable with our arguments. NVML's header does not come with the toolkit's
  * compiler and is compared where it is.
  */
+/* Names mean what the library exports under them, not the newest version of it. */
+#define __CUDA_API_VERSION_INTERNAL
 #include <cublasLt.h>
 #include <cuda.h>
 
@@ -15,6 +17,9 @@
     _Static_assert(__builtin_types_compatible_p(__typeof__(&(name)),                     \
                                                 __typeof__(((struct driver *)0)->name)), \
                    #name " has another prototype");
+#ifdef cuEventElapsedTime
+#error "cuda.h gives names another meaning"
+#endif
 SAME(cuInit)
 SAME(cuDriverGetVersion)
 SAME(cuDeviceGetCount)
@@ -81,10 +86,14 @@ void cuda_prototypes(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
 EQUAL(DRIVER_NON_BLOCKING, CU_STREAM_NON_BLOCKING);
 EQUAL(DRIVER_NO_TIMING, CU_EVENT_DISABLE_TIMING);
 EQUAL(DRIVER_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+EQUAL(DRIVER_NO_BINARY, CUDA_ERROR_NO_BINARY_FOR_GPU);
+EQUAL(DRIVER_NEWER_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
 EQUAL(DRIVER_NOT_READY, CUDA_ERROR_NOT_READY);
 EQUAL(DRIVER_CC_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 EQUAL(DRIVER_CC_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-EQUAL(DRIVER_NOT_SUPPORTED, CUBLAS_STATUS_NOT_SUPPORTED);
+#define X(name, code) EQUAL(code, CUBLAS_STATUS_##name);
+DRIVER_BLAS_CODES(X)
+#undef X
 EQUAL(DRIVER_R_32F, CUDA_R_32F);
 EQUAL(DRIVER_R_16F, CUDA_R_16F);
 EQUAL(DRIVER_R_16BF, CUDA_R_16BF);
@@ -96,6 +105,9 @@ EQUAL(DRIVER_BIAS, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
 EQUAL(DRIVER_BIAS_TYPE, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
 EQUAL(DRIVER_RELU_BIAS, CUBLASLT_EPILOGUE_RELU_BIAS);
 EQUAL(DRIVER_PREF_WORKSPACE, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
+EQUAL(DRIVER_PREF_REDUCTIONS, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
+EQUAL(DRIVER_REDUCE_IN_32F,
+      CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_NONE);
 EQUAL(DRIVER_PREF_ALIGN_A, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
 EQUAL(sizeof(struct driver_choice), sizeof(cublasLtMatmulHeuristicResult_t));
 EQUAL(offsetof(struct driver_choice, workspace_bytes),

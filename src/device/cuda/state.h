@@ -4,6 +4,8 @@
 #include "device/cuda/driver.h"
 #include "device/gpu/gpu.h"
 
+enum { CUDA_WORKSPACE = 32 << 20 }; /* bytes for cuBLASLt */
+
 struct cuda {
     struct gpu gpu; /* first: a struct gpu * is a struct cuda * */
     const struct driver *api;
@@ -32,6 +34,15 @@ void cuda_compute_after_copy(struct cuda *c);
 /* The kernels for one type of storage. */
 status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
                  struct err *err) MUST_CHECK;
+
+/* By cuBLASLt; false when it does not take these. */
+bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta, bool tb,
+               float alpha, float beta);
+bool cuda_gemm_relu(struct gpu *g, struct mat h, struct mat a, struct mat b,
+                    struct mat bias);
+
+/* The driver's name of a code of its own. */
+const char *cuda_error_name(const struct driver *api, unsigned code);
 
 /* Keep the first failure of a call. */
 void cuda_fail(struct cuda *c, unsigned code, const char *what);
