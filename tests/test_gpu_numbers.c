@@ -3,6 +3,9 @@
  * every kind of rounding to 16 bits, overflow, NaN, and sums of very tall matrices.
  */
 #include <stdlib.h>
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
 
 #include "device/device.h"
 #include "device/half.h"
@@ -106,6 +109,23 @@ TEST(all_16_bit_numbers_survive_loading_and_storing)
     each(PRECISION_FP16, keeps_all);
     each(PRECISION_BF16, keeps_all);
 }
+
+#ifdef __x86_64__
+/* As on cards that take denormal floats for 0; a denormal of half is none. */
+TEST(denormals_of_half_survive_a_device_without_denormals)
+{
+    enum { BOTH_ARE_ZERO = 0x8040 }; /* operands and results */
+    const unsigned before = _mm_getcsr();
+    struct device d;
+    struct err err;
+
+    CHECK_OK(fibre_device_open(&d, PRECISION_FP16, &err), &err);
+    _mm_setcsr(before | BOTH_ARE_ZERO);
+    keeps_all(&d);
+    _mm_setcsr(before);
+    device_close(&d);
+}
+#endif
 
 /* Only a result that is infinite tells that an update overflowed. */
 static void overflows(struct device *d)

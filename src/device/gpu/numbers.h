@@ -46,13 +46,16 @@ FN stored to_stored(float x)
 
 #elif STORAGE == 1
 
-/* The exponent is moved by a product, which also makes denormals of half normal. */
+/* A denormal of half is a normal float and is made of its integer: a device may take
+ * denormal floats for 0. */
 FN float from_stored(stored h)
 {
-    const u32 sign = (u32)(h & 0x8000u) << 16, rest = (u32)(h & 0x7fffu) << 13;
-    const u32 top = rest >= 0x0f800000u ? 0x7f800000u : 0u; /* infinity and NaN */
+    const u32 sign = (u32)(h & 0x8000u) << 16, size = h & 0x7fffu;
+    const u32 more = size >= 0x7c00u ? 0x70000000u : 0x38000000u; /* infinity, NaN */
 
-    return FLOAT_OF(sign | top | BITS_OF(FLOAT_OF(rest) * 5.192296858534828e33f));
+    if (size < 0x400u)
+        return FLOAT_OF(sign | BITS_OF((float)size * 5.9604644775390625e-8f));
+    return FLOAT_OF(sign | ((size << 13) + more));
 }
 
 FN stored to_stored(float x)
