@@ -34,7 +34,7 @@ typedef ulong u64;
 #define LOG(x)                log(x)
 #define MAGNITUDE(x)          fabs(x)
 #define UNROLL                _Pragma("unroll")
-#ifdef cl_khr_fp64
+#if WIDE /* the host has asked the device, and reads what kernels leave */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double wide;
 #else

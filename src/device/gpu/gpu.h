@@ -85,5 +85,8 @@ status gpu_open(struct device *d, struct gpu *g, const char *name,
 /* Bring the numbers that were asked for so far; waits for them. */
 void gpu_deliver(struct gpu *g);
 
+/* y = x, of which one is in 16 bits and one in floats; too large becomes infinite. */
+void gpu_convert(struct gpu *g, struct mat y, struct mat x);
+
 /* Keep the first failure: a sentence that ends with what `what` could not do. */
 void gpu_fail(struct gpu *g, status code, const char *format, ...) PRINTF(3, 4);

@@ -326,6 +326,15 @@ static void gpu_cast(struct device *d, struct mat y, struct mat x)
     RUN(d, GPU_cast, y.type, y.rows * a.chunks, 1, 1, EACH_ITEMS, a, y.mem, x.mem);
 }
 
+void gpu_convert(struct gpu *g, struct mat y, struct mat x)
+{
+    struct device d = {.state = g};
+    struct each_args a = each(y, x, 1);
+
+    RUN(&d, y.type == MAT_HALF ? GPU_cast : GPU_widen, MAT_HALF, y.rows * a.chunks, 1, 1,
+        EACH_ITEMS, a, y.mem, x.mem);
+}
+
 static void gpu_adam(struct device *d, struct mat w, struct mat m, struct mat v,
                      struct mat g, struct adam how)
 {

@@ -56,13 +56,17 @@ void average(GLOBAL float *y, GLOBAL const float *x, struct each_args a)
     }
 }
 
+/* by = 1: what is too large becomes infinite, as the result of a product does. */
 KERNEL(EACH_ITEMS)
 void cast(GLOBAL stored *y, GLOBAL const float *x, struct each_args a)
 {
     const struct part p = part_of(a.y.cols, a.chunks);
 
     FOR_PART(c, p)
-    STORE(y, AT(a.y, p.row, c), to_finite(x[AT(a.x, p.row, c)]));
+    {
+        const float from = x[AT(a.x, p.row, c)];
+        STORE(y, AT(a.y, p.row, c), a.by == 1 ? from : to_finite(from));
+    }
 }
 
 KERNEL(EACH_ITEMS)

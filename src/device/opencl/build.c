@@ -132,8 +132,8 @@ status opencl_build(struct opencl *o, enum mat_type type, enum precision precisi
 {
     char options[64], path[FILE_PATH_MAX];
 
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -DSTORAGE=%d",
-             type == MAT_REAL ? 0 : (int)precision);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -DSTORAGE=%d -DWIDE=%d",
+             type == MAT_REAL ? 0 : (int)precision, o->gpu.wide_bytes == sizeof(double));
     cache_path(o, options, path, sizeof path);
     if (load(o, &o->program[type], path, options))
         return OK;

@@ -25,6 +25,7 @@
     L(clReleaseCommandQueue)     \
     L(clCreateBuffer)            \
     L(clReleaseMemObject)        \
+    L(clGetMemObjectInfo)        \
     L(clEnqueueWriteBuffer)      \
     L(clEnqueueReadBuffer)       \
     L(clEnqueueFillBuffer)       \

@@ -9,7 +9,10 @@
 #include "base/str.h"
 #include "device/opencl/state.h"
 
-enum { PLATFORMS = 16, DEVICES = 64, ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
+enum { PLATFORMS = 16, DEVICES = 64, FLUSH_EVERY = 32 };
+
+/* What the kernels need, in items of a group and bytes of local memory. */
+enum { NEEDED_ITEMS = 256, NEEDED_LOCAL = 42000 };
 
 static struct opencl *opencl_of(struct gpu *g)
 {
@@ -22,13 +25,17 @@ static bool is_memory(cl_int code)
            code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
 }
 
-static void fail(struct opencl *o, cl_int code, const char *what)
+void opencl_fail(struct opencl *o, cl_int code, const char *what)
 {
-    if (is_memory(code))
+    if (code == CL_OUT_OF_RESOURCES)
         gpu_fail(&o->gpu, ERR_MEMORY,
-                 "device = opencl: %s ran out of memory in %s (code %d); lower "
-                 "micro_tokens or memory_mib",
+                 "device = opencl: %s ran out of resources in %s (code %d): memory is "
+                 "short, or a kernel before it has failed",
                  o->name, what, (int)code);
+    else if (is_memory(code))
+        gpu_fail(&o->gpu, ERR_MEMORY,
+                 "device = opencl: %s ran out of memory in %s (code %d)", o->name, what,
+                 (int)code);
     else
         gpu_fail(&o->gpu, ERR_DEVICE, "device = opencl: %s failed in %s (code %d)",
                  o->name, what, (int)code);
@@ -39,7 +46,7 @@ static void fail(struct opencl *o, cl_int code, const char *what)
     do {                                    \
         const cl_int code_ = (o)->cl->call; \
         if (code_ != CL_SUCCESS)            \
-            fail(o, code_, what);           \
+            opencl_fail(o, code_, what);    \
     } while (0)
 
 static void ocl_close(struct gpu *g)
@@ -48,6 +55,9 @@ static void ocl_close(struct gpu *g)
 
     if (o->queue)
         (void)o->cl->clFinish(o->queue);
+    for (int i = 0; i < 3; i++)
+        if (o->floats[i])
+            o->cl->clReleaseMemObject(o->floats[i]);
     for (int t = 0; t < 2; t++)
         for (int k = 0; k < N_GPU_KERNELS; k++)
             if (o->kernel[t][k])
@@ -89,6 +99,7 @@ static status ocl_alloc(struct gpu *g, void **mem, size_t n_bytes, struct err *e
                        "cannot allocate %.1f MiB for tensors on %s (code %d)",
                        (double)n_bytes / 1048576, o->name, (int)code);
     }
+    o->taken += (n + 3) / 4 * 4;
     *mem = buffer;
     return OK;
 }
@@ -96,8 +107,14 @@ static status ocl_alloc(struct gpu *g, void **mem, size_t n_bytes, struct err *e
 /* The runtime keeps a buffer until commands that use it are done. */
 static void ocl_free(struct gpu *g, void *mem)
 {
-    if (mem)
-        opencl_of(g)->cl->clReleaseMemObject(mem);
+    struct opencl *o = opencl_of(g);
+    size_t n = 0;
+
+    if (!mem)
+        return;
+    (void)o->cl->clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof n, &n, NULL);
+    o->taken -= n;
+    o->cl->clReleaseMemObject(mem);
 }
 
 static void ocl_copy_in(struct gpu *g, void *mem, size_t at, const void *host,
@@ -143,7 +160,7 @@ static cl_kernel kernel_of(struct opencl *o, const struct gpu_call *call)
         *k = o->cl->clCreateKernel(o->program[call->type], gpu_kernel_names[call->kernel],
                                    &code);
     if (code != CL_SUCCESS)
-        fail(o, code, gpu_kernel_names[call->kernel]);
+        opencl_fail(o, code, gpu_kernel_names[call->kernel]);
     return *k;
 }
 
@@ -167,22 +184,8 @@ static void ocl_launch(struct gpu *g, const struct gpu_call *call)
     if (g->failure.code == OK)
         CALL(o, name,
              clEnqueueNDRangeKernel(o->queue, k, 3, NULL, global, local, 0, NULL, NULL));
-}
-
-static bool ocl_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
-                     bool tb, float alpha, float beta)
-{
-    struct opencl *o = opencl_of(g);
-
-    if (!o->has_blast || c.type != MAT_REAL || a.type != MAT_REAL)
-        return false;
-    const int code =
-        o->cl->sgemm(ROW_MAJOR, ta ? TRANSPOSED : PLAIN, tb ? TRANSPOSED : PLAIN, c.rows,
-                     c.cols, ta ? a.rows : a.cols, alpha, a.mem, a.at, a.stride, b.mem,
-                     b.at, b.stride, beta, c.mem, c.at, c.stride, &o->queue, NULL);
-    if (code != 0)
-        fail(o, code, "CLBlast's sgemm");
-    return true;
+    if (g->failure.code == OK && ++o->n_queued % FLUSH_EVERY == 0)
+        CALL(o, name, clFlush(o->queue)); /* a driver may begin only when it is told */
 }
 
 static void ocl_wait(struct gpu *g)
@@ -202,15 +205,24 @@ static size_t info_size(const struct opencl *o, cl_device_info what)
     return (size_t)value;
 }
 
-/* OpenCL does not say what is free, only what there is and how large one buffer may be.
- */
+static bool is_cpu(const struct opencl *o)
+{
+    cl_device_type type = 0;
+
+    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    return type & CL_DEVICE_TYPE_CPU;
+}
+
+/* OpenCL says what there is and how large one buffer may be; of what is free we know only
+ * what we have taken ourselves. */
 static size_t ocl_free_bytes(struct gpu *g)
 {
     const struct opencl *o = opencl_of(g);
     const size_t all = info_size(o, CL_DEVICE_GLOBAL_MEM_SIZE);
     const size_t one = info_size(o, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    const size_t left = is_cpu(o) ? mem_free_bytes() : all - o->taken;
 
-    return one && one < all ? one : all;
+    return one && one < left ? one : left;
 }
 
 static const struct gpu_backend backend = {
@@ -220,7 +232,7 @@ static const struct gpu_backend backend = {
     .copy_in = ocl_copy_in,
     .copy_out = ocl_copy_out,
     .launch = ocl_launch,
-    .gemm = ocl_gemm,
+    .gemm = opencl_gemm,
     .wait = ocl_wait,
     .free_bytes = ocl_free_bytes,
 };
@@ -261,6 +273,7 @@ static status choose_named(struct opencl *o, const char *text, struct err *err)
     for (size_t i = 0; i < n; i++) {
         name_of(o->cl, list[i], o->name, sizeof o->name);
         o->device = list[i];
+        o->number = is_cpu(o) ? 0 : i + 1;
         if (strstr(o->name, text))
             return OK;
     }
@@ -282,6 +295,7 @@ static status choose(struct opencl *o, size_t local_rank, struct err *err)
         if (!n)
             continue;
         o->device = list[local_rank % n];
+        o->number = is_cpu(o) ? 0 : local_rank % n + 1;
         name_of(o->cl, o->device, o->name, sizeof o->name);
         return OK;
     }
@@ -290,21 +304,12 @@ static status choose(struct opencl *o, size_t local_rank, struct err *err)
                    "card's driver (or pocl-opencl-icd), or use device = cpu");
 }
 
+/* FERRY_OPENCL_FP64=0 leaves it unused, as on devices without it. */
 static bool has_fp64(const struct opencl *o)
 {
-    char text[4096] = "";
+    const char *said = getenv("FERRY_OPENCL_FP64");
 
-    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_EXTENSIONS, sizeof text - 1, text,
-                                 NULL);
-    return strstr(text, "cl_khr_fp64");
-}
-
-static bool is_cpu(const struct opencl *o)
-{
-    cl_device_type type = 0;
-
-    (void)o->cl->clGetDeviceInfo(o->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    return type & CL_DEVICE_TYPE_CPU;
+    return info_size(o, CL_DEVICE_DOUBLE_FP_CONFIG) && !(said && strcmp(said, "0") == 0);
 }
 
 /*
@@ -320,16 +325,29 @@ static bool wants_blast(const struct opencl *o)
     return o->cl->sgemm && !is_cpu(o);
 }
 
-static status prepare(struct opencl *o, struct device_options options, struct err *err)
+static status check_limits(const struct opencl *o, struct err *err)
 {
     const size_t local = info_size(o, CL_DEVICE_LOCAL_MEM_SIZE);
-    cl_int code;
+    const size_t items = info_size(o, CL_DEVICE_MAX_WORK_GROUP_SIZE);
 
-    if (local < 42000)
+    if (local < NEEDED_LOCAL)
         return err_set(err, ERR_DEVICE,
                        "device = opencl: %s has %zu bytes of local memory, the kernels "
-                       "need 42000",
-                       o->name, local);
+                       "need %d; use device = cpu",
+                       o->name, local, NEEDED_LOCAL);
+    if (items < NEEDED_ITEMS)
+        return err_set(err, ERR_DEVICE,
+                       "device = opencl: %s has work-groups of up to %zu items, the "
+                       "kernels need %d; use device = cpu",
+                       o->name, items, NEEDED_ITEMS);
+    return OK;
+}
+
+static status prepare(struct opencl *o, struct device_options options, struct err *err)
+{
+    cl_int code;
+
+    TRY(check_limits(o, err));
     (void)o->cl->clGetDeviceInfo(o->device, CL_DRIVER_VERSION, sizeof o->version - 1,
                                  o->version, NULL);
     o->context = o->cl->clCreateContext(NULL, 1, &o->device, NULL, NULL, &code);
@@ -371,7 +389,10 @@ status opencl_open(struct device *d, struct device_options options, struct err *
         return err->code;
     }
     snprintf(name, sizeof name, "opencl, %s%s", o->has_blast ? "CLBlast, " : "", o->name);
-    return gpu_open(d, &o->gpu, name, options, err);
+    const uint64_t number = o->number;
+    TRY(gpu_open(d, &o->gpu, name, options, err));
+    d->card = number;
+    return OK;
 }
 
 void opencl_describe(struct str *out)

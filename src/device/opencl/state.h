@@ -18,8 +18,20 @@ struct opencl {
     char *pinned_at;
     size_t pinned_used;
     bool has_blast;
+    void *floats[3]; /* operands of CLBlast that are 16 bits wide elsewhere */
+    size_t floats_bytes[3];
+    size_t taken;    /* bytes of all memory that was given */
+    size_t n_queued; /* kernels so far */
+    uint64_t number; /* of the card; 0: a CPU */
     char name[128], version[128];
 };
+
+/* By CLBlast; false without it. */
+bool opencl_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
+                 bool tb, float alpha, float beta);
+
+/* Keep the first failure of a call. */
+void opencl_fail(struct opencl *o, cl_int code, const char *what);
 
 /* Compile program.h for one type of storage; ERR_DEVICE with the compiler's words. */
 status opencl_build(struct opencl *o, enum mat_type type, enum precision precision,
