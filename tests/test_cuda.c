@@ -8,6 +8,7 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/lane.h"
 #include "device/device.h"
+#include "device/gpu/gpu.h"
 #include "device/half.h"
 #include "model/model.h"
 #include "packed.h"
@@ -158,6 +159,18 @@ TEST(mixed_precision_agrees_with_its_emulation)
         const double loss = on_cpu(want, (enum precision)p);
         CHECK_NEAR(on_cuda(got, (enum precision)p, "", ""), loss, 1e-2 * loss);
     }
+}
+
+TEST(more_sentences_than_a_grid_has_are_several_launches)
+{
+    static float want[MANY], got[MANY];
+    const double loss = on_cuda(want, PRECISION_FP32, "", "");
+    struct device d;
+
+    open_cuda(&d, PRECISION_FP32, "", "");
+    ((struct gpu *)d.state)->grid_max = 2; /* of three sentences */
+    CHECK(train(&d, got) == loss && memcmp(want, got, sizeof got) == 0);
+    device_close(&d);
 }
 
 static bool differs(const float *want, double loss, const char *eager, const char *deaf)

@@ -29,6 +29,8 @@ extern const char *const gpu_kernel_names[N_GPU_KERNELS];
 
 enum { GPU_BUFFERS = 12, GPU_SHARES = 64, GPU_PARTS = 1 << 19, GPU_NUMBERS = 64 };
 
+enum { GPU_GRID_MAX = 65535 }; /* groups of the second and third dimension, of CUDA */
+
 struct gpu_call {
     enum gpu_kernel kernel;
     enum mat_type type; /* of what the kernel stores: which of the programs */
@@ -67,6 +69,7 @@ struct gpu {
     const struct gpu_backend *api;
     struct err failure; /* the first; OK: none */
     size_t wide_bytes;  /* of a partial sum: a double, or a float without fp64 */
+    size_t grid_max;    /* most sentences of a launch; 0: GPU_GRID_MAX */
     size_t head_max;    /* widest head of attention; 0: HEAD_MAX */
     void *parts;        /* [GPU_PARTS + GPU_NUMBERS] partial sums, and what they give */
     double *number[GPU_NUMBERS]; /* where on the host they go */

@@ -8,7 +8,7 @@
 #include "device/gpu/gpu.h"
 
 #define RUN(d, which, kind, x, y, z, n_items, a, ...)                                   \
-    run((d),                                                                            \
+    run((d)->state,                                                                     \
         &(struct gpu_call){.kernel = (which),                                           \
                            .type = (kind),                                              \
                            .group = {(x), (y), (z)},                                    \
@@ -18,10 +18,8 @@
                            .args = &(a),                                                \
                            .args_bytes = sizeof(a)})
 
-static void run(struct device *d, const struct gpu_call *call)
+static void run(struct gpu *g, const struct gpu_call *call)
 {
-    struct gpu *g = d->state;
-
     if (call->group[0] && call->group[1] && call->group[2] && g->failure.code == OK)
         g->api->launch(g, call);
 }
@@ -233,6 +231,34 @@ static struct attention_args attention_args(struct mat q, struct mat k, struct m
                                    .scale = (float)(1 / sqrt((double)width))};
 }
 
+/* Launch an attention kernel over all sentences, as many at once as a grid may have. */
+static void over_sentences(struct gpu *g, struct gpu_call call, struct attention_args *a,
+                           const struct attend *at)
+{
+    const size_t most = g->grid_max ? g->grid_max : GPU_GRID_MAX;
+
+    call.args = a;
+    call.args_bytes = sizeof *a;
+    for (size_t first = 0; first < at->n_sents; first += most) {
+        const size_t left = at->n_sents - first;
+        a->q_at = at->q_at.at + first;
+        a->k_at = at->k_at.at + first;
+        call.group[2] = left < most ? left : most;
+        run(g, &call);
+    }
+}
+
+#define OVER_SENTENCES(d, which, kind, longest, a, at, ...)                            \
+    over_sentences((d)->state,                                                         \
+                   (struct gpu_call){                                                  \
+                       .kernel = (which),                                              \
+                       .type = (kind),                                                 \
+                       .group = {groups(longest, ATTENTION_BLOCK((a).d)), (at).heads}, \
+                       .items = ATTENTION_ITEMS,                                       \
+                       .buffer = (void *[]){__VA_ARGS__},                              \
+                       .n_buffers = sizeof(void *[]){__VA_ARGS__} / sizeof(void *)},   \
+                   &(a), &(at))
+
 static void gpu_attention_forward(struct device *d, struct mat out, struct mat lse,
                                   struct mat q, struct mat k, struct mat v,
                                   struct attend at)
@@ -240,10 +266,9 @@ static void gpu_attention_forward(struct device *d, struct mat out, struct mat l
     struct attention_args a = attention_args(q, k, v, lse, &at);
 
     a.out = gmat(out);
-    RUN(d, headed(GPU_attention_forward_16, a.d), q.type,
-        groups(at.max_q, ATTENTION_BLOCK(a.d)), at.heads, at.n_sents, ATTENTION_ITEMS, a,
-        out.mem, lse.mem, q.mem, k.mem, v.mem, at.q_at.mem, at.k_at.mem, at.drop.pair.mem,
-        at.drop.pos.mem);
+    OVER_SENTENCES(d, headed(GPU_attention_forward_16, a.d), q.type, at.max_q, a, at,
+                   out.mem, lse.mem, q.mem, k.mem, v.mem, at.q_at.mem, at.k_at.mem,
+                   at.drop.pair.mem, at.drop.pos.mem);
 }
 
 static void gpu_attention_backward(struct device *d, struct mat dq, struct mat dk,
@@ -258,14 +283,12 @@ static void gpu_attention_backward(struct device *d, struct mat dq, struct mat d
     a.dk = gmat(dk);
     a.dv = gmat(dv);
     a.dout = gmat(dout);
-    RUN(d, headed(GPU_attention_backward_q_16, a.d), q.type,
-        groups(at.max_q, ATTENTION_BLOCK(a.d)), at.heads, at.n_sents, ATTENTION_ITEMS, a,
-        dq.mem, dout.mem, out.mem, lse.mem, q.mem, k.mem, v.mem, at.q_at.mem, at.k_at.mem,
-        at.drop.pair.mem, at.drop.pos.mem);
-    RUN(d, headed(GPU_attention_backward_k_16, a.d), q.type,
-        groups(at.max_k, ATTENTION_BLOCK(a.d)), at.heads, at.n_sents, ATTENTION_ITEMS, a,
-        dk.mem, dv.mem, dout.mem, out.mem, lse.mem, q.mem, k.mem, v.mem, at.q_at.mem,
-        at.k_at.mem, at.drop.pair.mem, at.drop.pos.mem);
+    OVER_SENTENCES(d, headed(GPU_attention_backward_q_16, a.d), q.type, at.max_q, a, at,
+                   dq.mem, dout.mem, out.mem, lse.mem, q.mem, k.mem, v.mem, at.q_at.mem,
+                   at.k_at.mem, at.drop.pair.mem, at.drop.pos.mem);
+    OVER_SENTENCES(d, headed(GPU_attention_backward_k_16, a.d), q.type, at.max_k, a, at,
+                   dk.mem, dv.mem, dout.mem, out.mem, lse.mem, q.mem, k.mem, v.mem,
+                   at.q_at.mem, at.k_at.mem, at.drop.pair.mem, at.drop.pos.mem);
 }
 
 static void gpu_xent(struct device *d, struct mat loss, struct ids best,
