@@ -191,6 +191,25 @@ TEST(without_either_wait_the_numbers_are_wrong)
     CHECK(differs(want, loss, "", "2") || differs(want, loss, "2", "2"));
 }
 
+/* A plan for more memory than the card has, because memory_mib says so. */
+TEST(memory_that_a_step_lacks_is_told_with_what_to_set)
+{
+    struct trainer t = {.preflight.n_sharing = 1};
+    struct err err;
+
+    open_cuda(&t.device, PRECISION_FP32, "", "");
+    CHECK_OK(opt_defaults(train_config_table, &t.config, &err), &err);
+    t.config.batch_tokens = 1000000;
+    t.config.memory_mib = 1000000;
+    CHECK_OK(model_open(&t.model, &t.device, &config, true, &err), &err);
+    CHECK_FAILS(train_reserve(&t, &err), &err, ERR_MEMORY,
+                "; 1000000 target tokens were at once: set micro_tokens = 500000 or "
+                "memory_mib = ");
+    free(t.losses);
+    model_close(&t.model);
+    device_close(&t.device);
+}
+
 /* Target tokens of a micro-batch of an update of 6,000. */
 static size_t micro_batch(struct device d)
 {

@@ -2,7 +2,9 @@
  * How large a micro-batch may be: the step's memory is measured by the code that lays it
  * out, before the first update, and the update is cut to what fits.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "train/trainer.h"
@@ -86,6 +88,21 @@ static status choose_limit(struct trainer *t, size_t *n_tgt, struct err *err)
     return OK;
 }
 
+status train_memory_advise(struct trainer *t, status result, struct err *err)
+{
+    const size_t now = t->limit.n_tgt, n = now / 2;
+
+    if (result != ERR_MEMORY || !n || !t->device.driver)
+        return result;
+    const size_t bytes = model_measure(&t->model, shape_of(t, n)),
+                 used = strlen(err->msg);
+    snprintf(
+        err->msg + used, sizeof err->msg - used,
+        "; %zu target tokens were at once: set micro_tokens = %zu or memory_mib = %zu",
+        now, n, (bytes >> 20) + 1);
+    return result;
+}
+
 status train_reserve(struct trainer *t, struct err *err)
 {
     size_t n_tgt = 0;
@@ -95,5 +112,5 @@ status train_reserve(struct trainer *t, struct err *err)
     const struct model_shape shape = shape_of(t, n_tgt);
     t->limit = (struct batch_limit){.n_src = n_tgt + n_tgt / 2, .n_tgt = n_tgt};
     TRY(mem_alloc(&t->losses, shape.n_tgt, sizeof *t->losses, err));
-    return model_reserve(&t->model, shape, err);
+    return train_memory_advise(t, model_reserve(&t->model, shape, err), err);
 }

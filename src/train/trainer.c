@@ -59,7 +59,7 @@ static status update(struct trainer *t, struct err *err)
     struct record_step rec;
     struct state *s = &t->state;
 
-    const status result = train_step(t, &rec, err);
+    const status result = train_memory_advise(t, train_step(t, &rec, err), err);
     if (result == ERR_NUMERIC)
         return skip(t, err);
     if (result != OK)

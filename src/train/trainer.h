@@ -149,6 +149,8 @@ void train_close(struct trainer *t);
 
 /* Memory for micro-batches as large as the limit allows, in memory.c. */
 status train_reserve(struct trainer *t, struct err *err) MUST_CHECK;
+/* A GPU without memory for a step: its sentence says what to set instead. */
+status train_memory_advise(struct trainer *t, status result, struct err *err) MUST_CHECK;
 /* Whether so much more fits beside the memory of micro-batches of the wanted size. */
 bool train_memory_fits(struct trainer *t, size_t n_bytes);
 
