@@ -574,6 +574,27 @@ TEST(kernels_that_the_driver_refuses_are_told_by_reason)
     *api = real;
 }
 
+TEST(auto_takes_a_card_that_opens_and_else_the_processor)
+{
+    struct driver *api = opened();
+    const struct driver real = *api;
+    const struct device_options options = {.threads = 1};
+    struct device d;
+    struct err err;
+
+    setenv("FERRY_CUDA_IMAGE", STANDIN, 1);
+    CHECK_OK(device_open(&d, "auto", options, &err), &err);
+    CHECK(strcmp(d.kind, "cuda") == 0 && d.card && !*d.skipped);
+    device_close(&d);
+    api->cuModuleLoadData = refuse_image;
+    answer = DRIVER_NO_BINARY;
+    CHECK_OK(device_open(&d, "auto", options, &err), &err);
+    CHECK(strcmp(d.kind, "cpu") == 0 && !d.card && !d.driver);
+    CHECK(strstr(d.skipped, "no kernels for stand-in"));
+    device_close(&d);
+    *api = real;
+}
+
 TEST(memory_that_the_card_lacks_is_refused_with_a_sentence)
 {
     struct device d;

@@ -90,6 +90,9 @@ TEST(another_program_configuration_tokenizer_or_corpus_is_refused_by_name)
     c.all[2].config++;
     REFUSED(&c, ERR_USAGE, "rank 2 on host b has another configuration");
     c.all[2].config--;
+    snprintf(c.all[3].kind, sizeof c.all[3].kind, "cuda");
+    REFUSED(&c, ERR_USAGE, "rank 3 on host b has another kind of device than rank 0");
+    *c.all[3].kind = '\0';
     c.all[1].tokenizer++;
     REFUSED(&c, ERR_USAGE, "rank 1 on host a has another tokenizer");
     c.all[1].tokenizer--;

@@ -40,14 +40,15 @@ static bool has_avx512(void)
 /* Devices that are not CPUs. */
 static const struct opener {
     const char *kind;
+    bool (*has_card)(void); /* it may be worth opening; cheap where it is not */
     status (*open)(struct device *d, struct device_options options, struct err *err);
 } openers[] = {
+    {"cuda", cuda_has_driver, cuda_open},
 #ifdef FERRY_OPENCL
-    {"opencl", opencl_open},
+    {"opencl", opencl_has_gpu, opencl_open},
 #else
-    {"opencl", NULL},
+    {"opencl", NULL, NULL},
 #endif
-    {"cuda", cuda_open},
 };
 
 /* The same kernels for several instruction sets, the best first. A kind is a ceiling: it
@@ -67,27 +68,60 @@ static const struct variant {
     {"cpu-plain", "cpu, plain", runs_anywhere, &cpu_plain_kernels},
 };
 
+static status open_other(struct device *d, const struct opener *o,
+                         struct device_options options, struct err *err)
+{
+    if (!o->open)
+        return err_set(err, ERR_USAGE,
+                       "device = %s: this program was built without it; see docs/gpu.md",
+                       o->kind);
+    TRY(o->open(d, options, err));
+    d->kind = o->kind;
+    return OK;
+}
+
+/* The first card that opens; none: why the last one that is here did not. */
+static bool open_card(struct device *d, struct device_options options, struct err *why)
+{
+    for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) {
+        const struct opener *o = &openers[i];
+        if (!o->open || !o->has_card() || open_other(d, o, options, why) != OK)
+            continue;
+        if (d->card)
+            return true;
+        device_close(d); /* FERRY_OPENCL has chosen a CPU */
+    }
+    return false;
+}
+
+static status open_auto(struct device *d, struct device_options options, struct err *err)
+{
+    struct err why = {0};
+
+    if (open_card(d, options, &why))
+        return OK;
+    TRY(device_open(d, "cpu", options, err));
+    snprintf(d->skipped, sizeof d->skipped, "%.255s", why.msg);
+    return OK;
+}
+
 status device_open(struct device *d, const char *kind, struct device_options options,
                    struct err *err)
 {
-    bool allowed = strcmp(kind, "auto") == 0;
+    bool allowed = false;
 
     *d = (struct device){0};
+    if (strcmp(kind, "auto") == 0)
+        return open_auto(d, options, err);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         const struct variant *v = &variants[i];
         allowed |= strcmp(kind, v->kind) == 0;
         if (allowed && v->runs_here())
             return device_open_cpu(d, v->kernels, v->name, sizeof(float), options, err);
     }
-    for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) {
-        if (strcmp(kind, openers[i].kind) != 0)
-            continue;
-        if (openers[i].open)
-            return openers[i].open(d, options, err);
-        return err_set(err, ERR_USAGE,
-                       "device = %s: this program was built without it; see docs/gpu.md",
-                       kind);
-    }
+    for (size_t i = 0; i < sizeof openers / sizeof *openers; i++)
+        if (strcmp(kind, openers[i].kind) == 0)
+            return open_other(d, &openers[i], options, err);
     return err_set(err, ERR_USAGE, "device = %s: this build has " DEVICE_KINDS, kind);
 }
 
@@ -105,7 +139,8 @@ void device_describe(struct str *out)
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
                        size_t real_bytes, struct device_options options, struct err *err)
 {
-    *d = (struct device){.k = k,
+    *d = (struct device){.kind = "cpu",
+                         .k = k,
                          .real_bytes = real_bytes,
                          .half_bytes = real_bytes,
                          .precision = options.precision};

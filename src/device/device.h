@@ -52,7 +52,9 @@ struct device_driver {
 };
 
 struct device {
-    char name[64]; /* "cpu, AVX2, 2 threads" */
+    char name[64];     /* "cpu, AVX2, 2 threads" */
+    const char *kind;  /* "cpu", "opencl" or "cuda" */
+    char skipped[256]; /* with "auto": why a card that is here was not taken */
     const struct kernels *k;
     size_t real_bytes, half_bytes; /* of an element of each type */
     enum precision precision;
@@ -73,8 +75,9 @@ struct device_options {
     size_t local_rank; /* which of several GPUs: one process each */
 };
 
-/* What may be asked for: the best there is; the processor with all that it has; with
- * AVX2 at most; without vector extensions; a GPU. */
+/* What may be asked for: the first that opens of a card by CUDA, a GPU by OpenCL and the
+ * processor; the processor with all that it has; with AVX2 at most; without vector
+ * extensions; a GPU, or what OpenCL has instead. */
 #define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain|opencl|cuda"
 
 status device_open(struct device *d, const char *kind, struct device_options options,

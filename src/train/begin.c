@@ -84,7 +84,7 @@ static status open_mirror(struct trainer *t, struct err *err)
         return OK;
     if (reducer_is_on_device(t->reducer))
         return warm_up(t, err);
-    if (strcmp(t->config.device, "cuda") == 0)
+    if (strcmp(t->device.kind, "cuda") == 0)
         record_note(&t->record,
                     "gradients go through the host's memory, not from card to card: %s",
                     reducer_carrier(t->reducer));
@@ -94,7 +94,7 @@ static status open_mirror(struct trainer *t, struct err *err)
 static status open_reducer(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
-    const bool is_cuda = t->device.driver && strcmp(c->device, "cuda") == 0;
+    const bool is_cuda = strcmp(t->device.kind, "cuda") == 0;
     const struct reducer_options o = {.wire = wire_find(c->wire),
                                       .bucket_bytes = (size_t)(c->bucket_mib * 1048576),
                                       .is_sharded = c->shard_optimizer,
@@ -108,7 +108,7 @@ static status open_reducer(struct trainer *t, struct err *err)
             err, ERR_USAGE,
             "shard_optimizer = true is not there for device = %s: leave it out, "
             "or use device = cpu",
-            c->device);
+            t->device.kind);
     t->most_slices = (size_t)(c->model.encoder_layers + c->model.decoder_layers) + 3;
     TRY(mem_alloc(&t->slice_sq, t->most_slices, sizeof *t->slice_sq, err));
     TRY(reducer_open(&t->reducer, t->comm, &t->model.params, o, err));
@@ -207,7 +207,7 @@ static status check_ranks(struct trainer *t, struct err *err)
         .checkpoint_mib = mib * (1 + moments + average + outer),
         .memory_mib = t->device.driver ? 0 : mib * n_arrays,
         .is_writer = t->home.is_writer,
-        .card = t->device.card};
+        .device = &t->device};
     const status result = preflight_run(&t->preflight, t->comm, o, err);
 
     t->is_agreed = result != OK && result != ERR_COMM;
@@ -315,6 +315,9 @@ static status open_record(struct trainer *t, struct err *err)
 
     count_tokens(&t->data.train, &s.train_source_tokens, &s.train_target_tokens);
     TRY(record_open(&t->record, &t->config, console, t->state.step, t->comm->rank, err));
+    if (*t->device.skipped)
+        record_note(&t->record, "device = auto takes the processor: %s",
+                    t->device.skipped);
     return record_begin(&t->record, &s, err);
 }
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "corpus/dataset.h"
+#include "device/device.h"
 #include "dist/comm.h"
 #include "dist/exchange.h"
 #include "format/crc32c.h"
@@ -77,6 +78,9 @@ static status compare(const struct comm *c, const struct preflight_facts *all,
             return refuse(c, r, "ferry program", "copy one build to all hosts", err);
         if (f->config != all->config)
             return refuse(c, r, "configuration", "copy one file to all hosts", err);
+        if (strcmp(f->kind, all->kind) != 0)
+            return refuse(c, r, "kind of device",
+                          "say device = cpu, or cuda or opencl where all have it", err);
         if (f->tokenizer != all->tokenizer)
             return refuse(c, r, "tokenizer", "copy one data directory to all hosts", err);
         if (f->corpus != all->corpus || f->valid != all->valid)
@@ -250,16 +254,18 @@ static struct preflight_facts own_facts(struct preflight_options o)
 {
     const struct dataset *d = o.data;
     const size_t free_bytes = mem_free_bytes();
-
-    return (struct preflight_facts){
+    struct preflight_facts f = {
         .program = hash_program(),
         .config = hash_config(o.config),
         .tokenizer = d->tokenizer_hash,
-        .card = o.card,
+        .card = o.device->card,
         .corpus = d->train.checksum,
         .valid = d->valid.is_there ? d->valid.corpus.checksum : 0,
         .free_mib = free_bytes ? (double)free_bytes / 1048576 : (double)NAN,
         .disk_mib = o.is_writer ? disk_mib(o.config->run) : (double)NAN};
+
+    snprintf(f.kind, sizeof f.kind, "%s", o.device->kind);
+    return f;
 }
 
 status preflight_run(struct preflight *p, struct comm *c, struct preflight_options o,

@@ -17,6 +17,7 @@
 
 struct comm;
 struct dataset;
+struct device;
 struct train_config;
 
 struct preflight_options {
@@ -25,13 +26,14 @@ struct preflight_options {
     double checkpoint_mib; /* of one */
     double memory_mib;     /* that a rank takes at the least, on its host */
     bool is_writer;
-    uint64_t card; /* of this rank's device; 0: it computes in the host's memory */
+    const struct device *device; /* of this rank */
 };
 
 /* What a rank says of itself. The hashes must be equal everywhere; 0: not known. */
 struct preflight_facts {
     uint64_t program, config, tokenizer, corpus, valid;
     uint64_t card;             /* this rank's own; 0: the host's memory */
+    char kind[8];              /* of its device; equal everywhere too */
     double clock;              /* seconds since 1970, of all ranks at the same moment */
     double free_mib, disk_mib; /* NAN: not known; a rank that writes nothing */
 };

@@ -374,6 +374,11 @@ status cuda_open(struct device *d, struct device_options options, struct err *er
     return OK;
 }
 
+bool cuda_has_driver(void)
+{
+    return driver_is_here();
+}
+
 struct cuda *cuda_state(const struct device *d)
 {
     struct gpu *g = d->driver == &gpu_driver ? d->state : NULL;

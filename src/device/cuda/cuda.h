@@ -18,5 +18,8 @@ struct str;
 status cuda_open(struct device *d, struct device_options options,
                  struct err *err) MUST_CHECK;
 
+/* Whether NVIDIA's driver is installed. */
+bool cuda_has_driver(void);
+
 /* Append a line for each card, or one that says what is missing. */
 void cuda_describe(struct str *out);

@@ -1,7 +1,6 @@
 #include "device/cuda/driver.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 
 #include "base/symbol.h"
 
@@ -60,6 +59,11 @@ static status load_blas(struct driver *d, struct err *err)
     return OK;
 }
 #undef D
+
+bool driver_is_here(void)
+{
+    return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+}
 
 status driver_open(const struct driver **d, struct err *err)
 {

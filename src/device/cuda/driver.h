@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -137,6 +138,9 @@ struct driver {
     DRIVER_BLAS_LIST(D)
 #undef D
 };
+
+/* Whether libcuda is there. */
+bool driver_is_here(void);
 
 /* ERR_DEVICE, with what is missing, on a machine without NVIDIA's driver or cuBLASLt. Of
  * two versions of cuBLASLt it is 13, or 12 where a card is older than sm_75. */

@@ -1,6 +1,7 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include "device/opencl/opencl.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -393,6 +394,32 @@ status opencl_open(struct device *d, struct device_options options, struct err *
     TRY(gpu_open(d, &o->gpu, name, options, err));
     d->card = number;
     return OK;
+}
+
+static bool has_vendor(void)
+{
+    const char *elsewhere = getenv("OCL_ICD_VENDORS");
+    const struct dirent *e;
+    bool found = false;
+
+    if (elsewhere && *elsewhere)
+        return true;
+    DIR *dir = opendir("/etc/OpenCL/vendors");
+    while (dir && !found && (e = readdir(dir)))
+        found = strstr(e->d_name, ".icd") && strncmp(e->d_name, "pocl", 4) != 0;
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+bool opencl_has_gpu(void)
+{
+    const struct library *cl;
+    cl_device_id list[DEVICES];
+    struct err ignored;
+
+    return has_vendor() && library_open(&cl, &ignored) == OK &&
+           list_devices(cl, CL_DEVICE_TYPE_GPU, list) > 0;
 }
 
 void opencl_describe(struct str *out)

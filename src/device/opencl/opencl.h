@@ -17,5 +17,9 @@ struct str;
 status opencl_open(struct device *d, struct device_options options,
                    struct err *err) MUST_CHECK;
 
+/* Whether there is a GPU. The loader is asked only where a driver other than PoCL's is
+ * installed: it starts them all, and PoCL takes 50 ms. */
+bool opencl_has_gpu(void);
+
 /* Append a line for each device that there is, and whether CLBlast is installed. */
 void opencl_describe(struct str *out);
