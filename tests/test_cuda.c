@@ -416,6 +416,18 @@ static status product_of_two(float *got, struct err *err)
     return result;
 }
 
+static unsigned n_asked; /* times that cuBLASLt was asked how to do a product */
+static unsigned (*real_choice)(struct cublasLtContext *, void *, void *, void *, void *,
+                               void *, void *, int, struct driver_choice *, int *);
+
+static unsigned count_choice(struct cublasLtContext *h, void *desc, void *a, void *b,
+                             void *c, void *d, void *pref, int n,
+                             struct driver_choice *choice, int *found)
+{
+    n_asked++;
+    return real_choice(h, desc, a, b, c, d, pref, n, choice, found);
+}
+
 /* The functions that the device calls; a test puts its own among them. */
 static struct driver *opened(void)
 {
@@ -488,6 +500,41 @@ TEST(a_product_that_fails_is_told_in_the_librarys_words)
     *api = real;
 }
 
+/* Layers repeat their shapes: cuBLASLt is asked once for each. */
+TEST(the_choice_of_a_product_is_remembered)
+{
+    enum { SHAPES = 70 }; /* more than are remembered */
+    struct driver *api = opened();
+    const struct driver real = *api;
+    struct mat x = {NULL, 0, 1, SHAPES, SHAPES}, y = {NULL, 0, 1, 1, 1};
+    float ones[SHAPES], got;
+    struct device d;
+    struct err err;
+
+    real_choice = real.cublasLtMatmulAlgoGetHeuristic;
+    api->cublasLtMatmulAlgoGetHeuristic = count_choice;
+    n_asked = 0;
+    for (size_t i = 0; i < SHAPES; i++)
+        ones[i] = 1;
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_OK(device_alloc(&d, &x.mem, sizeof ones, &err), &err);
+    CHECK_OK(device_alloc(&d, &y.mem, sizeof got, &err), &err);
+    device_upload(&d, x, ones);
+    for (size_t n = 1; n <= SHAPES; n++)
+        for (int twice = 0; twice < 2; twice++) {
+            const struct mat a = {x.mem, 0, 1, n, n};
+            d.k->gemm(&d, y, a, a, false, true, 1, 0);
+            device_download(&d, &got, y);
+            CHECK(got == (float)n);
+        }
+    CHECK_OK(device_sync(&d, &err), &err);
+    CHECK(n_asked == SHAPES);
+    device_free(&d, x.mem);
+    device_free(&d, y.mem);
+    device_close(&d);
+    *api = real;
+}
+
 static unsigned reductions; /* that were allowed last */
 
 static unsigned note_preference(void *pref, unsigned what, const void *value, size_t n)
@@ -532,17 +579,20 @@ TEST(a_code_that_the_driver_cannot_name_is_told_as_a_number)
 {
     struct driver *api = opened();
     const struct driver real = *api;
+    struct mat m = {NULL, 0, 1, 1, 1};
     struct device d;
     struct err err;
 
     open_cuda(&d, PRECISION_FP32, "", "");
-    CHECK_OK(device_sync(&d, &err), &err);
+    CHECK_OK(device_alloc(&d, &m.mem, sizeof(float), &err), &err);
+    device_upload(&d, m, &(float){1}); /* still queued when it is freed, below */
     api->cuGetErrorName = refuse_name;
     api->cuStreamSynchronize = refuse_wait;
     answer = 12345;
     CHECK_FAILS(device_sync(&d, &err), &err, ERR_DEVICE,
                 "stand-in failed in computing (an error without a name, code 12345)");
     *api = real;
+    device_free(&d, m.mem);
     device_close(&d);
 }
 

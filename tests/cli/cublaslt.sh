@@ -19,7 +19,7 @@ done
 # found SM DIRECTORY: a card of that kind, and cuBLASLt
 found()
 {
-    FERRY_STANDIN_SM=$1 LD_LIBRARY_PATH=$WORK/$2 expect 0 "$FERRY" doctor
+    FERRY_STANDIN_SM=$1 LD_LIBRARY_PATH=$WORK/$2 expect 0 "$FERRY" doctor --device cpu
 }
 found 70 with12
 out_has 'stand-in, sm_70'

@@ -61,12 +61,13 @@ void cuda_compute_after_copy(struct cuda *c)
     c->has_copied = false;
 }
 
+/* After a failure too: memory may go only when nothing is queued. */
 static void cuda_wait(struct gpu *g)
 {
     struct cuda *c = cuda_of(g);
 
-    CALL(c, "computing", cuStreamSynchronize(c->compute));
-    CALL(c, "a transfer", cuStreamSynchronize(c->copy));
+    ALWAYS(c, "computing", cuStreamSynchronize(c->compute));
+    ALWAYS(c, "a transfer", cuStreamSynchronize(c->copy));
     c->pinned_used = 0;
 }
 
@@ -74,6 +75,7 @@ static void release(struct cuda *c)
 {
     const struct driver *api = c->api;
 
+    cuda_forget_products(c);
     if (c->blas)
         (void)api->cublasLtDestroy(c->blas);
     if (c->workspace)
@@ -95,17 +97,10 @@ static void release(struct cuda *c)
         (void)api->cuDevicePrimaryCtxRelease_v2(c->device);
 }
 
-/* Nothing is queued any more: the last memory that was freed has waited, unless a failure
- * was before it, after which nothing waits. */
+/* Nothing is queued any more: the last memory that was freed has waited. */
 static void cuda_close(struct gpu *g)
 {
-    struct cuda *c = cuda_of(g);
-
-    if (g->failure.code != OK) {
-        (void)c->api->cuStreamSynchronize(c->compute);
-        (void)c->api->cuStreamSynchronize(c->copy);
-    }
-    release(c);
+    release(cuda_of(g));
     free(g);
 }
 
@@ -139,7 +134,7 @@ static void cuda_free(struct gpu *g, void *mem)
     if (!mem)
         return;
     cuda_wait(g);
-    CALL(c, "freeing", cuMemFree_v2((uintptr_t)mem));
+    ALWAYS(c, "freeing", cuMemFree_v2((uintptr_t)mem));
 }
 
 static void cuda_copy_in(struct gpu *g, void *mem, size_t at, const void *host,

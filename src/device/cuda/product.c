@@ -2,6 +2,8 @@
  * Products by cuBLASLt. What it does not take, of these types or on this card, is left to
  * our own kernel.
  */
+#include <string.h>
+
 #include "device/cuda/state.h"
 
 static unsigned type_of(const struct cuda *c, struct mat m)
@@ -61,11 +63,6 @@ static void fail(struct cuda *c, unsigned code)
         }                                          \
     } while (0)
 
-struct product {
-    void *desc, *pref, *layout[3]; /* of a, b, c as cuBLASLt sees them */
-    struct driver_choice choice;
-};
-
 static void describe(struct cuda *c, struct product *p, const struct mat m[3], bool ta,
                      bool tb)
 {
@@ -98,11 +95,16 @@ static void add_relu(struct cuda *c, struct product *p, struct mat bias)
 {
     const uint32_t what = DRIVER_RELU_BIAS;
     const int32_t type = (int32_t)type_of(c, bias);
-    const uintptr_t at = address(bias);
 
     BLAS(c, cublasLtMatmulDescSetAttribute(p->desc, DRIVER_EPILOGUE, &what, sizeof what));
     BLAS(c,
          cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS_TYPE, &type, sizeof type));
+}
+
+static void set_bias(struct cuda *c, struct product *p, struct mat bias)
+{
+    const uintptr_t at = address(bias);
+
     BLAS(c, cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS, &at, sizeof at));
 }
 
@@ -115,6 +117,13 @@ static void forget(struct cuda *c, struct product *p)
         (void)c->api->cublasLtMatmulPreferenceDestroy(p->pref);
     if (p->desc)
         (void)c->api->cublasLtMatmulDescDestroy(p->desc);
+    *p = (struct product){0};
+}
+
+void cuda_forget_products(struct cuda *c)
+{
+    for (int i = 0; i < CUDA_PRODUCTS; i++)
+        forget(c, &c->product[i]);
 }
 
 /* It has no algorithm for these types, or none for this card. */
@@ -123,54 +132,109 @@ static bool is_refused(unsigned code)
     return code == DRIVER_NOT_SUPPORTED || code == DRIVER_ARCH_MISMATCH;
 }
 
+/* bias without memory: none. */
+static void key_of(uint64_t *key, const struct mat m[3], bool ta, bool tb,
+                   struct mat bias)
+{
+    uint64_t rest = (uint64_t)ta | (uint64_t)tb << 1 | (uint64_t) !!bias.mem << 2;
+
+    for (int i = 0; i < 3; i++) {
+        *key++ = m[i].rows;
+        *key++ = m[i].cols;
+        *key++ = m[i].stride;
+        rest = rest << 1 | m[i].type;
+    }
+    *key++ = rest << 1 | bias.type;
+    *key = (uint64_t)alignment(m[0]) | (uint64_t)alignment(m[1]) << 12 |
+           (uint64_t)alignment(m[2]) << 24 | (uint64_t)alignment(bias) << 36;
+}
+
+/* The product of that key, or an empty one in the place of what was used longest ago. */
+static struct product *find(struct cuda *c, const uint64_t *key)
+{
+    struct product *oldest = c->product;
+
+    for (int i = 0; i < CUDA_PRODUCTS; i++) {
+        struct product *p = &c->product[i];
+        if (p->desc && memcmp(p->key, key, sizeof p->key) == 0)
+            return p;
+        oldest = p->used < oldest->used ? p : oldest;
+    }
+    forget(c, oldest);
+    memcpy(oldest->key, key, sizeof oldest->key);
+    return oldest;
+}
+
+/* Ask cuBLASLt how it will do it. */
+static void choose(struct cuda *c, struct product *p)
+{
+    int found = 0;
+
+    if (c->gpu.failure.code != OK)
+        return;
+    const unsigned code = c->api->cublasLtMatmulAlgoGetHeuristic(
+        c->blas, p->desc, p->layout[0], p->layout[1], p->layout[2], p->layout[2], p->pref,
+        1, &p->choice, &found);
+    if (code && !is_refused(code))
+        fail(c, code);
+    p->is_refused = code || !found || p->choice.state != 0;
+}
+
 /* cuBLASLt counts columns first: our c = op(a) op(b) is its c' = op(b)' op(a)'. False: it
  * does not do that here. */
 static bool multiply(struct cuda *cu, struct product *p, const struct mat m[3],
                      float alpha, float beta)
 {
     void *to = (void *)address(m[2]);
-    int found = 0;
-    unsigned code = cu->api->cublasLtMatmulAlgoGetHeuristic(
-        cu->blas, p->desc, p->layout[0], p->layout[1], p->layout[2], p->layout[2],
-        p->pref, 1, &p->choice, &found);
 
-    if (!code && (!found || p->choice.state != 0))
+    if (p->is_refused)
         return false;
     cuda_compute_after_copy(cu);
-    if (!code && cu->gpu.failure.code == OK)
-        code = cu->api->cublasLtMatmul(
-            cu->blas, p->desc, &alpha, (void *)address(m[0]), p->layout[0],
-            (void *)address(m[1]), p->layout[1], &beta, to, p->layout[2], to,
-            p->layout[2], p->choice.algorithm, (void *)(uintptr_t)cu->workspace,
-            CUDA_WORKSPACE, cu->compute);
-    if (code && !is_refused(code))
+    if (cu->gpu.failure.code != OK)
+        return true;
+    const unsigned code = cu->api->cublasLtMatmul(
+        cu->blas, p->desc, &alpha, (void *)address(m[0]), p->layout[0],
+        (void *)address(m[1]), p->layout[1], &beta, to, p->layout[2], to, p->layout[2],
+        p->choice.algorithm, (void *)(uintptr_t)cu->workspace, CUDA_WORKSPACE,
+        cu->compute);
+    p->is_refused = is_refused(code);
+    if (code && !p->is_refused)
         fail(cu, code);
-    return !is_refused(code);
+    return !p->is_refused;
+}
+
+static bool product(struct cuda *c, const struct mat m[3], bool ta, bool tb, float alpha,
+                    float beta, struct mat bias)
+{
+    uint64_t key[PRODUCT_KEY];
+
+    key_of(key, m, ta, tb, bias);
+    struct product *p = find(c, key);
+    const bool is_new = !p->desc;
+    p->used = ++c->n_products;
+    if (is_new)
+        describe(c, p, m, ta, tb);
+    if (is_new && bias.mem)
+        add_relu(c, p, bias);
+    if (bias.mem)
+        set_bias(c, p, bias);
+    if (is_new)
+        choose(c, p);
+    return c->gpu.failure.code != OK || multiply(c, p, m, alpha, beta);
 }
 
 bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta, bool tb,
                float alpha, float beta)
 {
-    struct cuda *cu = (struct cuda *)g;
     const struct mat m[3] = {b, a, c};
-    struct product p = {0};
 
-    describe(cu, &p, m, tb, ta);
-    const bool is_done = g->failure.code != OK || multiply(cu, &p, m, alpha, beta);
-    forget(cu, &p);
-    return is_done; /* otherwise by our own kernel */
+    return product((struct cuda *)g, m, tb, ta, alpha, beta, (struct mat){0});
 }
 
 bool cuda_gemm_relu(struct gpu *g, struct mat h, struct mat a, struct mat b,
                     struct mat bias)
 {
-    struct cuda *cu = (struct cuda *)g;
     const struct mat m[3] = {b, a, h};
-    struct product p = {0};
 
-    describe(cu, &p, m, false, false);
-    add_relu(cu, &p, bias);
-    const bool is_done = g->failure.code != OK || multiply(cu, &p, m, 1, 0);
-    forget(cu, &p);
-    return is_done;
+    return product((struct cuda *)g, m, false, false, 1, 0, bias);
 }

@@ -6,6 +6,18 @@
 
 enum { CUDA_WORKSPACE = 32 << 20 }; /* bytes for cuBLASLt */
 
+/* A product as cuBLASLt was told of it, and how it will do it. Layers and micro-batches
+ * repeat the same few; what was used longest ago makes place for another. */
+enum { CUDA_PRODUCTS = 64, PRODUCT_KEY = 11 };
+
+struct product {
+    uint64_t key[PRODUCT_KEY];     /* shapes, types, alignments, transpositions */
+    void *desc, *pref, *layout[3]; /* of a, b, c as cuBLASLt sees them; NULL: empty */
+    struct driver_choice choice;
+    bool is_refused; /* it does not do that here */
+    uint64_t used;   /* when, as a number of products */
+};
+
 struct cuda {
     struct gpu gpu; /* first: a struct gpu * is a struct cuda * */
     const struct driver *api;
@@ -19,6 +31,8 @@ struct cuda {
     bool has_computed, has_copied; /* since the other stream last waited */
     struct cublasLtContext *blas;
     driver_ptr workspace;
+    struct product product[CUDA_PRODUCTS];
+    uint64_t n_products; /* so far */
     char *pinned;
     size_t pinned_used;
     struct nvmlDevice_st *sensors; /* NULL: no NVML */
@@ -41,18 +55,25 @@ bool cuda_gemm(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
 bool cuda_gemm_relu(struct gpu *g, struct mat h, struct mat a, struct mat b,
                     struct mat bias);
 
+/* Of all products; before cuBLASLt is closed. */
+void cuda_forget_products(struct cuda *c);
+
 /* The driver's name of a code of its own. */
 const char *cuda_error_name(const struct driver *api, unsigned code);
 
 /* Keep the first failure of a call. */
 void cuda_fail(struct cuda *c, unsigned code, const char *what);
 
+#define ALWAYS(c, what, call)                  \
+    do {                                       \
+        const unsigned code_ = (c)->api->call; \
+        if (code_)                             \
+            cuda_fail(c, code_, what);         \
+    } while (0)
+
 /* Fails softly: the first failure is kept, and everything after it is skipped. */
-#define CALL(c, what, call)                        \
-    do {                                           \
-        if ((c)->gpu.failure.code == OK) {         \
-            const unsigned code_ = (c)->api->call; \
-            if (code_)                             \
-                cuda_fail(c, code_, what);         \
-        }                                          \
+#define CALL(c, what, call)              \
+    do {                                 \
+        if ((c)->gpu.failure.code == OK) \
+            ALWAYS(c, what, call);       \
     } while (0)
