@@ -318,7 +318,6 @@ TEST(recomputed_activations_give_the_same_gradient_bit_by_bit)
 TEST(a_larger_evaluation_takes_no_memory_for_a_backward_pass_of_its_size)
 {
     struct lab lab;
-    struct err err = {0};
 
     lab_open(&lab, &mixed, "cpu");
     const struct device_arena *arena = &lab.model.act->arena;

@@ -354,6 +354,25 @@ TEST(without_memory_for_a_copy_saving_still_works)
     check_same_checkpoint("whole", "tight", "model.ckpt-10");
 }
 
+TEST(a_micro_batch_that_does_not_fit_is_refused_with_the_one_that_does)
+{
+    struct err err = {0};
+    const char *fits;
+    char option[64];
+
+    toy_data();
+    CHECK_FAILS(toy_try("run",
+                        TOY("max_steps=2", "batch_tokens=9000", "micro_tokens=8000",
+                            "memory_mib=2"),
+                        &err),
+                &err, ERR_MEMORY, "micro_tokens = 8000 need");
+    CHECK(strstr(err.msg, "2 MiB are allowed: "));
+    fits = strrchr(err.msg, ':');
+    snprintf(option, sizeof option, "micro_tokens=%d", atoi(fits + 1));
+    CHECK(atoi(fits + 1) > 100);
+    toy_train("run", TOY("max_steps=2", "batch_tokens=9000", option, "memory_mib=2"));
+}
+
 TEST(not_finite_gradients_are_skipped_counted_and_end_the_run)
 {
     struct err err = {0};

@@ -306,6 +306,7 @@ static status open_record(struct trainer *t, struct err *err)
                              .gradients =
                                  is_on_device ? reducer_carrier(t->reducer) : NULL,
                              .n_parameters = t->model.params.n_elements,
+                             .micro_tokens = t->limit.n_tgt,
                              .train_pairs = t->data.train.n_pairs,
                              .valid_pairs = t->data.valid.corpus.n_pairs,
                              .tokenizer_pieces = t->data.vocab,

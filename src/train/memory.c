@@ -69,6 +69,18 @@ bool train_memory_fits(struct trainer *t, size_t n_bytes)
     return model_measure(&t->model, shape_of(t, wanted_tokens(t))) + n_bytes <= t->budget;
 }
 
+/* Who chose a size shall know that it does not fit, and what does. */
+static status refuse_choice(struct trainer *t, size_t n_fits, struct err *err)
+{
+    const size_t n = wanted_tokens(t);
+
+    return err_set(err, ERR_MEMORY,
+                   "micro_tokens = %zu need %.0f MiB for a training step, %.0f MiB are "
+                   "allowed: %zu fit",
+                   n, (double)model_measure(&t->model, shape_of(t, n)) / 1048576,
+                   (double)t->budget / 1048576, n_fits);
+}
+
 static status choose_limit(struct trainer *t, size_t *n_tgt, struct err *err)
 {
     const size_t budget = t->budget, longest = (size_t)t->config.max_length;
@@ -84,6 +96,8 @@ static status choose_limit(struct trainer *t, size_t *n_tgt, struct err *err)
                        longest,
                        (double)model_measure(&t->model, shape_of(t, n)) / 1048576,
                        (double)budget / 1048576);
+    if (t->config.micro_tokens && n < wanted_tokens(t))
+        return refuse_choice(t, n, err);
     *n_tgt = n;
     return OK;
 }

@@ -309,6 +309,7 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     set_int(o, "ranks", s->comm->size);
     set_int(o, "nodes", s->comm->n_nodes);
     set_int(o, "parameters", (int64_t)s->n_parameters);
+    set_int(o, "micro_tokens", (int64_t)s->micro_tokens);
     add_config(o, r->config);
     set_int(data, "train_pairs", (int64_t)s->train_pairs);
     set_int(data, "train_source_tokens", (int64_t)s->train_source_tokens);

@@ -83,6 +83,7 @@ struct record_start {
     const struct comm *comm; /* the ranks */
     const char *gradients;   /* what sums them on the cards; NULL: the ranks' hosts */
     size_t threads, n_parameters;
+    size_t micro_tokens; /* target tokens that a step of a rank has at once, at most */
     uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
     size_t tokenizer_pieces;
     double roof_gflops; /* NAN: not measured */

@@ -143,6 +143,8 @@ API cublasLtMatmulPreferenceSetAttribute(void *pref, unsigned what, const void *
 {
     if (what == DRIVER_PREF_WORKSPACE)
         return n == sizeof(size_t) ? 0 : FAILED;
+    if (what == DRIVER_PREF_REDUCTIONS)
+        return n == sizeof(uint32_t) ? 0 : FAILED;
     if (what - DRIVER_PREF_ALIGN_A > 3 || n != sizeof(uint32_t))
         return FAILED;
     memcpy(&((struct pref *)pref)->align[what - DRIVER_PREF_ALIGN_A], value, n);

@@ -76,9 +76,8 @@ static void describe(struct cuda *c, struct product *p, const struct mat m[3], b
     BLAS(c, cublasLtMatmulPreferenceCreate(&p->pref));
     BLAS(c, cublasLtMatmulPreferenceSetAttribute(p->pref, DRIVER_PREF_WORKSPACE,
                                                  &workspace, sizeof workspace));
-    if (c->gpu.failure.code == OK) /* a library without that choice does it its own way */
-        (void)c->api->cublasLtMatmulPreferenceSetAttribute(
-            p->pref, DRIVER_PREF_REDUCTIONS, &reductions, sizeof reductions);
+    BLAS(c, cublasLtMatmulPreferenceSetAttribute(p->pref, DRIVER_PREF_REDUCTIONS,
+                                                 &reductions, sizeof reductions));
     for (unsigned i = 0; i < 4; i++) { /* a, b, c and d, which is c */
         const struct mat one = m[i < 3 ? i : 2];
         const uint32_t align = alignment(one);
