@@ -11,7 +11,14 @@
 
 enum { N_RANKS = 4, BAD = 2, BAD_CALL = 12 };
 
-enum harm { NO_HARM, HUGE_GRADIENT, NAN_GRADIENT, CHANGED_WEIGHT };
+enum harm {
+    NO_HARM,
+    HUGE_GRADIENT,
+    NAN_GRADIENT,
+    NAN_GRADIENTS, /* from then on */
+    CHANGED_WEIGHT,
+    NAN_WEIGHT
+};
 
 static enum harm harm;
 static _Thread_local int rank, n_calls;
@@ -22,17 +29,20 @@ void __wrap_model_backward(struct model *m, const struct model_hook *hook);
 /* The hook sends slices as they are finished: harm must come before. */
 void __wrap_model_backward(struct model *m, const struct model_hook *hook)
 {
-    const bool is_time = rank == BAD && ++n_calls == BAD_CALL;
+    const bool has_begun = rank == BAD && ++n_calls >= BAD_CALL;
+    const bool is_time = has_begun && n_calls == BAD_CALL;
     float *gradient = m->g.dec[0].ff.b1.mem, *weight = m->flat.mem;
 
     gradient += m->g.dec[0].ff.b1.at;
     if (is_time && harm == HUGE_GRADIENT)
         gradient[7] = 1e6F; /* gradients of vectors accumulate */
-    if (is_time && harm == NAN_GRADIENT)
+    if ((is_time && harm == NAN_GRADIENT) || (has_begun && harm == NAN_GRADIENTS))
         gradient[7] = NAN;
     __real_model_backward(m, hook);
     if (is_time && harm == CHANGED_WEIGHT)
         weight[7] *= 2;
+    if (is_time && harm == NAN_WEIGHT)
+        weight[7] = NAN;
 }
 
 struct job {
@@ -52,20 +62,23 @@ static void run_rank(struct comm *c, void *ctx)
     j->result[c->rank] = train_run(j->config, &host, &j->err[c->rank]);
 }
 
-/* Train on two nodes of two ranks with this harm; what the first rank said in `said`. */
-static void train_in(const char *bucket, struct job *j, enum harm what, char *said,
-                     size_t n)
+#define USUAL "max_steps=30", "wire=fp32", "replica_check_every=10"
+
+/* Train on two nodes of two ranks with this harm and these options; what the first rank
+ * said in `said`. */
+static void train_in(const char *const *options, struct job *j, enum harm what,
+                     char *said, size_t n)
 {
+    static int n_runs;
+    char run[16];
     static const int nodes[] = {2, 2};
     const struct comm_sim_options o = {.ranks = nodes, .n_nodes = 2, .is_parallel = true};
     struct err err = {0};
 
     harm = what;
     toy_data();
-    *j =
-        (struct job){.console = tmpfile(),
-                     .config = toy_config(bucket, TOY("max_steps=30", "wire=fp32",
-                                                      "replica_check_every=10", bucket))};
+    snprintf(run, sizeof run, "run%d", n_runs++);
+    *j = (struct job){.console = tmpfile(), .config = toy_config(run, options)};
     CHECK(j->console);
     CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
     rewind(j->console);
@@ -76,7 +89,7 @@ static void train_in(const char *bucket, struct job *j, enum harm what, char *sa
 
 static void train(struct job *j, enum harm what, char *said, size_t n)
 {
-    train_in("bucket_mib=25", j, what, said, n);
+    train_in(TOY(USUAL), j, what, said, n);
 }
 
 /* The same where every rank must come to the end. */
@@ -115,7 +128,7 @@ TEST(the_norms_of_ranks_are_the_same_in_small_buckets)
     struct job j;
 
     for (int i = 0; i < 2; i++) {
-        train_in(bucket[i], &j, HUGE_GRADIENT, said[i], sizeof said[i]);
+        train_in(TOY(USUAL, bucket[i]), &j, HUGE_GRADIENT, said[i], sizeof said[i]);
         norms[i] = strstr(said[i], "step 12: rank 2 on host");
         CHECK(norms[i]);
         norms[i] = strstr(norms[i], "gradient norm");
@@ -141,4 +154,39 @@ TEST(a_rank_whose_weights_differ_ends_the_run_by_name)
     for (int r = 0; r < N_RANKS; r++)
         CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
                     "step 20: the weights of rank 2 on host");
+}
+
+TEST(a_node_that_trains_alone_and_leaves_out_every_update_ends_the_run_by_name)
+{
+    char said[8192];
+    struct job j;
+
+    train_in(TOY(USUAL, "local_steps=4", "skip_limit=8"), &j, NAN_GRADIENTS, said,
+             sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_NUMERIC,
+                    "step 20: the last 9 updates of rank 2 on host");
+}
+
+TEST(a_node_that_trains_alone_and_leaves_out_few_updates_goes_on)
+{
+    char said[8192];
+    struct job j;
+
+    train_in(TOY(USUAL, "local_steps=4", "skip_limit=1"), &j, NAN_GRADIENT, said,
+             sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_OK(j.result[r], &j.err[r]);
+}
+
+TEST(a_node_with_a_weight_that_is_no_number_ends_the_run_when_nodes_meet)
+{
+    char said[8192];
+    struct job j;
+
+    train_in(TOY(USUAL, "local_steps=7"), &j, NAN_WEIGHT, said, sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
+                    "step 14: weights that a node brought to the meeting are not finite "
+                    "(rank 2 on host");
 }

@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "decode/model_dir.h"
 #include "dist/comm_sim.h"
+#include "format/tensor_bundle.h"
 #include "format/tf_checkpoint.h"
+#include "recipe/params.h"
 #include "test.h"
 #include "toy_run.h"
 #include "train/outer.h"
@@ -296,6 +299,56 @@ TEST(nodes_that_train_alone_for_a_while_learn_and_resume_exactly)
     check_places("a", "b", "model.ckpt-60.state");
 }
 
+/* Each node's scale follows its own gradients. */
+TEST(nodes_that_train_alone_in_16_bits_resume_exactly_from_any_disk)
+{
+    const struct shape apart = {.ranks = {1, 1}, .n_nodes = 2, .own_disks = true};
+#define HALVES "local_steps=4", "save_every=10", "precision=fp16", "loss_scaling=logmax"
+
+    toy_data();
+    train("a", apart, TOY(HALVES, "max_steps=24"));
+    train("b", apart, TOY(HALVES, "max_steps=10"));
+    train("b", apart, TOY(HALVES, "max_steps=24"));
+    check_same_file(in_run("a", "model.ckpt-24.data-00000-of-00001"),
+                    in_run("b", "model.ckpt-24.data-00000-of-00001"));
+    check_same_file(in_run("a", "model.ckpt-24.data-00000-of-00001"),
+                    in_run("a-1", "model.ckpt-24.data-00000-of-00001"));
+#undef HALVES
+}
+
+/* One number of the embedding in a checkpoint, or of its moving average. */
+static double embedded(const char *run, const char *name, bool averaged)
+{
+    char tensor[200];
+    struct tensor_bundle b;
+    struct err err = {0};
+    const unsigned char *bytes;
+    float x;
+
+    snprintf(tensor, sizeof tensor,
+             PARAM_ENC "/embedding_shared_weights/embedding_and_softmax/weights%s",
+             averaged ? MODEL_DIR_AVERAGE : "");
+    CHECK_OK(tensor_bundle_open(&b, in_run(run, name), &err), &err);
+    CHECK_OK(tensor_bundle_read(&b, tensor_bundle_find(&b, tensor), &bytes, &err), &err);
+    memcpy(&x, bytes + 100 * sizeof x, sizeof x);
+    tensor_bundle_close(&b);
+    return (double)x;
+}
+
+TEST(the_moving_average_of_nodes_that_train_alone_decays_with_every_update)
+{
+    toy_data();
+    train("run", four,
+          TOY("local_steps=4", "max_steps=24", "save_every=12", "moving_average=0.5"));
+    train("run", four, /* 24 to 27: a meeting of three updates, by a resumed run */
+          TOY("local_steps=4", "max_steps=27", "save_every=12", "moving_average=0.5"));
+    const double before = embedded("run", "model.ckpt-24", true);
+    const double met = embedded("run", "model.ckpt-27", false);
+    CHECK(fabs(met - before) > 1e-4);
+    CHECK_NEAR(embedded("run", "model.ckpt-27", true), met + 0.125 * (before - met),
+               1e-6);
+}
+
 TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
 {
     struct outer o;
@@ -349,8 +402,7 @@ TEST(a_rank_that_differs_is_named)
 {
     const struct comm_peer peer[] = {{"a", 0, 0}, {"a", 0, 1}, {"b", 1, 0}, {"b", 1, 1}};
     const struct comm c = {.size = 4, .peer = peer};
-    struct ranks_own all[] = {
-        {2, 1.0, 10, 0, 0}, {2, 1.1, 10, 0, 0}, {2, 0.9, 10, 0, 0}, {2, 1.2, 10, 0, 0}};
+    struct ranks_own all[] = {{2, 1.0, 10}, {2, 1.1, 10}, {2, 0.9, 10}, {2, 1.2, 10}};
     char text[256];
 
     CHECK(!ranks_find_odd(&c, all, text, sizeof text));

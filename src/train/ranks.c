@@ -67,3 +67,13 @@ int ranks_failed_save(const struct comm *c, const struct ranks_own *all)
             return r;
     return -1;
 }
+
+int ranks_most_skipped(const struct comm *c, const struct ranks_own *all)
+{
+    int most = 0;
+
+    for (int r = 1; r < c->size; r++)
+        if (all[r].n_skipped > all[most].n_skipped)
+            most = r;
+    return most;
+}

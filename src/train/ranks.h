@@ -34,7 +34,8 @@ struct comm;
     S(grad_norm) /* of its gradient's mean over its tokens, before the sum */ \
     S(n_tokens)                                                               \
     S(has_written) /* its part of the save under way... */                    \
-    S(save_failed) /* ...and in vain */
+    S(save_failed) /* ...and in vain */                                       \
+    S(n_skipped)   /* updates in a row that its node, training alone, left out */
 
 struct ranks_sums {
 #define S(name) double name;
@@ -65,6 +66,9 @@ bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *tex
 
 /* The first rank whose write failed, or -1. */
 int ranks_failed_save(const struct comm *c, const struct ranks_own *all);
+
+/* The first of those that have left out the most updates in a row. */
+int ranks_most_skipped(const struct comm *c, const struct ranks_own *all);
 
 /* "rank 2 on host b" */
 enum { RANKS_NAME_MAX = 96 };

@@ -364,6 +364,7 @@ status train_resume(struct trainer *t, struct err *err)
 {
     TRY(t->is_resumed ? find_and_read(t, err) : begin_fresh(t, err));
     t->is_synced = true;
+    t->met_at = t->state.step; /* checkpoints are made at meetings */
     if (!train_is_local(t))
         return OK;
     return train_together(t, outer_begin(&t->outer, t->model.flat, err), err);

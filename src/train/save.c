@@ -183,12 +183,14 @@ static status gather_moments(struct trainer *t, struct err *err)
     return reducer_gather(t->reducer, t->optim.v.mem, v, err);
 }
 
-/* Nodes that train alone have moments of their own; at a save all go on with those that
- * are saved, so that the run does not depend on whether it was interrupted there. */
+/* Nodes that train alone have moments and a loss scale of their own; at a save all go on
+ * with those that are saved, so that the run does not depend on whether it was
+ * interrupted there. */
 static status share_moments(struct trainer *t, struct err *err)
 {
     if (!train_is_local(t))
         return OK;
+    TRY(comm_bcast(t->comm, &t->state, sizeof t->state, 0, err));
     TRY(train_resume_send(t, t->optim.m, 0, err));
     if (t->optim.v.mem)
         return train_resume_send(t, t->optim.v, 0, err);

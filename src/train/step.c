@@ -61,15 +61,17 @@ static bool is_saved_next(const struct trainer *t, const struct feeder_item *ite
 }
 
 /* Weights follow the optimizer at once, their average slowly: the decay grows with the
- * number of updates, so that early weights are forgotten. */
-static void follow_average(struct trainer *t)
+ * number of updates, so that early weights are forgotten. It is the decay of one update,
+ * of which n_updates have passed. */
+static void follow_average(struct trainer *t, int64_t n_updates)
 {
     const double n = (double)t->state.step, young = (1 + n) / (10 + n);
     const double decay =
         young < t->config.moving_average ? young : t->config.moving_average;
 
     if (t->average.mem)
-        t->device.k->average(&t->device, t->average, t->model.flat, decay);
+        t->device.k->average(&t->device, t->average, t->model.flat,
+                             n_updates == 1 ? decay : pow(decay, (double)n_updates));
 }
 
 /* The gradient where the network finds it: on NVIDIA cards where it lies, otherwise a
@@ -305,9 +307,28 @@ static status update_together(struct trainer *t, struct record_step *rec,
     struct clock_lap clock = clock_start();
     const status result = apply(t, rec, (double)rec->n_target, err);
     if (result == OK)
-        follow_average(t);
+        follow_average(t, 1);
     rec->t_update += clock_next(&clock);
     return result;
+}
+
+/* Gradients that are not finite are left out, so weights stay finite where all is well;
+ * otherwise all nodes see the same sum and end before it is in theirs. */
+static status check_change(struct trainer *t, struct err *err)
+{
+    char who[256] = "no rank's loss tells whose";
+    double square;
+
+    t->device.k->sumsq(&t->device, &square, t->model.grad);
+    TRY(device_sync(&t->device, err));
+    if (isfinite(square))
+        return OK;
+    (void)ranks_find_odd(t->comm, t->own, who, sizeof who);
+    t->is_agreed = true;
+    return err_set(err, ERR_DEVICE,
+                   "step %lld: weights that a node brought to the meeting are not finite "
+                   "(%s); its memory, processor or network may be faulty",
+                   (long long)t->state.step + 1, who);
 }
 
 /* Nodes have trained alone; now all begin again from the same weights. */
@@ -323,9 +344,11 @@ static status average(struct trainer *t, struct record_step *rec,
     reducer_begin(t->reducer, seen_by_network(t), is_flush);
     TRY(meet(t, rec, mine, err));
     (void)clock_next(&clock);
+    TRY(check_change(t, err));
     TRY(outer_step(&t->outer, t->model.flat, t->model.grad, (size_t)t->comm->n_nodes,
                    err));
-    follow_average(t);
+    follow_average(t, t->state.step + 1 - t->met_at);
+    t->met_at = t->state.step + 1;
     rec->t_update += clock_next(&clock);
     return OK;
 }
@@ -337,7 +360,7 @@ static status average(struct trainer *t, struct record_step *rec,
 static status update_apart(struct trainer *t, struct record_step *rec,
                            const struct feeder_item *item, struct err *err)
 {
-    const struct ranks_own mine = own_facts(t, rec);
+    struct ranks_own mine = own_facts(t, rec);
     const bool is_saved = is_saved_next(t, item);
     struct clock_lap clock;
 
@@ -349,6 +372,7 @@ static status update_apart(struct trainer *t, struct record_step *rec,
     if (result != OK && result != ERR_NUMERIC)
         return result;
     rec->n_skipped = result == ERR_NUMERIC;
+    mine.n_skipped = rec->n_skipped ? (double)t->state.skipped_in_a_row + 1 : 0;
     rec->t_update += clock_next(&clock);
     t->is_synced = is_saved || (t->state.step + 1) % t->config.local_steps == 0;
     return t->is_synced ? average(t, rec, &mine, is_saved, err) : OK;

@@ -54,6 +54,29 @@ static status skip(struct trainer *t, struct err *err)
     return record_skip(&t->record, s->step, reason, err);
 }
 
+/* Nodes that train alone leave out updates alone, and count them. When they meet, a node
+ * that goes on doing so ends the run of all. */
+static status count_skips(struct trainer *t, const struct record_step *rec,
+                          struct err *err)
+{
+    struct state *s = &t->state;
+    char name[RANKS_NAME_MAX];
+
+    s->skipped_in_a_row = rec->n_skipped ? s->skipped_in_a_row + 1 : 0;
+    if (!train_is_local(t) || !t->is_synced)
+        return OK;
+    const int rank = ranks_most_skipped(t->comm, t->own);
+    s->skipped_in_a_row = (int64_t)t->own[rank].n_skipped;
+    if (s->skipped_in_a_row <= t->config.skip_limit)
+        return OK;
+    t->is_agreed = true;
+    return err_set(err, ERR_NUMERIC,
+                   "step %lld: the last %lld updates of %s and its node were not finite; "
+                   "lower learning_rate or raise warmup_steps",
+                   (long long)s->step, (long long)s->skipped_in_a_row,
+                   ranks_name(t->comm, rank, name));
+}
+
 static status update(struct trainer *t, struct err *err)
 {
     struct record_step rec;
@@ -64,7 +87,7 @@ static status update(struct trainer *t, struct err *err)
         return skip(t, err);
     if (result != OK)
         return result;
-    s->skipped_in_a_row = 0;
+    TRY(count_skips(t, &rec, err));
     note_odd_rank(t);
     meter_look(&t->meter);
     s->n_source += rec.n_source;

@@ -46,6 +46,7 @@ struct trainer {
     struct outer outer;      /* open with local steps */
     struct ranks_sums apart; /* of this rank since the nodes last met */
     bool is_synced;          /* after the last update all ranks held the same weights */
+    int64_t met_at;          /* step at which nodes that train alone last met */
     bool wants_muster;
     struct optim_shard *shards; /* what this rank updates; NULL: everything */
     struct place place;
