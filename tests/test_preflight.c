@@ -209,3 +209,31 @@ TEST(a_host_with_other_options_or_other_data_does_not_train)
     for (int r = 0; r < 2; r++)
         CHECK_OK(j.result[r], &j.err[r]);
 }
+
+/* Flip a bit in the middle of a file. */
+static void damage(const char *name)
+{
+    FILE *f = fopen(test_path(name), "r+be");
+
+    CHECK(f && fseek(f, 0, SEEK_END) == 0);
+    const long middle = ftell(f) / 2;
+    CHECK(fseek(f, middle, SEEK_SET) == 0);
+    const int byte = fgetc(f);
+    CHECK(byte >= 0 && fseek(f, middle, SEEK_SET) == 0 && fputc(byte ^ 1, f) >= 0);
+    CHECK(fclose(f) == 0);
+}
+
+/* What a corpus says of itself at its end is the same then. */
+TEST(damage_in_one_hosts_copy_of_the_data_ends_the_run_by_name)
+{
+    struct job j;
+
+    toy_data();
+    toy_data_as("copy", 0, NULL);
+    damage("copy/train.bin");
+    train(&j, "copy", "seed=1");
+    for (int r = 0; r < 2; r++) {
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_FORMAT, "rank 1 on host");
+        CHECK(strstr(j.err[r].msg, "train.bin"));
+    }
+}

@@ -22,9 +22,9 @@ status verify_start(struct verify *v, const struct dataset *data, struct err *er
     return OK;
 }
 
-status verify_poll(struct verify *v, struct err *err)
+bool verify_has_failed(const struct verify *v)
 {
-    return v->is_running && atomic_load(&v->is_done) ? verify_finish(v, err) : OK;
+    return atomic_load(&v->is_done) && v->err.code != OK;
 }
 
 status verify_finish(struct verify *v, struct err *err)

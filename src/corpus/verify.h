@@ -26,7 +26,7 @@ struct verify {
 
 status verify_start(struct verify *v, const struct dataset *data,
                     struct err *err) MUST_CHECK;
-/* ERR_FORMAT when damage was found by now. */
-status verify_poll(struct verify *v, struct err *err) MUST_CHECK;
-/* Wait for the thread; the same as verify_poll then. Safe on a zeroed one. */
+/* Whether damage was found by now. Safe on a zeroed one, as the next. */
+bool verify_has_failed(const struct verify *v);
+/* Wait for the thread: ERR_FORMAT when there is damage. */
 status verify_finish(struct verify *v, struct err *err) MUST_CHECK;

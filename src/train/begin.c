@@ -28,10 +28,11 @@ static status settle_vocabulary(struct trainer *t, struct err *err)
     return model_config_check(m, err);
 }
 
+/* Every node may have a copy of the data of its own, and reads it once. */
 static status settle_data(struct trainer *t, struct err *err)
 {
     TRY(dataset_open(&t->data, t->config.data, err));
-    if (t->config.verify_data && t->comm->rank == 0)
+    if (t->config.verify_data && t->comm->local_rank == 0)
         TRY(verify_start(&t->verify, &t->data, err));
     TRY(settle_vocabulary(t, err));
     return spm_load(&t->spm, t->data.tokenizer, err);

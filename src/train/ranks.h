@@ -18,14 +18,15 @@
 struct comm;
 
 /* Summed over the ranks of an update. */
-#define RANKS_SUMS(S)                               \
-    S(loss)                                         \
-    S(n_source)                                     \
-    S(n_target)                                     \
-    S(n_sents)                                      \
-    S(flops)                                        \
-    S(linear_flops)                                 \
-    S(n_stop)    /* ranks that were told to stop */ \
+#define RANKS_SUMS(S)                                        \
+    S(loss)                                                  \
+    S(n_source)                                              \
+    S(n_target)                                              \
+    S(n_sents)                                               \
+    S(flops)                                                 \
+    S(linear_flops)                                          \
+    S(n_stop)    /* ranks that were told to stop */          \
+    S(n_damaged) /* ranks that found damage in their data */ \
     S(n_written) /* ranks whose part of the save under way is done */
 
 /* Of each rank. */

@@ -204,9 +204,11 @@ static struct ranks_own own_facts(const struct trainer *t, const struct record_s
                               .save_failed = has_written && !saver_is_whole(t->saver)};
 }
 
-static void add_sums(struct ranks_sums *sum, const struct record_step *rec,
+static void add_sums(struct trainer *t, const struct record_step *rec,
                      const struct ranks_own *mine)
 {
+    struct ranks_sums *sum = &t->apart;
+
     sum->loss += rec->loss;
     sum->n_source += (double)rec->n_source;
     sum->n_target += (double)rec->n_target;
@@ -214,6 +216,7 @@ static void add_sums(struct ranks_sums *sum, const struct record_step *rec,
     sum->flops += rec->flops;
     sum->linear_flops += rec->linear_flops;
     sum->n_stop = stop_requested();
+    sum->n_damaged = verify_has_failed(&t->verify);
     sum->n_written = mine->has_written;
 }
 
@@ -298,7 +301,7 @@ static status update_together(struct trainer *t, struct record_step *rec,
 {
     const struct ranks_own mine = own_facts(t, rec);
 
-    add_sums(&t->apart, rec, &mine);
+    add_sums(t, rec, &mine);
     if (t->reducer)
         TRY(meet(t, rec, &mine, err));
     else
@@ -364,7 +367,7 @@ static status update_apart(struct trainer *t, struct record_step *rec,
     const bool is_saved = is_saved_next(t, item);
     struct clock_lap clock;
 
-    add_sums(&t->apart, rec, &mine);
+    add_sums(t, rec, &mine);
     take_sums(rec, &(struct ranks_sums){0});
     TRY(finish_exchange(t, rec, NULL, err));
     clock = clock_start();

@@ -133,6 +133,27 @@ static status check_replicas(struct trainer *t, struct err *err)
                    (long long)t->state.step, ranks_name(t->comm, odd, name));
 }
 
+/* Damage in one node's copy of the data ends the run of all, by its name. */
+static status judge_data(struct trainer *t, bool waits, struct err *err)
+{
+    char name[RANKS_NAME_MAX];
+    status mine = OK;
+
+    if (waits || verify_has_failed(&t->verify))
+        mine = verify_finish(&t->verify, err);
+    if (mine != OK && t->comm->size > 1)
+        mine = err_wrap(err, "%s", ranks_name(t->comm, t->comm->rank, name));
+    return train_together(t, mine, err);
+}
+
+static status poll_data(struct trainer *t, struct err *err)
+{
+    const bool is_damaged =
+        t->comm->size == 1 ? verify_has_failed(&t->verify) : t->sum.n_damaged > 0;
+
+    return is_damaged ? judge_data(t, false, err) : OK;
+}
+
 static bool is_over(const struct trainer *t)
 {
     const struct train_config *c = &t->config;
@@ -163,7 +184,7 @@ static status loop(struct trainer *t, struct err *err)
     for (listen(t); !is_over(t); listen(t)) {
         const int64_t before = t->state.step;
         TRY(update(t, err));
-        TRY(verify_poll(&t->verify, err));
+        TRY(poll_data(t, err));
         TRY(train_save_poll(t, err));
         if (is_due(t, t->config.replica_check_every) && t->is_synced)
             TRY(check_replicas(t, err));
@@ -197,7 +218,7 @@ static status finish(struct trainer *t, struct err *err)
 {
     const char *message, *reason = reason_of(t, &message);
 
-    TRY(verify_finish(&t->verify, err));
+    TRY(judge_data(t, true, err));
     if (!t->is_told && t->state.step > 0)
         TRY(train_assess(t, err));
     TRY(train_save_last(t, err));

@@ -59,7 +59,7 @@ struct trainer {
     struct ranks_sums sum;           /* of the last update */
     struct ranks_own *own;           /* [size] */
     struct dataset data;
-    struct verify verify; /* of the data, by rank 0 */
+    struct verify verify; /* of the data, by the first rank of a node */
     struct spm *spm;
     struct device device;
     struct model model;
