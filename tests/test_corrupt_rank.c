@@ -9,7 +9,10 @@
 #include "toy_run.h"
 #include "train/trainer.h"
 
-enum { N_RANKS = 4, BAD = 2, BAD_CALL = 12 };
+enum { N_RANKS = 4, BAD_CALL = 12 };
+
+/* Ranks on each of two nodes; the first one of the second is the bad one. */
+static int per_node = 2;
 
 enum harm {
     NO_HARM,
@@ -29,7 +32,7 @@ void __wrap_model_backward(struct model *m, const struct model_hook *hook);
 /* The hook sends slices as they are finished: harm must come before. */
 void __wrap_model_backward(struct model *m, const struct model_hook *hook)
 {
-    const bool has_begun = rank == BAD && ++n_calls >= BAD_CALL;
+    const bool has_begun = rank == per_node && ++n_calls >= BAD_CALL;
     const bool is_time = has_begun && n_calls == BAD_CALL;
     float *gradient = m->g.dec[0].ff.b1.mem, *weight = m->flat.mem;
 
@@ -46,6 +49,7 @@ void __wrap_model_backward(struct model *m, const struct model_hook *hook)
 }
 
 struct job {
+    char run[16];
     struct train_config *config;
     FILE *console;
     status result[N_RANKS];
@@ -64,27 +68,35 @@ static void run_rank(struct comm *c, void *ctx)
 
 #define USUAL "max_steps=30", "wire=fp32", "replica_check_every=10"
 
-/* Train on two nodes of two ranks with this harm and these options; what the first rank
+/* Train on two nodes with this harm and these options; what the first rank
  * said in `said`. */
 static void train_in(const char *const *options, struct job *j, enum harm what,
                      char *said, size_t n)
 {
     static int n_runs;
-    char run[16];
-    static const int nodes[] = {2, 2};
+    const int nodes[] = {per_node, per_node};
     const struct comm_sim_options o = {.ranks = nodes, .n_nodes = 2, .is_parallel = true};
     struct err err = {0};
 
     harm = what;
     toy_data();
-    snprintf(run, sizeof run, "run%d", n_runs++);
-    *j = (struct job){.console = tmpfile(), .config = toy_config(run, options)};
+    *j = (struct job){.console = tmpfile()};
+    snprintf(j->run, sizeof j->run, "run%d", n_runs++);
+    j->config = toy_config(j->run, options);
     CHECK(j->console);
     CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
     rewind(j->console);
     said[fread(said, 1, n - 1, j->console)] = '\0';
     fclose(j->console);
     free(j->config);
+}
+
+static bool has_checkpoint(const struct job *j, int step)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%s/model.ckpt-%d.index", j->run, step);
+    return file_exists(test_path(name));
 }
 
 static void train(struct job *j, enum harm what, char *said, size_t n)
@@ -154,6 +166,35 @@ TEST(a_rank_whose_weights_differ_ends_the_run_by_name)
     for (int r = 0; r < N_RANKS; r++)
         CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
                     "step 20: the weights of rank 2 on host");
+}
+
+TEST(which_of_two_ranks_has_wrong_weights_is_not_guessed)
+{
+    char said[8192];
+    struct job j;
+
+    per_node = 1;
+    train(&j, CHANGED_WEIGHT, said, sizeof said);
+    per_node = 2;
+    for (int r = 0; r < 2; r++) {
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
+                    "step 20: the weights of rank 0 on host");
+        CHECK(strstr(j.err[r].msg, "and rank 1 on host"));
+        CHECK(strstr(j.err[r].msg, "it cannot be told whose are wrong"));
+    }
+}
+
+TEST(wrong_weights_are_not_saved)
+{
+    char said[8192];
+    struct job j;
+
+    train_in(TOY("max_steps=30", "save_every=14", "replica_check_every=1000"), &j,
+             CHANGED_WEIGHT, said, sizeof said);
+    for (int r = 0; r < N_RANKS; r++)
+        CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
+                    "step 14: the weights of rank 2 on host");
+    CHECK(has_checkpoint(&j, 0) && !has_checkpoint(&j, 14));
 }
 
 TEST(a_node_that_trains_alone_and_leaves_out_every_update_ends_the_run_by_name)

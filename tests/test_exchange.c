@@ -411,14 +411,15 @@ static void many_rank(struct comm *c, void *ctx)
 {
     struct many *m = ctx;
     struct err *err = &m->err[c->rank];
+    struct reducer_odd odd = {.rank = -2};
     struct reducer *r;
     status result = reducer_open(&r, c, &m->params, m->options, err);
 
     for (int step = 0; result == OK && step < m->n_updates; step++)
         result = one_update(m, r, c, step, err);
     if (result == OK)
-        result =
-            reducer_compare(c, m->flat[c->rank], m->params.n_flat, &m->odd[c->rank], err);
+        result = reducer_compare(c, m->flat[c->rank], m->params.n_flat, &odd, err);
+    m->odd[c->rank] = odd.rank;
     err->code = result;
     reducer_close(r);
 }
@@ -750,24 +751,36 @@ TEST(shards_are_updated_by_their_owners_and_come_together_again)
 
 static void compare_rank(struct comm *c, void *ctx)
 {
-    int *odd = ctx;
+    struct reducer_odd *odd = ctx;
     struct err err = {0};
     float x[100];
 
     gradient(x, 100, 0, 0);
-    if (c->rank == 3)
+    if (c->rank == c->size - 2)
         x[71] = -x[71];
     if (reducer_compare(c, x, 100, &odd[c->rank], &err) != OK)
-        odd[c->rank] = -2;
+        odd[c->rank].rank = -2;
 }
 
 TEST(the_replica_that_differs_is_named)
 {
     const struct comm_sim_options options = sim(&layouts[9], 1);
     struct err err = {0};
-    int odd[MAX_RANKS] = {0};
+    struct reducer_odd odd[MAX_RANKS] = {0};
 
     CHECK_OK(comm_sim_run(&options, compare_rank, odd, &err), &err);
     for (int r = 0; r < 5; r++)
-        CHECK(odd[r] == 3);
+        CHECK(odd[r].rank == 3 && odd[r].other == 0 && odd[r].is_clear);
+}
+
+TEST(which_of_two_replicas_is_wrong_is_not_guessed)
+{
+    static const int nodes[] = {1, 1};
+    const struct comm_sim_options options = {.ranks = nodes, .n_nodes = 2};
+    struct err err = {0};
+    struct reducer_odd odd[2] = {0};
+
+    CHECK_OK(comm_sim_run(&options, compare_rank, odd, &err), &err);
+    for (int r = 0; r < 2; r++)
+        CHECK(odd[r].rank == 1 && odd[r].other == 0 && !odd[r].is_clear);
 }

@@ -409,6 +409,9 @@ TEST(a_rank_that_differs_is_named)
     all[2].grad_norm = 50;
     CHECK(ranks_find_odd(&c, all, text, sizeof text));
     CHECK(strstr(text, "rank 2 on host b") && strstr(text, "50"));
+    all[2] = (struct ranks_own){21, 1.0, 10};
+    CHECK(ranks_find_odd(&c, all, text, sizeof text));
+    CHECK(strstr(text, "rank 2 on host b: loss 21, the ranks' median is 2"));
     all[2] = (struct ranks_own){0}; /* no pairs in this update: nothing to compare */
     CHECK(!ranks_find_odd(&c, all, text, sizeof text));
     all[3].mean_loss = NAN;

@@ -485,7 +485,7 @@ static int votes_for(const uint64_t *hash, int n, uint64_t which)
     return votes;
 }
 
-status reducer_compare(struct comm *c, const float *x, size_t n, int *odd,
+status reducer_compare(struct comm *c, const float *x, size_t n, struct reducer_odd *odd,
                        struct err *err)
 {
     const uint64_t mine = codec_hash(x, n);
@@ -497,10 +497,13 @@ status reducer_compare(struct comm *c, const float *x, size_t n, int *odd,
     for (int i = 1; i < c->size; i++)
         if (votes_for(hash, c->size, hash[i]) > votes_for(hash, c->size, hash[best]))
             best = i;
-    *odd = -1;
+    *odd = (struct reducer_odd){.rank = -1, .other = best};
     for (int i = c->size; i-- > 0;)
         if (hash[i] != hash[best])
-            *odd = i;
+            odd->rank = i;
+    if (odd->rank >= 0)
+        odd->is_clear = votes_for(hash, c->size, hash[odd->rank]) <
+                        votes_for(hash, c->size, hash[best]);
     free(hash);
     return result;
 }

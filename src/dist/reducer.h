@@ -122,9 +122,12 @@ status reducer_gather(struct reducer *r, const float *owned, float *flat,
                       struct err *err) MUST_CHECK;
 void reducer_pick(const struct reducer *r, float *owned, const float *flat);
 
-/*
- * Are all replicas the same? Compares a hash of n floats over all ranks; *odd is -1 when
- * they agree, and otherwise the first rank that differs from the majority.
- */
-status reducer_compare(struct comm *c, const float *x, size_t n, int *odd,
+struct reducer_odd {
+    int rank;      /* the first that differs from most others; -1: all agree */
+    int other;     /* one of those others */
+    bool is_clear; /* they are more than the ranks that agree with `rank` */
+};
+
+/* Are all replicas the same? Compares a hash of n floats over all ranks. */
+status reducer_compare(struct comm *c, const float *x, size_t n, struct reducer_odd *odd,
                        struct err *err) MUST_CHECK;

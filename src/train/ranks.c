@@ -14,8 +14,20 @@ const char *ranks_name(const struct comm *c, int rank, char name[RANKS_NAME_MAX]
     return name;
 }
 
+/* What is compared of a rank. */
+struct measure {
+    const char *name;
+    size_t at; /* in struct ranks_own */
+};
+
+static double value(const struct ranks_own *own, struct measure m)
+{
+    return *(const double *)(const void *)((const char *)own + m.at);
+}
+
 /* The value of which as many ranks with tokens lie below as above. */
-static double median(const struct comm *c, const struct ranks_own *all, size_t *n)
+static double median(const struct comm *c, const struct ranks_own *all, struct measure m,
+                     size_t *n)
 {
     double best = NAN;
 
@@ -23,22 +35,43 @@ static double median(const struct comm *c, const struct ranks_own *all, size_t *
     for (int r = 0; r < c->size; r++)
         *n += all[r].n_tokens > 0;
     for (int r = 0; r < c->size; r++) {
+        const double mine = value(&all[r], m);
         size_t below = 0, equal = 0;
         for (int q = 0; q < c->size; q++) {
-            below += all[q].n_tokens > 0 && all[q].grad_norm < all[r].grad_norm;
-            equal += all[q].n_tokens > 0 && all[q].grad_norm == all[r].grad_norm;
+            below += all[q].n_tokens > 0 && value(&all[q], m) < mine;
+            equal += all[q].n_tokens > 0 && value(&all[q], m) == mine;
         }
         if (all[r].n_tokens > 0 && below <= *n / 2 && below + equal > *n / 2)
-            best = all[r].grad_norm;
+            best = mine;
     }
     return best;
+}
+
+static bool find_far(const struct comm *c, const struct ranks_own *all, struct measure m,
+                     char *text, size_t n_text)
+{
+    char name[RANKS_NAME_MAX];
+    size_t n;
+    const double middle = median(c, all, m, &n);
+
+    for (int r = 0; n >= ENOUGH_RANKS && r < c->size; r++)
+        if (all[r].n_tokens > 0 && value(&all[r], m) > FAR * middle) {
+            snprintf(text, n_text,
+                     "%s: %s %g, the ranks' median is %g; its memory or processor may be "
+                     "faulty",
+                     ranks_name(c, r, name), m.name, value(&all[r], m), middle);
+            return true;
+        }
+    return false;
 }
 
 bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *text,
                     size_t n_text)
 {
+    static const struct measure norm = {"gradient norm",
+                                        offsetof(struct ranks_own, grad_norm)},
+                                loss = {"loss", offsetof(struct ranks_own, mean_loss)};
     char name[RANKS_NAME_MAX];
-    size_t n;
 
     for (int r = 0; r < c->size; r++)
         if (!isfinite(all[r].mean_loss) || !isfinite(all[r].grad_norm)) {
@@ -48,16 +81,7 @@ bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *tex
         }
     if (c->size > MOST_RANKS)
         return false; /* the search below is quadratic */
-    const double middle = median(c, all, &n);
-    for (int r = 0; n >= ENOUGH_RANKS && r < c->size; r++)
-        if (all[r].n_tokens > 0 && all[r].grad_norm > FAR * middle) {
-            snprintf(text, n_text,
-                     "%s: gradient norm %g, the ranks' median is %g; its memory or "
-                     "processor may be faulty",
-                     ranks_name(c, r, name), all[r].grad_norm, middle);
-            return true;
-        }
-    return false;
+    return find_far(c, all, norm, text, n_text) || find_far(c, all, loss, text, n_text);
 }
 
 int ranks_failed_save(const struct comm *c, const struct ranks_own *all)

@@ -209,6 +209,8 @@ status train_save_begin(struct trainer *t, struct err *err)
     wait_for_disk(t);
     TRY(take_reports(t, NULL, err));
     train_pulse(t, PULSE_SAVE);
+    if (t->config.replica_check_every)
+        TRY(train_compare(t, err)); /* a restart must not begin from wrong weights */
     TRY(gather_moments(t, err));
     TRY(share_moments(t, err));
     if (t->saver)

@@ -101,7 +101,8 @@ static status update(struct trainer *t, struct err *err)
 }
 
 /* Weights of a GPU are compared on the host. */
-static status find_odd_replica(struct trainer *t, int *odd, struct err *err)
+static status find_odd_replica(struct trainer *t, struct reducer_odd *odd,
+                               struct err *err)
 {
     const struct mat flat = t->model.flat;
     float *copy;
@@ -116,21 +117,30 @@ static status find_odd_replica(struct trainer *t, int *odd, struct err *err)
 }
 
 /* Ranks that hold different weights train different models and would never know. */
-static status check_replicas(struct trainer *t, struct err *err)
+status train_compare(struct trainer *t, struct err *err)
 {
-    char name[RANKS_NAME_MAX];
-    int odd = -1;
+    char name[RANKS_NAME_MAX], other[RANKS_NAME_MAX];
+    struct reducer_odd odd;
 
-    if (t->comm->size == 1)
+    if (t->comm->size == 1 || t->compared_at == t->state.step)
         return OK;
     TRY(find_odd_replica(t, &odd, err));
-    if (odd < 0)
+    t->compared_at = t->state.step;
+    if (odd.rank < 0)
         return OK;
     t->is_agreed = true;
+    (void)ranks_name(t->comm, odd.rank, name);
+    if (!odd.is_clear)
+        return err_set(
+            err, ERR_DEVICE,
+            "step %lld: the weights of %s and %s differ, and it cannot be told "
+            "whose are wrong; the memory, processor or network of one of them "
+            "may be faulty",
+            (long long)t->state.step, ranks_name(t->comm, odd.other, other), name);
     return err_set(err, ERR_DEVICE,
                    "step %lld: the weights of %s differ from those of the other ranks; "
                    "its memory, processor or network may be faulty, leave that host out",
-                   (long long)t->state.step, ranks_name(t->comm, odd, name));
+                   (long long)t->state.step, name);
 }
 
 /* Damage in one node's copy of the data ends the run of all, by its name. */
@@ -187,7 +197,7 @@ static status loop(struct trainer *t, struct err *err)
         TRY(poll_data(t, err));
         TRY(train_save_poll(t, err));
         if (is_due(t, t->config.replica_check_every) && t->is_synced)
-            TRY(check_replicas(t, err));
+            TRY(train_compare(t, err));
         if (t->state.step == before)
             continue; /* skipped */
         if (is_due(t, t->config.eval_every))
@@ -262,6 +272,7 @@ status train_run(const struct train_config *config, struct train_host *host,
                           .control = host->control,
                           .home = {.lock = -1},
                           .evaluated_at = -1,
+                          .compared_at = -1,
                           .saved_at = -1};
     stop_listen();
     status result = begin_open(t, host->console, err);

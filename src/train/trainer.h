@@ -84,7 +84,8 @@ struct trainer {
     bool is_saving;      /* a save is under way that ranks must agree on */
     int64_t saving_step; /* of that save */
     bool saving_own;     /* it holds the run's checkpoint, not only best models */
-    int64_t evaluated_at, saved_at; /* steps; -1: not in this process */
+    /* steps; -1: not in this process */
+    int64_t evaluated_at, compared_at, saved_at;
     double roof_gflops; /* what this machine could do; NAN when not measured */
     int64_t odd_again;  /* no rank is named as odd before this step */
     bool is_resumed;
@@ -129,6 +130,9 @@ struct checkpoint train_save_parts(struct trainer *t);
 
 /* All ranks did this and it worked on each; otherwise all return the first failure. */
 status train_together(struct trainer *t, status mine, struct err *err) MUST_CHECK;
+
+/* All ranks hold the same weights; otherwise ERR_DEVICE names the one that does not. */
+status train_compare(struct trainer *t, struct err *err) MUST_CHECK;
 
 /* One update, in step.c. *rec is filled; ERR_NUMERIC when it had to be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;

@@ -59,10 +59,10 @@ static status compare(const struct comm *c, const float *g, const double *want, 
 
 static status all_equal(struct comm *c, const float *x, size_t n, struct err *err)
 {
-    int odd;
+    struct reducer_odd odd;
 
     TRY(reducer_compare(c, x, n, &odd, err));
-    return odd < 0 ? OK : err_set(err, ERR_CHECK, "rank %d differs", odd);
+    return odd.rank < 0 ? OK : err_set(err, ERR_CHECK, "rank %d differs", odd.rank);
 }
 
 /* The gradient is reported in two slices, as if backward had just reached the middle. */
