@@ -158,7 +158,7 @@ static status open_device(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
     const struct device_options options = {.threads = t->place.threads,
-                                           .pin = c->pin,
+                                           .pin = c->pin && !t->place.is_crowded,
                                            .precision = precision_of(c->precision),
                                            .local_rank = (size_t)t->comm->local_rank};
     const size_t n_ranks = (size_t)t->comm->size;
