@@ -1,8 +1,36 @@
-/* Ranks of a host divide its cores without overlap. */
+/*
+ * Ranks of a host divide its cores without overlap. The linker puts a function of this
+ * file in front of sched_getaffinity (cmake/tests.cmake): a machine of 1,030 cores.
+ */
+#include <errno.h>
+#include <sched.h>
+
 #include "base/pool.h"
 #include "dist/comm.h"
+#include "dist/comm_sim.h"
 #include "test.h"
 #include "train/place.h"
+
+enum { MANY = 1030 };
+
+static bool is_large;
+static _Thread_local bool is_refused;
+
+int __real_sched_getaffinity(pid_t pid, size_t n_bytes, cpu_set_t *set);
+int __wrap_sched_getaffinity(pid_t pid, size_t n_bytes, cpu_set_t *set);
+
+int __wrap_sched_getaffinity(pid_t pid, size_t n_bytes, cpu_set_t *set)
+{
+    if (!is_large)
+        return __real_sched_getaffinity(pid, n_bytes, set);
+    errno = EINVAL;
+    if (is_refused || n_bytes * 8 < MANY)
+        return -1;
+    memset(set, 0, n_bytes);
+    for (size_t core = 0; core < MANY; core++)
+        CPU_SET_S(core, n_bytes, set);
+    return 0;
+}
 
 TEST(parts_do_not_overlap_and_use_every_core)
 {
@@ -46,4 +74,46 @@ TEST(a_rank_alone_has_all_cores_or_what_it_asks_for)
     CHECK_OK(place_choose(&p, &c, pool_cores() + 1, false, &err), &err);
     CHECK(p.threads == pool_cores() + 1 && p.is_crowded);
     comm_close(&c);
+}
+
+struct job {
+    bool refuses[2];
+    struct place place[2];
+    struct err err[2];
+};
+
+static void choose(struct comm *c, void *ctx)
+{
+    struct job *j = ctx;
+
+    is_refused = j->refuses[c->rank];
+    CHECK_OK(place_choose(&j->place[c->rank], c, 0, false, &j->err[c->rank]),
+             &j->err[c->rank]);
+}
+
+static void choose_on_a_large_machine(struct job *j)
+{
+    static const int nodes[] = {2};
+    const struct comm_sim_options o = {.ranks = nodes, .n_nodes = 1};
+    struct err err = {0};
+
+    is_large = true;
+    CHECK_OK(comm_sim_run(&o, choose, j, &err), &err);
+    is_large = false;
+}
+
+TEST(ranks_share_more_than_1024_cores)
+{
+    struct job j = {0};
+
+    choose_on_a_large_machine(&j);
+    CHECK(j.place[0].threads == MANY / 2 && j.place[1].threads == MANY / 2);
+}
+
+TEST(a_rank_that_does_not_know_its_cores_does_not_leave_the_others_waiting)
+{
+    struct job j = {.refuses = {false, true}};
+
+    choose_on_a_large_machine(&j);
+    CHECK(j.place[0].threads == MANY && j.place[1].threads == 1);
 }

@@ -102,29 +102,34 @@ void pool_run(struct pool *p, pool_fn *fn, void *ctx)
             sched_yield();
 }
 
+bool pool_allowed(struct pool_cpus *allowed)
+{
+    *allowed = (struct pool_cpus){0};
+    return sched_getaffinity(0, sizeof *allowed, allowed->set) == 0;
+}
+
 size_t pool_cores(void)
 {
-    cpu_set_t set;
+    struct pool_cpus allowed;
 
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
+    if (!pool_allowed(&allowed))
         return 1;
-    const int n = CPU_COUNT(&set);
+    const int n = CPU_COUNT_S(sizeof allowed, allowed.set);
     return n > 0 ? (size_t)n : 1;
 }
 
 /* Thread `part` on the part-th allowed core; a refusal costs speed, not correctness. */
 static void pin_to_core(pthread_t thread, size_t part)
 {
-    cpu_set_t allowed, one;
+    struct pool_cpus allowed, one = {0};
     size_t seen = 0;
 
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (!pool_allowed(&allowed))
         return;
-    for (size_t core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &allowed) && seen++ == part) {
-            CPU_ZERO(&one);
-            CPU_SET(core, &one);
-            (void)pthread_setaffinity_np(thread, sizeof one, &one);
+    for (size_t core = 0; core < POOL_MOST_CORES; core++)
+        if (CPU_ISSET_S(core, sizeof allowed, allowed.set) && seen++ == part) {
+            CPU_SET_S(core, sizeof one, one.set);
+            (void)pthread_setaffinity_np(thread, sizeof one, one.set);
             return;
         }
 }

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,8 +28,14 @@ void pool_close(struct pool *pool); /* NULL is fine */
 size_t pool_size(const struct pool *pool); /* without a pool 1: the caller alone */
 void pool_run(struct pool *pool, pool_fn *fn, void *ctx);
 
-/* Cores this process may run on. */
-size_t pool_cores(void);
+/* Cores this process may run on. A cpu_set_t alone ends at core 1,023, and a larger
+ * machine refuses to fill it; Linux knows 8,192. */
+enum { POOL_MOST_CORES = 8 * CPU_SETSIZE };
+struct pool_cpus {
+    cpu_set_t set[POOL_MOST_CORES / CPU_SETSIZE]; /* for CPU_ISSET_S and the like */
+};
+bool pool_allowed(struct pool_cpus *allowed); /* false: unknown, and empty */
+size_t pool_cores(void);                      /* how many; 1 when unknown */
 
 /* The half-open range of items that belongs to `part`. */
 struct pool_range {

@@ -19,29 +19,30 @@ struct place_part place_part(size_t cores, size_t i, size_t n, size_t threads)
 }
 
 /* Only the cores [first, first + n) of those allowed. */
-static void narrow(const cpu_set_t *allowed, struct place_part part)
+static void narrow(const struct pool_cpus *allowed, struct place_part part)
 {
-    cpu_set_t mine;
+    struct pool_cpus mine = {0};
     size_t seen = 0;
 
-    CPU_ZERO(&mine);
-    for (size_t core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, allowed)) {
+    for (size_t core = 0; core < POOL_MOST_CORES; core++)
+        if (CPU_ISSET_S(core, sizeof *allowed, allowed->set)) {
             if (seen >= part.first && seen < part.first + part.n)
-                CPU_SET(core, &mine);
+                CPU_SET_S(core, sizeof mine, mine.set);
             seen++;
         }
-    (void)sched_setaffinity(0, sizeof mine, &mine); /* a wish: costs speed when refused */
+    /* a wish: costs speed when refused */
+    (void)sched_setaffinity(0, sizeof mine, mine.set);
 }
 
 /* How many ranks of this host may run on the very same cores, and which of them is this
  * one. */
-static void count_sharers(const struct comm *c, const cpu_set_t *all, size_t *i,
+static void count_sharers(const struct comm *c, const struct pool_cpus *all, size_t *i,
                           size_t *n)
 {
     *i = *n = 0;
     for (int r = 0; r < c->size; r++)
-        if (c->peer[r].node == c->node && CPU_EQUAL(&all[r], &all[c->rank])) {
+        if (c->peer[r].node == c->node &&
+            CPU_EQUAL_S(sizeof *all, all[r].set, all[c->rank].set)) {
             *i += r < c->rank;
             ++*n;
         }
@@ -50,17 +51,18 @@ static void count_sharers(const struct comm *c, const cpu_set_t *all, size_t *i,
 status place_choose(struct place *p, struct comm *c, size_t threads, bool pin,
                     struct err *err)
 {
-    cpu_set_t allowed, *all;
+    struct pool_cpus allowed, *all;
     size_t i, n;
 
     *p = (struct place){.threads = threads ? threads : pool_cores(),
                         .cores = pool_cores()};
     p->is_crowded = p->threads > p->cores;
-    if (c->size == 1 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (c->size == 1)
         return OK;
+    const bool is_known = pool_allowed(&allowed); /* without it a rank still gathers */
     TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
     const status result = comm_allgather(c, all, &allowed, sizeof allowed, err);
-    if (result == OK) {
+    if (result == OK && is_known) {
         count_sharers(c, all, &i, &n);
         const struct place_part part = place_part(p->cores, i, n, threads);
         p->is_crowded = n * (threads ? threads : 1) > p->cores;
