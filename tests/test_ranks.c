@@ -44,11 +44,11 @@ static void run_rank(struct comm *c, void *ctx)
     j->is_agreed[c->rank] = host.is_agreed;
 }
 
-/* Ranks on nodes of these sizes. With own_disks each rank has a run directory of its own,
- * `run` of the first and `run-1`, `run-2`... of the others. */
+/* Ranks on nodes of these sizes, each with the run directory `run`, or `run-N` of its
+ * disk N. */
 struct shape {
     int ranks[MOST], n_nodes;
-    bool own_disks;
+    int disk[MOST];
 };
 
 static int size_of(const struct shape *s)
@@ -70,7 +70,7 @@ static void try_job(struct job *j, const char *run, struct shape s,
     *j = (struct job){0};
     for (int r = 0; r < size_of(&s); r++) {
         char dir[64];
-        snprintf(dir, sizeof dir, s.own_disks && r ? "%s-%d" : "%s", run, r);
+        snprintf(dir, sizeof dir, s.disk[r] ? "%s-%d" : "%s", run, s.disk[r]);
         j->config[r] = toy_config(dir, more);
     }
     CHECK_OK(comm_sim_run(&o, run_rank, j, &err), &err);
@@ -302,7 +302,7 @@ TEST(nodes_that_train_alone_for_a_while_learn_and_resume_exactly)
 /* Each node's scale follows its own gradients. */
 TEST(nodes_that_train_alone_in_16_bits_resume_exactly_from_any_disk)
 {
-    const struct shape apart = {.ranks = {1, 1}, .n_nodes = 2, .own_disks = true};
+    const struct shape apart = {.ranks = {1, 1}, .n_nodes = 2, .disk = {0, 1}};
 #define HALVES "local_steps=4", "save_every=10", "precision=fp16", "loss_scaling=logmax"
 
     toy_data();
@@ -378,7 +378,7 @@ TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
 
 TEST(each_disk_keeps_a_copy_and_any_of_them_is_enough_to_go_on)
 {
-    const struct shape apart = {.ranks = {1, 2}, .n_nodes = 2, .own_disks = true};
+    const struct shape apart = {.ranks = {1, 2}, .n_nodes = 2, .disk = {0, 1, 2}};
     const char *const *first = TOY(EXACT, "max_steps=6", "save_every=2");
     const char *const *then = TOY(EXACT, "max_steps=9", "save_every=2");
 
@@ -396,6 +396,22 @@ TEST(each_disk_keeps_a_copy_and_any_of_them_is_enough_to_go_on)
     train("whole", three_on_one, TOY(EXACT, "max_steps=12"));
     check_places("run", "whole", "model.ckpt-12.state");
     check_places("run-1", "whole", "model.ckpt-12.state");
+}
+
+TEST(of_nodes_that_share_another_disk_than_the_first_one_writes)
+{
+    const struct shape pair = {
+        .ranks = {1, 1, 2, 1}, .n_nodes = 4, .disk = {0, 1, 1, 1, 2}};
+
+    toy_data();
+    train("run", pair, TOY(EXACT, "max_steps=4"));
+    for (int disk = 0; disk < 3; disk++) {
+        char run[16];
+        snprintf(run, sizeof run, disk ? "run-%d" : "run", disk);
+        check_same_file(in_run("run", "model.ckpt-4.data-00000-of-00001"),
+                        in_run(run, "model.ckpt-4.data-00000-of-00001"));
+    }
+    train("run", pair, TOY(EXACT, "max_steps=6"));
 }
 
 TEST(a_rank_that_differs_is_named)

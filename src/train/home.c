@@ -123,7 +123,7 @@ static status put_mark(struct home *h, const char *dir, const char *name,
 
 /* The lowest rank of each node among those that do not see the first rank's disk, and
  * the first rank itself. */
-static bool writes(const struct comm *c, const char *sees, int rank)
+static bool may_write(const struct comm *c, const char *sees, int rank)
 {
     if (rank == 0)
         return true;
@@ -133,19 +133,55 @@ static bool writes(const struct comm *c, const char *sees, int rank)
     return !sees[rank];
 }
 
+static status second_mark(char *path, const char *dir, const char *name, int rank,
+                          struct err *err)
+{
+    char own[NAME_MAX_BYTES + 16];
+
+    snprintf(own, sizeof own, "%s-%d", name, rank);
+    return file_join(path, FILE_PATH_MAX, dir, own, err);
+}
+
+/* Nodes beside the first may share a disk with each other: of those, one writes. Each
+ * that may leaves a mark, and gives way where it sees that of a lower one. */
+static status give_way(struct comm *c, const char *dir, const char *name, char *writes,
+                       struct err *err)
+{
+    char path[FILE_PATH_MAX], other[FILE_PATH_MAX], mine = writes[c->rank];
+    const bool marks = mine && c->rank > 0;
+
+    status result = second_mark(path, dir, name, c->rank, err);
+    if (result == OK && marks)
+        result = file_write(path, "", 0, err);
+    TRY(comm_agree(c, result, err));
+    for (int r = 1; r < c->rank; r++)
+        if (writes[r] && second_mark(other, dir, name, r, err) == OK &&
+            file_exists(other))
+            mine = false;
+    result = comm_allgather(c, writes, &mine, 1, err);
+    if (marks)
+        unlink(path);
+    return result;
+}
+
 static status find_writers(struct home *h, struct comm *c, const char *dir,
                            const char *name, struct err *err)
 {
-    char path[FILE_PATH_MAX], *sees;
+    char path[FILE_PATH_MAX], *sees, *writes;
+    const size_t n = (size_t)c->size;
 
     TRY(file_join(path, sizeof path, dir, name, err));
     const char mine = (char)file_exists(path);
-    TRY(mem_alloc(&sees, (size_t)c->size, 1, err));
-    const status result = comm_allgather(c, sees, &mine, 1, err);
-    h->is_shared = mine;
-    h->is_writer = result == OK && writes(c, sees, c->rank);
+    TRY(mem_alloc(&sees, 2 * n, 1, err));
+    status result = comm_allgather(c, sees, &mine, 1, err);
+    writes = sees + n;
     for (int r = 0; result == OK && r < c->size; r++)
-        h->n_writers += writes(c, sees, r);
+        writes[r] = (char)may_write(c, sees, r);
+    if (result == OK)
+        result = give_way(c, dir, name, writes, err);
+    h->is_writer = result == OK && writes[c->rank];
+    for (int r = 0; r < c->size; r++)
+        h->n_writers += writes[r];
     free(sees);
     if (c->rank == 0)
         unlink(path);
@@ -157,7 +193,7 @@ status home_open(struct home *h, struct comm *c, const char *dir,
 {
     char name[NAME_MAX_BYTES] = "";
 
-    *h = (struct home){.lock = -1, .is_writer = true, .n_writers = 1, .is_shared = true};
+    *h = (struct home){.lock = -1, .is_writer = true, .n_writers = 1};
     status mine = file_make_dirs(dir, err);
     if (c->size == 1)
         return mine == OK ? take_lock(h, dir, console, err) : mine;

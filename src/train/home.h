@@ -5,9 +5,11 @@
  * nobody can guess into its directory; who sees it shares that disk. The first rank
  * writes the files of the run, and on every node that does not share its disk the first
  * of the ranks there writes a copy of the checkpoints, so that the run can go on from any
- * node. A directory belongs to one training at a time: each writer holds a lock, on the
- * file .lock, which names the `ferry launch` that started it. A later start of the same
- * takes it over from a rank that was given up and cannot let go.
+ * node. Those put a file of their own and look for the others' in the same way: of nodes
+ * that share another disk one writes. A directory belongs to one training at a time: each
+ * writer holds a lock, on the file .lock, which names the `ferry launch` that started it.
+ * A later start of the same takes it over from a rank that was given up and cannot let
+ * go.
  *
  * Owns: the lock. Threads: one at a time; opening is a meeting of all ranks.
  */
@@ -24,7 +26,6 @@ struct home {
     int lock;       /* file descriptor, or -1 */
     bool is_writer; /* of checkpoints */
     int n_writers;
-    bool is_shared; /* with the first rank, and so with all: one writer is enough */
 };
 
 /* Create the directory where it is missing, lock it, sweep what a killed process left. */
