@@ -339,14 +339,19 @@ static status find_and_read(struct trainer *t, struct err *err)
     size_t n = 0, *n_each = NULL;
 
     list_mine(t, &mine, &why);
-    status result = mem_alloc(&n_each, (size_t)t->comm->size, sizeof *n_each, err);
+    status result = str_check(&mine, "the list of checkpoints", err);
+    if (result == OK)
+        result = mem_alloc(&n_each, (size_t)t->comm->size, sizeof *n_each, err);
     if (result == OK)
         result = comm_collect(t->comm, &names, n_each, mine.data, mine.len, 0, err);
     uint64_t length = names.len;
     if (result == OK)
         result = comm_bcast(t->comm, &length, sizeof length, 0, err);
-    while (result == OK && names.len < length)
+    while (result == OK && names.len < length && !names.bad)
         str_putc(&names, ' '); /* room for what the first rank has */
+    if (result == OK)
+        result =
+            train_together(t, str_check(&names, "the list of checkpoints", err), err);
     if (result == OK)
         result = comm_bcast(t->comm, names.data, length, 0, err);
     if (result == OK)
