@@ -7,6 +7,9 @@
  *
  *   d = mean(start - w);  v = momentum v + d;  w = start - rate (d + momentum v)
  *
+ * A change that stays the same is taken rate / (1 - momentum) times. Above 1 that goes
+ * further than the nodes did; far above, the nodes have to undo it.
+ *
  * Owns: start and v. Borrows: the device. What a checkpoint must hold: v; start is the
  * weights themselves, because a checkpoint is made after a meeting. Threads: one at a
  * time.
