@@ -357,7 +357,6 @@ TEST(without_memory_for_a_copy_saving_still_works)
 TEST(a_micro_batch_that_does_not_fit_is_refused_with_the_one_that_does)
 {
     struct err err = {0};
-    const char *fits;
     char option[64];
 
     toy_data();
@@ -367,9 +366,9 @@ TEST(a_micro_batch_that_does_not_fit_is_refused_with_the_one_that_does)
                         &err),
                 &err, ERR_MEMORY, "micro_tokens = 8000 need");
     CHECK(strstr(err.msg, "2 MiB are allowed: "));
-    fits = strrchr(err.msg, ':');
-    snprintf(option, sizeof option, "micro_tokens=%d", atoi(fits + 1));
-    CHECK(atoi(fits + 1) > 100);
+    const long fits = strtol(strrchr(err.msg, ':') + 1, NULL, 10);
+    CHECK(fits > 100);
+    snprintf(option, sizeof option, "micro_tokens=%ld", fits);
     toy_train("run", TOY("max_steps=2", "batch_tokens=9000", option, "memory_mib=2"));
 }
 
