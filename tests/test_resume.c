@@ -410,7 +410,7 @@ TEST(a_second_training_in_the_same_directory_is_refused)
 
     toy_data();
     toy_train("run", TOY("max_steps=1"));
-    const int other = open(in_run("run", "."), O_RDONLY | O_DIRECTORY);
+    const int other = open(in_run("run", ".lock"), O_RDWR);
     CHECK(other >= 0 && flock(other, LOCK_EX) == 0);
     CHECK_FAILS(toy_try("run", TOY("max_steps=2"), &err), &err, ERR_IO,
                 "another process");

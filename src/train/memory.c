@@ -41,7 +41,7 @@ static size_t budget_of(struct trainer *t)
     if (t->config.memory_mib)
         return (size_t)t->config.memory_mib << 20;
     const size_t free_bytes = device_free_bytes(&t->device);
-    const size_t n_sharing = (size_t)t->preflight.n_sharing;
+    const size_t n_sharing = max_size((size_t)t->preflight.n_sharing, 1);
     return free_bytes ? free_bytes / n_sharing / 4 * 3 : SIZE_MAX;
 }
 

@@ -44,7 +44,7 @@ struct preflight {
     double clock_spread;       /* seconds between the fastest and the slowest clock */
     int clock_rank;            /* whose clock is furthest from the others' */
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */
-    int n_sharing;             /* ranks that compute in the same memory as this one */
+    int n_sharing; /* ranks that compute in the same memory as this one; 0: not asked */
 };
 
 /* The judgement without the asking: all[size] as the ranks gave them. */

@@ -49,8 +49,11 @@ for eager in "" 1 2 3; do
     cmp two{,"$eager"}/model.ckpt-4.data-00000-of-00001 || fail "eager '$eager': other weights"
 done
 grep -q '"gradients":"NCCL 2.28.9"' two/run.jsonl || fail "the log does not name NCCL"
-FERRY_STANDIN_DEAF=3 FERRY_STANDIN_EAGER=3 expect 0 ranks 2 run=deaf device=cuda max_steps=4
-! agree one deaf 1e-4 || fail "NCCL did not wait for backward, and nobody saw it"
+FERRY_STANDIN_DEAF=3 FERRY_STANDIN_EAGER=3 expect 6 ranks 2 run=deaf device=cuda max_steps=4
+err_has 'and it cannot be told whose are wrong'
+FERRY_STANDIN_DEAF=3 FERRY_STANDIN_EAGER=3 expect 0 ranks 2 run=deaf2 device=cuda max_steps=4 \
+    replica_check_every=0
+! agree one deaf2 1e-4 || fail "NCCL did not wait for backward, and nobody saw it"
 
 # resuming is exact, replicas are equal
 expect 0 ranks 2 run=parts device=cuda max_steps=2 replica_check_every=1
