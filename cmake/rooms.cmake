@@ -124,7 +124,7 @@ if(CURL_FOUND)
 endif()
 
 ferry_room(decode BELOW model text format recipe LIBS m)
-ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON BLAS::BLAS m)
+ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
 ferry_room(launch BELOW dist LIBS m)
 ferry_room(cli BELOW train launch report plan decode corpus fetch LIBS PkgConfig::JANSSON)
 target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

@@ -1,6 +1,7 @@
 #include "cli/bench_kernels.h"
 
 #include <jansson.h>
+#include <math.h>
 
 #include "base/clock.h"
 #include "base/pool.h"
@@ -11,16 +12,19 @@ struct roof {
     double gb_per_s, gflops;
 };
 
-/* A GPU's products are measured against the best of its own. */
+/* Where there is no BLAS to compare with, as on a GPU, products are measured against the
+ * best of their own. */
 static status measure_roof(struct roof *r, const struct bench_cases_options *o,
                            bool is_gpu, struct err *err)
 {
     const struct roof_shape shape = {1024, 2048, 512, 0, 0};
 
     TRY(roof_memory(&r->gb_per_s, o->device, o->threads, err));
-    if (is_gpu)
-        return roof_shape(&r->gflops, o->device, o->threads, shape, 0.3, err);
-    return roof_gemm(&r->gflops, o->threads, 0.3, err);
+    r->gflops = NAN;
+    if (!is_gpu)
+        TRY(roof_gemm(&r->gflops, o->threads, 0.3, err));
+    return r->gflops > 0 ? OK
+                         : roof_shape(&r->gflops, o->device, o->threads, shape, 0.3, err);
 }
 
 static void report(const char *name, double t, struct bench_cost cost, struct roof roof,

@@ -1,9 +1,12 @@
 #include "train/roof.h"
 
-#include <cblas.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "base/symbol.h"
 #include "device/device.h"
 
 /* Operands and result of one product on a device of their own. */
@@ -73,21 +76,54 @@ status roof_shape(double *gflops, const char *device, size_t threads, struct roo
     return OK;
 }
 
-/* OpenBLAS's own threads stay out of it; absent in other BLAS libraries. */
-extern void openblas_set_num_threads(int n) __attribute__((weak));
+/* What CBLAS calls its constants. */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
+
+typedef void sgemm_fn(int order, int ta, int tb, int m, int n, int k, float alpha,
+                      const float *a, int lda, const float *b, int ldb, float beta,
+                      float *c, int ldc);
+
+/*
+ * The BLAS is opened when it is asked for: only the roof needs it. OpenBLAS chooses its
+ * kernels then, by the processor's name, and those of 2003 for one that is newer than
+ * itself (33 instead of 162 GFLOP/s); so it is told what the processor can do. NULL: none
+ * is installed.
+ */
+static sgemm_fn *open_blas(void)
+{
+    static const char *const names[] = {"libopenblas.so.0", "libblis.so.4",
+                                        "libblas.so.3"};
+    static sgemm_fn *sgemm;
+    void (*set_threads)(int n) = NULL;
+    void *so = NULL;
+
+    if (sgemm)
+        return sgemm;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+        (void)setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        (void)setenv("OPENBLAS_CORETYPE", "Haswell", 0);
+#endif
+    for (size_t i = 0; !so && i < sizeof names / sizeof *names; i++)
+        so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (symbol_load(so, "openblas_set_num_threads", &set_threads))
+        set_threads(1); /* its own threads stay out of it */
+    (void)symbol_load(so, "cblas_sgemm", &sgemm);
+    return sgemm;
+}
 
 /* The best of repeated products of the BLAS: GFLOP/s of one thread. */
-static double blas_rate(const float *a, const float *b, float *c, struct roof_shape s,
-                        double t_budget)
+static double blas_rate(sgemm_fn *sgemm, const float *a, const float *b, float *c,
+                        struct roof_shape s, double t_budget)
 {
     const double t_end = clock_now() + t_budget;
     double best = 1e30;
 
     for (int i = 0; i < 2 || clock_now() < t_end; i++) {
         const double t = clock_now();
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, s.tb ? CblasTrans : CblasNoTrans,
-                    (int)s.M, (int)s.N, (int)s.K, 1, a, (int)s.K, b,
-                    (int)(s.tb ? s.K : s.N), 0, c, (int)s.N);
+        sgemm(ROW_MAJOR, NO_TRANS, s.tb ? TRANS : NO_TRANS, (int)s.M, (int)s.N, (int)s.K,
+              1, a, (int)s.K, b, (int)(s.tb ? s.K : s.N), 0, c, (int)s.N);
         const double took = clock_now() - t;
         best = took < best ? took : best;
     }
@@ -100,20 +136,21 @@ status roof_gemm(double *gflops, size_t threads, double t_budget, struct err *er
     static const struct roof_shape shapes[] = {
         {1024, 2048, 512, 0, 0}, {512, 8192, 512, 0, 1}, {1024, 512, 2048, 0, 0}};
     const size_t n = sizeof shapes / sizeof *shapes, n_operand = (size_t)4 << 20;
+    sgemm_fn *sgemm = open_blas();
     struct device device; /* only for memory like that of tensors */
     void *mem;
 
-    *gflops = 0;
+    *gflops = sgemm ? 0 : NAN;
+    if (!sgemm)
+        return OK;
     TRY(device_open(&device, "cpu", (struct device_options){.threads = 1}, err));
     if (device_alloc(&device, &mem, 3 * n_operand * sizeof(float), err) != OK) {
         device_close(&device);
         return err->code;
     }
-    if (openblas_set_num_threads)
-        openblas_set_num_threads(1);
     for (size_t i = 0; i < n; i++) {
         float *a = mem, *b = a + n_operand, *c = b + n_operand;
-        const double rate = blas_rate(a, b, c, shapes[i], t_budget / (double)n);
+        const double rate = blas_rate(sgemm, a, b, c, shapes[i], t_budget / (double)n);
         *gflops = rate > *gflops ? rate : *gflops;
     }
     device_free(&device, mem);

@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 /* GFLOP/s of `threads` threads, the best of repeated products over about t_budget
- * seconds. */
+ * seconds; NAN where no BLAS is installed. */
 status roof_gemm(double *gflops, size_t threads, double t_budget,
                  struct err *err) MUST_CHECK;
 
