@@ -210,7 +210,7 @@ status train_save_begin(struct trainer *t, struct err *err)
     TRY(take_reports(t, NULL, err));
     train_pulse(t, PULSE_SAVE);
     if (t->config.replica_check_every)
-        TRY(train_compare(t, err)); /* a restart must not begin from wrong weights */
+        TRY(trainer_compare(t, err)); /* a restart must not begin from wrong weights */
     TRY(gather_moments(t, err));
     TRY(share_moments(t, err));
     if (t->saver)

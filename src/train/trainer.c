@@ -117,7 +117,7 @@ static status find_odd_replica(struct trainer *t, struct reducer_odd *odd,
 }
 
 /* Ranks that hold different weights train different models and would never know. */
-status train_compare(struct trainer *t, struct err *err)
+status trainer_compare(struct trainer *t, struct err *err)
 {
     char name[RANKS_NAME_MAX], other[RANKS_NAME_MAX];
     struct reducer_odd odd;
@@ -197,7 +197,7 @@ static status loop(struct trainer *t, struct err *err)
         TRY(poll_data(t, err));
         TRY(train_save_poll(t, err));
         if (is_due(t, t->config.replica_check_every) && t->is_synced)
-            TRY(train_compare(t, err));
+            TRY(trainer_compare(t, err));
         if (t->state.step == before)
             continue; /* skipped */
         if (is_due(t, t->config.eval_every))

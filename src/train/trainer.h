@@ -132,7 +132,7 @@ struct checkpoint train_save_parts(struct trainer *t);
 status train_together(struct trainer *t, status mine, struct err *err) MUST_CHECK;
 
 /* All ranks hold the same weights; otherwise ERR_DEVICE names the one that does not. */
-status train_compare(struct trainer *t, struct err *err) MUST_CHECK;
+status trainer_compare(struct trainer *t, struct err *err) MUST_CHECK;
 
 /* One update, in step.c. *rec is filled; ERR_NUMERIC when it had to be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
