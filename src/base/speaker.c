@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 enum { LINE = 1000, ROOM = 1 << 16 };
 
@@ -78,21 +78,6 @@ static void *speak_on(void *arg)
     return NULL;
 }
 
-/* Signals are for others; a reader that left is no reason to end. */
-static status start_thread(struct speaker *s, struct err *err)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int bad = pthread_create(&s->thread, NULL, speak_on, s);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (bad)
-        return err_set(err, ERR_MEMORY, "a thread could not be started: %s",
-                       strerror(bad));
-    return OK;
-}
-
 static void release(struct speaker *s)
 {
     pthread_cond_destroy(&s->changed);
@@ -109,7 +94,8 @@ status speaker_open(struct speaker **out, int fd, struct err *err)
     s->fd = fd;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
-    if (start_thread(s, err) != OK) {
+    /* without SIGPIPE too: a reader that left is no reason to end */
+    if (thread_start(&s->thread, speak_on, s, err) != OK) {
         release(s);
         return err->code;
     }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/speaker.h"
+#include "base/thread.h"
 #include "dist/comm.h"
 
 enum { N_HOSTS_TEXT = 512 };
@@ -174,7 +175,6 @@ static status start_watching(struct control *c, struct meeting *m, size_t n_rank
 {
     const char *port = getenv("FERRY_CONTROL_PORT");
     const long wanted = port ? strtol(port, NULL, 10) : 0;
-    sigset_t all, before;
 
     if (wanted < 0 || wanted > 65535)
         return err_set(err, ERR_USAGE, "FERRY_CONTROL_PORT '%.20s' is not a port", port);
@@ -185,12 +185,8 @@ static status start_watching(struct control *c, struct meeting *m, size_t n_rank
                           watch_limits_default, err));
     own_addresses(m->hosts, sizeof m->hosts);
     m->port = c->server.port;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    c->watches = pthread_create(&c->watcher, NULL, watch_on, c) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!c->watches)
-        return err_set(err, ERR_MEMORY, "a thread could not be started");
+    TRY(thread_start(&c->watcher, watch_on, c, err));
+    c->watches = true;
     return OK;
 }
 

@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 enum { MAX_ADDRESSES = 16, TICKS = 10 }; /* looks at the clock in a period */
 
@@ -354,21 +354,6 @@ static status resolve(struct heartbeat *h, struct err *err)
     return OK;
 }
 
-/* Signals are for the training thread. */
-static status start_thread(struct heartbeat *h, struct err *err)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int bad = pthread_create(&h->thread, NULL, beat_on, h);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (bad)
-        return err_set(err, ERR_MEMORY, "a thread could not be started: %s",
-                       strerror(bad));
-    return OK;
-}
-
 static status wait_for_welcome(struct heartbeat *h, struct err *err)
 {
     const struct heartbeat_config *c = &h->config;
@@ -434,7 +419,7 @@ status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
     *out = NULL;
     TRY(mem_alloc(&h, 1, sizeof *h, err));
     init(h, c);
-    if (resolve(h, err) != OK || start_thread(h, err) != OK) {
+    if (resolve(h, err) != OK || thread_start(&h->thread, beat_on, h, err) != OK) {
         release(h);
         return err->code;
     }

@@ -157,7 +157,7 @@ static status compute(struct trainer *t, struct record_step *rec,
     const struct model_hook hook = {on_ready, t};
     struct clock_lap clock = clock_start();
 
-    model_zero_grads(&t->model); /* the only place where gradients are cleared */
+    model_zero_grads(&t->model); /* the only place where gradients begin */
     rec->t_backward += clock_next(&clock);
     do {
         train_pulse(t, PULSE_DATA);
