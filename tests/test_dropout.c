@@ -11,7 +11,8 @@
 #include "reals.h"
 #include "test.h"
 
-static const char *const kinds[] = {"cpu", "cpu-avx2", "cpu-plain", "double"};
+static const char *const kinds[] = {"cpu", "cpu-avx512", "cpu-avx2", "cpu-plain",
+                                    "double"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds, ROWS_N = 120, COLS_N = 300 };
 static const size_t n_elements = (size_t)ROWS_N * COLS_N;
 

@@ -123,7 +123,7 @@ TEST(ten_training_steps_equal_pytorch_in_double)
 
 TEST(ten_training_steps_in_float_equal_pytorch)
 {
-    static const char *const kinds[] = {"cpu", "cpu-avx2", "cpu-plain"};
+    static const char *const kinds[] = {"cpu", "cpu-avx512", "cpu-avx2", "cpu-plain"};
 
     for (int i = 0; i < 3; i++) {
         struct device d;

@@ -78,7 +78,7 @@ struct device_options {
 /* What may be asked for: the first that opens of a card by CUDA, a GPU by OpenCL and the
  * processor; the processor with all that it has; with AVX2 at most; without vector
  * extensions; a GPU, or what OpenCL has instead. */
-#define DEVICE_KINDS "auto|cpu|cpu-avx2|cpu-plain|opencl|cuda"
+#define DEVICE_KINDS "auto|cpu|cpu-avx512|cpu-avx2|cpu-plain|opencl|cuda"
 
 status device_open(struct device *d, const char *kind, struct device_options options,
                    struct err *err) MUST_CHECK;

@@ -21,7 +21,8 @@ struct rig {
     int32_t *list_after;
 };
 
-static const char *const rig_kinds[] = {"cpu", "cpu-avx2", "cpu-plain", "double"};
+static const char *const rig_kinds[] = {"cpu", "cpu-avx512", "cpu-avx2", "cpu-plain",
+                                        "double"};
 enum { N_RIG_KINDS = sizeof rig_kinds / sizeof *rig_kinds };
 
 /* Element e of a host copy of the 16-bit block; on a CPU it is an emulated one. */

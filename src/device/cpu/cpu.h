@@ -2,7 +2,8 @@
  * cpu - what every CPU kernel file shares.
  *
  * The files of this folder are compiled once for each variant: plain (any machine), v3
- * (AVX2 and FMA) and v4 (AVX-512), chosen at start, and, in the tests, f64, where a real
+ * (AVX2 and FMA), v4 (AVX-512) and amx (v4 with a unit for matrix products), the best
+ * that runs chosen at start, and, in the tests, f64, where a real
  * is a double and finite differences are trustworthy to seven digits. CPU(name) gives
  * each variant its own symbols.
  */
@@ -33,6 +34,16 @@ typedef REAL real;
 #define K(name, args) void CPU(name) args;
 KERNEL_LIST(K)
 #undef K
+
+/* c = alpha op(a) op(b) + beta c */
+struct cpu_gemm {
+    struct mat c, a, b;
+    bool ta, tb;
+    double alpha, beta;
+};
+
+/* False, and nothing done: no such unit in this variant, or not worth its copies. */
+bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g);
 
 static inline real *cpu_mat(struct mat m)
 {

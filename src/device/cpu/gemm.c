@@ -108,52 +108,14 @@ TILE_INLINE void copy_cols(real *restrict to, const real *restrict from, size_t 
         to[c] = 0;
 }
 
-/* x0 y0 x1 y1 ... of the lower or upper halves of two vectors. */
-TILE_INLINE tile_vec interleave(tile_vec x, tile_vec y, int first)
-{
-#ifdef __clang__ /* sees the permutation by itself */
-    tile_vec out;
-    TILE_UNROLL
-    for (int i = 0; i < TILE_LANES / 2; i++) {
-        out[2 * i] = x[first + i];
-        out[2 * i + 1] = y[first + i];
-    }
-    return out;
-#else
-    typedef __typeof__(_Generic((real)0, float : (int32_t)0, double : (int64_t)0)) lane;
-    lane index __attribute__((vector_size(TILE_BYTES)));
-
-    TILE_UNROLL
-    for (int i = 0; i < TILE_LANES / 2; i++) {
-        index[2 * i] = first + i;
-        index[2 * i + 1] = TILE_LANES + first + i;
-    }
-    return __builtin_shuffle(x, y, index);
-#endif
-}
-
-/*
- * TILE_LANES rows and columns transposed in registers: interleaving row i with row
- * i + LANES / 2, log2 LANES times, is a transposition.
- */
 static void transpose_square(real *to, const real *from, size_t stride)
 {
-    tile_vec row[TILE_LANES], next[TILE_LANES];
+    tile_vec row[TILE_LANES];
 
     TILE_UNROLL
     for (int i = 0; i < TILE_LANES; i++)
         row[i] = *(const tile_loose *)(from + (size_t)i * stride);
-    TILE_UNROLL
-    for (int done = 1; done < TILE_LANES; done *= 2) {
-        TILE_UNROLL
-        for (int i = 0; i < TILE_LANES / 2; i++) {
-            next[2 * i] = interleave(row[i], row[i + TILE_LANES / 2], 0);
-            next[2 * i + 1] = interleave(row[i], row[i + TILE_LANES / 2], TILE_LANES / 2);
-        }
-        TILE_UNROLL
-        for (int i = 0; i < TILE_LANES; i++)
-            row[i] = next[i];
-    }
+    tile_transpose(row);
     TILE_UNROLL
     for (int i = 0; i < TILE_LANES; i++)
         *(tile_loose *)(to + (size_t)i * COLS) = row[i];
@@ -504,6 +466,7 @@ static bool worth_copying(struct mat a, size_t n_cols)
 void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool ta,
                bool tb, double alpha, double beta)
 {
+    const struct cpu_gemm g = {c, a, b, ta, tb, alpha, beta};
     const struct job j = {.device = d,
                           .c = c,
                           .a = a,
@@ -515,6 +478,8 @@ void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool 
                           .beta = (real)beta,
                           .copied = ta && worth_copying(a, c.cols)};
 
+    if (CPU(gemm_amx)(d, &g))
+        return;
     if (j.copied && c.rows > TALL * HEIGHT)
         by_rows(&j);
     else

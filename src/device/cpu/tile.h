@@ -121,3 +121,49 @@ static inline void tile_multiply(real *c, size_t ldc, struct tile_a a, const rea
 #undef TILE_WIDTH
     }
 }
+
+/* x0 y0 x1 y1 ... of the lower or upper halves of two vectors. */
+TILE_INLINE tile_vec tile_interleave(tile_vec x, tile_vec y, int first)
+{
+#ifdef __clang__ /* sees the permutation by itself */
+    tile_vec out;
+    TILE_UNROLL
+    for (int i = 0; i < TILE_LANES / 2; i++) {
+        out[2 * i] = x[first + i];
+        out[2 * i + 1] = y[first + i];
+    }
+    return out;
+#else
+    typedef __typeof__(_Generic((real)0, float : (int32_t)0, double : (int64_t)0)) lane;
+    lane index __attribute__((vector_size(TILE_BYTES)));
+
+    TILE_UNROLL
+    for (int i = 0; i < TILE_LANES / 2; i++) {
+        index[2 * i] = first + i;
+        index[2 * i + 1] = TILE_LANES + first + i;
+    }
+    return __builtin_shuffle(x, y, index);
+#endif
+}
+
+/*
+ * As many rows as lanes, transposed in registers: interleaving row i with row
+ * i + LANES / 2, log2 LANES times, is a transposition.
+ */
+TILE_INLINE void tile_transpose(tile_vec row[TILE_LANES])
+{
+    tile_vec next[TILE_LANES];
+
+    TILE_UNROLL
+    for (int done = 1; done < TILE_LANES; done *= 2) {
+        TILE_UNROLL
+        for (int i = 0; i < TILE_LANES / 2; i++) {
+            next[2 * i] = tile_interleave(row[i], row[i + TILE_LANES / 2], 0);
+            next[2 * i + 1] =
+                tile_interleave(row[i], row[i + TILE_LANES / 2], TILE_LANES / 2);
+        }
+        TILE_UNROLL
+        for (int i = 0; i < TILE_LANES; i++)
+            row[i] = next[i];
+    }
+}

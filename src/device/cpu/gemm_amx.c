@@ -1,0 +1,395 @@
+/*
+ * c = alpha op(a) op(b) + beta c on the matrix unit of newer Xeons (AMX), which
+ * multiplies bf16 and adds float, 16 times as many elements in a cycle as AVX-512. A
+ * float is the sum of three bf16 of 8 bits each, to the last of its 24 bits:
+ *
+ *   x = h + m + l,    h = bf16(x),    m = bf16(x - h),    l = x - h - m
+ *
+ *   x x' = l h' + m h' + m m' + h m' + h l' + h h'   (+ m l' + l m' + l l')
+ *
+ * What is in brackets is below 2^-23 of the product and left out; the six others are
+ * exact and are added in this order. So a product is as precise as one of floats (tests/
+ * test_gemm_amx.c), at 6/16 of its time. A part below 2^-126 becomes 0, and where x is
+ * infinite the product is a NaN.
+ *
+ * Both operands are copied as tiles of such parts, panels of SIDE rows of op(a) or
+ * columns of op(b). The smaller one is copied whole and shared; threads take panels of
+ * the other from what is left:
+ *
+ *     for the smaller side of c, SHARED at a time
+ *       for the inner dimension, DEPTH at a time       copy it, all threads
+ *         for panels of the other side, GROUP at a time      copy them
+ *           for each panel of the smaller side, for each of the group: SIDE x SIDE of c
+ *
+ * An element of c is summed in an order that depends on the inner dimension alone.
+ */
+#include "device/cpu/cpu.h"
+
+#if !defined(__AMX_BF16__)
+
+bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g)
+{
+    (void)d, (void)g;
+    return false;
+}
+
+#else
+
+#include <immintrin.h>
+
+#include "device/cpu/tile.h"
+
+enum {
+    HALF = 16,                /* rows of a tile, and columns of c in one */
+    SIDE = 2 * HALF,          /* rows or columns of a panel */
+    STEP = 32,                /* inner dimension of a tile */
+    PARTS = 3,                /* h, m, l */
+    TILE = 1024,              /* bytes of a tile: 16 x 32 bf16 or 16 x 16 float */
+    BLOCK = PARTS * 2 * TILE, /* a panel's bytes for one STEP: [part][half] */
+    DEPTH = 512,
+    PANEL = DEPTH / STEP * BLOCK,
+    GROUP = 4,     /* panels: they stay in the second-level cache */
+    SHARED = 1024, /* rows or columns */
+    LEAST = 64     /* of each dimension; below, the copies cost more than they gain */
+};
+
+_Static_assert(PANEL *(GROUP + SHARED / SIDE) <= DEVICE_SCRATCH_BYTES,
+               "the scratch of a thread holds its group and what is shared");
+
+/* One slice of the inner dimension. */
+struct sweep {
+    const struct cpu_gemm *g;
+    const struct device *device;
+    size_t k0, depth;
+    bool takes_rows;        /* of c; op(b) is shared. Otherwise columns, and op(a) is */
+    size_t first, n;        /* of the shared rows or columns */
+    struct pool_queue left; /* panels of the other side */
+};
+
+static size_t smaller(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+static size_t ceil_div(size_t n, size_t by)
+{
+    return (n + by - 1) / by;
+}
+
+/* ---- copies ---- */
+
+/* Element (i, j) at from[i * stride + j] for i < rows, j < cols; beyond are zeros. */
+struct source {
+    const float *from;
+    size_t stride, rows, cols;
+};
+
+TILE_INLINE __mmask16 mask_of(size_t n)
+{
+    return (__mmask16)(n >= HALF ? 0xffff : (1u << n) - 1);
+}
+
+/* HALF elements of row i from column j on. */
+TILE_INLINE tile_vec load(const struct source *s, size_t i, size_t j)
+{
+    if (i >= s->rows || j >= s->cols)
+        return (tile_vec){0};
+    return (tile_vec)_mm512_maskz_loadu_ps(mask_of(s->cols - j),
+                                           s->from + i * s->stride + j);
+}
+
+/* HALF rows and columns from (i, j) on, transposed. */
+TILE_INLINE void load_transposed(tile_vec row[HALF], const struct source *s, size_t i,
+                                 size_t j)
+{
+    TILE_UNROLL
+    for (size_t r = 0; r < HALF; r++)
+        row[r] = load(s, i + r, j);
+    tile_transpose(row);
+}
+
+TILE_INLINE __m512 widen(__m256i half)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
+/* The next part of x and y, which it is taken from. */
+TILE_INLINE __m512i take_part(__m512 *x, __m512 *y)
+{
+    const __m512i part = (__m512i)_mm512_cvtne2ps_pbh(*y, *x);
+
+    *x = _mm512_sub_ps(*x, widen(_mm512_castsi512_si256(part)));
+    *y = _mm512_sub_ps(*y, widen(_mm512_extracti64x4_epi64(part, 1)));
+    return part;
+}
+
+/*
+ * One row of three tiles: a row of op(a), STEP elements x y; or two rows of op(b), HALF
+ * elements each, whose elements lie in pairs, x0 y0 x1 y1 ...
+ */
+TILE_INLINE void put_row(char *to, __m512 x, __m512 y, bool in_pairs)
+{
+    const __m512i pairs =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23,
+                         7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+
+    TILE_UNROLL
+    for (size_t p = 0; p < PARTS; p++) {
+        const __m512i part = take_part(&x, &y);
+        _mm512_store_si512(to + p * 2 * TILE,
+                           in_pairs ? _mm512_permutexvar_epi16(pairs, part) : part);
+    }
+}
+
+/* STEP of the inner dimension of HALF rows of op(a): s is op(a), or its transpose. */
+static void copy_rows(char *to, const struct source *s, size_t row, size_t k,
+                      bool transposed)
+{
+    tile_vec x[2][HALF];
+
+    if (transposed)
+        for (size_t i = 0; i < 2; i++)
+            load_transposed(x[i], s, k + i * HALF, row);
+    else
+        for (size_t r = 0; r < HALF; r++)
+            for (size_t i = 0; i < 2; i++)
+                x[i][r] = load(s, row + r, k + i * HALF);
+    for (size_t r = 0; r < HALF; r++)
+        put_row(to + r * STEP * 2, (__m512)x[0][r], (__m512)x[1][r], false);
+}
+
+/* The same of HALF columns of alpha op(b). */
+static void copy_columns(char *to, const struct source *s, size_t col, size_t k,
+                         bool transposed, float alpha)
+{
+    tile_vec x[STEP];
+
+    if (transposed)
+        for (size_t i = 0; i < STEP; i += HALF)
+            load_transposed(x + i, s, col, k + i);
+    else
+        for (size_t i = 0; i < STEP; i++)
+            x[i] = load(s, k + i, col);
+    for (size_t i = 0; i < STEP; i += 2)
+        put_row(to + i / 2 * STEP * 2, (__m512)(x[i] * alpha), (__m512)(x[i + 1] * alpha),
+                true);
+}
+
+/* The slice of an operand, as if nothing else of it existed. */
+static struct source source_of(struct mat m, bool inner_is_rows, size_t k0, size_t depth)
+{
+    return inner_is_rows ? (struct source){cpu_row(m, k0), m.stride, depth, m.cols}
+                         : (struct source){cpu_mat(m) + k0, m.stride, m.rows, depth};
+}
+
+/* The panel that begins with a row of op(a), or a column of op(b). */
+static void copy_panel(char *to, const struct sweep *w, bool of_b, size_t first)
+{
+    const struct cpu_gemm *g = w->g;
+    const struct source s = of_b ? source_of(g->b, !g->tb, w->k0, w->depth)
+                                 : source_of(g->a, g->ta, w->k0, w->depth);
+
+    for (size_t k = 0; k < w->depth; k += STEP, to += BLOCK)
+        for (size_t i = 0; i < 2; i++)
+            if (of_b)
+                copy_columns(to + i * TILE, &s, first + i * HALF, k, g->tb,
+                             (float)g->alpha);
+            else
+                copy_rows(to + i * TILE, &s, first + i * HALF, k, g->ta);
+}
+
+static char *shared_panels(const struct sweep *w)
+{
+    return (char *)cpu_scratch(w->device, 0) + GROUP * PANEL;
+}
+
+static void copy_shared(void *ctx, size_t part, size_t n_parts)
+{
+    const struct sweep *w = ctx;
+    const struct pool_range r = pool_split(ceil_div(w->n, SIDE), part, n_parts);
+
+    for (size_t i = r.begin; i < r.end; i++)
+        copy_panel(shared_panels(w) + i * PANEL, w, w->takes_rows, w->first + i * SIDE);
+}
+
+/* ---- products ---- */
+
+/* Tiles 0 to 3 hold c, 4 and 5 a part of two halves of op(a), 6 and 7 one of op(b). */
+static void open_tiles(void)
+{
+    struct {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t bytes[16];
+        uint8_t rows[16];
+    } config = {.palette = 1};
+
+    for (size_t i = 0; i < 8; i++) {
+        config.bytes[i] = 64;
+        config.rows[i] = HALF;
+    }
+    _tile_loadconfig(&config);
+}
+
+/* The intrinsics do not tell the compiler that they read and write memory. */
+TILE_INLINE void settle_memory(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+TILE_INLINE void load_a(const char *block, size_t part)
+{
+    _tile_loadd(4, block + part * 2 * TILE, 64);
+    _tile_loadd(5, block + part * 2 * TILE + TILE, 64);
+}
+
+TILE_INLINE void load_b(const char *block, size_t part)
+{
+    _tile_loadd(6, block + part * 2 * TILE, 64);
+    _tile_loadd(7, block + part * 2 * TILE + TILE, 64);
+}
+
+TILE_INLINE void multiply_parts(void)
+{
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+}
+
+/* SIDE x SIDE of c = a panel of op(a) times one of op(b). */
+static void multiply_panels(float *c, size_t ldc, const char *a, const char *b,
+                            size_t depth)
+{
+    const size_t stride = ldc * sizeof *c;
+    float *below = c + HALF * ldc;
+
+    settle_memory();
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (size_t k = 0; k < depth; k += STEP, a += BLOCK, b += BLOCK) {
+        enum { H, M, L };
+        load_a(a, L);
+        load_b(b, H);
+        multiply_parts();
+        load_a(a, M);
+        multiply_parts();
+        load_b(b, M);
+        multiply_parts();
+        load_a(a, H);
+        multiply_parts();
+        load_b(b, L);
+        multiply_parts();
+        load_b(b, H);
+        multiply_parts();
+    }
+    _tile_stored(0, c, stride);
+    _tile_stored(1, c + HALF, stride);
+    _tile_stored(2, below, stride);
+    _tile_stored(3, below + HALF, stride);
+    settle_memory();
+}
+
+/*
+ * The same at the edge of c, or onto what it holds: which is added last, not with every
+ * step, so that an error is one of the sum and not of each of its terms.
+ */
+static void multiply_aside(float *c, size_t ldc, size_t rows, size_t cols, const char *a,
+                           const char *b, size_t depth, bool add)
+{
+    float whole[SIDE * SIDE] __attribute__((aligned(64)));
+
+    multiply_panels(whole, SIDE, a, b, depth);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < cols; i++)
+            c[r * ldc + i] = whole[r * SIDE + i] + (add ? c[r * ldc + i] : 0);
+}
+
+/* The lines of c come while its products are summed. */
+static void fetch(const float *c, size_t ldc, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++) {
+        __builtin_prefetch(c + r * ldc, 1);
+        __builtin_prefetch(c + r * ldc + HALF, 1);
+    }
+}
+
+static void multiply_at(const struct sweep *w, size_t row, size_t col, const char *a,
+                        const char *b)
+{
+    const struct mat c = w->g->c;
+    const bool add = w->k0 > 0 || w->g->beta != 0;
+    const size_t rows = smaller(SIDE, c.rows - row), cols = smaller(SIDE, c.cols - col);
+    float *at = cpu_row(c, row) + col;
+
+    fetch(at, c.stride, rows);
+    if (add || rows < SIDE || cols < SIDE)
+        multiply_aside(at, c.stride, rows, cols, a, b, w->depth, add);
+    else
+        multiply_panels(at, c.stride, a, b, w->depth);
+}
+
+/* A group of panels, from panel `first` on, with everything that is shared. */
+static void multiply_group(const struct sweep *w, char *own, size_t first, size_t n)
+{
+    const char *shared = shared_panels(w);
+
+    for (size_t i = 0; i < n; i++)
+        copy_panel(own + i * PANEL, w, !w->takes_rows, (first + i) * SIDE);
+    for (size_t s = 0; s < w->n; s += SIDE, shared += PANEL)
+        for (size_t i = 0; i < n; i++)
+            if (w->takes_rows)
+                multiply_at(w, (first + i) * SIDE, w->first + s, own + i * PANEL, shared);
+            else
+                multiply_at(w, w->first + s, (first + i) * SIDE, shared, own + i * PANEL);
+}
+
+static void take_panels(void *ctx, size_t part, size_t n_parts)
+{
+    struct sweep *w = ctx;
+    struct pool_range taken;
+
+    open_tiles();
+    while (pool_take(&w->left, 2, n_parts, &taken))
+        for (size_t i = taken.begin; i < taken.end; i += GROUP)
+            multiply_group(w, cpu_scratch(w->device, part), i,
+                           smaller(GROUP, taken.end - i));
+    _tile_release();
+}
+
+static void scale(const struct cpu_gemm *g)
+{
+    for (size_t r = 0; r < g->c.rows; r++)
+        for (size_t i = 0; i < g->c.cols; i++)
+            cpu_row(g->c, r)[i] *= (float)g->beta;
+}
+
+bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g)
+{
+    const size_t inner = g->ta ? g->a.rows : g->a.cols;
+    const bool takes_rows = g->c.cols <= g->c.rows;
+    const size_t n_shared = takes_rows ? g->c.cols : g->c.rows;
+    const size_t n_taken = takes_rows ? g->c.rows : g->c.cols;
+
+    if (n_shared < LEAST || inner < LEAST)
+        return false;
+    if (g->beta != 0 && g->beta != 1)
+        scale(g);
+    for (size_t at = 0; at < n_shared; at += SHARED)
+        for (size_t k0 = 0; k0 < inner; k0 += DEPTH) {
+            struct sweep w = {.g = g,
+                              .device = d,
+                              .k0 = k0,
+                              .depth = smaller(DEPTH, inner - k0),
+                              .takes_rows = takes_rows,
+                              .first = at,
+                              .n = smaller(SHARED, n_shared - at),
+                              .left = {.n = ceil_div(n_taken, SIDE)}};
+            pool_run(d->pool, copy_shared, &w);
+            pool_run(d->pool, take_panels, &w);
+        }
+    return true;
+}
+
+#endif
