@@ -78,36 +78,6 @@ static size_t ceil_div(size_t n, size_t by)
 
 /* ---- copies ---- */
 
-/* Element (i, j) at from[i * stride + j] for i < rows, j < cols; beyond are zeros. */
-struct source {
-    const float *from;
-    size_t stride, rows, cols;
-};
-
-TILE_INLINE __mmask16 mask_of(size_t n)
-{
-    return (__mmask16)(n >= HALF ? 0xffff : (1u << n) - 1);
-}
-
-/* HALF elements of row i from column j on. */
-TILE_INLINE tile_vec load(const struct source *s, size_t i, size_t j)
-{
-    if (i >= s->rows || j >= s->cols)
-        return (tile_vec){0};
-    return (tile_vec)_mm512_maskz_loadu_ps(mask_of(s->cols - j),
-                                           s->from + i * s->stride + j);
-}
-
-/* HALF rows and columns from (i, j) on, transposed. */
-TILE_INLINE void load_transposed(tile_vec row[HALF], const struct source *s, size_t i,
-                                 size_t j)
-{
-    TILE_UNROLL
-    for (size_t r = 0; r < HALF; r++)
-        row[r] = load(s, i + r, j);
-    tile_transpose(row);
-}
-
 TILE_INLINE __m512 widen(__m256i half)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
@@ -141,61 +111,96 @@ TILE_INLINE void put_row(char *to, __m512 x, __m512 y, bool in_pairs)
     }
 }
 
-/* STEP of the inner dimension of HALF rows of op(a): s is op(a), or its transpose. */
-static void copy_rows(char *to, const struct source *s, size_t row, size_t k,
-                      bool transposed)
+/* HALF rows and columns, transposed. */
+TILE_INLINE void load_transposed(tile_vec row[HALF], const float *from, size_t stride)
 {
-    tile_vec x[2][HALF];
-
-    if (transposed)
-        for (size_t i = 0; i < 2; i++)
-            load_transposed(x[i], s, k + i * HALF, row);
-    else
-        for (size_t r = 0; r < HALF; r++)
-            for (size_t i = 0; i < 2; i++)
-                x[i][r] = load(s, row + r, k + i * HALF);
+    TILE_UNROLL
     for (size_t r = 0; r < HALF; r++)
-        put_row(to + r * STEP * 2, (__m512)x[0][r], (__m512)x[1][r], false);
+        row[r] = *(const tile_loose *)(from + r * stride);
+    tile_transpose(row);
 }
 
-/* The same of HALF columns of alpha op(b). */
-static void copy_columns(char *to, const struct source *s, size_t col, size_t k,
-                         bool transposed, float alpha)
+/*
+ * The tiles of STEP of the inner dimension, HALF rows of op(a) or columns of op(b). Lines
+ * of the chunk that follows are asked for, because short pieces of far rows end before
+ * the processor sees where they lead.
+ */
+TILE_INLINE void copy_half(char *to, const float *from, size_t stride, bool of_b,
+                           bool transposed, float alpha, const float *next)
 {
-    tile_vec x[STEP];
+    tile_vec x[STEP], square[HALF];
 
-    if (transposed)
-        for (size_t i = 0; i < STEP; i += HALF)
-            load_transposed(x + i, s, col, k + i);
-    else
-        for (size_t i = 0; i < STEP; i++)
-            x[i] = load(s, k + i, col);
-    for (size_t i = 0; i < STEP; i += 2)
-        put_row(to + i / 2 * STEP * 2, (__m512)(x[i] * alpha), (__m512)(x[i + 1] * alpha),
-                true);
+    for (size_t j = 0; transposed && j < 2; j++) {
+        load_transposed(square, from + j * HALF * (of_b ? 1 : stride), stride);
+        TILE_UNROLL
+        for (size_t i = 0; i < HALF; i++)
+            x[of_b ? j * HALF + i : 2 * i + j] = square[i];
+    }
+    TILE_UNROLL_SOME
+    for (size_t i = 0; i < HALF; i++) {
+        const float *at = from + (of_b ? 2 * i : i) * stride;
+        if (!transposed) {
+            x[2 * i] = *(const tile_loose *)at;
+            x[2 * i + 1] = *(const tile_loose *)(at + (of_b ? stride : HALF));
+        }
+        __builtin_prefetch(next + i * stride);
+        __builtin_prefetch(next + i * stride + HALF);
+        put_row(to + i * STEP * 2, (__m512)(x[2 * i] * alpha),
+                (__m512)(x[2 * i + 1] * alpha), of_b);
+    }
 }
 
-/* The slice of an operand, as if nothing else of it existed. */
-static struct source source_of(struct mat m, bool inner_is_rows, size_t k0, size_t depth)
+/* A chunk at the edge, with zeros beyond. */
+static void pad_chunk(float whole[SIDE * STEP], const float *from, size_t stride,
+                      size_t rows, size_t cols)
 {
-    return inner_is_rows ? (struct source){cpu_row(m, k0), m.stride, depth, m.cols}
-                         : (struct source){cpu_mat(m) + k0, m.stride, m.rows, depth};
+    memset(whole, 0, SIDE * STEP * sizeof *whole);
+    for (size_t r = 0; r < rows; r++)
+        memcpy(whole + r * STEP, from + r * stride, cols * sizeof *whole);
+}
+
+/* The panel of n rows of op(a) or columns of op(b), whose slice of the inner dimension
+ * begins at from. */
+TILE_INLINE void copy_chunks(char *to, const float *from, size_t stride, size_t n,
+                             size_t depth, bool of_b, bool transposed, float alpha)
+{
+    const bool inner_is_rows = of_b != transposed; /* as it is stored */
+    const size_t ahead = inner_is_rows ? STEP * stride : STEP;
+    float whole[SIDE * STEP];
+
+    for (size_t k = 0; k < depth; k += STEP, to += BLOCK, from += ahead) {
+        const size_t deep = smaller(STEP, depth - k);
+        const bool at_edge = n < SIDE || deep < STEP;
+        const float *chunk = at_edge ? whole : from;
+        const size_t apart = at_edge ? STEP : stride;
+        if (at_edge)
+            pad_chunk(whole, from, stride, inner_is_rows ? deep : n,
+                      inner_is_rows ? n : deep);
+        for (size_t i = 0; i < 2; i++)
+            copy_half(to + i * TILE, chunk + i * HALF * (inner_is_rows ? 1 : apart),
+                      apart, of_b, transposed, alpha, from + ahead + i * HALF * stride);
+    }
 }
 
 /* The panel that begins with a row of op(a), or a column of op(b). */
 static void copy_panel(char *to, const struct sweep *w, bool of_b, size_t first)
 {
     const struct cpu_gemm *g = w->g;
-    const struct source s = of_b ? source_of(g->b, !g->tb, w->k0, w->depth)
-                                 : source_of(g->a, g->ta, w->k0, w->depth);
+    const struct mat m = of_b ? g->b : g->a;
+    const bool transposed = of_b ? g->tb : g->ta, inner_is_rows = of_b != transposed;
+    const size_t n = smaller(SIDE, (of_b ? g->c.cols : g->c.rows) - first);
+    const float *from =
+        inner_is_rows ? cpu_row(m, w->k0) + first : cpu_row(m, first) + w->k0;
 
-    for (size_t k = 0; k < w->depth; k += STEP, to += BLOCK)
-        for (size_t i = 0; i < 2; i++)
-            if (of_b)
-                copy_columns(to + i * TILE, &s, first + i * HALF, k, g->tb,
-                             (float)g->alpha);
-            else
-                copy_rows(to + i * TILE, &s, first + i * HALF, k, g->ta);
+    /* four loops, so that each has its directions as constants */
+    if (of_b && transposed)
+        copy_chunks(to, from, m.stride, n, w->depth, true, true, (float)g->alpha);
+    else if (of_b)
+        copy_chunks(to, from, m.stride, n, w->depth, true, false, (float)g->alpha);
+    else if (transposed)
+        copy_chunks(to, from, m.stride, n, w->depth, false, true, 1);
+    else
+        copy_chunks(to, from, m.stride, n, w->depth, false, false, 1);
 }
 
 static char *shared_panels(const struct sweep *w)
