@@ -8,9 +8,9 @@
  *   x x' = l h' + m h' + m m' + h m' + h l' + h h'   (+ m l' + l m' + l l')
  *
  * What is in brackets is below 2^-23 of the product and left out; the six others are
- * exact and are added in this order. So a product is as precise as one of floats (tests/
- * test_gemm_amx.c), at 6/16 of its time. A part below 2^-126 becomes 0, and where x is
- * infinite the product is a NaN.
+ * exact and are added in this order. So a product is at least as precise as one of floats
+ * (tests/test_gemm_precision.c), in 6/16 of its time. A part below 2^-126 becomes 0, and
+ * where x is infinite the product is a NaN.
  *
  * Both operands are copied as tiles of such parts, panels of SIDE rows of op(a) or
  * columns of op(b). The smaller one is copied whole and shared; threads take panels of
@@ -61,9 +61,9 @@ struct sweep {
     const struct cpu_gemm *g;
     const struct device *device;
     size_t k0, depth;
-    bool takes_rows;        /* of c; op(b) is shared. Otherwise columns, and op(a) is */
-    size_t first, n;        /* of the shared rows or columns */
-    struct pool_queue left; /* panels of the other side */
+    bool takes_rows; /* of c; op(b) is shared. Otherwise columns, and op(a) is */
+    size_t first, n; /* of the shared rows or columns */
+    struct pool_queue uncopied, left; /* panels: of the shared side, and the other */
 };
 
 static size_t smaller(size_t x, size_t y)
@@ -210,11 +210,14 @@ static char *shared_panels(const struct sweep *w)
 
 static void copy_shared(void *ctx, size_t part, size_t n_parts)
 {
-    const struct sweep *w = ctx;
-    const struct pool_range r = pool_split(ceil_div(w->n, SIDE), part, n_parts);
+    struct sweep *w = ctx;
+    struct pool_range r;
 
-    for (size_t i = r.begin; i < r.end; i++)
-        copy_panel(shared_panels(w) + i * PANEL, w, w->takes_rows, w->first + i * SIDE);
+    (void)part;
+    while (pool_take(&w->uncopied, 1, n_parts, &r))
+        for (size_t i = r.begin; i < r.end; i++)
+            copy_panel(shared_panels(w) + i * PANEL, w, w->takes_rows,
+                       w->first + i * SIDE);
 }
 
 /* ---- products ---- */
@@ -253,17 +256,28 @@ TILE_INLINE void load_b(const char *block, size_t part)
     _tile_loadd(7, block + part * 2 * TILE + TILE, 64);
 }
 
-TILE_INLINE void multiply_parts(void)
+/* One of the six products, and a few of the lines that are read next: more at once would
+ * hold up the tiles. */
+TILE_INLINE void multiply_parts(const char **next)
 {
+    enum { BYTES = BLOCK / GROUP / 6 };
+
+    for (const char *end = *next + BYTES; *next < end; *next += 64)
+        __builtin_prefetch(*next, 0, 2);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
 }
 
-/* SIDE x SIDE of c = a panel of op(a) times one of op(b). */
-static void multiply_panels(float *c, size_t ldc, const char *a, const char *b,
-                            size_t depth)
+/* A panel of op(a), one of op(b), and the shared one that comes next: another thread may
+ * have copied it, and its lines are in the cache of that one's core. */
+struct pair {
+    const char *a, *b, *next;
+};
+
+/* SIDE x SIDE of c = the product of two panels. */
+static void multiply_panels(float *c, size_t ldc, struct pair p, size_t depth)
 {
     const size_t stride = ldc * sizeof *c;
     float *below = c + HALF * ldc;
@@ -273,21 +287,23 @@ static void multiply_panels(float *c, size_t ldc, const char *a, const char *b,
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (size_t k = 0; k < depth; k += STEP, a += BLOCK, b += BLOCK) {
+    for (size_t at = 0; at < ceil_div(depth, STEP) * BLOCK; at += BLOCK) {
         enum { H, M, L };
-        load_a(a, L);
-        load_b(b, H);
-        multiply_parts();
-        load_a(a, M);
-        multiply_parts();
-        load_b(b, M);
-        multiply_parts();
-        load_a(a, H);
-        multiply_parts();
-        load_b(b, L);
-        multiply_parts();
-        load_b(b, H);
-        multiply_parts();
+        const char *next = p.next + at;
+
+        load_a(p.a + at, L);
+        load_b(p.b + at, H);
+        multiply_parts(&next);
+        load_a(p.a + at, M);
+        multiply_parts(&next);
+        load_b(p.b + at, M);
+        multiply_parts(&next);
+        load_a(p.a + at, H);
+        multiply_parts(&next);
+        load_b(p.b + at, L);
+        multiply_parts(&next);
+        load_b(p.b + at, H);
+        multiply_parts(&next);
     }
     _tile_stored(0, c, stride);
     _tile_stored(1, c + HALF, stride);
@@ -300,12 +316,12 @@ static void multiply_panels(float *c, size_t ldc, const char *a, const char *b,
  * The same at the edge of c, or onto what it holds: which is added last, not with every
  * step, so that an error is one of the sum and not of each of its terms.
  */
-static void multiply_aside(float *c, size_t ldc, size_t rows, size_t cols, const char *a,
-                           const char *b, size_t depth, bool add)
+static void multiply_aside(float *c, size_t ldc, size_t rows, size_t cols, struct pair p,
+                           size_t depth, bool add)
 {
     float whole[SIDE * SIDE] __attribute__((aligned(64)));
 
-    multiply_panels(whole, SIDE, a, b, depth);
+    multiply_panels(whole, SIDE, p, depth);
     for (size_t r = 0; r < rows; r++)
         for (size_t i = 0; i < cols; i++)
             c[r * ldc + i] = whole[r * SIDE + i] + (add ? c[r * ldc + i] : 0);
@@ -320,8 +336,7 @@ static void fetch(const float *c, size_t ldc, size_t rows)
     }
 }
 
-static void multiply_at(const struct sweep *w, size_t row, size_t col, const char *a,
-                        const char *b)
+static void multiply_at(const struct sweep *w, size_t row, size_t col, struct pair p)
 {
     const struct mat c = w->g->c;
     const bool add = w->k0 > 0 || w->g->beta != 0;
@@ -330,9 +345,9 @@ static void multiply_at(const struct sweep *w, size_t row, size_t col, const cha
 
     fetch(at, c.stride, rows);
     if (add || rows < SIDE || cols < SIDE)
-        multiply_aside(at, c.stride, rows, cols, a, b, w->depth, add);
+        multiply_aside(at, c.stride, rows, cols, p, w->depth, add);
     else
-        multiply_panels(at, c.stride, a, b, w->depth);
+        multiply_panels(at, c.stride, p, w->depth);
 }
 
 /* A group of panels, from panel `first` on, with everything that is shared. */
@@ -343,11 +358,15 @@ static void multiply_group(const struct sweep *w, char *own, size_t first, size_
     for (size_t i = 0; i < n; i++)
         copy_panel(own + i * PANEL, w, !w->takes_rows, (first + i) * SIDE);
     for (size_t s = 0; s < w->n; s += SIDE, shared += PANEL)
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
+            const size_t at = (first + i) * SIDE;
+            const char *mine = own + i * PANEL,
+                       *next = shared + PANEL + i * BLOCK / GROUP;
             if (w->takes_rows)
-                multiply_at(w, (first + i) * SIDE, w->first + s, own + i * PANEL, shared);
+                multiply_at(w, at, w->first + s, (struct pair){mine, shared, next});
             else
-                multiply_at(w, w->first + s, (first + i) * SIDE, shared, own + i * PANEL);
+                multiply_at(w, w->first + s, at, (struct pair){shared, mine, next});
+        }
 }
 
 static void take_panels(void *ctx, size_t part, size_t n_parts)
@@ -391,6 +410,7 @@ bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g)
                               .first = at,
                               .n = smaller(SHARED, n_shared - at),
                               .left = {.n = ceil_div(n_taken, SIDE)}};
+            w.uncopied.n = ceil_div(w.n, SIDE);
             pool_run(d->pool, copy_shared, &w);
             pool_run(d->pool, take_panels, &w);
         }
