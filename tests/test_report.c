@@ -22,11 +22,12 @@ struct writer {
     struct str log;
     double t;
     struct rng noise;
+    const char *device; /* NULL: cpu */
 };
 
 static struct writer begin(double t)
 {
-    return (struct writer){str_new(0), t, rng_open(rng_key(test_seed(), "report"))};
+    return (struct writer){str_new(0), t, rng_open(rng_key(test_seed(), "report")), NULL};
 }
 
 static void start(struct writer *w, int step, const char *more)
@@ -34,11 +35,11 @@ static void start(struct writer *w, int step, const char *more)
     str_printf(
         &w->log,
         "{\"event\":\"start\",\"t\":%.3f,\"version\":\"0.1.0\",\"step\":%d,"
-        "\"resumed\":%s,\"host\":\"lab\",\"device\":\"cpu\",\"threads\":2,\"ranks\":1,"
+        "\"resumed\":%s,\"host\":\"lab\",\"device\":\"%s\",\"threads\":2,\"ranks\":1,"
         "\"parameters\":1000,\"data\":{\"train_pairs\":1234,"
         "\"train_source_tokens\":5000,\"train_target_tokens\":6000,"
         "\"valid_pairs\":50,\"tokenizer_pieces\":512}%s}\n",
-        w->t, step, step ? "true" : "false", more);
+        w->t, step, step ? "true" : "false", w->device ? w->device : "cpu", more);
 }
 
 static void start_configured(struct writer *w, int step)
@@ -344,6 +345,34 @@ TEST(an_empty_log_makes_a_page_that_names_what_is_missing)
     CHECK_HAS(page, "The log holds no configuration.");
     CHECK(!strstr(page, ">nan") && !strstr(page, "-nan") && !strstr(page, "inf "));
     free(page);
+}
+
+/* What is said of 70 GFLOP/s where this was the roof. */
+static char *page_of_roof(const char *device, const char *roof)
+{
+    struct writer w = begin(1e9);
+    char more[64];
+
+    w.device = device;
+    snprintf(more, sizeof more, ",\"roof_gflops\":%s", roof);
+    start(&w, 0, more);
+    for (int i = 1; i < 20; i++)
+        step(&w, 10 * i, 3);
+    return report(&w);
+}
+
+TEST(a_rate_above_the_roof_is_explained_by_a_matrix_unit_or_doubted)
+{
+    char *plain = page_of_roof("cpu, AVX-512, 2 threads", "50");
+    char *unit = page_of_roof("cpu, AMX, 2 threads", "50");
+    char *below = page_of_roof("cpu, AMX, 2 threads", "70");
+
+    check_answer(plain, "busy", "or one of the two is wrong");
+    check_answer(unit, "busy", "140.0\u00a0% of the rate of the machine");
+    check_answer(below, "busy", "100.0\u00a0% of the arithmetic rate");
+    free(plain);
+    free(unit);
+    free(below);
 }
 
 TEST(values_of_null_are_missing_not_zero)

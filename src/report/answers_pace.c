@@ -304,6 +304,30 @@ static void rows_of_processors(struct answer *a, const struct run *run, struct e
         rows_of_gpus(a, r, err);
 }
 
+/* The roof is the BLAS's rate, which a matrix unit can leave behind. */
+static void say_rate(struct answer *a, double of_roof, const char *device,
+                     const char *missing)
+{
+    if (!isfinite(of_roof))
+        answers_say(a, a->tone,
+                    "Whether that arithmetic was fast is not known: %s is missing.",
+                    missing);
+    else if (of_roof <= 1.05)
+        answers_say(a, of_roof >= 0.6 ? a->tone : ANSWER_WATCH,
+                    "It reached %s of the arithmetic rate that this machine was measured "
+                    "to be able to sustain.",
+                    fmt_percent(of_roof).s);
+    else if (device && strstr(device, "AMX"))
+        answers_say(a, a->tone,
+                    "It reached %s of the rate of the machine's BLAS, whose products do "
+                    "not use the matrix unit that these do.",
+                    fmt_percent(of_roof).s);
+    else
+        answers_say(a, ANSWER_WATCH,
+                    "Its arithmetic rate lies above the measured roof: the roof was "
+                    "measured on a busier machine, or one of the two is wrong.");
+}
+
 void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
 {
     const struct runlog_start *start = runlog_latest(&run->log);
@@ -326,20 +350,9 @@ void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
                 share >= 0.9 ? "Nearly all of a step was arithmetic, not waiting."
                              : "%s of a step was waiting or bookkeeping, not arithmetic.",
                 fmt_percent(1 - share).s);
-    if (of_roof > 1.05)
-        answers_say(a, ANSWER_WATCH,
-                    "Its arithmetic rate lies above the measured roof: the roof was "
-                    "measured on a busier machine, or one of the two is wrong.");
-    else if (isfinite(of_roof))
-        answers_say(a, of_roof >= 0.6 ? a->tone : ANSWER_WATCH,
-                    "It reached %s of the arithmetic rate that this machine was measured "
-                    "to be able to sustain.",
-                    fmt_percent(of_roof).s);
-    else
-        answers_say(a, a->tone,
-                    "Whether that arithmetic was fast is not known: %s is missing.",
-                    isfinite(p->gflops) ? "the machine's measured roof"
-                                        : "the arithmetic rate (gflops)");
+    say_rate(a, of_roof, start ? start->device : NULL,
+             isfinite(p->gflops) ? "the machine's measured roof"
+                                 : "the arithmetic rate (gflops)");
     answers_row(a, err, "achieved", isfinite(p->gflops) ? "%s GFLOP/s" : "%s",
                 fmt_number(p->gflops, 3).s);
     answers_row(a, err, "measured roof", isfinite(roof) ? "%s GFLOP/s" : "%s",
