@@ -84,7 +84,7 @@ static void check_error(const char *kind, struct shape s, const double *got,
 
     for (size_t i = 0; i < s.M * s.N; i++) {
         const double error = fabs(got[i] - want[i]) / size[i] / (double)FLT_EPSILON;
-        worst = error <= worst ? worst : error; /* a NaN too */
+        worst = isnan(error) ? (double)INFINITY : fmax(worst, error);
     }
     if (!(worst <= MOST_ROUNDINGS))
         test_fail(__FILE__, __LINE__, "%s, %zu x %zu x %zu: off by %.1f roundings", kind,

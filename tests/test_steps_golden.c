@@ -125,7 +125,7 @@ TEST(ten_training_steps_in_float_equal_pytorch)
 {
     static const char *const kinds[] = {"cpu", "cpu-avx512", "cpu-avx2", "cpu-plain"};
 
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct device d;
         CHECK_OK(device_open(&d, kinds[i], (struct device_options){.threads = 2}, &err),
                  &err);

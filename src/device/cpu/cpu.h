@@ -45,6 +45,16 @@ struct cpu_gemm {
 /* False, and nothing done: no such unit in this variant, or not worth its copies. */
 bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g);
 
+static inline size_t cpu_smaller(size_t x, size_t y)
+{
+    return x < y ? x : y;
+}
+
+static inline size_t cpu_ceil_div(size_t n, size_t by)
+{
+    return (n + by - 1) / by;
+}
+
 static inline real *cpu_mat(struct mat m)
 {
     return (real *)m.mem + m.at;

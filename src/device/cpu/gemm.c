@@ -79,11 +79,6 @@ struct sweep {
     struct pool_queue left; /* units of COLS columns or STRIP rows */
 };
 
-static size_t smaller(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
-
 /* ---- copies ---- */
 
 /* Short pieces of far rows end before the processor sees where they lead: it is told. */
@@ -112,10 +107,7 @@ static void transpose_square(real *to, const real *from, size_t stride)
 {
     tile_vec row[TILE_LANES];
 
-    TILE_UNROLL
-    for (int i = 0; i < TILE_LANES; i++)
-        row[i] = *(const tile_loose *)(from + (size_t)i * stride);
-    tile_transpose(row);
+    tile_load_transposed(row, from, stride);
     TILE_UNROLL
     for (int i = 0; i < TILE_LANES; i++)
         *(tile_loose *)(to + (size_t)i * COLS) = row[i];
@@ -147,7 +139,7 @@ static void copy_b(real *to, const struct job *j, const struct slice *s, struct 
     if (j->tb)
         for (size_t n = at.n0; n < at.n1; n += COLS)
             copy_transposed(to + (n - at.n0) * s->depth, cpu_row(j->b, n) + s->k0, stride,
-                            s->depth, smaller(COLS, at.n1 - n));
+                            s->depth, cpu_smaller(COLS, at.n1 - n));
     else
         for (size_t k = 0; k < s->depth; k++) {
             const real *from = cpu_row(j->b, s->k0 + k);
@@ -155,7 +147,7 @@ static void copy_b(real *to, const struct job *j, const struct slice *s, struct 
                 fetch(from + AHEAD * stride + at.n0, at.n1 - at.n0);
             for (size_t n = at.n0; n < at.n1; n += COLS)
                 copy_cols(to + (n - at.n0) * s->depth + k * COLS, from + n,
-                          smaller(COLS, at.n1 - n));
+                          cpu_smaller(COLS, at.n1 - n));
         }
     if (j->alpha != 1)
         for (size_t i = 0; i < n_panels * COLS * s->depth; i++)
@@ -166,7 +158,7 @@ static void copy_b(real *to, const struct job *j, const struct slice *s, struct 
 static void copy_a(real *to, const struct job *j, const struct slice *s, struct area at)
 {
     for (size_t strip = at.m0; strip < at.m1; strip += STRIP) {
-        const size_t end = smaller(at.m1, strip + STRIP);
+        const size_t end = cpu_smaller(at.m1, strip + STRIP);
         for (size_t k = 0; k < s->depth; k++) {
             const real *from = cpu_row(j->a, s->k0 + k);
             if (k + AHEAD < s->depth)
@@ -224,8 +216,8 @@ static void rows_in_place(const struct job *j, struct area at, const struct slic
 {
     for (size_t m = at.m0; m < at.m1; m += ROWS) {
         const struct tile_a a = {cpu_row(j->a, m) + s->k0, j->a.stride, 1};
-        tiles(cpu_row(j->c, m), j->c.stride, smaller(ROWS, at.m1 - m), at.n0, at.n1, a, b,
-              s->depth, s->add);
+        tiles(cpu_row(j->c, m), j->c.stride, cpu_smaller(ROWS, at.m1 - m), at.n0, at.n1,
+              a, b, s->depth, s->add);
     }
 }
 
@@ -234,8 +226,8 @@ static void rows_copied(const struct job *j, struct area at, const struct slice 
 {
     for (size_t m = at.m0; m < at.m1; m += ROWS) {
         const struct tile_a a = {panels + (m - at.m0) / ROWS * A_PANEL, 1, ROWS};
-        tiles(cpu_row(j->c, m), j->c.stride, smaller(ROWS, at.m1 - m), at.n0, at.n1, a, b,
-              s->depth, s->add);
+        tiles(cpu_row(j->c, m), j->c.stride, cpu_smaller(ROWS, at.m1 - m), at.n0, at.n1,
+              a, b, s->depth, s->add);
     }
 }
 
@@ -244,8 +236,8 @@ static void columns_in_place(const struct job *j, struct area at, const struct s
 {
     for (size_t m = at.m0; m < at.m1; m += ROWS) {
         const struct tile_a a = {cpu_row(j->a, s->k0) + m, 1, j->a.stride};
-        tiles(cpu_row(j->c, m), j->c.stride, smaller(ROWS, at.m1 - m), at.n0, at.n1, a, b,
-              s->depth, s->add);
+        tiles(cpu_row(j->c, m), j->c.stride, cpu_smaller(ROWS, at.m1 - m), at.n0, at.n1,
+              a, b, s->depth, s->add);
     }
 }
 
@@ -254,7 +246,7 @@ static void multiply_slice(const struct job *j, struct area at, const struct sli
                            const real *a_panels, real *b_panels)
 {
     for (size_t n0 = at.n0; n0 < at.n1; n0 += WIDTH) {
-        const struct area block = {at.m0, at.m1, n0, smaller(at.n1, n0 + WIDTH)};
+        const struct area block = {at.m0, at.m1, n0, cpu_smaller(at.n1, n0 + WIDTH)};
         copy_b(b_panels, j, s, block);
         if (j->copied)
             rows_copied(j, block, s, a_panels, b_panels);
@@ -273,7 +265,7 @@ static void multiply_few_rows(const struct job *j, struct area at, const struct 
 
     for (size_t n = at.n0; n < whole; n += COLS)
         for (size_t m = at.m0; m < at.m1; m += ROWS)
-            tile_rows(smaller(ROWS, at.m1 - m), ROWS, VECS, cpu_row(j->c, m) + n,
+            tile_rows(cpu_smaller(ROWS, at.m1 - m), ROWS, VECS, cpu_row(j->c, m) + n,
                       j->c.stride,
                       (struct tile_a){cpu_row(j->a, m) + s->k0, j->a.stride, 1},
                       cpu_row(j->b, s->k0) + n, j->b.stride, s->depth, s->add);
@@ -295,19 +287,14 @@ static bool few_rows(const struct job *j)
 
 /* ---- threads ---- */
 
-static size_t ceil_div(size_t n, size_t by)
-{
-    return (n + by - 1) / by;
-}
-
 /* Whole ROWS of part `part` of n_parts of the area. */
 static struct area rows_of_part(struct area all, size_t part, size_t n_parts)
 {
     const struct pool_range r =
-        pool_split(ceil_div(all.m1 - all.m0, ROWS), part, n_parts);
+        pool_split(cpu_ceil_div(all.m1 - all.m0, ROWS), part, n_parts);
 
-    return (struct area){all.m0 + r.begin * ROWS, smaller(all.m1, all.m0 + r.end * ROWS),
-                         all.n0, all.n1};
+    return (struct area){all.m0 + r.begin * ROWS,
+                         cpu_smaller(all.m1, all.m0 + r.end * ROWS), all.n0, all.n1};
 }
 
 /* Where the shared panels of row m begin. */
@@ -335,7 +322,7 @@ static void multiply(const struct sweep *w, struct area at, real *b_panels)
     if (w->slice.k0 == 0 && ((j->beta != 0 && j->beta != 1) || j->inner == 0))
         scale_area(j, at);
     for (size_t k0 = w->slice.k0; k0 < end; k0 += DEPTH) {
-        const struct slice s = {k0, smaller(DEPTH, end - k0), k0 > 0 || j->beta != 0};
+        const struct slice s = {k0, cpu_smaller(DEPTH, end - k0), k0 > 0 || j->beta != 0};
         if (j->copied && !w->a_panels)
             copy_a(own, j, &s, at);
         if (few_rows(j))
@@ -356,9 +343,9 @@ static void take_columns(void *ctx, size_t part, size_t n_parts)
     while (pool_take(&w->left, 1, n_parts, &taken))
         while (taken.begin < taken.end) {
             const size_t first = taken.begin % n_units;
-            const size_t n = smaller(taken.end - taken.begin, n_units - first);
+            const size_t n = cpu_smaller(taken.end - taken.begin, n_units - first);
             struct area at = rows_of_part(w->all, taken.begin / n_units, w->n_groups);
-            at.n1 = smaller(at.n1, at.n0 + (first + n) * COLS);
+            at.n1 = cpu_smaller(at.n1, at.n0 + (first + n) * COLS);
             at.n0 += first * COLS;
             multiply(w, at, b_panels);
             taken.begin += n;
@@ -377,8 +364,9 @@ static size_t groups_of_rows(size_t n_rows, size_t n_units, size_t n_threads)
     double least = 0;
 
     for (size_t n = 1; n <= n_threads; n++) {
-        const double rows = (double)(ceil_div(ceil_div(n_rows, ROWS), n) * ROWS);
-        const double cost = (double)ceil_div(n_units * n, n_threads) * (rows + COPY_COST);
+        const double rows = (double)(cpu_ceil_div(cpu_ceil_div(n_rows, ROWS), n) * ROWS);
+        const double cost =
+            (double)cpu_ceil_div(n_units * n, n_threads) * (rows + COPY_COST);
         if (n == 1 || cost < least) {
             best = n;
             least = cost;
@@ -398,7 +386,7 @@ static void run(const struct job *j, pool_fn *fn, struct sweep *w)
 
 static void sweep_columns(const struct job *j, struct area all, struct slice s)
 {
-    const size_t n_units = ceil_div(all.n1 - all.n0, COLS);
+    const size_t n_units = cpu_ceil_div(all.n1 - all.n0, COLS);
     const size_t n_groups =
         groups_of_rows(all.m1 - all.m0, n_units, pool_size(j->device->pool));
     struct sweep w = {.job = j,
@@ -421,11 +409,12 @@ static void by_columns(const struct job *j)
     const size_t depth = few_rows(j) ? j->inner : DEPTH;
 
     for (size_t m0 = 0; m0 < j->c.rows; m0 += height) {
-        const struct area all = {m0, smaller(j->c.rows, m0 + height), 0, j->c.cols};
+        const struct area all = {m0, cpu_smaller(j->c.rows, m0 + height), 0, j->c.cols};
         size_t k0 = 0;
         do { /* once at least: an empty product is zero */
             sweep_columns(
-                j, all, (struct slice){.k0 = k0, .depth = smaller(depth, j->inner - k0)});
+                j, all,
+                (struct slice){.k0 = k0, .depth = cpu_smaller(depth, j->inner - k0)});
             k0 += depth;
         } while (k0 < j->inner);
     }
@@ -437,11 +426,11 @@ static void take_rows(void *ctx, size_t part, size_t n_parts)
     struct pool_range taken;
 
     while (pool_take(&w->left, FEWEST_STRIPS, n_parts, &taken)) {
-        const size_t end = smaller(taken.end * STRIP, w->all.m1);
+        const size_t end = cpu_smaller(taken.end * STRIP, w->all.m1);
         for (size_t m0 = taken.begin * STRIP; m0 < end; m0 += HEIGHT)
-            multiply(w,
-                     (struct area){m0, smaller(end, m0 + HEIGHT), w->all.n0, w->all.n1},
-                     cpu_scratch(w->job->device, part));
+            multiply(
+                w, (struct area){m0, cpu_smaller(end, m0 + HEIGHT), w->all.n0, w->all.n1},
+                cpu_scratch(w->job->device, part));
     }
 }
 
@@ -451,7 +440,7 @@ static void by_rows(const struct job *j)
     struct sweep w = {.job = j,
                       .all = {0, j->c.rows, 0, j->c.cols},
                       .slice = {.depth = j->inner},
-                      .left = {.n = ceil_div(j->c.rows, STRIP)}};
+                      .left = {.n = cpu_ceil_div(j->c.rows, STRIP)}};
 
     run(j, take_rows, &w);
 }

@@ -66,16 +66,6 @@ struct sweep {
     struct pool_queue uncopied, left; /* panels: of the shared side, and the other */
 };
 
-static size_t smaller(size_t x, size_t y)
-{
-    return x < y ? x : y;
-}
-
-static size_t ceil_div(size_t n, size_t by)
-{
-    return (n + by - 1) / by;
-}
-
 /* ---- copies ---- */
 
 TILE_INLINE __m512 widen(__m256i half)
@@ -111,15 +101,6 @@ TILE_INLINE void put_row(char *to, __m512 x, __m512 y, bool in_pairs)
     }
 }
 
-/* HALF rows and columns, transposed. */
-TILE_INLINE void load_transposed(tile_vec row[HALF], const float *from, size_t stride)
-{
-    TILE_UNROLL
-    for (size_t r = 0; r < HALF; r++)
-        row[r] = *(const tile_loose *)(from + r * stride);
-    tile_transpose(row);
-}
-
 /*
  * The tiles of STEP of the inner dimension, HALF rows of op(a) or columns of op(b). Lines
  * of the chunk that follows are asked for, because short pieces of far rows end before
@@ -131,7 +112,7 @@ TILE_INLINE void copy_half(char *to, const float *from, size_t stride, bool of_b
     tile_vec x[STEP], square[HALF];
 
     for (size_t j = 0; transposed && j < 2; j++) {
-        load_transposed(square, from + j * HALF * (of_b ? 1 : stride), stride);
+        tile_load_transposed(square, from + j * HALF * (of_b ? 1 : stride), stride);
         TILE_UNROLL
         for (size_t i = 0; i < HALF; i++)
             x[of_b ? j * HALF + i : 2 * i + j] = square[i];
@@ -169,7 +150,7 @@ TILE_INLINE void copy_chunks(char *to, const float *from, size_t stride, size_t 
     float whole[SIDE * STEP];
 
     for (size_t k = 0; k < depth; k += STEP, to += BLOCK, from += ahead) {
-        const size_t deep = smaller(STEP, depth - k);
+        const size_t deep = cpu_smaller(STEP, depth - k);
         const bool at_edge = n < SIDE || deep < STEP;
         const float *chunk = at_edge ? whole : from;
         const size_t apart = at_edge ? STEP : stride;
@@ -188,7 +169,7 @@ static void copy_panel(char *to, const struct sweep *w, bool of_b, size_t first)
     const struct cpu_gemm *g = w->g;
     const struct mat m = of_b ? g->b : g->a;
     const bool transposed = of_b ? g->tb : g->ta, inner_is_rows = of_b != transposed;
-    const size_t n = smaller(SIDE, (of_b ? g->c.cols : g->c.rows) - first);
+    const size_t n = cpu_smaller(SIDE, (of_b ? g->c.cols : g->c.rows) - first);
     const float *from =
         inner_is_rows ? cpu_row(m, w->k0) + first : cpu_row(m, first) + w->k0;
 
@@ -287,7 +268,7 @@ static void multiply_panels(float *c, size_t ldc, struct pair p, size_t depth)
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (size_t at = 0; at < ceil_div(depth, STEP) * BLOCK; at += BLOCK) {
+    for (size_t at = 0; at < cpu_ceil_div(depth, STEP) * BLOCK; at += BLOCK) {
         enum { H, M, L };
         const char *next = p.next + at;
 
@@ -340,7 +321,8 @@ static void multiply_at(const struct sweep *w, size_t row, size_t col, struct pa
 {
     const struct mat c = w->g->c;
     const bool add = w->k0 > 0 || w->g->beta != 0;
-    const size_t rows = smaller(SIDE, c.rows - row), cols = smaller(SIDE, c.cols - col);
+    const size_t rows = cpu_smaller(SIDE, c.rows - row),
+                 cols = cpu_smaller(SIDE, c.cols - col);
     float *at = cpu_row(c, row) + col;
 
     fetch(at, c.stride, rows);
@@ -378,7 +360,7 @@ static void take_panels(void *ctx, size_t part, size_t n_parts)
     while (pool_take(&w->left, 2, n_parts, &taken))
         for (size_t i = taken.begin; i < taken.end; i += GROUP)
             multiply_group(w, cpu_scratch(w->device, part), i,
-                           smaller(GROUP, taken.end - i));
+                           cpu_smaller(GROUP, taken.end - i));
     _tile_release();
 }
 
@@ -405,12 +387,12 @@ bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g)
             struct sweep w = {.g = g,
                               .device = d,
                               .k0 = k0,
-                              .depth = smaller(DEPTH, inner - k0),
+                              .depth = cpu_smaller(DEPTH, inner - k0),
                               .takes_rows = takes_rows,
                               .first = at,
-                              .n = smaller(SHARED, n_shared - at),
-                              .left = {.n = ceil_div(n_taken, SIDE)}};
-            w.uncopied.n = ceil_div(w.n, SIDE);
+                              .n = cpu_smaller(SHARED, n_shared - at),
+                              .left = {.n = cpu_ceil_div(n_taken, SIDE)}};
+            w.uncopied.n = cpu_ceil_div(w.n, SIDE);
             pool_run(d->pool, copy_shared, &w);
             pool_run(d->pool, take_panels, &w);
         }

@@ -167,3 +167,13 @@ TILE_INLINE void tile_transpose(tile_vec row[TILE_LANES])
             row[i] = next[i];
     }
 }
+
+/* As many rows and columns as lanes, transposed. */
+TILE_INLINE void tile_load_transposed(tile_vec row[TILE_LANES], const real *from,
+                                      size_t stride)
+{
+    TILE_UNROLL
+    for (size_t i = 0; i < TILE_LANES; i++)
+        row[i] = *(const tile_loose *)(from + i * stride);
+    tile_transpose(row);
+}
