@@ -1,4 +1,4 @@
-# One module for each MPI library found (src/dist/mpi_calls.h says why): Debian's wrappers
+# One module for each MPI library found (src/dist/comm/mpi_calls.h says why): Debian's wrappers
 # for both, or whatever mpicc is. FERRY_MPI=off leaves them out.
 set(FERRY_MPI "auto" CACHE STRING "MPI modules to build: auto, openmpi, mpich, off")
 set_property(CACHE FERRY_MPI PROPERTY STRINGS auto openmpi mpich off)
@@ -24,7 +24,7 @@ function(ferry_mpi_module library wrapper)
   list(TRANSFORM includes REPLACE "^-I" "")
   set(links ${flags})
   list(FILTER links INCLUDE REGEX "^-(L|l|Wl)")
-  add_library(ferry-mpi-${library} MODULE src/dist/mpi/mpi_calls.c)
+  add_library(ferry-mpi-${library} MODULE src/dist/comm/mpi/mpi_calls.c)
   set_target_properties(ferry-mpi-${library} PROPERTIES PREFIX "")
   target_include_directories(ferry-mpi-${library} PRIVATE src)
   target_include_directories(ferry-mpi-${library} SYSTEM PRIVATE ${includes})

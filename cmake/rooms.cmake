@@ -1,8 +1,12 @@
 # Each room of src/ is a static library that links only the rooms below it, so that the
 # layer rule of docs/ARCHITECTURE.md also holds at link time.
 function(ferry_room name)
-  cmake_parse_arguments(ROOM "" "" "BELOW;LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.c src/${name}/*.cc)
+  cmake_parse_arguments(ROOM "" "" "FOLDERS;BELOW;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS src/${name}/*.c)
+  foreach(folder ${ROOM_FOLDERS})
+    file(GLOB more CONFIGURE_DEPENDS src/${name}/${folder}/*.c src/${name}/${folder}/*.cc)
+    list(APPEND sources ${more})
+  endforeach()
   add_library(ferry_${name} STATIC ${sources} cmake/empty.c)
   target_include_directories(ferry_${name} PUBLIC src)
   list(TRANSFORM ROOM_BELOW PREPEND ferry_)
@@ -24,12 +28,12 @@ ferry_room(base LIBS PkgConfig::YAML Threads::Threads m)
 ferry_room(recipe BELOW base LIBS m)
 ferry_room(score BELOW base LIBS m)
 
-file(GLOB protos CONFIGURE_DEPENDS src/format/*.proto)
+file(GLOB protos CONFIGURE_DEPENDS src/format/tf/*.proto)
 foreach(proto ${protos})
   get_filename_component(stem ${proto} NAME_WE)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.c ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.h
-    COMMAND protoc-c --proto_path=${CMAKE_SOURCE_DIR}/src/format --c_out=${CMAKE_BINARY_DIR}/proto ${proto}
+    COMMAND protoc-c --proto_path=${CMAKE_SOURCE_DIR}/src/format/tf --c_out=${CMAKE_BINARY_DIR}/proto ${proto}
     DEPENDS ${proto} VERBATIM)
   list(APPEND proto_sources ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.c)
 endforeach()
@@ -38,9 +42,9 @@ add_library(ferry_proto STATIC ${proto_sources} cmake/empty.c)
 target_include_directories(ferry_proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)
 target_compile_options(ferry_proto PRIVATE -w)
 target_link_libraries(ferry_proto PUBLIC PkgConfig::PROTOBUF_C)
-ferry_room(format BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD)
+ferry_room(format FOLDERS tf BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD)
 
-ferry_room(text BELOW base LIBS PkgConfig::SENTENCEPIECE PkgConfig::UTF8PROC)
+ferry_room(text FOLDERS subword BELOW recipe format base LIBS PkgConfig::SENTENCEPIECE PkgConfig::UTF8PROC)
 
 ferry_kernels(plain float)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -73,13 +77,15 @@ endif()
 
 include(cmake/cuda.cmake)
 
-ferry_room(corpus BELOW format text score base LIBS PkgConfig::JANSSON m)
+ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
+ferry_room(prepare FOLDERS source clean BELOW corpus text format base LIBS PkgConfig::JANSSON m)
+ferry_room(sample BELOW text base LIBS m)
 ferry_room(model BELOW device recipe LIBS m)
 
 # The loops of the gradient exchange, also once for each instruction set. Without contraction
 # all of them give the same bits, so that unlike hosts stay equal.
 function(ferry_codec variant)
-  add_library(ferry_codec_${variant} STATIC src/dist/codec/codec_loops.c)
+  add_library(ferry_codec_${variant} STATIC src/dist/exchange/codec/codec_loops.c)
   target_include_directories(ferry_codec_${variant} PUBLIC src)
   target_compile_definitions(ferry_codec_${variant} PRIVATE CODEC_VARIANT=${variant})
   target_compile_options(ferry_codec_${variant} PRIVATE -O3 -ffp-contract=off
@@ -91,12 +97,13 @@ if(vector_kernels)
   ferry_codec(v3 -march=x86-64-v3)
   set(vector_codec ferry_codec_v3)
 endif()
-ferry_room(dist BELOW recipe format device
+ferry_room(dist FOLDERS comm exchange watch BELOW recipe format device
   LIBS ferry_codec_plain ${vector_codec} Threads::Threads ${CMAKE_DL_LIBS} m)
 if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()
-ferry_room(report BELOW format score recipe LIBS PkgConfig::JANSSON m)
+ferry_room(page BELOW base LIBS m)
+ferry_room(report FOLDERS read judge show BELOW page format score recipe LIBS PkgConfig::JANSSON m)
 
 file(GLOB descriptions CONFIGURE_DEPENDS configs/devices/*.yaml configs/links/*.yaml)
 add_custom_command(
@@ -104,7 +111,7 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/descriptions.c
     -P ${CMAKE_SOURCE_DIR}/cmake/descriptions.cmake
   DEPENDS ${descriptions} cmake/descriptions.cmake cmake/c_text.cmake VERBATIM)
-ferry_room(plan BELOW recipe base LIBS PkgConfig::JANSSON m)
+ferry_room(plan BELOW page recipe base LIBS PkgConfig::JANSSON m)
 target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
 
 # Downloads, where libcurl is; the catalogues of configs/corpora as text inside.
@@ -127,7 +134,10 @@ endif()
 ferry_room(decode BELOW model text format recipe LIBS m)
 ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
 ferry_room(launch BELOW dist LIBS m)
-ferry_room(cli BELOW train launch report plan decode corpus fetch LIBS PkgConfig::JANSSON)
+ferry_room(bench BELOW train decode corpus LIBS PkgConfig::JANSSON m)
+ferry_room(inspect BELOW train report corpus LIBS PkgConfig::JANSSON)
+ferry_room(cli BELOW bench inspect train launch report plan decode prepare sample fetch
+  LIBS PkgConfig::JANSSON)
 target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 add_executable(ferry cmake/empty.c)

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "made_run.h"
-#include "report/told.h"
+#include "report/judge/told.h"
 
 /* What a run came out as; `wanted` lists the ids of all findings, and no other is. */
 static inline void judged_findings(const struct told *t, const char *wanted,

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/file.h"
-#include "corpus/prepare.h"
+#include "prepare/prepare.h"
 #include "test.h"
 
 static inline void preparing_set(struct prepare_config *c, const char *name,

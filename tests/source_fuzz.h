@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "corpus/source.h"
+#include "prepare/source/source.h"
 
 static inline void source_fuzz_side(const uint8_t *data, size_t n, enum source_kind kind,
                                     int side)

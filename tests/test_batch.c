@@ -109,26 +109,6 @@ TEST(a_warm_batch_is_filled_in_place)
     corpus_close(&c);
 }
 
-TEST(lines_that_are_in_no_corpus_make_a_batch_without_targets)
-{
-    const int32_t id[] = {40000, 6, 7, 8, 9};
-    const struct batch_line lines[] = {{id, 5}, {NULL, 0}, {id + 1, 1}};
-    struct batch b = {0};
-    struct err err = {0};
-
-    CHECK_OK(batch_from_lines(&b, lines, 3, MAX_LENGTH, &err), &err);
-    SAME(b.pair, b.n_sents, 0, 1, 2);
-    SAME(b.src_at, b.n_sents + 1, 0, 6, 9, 12);
-    SAME(b.tgt_at, b.n_sents + 1, 0, 0, 0, 0);
-    SAME(b.src_id, b.n_src, 2, 40000, 6, 7, 8, 1, 2, 3, 1, 2, 6, 1);
-    SAME(b.src_pos, b.n_src, 0, 1, 2, 3, 4, 5, 0, 1, 2, 0, 1, 2);
-    SAME(b.src_pair, b.n_src, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2);
-    CHECK(b.n_tgt == 0 && b.max_tgt == 0 && b.max_src == 6);
-    CHECK_OK(batch_from_lines(&b, lines, 0, MAX_LENGTH, &err), &err);
-    CHECK(b.n_sents == 0 && b.n_src == 0);
-    batch_release(&b);
-}
-
 TEST(micro_batches_keep_both_limits)
 {
     const uint32_t pairs[] = {0, 1, 2}; /* source 4, 6, 3; target 3, 6, 3 */

@@ -1,9 +1,9 @@
-#include "dist/beat.h"
+#include "dist/watch/beat.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dist/pulse.h"
+#include "dist/watch/pulse.h"
 #include "test.h"
 
 static const uint8_t token[BEAT_TOKEN] = "a token of thirty-two bytes....";

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "dist/codec.h"
+#include "dist/exchange/codec.h"
 #include "test.h"
 
 #ifdef __x86_64__

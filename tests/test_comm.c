@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "dist/comm.h"
-#include "dist/comm_sim.h"
+#include "dist/comm/comm.h"
+#include "dist/comm/comm_sim.h"
 #include "test.h"
 
 TEST(a_rank_alone_talks_to_itself)

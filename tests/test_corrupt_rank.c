@@ -3,7 +3,7 @@
  * puts a function of this file in front of model_backward (cmake/tests.cmake), which
  * spoils what the real one made.
  */
-#include "dist/comm_sim.h"
+#include "dist/comm/comm_sim.h"
 #include "model/model.h"
 #include "test.h"
 #include "toy_run.h"

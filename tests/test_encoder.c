@@ -1,11 +1,11 @@
-#include "text/encoder.h"
+#include "text/subword/encoder.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "text/spm_parts.h"
-#include "text/spm_train.h"
+#include "text/subword/spm_parts.h"
+#include "text/subword/spm_train.h"
 
 #include "hostile.h"
 #include "test.h"
@@ -50,7 +50,7 @@ static struct spm *holed_model(const struct spm *spm)
 
     CHECK_OK(spm_parts_read(&p, bytes.text, bytes.n_bytes, &err), &err);
     for (size_t i = 0; i < p.n_pieces; i++)
-        if (i < SPM_N_SPECIAL || i % 3)
+        if (i < ID_N_SPECIAL || i % 3)
             spm_parts_put_piece(&out, &p.piece[i]);
     CHECK_OK(spm_parts_put_rest(&out, bytes.text, bytes.n_bytes, 100, true, &err), &err);
     CHECK_OK(spm_parse(&holed, out.data, out.len, &err), &err);
@@ -165,7 +165,7 @@ TEST(encoding_appends_and_unknowns_of_two_lines_stay_two)
     CHECK_OK(encoder_new(&e, spm, 0, &err), &err);
     CHECK_OK(encoder_encode(e, line, &ids, &err), &err);
     const size_t n = ids.n;
-    CHECK(n > 0 && ids.id[n - 1] == SPM_UNK);
+    CHECK(n > 0 && ids.id[n - 1] == ID_UNK);
     CHECK_OK(encoder_encode(e, line, &ids, &err), &err);
     CHECK(ids.n == 2 * n && memcmp(ids.id, ids.id + n, n * sizeof *ids.id) == 0);
     spm_ids_release(&ids);

@@ -1,11 +1,11 @@
 /* ctest: slow */
-#include "text/encoder.h"
+#include "text/subword/encoder.h"
 
 #include <stdlib.h>
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "text/spm_train.h"
+#include "text/subword/spm_train.h"
 
 #include "hostile.h"
 #include "test.h"

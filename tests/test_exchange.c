@@ -2,11 +2,11 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "dist/codec.h"
-#include "dist/comm_sim.h"
-#include "dist/exchange.h"
-#include "dist/reducer.h"
-#include "dist/table.h"
+#include "dist/comm/comm_sim.h"
+#include "dist/exchange/codec.h"
+#include "dist/exchange/exchange.h"
+#include "dist/exchange/reducer.h"
+#include "dist/exchange/table.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
 #include "test.h"

@@ -1,11 +1,11 @@
 #include <stdlib.h>
 
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "corpus/feed.h"
 #include "test.h"
-#include "text/lines.h"
+#include "text/feed.h"
 
 static struct feed open_over(const void *bytes, size_t n)
 {

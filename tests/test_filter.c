@@ -1,7 +1,7 @@
-#include "corpus/filter.h"
+#include "prepare/clean/filter.h"
 
-#include "corpus/feed.h"
 #include "test.h"
+#include "text/feed.h"
 
 static const struct filter_options usual = {
     .clean = {.min_words = 1, .max_words = 80, .max_ratio = 9, .max_word_chars = 1000}};

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/rng.h"
-#include "report/fit.h"
+#include "report/judge/fit.h"
 
 static struct err err;
 

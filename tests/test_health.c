@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "judged.h"
-#include "report/told.h"
+#include "report/judge/told.h"
 
 enum { CASES = 3 };
 

@@ -1,5 +1,5 @@
 /* The two ends of the control channel over the loopback, and hostile ones. */
-#include "dist/heartbeat.h"
+#include "dist/watch/heartbeat.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dist/watch_server.h"
+#include "dist/watch/watch_server.h"
 #include "test.h"
 
 static const uint8_t token[BEAT_TOKEN] = "a token of thirty-two bytes....";

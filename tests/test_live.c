@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "made_run.h"
-#include "report/live.h"
-#include "report/live_request.h"
-#include "report/told.h"
+#include "report/judge/told.h"
+#include "report/show/live.h"
+#include "report/show/live_request.h"
 
 static struct err err;
 

@@ -1,4 +1,4 @@
-#include "format/meta_graph.h"
+#include "format/tf/meta_graph.h"
 
 #include "base/file.h"
 #include "format/varint.h"

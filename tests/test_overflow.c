@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "dist/comm_sim.h"
+#include "dist/comm/comm_sim.h"
 #include "model/model.h"
 #include "test.h"
 #include "toy_run.h"

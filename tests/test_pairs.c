@@ -1,4 +1,4 @@
-#include "corpus/pairs.h"
+#include "prepare/source/pairs.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

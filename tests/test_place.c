@@ -6,8 +6,8 @@
 #include <sched.h>
 
 #include "base/pool.h"
-#include "dist/comm.h"
-#include "dist/comm_sim.h"
+#include "dist/comm/comm.h"
+#include "dist/comm/comm_sim.h"
 #include "test.h"
 #include "train/place.h"
 

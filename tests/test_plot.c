@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "markup.h"
-#include "report/page.h"
-#include "report/plot.h"
+#include "page/page.h"
+#include "page/plot.h"
 
 static struct err err;
 

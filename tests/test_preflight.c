@@ -2,7 +2,7 @@
 #include "train/preflight.h"
 
 #include "corpus/dataset.h"
-#include "dist/comm_sim.h"
+#include "dist/comm/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
 

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "corpus/dataset.h"
 #include "preparing.h"
-#include "text/spm.h"
+#include "text/subword/spm.h"
 
 enum { LINES = 300 };
 

@@ -7,9 +7,9 @@
 
 #include "base/file.h"
 #include "decode/model_dir.h"
-#include "dist/comm_sim.h"
-#include "format/tensor_bundle.h"
-#include "format/tf_checkpoint.h"
+#include "dist/comm/comm_sim.h"
+#include "format/tf/tensor_bundle.h"
+#include "format/tf/tf_checkpoint.h"
 #include "recipe/params.h"
 #include "test.h"
 #include "toy_run.h"

@@ -6,10 +6,10 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "format/tensor_index.h"
+#include "format/tf/tensor_index.h"
 #include "markup.h"
-#include "report/report.h"
-#include "report/run.h"
+#include "report/judge/run.h"
+#include "report/show/report.h"
 
 static struct err err;
 

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "format/tensor_bundle.h"
-#include "format/tf_checkpoint.h"
+#include "format/tf/tensor_bundle.h"
+#include "format/tf/tf_checkpoint.h"
 #include "test.h"
 #include "toy_run.h"
 #include "train/state.h"

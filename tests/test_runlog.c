@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "report/runlog.h"
+#include "report/read/runlog.h"
 
 #define START(step, resumed)                                                            \
     "{\"event\":\"start\",\"t\":" #step ".5,\"step\":" #step ",\"resumed\":" #resumed   \

@@ -1,10 +1,10 @@
 /* The written corpus as a whole: size, determinism, splits, and how hard it is. */
-#include "corpus/sample.h"
+#include "sample/sample.h"
 
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "corpus/sample_gloss.h"
+#include "sample/sample_gloss.h"
 #include "score/bleu.h"
 #include "test.h"
 

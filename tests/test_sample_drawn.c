@@ -1,6 +1,6 @@
 /* What must hold in any drawn sentence of the sample corpus, checked against tables of
  * German and English that are the test's own. */
-#include "corpus/sample.h"
+#include "sample/sample.h"
 #include "test.h"
 
 enum { N_DRAWN = 20000, MAX_WORDS = 64 };

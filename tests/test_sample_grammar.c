@@ -1,8 +1,8 @@
 /* Each phenomenon of the sample corpus with a sentence whose translation is known, said
  * from a tree built by hand. */
-#include "corpus/sample_english.h"
-#include "corpus/sample_german.h"
-#include "corpus/sample_morph.h"
+#include "sample/sample_english.h"
+#include "sample/sample_german.h"
+#include "sample/sample_morph.h"
 #include "test.h"
 
 #define NP(determiner, word, ...) \

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "format/tf_checkpoint.h"
+#include "format/tf/tf_checkpoint.h"
 #include "test.h"
 #include "train/saver.h"
 

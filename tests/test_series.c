@@ -3,8 +3,8 @@
 #include <stdbool.h>
 
 #include "base/rng.h"
-#include "report/fmt.h"
-#include "report/series.h"
+#include "page/fmt.h"
+#include "page/series.h"
 
 static struct err err;
 

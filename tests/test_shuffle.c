@@ -1,11 +1,11 @@
-#include "corpus/shuffle.h"
+#include "prepare/shuffle.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/str.h"
-#include "corpus/duplicates.h"
+#include "prepare/clean/duplicates.h"
 #include "test.h"
 
 /* Records 0, 1, ... n - 1 as text, in two pieces. */

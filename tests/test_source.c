@@ -1,4 +1,4 @@
-#include "corpus/source.h"
+#include "prepare/source/source.h"
 
 #include "base/str.h"
 #include "test.h"

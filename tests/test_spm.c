@@ -1,5 +1,5 @@
-#include "text/spm.h"
-#include "text/spm_train.h"
+#include "text/subword/spm.h"
+#include "text/subword/spm_train.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -182,12 +182,12 @@ TEST(unknown_characters_become_unk)
     struct err err = {0};
 
     CHECK_OK(spm_encode(spm, (struct line){"the \xF0\x9F\x99\x82", 8}, &ids, &err), &err);
-    CHECK(ids.n >= 2 && ids.id[ids.n - 1] == SPM_UNK);
+    CHECK(ids.n >= 2 && ids.id[ids.n - 1] == ID_UNK);
     CHECK_STR(decode(spm, ids.id, ids.n), "the  \xE2\x81\x87 ");
     ids.n = 0;
     CHECK_OK(spm_encode(spm, (struct line){"\xFF\xFE", 2}, &ids, &err),
              &err); /* no UTF-8 */
-    CHECK(ids.n > 0 && ids.id[ids.n - 1] == SPM_UNK);
+    CHECK(ids.n > 0 && ids.id[ids.n - 1] == ID_UNK);
     spm_ids_release(&ids);
     spm_free(spm);
 }
@@ -213,12 +213,12 @@ TEST(decoding_leaves_specials_out_and_refuses_foreign_ids)
 {
     struct spm *spm = small_model();
     const int32_t the = spm_id(spm, "\xE2\x96\x81the");
-    const int32_t framed[] = {SPM_BOS, the, SPM_EOS, SPM_PAD}, low[] = {the, -1};
+    const int32_t framed[] = {ID_BOS, the, ID_EOS, ID_PAD}, low[] = {the, -1};
     const int32_t high[] = {(int32_t)spm_size(spm)};
     struct str out = str_new(0);
     struct err err = {0};
 
-    CHECK(the > SPM_UNK);
+    CHECK(the > ID_UNK);
     CHECK_STR(decode(spm, framed, 4), "the");
     CHECK_STR(decode(spm, NULL, 0), "");
     CHECK_FAILS(spm_decode(spm, low, 2, &out, &err), &err, ERR_FORMAT, "token id -1");
@@ -327,7 +327,7 @@ TEST(every_character_of_the_text_gets_a_piece)
     CHECK_OK(train_text(&spm, str_text(&text),
                         (struct spm_train_options){.vocab_size = 20}, NULL, &err),
              &err);
-    CHECK(spm_id(spm, "\xC3\x9F") != SPM_UNK);
+    CHECK(spm_id(spm, "\xC3\x9F") != ID_UNK);
     str_release(&text);
     spm_free(spm);
 }
@@ -344,7 +344,7 @@ TEST(lines_over_the_limit_are_left_out_and_counted)
                    &count, &err),
         &err);
     CHECK(count.n_lines == 2 && count.n_too_long == 1);
-    CHECK(spm_id(spm, "z") == SPM_UNK);
+    CHECK(spm_id(spm, "z") == ID_UNK);
     spm_free(spm);
 }
 

@@ -1,11 +1,11 @@
-#include "text/spm_train.h"
+#include "text/subword/spm_train.h"
 
 #include <stdlib.h>
 
 #include <jansson.h>
 
 #include "base/rng.h"
-#include "text/script.h"
+#include "text/subword/script.h"
 
 #include "hostile.h"
 #include "test.h"

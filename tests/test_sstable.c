@@ -1,4 +1,4 @@
-#include "format/sstable.h"
+#include "format/tf/sstable.h"
 
 #include <stdlib.h>
 

@@ -2,13 +2,13 @@
  * Every function that we open by name is in the library that we open it from, where that
  * library is installed (CMake looks: NVIDIA's toolkit, with its stub of the driver). The
  * prototypes are compared when Ferry is compiled: device/cuda/prototypes.c and
- * dist/nccl/prototypes.c.
+ * dist/comm/nccl/prototypes.c.
  */
 #include <stdlib.h>
 
 #include "device/cuda/driver.h"
 #include "device/cuda/nvml.h"
-#include "dist/nccl_calls.h"
+#include "dist/comm/nccl_calls.h"
 #include "test.h"
 
 #define NAME(name, args) #name,

@@ -1,4 +1,4 @@
-#include "format/tb_event.h"
+#include "format/tf/tb_event.h"
 
 #include <dirent.h>
 #include <stdlib.h>

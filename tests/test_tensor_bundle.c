@@ -1,4 +1,4 @@
-#include "format/tensor_bundle.h"
+#include "format/tf/tensor_bundle.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

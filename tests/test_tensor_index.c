@@ -1,4 +1,4 @@
-#include "format/tensor_index.h"
+#include "format/tf/tensor_index.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "format/tf_checkpoint.h"
+#include "format/tf/tf_checkpoint.h"
 
 #include "base/file.h"
 #include "base/rng.h"

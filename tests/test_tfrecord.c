@@ -1,4 +1,4 @@
-#include "format/tfrecord.h"
+#include "format/tf/tfrecord.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -212,14 +212,14 @@ TEST(a_line_is_translated_as_start_pieces_and_end)
     struct translations out = {0};
     struct spm_ids ids = {0};
     struct search search;
-    int32_t source[64] = {SPM_BOS}, at[2] = {0};
+    int32_t source[64] = {ID_BOS}, at[2] = {0};
 
     open_setup(&s, 0);
     run(&s, text, 1, &out);
     CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
     CHECK(ids.n < 60);
     memcpy(source + 1, ids.id, ids.n * sizeof *ids.id);
-    source[ids.n + 1] = SPM_EOS;
+    source[ids.n + 1] = ID_EOS;
     at[1] = (int32_t)ids.n + 2;
     search_init(&search, &s.model, (struct beam_options){4, 1, 0.6}, 8);
     CHECK_OK(search_run(&search, &(struct search_batch){1, ids.n + 2, at, source}, &err),

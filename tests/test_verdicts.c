@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "judged.h"
-#include "report/network.h"
+#include "report/judge/network.h"
 
 enum { CASES = 8, HEALTHY = 24 };
 

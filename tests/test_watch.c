@@ -1,6 +1,6 @@
-#include "dist/watch.h"
+#include "dist/watch/watch.h"
 
-#include "dist/pulse.h"
+#include "dist/watch/pulse.h"
 #include "test.h"
 
 /* A job on a clock of its own: `tick` lets a quarter of a second pass, with beats of the

@@ -1,4 +1,4 @@
-#include "text/word_counts.h"
+#include "text/subword/word_counts.h"
 
 #include <stdlib.h>
 

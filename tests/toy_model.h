@@ -9,13 +9,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "format/tensor_bundle.h"
-#include "format/tf_checkpoint.h"
+#include "format/tf/tensor_bundle.h"
+#include "format/tf/tf_checkpoint.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
 #include "test.h"
-#include "text/spm.h"
-#include "text/spm_train.h"
+#include "text/subword/spm.h"
+#include "text/subword/spm_train.h"
 
 #define TOY_MODEL_TEXT                  \
     "the ferry crosses the river\n"     \

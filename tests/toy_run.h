@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "corpus/prepare.h"
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
+#include "prepare/prepare.h"
 #include "test.h"
 #include "train/config.h"
 #include "train/trainer.h"

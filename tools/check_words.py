@@ -7,7 +7,7 @@ import sys
 
 # pattern, the files it may stand in, what to do instead
 RULES = [
-    (r"\b_?(exit|_Exit|quick_exit)\s*\(", r"tests/.*|src/cli/main\.c|src/dist/comm\.c",
+    (r"\b_?(exit|_Exit|quick_exit)\s*\(", r"tests/.*|src/cli/main\.c|src/dist/comm/comm\.c",
      "return a status; only main ends the program"),
     (r"\babort\s*\(", r"tests/.*|src/base/err\.c", "use BUG_ON"),
     (r"\bf?printf\s*\(\s*(std(out|err)|\")|\b(puts|putchar|perror)\s*\(",

@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# usage: tools/script_ranges.pl > src/text/script_ranges.h
+# usage: tools/script_ranges.pl > src/text/subword/script_ranges.h
 #
 # The scripts of Unicode 9, which SentencePiece's trainer goes by, out of Perl's own tables:
 # what was assigned later is Common to it. Three scripts that Unicode changed since are set

@@ -12,7 +12,7 @@
 #include "base/opt.h"
 
 /* This process is a rank of a job whose others may wait for it, or for whom it would wait
- * for ever: it must end at once (dist/comm.h). */
+ * for ever: it must end at once (dist/comm/comm.h). */
 extern bool cmd_has_peers;
 
 /* name, the words it takes, what it does; in the order of use */

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "cli/bench_kernels.h"
-#include "cli/bench_text.h"
-#include "cli/bench_wire.h"
+#include "bench/bench_kernels.h"
+#include "bench/bench_step.h"
+#include "bench/bench_text.h"
+#include "bench/bench_wire.h"
 #include "device/device.h"
-#include "train/bench_step.h"
 #include "train/roof.h"
 
 /* kind, field, default, help, limits */

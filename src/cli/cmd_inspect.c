@@ -4,15 +4,15 @@
 
 #include "base/file.h"
 #include "cli/cmd.h"
-#include "cli/inspect.h"
-#include "cli/inspect_page.h"
 #include "corpus/corpus_file.h"
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "format/sstable_layout.h"
-#include "report/runlog.h"
+#include "format/tf/sstable_layout.h"
+#include "inspect/inspect.h"
+#include "inspect/inspect_page.h"
+#include "report/read/runlog.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \

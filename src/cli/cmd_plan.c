@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "cli/plan_views.h"
 #include "plan/forecast.h"
+#include "plan/plan_views.h"
 #include "plan/sweep.h"
 #include "train/config.h"
 

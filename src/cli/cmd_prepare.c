@@ -3,7 +3,7 @@
 
 #include "base/progress.h"
 #include "cli/cmd.h"
-#include "corpus/prepare.h"
+#include "prepare/prepare.h"
 
 const struct opt_table cmd_prepare_options = {prepare_config_rows, PREPARE_N_OPTIONS};
 

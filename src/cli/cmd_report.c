@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "cli/cmd.h"
-#include "report/report.h"
+#include "report/show/report.h"
 
 /* kind, field, default, help, limits */
 #define REPORT_OPTIONS(X)                                                        \

@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "cli/cmd.h"
-#include "corpus/sample.h"
-#include "corpus/sample_gloss.h"
+#include "sample/sample.h"
+#include "sample/sample_gloss.h"
 
 const struct opt_table cmd_sample_options = {sample_options_rows, SAMPLE_N_OPTIONS};
 

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "score/bleu.h"
-#include "text/lines.h"
 
 /* kind, field, default, help, limits */
 #define SCORE_OPTIONS(X)                                                          \

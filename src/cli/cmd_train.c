@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "dist/comm.h"
-#include "dist/control.h"
+#include "dist/comm/comm.h"
+#include "dist/watch/control.h"
 #include "train/config.h"
 #include "train/trainer.h"
 

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/progress.h"
 #include "cli/cmd.h"
 #include "decode/model_dir.h"
 #include "decode/translate.h"
 #include "decode/translate_stream.h"
 #include "device/device.h"
-#include "text/lines.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */

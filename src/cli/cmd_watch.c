@@ -10,9 +10,9 @@
 #include "base/mem.h"
 #include "cli/cmd.h"
 #include "cli/terminal.h"
-#include "report/live.h"
-#include "report/live_http.h"
-#include "report/told.h"
+#include "report/judge/told.h"
+#include "report/show/live.h"
+#include "report/show/live_http.h"
 
 /* kind, field, default, help, limits */
 #define WATCH_OPTIONS(X)                                                          \

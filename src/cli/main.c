@@ -7,7 +7,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "cli/cmd.h"
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
 
 struct command {
     const char *name, *words, *summary;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "text/spm.h"
+#include "recipe/special_ids.h"
 
 void batch_release(struct batch *b)
 {
@@ -80,9 +80,9 @@ static int32_t *add_rows(struct rows r, size_t s, size_t len, int32_t pair)
 
     r.at[s + 1] = (int32_t)(at + len);
     *r.max = len > *r.max ? len : *r.max;
-    id[0] = SPM_BOS;
-    id[1] = SPM_UNK; /* stays when the sentence is empty */
-    id[len - 1] = SPM_EOS;
+    id[0] = ID_BOS;
+    id[1] = ID_UNK; /* stays when the sentence is empty */
+    id[len - 1] = ID_EOS;
     for (size_t i = 0; i < len; i++) {
         r.pos[at + i] = (int32_t)i;
         r.pair[at + i] = pair;
@@ -147,24 +147,6 @@ status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pai
         if (x >= c->vocab || y >= c->vocab || !corpus_has_pair(c, pair[s]))
             return damaged(pair[s], err);
         shift_right(b, s);
-    }
-    return OK;
-}
-
-status batch_from_lines(struct batch *b, const struct batch_line *line, size_t n,
-                        size_t max_length, struct err *err)
-{
-    reset(b, n);
-    for (size_t s = 0; s < n; s++)
-        b->n_src += corpus_clip(line[s].n, max_length);
-    TRY(place(b, err));
-    for (size_t s = 0; s < n; s++) {
-        const size_t len = corpus_clip(line[s].n, max_length);
-        b->pair[s] = (int32_t)s;
-        b->tgt_at[s + 1] = 0;
-        int32_t *id = add_rows(source_rows(b), s, len, b->pair[s]);
-        for (size_t i = 0; i < len - 2 && i < line[s].n; i++)
-            id[i] = line[s].id[i];
     }
     return OK;
 }

@@ -49,13 +49,3 @@ size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
 /* Fill *b (zeroed or used before) with n pairs of a corpus, in the order given. */
 status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
                     size_t n, size_t max_length, struct err *err) MUST_CHECK;
-
-/* A sentence that is in no corpus: n ids without specials, each below 65536. */
-struct batch_line {
-    const int32_t *id;
-    size_t n;
-};
-
-/* Fill *b with n sources without targets; their pair ids are 0..n-1. */
-status batch_from_lines(struct batch *b, const struct batch_line *line, size_t n,
-                        size_t max_length, struct err *err) MUST_CHECK;

@@ -18,8 +18,8 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/lines.h"
 #include "corpus/corpus.h"
-#include "text/lines.h"
 
 #define DATASET_MARK  "prepare.json" /* the last file written */
 #define DATASET_VOCAB "vocab"        /* .model and .vocab */

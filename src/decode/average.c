@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "decode/tensor_values.h"
 #include "format/le.h"
-#include "format/meta_graph.h"
-#include "format/tf_checkpoint.h"
+#include "format/tf/meta_graph.h"
+#include "format/tf/tf_checkpoint.h"
 
 void average_release(struct average *a)
 {

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "decode/tensor_values.h"
 #include "format/le.h"
-#include "format/tf_checkpoint.h"
+#include "format/tf/tf_checkpoint.h"
 
 enum { SHAPE_TEXT_MAX = 128 };
 
@@ -306,7 +306,7 @@ static status take_vocabulary(struct model_config *c, const struct tensor_bundle
 
     if (c->vocab_size)
         return OK;
-    any.vocab_size = SPM_N_SPECIAL;
+    any.vocab_size = ID_N_SPECIAL;
     TRY(params_open(&p, &any, err));
     const struct tensor_entry *e = tensor_bundle_find(b, p.list[PARAM_embed].name);
     const bool is_matrix = e && e->n_dims == 2 && e->dims[0] <= SPM_VOCAB_MAX;

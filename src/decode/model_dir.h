@@ -16,9 +16,9 @@
 
 #include "base/err.h"
 #include "base/file.h"
-#include "format/tensor_bundle.h"
+#include "format/tf/tensor_bundle.h"
 #include "model/model.h"
-#include "text/spm.h"
+#include "text/subword/spm.h"
 
 /* A moving average of tensor X is stored beside it as "X" MODEL_DIR_AVERAGE. */
 #define MODEL_DIR_AVERAGE "/ExponentialMovingAverage"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/le.h"
-#include "format/tensor_dtype.h"
+#include "format/tf/tensor_dtype.h"
 
 bool tensor_values_known(int dtype)
 {

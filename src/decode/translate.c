@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "text/encoder.h"
+#include "text/subword/encoder.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -107,7 +107,7 @@ static status encode_line(struct job *j, size_t i, struct line line, struct err 
     struct spm_ids *ids = &j->ids;
     const size_t at = ids->n, max = (size_t)j->t->config.max_length;
 
-    TRY(push(ids, SPM_BOS, err));
+    TRY(push(ids, ID_BOS, err));
     TRY(encoder_encode(j->t->encoder, line, ids, err));
     if (ids->n == at + 1) {
         ids->n = at;
@@ -117,7 +117,7 @@ static status encode_line(struct job *j, size_t i, struct line line, struct err 
         ids->n = at + max - 1;
         j->t->n_cut++;
     }
-    TRY(push(ids, SPM_EOS, err));
+    TRY(push(ids, ID_EOS, err));
     j->sources[j->n++] = (struct source){i, at, ids->n - at};
     return OK;
 }
@@ -183,7 +183,7 @@ static status put_hypothesis(struct job *j, size_t line, struct beam_hypothesis 
 
     j->words.n = 0;
     for (size_t i = 0; i < h.n; i++)
-        if (h.token[i] >= SPM_UNK && (size_t)h.token[i] < n_pieces)
+        if (h.token[i] >= ID_UNK && (size_t)h.token[i] < n_pieces)
             TRY(push(&j->words, h.token[i], err));
     return put_text(j, line, j->words.id, j->words.n, h.score, err);
 }

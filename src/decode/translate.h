@@ -16,7 +16,7 @@
 #include "base/progress.h"
 #include "decode/search.h"
 #include "decode/translations.h"
-#include "text/spm.h"
+#include "text/subword/spm.h"
 
 struct encoder;
 

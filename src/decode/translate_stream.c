@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/lines.h"
 #include "base/mem.h"
-#include "text/lines.h"
 
 struct window {
     struct str in;  /* read and not yet translated */

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/sha256.h"
-#include "text/text_hash.h"
+#include "text/subword/text_hash.h"
 
 enum { HELD_OUT = 50 }; /* one package in so many is in valid, and one in test */
 

@@ -33,5 +33,5 @@ status buckets_open(struct buckets *b, const struct params *p, size_t max_elemen
 void buckets_close(struct buckets *b);
 
 /* How many at the end of the list hold the embedding and nothing else, so that it may be
- * sent in two parts (dist/table.h); 0: it shares a bucket with something. */
+ * sent in two parts (dist/exchange/table.h); 0: it shares a bucket with something. */
 size_t buckets_of_table(const struct buckets *b, const struct params *p);

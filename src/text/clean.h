@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lines.h"
 #include "base/str.h"
-#include "text/lines.h"
 
 /* verdict, name in reports, why; in the order in which they are tried */
 #define CLEAN_LIST(V)                                          \

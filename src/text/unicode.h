@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lines.h"
 #include "base/str.h"
-#include "text/lines.h"
 
 /* script, name of the option's value; japanese and korean are the scripts they mix */
 #define UNICODE_SCRIPT_LIST(S)  \

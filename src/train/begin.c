@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "dist/reducer.h"
+#include "dist/exchange/reducer.h"
 #include "train/roof.h"
 #include "train/trainer.h"
 

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "decode/model_dir.h"
 #include "device/half.h"
-#include "format/meta_graph.h"
-#include "format/tensor_bundle.h"
-#include "format/tf_checkpoint.h"
+#include "format/tf/meta_graph.h"
+#include "format/tf/tensor_bundle.h"
+#include "format/tf/tf_checkpoint.h"
 #include "train/snapshot.h"
 
 #define SLOTS   "Loss_Optimization/"

@@ -7,11 +7,11 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "corpus/batch.h"
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
 #include "score/bleu.h"
 #include "train/upload.h"
 
-enum { PAD = SPM_PAD, EOS = SPM_EOS, START = SPM_BOS };
+enum { PAD = ID_PAD, EOS = ID_EOS, START = ID_BOS };
 
 /* The sentences of n that are this rank's. */
 static struct pool_range part_of(const struct evaluate_options *o, size_t n)

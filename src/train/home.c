@@ -15,8 +15,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "dist/comm.h"
-#include "dist/control.h"
+#include "dist/comm/comm.h"
+#include "dist/watch/control.h"
 #include "train/checkpoint.h"
 
 enum { NAME_MAX_BYTES = 48 };

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
 #include "recipe/params.h"
 
 static const struct opt rows[] = {

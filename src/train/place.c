@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
 
 struct place_part place_part(size_t cores, size_t i, size_t n, size_t threads)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
 
 enum { FAR = 10, ENOUGH_RANKS = 3, MOST_RANKS = 4096 };
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/host.h"
-#include "dist/comm.h"
+#include "dist/comm/comm.h"
 #include "train/preflight.h"
 
 /* The reference leaves the first updates out of its averages. */

@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "base/progress.h"
-#include "format/tb_event.h"
+#include "format/tf/tb_event.h"
 #include "train/config.h"
 #include "train/journal.h"
 

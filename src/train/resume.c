@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "decode/model_dir.h"
-#include "dist/reducer.h"
-#include "format/tf_checkpoint.h"
+#include "dist/exchange/reducer.h"
+#include "format/tf/tf_checkpoint.h"
 #include "train/trainer.h"
 
 static status run_path(const struct trainer *t, char *path, const char *name,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "dist/reducer.h"
+#include "dist/exchange/reducer.h"
 #include "train/snapshot.h"
 #include "train/trainer.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "dist/reducer.h"
-#include "dist/table.h"
+#include "dist/exchange/reducer.h"
+#include "dist/exchange/table.h"
 #include "recipe/flops.h"
 #include "train/stop.h"
 #include "train/trainer.h"

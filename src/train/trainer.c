@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "dist/reducer.h"
+#include "dist/exchange/reducer.h"
 #include "train/begin.h"
 #include "train/stop.h"
 

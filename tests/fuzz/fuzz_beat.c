@@ -1,10 +1,10 @@
 /* Every message reader on any bytes, sealed and not: what is accepted is within bounds.
  */
-#include "dist/beat.h"
+#include "dist/watch/beat.h"
 
 #include <string.h>
 
-#include "dist/pulse.h"
+#include "dist/watch/pulse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

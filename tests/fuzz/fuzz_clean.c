@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/utf8.h"
 #include "text/clean.h"
-#include "text/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

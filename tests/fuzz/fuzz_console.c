@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "report/foreign.h"
+#include "report/read/foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/encoder.h"
-#include "text/spm_train.h"
+#include "text/subword/encoder.h"
+#include "text/subword/spm_train.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -5,7 +5,7 @@
 
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "report/foreign.h"
+#include "report/read/foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

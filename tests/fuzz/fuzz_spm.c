@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/encoder.h"
-#include "text/spm.h"
+#include "text/subword/encoder.h"
+#include "text/subword/spm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -7,7 +7,7 @@
 
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "format/sstable.h"
+#include "format/tf/sstable.h"
 #include "format/varint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "corpus/feed.h"
+#include "text/feed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

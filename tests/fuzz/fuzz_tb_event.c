@@ -4,7 +4,7 @@
 
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "format/tb_event.h"
+#include "format/tf/tb_event.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

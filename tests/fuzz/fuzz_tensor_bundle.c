@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/tensor_index.h"
+#include "format/tf/tensor_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

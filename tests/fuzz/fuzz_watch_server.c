@@ -4,7 +4,7 @@
  * the second the size of portions that are dealt to them in turn. Who proved nothing must
  * change nothing; a rank may say what it likes of itself and of nobody else.
  */
-#include "dist/watch_server.h"
+#include "dist/watch/watch_server.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dist/pulse.h"
+#include "dist/watch/pulse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

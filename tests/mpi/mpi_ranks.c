@@ -10,9 +10,9 @@
 
 #include "base/rng.h"
 #include "base/str.h"
-#include "dist/codec.h"
-#include "dist/comm.h"
-#include "dist/reducer.h"
+#include "dist/comm/comm.h"
+#include "dist/exchange/codec.h"
+#include "dist/exchange/reducer.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
 

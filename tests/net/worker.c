@@ -18,7 +18,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "dist/control.h"
+#include "dist/watch/control.h"
 
 struct worker {
     const char *dir, *end;

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "device/half.h"
-#include "dist/nccl_calls.h"
+#include "dist/comm/nccl_calls.h"
 #include "standin/libcuda.h"
 
 enum { RANKS = 8, BYTES = 16 << 20, NAME = 96, PATIENCE = 3000 };

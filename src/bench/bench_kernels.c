@@ -1,0 +1,95 @@
+#include "bench/bench_kernels.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "train/roof.h"
+
+/* What memory and products of the device can do. */
+struct roof {
+    double gb_per_s, gflops;
+};
+
+/* Where there is no BLAS to compare with, as on a GPU, products are measured against the
+ * best of their own. */
+static status measure_roof(struct roof *r, const struct bench_cases_options *o,
+                           bool is_gpu, struct err *err)
+{
+    const struct roof_shape shape = {1024, 2048, 512, 0, 0};
+
+    TRY(roof_memory(&r->gb_per_s, o->device, o->threads, err));
+    r->gflops = NAN;
+    if (!is_gpu)
+        TRY(roof_gemm(&r->gflops, o->threads, 0.3, err));
+    return r->gflops > 0 ? OK
+                         : roof_shape(&r->gflops, o->device, o->threads, shape, 0.3, err);
+}
+
+static void report(const char *name, double t, struct bench_cost cost, struct roof roof,
+                   bool as_json, FILE *out)
+{
+    const double gb = cost.reals * sizeof(float) * 1e-9, gflop = cost.flops * 1e-9;
+    const double t_memory = gb / roof.gb_per_s, t_products = gflop / roof.gflops;
+    const char *limit = t_memory > t_products ? "memory" : "products";
+    const double percent = 100 * (t_memory > t_products ? t_memory : t_products) / t;
+
+    if (as_json) {
+        json_t *j = json_pack("{ss, ss, sf, sf, sf, sf, ss}", "bench", "kernel", "name",
+                              name, "ms", 1e3 * t, "gb_per_s", gb / t, "gflops",
+                              gflop / t, "percent_of_roof", percent, "roof", limit);
+        json_dumpf(j, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
+        fputc('\n', out);
+        json_decref(j);
+    } else {
+        fprintf(out,
+                "kernel    %-20s %9.3f ms  %6.1f GB/s  %6.1f GFLOP/s  %3.0f %% of %s\n",
+                name, 1e3 * t, gb / t, gflop / t, percent, limit);
+    }
+}
+
+/* The shortest of several runs, in seconds. */
+static status time_case(struct bench_cases *b, const struct bench_case *c, double *best,
+                        struct err *err)
+{
+    enum { REPEATS = 9 };
+
+    *best = 1e30;
+    for (int i = 0; i < REPEATS; i++) {
+        const double t = clock_now();
+        c->run(b);
+        TRY(device_sync(&b->device, err));
+        const double took = clock_now() - t;
+        *best = took < *best ? took : *best;
+    }
+    return OK;
+}
+
+static status run(struct bench_cases *b, const struct bench_cases_options *o,
+                  bool as_json, FILE *out, struct err *err)
+{
+    struct roof roof;
+    double best;
+
+    TRY(measure_roof(&roof, o, b->device.driver, err));
+    for (size_t i = 0; i < bench_cases_n; i++) {
+        const struct bench_case *c = &bench_cases_list[i];
+        if (c->is_for_doctor)
+            continue;
+        TRY(time_case(b, c, &best, err));
+        report(c->name, best, c->cost(b), roof, as_json, out);
+    }
+    return OK;
+}
+
+status bench_kernels(const struct bench_cases_options *o, bool as_json, FILE *out,
+                     struct err *err)
+{
+    struct bench_cases b;
+
+    TRY(bench_cases_open(&b, o, err));
+    const status result = run(&b, o, as_json, out, err);
+    bench_cases_close(&b);
+    return result;
+}

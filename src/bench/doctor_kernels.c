@@ -1,0 +1,137 @@
+#include "bench/doctor_kernels.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/bench_cases.h"
+
+enum { WIDE = 128, NARROW = 32 }; /* heads: the widest, and some that every device has */
+
+/* The device and the CPU in one precision. */
+struct pair {
+    struct bench_cases it, cpu;
+};
+
+static void note(struct doctor_gap *g, int p, double gap, const char *where)
+{
+    if (gap <= g->gap[p])
+        return; /* not so for NaN */
+    g->gap[p] = isnan(gap) ? INFINITY : gap;
+    g->where[p] = where;
+}
+
+/* Equal infinities are equal. */
+static double gap_of(double got, double want)
+{
+    return got == want || (isnan(got) && isnan(want))
+               ? 0
+               : fabs(got - want) / (1 + fabs(want));
+}
+
+static void compare(struct pair *pair, int p, struct doctor_gap *g)
+{
+    struct bench_cases *it = &pair->it, *cpu = &pair->cpu;
+
+    for (size_t i = 0; i < BENCH_MATS; i++) {
+        const size_t n = it->mat[i].rows * it->mat[i].cols;
+        const float *got = bench_cases_floats(it, i), *want = bench_cases_floats(cpu, i);
+        for (size_t at = 0; at < n; at++)
+            note(g, p, gap_of((double)got[at], (double)want[at]), bench_cases_mats[i]);
+    }
+    for (size_t i = 0; i < BENCH_IDS; i++) {
+        const int *got = bench_cases_ints(it, i), *want = bench_cases_ints(cpu, i);
+        for (size_t at = 0; at < it->ids[i].n; at++)
+            note(g, p, abs(got[at] - want[at]), bench_cases_ids[i]);
+    }
+    note(g, p, gap_of(it->number, cpu->number), "number");
+}
+
+/* A card that fails in a kernel says so when somebody waits, and not in which. */
+static status sync(struct device *d, const char *name, struct err *err)
+{
+    static const char *const precisions[] = {"fp32", "fp16", "bf16"};
+    struct err why;
+
+    if (device_sync(d, &why) == OK)
+        return OK;
+    return err_set(err, why.code, "%s in %s: %.400s", name, precisions[d->precision],
+                   why.msg);
+}
+
+static status run_case(struct pair *pairs, const struct bench_case *c, size_t width,
+                       struct doctor_gap *g, struct err *err)
+{
+    *g = (struct doctor_gap){0};
+    for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
+        struct bench_cases *both[] = {&pairs[p].it, &pairs[p].cpu};
+        for (int i = 0; i < 2; i++) {
+            both[i]->heads = both[i]->D / (width ? width : NARROW);
+            bench_cases_load(both[i]);
+            c->run(both[i]);
+            TRY(sync(&both[i]->device, c->name, err));
+        }
+        compare(&pairs[p], p, g);
+        TRY(sync(&pairs[p].it.device, c->name, err));
+    }
+    return OK;
+}
+
+static status run_all(struct pair *pairs, doctor_kernels_fn *tell, struct err *err)
+{
+    static const size_t widths[] = {16, 32, 64, WIDE};
+    struct doctor_gap g;
+    struct err why;
+
+    for (size_t i = 0; i < bench_cases_n; i++) {
+        const struct bench_case *c = &bench_cases_list[i];
+        for (size_t w = 0; w < (c->has_heads ? sizeof widths / sizeof *widths : 1); w++) {
+            const size_t width = c->has_heads ? widths[w] : 0;
+            if (device_reserve_attention(&pairs->it.device, width, pairs->it.length,
+                                         &why) != OK) {
+                tell(c->name, width, NULL);
+                continue;
+            }
+            TRY(run_case(pairs, c, width, &g, err));
+            tell(c->name, width, &g);
+        }
+    }
+    return OK;
+}
+
+static status open_pairs(struct pair *pairs, const char *device, struct err *err)
+{
+    const struct model_config model = {.vocab_size = 499,
+                                       .d_model = WIDE,
+                                       .d_ff = 192,
+                                       .heads = WIDE / NARROW,
+                                       .encoder_layers = 1,
+                                       .decoder_layers = 1,
+                                       .norm_epsilon = 1e-6};
+    struct bench_cases_options o = {
+        .model = &model, .threads = 1, .tokens = 165, .length = 33, .dropout = 0.1};
+
+    for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
+        o.precision = (enum precision)p;
+        o.device = device;
+        TRY(bench_cases_open(&pairs[p].it, &o, err));
+        o.device = "cpu";
+        TRY(bench_cases_open(&pairs[p].cpu, &o, err));
+        TRY(device_reserve_attention(&pairs[p].cpu.device, pairs[p].cpu.D, o.length,
+                                     err));
+    }
+    return OK;
+}
+
+status doctor_kernels(const char *device, doctor_kernels_fn *tell, struct err *err)
+{
+    struct pair pairs[DOCTOR_PRECISIONS] = {0};
+    status result = open_pairs(pairs, device, err);
+
+    if (result == OK)
+        result = run_all(pairs, tell, err);
+    for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
+        bench_cases_close(&pairs[p].it);
+        bench_cases_close(&pairs[p].cpu);
+    }
+    return result;
+}

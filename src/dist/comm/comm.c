@@ -1,0 +1,367 @@
+/*
+ * The engine: a queue of jobs and the thread that works it off. The backend's lock guards
+ * the queue, the marks of finished jobs and the first failure; jobs themselves run
+ * without it. A rank alone has no thread: its jobs run where they are submitted.
+ */
+#include "dist/comm/comm.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "dist/comm/comm_backend.h"
+
+struct comm_engine {
+    const struct comm_backend *backend;
+    void *self;
+    struct comm *comm;
+    struct comm_peer *peer;
+    int *leader;
+
+    pthread_t thread;
+    bool has_thread, is_open, is_closing, is_ended;
+    struct comm_job *first, *last;
+    struct err failure; /* OK until a job failed */
+    struct comm_traffic traffic;
+
+    atomic_int phase, detail;
+    _Atomic double t_since, t_last;
+    _Atomic uint64_t n_done;
+};
+
+const char *comm_phase_text(enum comm_phase phase)
+{
+    static const char *const text[] = {
+        [COMM_IDLE] = "idle",        [COMM_OPENING] = "opening",
+        [COMM_CONTROL] = "control",  [COMM_REDUCE] = "reducing gradients",
+        [COMM_GATHER] = "gathering", [COMM_CLOSING] = "closing"};
+
+    return text[phase];
+}
+
+const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX])
+{
+    if (rank >= 0 && rank < c->size && c->peer)
+        snprintf(name, COMM_NAME_MAX, "rank %d on host %s", rank, c->peer[rank].host);
+    else
+        snprintf(name, COMM_NAME_MAX, "rank %d", rank);
+    return name;
+}
+
+static void set_phase(struct comm_engine *e, enum comm_phase phase, int detail)
+{
+    atomic_store(&e->detail, detail);
+    atomic_store(&e->phase, (int)phase);
+    atomic_store(&e->t_since, clock_now());
+}
+
+static double thread_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Run a job unless an earlier one failed; *why is the engine's failure or OK. */
+static void run_job(struct comm_engine *e, struct comm_job *job, struct err *why)
+{
+    job->t_begin = clock_now();
+    if (why->code == OK) {
+        set_phase(e, job->phase, job->detail);
+        const status result = job->run(e->comm, job->ctx, why);
+        why->code = result; /* a failed job may forget neither */
+        set_phase(e, COMM_IDLE, 0);
+    }
+    job->t_end = clock_now();
+    atomic_store(&e->t_last, job->t_end);
+    atomic_fetch_add(&e->n_done, 1);
+}
+
+/* ------------------------------------------------------------ the thread */
+
+static bool has_work(void *arg)
+{
+    const struct comm_engine *e = arg;
+
+    return e->first || e->is_closing;
+}
+
+static status join_peers(struct comm_engine *e, struct err *err)
+{
+    struct comm *c = e->comm;
+    char key[COMM_KEY_MAX] = "", host[COMM_HOST_MAX] = "";
+
+    TRY(e->backend->connect(e->self, &c->rank, &c->size, err));
+    TRY(mem_alloc(&e->peer, (size_t)c->size, sizeof *e->peer, err));
+    TRY(mem_alloc(&e->leader, (size_t)c->size, sizeof *e->leader, err));
+    e->backend->node_key(e->self, key, host);
+    return comm_tabulate(c, key, host, e->peer, e->leader, err);
+}
+
+/* Everything until the engine closes; called and left with the lock held. */
+static void work_off(struct comm_engine *e)
+{
+    const struct comm_backend *b = e->backend;
+
+    for (;;) {
+        b->wait(e->self, has_work, e);
+        struct comm_job *job = e->first;
+        if (!job)
+            return;
+        struct err why = e->failure;
+        b->unlock(e->self);
+        run_job(e, job, &why);
+        b->lock(e->self);
+        if (why.code != OK && e->failure.code == OK)
+            e->failure = why;
+        e->traffic.t_cpu = thread_seconds();
+        e->first = job->next;
+        if (!e->first)
+            e->last = NULL;
+        job->is_done = true;
+        b->unlock(e->self); /* wakes who waits for it */
+        b->lock(e->self);
+    }
+}
+
+static void *engine_main(void *arg)
+{
+    struct comm_engine *e = arg;
+    const struct comm_backend *b = e->backend;
+    struct err why = {0};
+
+    if (b->begin)
+        b->begin(e->self);
+    pthread_setname_np(pthread_self(), "ferry-comm");
+    set_phase(e, COMM_OPENING, 0);
+    why.code = join_peers(e, &why);
+    set_phase(e, COMM_IDLE, 0);
+    b->lock(e->self);
+    e->failure = why;
+    e->is_open = true;
+    b->unlock(e->self);
+
+    b->lock(e->self);
+    work_off(e);
+    const bool is_clean = e->failure.code == OK;
+    b->unlock(e->self);
+    set_phase(e, COMM_CLOSING, 0);
+    b->disconnect(e->self, is_clean);
+    b->lock(e->self);
+    e->is_ended = true;
+    (b->end ? b->end : b->unlock)(e->self); /* from here on the caller may free all */
+    return NULL;
+}
+
+/* ------------------------------------------------------------ opening and closing */
+
+static bool is_open(void *arg)
+{
+    return ((struct comm_engine *)arg)->is_open;
+}
+
+static bool is_ended(void *arg)
+{
+    return ((struct comm_engine *)arg)->is_ended;
+}
+
+static status start_thread(struct comm_engine *e, struct err *err)
+{
+    const struct comm_backend *b = e->backend;
+
+    if (b->spawn)
+        b->spawn(e->self);
+    const int code = pthread_create(&e->thread, NULL, engine_main, e);
+    if (code != 0)
+        return err_set(err, ERR_COMM, "cannot start the communication thread: %s",
+                       strerror(code));
+    e->has_thread = true;
+    b->lock(e->self);
+    b->wait(e->self, is_open, e);
+    if (e->failure.code != OK)
+        *err = e->failure;
+    const status result = e->failure.code;
+    b->unlock(e->self);
+    return result;
+}
+
+status comm_start(struct comm *c, const struct comm_backend *backend, void *self,
+                  struct err *err)
+{
+    struct comm_engine *e;
+
+    *c = (struct comm){.backend = backend->name, .library = ""};
+    if (mem_alloc(&e, 1, sizeof *e, err) != OK) {
+        backend->release(self);
+        return err->code;
+    }
+    *e = (struct comm_engine){.backend = backend, .self = self, .comm = c};
+    c->engine = e;
+    atomic_store(&e->t_last, clock_now());
+    set_phase(e, COMM_IDLE, 0);
+    const status result =
+        backend == &comm_self_backend ? join_peers(e, err) : start_thread(e, err);
+    if (result != OK) {
+        comm_close(c);
+        return result;
+    }
+    c->library = backend->library(self);
+    return OK;
+}
+
+status comm_open(struct comm *c, struct comm_options o, struct err *err)
+{
+    *c = (struct comm){0};
+    if (strcmp(o.kind, "mpi") == 0 ||
+        (strcmp(o.kind, "auto") == 0 && comm_mpi_is_wanted()))
+        return comm_mpi_start(c, o, err);
+    return comm_start(c, &comm_self_backend, NULL, err);
+}
+
+void comm_close(struct comm *c)
+{
+    struct comm_engine *e = c->engine;
+
+    if (!e)
+        return;
+    if (e->has_thread) {
+        e->backend->lock(e->self);
+        e->is_closing = true;
+        e->backend->unlock(e->self);
+        e->backend->lock(e->self);
+        e->backend->wait(e->self, is_ended, e);
+        e->backend->unlock(e->self);
+        pthread_join(e->thread, NULL);
+    }
+    e->backend->release(e->self);
+    free(e->peer);
+    free(e->leader);
+    free(e);
+    *c = (struct comm){0};
+}
+
+_Noreturn void comm_abort(status code)
+{
+    _exit((int)code);
+}
+
+/* ------------------------------------------------------------ jobs */
+
+void comm_submit(struct comm *c, struct comm_job *job)
+{
+    struct comm_engine *e = c->engine;
+
+    job->is_done = false;
+    job->next = NULL;
+    if (!e->has_thread) {
+        run_job(e, job, &e->failure);
+        job->is_done = true;
+        return;
+    }
+    e->backend->lock(e->self);
+    if (e->last)
+        e->last->next = job;
+    else
+        e->first = job;
+    e->last = job;
+    e->backend->unlock(e->self);
+}
+
+static bool is_job_done(void *arg)
+{
+    return ((struct comm_job *)arg)->is_done;
+}
+
+status comm_wait(struct comm *c, struct comm_job *job, struct err *err)
+{
+    struct comm_engine *e = c->engine;
+
+    if (e->has_thread) {
+        e->backend->lock(e->self);
+        e->backend->wait(e->self, is_job_done, job);
+    }
+    const status result = e->failure.code;
+    if (result != OK)
+        *err = e->failure;
+    if (e->has_thread)
+        e->backend->unlock(e->self);
+    return result;
+}
+
+status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
+                 const struct comm_msg *recv, size_t n_recv, struct err *err)
+{
+    struct comm_engine *e = c->engine;
+
+    if (n_send + n_recv == 0)
+        return OK;
+    TRY(e->backend->swap(e->self, send, n_send, recv, n_recv, err));
+    if (!c->peer)
+        return OK; /* who is where is not known yet */
+    for (size_t i = 0; i < n_send; i++)
+        if (c->peer[send[i].peer].node != c->node)
+            e->traffic.sent_bytes += send[i].n_bytes;
+    for (size_t i = 0; i < n_recv; i++)
+        if (c->peer[recv[i].peer].node != c->node)
+            e->traffic.received_bytes += recv[i].n_bytes;
+    return OK;
+}
+
+void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes)
+{
+    c->engine->traffic.sent_bytes += sent_bytes;
+    c->engine->traffic.received_bytes += received_bytes;
+}
+
+status comm_tell(struct comm *c, void *data, size_t n_bytes, struct err *err)
+{
+    struct comm_msg msg = {0, data, n_bytes};
+
+    if (c->rank != 0)
+        return comm_swap(c, NULL, 0, &msg, 1, err);
+    for (msg.peer = 1; msg.peer < c->size; msg.peer++)
+        TRY(comm_swap(c, &msg, 1, NULL, 0, err));
+    return OK;
+}
+
+status comm_window(struct comm *c, size_t n_bytes, void **memory, struct err *err)
+{
+    return c->engine->backend->window(c->engine->self, c, n_bytes, memory, err);
+}
+
+status comm_meet(struct comm *c, struct err *err)
+{
+    if (c->local_size == 1)
+        return OK;
+    return c->engine->backend->meet(c->engine->self, c, err);
+}
+
+/* ------------------------------------------------------------ what others may see */
+
+struct comm_health comm_health(const struct comm *c)
+{
+    const struct comm_engine *e = c->engine;
+
+    return (struct comm_health){.phase = (enum comm_phase)atomic_load(&e->phase),
+                                .detail = atomic_load(&e->detail),
+                                .t_since = atomic_load(&e->t_since),
+                                .t_last = atomic_load(&e->t_last),
+                                .n_done = atomic_load(&e->n_done)};
+}
+
+struct comm_traffic comm_traffic(const struct comm *c)
+{
+    return c->engine->traffic;
+}
+
+const char *comm_setting(const struct comm *c, size_t i)
+{
+    return c->engine->backend->setting(c->engine->self, i);
+}

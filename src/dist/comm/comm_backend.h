@@ -1,0 +1,101 @@
+/*
+ * comm_backend - the border between communication and what carries it.
+ *
+ * A backend moves messages between ranks (swap), gives the ranks of a node memory that
+ * they share (window) and a point where they meet (meet). All collectives are written
+ * once above it, in comm_control.c and exchange.c, so that the order of every sum is ours
+ * and does not depend on the library or its tuning.
+ *
+ * Threads: everything but lock, unlock and wait is called by the communication thread
+ * only.
+ */
+#pragma once
+
+#include "dist/comm/comm.h"
+
+enum { COMM_KEY_MAX = 128 };
+
+/* Messages between two ranks arrive in the order in which they were sent; both sides
+ * know every length beforehand. */
+struct comm_msg {
+    int peer;
+    void *data;
+    size_t n_bytes;
+};
+
+typedef bool comm_ready_fn(void *arg);
+
+struct comm_backend {
+    const char *name;
+
+    /* Learn rank and size. */
+    status (*connect)(void *self, int *rank, int *size, struct err *err);
+
+    /* Send and receive all of these at the same time; returns when all have arrived and
+     * everything sent may be written again. A peer is never this rank. */
+    status (*swap)(void *self, const struct comm_msg *send, size_t n_send,
+                   const struct comm_msg *recv, size_t n_recv, struct err *err);
+
+    /* What tells nodes apart: ranks with equal keys share memory. */
+    void (*node_key)(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX]);
+
+    /* Zeroed memory of at least n_bytes that the ranks of the node share; replaces the
+     * former window. All of them call it; never called on a node of one rank. */
+    status (*window)(void *self, const struct comm *c, size_t n_bytes, void **memory,
+                     struct err *err);
+
+    /* All ranks of the node are here. Never called on a node of one rank, nor before
+     * the first window. */
+    status (*meet)(void *self, const struct comm *c, struct err *err);
+
+    /* The end; is_clean: all ranks are here and nothing failed. */
+    void (*disconnect)(void *self, bool is_clean);
+
+    /* The engine's lock and its way of waiting for ready(arg), which is evaluated under
+     * the lock. unlock wakes who waits. */
+    void (*lock)(void *self);
+    void (*unlock)(void *self);
+    void (*wait)(void *self, comm_ready_fn *ready, void *arg);
+
+    /* Optional: the engine is about to start its thread; the thread begins; it unlocks
+     * for the last time. */
+    void (*spawn)(void *self);
+    void (*begin)(void *self);
+    void (*end)(void *self);
+
+    const char *(*setting)(void *self, size_t i);
+    const char *(*library)(void *self);
+    void (*release)(void *self);
+};
+
+/* Start the engine of one rank over a backend; takes `self`, also when it fails. The
+ * thread that calls this is the rank's own. */
+status comm_start(struct comm *c, const struct comm_backend *backend, void *self,
+                  struct err *err) MUST_CHECK;
+
+/* For jobs: the backend's calls, counted. n may be 0; then nothing happens. */
+status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
+                 const struct comm_msg *recv, size_t n_recv, struct err *err) MUST_CHECK;
+/* The first rank's bytes on all. */
+status comm_tell(struct comm *c, void *data, size_t n_bytes, struct err *err) MUST_CHECK;
+status comm_window(struct comm *c, size_t n_bytes, void **memory,
+                   struct err *err) MUST_CHECK;
+status comm_meet(struct comm *c, struct err *err) MUST_CHECK;
+
+/* Bytes to and from other nodes that somebody else has carried. */
+void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes);
+
+/* "rank 3 on host b" in a buffer of the caller's. */
+enum { COMM_NAME_MAX = COMM_HOST_MAX + 32 };
+const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);
+
+/* Table the nodes of all ranks; on the communication thread, after connect. */
+status comm_tabulate(struct comm *c, const char *key, const char *host,
+                     struct comm_peer *peer, int *leader, struct err *err) MUST_CHECK;
+
+/* Backend of one rank; no thread, jobs run where they are submitted. */
+extern const struct comm_backend comm_self_backend;
+
+/* comm_mpi.c: whether mpirun or srun started this process as one of many; the start. */
+bool comm_mpi_is_wanted(void);
+status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;

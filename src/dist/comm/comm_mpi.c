@@ -1,0 +1,415 @@
+/*
+ * MPI as a backend: which library, which settings, and the memory and meetings of the
+ * ranks of a node, which are ours and not MPI's.
+ *
+ * Shared memory is a POSIX object made by the first rank of the node; its name goes to
+ * the others once and is removed as soon as all have it, so that a crash leaves nothing
+ * behind. Its first page is the meeting point: whoever comes last raises the generation;
+ * the others spin for a moment and then sleep on it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "dist/comm/comm_backend.h"
+#include "dist/comm/mpi_calls.h"
+
+enum { PAGE = 4096, SPINS = 1000, SETTING_MAX = 128, N_SETTINGS_MAX = 16 };
+
+struct meeting_point {
+    _Atomic uint32_t n_here, generation;
+};
+
+struct mpi {
+    void *module;
+    const struct mpi_calls *calls;
+    int poll_us;
+    bool is_connected;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct meeting_point *point; /* the first page of the window */
+    size_t window_bytes;         /* that page included */
+    int n_windows;
+    char setting[N_SETTINGS_MAX][SETTING_MAX];
+    size_t n_settings;
+};
+
+/* ------------------------------------------------------------ which library */
+
+/* library, a variable that its launchers set */
+static const struct mark {
+    const char *library, *variable;
+} marks[] = {
+    {"openmpi", "OMPI_COMM_WORLD_SIZE"}, /* Open MPI's mpirun */
+    {"openmpi", "PMIX_RANK"},            /* prun; srun --mpi=pmix */
+    {"mpich", "PMI_RANK"},               /* MPICH's mpiexec; srun --mpi=pmi2 */
+};
+
+static const char *library_of_launcher(void)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (getenv(marks[i].variable))
+            return marks[i].library;
+    return NULL;
+}
+
+/* Tasks that srun started; without a word on MPI in the environment they would all take
+ * themselves for the only one. */
+static long srun_tasks(void)
+{
+    const char *text = getenv("SLURM_STEP_NUM_TASKS");
+
+    return text ? strtol(text, NULL, 10) : 1;
+}
+
+bool comm_mpi_is_wanted(void)
+{
+    return library_of_launcher() || srun_tasks() > 1;
+}
+
+/* Where the module is: FERRY_MPI_MODULE, beside the program, or in ../lib/ferry. */
+static bool find_module(const char *library, char path[PAGE])
+{
+    static const char *const places[] = {"", "../lib/ferry/"};
+    const char *given = getenv("FERRY_MPI_MODULE");
+    char dir[PAGE / 2];
+
+    if (given && given[0])
+        return snprintf(path, PAGE, "%s", given) < PAGE;
+    const ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
+    if (n < 0)
+        return false;
+    dir[n] = '\0';
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        slash[1] = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, PAGE, "%s%sferry-mpi-%s.so", dir, places[i], library);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static status open_module(struct mpi *m, const char *library, struct err *err)
+{
+    char path[PAGE];
+
+    if (!find_module(library, path))
+        return err_set(err, ERR_USAGE,
+                       "this ferry has no module for %s (ferry-mpi-%s.so beside the "
+                       "program or in ../lib/ferry): copy it from the build, install "
+                       "that library's development package and build again, or start "
+                       "with the other library's mpirun",
+                       strcmp(library, "mpich") == 0 ? "MPICH" : "Open MPI", library);
+    m->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* its own plug-ins look here */
+    if (!m->module)
+        return err_set(err, ERR_USAGE, "MPI cannot be used: %.500s", dlerror());
+    m->calls = dlsym(m->module, MPI_CALLS_SYMBOL);
+    if (!m->calls || m->calls->version != MPI_CALLS_VERSION)
+        return err_set(err, ERR_USAGE,
+                       "%.200s belongs to another version of ferry: build again", path);
+    return OK;
+}
+
+/* ------------------------------------------------------------ settings */
+
+/* library, variable, value; why is in docs/distributed.md */
+static const struct choice {
+    const char *library, *name, *value;
+} choices[] = {
+    {"openmpi", "OMPI_MCA_btl_tcp_flags", "1"},
+    {"openmpi", "OMPI_MCA_pml_ob1_send_pipeline_depth", "32"},
+    {"openmpi", "OMPI_MCA_mpi_yield_when_idle", "1"},
+    {"openmpi", "OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+    {"", "UCX_ERROR_SIGNALS", ""},
+};
+
+/* What the user set stays. Called before any thread of ours exists. */
+static void choose_settings(struct mpi *m, const char *library)
+{
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const struct choice *c = &choices[i];
+        if (c->library[0] && strcmp(c->library, library) != 0)
+            continue;
+        const char *given = getenv(c->name);
+        if (!given)
+            setenv(c->name, c->value, 1);
+        snprintf(m->setting[m->n_settings++], SETTING_MAX, "%s=%s%s", c->name,
+                 given ? given : c->value, given ? " (as given)" : "");
+    }
+}
+
+static const char *mpi_setting(void *self, size_t i)
+{
+    const struct mpi *m = self;
+
+    return i < m->n_settings ? m->setting[i] : NULL;
+}
+
+/* ------------------------------------------------------------ messages */
+
+static status mpi_connect(void *self, int *rank, int *size, struct err *err)
+{
+    struct mpi *m = self;
+    char why[MPI_CALLS_WHY] = "";
+
+    if (!m->calls->open(rank, size, why))
+        return err_set(err, ERR_COMM, "MPI did not start: %s", why);
+    m->is_connected = true;
+    return OK;
+}
+
+static status mpi_swap(void *self, const struct comm_msg *send, size_t n_send,
+                       const struct comm_msg *recv, size_t n_recv, struct err *err)
+{
+    struct mpi *m = self;
+    char why[MPI_CALLS_WHY] = "";
+
+    if (m->calls->swap(send, n_send, recv, n_recv, m->poll_us, why))
+        return OK;
+    return err_set(err, ERR_COMM, "messages to other ranks failed: %s", why);
+}
+
+/* ------------------------------------------------------------ nodes */
+
+/* Ranks share memory when they see the same /dev/shm of the same running system.
+ * FERRY_NODE tells ranks of one machine apart, for tests. */
+static void mpi_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX])
+{
+    const char *given = getenv("FERRY_NODE");
+    char boot[40] = "";
+    struct stat st = {0};
+
+    (void)self;
+    comm_self_backend.node_key(NULL, key, host);
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (f) {
+        if (!fgets(boot, sizeof boot, f))
+            boot[0] = '\0';
+        fclose(f);
+    }
+    boot[strcspn(boot, "\n")] = '\0';
+    (void)stat("/dev/shm", &st);
+    snprintf(key, COMM_KEY_MAX, "%s/%llx/%.60s", boot, (unsigned long long)st.st_dev,
+             given ? given : "");
+}
+
+static long futex(_Atomic uint32_t *word, int what, uint32_t value,
+                  const struct timespec *limit)
+{
+    return syscall(SYS_futex, word, what, value, limit, NULL, 0);
+}
+
+static status mpi_meet(void *self, const struct comm *c, struct err *err)
+{
+    const struct mpi *m = self;
+    struct meeting_point *p = m->point;
+    const struct timespec second = {.tv_sec = 1};
+    const uint32_t generation = atomic_load(&p->generation);
+
+    (void)err;
+    if (atomic_fetch_add(&p->n_here, 1) + 1 == (uint32_t)c->local_size) {
+        atomic_store(&p->n_here, 0);
+        atomic_fetch_add(&p->generation, 1);
+        futex(&p->generation, FUTEX_WAKE, INT32_MAX, NULL);
+        return OK;
+    }
+    for (int i = 0; i < SPINS; i++)
+        if (atomic_load(&p->generation) != generation)
+            return OK;
+    while (atomic_load(&p->generation) == generation)
+        futex(&p->generation, FUTEX_WAIT, generation, &second);
+    return OK;
+}
+
+static void drop_window(struct mpi *m)
+{
+    if (m->point)
+        munmap(m->point, m->window_bytes);
+    m->point = NULL;
+}
+
+/* A new object of n_bytes that are really there: a full /dev/shm is told now, and not by
+ * a signal in the middle of a sum. */
+static status make_object(const char *name, size_t n_bytes, int *fd, struct err *err)
+{
+    *fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (*fd < 0)
+        return err_set(err, ERR_IO, "shared memory %s: %s", name, strerror(errno));
+    const int code = posix_fallocate(*fd, 0, (off_t)n_bytes);
+    if (code == 0)
+        return OK;
+    close(*fd);
+    shm_unlink(name);
+    return err_set(
+        err, ERR_IO,
+        "the ranks of a node share %zu MiB in /dev/shm, and it has no room for "
+        "them (%s): make it larger, or choose a smaller bucket_mib",
+        n_bytes >> 20, strerror(code));
+}
+
+static status map_object(struct mpi *m, const char *name, int fd, struct err *err)
+{
+    if (fd < 0)
+        fd = shm_open(name, O_RDWR, 0600);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "shared memory %s: %s", name, strerror(errno));
+    void *memory = mmap(NULL, m->window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (memory == MAP_FAILED)
+        return err_set(err, ERR_MEMORY, "%zu MiB of shared memory: %s",
+                       m->window_bytes >> 20, strerror(errno));
+    m->point = memory;
+    return OK;
+}
+
+enum { NAME_MAX_BYTES = 64 };
+
+/* The same bytes from the leader to every rank of its node, or a reply to it. */
+static status tell_node(struct mpi *m, const struct comm *c, void *data, size_t n_bytes,
+                        bool is_down, struct err *err)
+{
+    struct comm_msg with = {c->leader[c->node], data, n_bytes};
+
+    for (int r = 0; r < c->size; r++) {
+        if (c->peer[r].node != c->node || (c->local_rank == 0) == (r == c->rank))
+            continue; /* the leader deals with all others, the others with it */
+        with.peer = c->local_rank == 0 ? r : with.peer;
+        const bool is_sender = is_down == (c->local_rank == 0);
+        TRY(is_sender ? mpi_swap(m, &with, 1, NULL, 0, err)
+                      : mpi_swap(m, NULL, 0, &with, 1, err));
+    }
+    return OK;
+}
+
+/* The leader makes and names it, the others open it; the name goes when all have tried.
+ * An empty name tells that there is none. */
+static status mpi_window(void *self, const struct comm *c, size_t n_bytes, void **memory,
+                         struct err *err)
+{
+    struct mpi *m = self;
+    char name[NAME_MAX_BYTES] = "", reply = 0;
+    struct err lost = {0};
+    status made = OK;
+    int fd = -1;
+
+    drop_window(m);
+    m->window_bytes = PAGE + n_bytes;
+    if (c->local_rank == 0) {
+        snprintf(name, sizeof name, "/ferry-%ld-%d-%d", (long)getpid(), c->rank,
+                 m->n_windows++);
+        made = make_object(name, m->window_bytes, &fd, err);
+        if (made != OK)
+            name[0] = '\0';
+    }
+    TRY(tell_node(m, c, name, sizeof name, true, made == OK ? err : &lost));
+    if (made == OK && !name[0])
+        made = err_set(err, ERR_IO, "the first rank of host %s found no shared memory",
+                       c->peer[c->rank].host);
+    if (made == OK)
+        made = map_object(m, name, fd, err);
+    const status met = tell_node(m, c, &reply, 1, false, made == OK ? err : &lost);
+    if (c->local_rank == 0 && name[0])
+        shm_unlink(name);
+    if (made == OK)
+        made = met;
+    if (made == OK)
+        *memory = (char *)m->point + PAGE;
+    return made;
+}
+
+/* ------------------------------------------------------------ the rest */
+
+static void mpi_disconnect(void *self, bool is_clean)
+{
+    struct mpi *m = self;
+
+    drop_window(m);
+    if (is_clean && m->is_connected)
+        m->calls->close();
+}
+
+static void mpi_lock(void *self)
+{
+    pthread_mutex_lock(&((struct mpi *)self)->lock);
+}
+
+static void mpi_unlock(void *self)
+{
+    pthread_cond_broadcast(&((struct mpi *)self)->wake);
+    pthread_mutex_unlock(&((struct mpi *)self)->lock);
+}
+
+static void mpi_wait(void *self, comm_ready_fn *ready, void *arg)
+{
+    struct mpi *m = self;
+
+    while (!ready(arg))
+        pthread_cond_wait(&m->wake, &m->lock);
+}
+
+static const char *mpi_library(void *self)
+{
+    return ((struct mpi *)self)->calls->library();
+}
+
+/* The module stays open: libraries leave threads and handlers behind. */
+static void mpi_release(void *self)
+{
+    struct mpi *m = self;
+
+    pthread_cond_destroy(&m->wake);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static const struct comm_backend mpi_backend = {.name = "mpi",
+                                                .connect = mpi_connect,
+                                                .swap = mpi_swap,
+                                                .node_key = mpi_node_key,
+                                                .window = mpi_window,
+                                                .meet = mpi_meet,
+                                                .disconnect = mpi_disconnect,
+                                                .lock = mpi_lock,
+                                                .unlock = mpi_unlock,
+                                                .wait = mpi_wait,
+                                                .setting = mpi_setting,
+                                                .library = mpi_library,
+                                                .release = mpi_release};
+
+status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err)
+{
+    const char *library = library_of_launcher();
+    struct mpi *m;
+
+    if (!library && srun_tasks() > 1)
+        return err_set(err, ERR_USAGE,
+                       "srun started %ld tasks without telling them of each other: add "
+                       "--mpi=pmix (or pmi2), or say comm=self",
+                       srun_tasks());
+    if (!library)
+        library = "openmpi"; /* a run of one rank, but through MPI, as it was asked for */
+    TRY(mem_alloc(&m, 1, sizeof *m, err));
+    m->poll_us = o.poll_us;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->wake, NULL);
+    choose_settings(m, library); /* some are read while the module is being loaded */
+    if (open_module(m, library, err) != OK) {
+        mpi_release(m);
+        return err->code;
+    }
+    return comm_start(c, &mpi_backend, m, err);
+}

@@ -1,0 +1,133 @@
+/*
+ * reducer - gradients summed over all ranks while backward still runs.
+ *
+ * The model tells reducer_ready which slices of the flat gradient are final, from its
+ * end to its front; whenever a bucket (recipe/buckets.h) is complete it is handed to the
+ * communication thread. reducer_finish hands over the rest and waits. One update:
+ *
+ *     reducer_begin(r, grad, is_saved_next);
+ *     hook = {reducer_ready, r};           the last micro-batch's model_backward only
+ *     reducer_finish(r, &facts, &times, err);
+ *
+ * Between begin and finish the gradient belongs to backward until it is reported, and
+ * then to the communication thread. A rank without a micro-batch just calls begin and
+ * finish: its gradient is zero. Afterwards every rank holds the same bits.
+ *
+ * Between nodes the tied embedding goes out in two parts (dist/exchange/table.h), when it
+ * has buckets of its own and nothing is kept of a place in them: neither int8's residual
+ * nor an owner's moments.
+ *
+ * Sharded: the sum stays with its owners. A rank owns one range of every bucket (ranges
+ * of buckets, not one run of the array: each bucket then keeps all cards busy both
+ * ways), updates the weights there, and reducer_spread gives them to everybody.
+ *
+ * With a device that NCCL can sum on, the gradient is memory of that device and never
+ * comes to the host (comm_nccl.h); everything else is the same.
+ *
+ * Owns: buckets, exchange memory, error-feedback residual. Borrows: the communicator and
+ * between begin and finish the gradient. Threads: one caller at a time.
+ */
+#pragma once
+
+#include "dist/comm/comm.h"
+#include "recipe/buckets.h"
+#include "recipe/wire.h"
+
+struct device;
+struct params;
+struct reducer;
+struct table;
+
+struct reducer_options {
+    enum wire wire;
+    size_t bucket_bytes;   /* of fp32; 0: 25 MiB */
+    bool is_sharded;       /* the sum of a range is wanted on its owner only */
+    bool is_checked;       /* messages carry a checksum; a damaged one is ERR_COMM */
+    struct device *device; /* a GPU to sum on if that can be; NULL: the host. Borrowed */
+};
+
+/* A meeting of all ranks. */
+status reducer_open(struct reducer **r, struct comm *c, const struct params *p,
+                    struct reducer_options o, struct err *err) MUST_CHECK;
+void reducer_close(struct reducer *r); /* NULL is fine */
+
+const struct buckets *reducer_buckets(const struct reducer *r);
+
+/* Whether gradients are summed on options.device, and then by what ("NCCL 2.28.9"); or
+ * why they are not. */
+bool reducer_is_on_device(const struct reducer *r);
+const char *reducer_carrier(const struct reducer *r);
+
+/*
+ * grad: n_flat floats, of the device if the reducer is on it. is_flush: this exchange
+ * goes out in fp32 with all that earlier roundings of int8 lost, which leaves nothing
+ * behind: do so in the update before a save, because residuals are in no checkpoint.
+ * Without int8 it changes nothing.
+ */
+void reducer_begin(struct reducer *r, float *grad, bool is_flush);
+
+/* The same for an update that each node makes alone: the sum is over its ranks. */
+void reducer_begin_node(struct reducer *r, float *grad);
+
+/*
+ * For marking, between begin and the first reducer_ready, which rows of the embedding
+ * backward will still write here; all of them unless told otherwise. The others must be
+ * final by then. NULL: this reducer does not want to know.
+ */
+struct table *reducer_table(struct reducer *r);
+
+/* A model_hook: elements from `first` on are final. */
+void reducer_ready(void *reducer, size_t first, size_t n);
+
+/* Small numbers that travel with the gradient: sums over all ranks, in place, and what
+ * each rank says of itself. At most REDUCER_FACTS of both together; either may be 0. */
+enum { REDUCER_FACTS = 32 };
+struct reducer_facts {
+    double *sum;
+    size_t n_sum;
+    const double *mine;
+    size_t n_mine;
+    double *all; /* [size][n_mine] */
+};
+
+struct reducer_times {
+    double t_exposed; /* finish stood waiting */
+    double t_hidden;  /* the thread was busy while backward ran */
+    double t_busy;    /* both: all of the exchange */
+};
+
+/* facts: NULL when there are none; then nothing but the gradient travels. */
+status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
+                      struct reducer_times *times, struct err *err) MUST_CHECK;
+
+/* ------------------------------------------------------------ sharded */
+
+/* Range i of n_ranges that this rank owns; `at` counts owned elements before it, for
+ * moments that are kept for owned elements only. May be empty. Without is_sharded or
+ * with one rank, the ranges are whole buckets. */
+struct reducer_range {
+    size_t first, n, at;
+};
+size_t reducer_n_ranges(const struct reducer *r);
+struct reducer_range reducer_range(const struct reducer *r, size_t i);
+size_t reducer_n_owned(const struct reducer *r); /* elements */
+
+/* The owners' values of flat (n_flat floats: updated weights) to every rank, in fp32. */
+status reducer_spread(struct reducer *r, float *flat, struct err *err) MUST_CHECK;
+
+/* owned (n_owned floats: moments) from and to an array of n_flat. reducer_gather puts
+ * everybody's into `flat` on rank 0 (NULL elsewhere), for a checkpoint; reducer_pick is
+ * no meeting. */
+status reducer_gather(struct reducer *r, const float *owned, float *flat,
+                      struct err *err) MUST_CHECK;
+void reducer_pick(const struct reducer *r, float *owned, const float *flat);
+
+struct reducer_odd {
+    int rank;      /* the first that differs from most others; -1: all agree */
+    int other;     /* one of those others */
+    bool is_clear; /* they are more than the ranks that agree with `rank` */
+};
+
+/* Are all replicas the same? Compares a hash of n floats over all ranks. */
+status reducer_compare(struct comm *c, const float *x, size_t n, struct reducer_odd *odd,
+                       struct err *err) MUST_CHECK;

@@ -1,0 +1,284 @@
+#include "dist/watch/control.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/speaker.h"
+#include "base/thread.h"
+#include "dist/comm/comm.h"
+
+enum { N_HOSTS_TEXT = 512 };
+
+static const double t_first = 15; /* for a rank to reach the watcher */
+static const double t_linger =
+    10; /* the watcher waits so long for the others' goodbyes */
+
+static const double t_last_words = 1; /* for the console to take them */
+
+/* Where the watcher is and what proves a rank. Plain bytes: it travels over MPI. */
+struct meeting {
+    char hosts[N_HOSTS_TEXT];
+    uint16_t port;
+    uint8_t token[BEAT_TOKEN];
+};
+
+/* ---- what the heartbeat calls ---- */
+
+static void on_stop(void *ctx)
+{
+    (void)ctx;
+    kill(getpid(), SIGTERM);
+}
+
+/* The console may be a pipe that nobody reads any more: then the alarm ends us. */
+static void on_leave(void *ctx, const char *why)
+{
+    const struct control *c = ctx;
+    sigset_t alarm_only;
+
+    signal(SIGALRM, SIG_DFL);
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+    alarm(1);
+    if (c->speaker)
+        speaker_flush(c->speaker, t_last_words);
+    fprintf(c->console, "ferry: rank %u ends: %s\n", c->rank, why);
+    comm_abort(ERR_LOST);
+}
+
+/* ---- started by ferry launch ---- */
+
+status control_token_path(char *out, size_t n, const char *job, struct err *err)
+{
+    const char *home = getenv("HOME");
+
+    if (!home || !home[0])
+        return err_set(err, ERR_USAGE,
+                       "HOME is not set; the job's token is read from ~/.ferry");
+    if (!job[0] || job[strspn(job, "0123456789abcdef")])
+        return err_set(err, ERR_USAGE, "FERRY_JOB '%.80s' is not a job's name", job);
+    if (snprintf(out, n, "%s/.ferry/%s.token", home, job) >= (int)n)
+        return err_set(err, ERR_USAGE, "the path of the job's token is too long");
+    return OK;
+}
+
+void control_job(char out[CONTROL_JOB + 1])
+{
+    const char *job = getenv("FERRY_JOB");
+
+    snprintf(out, CONTROL_JOB + 1, "%s", job ? job : "");
+}
+
+static int digit_of(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+static status read_token(uint8_t token[BEAT_TOKEN], const char *path, struct err *err)
+{
+    struct file_map map = {0};
+    status result = OK;
+
+    TRY(file_map_open(&map, path, err));
+    if (map.n_bytes < (size_t)2 * BEAT_TOKEN)
+        result = err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
+    for (size_t i = 0; result == OK && i < BEAT_TOKEN; i++) {
+        const int hi = digit_of((char)map.data[2 * i]);
+        const int lo = digit_of((char)map.data[2 * i + 1]);
+        if (hi < 0 || lo < 0)
+            result = err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
+        token[i] = (uint8_t)(hi * 16 + lo);
+    }
+    file_map_close(&map);
+    return result;
+}
+
+static status meet_launcher(struct meeting *m, const char *address, struct err *err)
+{
+    const char *colon = strrchr(address, ':'), *job = getenv("FERRY_JOB");
+    char path[FILE_PATH_MAX], *end = NULL;
+    const long port = colon ? strtol(colon + 1, &end, 10) : 0;
+
+    if (!colon || colon == address || *end || port < 1 || port > 65535 ||
+        (size_t)(colon - address) >= sizeof m->hosts)
+        return err_set(err, ERR_USAGE, "FERRY_CONTROL '%.200s' is not host:port",
+                       address);
+    memcpy(m->hosts, address, (size_t)(colon - address));
+    m->port = (uint16_t)port;
+    TRY(control_token_path(path, sizeof path, job ? job : "", err));
+    return read_token(m->token, path, err);
+}
+
+/* ---- the first rank watches ---- */
+
+/* Our own addresses. The loopback comes first: a rank on another host is refused there
+ * at once and tries the next. */
+static void own_addresses(char *out, size_t n)
+{
+    struct ifaddrs *all = NULL;
+    size_t used = (size_t)snprintf(out, n, "127.0.0.1");
+    char text[INET_ADDRSTRLEN];
+
+    if (getifaddrs(&all) != 0)
+        return;
+    for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+        if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+            i->ifa_flags & IFF_LOOPBACK || !(i->ifa_flags & IFF_UP))
+            continue;
+        const struct sockaddr_in *a = (const struct sockaddr_in *)i->ifa_addr;
+        if (inet_ntop(AF_INET, &a->sin_addr, text, sizeof text) &&
+            used + strlen(text) + 2 < n)
+            used += (size_t)snprintf(out + used, n - used, ",%s", text);
+    }
+    freeifaddrs(all);
+}
+
+static void *watch_on(void *arg)
+{
+    struct control *c = arg;
+    double t_end = 0;
+
+    for (;;) {
+        watch_server_turn(&c->server, 0.1);
+        const double now = clock_now();
+        if (c->is_closing && t_end <= 0)
+            t_end = now + t_linger;
+        if (t_end > 0 && (now > t_end || watch_all_done(&c->server.watch)))
+            return NULL;
+        const struct watch_event e = watch_judge(&c->server.watch, now);
+        if (e.verdict == WATCH_NOTHING)
+            continue;
+        char text[256];
+        watch_say(&c->server.watch, e, text, sizeof text);
+        speaker_say(c->speaker, "ferry: %s", text);
+        if (e.verdict == WATCH_DEAD || e.verdict == WATCH_MISSING) {
+            watch_server_order(&c->server, BEAT_LEAVE);
+            speaker_flush(c->speaker, t_last_words);
+            comm_abort(ERR_COMM);
+        }
+    }
+}
+
+static status start_watching(struct control *c, struct meeting *m, size_t n_ranks,
+                             struct err *err)
+{
+    const char *port = getenv("FERRY_CONTROL_PORT");
+    const long wanted = port ? strtol(port, NULL, 10) : 0;
+
+    if (wanted < 0 || wanted > 65535)
+        return err_set(err, ERR_USAGE, "FERRY_CONTROL_PORT '%.20s' is not a port", port);
+    if (!beat_random(m->token, sizeof m->token))
+        return err_set(err, ERR_IO, "the system gave no random bytes");
+    TRY(speaker_open(&c->speaker, fileno(c->console), err));
+    TRY(watch_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
+                          watch_limits_default, err));
+    own_addresses(m->hosts, sizeof m->hosts);
+    m->port = c->server.port;
+    TRY(thread_start(&c->watcher, watch_on, c, err));
+    c->watches = true;
+    return OK;
+}
+
+static status meet_first_rank(struct control *c, struct comm *comm, struct meeting *m,
+                              struct err *err)
+{
+    status result = OK;
+
+    if (comm->rank == 0)
+        result = start_watching(c, m, (size_t)comm->size, err);
+    TRY(comm_agree(comm, result, err));
+    return comm_bcast(comm, m, sizeof *m, 0, err);
+}
+
+/* ---- all ---- */
+
+static void init(struct control *c, uint32_t rank, FILE *console)
+{
+    *c = (struct control){
+        .rank = rank, .console = console, .server = {.listener = -1, .epoll = -1}};
+}
+
+static status join(struct control *c, uint32_t n_ranks, const struct meeting *m,
+                   struct err *err)
+{
+    struct heartbeat_config config = {.rank = c->rank,
+                                      .n_ranks = n_ranks,
+                                      .hosts = m->hosts,
+                                      .port = m->port,
+                                      .t_lost = watch_limits_default.t_silence,
+                                      .t_first = t_first,
+                                      .times = heartbeat_times_default,
+                                      .pulse = &c->pulse,
+                                      .ctx = c,
+                                      .stop = on_stop,
+                                      .leave = on_leave};
+
+    memcpy(config.token, m->token, sizeof config.token);
+    return heartbeat_open(&c->heartbeat, &config, err);
+}
+
+status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
+                    struct err *err)
+{
+    const char *address = getenv("FERRY_CONTROL");
+    struct meeting m = {{0}, 0, {0}};
+
+    init(c, rank, console);
+    if (!address)
+        return err_set(err, ERR_USAGE,
+                       "FERRY_CONTROL is not set; start with ferry launch");
+    TRY(meet_launcher(&m, address, err));
+    return join(c, n_ranks, &m, err);
+}
+
+status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err)
+{
+    const uint32_t rank = (uint32_t)comm->rank, n_ranks = (uint32_t)comm->size;
+    struct meeting m = {{0}, 0, {0}};
+    status result;
+
+    init(c, rank, console);
+    if (getenv("FERRY_CONTROL")) {
+        result = control_join(c, rank, n_ranks, console, err);
+    } else {
+        if (comm->size == 1)
+            return OK;
+        result = meet_first_rank(c, comm, &m, err);
+        if (result == OK)
+            result = join(c, n_ranks, &m, err);
+    }
+    result = comm_agree(comm, result, err);
+    if (result != OK)
+        control_close(c, result);
+    return result;
+}
+
+void control_close(struct control *c, status result)
+{
+    heartbeat_close(c->heartbeat, result);
+    c->heartbeat = NULL;
+    c->is_closing = true;
+    if (c->watches) {
+        pthread_join(c->watcher, NULL);
+        c->watches = false;
+    }
+    watch_server_close(&c->server);
+    speaker_close(c->speaker, t_last_words);
+    c->speaker = NULL;
+}
+
+bool control_is_current(const struct control *c)
+{
+    return !c->heartbeat || heartbeat_is_current(c->heartbeat);
+}

@@ -1,0 +1,451 @@
+#include "dist/watch/heartbeat.h"
+
+#include <errno.h>
+#include <math.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/mem.h"
+#include "base/thread.h"
+
+enum { MAX_ADDRESSES = 16, TICKS = 10 }; /* looks at the clock in a period */
+
+const struct heartbeat_times heartbeat_times_default = {.period = 1,
+                                                        .retry = 1,
+                                                        .connect = 1,
+                                                        .handshake = 2,
+                                                        .unanswered = 2.5,
+                                                        .goodbye = 3};
+
+enum stage { CLOSED, CONNECTING, HELLO, WELCOME, OPEN };
+
+struct address {
+    struct sockaddr_storage at;
+    socklen_t n;
+};
+
+struct heartbeat {
+    struct heartbeat_config config;
+    struct address address[MAX_ADDRESSES];
+    size_t n_addresses, next_address;
+    pthread_t thread;
+    int wake; /* written to by close */
+
+    /* of the thread */
+    enum stage stage;
+    int fd;
+    struct beat_inbox in;
+    struct beat_key key;
+    struct beat_join join;
+    uint64_t seq;
+    double t_began, t_next_try, t_next_beat, t_sampled, t_phase, t_waited, t_span;
+    uint64_t last_word, goodbye; /* number of the last beat; 0 before it was sent */
+    bool was_stopped, is_over, is_starting; /* the last beat said PULSE_START */
+
+    pthread_mutex_t lock; /* of the outcome of the first connection */
+    pthread_cond_t changed;
+    bool is_settled;
+    enum beat_answer answer;
+    bool is_welcome;
+    _Atomic double t_answer; /* of the last answer */
+    status result;           /* how this rank ended; written before is_closing */
+    atomic_bool is_closing;
+};
+
+/* ---- the pulse ---- */
+
+static void sample(struct heartbeat *h, double now)
+{
+    const struct pulse_now p = pulse_get(h->config.pulse);
+
+    if (p.word != h->last_word)
+        h->t_phase = now;
+    else if (pulse_waits(p.phase))
+        h->t_waited += now - h->t_sampled;
+    h->t_span += now - h->t_sampled;
+    h->last_word = p.word;
+    h->t_sampled = now;
+}
+
+static uint32_t milliseconds(double t)
+{
+    return t > 4e6 ? UINT32_MAX : (uint32_t)(t * 1000);
+}
+
+/* ---- the connection ---- */
+
+/* Who was never accepted tries the next address: another job's watcher may listen at this
+ * one. */
+static void hang_up(struct heartbeat *h, double now)
+{
+    if (h->stage != OPEN)
+        h->next_address = (h->next_address + 1) % h->n_addresses;
+    if (h->fd >= 0)
+        close(h->fd);
+    h->fd = -1;
+    h->stage = CLOSED;
+    h->in.n = 0;
+    /* Another attempt at once when this one failed by itself before it was due. */
+    if (h->t_next_try < now)
+        h->t_next_try = now;
+}
+
+static void set_stage(struct heartbeat *h, enum stage stage, double now)
+{
+    h->stage = stage;
+    h->t_began = now;
+}
+
+static void dial(struct heartbeat *h, double now)
+{
+    const struct address *a = &h->address[h->next_address];
+    const int yes = 1;
+
+    /* All addresses in turn within this time. */
+    h->t_next_try = now + h->config.times.retry / (double)h->n_addresses;
+    h->fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (h->fd < 0)
+        return;
+    setsockopt(h->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    if (connect(h->fd, (const struct sockaddr *)&a->at, a->n) != 0 &&
+        errno != EINPROGRESS) {
+        hang_up(h, now);
+        return;
+    }
+    set_stage(h, CONNECTING, now);
+}
+
+static bool finish_connect(struct heartbeat *h)
+{
+    int error = 0;
+    socklen_t n = sizeof error;
+
+    return getsockopt(h->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error == 0;
+}
+
+static bool take_hello(struct heartbeat *h)
+{
+    uint8_t nonce[BEAT_NONCE], out[BEAT_JOIN_BYTES];
+
+    if (!beat_get_hello(nonce, h->in.bytes) ||
+        !beat_random(h->join.nonce, sizeof h->join.nonce))
+        return false;
+    h->key = beat_session(h->config.token, nonce, h->join.nonce);
+    beat_put_join(out, &h->join, h->config.token, nonce);
+    return beat_send(h->fd, out, sizeof out);
+}
+
+static void settle(struct heartbeat *h, enum beat_answer answer)
+{
+    pthread_mutex_lock(&h->lock);
+    h->is_settled = true;
+    h->is_welcome = answer == BEAT_ACCEPTED;
+    h->answer = answer;
+    pthread_cond_broadcast(&h->changed);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static bool take_welcome(struct heartbeat *h, double now)
+{
+    enum beat_answer answer;
+
+    if (!beat_get_welcome(&answer, h->in.bytes, &h->key))
+        return false;
+    settle(h, answer);
+    h->seq = h->goodbye = 0;
+    h->t_next_beat = now;
+    h->t_answer = now;
+    return answer == BEAT_ACCEPTED;
+}
+
+static bool take_ack(struct heartbeat *h, double now)
+{
+    struct beat_ack ack;
+
+    if (!beat_get_ack(&ack, h->in.bytes, &h->key) || ack.seq > h->seq)
+        return false;
+    h->t_answer = now;
+    h->t_began = now;
+    h->is_over |= h->goodbye && ack.seq == h->goodbye;
+    if (ack.order == BEAT_STOP && !h->was_stopped) {
+        h->was_stopped = true;
+        h->config.stop(h->config.ctx);
+    }
+    if (ack.order == BEAT_LEAVE && !h->is_closing)
+        h->config.leave(h->config.ctx, "another rank of the job was lost");
+    return true;
+}
+
+/* One message of the stage we are in; false when the other end talks nonsense. */
+static bool take_message(struct heartbeat *h, double now)
+{
+    if (h->stage == HELLO && take_hello(h)) {
+        set_stage(h, WELCOME, now);
+        return true;
+    }
+    if (h->stage == WELCOME && take_welcome(h, now)) {
+        set_stage(h, OPEN, now);
+        return true;
+    }
+    return h->stage == OPEN && take_ack(h, now);
+}
+
+static size_t message_bytes(enum stage stage)
+{
+    return stage == HELLO     ? BEAT_HELLO_BYTES
+           : stage == WELCOME ? BEAT_WELCOME_BYTES
+                              : BEAT_ACK_BYTES;
+}
+
+static void listen_to(struct heartbeat *h, double now)
+{
+    if (h->stage == CONNECTING) {
+        if (finish_connect(h)) {
+            set_stage(h, HELLO, now);
+            return;
+        }
+        hang_up(h, now);
+        return;
+    }
+    while (h->stage != CLOSED) {
+        const enum beat_receipt got =
+            beat_receive(&h->in, h->fd, message_bytes(h->stage));
+        if (got == BEAT_PARTIAL)
+            return;
+        h->in.n = 0;
+        if (got == BEAT_CLOSED || !take_message(h, now))
+            hang_up(h, now);
+    }
+}
+
+static void send_beat(struct heartbeat *h, double now)
+{
+    const bool is_last = h->is_closing;
+    const struct pulse_now p = pulse_get(h->config.pulse);
+    const struct beat b = {.seq = ++h->seq,
+                           .step = p.step,
+                           .phase = (uint32_t)p.phase,
+                           .age_ms = milliseconds(now - h->t_phase),
+                           .waited_ms = milliseconds(h->t_waited),
+                           .span_ms = milliseconds(h->t_span),
+                           .is_last = is_last,
+                           .result = is_last ? h->result : OK};
+    uint8_t out[BEAT_BEAT_BYTES];
+
+    h->t_waited = h->t_span = 0;
+    h->is_starting = p.phase == PULSE_START;
+    h->goodbye = is_last ? h->seq : 0;
+    h->t_next_beat = now + h->config.times.period;
+    beat_put_beat(out, &b, &h->key);
+    if (!beat_send(h->fd, out, sizeof out))
+        hang_up(h, now);
+}
+
+/* Every period, and at once when the work begins or this rank ends. */
+static bool is_beat_due(const struct heartbeat *h, double now)
+{
+    if (h->is_closing && !h->goodbye)
+        return true;
+    return now >= h->t_next_beat ||
+           (h->is_starting && pulse_get(h->config.pulse).phase != PULSE_START);
+}
+
+/* What time alone brings about. */
+static void tick(struct heartbeat *h, double now)
+{
+    sample(h, now);
+    if (h->stage == OPEN && is_beat_due(h, now))
+        send_beat(h, now);
+    const struct heartbeat_times *t = &h->config.times;
+    const double t_limit = h->stage == OPEN         ? t->unanswered
+                           : h->stage == CONNECTING ? t->connect
+                                                    : t->handshake;
+    if (h->stage != CLOSED && now - h->t_began > t_limit)
+        hang_up(h, now);
+    if (h->stage == CLOSED && now >= h->t_next_try)
+        dial(h, now);
+    if (h->is_welcome && now - h->t_answer > h->config.t_lost && !h->is_closing) {
+        char why[120];
+        snprintf(why, sizeof why, "no answer over the control channel for %.1f s",
+                 now - h->t_answer);
+        h->config.leave(h->config.ctx, why);
+    }
+}
+
+/* A rank that was never accepted has nobody to say goodbye to. */
+static bool goes_on(const struct heartbeat *h, double *t_closing)
+{
+    if (!h->is_closing)
+        return true;
+    if (*t_closing <= 0)
+        *t_closing = clock_now();
+    return h->is_welcome && !h->is_over &&
+           clock_now() - *t_closing < h->config.times.goodbye;
+}
+
+static void *beat_on(void *arg)
+{
+    struct heartbeat *h = arg;
+    const int tick_ms = (int)(1000 * h->config.times.period / TICKS);
+    double t_closing = 0;
+
+    while (goes_on(h, &t_closing)) {
+        struct pollfd p[2] = {{h->is_closing ? -1 : h->wake, POLLIN, 0},
+                              {h->fd, POLLIN, 0}};
+        if (h->stage == CONNECTING)
+            p[1].events = POLLOUT;
+        poll(p, 2, tick_ms); /* negative descriptors are passed over */
+        const double now = clock_now();
+        if (h->fd >= 0 && p[1].revents)
+            listen_to(h, now);
+        tick(h, now);
+    }
+    if (h->fd >= 0)
+        close(h->fd);
+    return NULL;
+}
+
+/* ---- opening and closing ---- */
+
+static void add_addresses(struct heartbeat *h, const char *host)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char port[8];
+
+    snprintf(port, sizeof port, "%u", h->config.port);
+    if (getaddrinfo(host, port, &hints, &found) != 0)
+        return;
+    for (const struct addrinfo *a = found; a && h->n_addresses < MAX_ADDRESSES;
+         a = a->ai_next) {
+        struct address *to = &h->address[h->n_addresses++];
+        memcpy(&to->at, a->ai_addr, a->ai_addrlen);
+        to->n = a->ai_addrlen;
+    }
+    freeaddrinfo(found);
+}
+
+static status resolve(struct heartbeat *h, struct err *err)
+{
+    char host[256];
+
+    for (const char *p = h->config.hosts; *p; p += *p == ',') {
+        const size_t n = strcspn(p, ",");
+        snprintf(host, sizeof host, "%.*s", (int)n, p);
+        if (n)
+            add_addresses(h, host);
+        p += n;
+    }
+    if (!h->n_addresses)
+        return err_set(err, ERR_COMM, "no address is known for '%.200s'",
+                       h->config.hosts);
+    return OK;
+}
+
+static status wait_for_welcome(struct heartbeat *h, struct err *err)
+{
+    const struct heartbeat_config *c = &h->config;
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(1e9 * fmod(c->t_first, 1));
+    until.tv_sec += (time_t)c->t_first + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&h->lock);
+    int late = 0;
+    while (!h->is_settled && !late)
+        late = pthread_cond_timedwait(&h->changed, &h->lock, &until);
+    const bool is_settled = h->is_settled, is_welcome = h->is_welcome;
+    pthread_mutex_unlock(&h->lock);
+    if (is_welcome)
+        return OK;
+    if (!is_settled)
+        return err_set(err, ERR_COMM,
+                       "rank %u on %s cannot reach the control channel at %.200s port %u "
+                       "within %.0f s; is a firewall in between?",
+                       c->rank, h->join.host, c->hosts, c->port, c->t_first);
+    return err_set(err, ERR_COMM,
+                   "rank %u on %s counts %u ranks where another number was started; is "
+                   "mpirun of the MPI library that ferry was built with?",
+                   c->rank, h->join.host, c->n_ranks);
+}
+
+static void release(struct heartbeat *h)
+{
+    pthread_cond_destroy(&h->changed);
+    pthread_mutex_destroy(&h->lock);
+    if (h->wake >= 0)
+        close(h->wake);
+    free(h);
+}
+
+static void init(struct heartbeat *h, const struct heartbeat_config *c)
+{
+    const double now = clock_now();
+    pthread_condattr_t attr;
+
+    h->config = *c;
+    h->fd = -1;
+    h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    h->join = (struct beat_join){
+        .rank = c->rank, .n_ranks = c->n_ranks, .pid = (uint32_t)getpid()};
+    host_name(h->join.host, sizeof h->join.host);
+    h->t_sampled = h->t_phase = now;
+    h->t_answer = now;
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->changed, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
+                      struct err *err)
+{
+    struct heartbeat *h;
+
+    *out = NULL;
+    TRY(mem_alloc(&h, 1, sizeof *h, err));
+    init(h, c);
+    if (resolve(h, err) != OK || thread_start(&h->thread, beat_on, h, err) != OK) {
+        release(h);
+        return err->code;
+    }
+    if (wait_for_welcome(h, err) != OK) {
+        heartbeat_close(h, err->code);
+        return err->code;
+    }
+    *out = h;
+    return OK;
+}
+
+void heartbeat_close(struct heartbeat *h, status result)
+{
+    const uint64_t one = 1;
+
+    if (!h)
+        return;
+    h->result = result;
+    h->is_closing = true;
+    if (h->wake >= 0 && write(h->wake, &one, sizeof one) < 0)
+        h->is_closing = true; /* the thread looks at the clock anyway */
+    pthread_join(h->thread, NULL);
+    release(h);
+}
+
+bool heartbeat_is_current(struct heartbeat *h)
+{
+    return clock_now() - h->t_answer <= h->config.t_lost;
+}

@@ -1,0 +1,303 @@
+#include "dist/watch/watch_server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { N_STRANGERS = 64, NO_RANK = -1 };
+
+struct watch_client {
+    int fd; /* -1: free */
+    int64_t rank;
+    double t_opened;
+    uint64_t seq;
+    uint8_t nonce[BEAT_NONCE];
+    struct beat_key key;
+    struct beat_inbox in;
+};
+
+static void drop(struct watch_server *s, struct watch_client *c)
+{
+    if (c->fd < 0)
+        return;
+    close(c->fd);
+    c->fd = -1;
+    if (c->rank != NO_RANK)
+        watch_hung_up(&s->watch, (uint32_t)c->rank, clock_now());
+    c->rank = NO_RANK;
+}
+
+/* ---- opening ---- */
+
+static int listen_on(const struct addrinfo *a)
+{
+    const int yes = 1;
+    const int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 128) == 0)
+        return fd;
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static uint16_t port_of(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } a = {.v6 = {.sin6_port = 0}};
+    socklen_t n = sizeof a;
+
+    if (getsockname(fd, &a.any, &n) != 0)
+        return 0;
+    return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
+}
+
+static status open_listener(struct watch_server *s, const char *address, uint16_t port,
+                            struct err *err)
+{
+    const struct addrinfo hints = {.ai_family = address[0] ? AF_UNSPEC : AF_INET,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
+    struct addrinfo *found = NULL;
+    char digits[8];
+
+    snprintf(digits, sizeof digits, "%u", port);
+    const int bad = getaddrinfo(address[0] ? address : NULL, digits, &hints, &found);
+    if (bad)
+        return err_set(err, ERR_USAGE, "'%.200s' is not a numeric address: %s", address,
+                       gai_strerror(bad));
+    s->listener = listen_on(found);
+    const int why = errno;
+    freeaddrinfo(found);
+    if (s->listener < 0)
+        return err_set(err, ERR_IO, "cannot listen on %.200s port %u: %s",
+                       address[0] ? address : "any address", port, strerror(why));
+    s->port = port_of(s->listener);
+    return OK;
+}
+
+/* Watch fd; events of it carry `id`. */
+static bool follow(const struct watch_server *s, int fd, uint64_t id)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = id};
+
+    return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+static status open_all(struct watch_server *s, const char *address, uint16_t port,
+                       size_t n_ranks, struct watch_limits limits, struct err *err)
+{
+    TRY(watch_open(&s->watch, n_ranks, limits, clock_now(), err));
+    TRY(mem_alloc(&s->client, s->max_clients, sizeof *s->client, err));
+    for (size_t i = 0; i < s->max_clients; i++)
+        s->client[i] = (struct watch_client){.fd = -1, .rank = NO_RANK};
+    s->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (s->epoll < 0)
+        return err_set(err, ERR_IO, "epoll: %s", strerror(errno));
+    TRY(open_listener(s, address, port, err));
+    if (!follow(s, s->listener, s->max_clients))
+        return err_set(err, ERR_IO, "epoll: %s", strerror(errno));
+    return OK;
+}
+
+status watch_server_open(struct watch_server *s, const char *address, uint16_t port,
+                         size_t n_ranks, const uint8_t token[BEAT_TOKEN],
+                         struct watch_limits limits, struct err *err)
+{
+    *s = (struct watch_server){
+        .listener = -1, .epoll = -1, .max_clients = 2 * n_ranks + N_STRANGERS};
+    memcpy(s->token, token, BEAT_TOKEN);
+    if (open_all(s, address, port, n_ranks, limits, err) != OK) {
+        watch_server_close(s);
+        return err->code;
+    }
+    return OK;
+}
+
+void watch_server_close(struct watch_server *s)
+{
+    for (size_t i = 0; s->client && i < s->max_clients; i++)
+        drop(s, &s->client[i]);
+    free(s->client);
+    if (s->max_clients && s->listener >= 0)
+        close(s->listener);
+    if (s->max_clients && s->epoll >= 0)
+        close(s->epoll);
+    watch_close(&s->watch);
+    *s = (struct watch_server){.listener = -1, .epoll = -1};
+}
+
+/* ---- serving ---- */
+
+/* A free place, or that of the stranger who has been here longest. */
+static struct watch_client *place(struct watch_server *s)
+{
+    struct watch_client *oldest = NULL;
+
+    for (size_t i = 0; i < s->max_clients; i++) {
+        struct watch_client *c = &s->client[i];
+        if (c->fd < 0)
+            return c;
+        if (c->rank == NO_RANK && (!oldest || c->t_opened < oldest->t_opened))
+            oldest = c;
+    }
+    BUG_ON(!oldest); /* at most one place a rank is not a stranger's */
+    drop(s, oldest);
+    return oldest;
+}
+
+static void greet(struct watch_server *s, int fd)
+{
+    struct watch_client *c = place(s);
+    uint8_t hello[BEAT_HELLO_BYTES];
+    const int yes = 1;
+
+    *c = (struct watch_client){.fd = fd, .rank = NO_RANK, .t_opened = clock_now()};
+    s->n_opened++;
+    if (!beat_random(c->nonce, sizeof c->nonce) ||
+        !follow(s, fd, (uint64_t)(c - s->client))) {
+        drop(s, c);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    beat_put_hello(hello, c->nonce);
+    if (!beat_send(fd, hello, sizeof hello))
+        drop(s, c);
+}
+
+static void accept_some(struct watch_server *s)
+{
+    for (int i = 0; i < N_STRANGERS; i++) {
+        const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        greet(s, fd);
+    }
+}
+
+static enum beat_answer answer_to(const struct watch_server *s, const struct beat_join *j)
+{
+    if (j->n_ranks != s->watch.n_ranks)
+        return BEAT_WRONG_SIZE;
+    return j->rank < j->n_ranks ? BEAT_ACCEPTED : BEAT_WRONG_RANK;
+}
+
+/* A rank has one connection; a new one replaces the old, whose end we may never see. */
+static void replace_old(struct watch_server *s, const struct watch_client *c,
+                        int64_t rank)
+{
+    for (size_t i = 0; i < s->max_clients; i++)
+        if (&s->client[i] != c && s->client[i].fd >= 0 && s->client[i].rank == rank)
+            drop(s, &s->client[i]);
+}
+
+static bool take_join(struct watch_server *s, struct watch_client *c)
+{
+    uint8_t welcome[BEAT_WELCOME_BYTES];
+    struct beat_join j;
+
+    if (!beat_get_join(&j, c->in.bytes, s->token, c->nonce))
+        return false;
+    c->key = beat_session(s->token, c->nonce, j.nonce);
+    const enum beat_answer answer = answer_to(s, &j);
+    beat_put_welcome(welcome, answer, &c->key);
+    if (!beat_send(c->fd, welcome, sizeof welcome))
+        return false;
+    if (answer != BEAT_ACCEPTED) {
+        s->refused = j.n_ranks;
+        return false;
+    }
+    replace_old(s, c, j.rank);
+    c->rank = j.rank;
+    watch_joined(&s->watch, &j, clock_now());
+    return true;
+}
+
+static bool send_ack(const struct watch_server *s, const struct watch_client *c)
+{
+    const struct beat_ack ack = {c->seq, s->order};
+    uint8_t out[BEAT_ACK_BYTES];
+
+    beat_put_ack(out, &ack, &c->key);
+    return beat_send(c->fd, out, sizeof out);
+}
+
+static bool take_beat(struct watch_server *s, struct watch_client *c)
+{
+    struct beat b;
+
+    if (!beat_get_beat(&b, c->in.bytes, &c->key) || b.seq <= c->seq)
+        return false;
+    c->seq = b.seq;
+    watch_heard(&s->watch, (uint32_t)c->rank, &b, clock_now());
+    return send_ack(s, c);
+}
+
+/* Some messages of one client, so that a busy one leaves time for the others. */
+static void serve(struct watch_server *s, struct watch_client *c)
+{
+    for (int i = 0; i < 8 && c->fd >= 0; i++) {
+        const bool is_stranger = c->rank == NO_RANK;
+        const enum beat_receipt got =
+            beat_receive(&c->in, c->fd, is_stranger ? BEAT_JOIN_BYTES : BEAT_BEAT_BYTES);
+        if (got == BEAT_PARTIAL)
+            return;
+        c->in.n = 0;
+        if (got == BEAT_CLOSED || !(is_stranger ? take_join(s, c) : take_beat(s, c)))
+            drop(s, c);
+    }
+}
+
+static void drop_strangers(struct watch_server *s, double now)
+{
+    for (size_t i = 0; i < s->max_clients; i++) {
+        struct watch_client *c = &s->client[i];
+        if (c->fd >= 0 && c->rank == NO_RANK &&
+            now - c->t_opened > s->watch.limits.t_stranger)
+            drop(s, c);
+    }
+}
+
+void watch_server_turn(struct watch_server *s, double t)
+{
+    struct epoll_event event[64];
+
+    int n = epoll_wait(s->epoll, event, 64, t > 0 ? (int)(t * 1000) + 1 : 0);
+    for (int round = 0; round < 16 && n > 0; round++) {
+        for (int i = 0; i < n; i++) {
+            if (event[i].data.u64 == s->max_clients)
+                accept_some(s);
+            else if (s->client[event[i].data.u64].fd >= 0)
+                serve(s, &s->client[event[i].data.u64]);
+        }
+        n = epoll_wait(s->epoll, event, 64, 0);
+    }
+    drop_strangers(s, clock_now());
+}
+
+void watch_server_order(struct watch_server *s, enum beat_order order)
+{
+    s->order = order;
+    for (size_t i = 0; i < s->max_clients; i++) {
+        struct watch_client *c = &s->client[i];
+        if (c->fd >= 0 && c->rank != NO_RANK && !send_ack(s, c))
+            drop(s, c);
+    }
+}

@@ -1,0 +1,32 @@
+#include "format/tf/proto.h"
+
+#include "format/varint.h"
+
+enum { WIRE_BYTES = 2 };
+
+struct sink {
+    ProtobufCBuffer base;
+    struct str *out;
+};
+
+static void append(ProtobufCBuffer *buffer, size_t n, const uint8_t *data)
+{
+    str_add(((struct sink *)buffer)->out, data, n);
+}
+
+void proto_pack(struct str *out, const ProtobufCMessage *message)
+{
+    struct sink sink = {.base = {.append = append}, .out = out};
+
+    protobuf_c_message_pack_to_buffer(message, &sink.base);
+}
+
+void proto_pack_field(struct str *out, unsigned number, const ProtobufCMessage *message)
+{
+    unsigned char head[2 * VARINT_MAX_BYTES];
+    size_t n = varint_put(head, (uint64_t)number << 3 | WIRE_BYTES);
+
+    n += varint_put(head + n, protobuf_c_message_get_packed_size(message));
+    str_add(out, head, n);
+    proto_pack(out, message);
+}

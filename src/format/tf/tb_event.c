@@ -1,0 +1,198 @@
+#include "format/tf/tb_event.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "base/mem.h"
+#include "event.pb-c.h"
+#include "format/tf/proto.h"
+
+enum { NAME_TRIES = 100 };
+
+static status add_event(struct tb_event_writer *w, const Event *event, struct err *err)
+{
+    str_reset(&w->message);
+    proto_pack(&w->message, &event->base);
+    TRY(str_check(&w->message, "an event", err));
+    return tfrecord_add(&w->records, w->message.data, w->message.len, err);
+}
+
+static status add_version(struct tb_event_writer *w, double wall_time, struct err *err)
+{
+    char version[] = "brain.Event:2";
+    Event event = EVENT__INIT;
+
+    event.wall_time = wall_time;
+    event.what_case = EVENT__WHAT_FILE_VERSION;
+    event.file_version = version;
+    TRY(add_event(w, &event, err));
+    return tb_event_flush(w, err);
+}
+
+/* Two runs of one directory may start within a second: the later takes the next. */
+static status create_file(struct tb_event_writer *w, const char *dir, double wall_time,
+                          struct err *err)
+{
+    char host[256], path[FILE_PATH_MAX];
+
+    host_name(host, sizeof host);
+    for (int i = 0; i < NAME_TRIES; i++) {
+        const int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%010lld.%s",
+                               dir, (long long)wall_time + i, host);
+        if (n < 0 || (size_t)n >= sizeof path)
+            return err_set(err, ERR_USAGE, "directory name '%s' is too long", dir);
+        if (!file_exists(path))
+            break;
+    }
+    return tfrecord_create(&w->records, path, err);
+}
+
+status tb_event_open(struct tb_event_writer *w, const char *dir, double wall_time,
+                     struct err *err)
+{
+    struct err ignored;
+
+    *w = (struct tb_event_writer){0};
+    TRY(create_file(w, dir, wall_time, err));
+    if (add_version(w, wall_time, err) != OK) {
+        (void)!tb_event_close(w, &ignored);
+        return err->code;
+    }
+    return OK;
+}
+
+status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
+                      struct err *err)
+{
+    SessionLog log = SESSION_LOG__INIT;
+    Event event = EVENT__INIT;
+
+    log.status = SESSION_LOG__SESSION_STATUS__START;
+    event.wall_time = wall_time;
+    event.step = step;
+    event.what_case = EVENT__WHAT_SESSION_LOG;
+    event.session_log = &log;
+    return add_event(w, &event, err);
+}
+
+status tb_event_scalar(struct tb_event_writer *w, int64_t step, double wall_time,
+                       const char *tag, float value, struct err *err)
+{
+    const struct tb_event_value one = {.tag = tag, .value = value};
+
+    return tb_event_scalars(w, step, wall_time, &one, 1, err);
+}
+
+status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_time,
+                        const struct tb_event_value *values, size_t n, struct err *err)
+{
+    enum { AT_MOST = 64 };
+    Summary__Value value[AT_MOST], *value_at[AT_MOST];
+    Summary summary = SUMMARY__INIT;
+    Event event = EVENT__INIT;
+
+    if (n > AT_MOST)
+        return err_set(err, ERR_USAGE, "%zu values do not fit in one event of %d", n,
+                       (int)AT_MOST);
+    for (size_t i = 0; i < n; i++) {
+        summary__value__init(&value[i]);
+        value[i].tag = (char *)values[i].tag; /* only read */
+        value[i].value_case = SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
+        value[i].simple_value = values[i].value;
+        value_at[i] = &value[i];
+    }
+    summary.n_value = n;
+    summary.value = value_at;
+    event.wall_time = wall_time;
+    event.step = step;
+    event.what_case = EVENT__WHAT_SUMMARY;
+    event.summary = &summary;
+    return add_event(w, &event, err);
+}
+
+status tb_event_flush(struct tb_event_writer *w, struct err *err)
+{
+    return tfrecord_flush(&w->records, err);
+}
+
+status tb_event_close(struct tb_event_writer *w, struct err *err)
+{
+    str_release(&w->message);
+    return tfrecord_close(&w->records, err);
+}
+
+status tb_event_read(struct tb_event_reader *r, const char *path, struct err *err)
+{
+    struct file_map map;
+
+    *r = (struct tb_event_reader){0};
+    TRY(file_map_open(&map, path, err));
+    tb_event_read_bytes(r, map.data, map.n_bytes);
+    r->map = map;
+    return OK;
+}
+
+void tb_event_read_bytes(struct tb_event_reader *r, const void *bytes, size_t n)
+{
+    *r = (struct tb_event_reader){.records = {.data = bytes, .n_bytes = n}};
+}
+
+static void drop_event(struct tb_event_reader *r)
+{
+    event__free_unpacked(r->event, NULL);
+    r->event = NULL;
+    r->next = 0;
+}
+
+/* The next event into r->event; *more is false at the end. */
+static status next_event(struct tb_event_reader *r, bool *more, struct err *err)
+{
+    const unsigned char *payload = NULL;
+    const size_t at = r->records.at;
+    enum tfrecord_state state;
+    size_t n = 0;
+
+    drop_event(r);
+    TRY(tfrecord_next(&r->records, &state, &payload, &n, err));
+    *more = state == TFRECORD_READ;
+    r->is_cut = state == TFRECORD_CUT;
+    if (!*more)
+        return OK;
+    r->event = event__unpack(NULL, n, payload);
+    if (!r->event)
+        return err_set(err, ERR_FORMAT, "the record at byte %zu is not an event", at);
+    r->n_events++;
+    return OK;
+}
+
+status tb_event_next(struct tb_event_reader *r, struct tb_event_point *point, bool *more,
+                     struct err *err)
+{
+    *more = true;
+    while (*more) {
+        const Event *e = r->event;
+        const bool has_values = e && e->what_case == EVENT__WHAT_SUMMARY && e->summary;
+        while (has_values && r->next < e->summary->n_value) {
+            const Summary__Value *v = e->summary->value[r->next++];
+            if (v->value_case != SUMMARY__VALUE__VALUE_SIMPLE_VALUE)
+                continue;
+            *point = (struct tb_event_point){.step = e->step,
+                                             .wall_time = e->wall_time,
+                                             .tag = v->tag,
+                                             .value = v->simple_value};
+            return OK;
+        }
+        TRY(next_event(r, more, err));
+    }
+    return OK;
+}
+
+void tb_event_read_close(struct tb_event_reader *r)
+{
+    drop_event(r);
+    file_map_close(&r->map);
+    *r = (struct tb_event_reader){0};
+}

@@ -1,0 +1,73 @@
+/*
+ * tb_event - TensorBoard's event files: a curve is the values of one tag at steps.
+ *
+ * A writer makes a new file events.out.tfevents.<unix second>.<host> in a directory;
+ * TensorBoard reads all such files of a directory as one run. The reader gives back
+ * scalars one by one and skips every other kind of event.
+ *
+ * Tags are borrowed: by the writer during the call, from the reader until its next
+ * call. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "format/tf/tfrecord.h"
+
+struct tb_event_value {
+    const char *tag;
+    float value;
+};
+
+struct tb_event_writer {
+    struct tfrecord_writer records;
+    struct str message;
+};
+
+/* wall_time, as everywhere here, is in seconds since 1970; it names the file. */
+status tb_event_open(struct tb_event_writer *w, const char *dir, double wall_time,
+                     struct err *err) MUST_CHECK;
+/*
+ * Tell TensorBoard that the run (re)starts, and that `step` is the first to come: it
+ * drops the points at `step` and after that older files of the directory hold.
+ */
+status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
+                      struct err *err) MUST_CHECK;
+status tb_event_scalar(struct tb_event_writer *w, int64_t step, double wall_time,
+                       const char *tag, float value, struct err *err) MUST_CHECK;
+/* Several values of one step in one event. */
+status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_time,
+                        const struct tb_event_value *values, size_t n,
+                        struct err *err) MUST_CHECK;
+status tb_event_flush(struct tb_event_writer *w, struct err *err) MUST_CHECK;
+status tb_event_close(struct tb_event_writer *w, struct err *err) MUST_CHECK;
+
+struct tb_event_point {
+    int64_t step;
+    double wall_time;
+    const char *tag;
+    float value;
+};
+
+struct tb_event_reader {
+    struct file_map map; /* of tb_event_read(); empty when the bytes are the caller's */
+    struct tfrecord_reader records;
+    void *event; /* the one whose values are being handed out */
+    size_t next; /* of them */
+    size_t n_events;
+    bool is_cut; /* the file ended inside a record: its writer was killed or still runs */
+};
+
+status tb_event_read(struct tb_event_reader *r, const char *path,
+                     struct err *err) MUST_CHECK;
+/* The same of bytes that outlive the reader. */
+void tb_event_read_bytes(struct tb_event_reader *r, const void *bytes, size_t n);
+/* *more is false at the end. A damaged record is ERR_FORMAT; nothing follows it. */
+status tb_event_next(struct tb_event_reader *r, struct tb_event_point *point, bool *more,
+                     struct err *err) MUST_CHECK;
+void tb_event_read_close(struct tb_event_reader *r);

@@ -1,0 +1,238 @@
+#include "format/tf/tensor_bundle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "format/crc32c.h"
+
+static status index_path(char *out, const char *prefix, struct err *err)
+{
+    const int n = snprintf(out, FILE_PATH_MAX, "%s.index", prefix);
+
+    if (n < 0 || n >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "checkpoint name '%s' is too long", prefix);
+    return OK;
+}
+
+static status data_path(char *out, const char *prefix, uint32_t shard, uint32_t n_shards,
+                        struct err *err)
+{
+    const int n =
+        snprintf(out, FILE_PATH_MAX, "%s.data-%05u-of-%05u", prefix, shard, n_shards);
+
+    if (n < 0 || n >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "checkpoint name '%s' is too long", prefix);
+    return OK;
+}
+
+status tensor_bundle_begin(struct tensor_bundle_writer *w, const char *prefix,
+                           struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    *w = (struct tensor_bundle_writer){.prefix = strdup(prefix)};
+    if (!w->prefix)
+        return err_set(err, ERR_MEMORY, "%s: no memory to write it", prefix);
+    if (data_path(path, prefix, 0, 1, err) != OK ||
+        tensor_index_writer_init(&w->index, err) != OK ||
+        file_writer_open(&w->data, path, err) != OK)
+        tensor_bundle_abort(w);
+    return w->prefix ? OK : err->code;
+}
+
+/* The newest tensor, if any, goes into the index. */
+static status end_tensor(struct tensor_bundle_writer *w, struct err *err)
+{
+    if (!w->is_open)
+        return OK;
+    if (w->n_left)
+        return err_set(err, ERR_USAGE, "%s: tensor '%s' lacks %llu of its %llu bytes",
+                       w->prefix, w->name, (unsigned long long)w->n_left,
+                       (unsigned long long)w->tensor.n_bytes);
+    w->tensor.name = w->name;
+    w->tensor.masked_crc = crc32c_mask(w->crc);
+    if (tensor_index_writer_add(&w->index, &w->tensor, err) != OK)
+        return err_wrap(err, "%s", w->prefix);
+    w->is_open = false;
+    return OK;
+}
+
+static status set_name(struct tensor_bundle_writer *w, const char *name, struct err *err)
+{
+    char *copy;
+
+    if (strcmp(name, w->name ? w->name : "") <= 0)
+        return err_set(err, ERR_USAGE, "%s: tensor '%s' must come after '%s'", w->prefix,
+                       name, w->name ? w->name : "");
+    copy = strdup(name);
+    if (!copy)
+        return err_set(err, ERR_MEMORY, "%s: no memory for a name", w->prefix);
+    free(w->name);
+    w->name = copy;
+    return OK;
+}
+
+status tensor_bundle_add(struct tensor_bundle_writer *w, const char *name,
+                         enum tensor_dtype dtype, const uint64_t *dims, size_t n_dims,
+                         struct err *err)
+{
+    struct tensor_entry *t = &w->tensor;
+
+    TRY(end_tensor(w, err));
+    if (n_dims > TENSOR_INDEX_MAX_DIMS)
+        return err_set(err, ERR_USAGE, "%s: tensor '%s' has %zu dimensions, %d is most",
+                       w->prefix, name, n_dims, (int)TENSOR_INDEX_MAX_DIMS);
+    TRY(set_name(w, name, err));
+    *t = (struct tensor_entry){
+        .dtype = (int)dtype, .n_dims = n_dims, .at = w->data.n_bytes};
+    if (n_dims)
+        memcpy(t->dims, dims, n_dims * sizeof *dims);
+    if (tensor_index_size(name, t->dtype, t->dims, n_dims, &t->n_bytes, err) != OK)
+        return err_wrap(err, "%s", w->prefix);
+    w->n_left = t->n_bytes;
+    w->crc = 0;
+    w->is_open = true;
+    return OK;
+}
+
+status tensor_bundle_add_bytes(struct tensor_bundle_writer *w, const void *bytes,
+                               size_t n, struct err *err)
+{
+    if (!w->is_open || n > w->n_left)
+        return err_set(err, ERR_USAGE,
+                       "%s: %zu bytes arrive where tensor '%s' lacks %llu", w->prefix, n,
+                       w->name ? w->name : "", (unsigned long long)w->n_left);
+    w->n_left -= n;
+    w->crc = crc32c(w->crc, bytes, n);
+    return file_writer_add(&w->data, bytes, n, err);
+}
+
+status tensor_bundle_finish(struct tensor_bundle_writer *w, struct err *err)
+{
+    const struct str *table = &w->index.table.out;
+    char path[FILE_PATH_MAX];
+    status result = end_tensor(w, err);
+
+    if (result == OK)
+        result = index_path(path, w->prefix, err);
+    if (result == OK)
+        result = tensor_index_writer_finish(&w->index, err);
+    if (result == OK)
+        result = file_writer_commit(&w->data, err);
+    if (result == OK)
+        result = file_write(path, table->data, table->len, err);
+    tensor_bundle_abort(w);
+    return result;
+}
+
+void tensor_bundle_abort(struct tensor_bundle_writer *w)
+{
+    file_writer_abort(&w->data);
+    tensor_index_writer_release(&w->index);
+    free(w->prefix);
+    free(w->name);
+    *w = (struct tensor_bundle_writer){0};
+}
+
+static status open_index(struct tensor_index *index, const char *prefix, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct file_map map;
+    status result;
+
+    TRY(index_path(path, prefix, err));
+    TRY(file_map_open(&map, path, err));
+    result = tensor_index_read(index, map.data, map.n_bytes, err);
+    if (result != OK)
+        result = err_wrap(err, "%s", path);
+    file_map_close(&map);
+    return result;
+}
+
+/* The data file of a tensor is there and long enough for it. */
+static status open_shard(struct tensor_bundle *b, const char *prefix,
+                         const struct tensor_entry *e, struct err *err)
+{
+    struct file_map *map = &b->shard[e->shard];
+    char path[FILE_PATH_MAX];
+
+    TRY(data_path(path, prefix, e->shard, b->index.n_shards, err));
+    if (!map->data)
+        TRY(file_map_open(map, path, err));
+    const unsigned long long end = e->at + e->n_bytes; /* no overflow: see the index */
+    if (end > map->n_bytes)
+        return err_set(err, ERR_FORMAT,
+                       "%s: truncated: %zu bytes, but tensor '%s' ends at byte %llu",
+                       path, map->n_bytes, e->name, end);
+    return OK;
+}
+
+status tensor_bundle_open(struct tensor_bundle *b, const char *prefix, struct err *err)
+{
+    status result;
+
+    *b = (struct tensor_bundle){0};
+    TRY(open_index(&b->index, prefix, err));
+    result = mem_alloc(&b->shard, b->index.n_shards, sizeof *b->shard, err);
+    for (size_t i = 0; result == OK && i < b->index.n; i++)
+        result = open_shard(b, prefix, &b->index.entry[i], err);
+    if (result != OK)
+        tensor_bundle_close(b);
+    return result;
+}
+
+void tensor_bundle_close(struct tensor_bundle *b)
+{
+    for (size_t i = 0; b->shard && i < b->index.n_shards; i++)
+        file_map_close(&b->shard[i]);
+    free(b->shard);
+    tensor_index_release(&b->index);
+    *b = (struct tensor_bundle){0};
+}
+
+const struct tensor_entry *tensor_bundle_find(const struct tensor_bundle *b,
+                                              const char *name)
+{
+    return tensor_index_find(&b->index, name);
+}
+
+status tensor_bundle_read(const struct tensor_bundle *b, const struct tensor_entry *e,
+                          const unsigned char **bytes, struct err *err)
+{
+    static const unsigned char nothing[1];
+    const struct file_map *map = &b->shard[e->shard];
+    const unsigned char *p = map->data ? map->data + e->at : nothing;
+
+    *bytes = p;
+    if (!tensor_dtype_bytes(e->dtype))
+        return err_set(err, ERR_FORMAT, "tensor '%s' of type %d (%s) cannot be read",
+                       e->name, e->dtype,
+                       tensor_dtype_name(e->dtype) ? tensor_dtype_name(e->dtype)
+                                                   : "unknown");
+    if (crc32c_mask(crc32c(0, p, (size_t)e->n_bytes)) != e->masked_crc)
+        return err_set(err, ERR_FORMAT,
+                       "tensor '%s' fails its checksum: the data file is damaged or "
+                       "belongs to another index",
+                       e->name);
+    return OK;
+}
+
+status tensor_bundle_copy(const struct tensor_bundle *b, const struct tensor_entry *e,
+                          void *rows, size_t n_rows, size_t row_bytes,
+                          size_t stride_bytes, struct err *err)
+{
+    const unsigned char *bytes;
+    size_t total;
+
+    if (__builtin_mul_overflow(n_rows, row_bytes, &total) || total != e->n_bytes)
+        return err_set(err, ERR_USAGE,
+                       "tensor '%s' has %llu bytes, not %zu rows of %zu bytes", e->name,
+                       (unsigned long long)e->n_bytes, n_rows, row_bytes);
+    TRY(tensor_bundle_read(b, e, &bytes, err));
+    for (size_t i = 0; row_bytes && i < n_rows; i++)
+        memcpy((unsigned char *)rows + i * stride_bytes, bytes + i * row_bytes,
+               row_bytes);
+    return OK;
+}

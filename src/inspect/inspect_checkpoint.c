@@ -1,0 +1,337 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "decode/model_dir.h"
+#include "decode/tensor_values.h"
+#include "format/le.h"
+#include "format/tf/meta_graph.h"
+#include "format/tf/tensor_bundle.h"
+#include "inspect/inspect.h"
+#include "inspect/inspect_page.h"
+#include "train/state.h"
+
+#define WEIGHTS "ForwardPass/"
+#define SLOTS   "Loss_Optimization/"
+#define MASTER  "FP32-master-copy/"
+
+/* What the tensors of a training checkpoint are for, in the order of the table. */
+#define ROLE_LIST(R)                                  \
+    R(WEIGHT, "weights")                              \
+    R(AVERAGE, "moving average of the weights")       \
+    R(MASTER, "float32 master copies of the weights") \
+    R(ADAM_M, "first moments (Adam's m)")             \
+    R(ADAM_V, "second moments (Adam's v)")            \
+    R(MOMENTUM, "momentum (NovoGrad's m)")            \
+    R(NORM, "gradient norms (NovoGrad's v)")          \
+    R(COUNTER, "counters: step, powers of the betas") \
+    R(SCALE, "loss scaling")                          \
+    R(OTHER, "other tensors")
+
+enum role {
+#define R(code, text) ROLE_##code,
+    ROLE_LIST(R) N_ROLES
+#undef R
+};
+
+static const char *const role_text[] = {
+#define R(code, text) text,
+    ROLE_LIST(R)
+#undef R
+};
+
+static bool starts(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *name, const char *with)
+{
+    const size_t n = strlen(name), k = strlen(with);
+
+    return n >= k && strcmp(name + n - k, with) == 0;
+}
+
+/* The names are the reference's, of float32 and of mixed precision. */
+static enum role role_of(const char *name)
+{
+    if (ends(name, MODEL_DIR_AVERAGE))
+        return ROLE_AVERAGE;
+    if (starts(name, WEIGHTS))
+        return ROLE_WEIGHT;
+    if (strcmp(name, "global_step") == 0)
+        return ROLE_COUNTER;
+    if (!starts(name, SLOTS))
+        return ROLE_OTHER;
+    if (ends(name, "/Adam"))
+        return ROLE_ADAM_M;
+    if (ends(name, "/Adam_1"))
+        return ROLE_ADAM_V;
+    if (ends(name, "/Momentum"))
+        return ROLE_MOMENTUM;
+    if (strstr(name, "nvgrad2_ema"))
+        return ROLE_NORM;
+    if (ends(name, "/beta1_power") || ends(name, "/beta2_power"))
+        return ROLE_COUNTER;
+    if (starts(name, SLOTS MASTER))
+        return ROLE_MASTER;
+    return starts(name, SLOTS "Variable") ? ROLE_SCALE : ROLE_OTHER;
+}
+
+static uint64_t elements_of(const struct tensor_entry *e)
+{
+    const size_t each = tensor_dtype_bytes(e->dtype);
+
+    return each ? e->n_bytes / each : 0;
+}
+
+struct sums {
+    uint64_t n_tensors, n_elements, n_bytes;
+};
+
+static void count_roles(struct sums by_role[N_ROLES], const struct tensor_index *index)
+{
+    memset(by_role, 0, N_ROLES * sizeof *by_role);
+    for (size_t i = 0; i < index->n; i++) {
+        const struct tensor_entry *e = &index->entry[i];
+        struct sums *s = &by_role[role_of(e->name)];
+        s->n_tensors++;
+        s->n_elements += elements_of(e);
+        s->n_bytes += e->n_bytes;
+    }
+}
+
+static void add_role(json_t *table, const char *holds, const struct sums *s)
+{
+    json_t *row = inspect_page_row(table);
+
+    inspect_page_text(row, "holds", holds);
+    inspect_page_int(row, "tensors", s->n_tensors);
+    inspect_page_int(row, "elements", s->n_elements);
+    inspect_page_int(row, "bytes", s->n_bytes);
+}
+
+static void add_roles(json_t *page, const struct sums by_role[N_ROLES])
+{
+    json_t *table = inspect_page_table(page, "contents");
+    struct sums all = {0};
+
+    for (size_t r = 0; r < N_ROLES; r++) {
+        const struct sums *s = &by_role[r];
+        if (s->n_tensors)
+            add_role(table, role_text[r], s);
+        all.n_tensors += s->n_tensors;
+        all.n_elements += s->n_elements;
+        all.n_bytes += s->n_bytes;
+    }
+    add_role(table, "all", &all);
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static void add_file(json_t *table, const char *path, const char *holds)
+{
+    const int64_t n = file_bytes(path);
+
+    if (n < 0)
+        return;
+    json_t *row = inspect_page_row(table);
+    inspect_page_text(row, "file", name_of(path));
+    inspect_page_int(row, "bytes", (uint64_t)n);
+    inspect_page_text(row, "holds", holds);
+}
+
+static void add_files(json_t *page, const char *prefix, const struct tensor_index *index)
+{
+    json_t *table = inspect_page_table(page, "files");
+    char path[FILE_PATH_MAX + 64];
+
+    for (uint32_t i = 0; i < index->n_shards; i++) {
+        snprintf(path, sizeof path, "%s.data-%05u-of-%05u", prefix, i, index->n_shards);
+        add_file(table, path, "the values of the tensors, one after the other");
+    }
+    snprintf(path, sizeof path, "%s.index", prefix);
+    add_file(table, path, "name, shape, type, place and checksum of each tensor");
+    snprintf(path, sizeof path, "%s.meta", prefix);
+    add_file(table, path, "the graph that TensorFlow restores them into");
+    snprintf(path, sizeof path, "%s.state", prefix);
+    add_file(table, path, "place in the data, patience, best score");
+}
+
+static status add_state(json_t *page, const char *prefix, struct err *err)
+{
+    char path[FILE_PATH_MAX + 8];
+    struct state s;
+
+    snprintf(path, sizeof path, "%s.state", prefix);
+    if (!file_exists(path))
+        return OK;
+    TRY(state_read(&s, path, err));
+    json_t *o = json_object();
+    json_object_set_new(page, "state", o);
+    inspect_page_int(o, "step", (uint64_t)s.step);
+    inspect_page_int(o, "epochs_done", s.cursor.epoch);
+    inspect_page_int(o, "next_pair", s.cursor.next);
+    if (s.loss.is_there) {
+        inspect_page_real(o, "best_loss", s.loss.value);
+        inspect_page_int(o, "best_loss_step", (uint64_t)s.loss.step);
+    }
+    if (s.bleu.is_there) {
+        inspect_page_real(o, "best_bleu", s.bleu.value);
+        inspect_page_int(o, "best_bleu_step", (uint64_t)s.bleu.step);
+    }
+    inspect_page_int(o, "evals_since", (uint64_t)s.evals_since_best);
+    inspect_page_int(o, "skipped", (uint64_t)s.n_skipped);
+    inspect_page_int(o, "source_tokens", s.n_source);
+    inspect_page_int(o, "target_tokens", s.n_target);
+    inspect_page_real(o, "seconds", s.t_trained);
+    inspect_page_int(o, "corpus_pairs", s.corpus_pairs);
+    inspect_page_hash(o, "tokenizer", s.tokenizer_hash);
+    return OK;
+}
+
+struct moments {
+    double mean, std, min, max;
+};
+
+/* Two passes, so that the deviation of a large mean is not lost in rounding. */
+static struct moments moments_of(const unsigned char *bytes, int dtype, uint64_t n)
+{
+    enum { CHUNK = 1024 };
+    struct moments m = {.min = INFINITY, .max = -INFINITY};
+    float part[CHUNK];
+
+    for (int pass = 0; pass < 2; pass++) {
+        double sum = 0;
+        for (uint64_t at = 0; at < n; at += CHUNK) {
+            const size_t k = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
+            tensor_values_float(part, bytes, dtype, (size_t)at, k);
+            for (size_t i = 0; i < k; i++) {
+                const double x = (double)part[i], d = x - m.mean;
+                sum += pass ? d * d : x;
+                m.min = !(x >= m.min) ? x : m.min; /* a NaN stays */
+                m.max = !(x <= m.max) ? x : m.max;
+            }
+        }
+        *(pass ? &m.std : &m.mean) = pass ? sqrt(sum / (double)n) : sum / (double)n;
+    }
+    return m;
+}
+
+/* Whole numbers are counters; their value is all there is to say. */
+static void add_values(json_t *row, const struct tensor_entry *e,
+                       const unsigned char *bytes)
+{
+    const uint64_t n = elements_of(e);
+
+    if (tensor_values_known(e->dtype) && n) {
+        const struct moments m = moments_of(bytes, e->dtype, n);
+        inspect_page_real(row, "mean", m.mean);
+        inspect_page_real(row, "std", m.std);
+        inspect_page_real(row, "min", m.min);
+        inspect_page_real(row, "max", m.max);
+    } else if (e->dtype == TENSOR_INT64 && n == 1) {
+        const double x = (double)(int64_t)le_get64(bytes);
+        inspect_page_real(row, "mean", x);
+        inspect_page_real(row, "std", 0);
+        inspect_page_real(row, "min", x);
+        inspect_page_real(row, "max", x);
+    }
+}
+
+static void add_tensor(json_t *table, const struct tensor_entry *e,
+                       const unsigned char *bytes)
+{
+    const char *type = tensor_dtype_name(e->dtype);
+    char shape[24 * TENSOR_INDEX_MAX_DIMS] = "[";
+    size_t at = 1;
+    json_t *row = inspect_page_row(table);
+
+    for (size_t d = 0; d < e->n_dims; d++)
+        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%llu", d ? "," : "",
+                               (unsigned long long)e->dims[d]);
+    snprintf(shape + at, sizeof shape - at, "]");
+    inspect_page_text(row, "tensor", e->name);
+    inspect_page_text(row, "shape", shape);
+    inspect_page_text(row, "type", type ? type : "unknown");
+    inspect_page_int(row, "bytes", e->n_bytes);
+    if (bytes)
+        add_values(row, e, bytes);
+}
+
+static status add_tensors(json_t *page, const struct tensor_bundle *b,
+                          const struct inspect_config *c, struct err *err)
+{
+    json_t *table = c->tensors ? inspect_page_table(page, "tensor_list") : NULL;
+
+    for (size_t i = 0; i < b->index.n; i++) {
+        const unsigned char *bytes = NULL;
+        /* text has no fixed size: its bytes are checked by TensorFlow only */
+        if ((c->values || c->verify) && tensor_dtype_bytes(b->index.entry[i].dtype))
+            TRY(tensor_bundle_read(b, &b->index.entry[i], &bytes, err));
+        if (table)
+            add_tensor(table, &b->index.entry[i], c->values ? bytes : NULL);
+    }
+    return OK;
+}
+
+/* Our .meta follows from the index, so that one that was cut is seen by its size; that of
+ * another tool, known by the absence of .state, is not ours to judge. */
+static status check_meta(const char *prefix, const struct tensor_index *index,
+                         struct err *err)
+{
+    char state[FILE_PATH_MAX + 8], meta[FILE_PATH_MAX + 8];
+    struct str want = str_new(0);
+
+    snprintf(state, sizeof state, "%s.state", prefix);
+    snprintf(meta, sizeof meta, "%s.meta", prefix);
+    if (!file_exists(state))
+        return OK;
+    status result = meta_graph_build(&want, index->entry, index->n, WEIGHTS, err);
+    if (result == OK && file_bytes(meta) != (int64_t)want.len)
+        result = err_set(err, ERR_FORMAT, "%s is not whole", meta);
+    str_release(&want);
+    return result;
+}
+
+static status describe(json_t *page, const char *prefix, const struct tensor_bundle *b,
+                       const struct inspect_config *c, struct err *err)
+{
+    struct sums by_role[N_ROLES];
+    int64_t step;
+
+    TRY(model_dir_step(b, &step, err));
+    count_roles(by_role, &b->index);
+    inspect_page_text(page, "checkpoint", prefix);
+    if (step >= 0)
+        inspect_page_int(page, "step", (uint64_t)step);
+    inspect_page_int(page, "tensors", b->index.n);
+    inspect_page_int(page, "parameters", by_role[ROLE_WEIGHT].n_elements);
+    if (c->values || c->verify)
+        inspect_page_text(page, "checksums", "all right");
+    if (c->verify)
+        TRY(check_meta(prefix, &b->index, err));
+    add_files(page, prefix, &b->index);
+    add_roles(page, by_role);
+    TRY(add_state(page, prefix, err));
+    return add_tensors(page, b, c, err);
+}
+
+status inspect_checkpoint(json_t *page, const char *prefix,
+                          const struct inspect_config *c, struct err *err)
+{
+    struct tensor_bundle b;
+
+    TRY(tensor_bundle_open(&b, prefix, err));
+    const status result = describe(page, prefix, &b, c, err);
+    tensor_bundle_close(&b);
+    if (result != OK && !strstr(err->msg, prefix))
+        return err_wrap(err, "%s", prefix);
+    return result;
+}

@@ -1,0 +1,158 @@
+#include "page/page.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+static const char *entity(uint32_t code)
+{
+    switch (code) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+void page_text(struct str *out, const char *text)
+{
+    const size_t n = text ? strlen(text) : 0;
+
+    for (size_t at = 0, len; at < n; at += len) {
+        const uint32_t code = utf8_decode(text + at, n - at, &len);
+        const char *safe = entity(code);
+        if (!utf8_is_shown(code) && code != '\n' && code != '\t')
+            safe = "\uFFFD";
+        if (safe)
+            str_puts(out, safe);
+        else
+            str_add(out, text + at, len);
+    }
+}
+
+static void textv(struct str *out, const char *fmt, va_list ap) PRINTF(2, 0);
+static void textv(struct str *out, const char *fmt, va_list ap)
+{
+    char *text;
+
+    if (vasprintf(&text, fmt, ap) < 0) {
+        out->bad = true;
+        return;
+    }
+    page_text(out, text);
+    free(text);
+}
+
+void page_textf(struct str *out, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    textv(out, fmt, ap);
+    va_end(ap);
+}
+
+static void open_tag(struct str *out, const char *tag, const char *css)
+{
+    str_printf(out, "<%s", tag);
+    if (css)
+        str_printf(out, " class=\"%s\"", css);
+    str_putc(out, '>');
+}
+
+void page_tag(struct str *out, const char *tag, const char *css, const char *text)
+{
+    open_tag(out, tag, css);
+    page_text(out, text);
+    str_printf(out, "</%s>", tag);
+}
+
+void page_tagf(struct str *out, const char *tag, const char *css, const char *fmt, ...)
+{
+    va_list ap;
+
+    open_tag(out, tag, css);
+    va_start(ap, fmt);
+    textv(out, fmt, ap);
+    va_end(ap);
+    str_printf(out, "</%s>", tag);
+}
+
+void page_begin(struct str *out, const char *title)
+{
+    str_puts(out,
+             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width, "
+             "initial-scale=1\">\n"
+             "<meta name=\"color-scheme\" content=\"light dark\">\n");
+    page_tag(out, "title", NULL, title);
+    str_puts(out, "\n<style>\n");
+    str_puts(out, page_style);
+    str_puts(out, "</style>\n</head>\n<body>\n<main>\n");
+}
+
+void page_end(struct str *out)
+{
+    str_puts(out, "</main>\n</body>\n</html>\n");
+}
+
+void page_row(struct str *out, const char *label, const char *value)
+{
+    str_puts(out, "<tr>");
+    page_tag(out, "th", NULL, label);
+    page_tag(out, "td", NULL, value);
+    str_puts(out, "</tr>\n");
+}
+
+static void bar_key(struct str *out, const struct page_part *part, double total)
+{
+    str_printf(out, "<li><i class=\"c%d\"></i>", part->color);
+    page_textf(out, "%s ", part->name);
+    page_tagf(out, "b", NULL, "%s", part->text);
+    if (part->size / total < 0.0005)
+        page_tag(out, "span", "quiet", "under 0.1\u00a0%");
+    else
+        page_tagf(out, "span", "quiet", "%.1f\u00a0%%", 100 * part->size / total);
+    str_puts(out, "</li>");
+}
+
+void page_bar(struct str *out, const char *label, const struct page_part *part, size_t n)
+{
+    double total = 0, at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        total += part[i].size > 0 ? part[i].size : 0;
+    if (!(total > 0) || !isfinite(total))
+        return;
+    str_puts(out, "<div class=\"bar\"><svg viewBox=\"0 0 400 14\" role=\"img\" "
+                  "preserveAspectRatio=\"none\" aria-label=\"");
+    page_text(out, label);
+    str_puts(out, "\">");
+    for (size_t i = 0; i < n; i++) {
+        const double width = part[i].size > 0 ? 400 * part[i].size / total : 0;
+        if (width > 0)
+            str_printf(out,
+                       "<rect class=\"area c%d\" x=\"%.2f\" y=\"0\" width=\"%.2f\" "
+                       "height=\"14\"/>",
+                       part[i].color, at, width);
+        at += width;
+    }
+    str_puts(out, "</svg>\n<ul class=\"legend\">");
+    for (size_t i = 0; i < n; i++)
+        if (part[i].size > 0)
+            bar_key(out, &part[i], total);
+    str_puts(out, "</ul></div>\n");
+}

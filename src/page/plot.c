@@ -1,0 +1,480 @@
+#include "page/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "page/fmt.h"
+#include "page/page.h"
+
+/* The drawing: WIDTH x HEIGHT units, the data between LEFT..RIGHT and TOP..BOTTOM. */
+enum { WIDTH = 400, HEIGHT = 236, LEFT = 44, RIGHT = 390, TOP = 26, BOTTOM = 200 };
+enum { BUCKETS = 240, POINTS_MAX = 60 };
+
+/* Beyond this a difference of two values may overflow; such a value is a gap. */
+static const double HUGE_VALUE = 1e300;
+
+struct axis {
+    double lo, hi;
+    bool is_log;
+    double tick[PLOT_TICKS_MAX];
+    size_t n_ticks;
+    double divide; /* tick labels show value / divide, then suffix */
+    char suffix[4];
+    int exponent; /* of ten, told in the axis' unit; 0 for none */
+};
+
+struct frame {
+    struct axis x, y;
+};
+
+static double nice_step(double span, size_t want)
+{
+    const double raw = span / (double)(want ? want : 1);
+    const double unit = pow(10, floor(log10(raw)));
+
+    if (raw <= unit * 1.0000001)
+        return unit;
+    if (raw <= 2 * unit)
+        return 2 * unit;
+    return raw <= 5 * unit ? 5 * unit : 10 * unit;
+}
+
+/* The multiples of `step` in [lo, hi]. */
+static size_t ticks_of(double out[PLOT_TICKS_MAX], double lo, double hi, double step)
+{
+    const double slack = 1e-9 * (hi - lo);
+    size_t n = 0;
+
+    if (!(step > 0) || !isfinite(step))
+        return 0;
+    for (double i = ceil((lo - slack) / step); n < PLOT_TICKS_MAX; i++) {
+        const double at = i * step;
+        if (!(at <= hi + slack))
+            break;
+        out[n++] = fabs(at) < slack ? 0 : at;
+        if (i + 1 == i) /* values so large that steps vanish */
+            break;
+    }
+    return n;
+}
+
+size_t plot_ticks(double out[PLOT_TICKS_MAX], double lo, double hi, size_t want)
+{
+    return ticks_of(out, lo, hi, nice_step(hi - lo, want));
+}
+
+/* Powers of ten, with round numbers between them when the decades are few. */
+static size_t log_ticks(double out[PLOT_TICKS_MAX], double lo, double hi)
+{
+    static const double many[] = {1, 1.5, 2, 3, 4, 6, 8}, few[] = {1, 2, 5};
+    const double decades = log10(hi / lo);
+    const bool is_fine = decades < 1;
+    const double *mantissa = is_fine ? many : few;
+    const size_t n_mantissas = is_fine ? 7 : decades < 2.2 ? 3 : 1;
+    const int stride = decades > 8 ? (int)ceil(decades / 8) : 1;
+    size_t n = 0;
+
+    for (int e = (int)floor(log10(lo)); e <= log10(hi); e += stride)
+        for (size_t m = 0; m < n_mantissas; m++) {
+            const double at = mantissa[m] * pow(10, e);
+            if (at >= lo && at <= hi && n < PLOT_TICKS_MAX)
+                out[n++] = at;
+        }
+    return n >= 2 ? n : plot_ticks(out, lo, hi, 4);
+}
+
+static void choose_labels(struct axis *a)
+{
+    static const char *const suffix[] = {"", "\u00a0k", "\u00a0M", "\u00a0G", "\u00a0T"};
+    const double top = fmax(fabs(a->lo), fabs(a->hi));
+    const int magnitude = top > 0 ? (int)floor(log10(top)) : 0;
+    const int thousands = magnitude / 3;
+
+    a->divide = 1;
+    if (magnitude >= 4 && magnitude < 15) {
+        snprintf(a->suffix, sizeof a->suffix, "%s", suffix[thousands]);
+        a->divide = pow(1000, thousands);
+    } else if (!a->is_log && (magnitude >= 15 || magnitude < -3)) {
+        a->exponent = magnitude;
+        a->divide = pow(10, magnitude);
+    }
+}
+
+/* Digits after the point that tell neighbouring ticks apart. */
+static int tick_decimals(const struct axis *a)
+{
+    const double step = a->n_ticks > 1 ? (a->tick[1] - a->tick[0]) / a->divide : 0.1;
+    const double digits = ceil(-log10(step) - 1e-6);
+
+    return digits > 0 ? (int)fmin(digits, 9) : 0;
+}
+
+static struct fmt tick_label(const struct axis *a, double v)
+{
+    struct fmt f;
+
+    if (a->is_log && v < 1e6)
+        snprintf(f.s, sizeof f.s, "%g", v);
+    else if (a->is_log)
+        return fmt_short(v);
+    else if (v == 0.0)
+        snprintf(f.s, sizeof f.s, "0");
+    else
+        snprintf(f.s, sizeof f.s, "%s%.*f%s", v < 0 ? "\u2212" : "", tick_decimals(a),
+                 fabs(v) / a->divide, a->suffix);
+    return f;
+}
+
+static bool is_shown(const struct plot *p, double x, double y)
+{
+    return isfinite(y) && fabs(y) < HUGE_VALUE && (!p->is_log || y > 0) && isfinite(x) &&
+           (!p->is_log_x || x > 0);
+}
+
+/* The smallest frame around every point that can be shown; false when there is none. */
+static bool find_range(const struct plot *p, struct frame *f)
+{
+    f->x = (struct axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log_x};
+    f->y = (struct axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log};
+    for (size_t c = 0; c < p->n_curves; c++) {
+        const struct series *s = p->curve[c].points;
+        for (size_t i = 0; i < s->n; i++) {
+            if (!is_shown(p, s->x[i], s->y[i]))
+                continue;
+            f->x.lo = fmin(f->x.lo, s->x[i]);
+            f->x.hi = fmax(f->x.hi, s->x[i]);
+            f->y.lo = fmin(f->y.lo, s->y[i]);
+            f->y.hi = fmax(f->y.hi, s->y[i]);
+        }
+    }
+    return f->x.lo <= f->x.hi;
+}
+
+static void widen(struct axis *a)
+{
+    const double half = a->lo == 0.0 ? 1 : fabs(a->lo) * 0.1;
+
+    if (a->hi - a->lo > 1e-12 * fabs(a->hi))
+        return;
+    a->lo -= half;
+    a->hi += half;
+}
+
+static void choose_y(const struct plot *p, struct axis *y)
+{
+    if (p->is_log) {
+        const double pad = pow(y->hi / y->lo, 0.05) * 1.05;
+        y->lo /= pad;
+        y->hi *= pad;
+        y->n_ticks = log_ticks(y->tick, y->lo, y->hi);
+    } else {
+        if (p->from_zero && y->lo > 0)
+            y->lo = 0;
+        widen(y);
+        const double step = nice_step(y->hi - y->lo, 4);
+        y->lo = floor(y->lo / step + 1e-9) * step;
+        y->hi = ceil(y->hi / step - 1e-9) * step;
+        y->n_ticks = ticks_of(y->tick, y->lo, y->hi, step);
+    }
+    choose_labels(y);
+}
+
+static void choose_x(struct axis *x)
+{
+    if (x->is_log) {
+        if (x->lo == x->hi) {
+            x->lo /= 2;
+            x->hi *= 2;
+        }
+        x->n_ticks = log_ticks(x->tick, x->lo, x->hi);
+        choose_labels(x);
+        return;
+    }
+    if (x->lo >= 0 && x->lo < 0.5 * x->hi)
+        x->lo = 0;
+    widen(x);
+    x->n_ticks = plot_ticks(x->tick, x->lo, x->hi, 5);
+    choose_labels(x);
+}
+
+static double place(const struct axis *a, double v, double from, double to)
+{
+    const double part =
+        a->is_log ? log(v / a->lo) / log(a->hi / a->lo) : (v - a->lo) / (a->hi - a->lo);
+
+    return from + (to - from) * fmin(fmax(part, 0), 1);
+}
+
+static double at_x(const struct frame *f, double v)
+{
+    return place(&f->x, v, LEFT, RIGHT);
+}
+
+static double at_y(const struct frame *f, double v)
+{
+    return place(&f->y, v, BOTTOM, TOP);
+}
+
+/* "x 10^e" in the digits that stand high. */
+static void write_exponent(struct str *out, int exponent)
+{
+    static const char *const high[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                       "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+    char digits[16];
+
+    snprintf(digits, sizeof digits, "%d", exponent);
+    str_puts(out, " \u00d7 10");
+    for (const char *d = digits; *d; d++)
+        str_puts(out, *d == '-' ? "\u207b" : high[*d - '0']);
+}
+
+static void write_axes(struct str *out, const struct plot *p, const struct frame *f)
+{
+    for (size_t i = 0; i < f->y.n_ticks; i++) {
+        const double y = at_y(f, f->y.tick[i]);
+        str_printf(out,
+                   "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                   "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                   LEFT, RIGHT, y, y, LEFT - 6, y + 4, tick_label(&f->y, f->y.tick[i]).s);
+    }
+    str_printf(out, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n",
+               LEFT, RIGHT, BOTTOM, BOTTOM);
+    for (size_t i = 0; i < f->x.n_ticks; i++) {
+        const double x = at_x(f, f->x.tick[i]);
+        str_printf(out,
+                   "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+                   "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
+                   x, x, BOTTOM, BOTTOM + 4, x, BOTTOM + 17,
+                   x > RIGHT - 12 ? "end" : "middle", tick_label(&f->x, f->x.tick[i]).s);
+    }
+    str_puts(out, "<text x=\"0\" y=\"11\">");
+    page_text(out, p->y_unit);
+    if (f->y.exponent)
+        write_exponent(out, f->y.exponent);
+    str_printf(out, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", RIGHT,
+               HEIGHT - 3);
+    page_text(out, p->x_unit);
+    if (f->x.exponent)
+        write_exponent(out, f->x.exponent);
+    str_puts(out, "</text>\n");
+}
+
+static void write_marks(struct str *out, const struct plot *p, const struct frame *f)
+{
+    for (size_t i = 0; i < p->n_marks; i++) {
+        if (!(p->mark[i] >= f->x.lo && p->mark[i] <= f->x.hi))
+            continue;
+        const double x = at_x(f, p->mark[i]);
+        str_printf(out,
+                   "<line class=\"mark\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\">"
+                   "<title>",
+                   x, x, TOP, BOTTOM);
+        page_textf(out, "%s at %s %s", p->mark_name, p->x_unit, fmt_count(p->mark[i]).s);
+        str_puts(out, "</title></line>\n");
+    }
+}
+
+static const char *path_class(enum plot_kind kind)
+{
+    switch (kind) {
+    case PLOT_THIN:
+        return "line thin";
+    case PLOT_DASHED:
+    case PLOT_RULE:
+        return "line dash";
+    case PLOT_AREA:
+        return "area";
+    case PLOT_LINE:
+    case PLOT_POINTS:
+    case PLOT_DOTS:
+        break;
+    }
+    return "line";
+}
+
+/* One subpath for each run of points that can be shown. */
+static void write_path(struct str *out, const struct plot *p, const struct frame *f,
+                       const struct plot_curve *c, const struct series *s)
+{
+    const bool is_area = c->kind == PLOT_AREA;
+    bool is_open = false;
+    double last_x = 0;
+
+    if (c->kind == PLOT_DOTS)
+        return;
+    str_printf(out, "<path class=\"%s c%d\" d=\"", path_class(c->kind), c->color);
+    for (size_t i = 0; i < s->n; i++) {
+        const bool shown = is_shown(p, s->x[i], s->y[i]);
+        if (is_open && !shown && is_area)
+            str_printf(out, "L%.1f %dZ", last_x, BOTTOM);
+        if (shown) {
+            last_x = at_x(f, s->x[i]);
+            const double y = at_y(f, s->y[i]);
+            if (!is_open && is_area)
+                str_printf(out, "M%.1f %dL%.1f %.1f", last_x, BOTTOM, last_x, y);
+            else if (!is_open)
+                str_printf(out, "M%.1f %.1fh0", last_x, y); /* a lone point is a dot */
+            else
+                str_printf(out, "L%.1f %.1f", last_x, y);
+        }
+        is_open = shown;
+    }
+    if (is_open && is_area)
+        str_printf(out, "L%.1f %dZ", last_x, BOTTOM);
+    str_puts(out, "\"/>\n");
+}
+
+static bool has_points(enum plot_kind kind)
+{
+    return kind == PLOT_POINTS || kind == PLOT_DOTS || kind == PLOT_DASHED;
+}
+
+static void write_points(struct str *out, const struct plot *p, const struct frame *f,
+                         const struct plot_curve *c, const struct series *s)
+{
+    if (!has_points(c->kind) || (s->n > POINTS_MAX && c->kind != PLOT_DOTS))
+        return;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!is_shown(p, s->x[i], s->y[i]))
+            continue;
+        str_printf(out,
+                   "<circle class=\"%s c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
+                   c->kind == PLOT_DASHED ? "ring" : "dot", c->color, at_x(f, s->x[i]),
+                   at_y(f, s->y[i]));
+        page_textf(out, "%s, %s %s: %s", c->name ? c->name : "", p->x_unit,
+                   fmt_count(s->x[i]).s, fmt_number(s->y[i], 4).s);
+        str_puts(out, "</title></circle>\n");
+    }
+}
+
+/* Index of the curve's best point; the number of points when none is to be marked. */
+static size_t best_point(const struct plot *p, const struct plot_curve *c)
+{
+    const struct series *s = c->points;
+    const size_t i = series_best(s, c->best == PLOT_BEST_HIGH ? -1 : 1);
+
+    return c->best == PLOT_NO_BEST || i == s->n || !is_shown(p, s->x[i], s->y[i]) ? s->n
+                                                                                  : i;
+}
+
+/* A ring around the best point; its value stands in the legend, where nothing is hidden
+ * by it. */
+static void write_best(struct str *out, const struct plot *p, const struct frame *f,
+                       const struct plot_curve *c)
+{
+    const struct series *s = c->points;
+    const size_t i = best_point(p, c);
+
+    if (i < s->n)
+        str_printf(out, "<circle class=\"best\" cx=\"%.1f\" cy=\"%.1f\" r=\"5.5\"/>",
+                   at_x(f, s->x[i]), at_y(f, s->y[i]));
+}
+
+static void write_best_key(struct str *out, const struct plot *p,
+                           const struct plot_curve *c)
+{
+    const struct series *s = c->points;
+    const size_t i = best_point(p, c);
+
+    if (i == s->n)
+        return;
+    str_puts(out, "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
+                  "<circle class=\"best\" cx=\"11\" cy=\"5\" r=\"4\"/></svg>");
+    page_textf(out, "best %s at %s", fmt_number(s->y[i], 4).s, fmt_count(s->x[i]).s);
+    str_puts(out, "</li>");
+}
+
+static void write_key(struct str *out, const struct plot_curve *c)
+{
+    if (!c->name)
+        return;
+    if (c->kind == PLOT_AREA) {
+        str_printf(out, "<li><i class=\"c%d\"></i>", c->color);
+    } else {
+        str_puts(out,
+                 "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">");
+        if (c->kind != PLOT_DOTS)
+            str_printf(out, "<path class=\"%s c%d\" d=\"M1 5H21\"/>", path_class(c->kind),
+                       c->color);
+        if (has_points(c->kind))
+            str_printf(out, "<circle class=\"%s c%d\" cx=\"11\" cy=\"5\" r=\"3.2\"/>",
+                       c->kind == PLOT_DASHED ? "ring" : "dot", c->color);
+        str_puts(out, "</svg>");
+    }
+    page_textf(out, "%s", c->name);
+    if (series_best(c->points, 1) == c->points->n)
+        page_tag(out, "span", "quiet", " (missing)");
+    str_puts(out, "</li>");
+}
+
+static void write_legend(struct str *out, const struct plot *p)
+{
+    str_puts(out, "<ul class=\"legend\">");
+    for (size_t c = 0; c < p->n_curves; c++)
+        write_key(out, &p->curve[c]);
+    for (size_t c = 0; c < p->n_curves; c++)
+        write_best_key(out, p, &p->curve[c]);
+    if (p->n_marks) {
+        str_puts(out, "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
+                      "<path class=\"mark\" d=\"M11 0V10\"/></svg>");
+        page_text(out, p->mark_name);
+        str_puts(out, "</li>");
+    }
+    str_puts(out, "</ul>\n");
+}
+
+static status write_curve(struct str *out, const struct plot *p, const struct frame *f,
+                          const struct plot_curve *c, struct err *err)
+{
+    struct series thin;
+
+    if (c->points->n <= BUCKETS) { /* few enough to draw, wherever they lie */
+        write_path(out, p, f, c, c->points);
+        write_points(out, p, f, c, c->points);
+        return OK;
+    }
+    TRY(series_thin(&thin, c->points, BUCKETS, err));
+    write_path(out, p, f, c, &thin);
+    write_points(out, p, f, c, &thin);
+    series_release(&thin);
+    return OK;
+}
+
+static status write_drawing(struct str *out, const struct plot *p, struct frame *f,
+                            struct err *err)
+{
+    choose_x(&f->x);
+    choose_y(p, &f->y);
+    str_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH,
+               HEIGHT);
+    page_textf(out, "%s, %s by %s", p->title, p->y_unit, p->x_unit);
+    str_puts(out, "\">\n");
+    write_axes(out, p, f);
+    for (size_t c = 0; c < p->n_curves; c++)
+        TRY(write_curve(out, p, f, &p->curve[c], err));
+    write_marks(out, p, f);
+    for (size_t c = 0; c < p->n_curves; c++)
+        write_best(out, p, f, &p->curve[c]);
+    str_puts(out, "</svg>\n");
+    return OK;
+}
+
+status plot_write(struct str *out, const struct plot *p, struct err *err)
+{
+    struct frame f;
+
+    str_puts(out, "<figure id=\"");
+    page_text(out, p->id);
+    str_puts(out, "\">\n");
+    page_tag(out, "h3", NULL, p->title);
+    write_legend(out, p);
+    if (find_range(p, &f))
+        TRY(write_drawing(out, p, &f, err));
+    else
+        page_tag(out, "p", "none", "The log holds no value for this plot.");
+    if (p->note)
+        page_tag(out, "figcaption", NULL, p->note);
+    str_puts(out, "</figure>\n");
+    return str_check(out, p->title, err);
+}

@@ -1,0 +1,191 @@
+#include "prepare/clean/filter.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "text/feed.h"
+
+const char *filter_name(int reason)
+{
+    static const char *const names[] = {
+#define V(code, name, why) name,
+        FILTER_LIST(V)
+#undef V
+    };
+
+    return reason < N_CLEAN ? clean_name((enum clean_verdict)reason)
+                            : names[reason - N_CLEAN];
+}
+
+const char *filter_why(int reason)
+{
+    static const char *const reasons[] = {
+#define V(code, name, why) why,
+        FILTER_LIST(V)
+#undef V
+    };
+
+    return reason < N_CLEAN ? clean_why((enum clean_verdict)reason)
+                            : reasons[reason - N_CLEAN];
+}
+
+void filter_init(struct filter *f, struct filter_options options, bool is_factored)
+{
+    *f = (struct filter){.options = options};
+    clean_init(&f->clean, options.clean);
+    f->clean.is_started = true;
+    f->clean.is_factored = is_factored;
+}
+
+void filter_release(struct filter *f)
+{
+    clean_release(&f->clean);
+    str_release(&f->room[0]);
+    str_release(&f->room[1]);
+    str_release(&f->spare);
+}
+
+static bool has_control(struct line in)
+{
+    size_t len;
+
+    for (size_t i = 0; i < in.n_bytes; i += len)
+        if (unicode_is_control(utf8_decode(in.text + i, in.n_bytes - i, &len)))
+            return true;
+    return false;
+}
+
+/* Malformed bytes replaced, control characters taken out, as the options say. */
+static void repair(const struct filter_options *o, struct str *out, struct line in)
+{
+    size_t len;
+
+    for (size_t i = 0; i < in.n_bytes; i += len) {
+        const uint32_t code = utf8_decode(in.text + i, in.n_bytes - i, &len);
+        if (code == UTF8_BAD && o->invalid == FILTER_INVALID_REPLACE)
+            str_puts(out, "\xEF\xBF\xBD");
+        else if (o->control != FILTER_CONTROL_STRIP || !unicode_is_control(code))
+            str_add(out, in.text + i, len);
+    }
+}
+
+/* The line as the rules see it; it may be the one given. */
+static status order(struct filter *f, struct str *room, struct line *line,
+                    struct err *err)
+{
+    const struct filter_options *o = &f->options;
+
+    if (o->invalid == FILTER_INVALID_REPLACE || o->control == FILTER_CONTROL_STRIP) {
+        str_reset(room);
+        repair(o, room, *line);
+        TRY(str_check(room, "a line", err));
+        *line = (struct line){str_text(room), room->len};
+    }
+    if (!o->nfc)
+        return OK;
+    str_reset(&f->spare);
+    TRY(unicode_nfc(&f->spare, *line, err));
+    TRY(str_check(&f->spare, "a line", err));
+    const struct str made = f->spare;
+    f->spare = *room;
+    *room = made;
+    *line = (struct line){str_text(room), room->len};
+    return OK;
+}
+
+static bool is_other_script(struct line in, enum unicode_script script)
+{
+    size_t n_letters = 0, n_of = 0, len;
+
+    for (size_t i = 0; i < in.n_bytes; i += len) {
+        const uint32_t code = utf8_decode(in.text + i, in.n_bytes - i, &len);
+        if (!unicode_is_letter(code))
+            continue;
+        n_letters++;
+        n_of += unicode_is_of(code, script);
+    }
+    return 2 * n_of < n_letters;
+}
+
+static struct line cleaned(const struct filter *f, int s)
+{
+    return (struct line){str_text(&f->clean.side[s]), f->clean.side[s].len};
+}
+
+/* Our own rules about a pair that passed those of Moses. */
+static int judge(const struct filter *f)
+{
+    const struct filter_options *o = &f->options;
+    const struct line side[2] = {cleaned(f, 0), cleaned(f, 1)};
+
+    for (int s = 0; s < 2 && (o->min_chars || o->max_chars); s++) {
+        const size_t n = utf8_count(side[s].text, side[s].n_bytes);
+        if (n < o->min_chars)
+            return FILTER_CHARS_FEW;
+        if (o->max_chars && n > o->max_chars)
+            return FILTER_CHARS_MANY;
+    }
+    if (o->drop_identical && side[0].n_bytes == side[1].n_bytes &&
+        memcmp(side[0].text, side[1].text, side[0].n_bytes) == 0)
+        return FILTER_IDENTICAL;
+    for (int s = 0; s < 2; s++)
+        if (o->script[s] != UNICODE_ANY && is_other_script(side[s], o->script[s]))
+            return FILTER_SCRIPT;
+    for (int s = 0; s < 2 && o->profile; s++)
+        if (profile_is_foreign(o->profile, side[s], s))
+            return FILTER_LANGUAGE;
+    return CLEAN_KEEP;
+}
+
+status filter_pair(struct filter *f, const struct line side[2], bool is_cut, int *reason,
+                   struct err *err)
+{
+    struct line line[2] = {side[0], side[1]};
+    enum clean_verdict verdict;
+
+    TRY(order(f, &f->room[0], &line[0], err));
+    TRY(order(f, &f->room[1], &line[1], err));
+    TRY(clean_pair(&f->clean, line[0], line[1], &verdict, err));
+    if (is_cut || f->clean.side[0].len > FEED_LINE_MAX ||
+        f->clean.side[1].len > FEED_LINE_MAX)
+        *reason = FILTER_CUT;
+    else if (verdict != CLEAN_KEEP)
+        *reason = (int)verdict;
+    else if (f->options.control == FILTER_CONTROL_DROP &&
+             (has_control(cleaned(f, 0)) || has_control(cleaned(f, 1))))
+        *reason = FILTER_CONTROL;
+    else
+        *reason = judge(f);
+    return OK;
+}
+
+status filter_line(struct filter *f, struct line in, struct line *out, struct err *err)
+{
+    struct str *side = &f->clean.side[0];
+
+    TRY(order(f, &f->room[0], &in, err));
+    str_reset(side);
+    (void)clean_line(side, in, f->clean.is_factored);
+    TRY(str_check(side, "a line", err));
+    *out = cleaned(f, 0);
+    return OK;
+}
+
+void filter_core(struct str *out, struct line in)
+{
+    const size_t start = out->len;
+    char bytes[4];
+    size_t len;
+
+    for (size_t i = 0; i < in.n_bytes; i += len) {
+        const uint32_t code = utf8_decode(in.text + i, in.n_bytes - i, &len);
+        if (code == UTF8_BAD)
+            continue;
+        if (unicode_is_letter(code))
+            str_add(out, bytes, utf8_encode(bytes, unicode_lower(code)));
+        else if (unicode_is_digit(code))
+            str_putc(out, '0');
+    }
+    if (out->len == start)
+        str_add(out, in.text, in.n_bytes);
+}

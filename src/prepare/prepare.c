@@ -1,0 +1,298 @@
+#include "prepare/prepare.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "corpus/checksum.h"
+#include "corpus/dataset.h"
+#include "prepare/prepare_stages.h"
+
+const struct opt prepare_config_rows[PREPARE_N_OPTIONS] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct prepare_config, field), field, __VA_ARGS__)
+    PREPARE_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table prepare_config_table = {prepare_config_rows, PREPARE_N_OPTIONS};
+
+static status need_both(const char *name, const char *source, const char *target,
+                        struct err *err)
+{
+    if (!*source == !*target)
+        return OK;
+    return err_set(err, ERR_USAGE, "%s_%s is given without %s_%s; a set needs both", name,
+                   *source ? "source" : "target", name, *source ? "target" : "source");
+}
+
+static status check_training(const struct prepare_config *c, struct err *err)
+{
+    const bool has_source = *c->source, has_target = *c->target;
+
+    if (has_source == has_target && (has_source || *c->pairs))
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "%s is missing: name the text file of that language, as in %s=FILE",
+                   has_source ? "target" : "source", has_source ? "target" : "source");
+}
+
+/* "2,1": two columns, from 1. */
+static status read_columns(int column[PAIRS_SIDES], const char *text, struct err *err)
+{
+    char *end;
+
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        const long n = strtol(text, &end, 10);
+        if (end == text || n < 1 || n > 1000 || *end != (s ? '\0' : ','))
+            return err_set(
+                err, ERR_USAGE,
+                "columns = '%s': want two numbers from 1 on, as in columns=1,2", text);
+        column[s] = (int)n;
+        text = end + 1;
+    }
+    return OK;
+}
+
+status prepare_config_check(const struct prepare_config *c, struct err *err)
+{
+    struct prepare_names names;
+    int column[PAIRS_SIDES];
+
+    TRY(check_training(c, err));
+    if (!*c->out)
+        return err_set(err, ERR_USAGE,
+                       "out is missing: name the data directory to make, as in out=DIR");
+    TRY(need_both("valid", c->valid_source, c->valid_target, err));
+    TRY(need_both("test", c->test_source, c->test_target, err));
+    TRY(read_columns(column, c->columns, err));
+    if (c->min_words > c->max_words)
+        return err_set(err, ERR_USAGE,
+                       "min_words = %" PRId64 " exceeds max_words = %" PRId64,
+                       c->min_words, c->max_words);
+    if (c->max_chars && c->min_chars > c->max_chars)
+        return err_set(err, ERR_USAGE,
+                       "min_chars = %" PRId64 " exceeds max_chars = %" PRId64,
+                       c->min_chars, c->max_chars);
+    return c->reference_names ? prepare_names_of(&names, c, err) : OK;
+}
+
+uint64_t prepare_budget(const struct prepare *p)
+{
+    const uint64_t all = (uint64_t)p->config->memory_mib << 20, own = (uint64_t)256 << 20;
+
+    return all > 2 * own ? all - own : all / 2;
+}
+
+/* Find every reason against the inputs before anything is made. */
+static status open_inputs(struct prepare *p, struct err *err)
+{
+    const struct prepare_config *c = p->config;
+    const struct pairs_lists lists[N_PREPARE_SETS] = {
+        [PREPARE_TRAIN] = {c->source, c->target, c->pairs, {0}},
+        [PREPARE_VALID] = {c->valid_source, c->valid_target, c->valid_pairs, {0}},
+        [PREPARE_TEST] = {c->test_source, c->test_target, c->test_pairs, {0}},
+    };
+    struct source_options reading = {.lang = {c->source_lang, c->target_lang}};
+
+    TRY(read_columns(reading.column, c->columns, err));
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++) {
+        struct pairs_lists l = lists[set];
+        l.reading = reading;
+        TRY(pairs_open(&p->input[set], &l, err));
+    }
+    if (!*c->tokenizer)
+        return OK;
+    TRY(spm_load(&p->spm, c->tokenizer, err));
+    if (spm_check_special(p->spm, err) != OK)
+        return err_wrap(err, "%s", c->tokenizer);
+    return OK;
+}
+
+static void add_text(struct checksum *sum, const char *text)
+{
+    checksum_add(sum, text, strlen(text) + 1);
+}
+
+static void add_input(struct checksum *sum, const struct pairs *in)
+{
+    for (size_t i = 0; i < in->n_files; i++)
+        for (int s = 0; s < PAIRS_SIDES; s++) {
+            const struct pairs_file *f = &in->file[i];
+            add_text(sum, f->path[s]);
+            checksum_add(sum, &f->n_bytes[s], sizeof f->n_bytes[s]);
+            checksum_add(sum, &f->changed[s], sizeof f->changed[s]);
+        }
+    checksum_add(sum, &in->n_files, sizeof in->n_files);
+}
+
+/*
+ * Everything that the result depends on: options, the files by name, size and age, the
+ * given model, this program. Threads change nothing; memory does when it is too little to
+ * remember every word that is learned from.
+ */
+static uint64_t hash_config(const struct prepare *p)
+{
+    static const char *const ignored[] = {"out", "threads", "fresh"};
+    struct checksum sum = checksum_start();
+
+    add_text(&sum, FERRY_VERSION);
+    for (size_t i = 0; i < prepare_config_table.n; i++) {
+        const struct opt *o = &prepare_config_table.opt[i];
+        struct str value = str_new(0);
+        bool is_ignored = false;
+        for (size_t k = 0; k < sizeof ignored / sizeof *ignored; k++)
+            is_ignored |= strcmp(o->name, ignored[k]) == 0;
+        opt_value(o, p->config, &value);
+        add_text(&sum, is_ignored ? "" : str_text(&value));
+        str_release(&value);
+    }
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
+        add_input(&sum, &p->input[set]);
+    if (p->spm)
+        checksum_add(&sum, spm_bytes(p->spm).text, spm_bytes(p->spm).n_bytes);
+    return checksum_value(&sum);
+}
+
+/* A directory that cannot be written to is better known before the long stages. */
+status prepare_open_work(struct prepare *p, struct err *err)
+{
+    if (p->work.is_open)
+        return OK;
+    TRY(file_make_dirs(p->config->out, err));
+    if (access(p->config->out, W_OK | X_OK) != 0)
+        return err_set(err, ERR_IO, "%s: %s", p->config->out, strerror(errno));
+    return work_open(&p->work, p->config->out, hash_config(p), err);
+}
+
+/* What an earlier run left; nothing of it when another was meant. */
+static status reopen_work(struct prepare *p, struct err *err)
+{
+    bool is_ours;
+
+    if (!work_is_there(p->config->out))
+        return OK;
+    TRY(prepare_open_work(p, err));
+    TRY(work_load(&p->work, PREPARE_COUNT, p->stats, &is_ours, err));
+    if (is_ours && !p->config->fresh)
+        return prepare_recall_count(p, err);
+    *p->stats = (struct prepare_stats){0};
+    return work_wipe(&p->work, err);
+}
+
+static status load_learned(struct prepare *p, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    if (p->spm)
+        return OK;
+    TRY(work_path(&p->work, path, "final/" DATASET_VOCAB ".model", err));
+    return spm_load(&p->spm, path, err);
+}
+
+typedef status stage_fn(struct prepare *p, struct err *err);
+
+static status run_stage(struct prepare *p, enum prepare_stage stage, stage_fn *fn,
+                        struct err *err)
+{
+    struct prepare_stage_stats *s = &p->stats->stage[stage];
+    const double begun = clock_now();
+    struct rusage usage;
+
+    *s = (struct prepare_stage_stats){0};
+    TRY(fn(p, err));
+    s->seconds = clock_now() - begun;
+    getrusage(RUSAGE_SELF, &usage);
+    s->peak_kib = (uint64_t)usage.ru_maxrss;
+    const status result = work_save(&p->work, stage, p->stats, &p->made, err);
+    work_release(&p->made);
+    return result;
+}
+
+/* The stages that an earlier run did not finish. */
+static status run_stages(struct prepare *p, struct err *err)
+{
+    static stage_fn *const stages[N_PREPARE_STAGES] = {
+        [PREPARE_COUNT] = prepare_stage_count, [PREPARE_CLEAN] = prepare_stage_clean,
+        [PREPARE_LEARN] = prepare_stage_learn, [PREPARE_ENCODE] = prepare_stage_encode,
+        [PREPARE_PACK] = prepare_stage_pack,
+    };
+    enum prepare_stage stage = 0;
+    bool is_done = p->work.is_open;
+    char note[100];
+
+    for (; stage < N_PREPARE_STAGES && is_done; stage++) {
+        TRY(work_load(&p->work, stage, p->stats, &is_done, err));
+        if (!is_done)
+            break;
+        snprintf(note, sizeof note, "%-10s done by an earlier run",
+                 prepare_stats_stage_name(stage));
+        progress_note(p->progress, note);
+    }
+    for (int i = 0; i < (int)stage; i++)
+        p->stats->stage[i].is_resumed = true;
+    if (stage > PREPARE_LEARN)
+        TRY(load_learned(p, err));
+    for (; stage < N_PREPARE_STAGES; stage++)
+        TRY(run_stage(p, stage, stages[stage], err));
+    return OK;
+}
+
+/* Sets of an earlier preparation that are not part of this one. */
+static status remove_stale(const struct prepare *p, struct err *err)
+{
+    static const char *const endings[] = {"bin", "source", "target"};
+    char name[32], path[FILE_PATH_MAX];
+
+    for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
+        for (size_t i = 0; i < 3 && !p->input[set].n_files; i++) {
+            snprintf(name, sizeof name, "%s.%s", prepare_stats_set_name(set), endings[i]);
+            TRY(file_join(path, sizeof path, p->config->out, name, err));
+            TRY(file_remove(path, err));
+        }
+    return OK;
+}
+
+/* From the first line on the directory is not whole, until the last but one. */
+static status publish(struct prepare *p, struct err *err)
+{
+    char mark[FILE_PATH_MAX];
+
+    TRY(file_join(mark, sizeof mark, p->config->out, DATASET_MARK, err));
+    TRY(file_remove(mark, err));
+    TRY(work_publish(&p->work, err));
+    TRY(remove_stale(p, err));
+    TRY(prepare_stats_write(p->stats, mark, prepare_config_table, p->config, p->input,
+                            err));
+    return work_remove(&p->work, err);
+}
+
+static status run(struct prepare *p, struct err *err)
+{
+    TRY(open_inputs(p, err));
+    TRY(pool_open(&p->pool, (size_t)p->config->threads, false, err));
+    TRY(reopen_work(p, err));
+    TRY(run_stages(p, err));
+    return publish(p, err);
+}
+
+status prepare_run(const struct prepare_config *config, struct progress *progress,
+                   struct prepare_stats *stats, struct err *err)
+{
+    struct prepare p = {.config = config, .progress = progress, .stats = stats};
+
+    *stats = (struct prepare_stats){0};
+    TRY(prepare_config_check(config, err));
+    const status s = run(&p, err);
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
+        pairs_close(&p.input[set]);
+    work_release(&p.made);
+    work_close(&p.work);
+    pool_close(p.pool);
+    spm_free(p.spm);
+    return s;
+}

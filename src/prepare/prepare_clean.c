@@ -1,0 +1,453 @@
+/*
+ * A batch of pairs is read, judged by all threads, and written in its order, so that the
+ * result does not depend on their number.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "prepare/clean/duplicates.h"
+#include "prepare/prepare_stages.h"
+
+enum { HELD_OUT_KEEP, HELD_OUT_PAIR, HELD_OUT_SIDE };
+
+/* What a thread found about one pair. */
+struct verdict {
+    int reason;
+    size_t at[PAIRS_SIDES], n_bytes[PAIRS_SIDES]; /* cleaned, in the thread's text */
+    struct duplicates_key key;
+    unsigned overlap[N_PREPARE_SETS];
+};
+
+/* What each thread has for itself. */
+struct judge {
+    struct filter filter;
+    struct str text, core[PAIRS_SIDES];
+    struct err err;
+};
+
+struct cleaning {
+    struct prepare *p;
+    struct prepare_batch batch;
+    struct verdict *verdict; /* [PREPARE_BATCH_PAIRS] */
+    struct judge *judge;     /* [n_judges], one a thread */
+    size_t n_judges;
+    struct filter_options options;
+    struct profile profile;
+    struct overlap overlap[N_PREPARE_SETS]; /* of the held-out ones */
+    int held_out;                           /* which training pairs of theirs to drop */
+    enum duplicates_kind kind;
+    struct duplicates duplicates;
+    struct file_writer out[PAIRS_SIDES], places;
+};
+
+static int choice(const char *value, const char *one, const char *two)
+{
+    return strcmp(value, one) == 0 ? 1 : strcmp(value, two) == 0 ? 2 : 0;
+}
+
+static struct filter_options options_of(const struct prepare_config *c)
+{
+    return (struct filter_options){
+        .clean = {.min_words = (size_t)c->min_words,
+                  .max_words = (size_t)c->max_words,
+                  .max_ratio = c->ratio,
+                  .max_word_chars = (size_t)c->max_word_chars},
+        .invalid = (enum filter_invalid)choice(c->invalid, "replace", ""),
+        .control = (enum filter_control)choice(c->control, "drop", "strip"),
+        .nfc = c->nfc,
+        .drop_identical = c->drop_identical,
+        .min_chars = (size_t)c->min_chars,
+        .max_chars = (size_t)c->max_chars,
+        .script = {unicode_script_named(c->source_script),
+                   unicode_script_named(c->target_script)},
+    };
+}
+
+/* The words of the beginning, when languages are to be compared. */
+static status learn_profile(struct cleaning *c, struct err *err)
+{
+    struct pairs *in = &c->p->input[PREPARE_TRAIN];
+    struct pairs_row row;
+    bool has = true;
+
+    if (!c->p->config->check_language)
+        return OK;
+    TRY(profile_open(&c->profile, err));
+    for (uint64_t i = 0; i < PROFILE_PAIRS && has; i++) {
+        TRY(pairs_next(in, &row, &has, err));
+        for (int s = 0; s < PAIRS_SIDES && has; s++)
+            profile_add(&c->profile, row.side[s], s);
+    }
+    pairs_rewind(in);
+    c->options.profile = &c->profile;
+    return OK;
+}
+
+static status is_factored(struct cleaning *c, bool *yes, struct err *err)
+{
+    struct pairs *in = &c->p->input[PREPARE_TRAIN];
+    struct pairs_row row;
+    bool has;
+
+    TRY(pairs_next(in, &row, &has, err));
+    *yes = has && clean_is_factored(row.side[0], row.side[1]);
+    pairs_rewind(in);
+    return OK;
+}
+
+/* A held-out line in the form that training text gets. */
+static status held_out_key(struct filter *f, const struct pairs_row *row,
+                           struct overlap_key *key, struct err *err)
+{
+    struct str source = str_new(0);
+    struct line side[PAIRS_SIDES];
+
+    status result = filter_line(f, row->side[PAIRS_SOURCE], &side[PAIRS_SOURCE], err);
+    if (result == OK) {
+        str_add(&source, side[PAIRS_SOURCE].text, side[PAIRS_SOURCE].n_bytes);
+        result = str_check(&source, "a line", err);
+    }
+    if (result == OK)
+        result = filter_line(f, row->side[PAIRS_TARGET], &side[PAIRS_TARGET], err);
+    side[PAIRS_SOURCE] = (struct line){str_text(&source), source.len};
+    if (result == OK)
+        *key = overlap_key_of(side);
+    str_release(&source);
+    return result;
+}
+
+static status read_held_out(struct cleaning *c, enum prepare_set set, struct err *err)
+{
+    struct pairs *in = &c->p->input[set];
+    struct overlap_key key;
+    struct pairs_row row;
+    bool has = true;
+
+    while (has) {
+        TRY(pairs_next(in, &row, &has, err));
+        if (!has)
+            break;
+        TRY(held_out_key(&c->judge[0].filter, &row, &key, err));
+        TRY(overlap_add(&c->overlap[set], key, err));
+        for (int part = 0; part < N_OVERLAP && set == PREPARE_TEST; part++)
+            c->p->stats->overlap_held_out[part] +=
+                overlap_find(&c->overlap[PREPARE_VALID], key) >> part & 1;
+    }
+    pairs_rewind(in);
+    overlap_ready(&c->overlap[set]);
+    return OK;
+}
+
+static status open_threads(struct cleaning *c, struct err *err)
+{
+    bool factored;
+
+    TRY(is_factored(c, &factored, err));
+    c->p->stats->is_factored = factored;
+    c->n_judges = pool_size(c->p->pool);
+    TRY(mem_alloc(&c->verdict, PREPARE_BATCH_PAIRS, sizeof *c->verdict, err));
+    TRY(mem_alloc(&c->judge, c->n_judges, sizeof *c->judge, err));
+    for (size_t i = 0; i < c->n_judges; i++)
+        filter_init(&c->judge[i].filter, c->options, factored);
+    return OK;
+}
+
+static status open_outputs(struct cleaning *c, struct err *err)
+{
+    struct prepare *p = c->p;
+    char path[FILE_PATH_MAX];
+
+    TRY(work_path(&p->work, path, "clean.source", err));
+    TRY(file_writer_open(&c->out[PAIRS_SOURCE], path, err));
+    TRY(work_path(&p->work, path, "clean.target", err));
+    TRY(file_writer_open(&c->out[PAIRS_TARGET], path, err));
+    TRY(work_path(&p->work, path, "clean.places", err));
+    TRY(file_writer_open(&c->places, path, err));
+    if (c->kind == DUPLICATES_NONE)
+        return OK;
+    return duplicates_open(&c->duplicates, p->work.dir, p->input[PREPARE_TRAIN].n_lines,
+                           prepare_budget(p), err);
+}
+
+static status open_cleaning(struct cleaning *c, struct prepare *p, struct err *err)
+{
+    *c = (struct cleaning){.p = p, .options = options_of(p->config)};
+    c->kind = (enum duplicates_kind)choice(p->config->duplicates, "exact", "near");
+    c->held_out = choice(p->config->held_out, "pair", "side");
+    TRY(prepare_batch_open(&c->batch, err));
+    TRY(learn_profile(c, err));
+    TRY(open_threads(c, err));
+    TRY(read_held_out(c, PREPARE_VALID, err));
+    TRY(read_held_out(c, PREPARE_TEST, err));
+    return open_outputs(c, err);
+}
+
+static void close_cleaning(struct cleaning *c)
+{
+    for (size_t i = 0; c->judge && i < c->n_judges; i++) {
+        filter_release(&c->judge[i].filter);
+        str_release(&c->judge[i].text);
+        str_release(&c->judge[i].core[0]);
+        str_release(&c->judge[i].core[1]);
+    }
+    free(c->judge);
+    free(c->verdict);
+    profile_close(&c->profile);
+    overlap_release(&c->overlap[PREPARE_VALID]);
+    overlap_release(&c->overlap[PREPARE_TEST]);
+    duplicates_abort(&c->duplicates);
+    file_writer_abort(&c->out[PAIRS_SOURCE]);
+    file_writer_abort(&c->out[PAIRS_TARGET]);
+    file_writer_abort(&c->places);
+    prepare_batch_close(&c->batch);
+}
+
+/* A kept pair: its hashes, and whether a held-out set has it. */
+static void compare(const struct cleaning *c, struct judge *j, struct verdict *v,
+                    const struct line side[PAIRS_SIDES])
+{
+    struct line core[PAIRS_SIDES] = {side[0], side[1]};
+    const struct overlap_key key = overlap_key_of(side);
+    unsigned found = 0;
+
+    for (int s = 0; s < PAIRS_SIDES && c->kind == DUPLICATES_NEAR; s++) {
+        str_reset(&j->core[s]);
+        filter_core(&j->core[s], side[s]);
+        core[s] = (struct line){str_text(&j->core[s]), j->core[s].len};
+    }
+    v->key = duplicates_key_of(side, core);
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
+        v->overlap[set] = overlap_find(&c->overlap[set], key);
+        found |= v->overlap[set];
+    }
+    const unsigned pair = 1u << OVERLAP_PAIR;
+    if ((c->held_out == HELD_OUT_PAIR && (found & pair)) ||
+        (c->held_out == HELD_OUT_SIDE && found))
+        v->reason = FILTER_HELD_OUT;
+}
+
+static status judge_pair(const struct cleaning *c, struct judge *j, size_t i)
+{
+    const struct pairs_row row = prepare_batch_row(&c->batch, i);
+    struct verdict *v = &c->verdict[i];
+    struct line side[PAIRS_SIDES];
+
+    *v = (struct verdict){0};
+    TRY(filter_pair(&j->filter, row.side, row.is_cut, &v->reason, &j->err));
+    if (v->reason != CLEAN_KEEP)
+        return OK;
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        const struct str *clean = &j->filter.clean.side[s];
+        side[s] = (struct line){str_text(clean), clean->len};
+        v->at[s] = j->text.len;
+        v->n_bytes[s] = clean->len;
+        str_add(&j->text, clean->data, clean->len);
+    }
+    compare(c, j, v, side);
+    return str_check(&j->text, "cleaned text", &j->err);
+}
+
+static void judge_part(void *ctx, size_t part, size_t n_parts)
+{
+    const struct cleaning *c = ctx;
+    const struct pool_range r = pool_split(c->batch.n, part, n_parts);
+    struct judge *j = &c->judge[part];
+
+    str_reset(&j->text);
+    j->err.code = OK;
+    for (size_t i = r.begin; i < r.end; i++)
+        if (judge_pair(c, j, i) != OK)
+            return;
+}
+
+/* Text and newline; what is written is counted. */
+static status put_line(struct cleaning *c, int s, struct line line, struct err *err)
+{
+    c->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] += line.n_bytes + 1;
+    TRY(file_writer_add(&c->out[s], line.text, line.n_bytes, err));
+    return file_writer_add(&c->out[s], "\n", 1, err);
+}
+
+static status put_pair(struct cleaning *c, const struct judge *j, const struct verdict *v,
+                       const struct pairs_row *row, struct err *err)
+{
+    struct prepare_stage_stats *stats = &c->p->stats->stage[PREPARE_CLEAN];
+    struct line side[PAIRS_SIDES];
+
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        stats->before.n_bytes[s] += row->side[s].n_bytes + 1;
+        side[s] = (struct line){str_text(&j->text) + v->at[s], v->n_bytes[s]};
+    }
+    prepare_stats_count(c->p->stats, v->reason, row);
+    if (v->reason != CLEAN_KEEP && v->reason != FILTER_HELD_OUT)
+        return OK;
+    if (v->overlap[PREPARE_VALID])
+        overlap_mark(&c->overlap[PREPARE_VALID], overlap_key_of(side));
+    if (v->overlap[PREPARE_TEST])
+        overlap_mark(&c->overlap[PREPARE_TEST], overlap_key_of(side));
+    if (v->reason != CLEAN_KEEP)
+        return OK;
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        TRY(put_line(c, s, side[s], err));
+    const struct prepare_place place = {row->file, {row->line[0], row->line[1]}};
+    TRY(file_writer_add(&c->places, &place, sizeof place, err));
+    return c->kind == DUPLICATES_NONE ? OK : duplicates_add(&c->duplicates, v->key, err);
+}
+
+/* What the threads found, in the order of the pairs. */
+static status put_batch(struct cleaning *c, struct err *err)
+{
+    for (size_t t = 0; t < c->n_judges; t++) {
+        const struct pool_range r = pool_split(c->batch.n, t, c->n_judges);
+        if (c->judge[t].err.code != OK) {
+            *err = c->judge[t].err;
+            return err->code;
+        }
+        for (size_t i = r.begin; i < r.end; i++) {
+            const struct pairs_row row = prepare_batch_row(&c->batch, i);
+            TRY(put_pair(c, &c->judge[t], &c->verdict[i], &row, err));
+        }
+    }
+    return OK;
+}
+
+static status clean_all(struct cleaning *c, struct err *err)
+{
+    struct pairs *in = &c->p->input[PREPARE_TRAIN];
+    struct pairs_row row;
+    bool has = true;
+
+    progress_begin(c->p->progress, "cleaning", "pairs", in->n_lines);
+    while (has) {
+        prepare_batch_reset(&c->batch);
+        while (has && !prepare_batch_is_full(&c->batch)) {
+            TRY(pairs_next(in, &row, &has, err));
+            if (has)
+                TRY(prepare_batch_add(&c->batch, &row, err));
+        }
+        pool_run(c->p->pool, judge_part, c);
+        TRY(put_batch(c, err));
+        progress_update(c->p->progress, in->n_read);
+    }
+    if (in->n_read != in->n_lines)
+        return err_set(err, ERR_IO,
+                       "%" PRIu64 " pairs were counted and %" PRIu64
+                       " read: the text changed meanwhile",
+                       in->n_lines, in->n_read);
+    progress_end(c->p->progress, in->n_read);
+    return OK;
+}
+
+/* The samples among the first duplicates. */
+static status show_duplicate(struct prepare *p, const struct duplicates_found *f,
+                             uint64_t n, struct pairs_row *row, struct err *err)
+{
+    static const int reason[] = {CLEAN_KEEP, FILTER_DUPLICATE, FILTER_NEAR};
+
+    for (int k = DUPLICATES_EXACT; k <= DUPLICATES_NEAR; k++)
+        for (uint64_t i = 0; i < f->n[k] && i < DUPLICATES_SHOWN; i++)
+            if (f->first[k][i] == n) {
+                TRY(prepare_text_where(p, n, row, err));
+                prepare_stats_sample(p->stats, reason[k], (size_t)i, row);
+            }
+    return OK;
+}
+
+/* Text that was written before it was known to be one too many. */
+static status take_back(struct prepare *p, const struct duplicates_found *f,
+                        struct err *err)
+{
+    struct prepare_size *after = &p->stats->stage[PREPARE_CLEAN].after;
+    struct prepare_text text;
+    struct pairs_row row = {0};
+    bool has = true;
+
+    TRY(prepare_text_open(&text, p, err));
+    file_map_close(&text.duplicate); /* they are what is looked for */
+    status result = OK;
+    for (uint64_t n = 0; result == OK; n++) {
+        result = prepare_text_next(&text, row.side, &has, err);
+        if (result != OK || !has)
+            break;
+        if (!(f->bit[n / 8] >> n % 8 & 1))
+            continue;
+        for (int s = 0; s < PAIRS_SIDES; s++)
+            after->n_bytes[s] -= row.side[s].n_bytes + 1;
+        result = show_duplicate(p, f, n, &row, err);
+    }
+    prepare_text_close(&text);
+    return result;
+}
+
+static status drop_duplicates(struct cleaning *c, struct err *err)
+{
+    struct prepare *p = c->p;
+    struct duplicates_found found;
+    char path[FILE_PATH_MAX];
+
+    if (c->kind == DUPLICATES_NONE)
+        return OK;
+    TRY(duplicates_find(&c->duplicates, &found, err));
+    prepare_stats_drop(p->stats, FILTER_DUPLICATE, found.n[DUPLICATES_EXACT]);
+    prepare_stats_drop(p->stats, FILTER_NEAR, found.n[DUPLICATES_NEAR]);
+    status result = work_path(&p->work, path, "duplicates", err);
+    if (result == OK)
+        result = file_write(path, found.bit, found.n_bytes, err);
+    if (result == OK)
+        result = take_back(p, &found, err);
+    free(found.bit);
+    TRY(result);
+    return work_add(&p->made, err, "duplicates");
+}
+
+static status nothing_left(const struct prepare_stats *s, struct err *err)
+{
+    struct str why = str_new(0);
+
+    for (int v = 0; v < N_FILTER; v++)
+        if (s->n_reason[v])
+            str_printf(&why, "%s%" PRIu64 " because %s", why.len ? ", " : "",
+                       s->n_reason[v], filter_why(v));
+    err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " after cleaning: %s",
+            prepare_stats_read(s), str_text(&why));
+    str_release(&why);
+    return err->code;
+}
+
+static status finish(struct cleaning *c, struct err *err)
+{
+    struct prepare_stats *stats = c->p->stats;
+
+    if (!stats->n_reason[CLEAN_KEEP])
+        return nothing_left(stats, err);
+    TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
+    TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
+    TRY(file_writer_commit(&c->places, err));
+    TRY(work_add(&c->p->made, err, "clean.places"));
+    TRY(work_add(&c->p->made, err, "clean.source"));
+    TRY(work_add(&c->p->made, err, "clean.target"));
+    TRY(drop_duplicates(c, err));
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
+        for (int part = 0; part < N_OVERLAP; part++)
+            stats->overlap[set][part] =
+                overlap_count(&c->overlap[set], (enum overlap_part)part);
+    stats->stage[PREPARE_CLEAN].before.n_pairs = c->p->input[PREPARE_TRAIN].n_lines;
+    stats->stage[PREPARE_CLEAN].after.n_pairs = stats->n_reason[CLEAN_KEEP];
+    return OK;
+}
+
+status prepare_stage_clean(struct prepare *p, struct err *err)
+{
+    struct cleaning c;
+
+    pairs_rewind(&p->input[PREPARE_TRAIN]);
+    status result = open_cleaning(&c, p, err);
+    if (result == OK)
+        result = clean_all(&c, err);
+    if (result == OK)
+        result = finish(&c, err);
+    close_cleaning(&c);
+    return result;
+}

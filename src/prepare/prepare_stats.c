@@ -1,0 +1,337 @@
+#include "prepare/prepare_stats.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "text/subword/spm.h"
+
+enum { PREPARE_STATS_VERSION = 2 };
+
+const char *prepare_stats_set_name(enum prepare_set set)
+{
+    static const char *const names[] = {
+#define S(code, name) name,
+        PREPARE_SET_LIST(S)
+#undef S
+    };
+
+    return names[set];
+}
+
+const char *prepare_stats_stage_name(enum prepare_stage stage)
+{
+    static const char *const names[] = {
+#define S(code, name) name,
+        PREPARE_STAGE_LIST(S)
+#undef S
+    };
+
+    return names[stage];
+}
+
+void prepare_stats_side(struct prepare_side_stats *s, const int32_t *id, size_t n)
+{
+    s->n_tokens += n;
+    s->longest = n > s->longest ? n : s->longest;
+    for (size_t i = 0; i < n; i++)
+        s->n_unknown += id[i] == ID_UNK;
+}
+
+/* The beginning of a line as text that JSON can hold. */
+static void excerpt(char out[PREPARE_SAMPLE_BYTES], struct line in)
+{
+    size_t n = 0, len;
+
+    for (size_t i = 0; i < in.n_bytes; i += len) {
+        const uint32_t code = utf8_decode(in.text + i, in.n_bytes - i, &len);
+        if (n + len + 4 > PREPARE_SAMPLE_BYTES)
+            break;
+        if (code == UTF8_BAD || code == 0)
+            out[n++] = '?';
+        else
+            memcpy(out + n, in.text + i, len);
+        n += code == UTF8_BAD || code == 0 ? 0 : len;
+    }
+    out[n] = '\0';
+}
+
+void prepare_stats_sample(struct prepare_stats *s, int reason, size_t k,
+                          const struct pairs_row *row)
+{
+    struct prepare_sample *p = &s->sample[reason][k];
+
+    p->file = row->file;
+    for (int i = 0; i < PAIRS_SIDES; i++) {
+        p->line[i] = row->line[i];
+        excerpt(p->text[i], row->side[i]);
+    }
+}
+
+void prepare_stats_count(struct prepare_stats *s, int reason, const struct pairs_row *row)
+{
+    if (reason != CLEAN_KEEP && s->n_reason[reason] < PREPARE_SAMPLES)
+        prepare_stats_sample(s, reason, (size_t)s->n_reason[reason], row);
+    s->n_reason[reason]++;
+}
+
+void prepare_stats_drop(struct prepare_stats *s, int reason, uint64_t n)
+{
+    s->n_reason[CLEAN_KEEP] -= n;
+    s->n_reason[reason] += n;
+}
+
+uint64_t prepare_stats_read(const struct prepare_stats *s)
+{
+    uint64_t n = 0;
+
+    for (int v = 0; v < N_FILTER; v++)
+        n += s->n_reason[v];
+    return n;
+}
+
+double prepare_stats_seconds(const struct prepare_stats *s)
+{
+    double t = 0;
+
+    for (int i = 0; i < N_PREPARE_STAGES; i++)
+        t += s->stage[i].seconds;
+    return t;
+}
+
+static json_t *count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+static json_t *hash(uint64_t value)
+{
+    return json_sprintf("%016" PRIx64, value);
+}
+
+/* Paths are bytes, JSON is UTF-8: what is not becomes question marks. */
+static json_t *text(const char *bytes)
+{
+    json_t *as_is = json_string(bytes);
+    struct str plain = str_new(0);
+
+    if (as_is)
+        return as_is;
+    for (; *bytes; bytes++)
+        str_putc(&plain, (unsigned char)*bytes < 0x80 ? *bytes : '?');
+    as_is = json_string(str_text(&plain));
+    str_release(&plain);
+    return as_is;
+}
+
+static json_t *options_json(struct opt_table options, const void *config)
+{
+    json_t *all = json_object();
+
+    for (size_t i = 0; i < options.n; i++) {
+        const struct opt *o = &options.opt[i];
+        struct str value = str_new(0);
+        opt_value(o, config, &value);
+        const char *is = str_text(&value);
+        json_object_set_new(all, o->name,
+                            o->type == OPT_INT    ? json_integer(strtoll(is, NULL, 10))
+                            : o->type == OPT_REAL ? json_real(strtod(is, NULL))
+                                                  : text(is));
+        str_release(&value);
+    }
+    return all;
+}
+
+static json_t *file_json(const struct pairs_file *f, int side)
+{
+    return json_pack("{s:o, s:o, s:o}", "path", text(f->path[side]), "bytes",
+                     count(f->n_bytes[side]), "lines", count(f->n_lines));
+}
+
+/* A file with both sides stands under "pairs", two of one side under their names. */
+static json_t *input_json(const struct pairs *input)
+{
+    json_t *files = json_array();
+
+    for (size_t i = 0; i < input->n_files; i++) {
+        const struct pairs_file *f = &input->file[i];
+        json_t *one = json_object();
+        if (f->is_both) {
+            json_object_set_new(one, "pairs", file_json(f, PAIRS_SOURCE));
+            json_object_set_new(one, "units_without_both", count(f->n_skipped));
+        } else {
+            json_object_set_new(one, "source", file_json(f, PAIRS_SOURCE));
+            json_object_set_new(one, "target", file_json(f, PAIRS_TARGET));
+        }
+        json_array_append_new(files, one);
+    }
+    return files;
+}
+
+static json_t *side_json(const struct prepare_side_stats *s)
+{
+    return json_pack("{s:o, s:o, s:o}", "tokens", count(s->n_tokens), "unknown",
+                     count(s->n_unknown), "longest", count(s->longest));
+}
+
+static json_t *set_json(const struct prepare_set_stats *s, const struct pairs *input)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "inputs", input_json(input),
+                     "pairs", count(s->n_pairs), "source",
+                     side_json(&s->side[PAIRS_SOURCE]), "target",
+                     side_json(&s->side[PAIRS_TARGET]), "bytes", count(s->n_bytes),
+                     "checksum", hash(s->checksum));
+}
+
+static json_t *dropped_json(const struct prepare_stats *s)
+{
+    json_t *all = json_object();
+
+    for (int v = 0; v < N_FILTER; v++)
+        if (v != CLEAN_KEEP)
+            json_object_set_new(all, filter_name(v), count(s->n_reason[v]));
+    return all;
+}
+
+static json_t *sample_json(const struct prepare_sample *p, const struct pairs *input)
+{
+    const struct pairs_file *f = p->file < input->n_files ? &input->file[p->file] : NULL;
+
+    return json_pack("{s:o, s:o, s:o, s:o}", "file", text(f ? f->path[PAIRS_SOURCE] : ""),
+                     "line", count(p->line[PAIRS_SOURCE]), "source",
+                     text(p->text[PAIRS_SOURCE]), "target", text(p->text[PAIRS_TARGET]));
+}
+
+static json_t *samples_json(const struct prepare_stats *s, const struct pairs *input)
+{
+    json_t *all = json_object();
+
+    for (int v = 0; v < N_FILTER; v++) {
+        if (v == CLEAN_KEEP || !s->n_reason[v])
+            continue;
+        json_t *some = json_array();
+        for (size_t k = 0; k < PREPARE_SAMPLES && k < s->n_reason[v]; k++)
+            json_array_append_new(some, sample_json(&s->sample[v][k], input));
+        json_object_set_new(all, filter_name(v), some);
+    }
+    return all;
+}
+
+static json_t *parts_json(const uint64_t n[N_OVERLAP])
+{
+    return json_pack("{s:o, s:o, s:o}", "sources", count(n[OVERLAP_SOURCE]), "targets",
+                     count(n[OVERLAP_TARGET]), "pairs", count(n[OVERLAP_PAIR]));
+}
+
+/* Only of sets that are there. */
+static json_t *overlap_json(const struct prepare_stats *s)
+{
+    json_t *all = json_object();
+
+    for (enum prepare_set i = PREPARE_VALID; i < N_PREPARE_SETS; i++)
+        if (s->set[i].n_pairs) {
+            char name[32];
+            snprintf(name, sizeof name, "%s in train", prepare_stats_set_name(i));
+            json_object_set_new(all, name, parts_json(s->overlap[i]));
+        }
+    if (s->set[PREPARE_VALID].n_pairs && s->set[PREPARE_TEST].n_pairs)
+        json_object_set_new(all, "test in valid", parts_json(s->overlap_held_out));
+    return all;
+}
+
+static json_t *vocabulary_json(const struct prepare_stats *s)
+{
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "pieces", count(s->n_pieces),
+                     "hash", hash(s->tokenizer_hash), "learned", (int)s->is_learned,
+                     "lines_offered", count(s->n_learn_lines), "lines_too_long",
+                     count(s->n_too_long), "words_forgotten",
+                     count(s->n_words_forgotten));
+}
+
+static json_t *seconds_json(const struct prepare_stats *s)
+{
+    json_t *all = json_object();
+
+    for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++)
+        json_object_set_new(all, prepare_stats_stage_name(i),
+                            json_real(s->stage[i].seconds));
+    json_object_set_new(all, "total", json_real(prepare_stats_seconds(s)));
+    return all;
+}
+
+static json_t *size_json(const struct prepare_size *z)
+{
+    return json_pack("{s:o, s:o, s:o}", "pairs", count(z->n_pairs), "source_bytes",
+                     count(z->n_bytes[PAIRS_SOURCE]), "target_bytes",
+                     count(z->n_bytes[PAIRS_TARGET]));
+}
+
+static json_t *stages_json(const struct prepare_stats *s)
+{
+    json_t *all = json_object();
+
+    for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++) {
+        const struct prepare_stage_stats *st = &s->stage[i];
+        const double rate =
+            st->seconds > 0 ? (double)st->before.n_pairs / st->seconds : 0;
+        json_object_set_new(
+            all, prepare_stats_stage_name(i),
+            json_pack("{s:o, s:o, s:f, s:f, s:f, s:b}", "before", size_json(&st->before),
+                      "after", size_json(&st->after), "seconds", st->seconds,
+                      "pairs_a_second", rate, "peak_mib", (double)st->peak_kib / 1024,
+                      "resumed", (int)st->is_resumed));
+    }
+    return all;
+}
+
+static json_t *sets_json(const struct prepare_stats *s, const struct pairs *input)
+{
+    json_t *all = json_object();
+
+    for (enum prepare_set i = 0; i < N_PREPARE_SETS; i++)
+        if (s->set[i].n_pairs)
+            json_object_set_new(all, prepare_stats_set_name(i),
+                                set_json(&s->set[i], &input[i]));
+    return all;
+}
+
+/* A NULL value, for want of memory, makes the whole one fail below. */
+static json_t *all_json(const struct prepare_stats *s, struct opt_table options,
+                        const void *config, const struct pairs input[N_PREPARE_SETS])
+{
+    return json_pack(
+        "{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ferry",
+        FERRY_VERSION, "version", PREPARE_STATS_VERSION, "options",
+        options_json(options, config), "pairs_in", count(prepare_stats_read(s)),
+        "pairs_kept", count(s->n_reason[CLEAN_KEEP]), "dropped", dropped_json(s),
+        "samples", samples_json(s, &input[PREPARE_TRAIN]), "overlap", overlap_json(s),
+        "vocabulary", vocabulary_json(s), "sets", sets_json(s, input), "stages",
+        stages_json(s), "seconds", seconds_json(s));
+}
+
+status prepare_stats_write(const struct prepare_stats *s, const char *path,
+                           struct opt_table options, const void *config,
+                           const struct pairs input[N_PREPARE_SETS], struct err *err)
+{
+    json_t *all = all_json(s, options, config, input);
+    char *dump = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+    struct str page = str_new(0);
+    status result;
+
+    if (dump) {
+        str_printf(&page, "%s\n", dump);
+        result = str_check(&page, path, err);
+    } else {
+        result = err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+    }
+    if (result == OK)
+        result = file_write(path, page.data, page.len, err);
+    str_release(&page);
+    free(dump);
+    json_decref(all);
+    return result;
+}

@@ -1,0 +1,316 @@
+#include "prepare/source/pairs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "prepare/source/pairs_part.h"
+
+/* What a pipe has to say, in a file without a name. */
+static status spool(int from, int *to, struct err *err)
+{
+    char block[1 << 14];
+    ssize_t n;
+
+    TRY(file_nameless(to, err));
+    while ((n = read(from, block, sizeof block)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, ERR_IO, "%s", strerror(errno));
+        TRY(file_put(*to, block, (size_t)n, "its copy in TMPDIR", err));
+    }
+    return OK;
+}
+
+/* Size and age of a file that is open as `fd`; a pipe is copied first. */
+static status look_at(struct pairs_file *f, int s, int fd, struct err *err)
+{
+    const char *name = f->path[s];
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
+    if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+        return err_set(err, ERR_IO, "%s: not a regular file", name);
+    if (!S_ISREG(st.st_mode)) {
+        if (spool(fd, &f->spool[s], err) != OK)
+            return err_wrap(err, "%s", name);
+        if (fstat(f->spool[s], &st) != 0)
+            return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
+    }
+    f->n_bytes[s] = (uint64_t)st.st_size;
+    f->changed[s] = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return OK;
+}
+
+static status find_file(struct pairs_file *f, int s, struct err *err)
+{
+    const bool is_stdin = strcmp(f->path[s], "-") == 0;
+    const int fd = is_stdin ? dup(0) : open(f->path[s], O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", f->path[s], strerror(errno));
+    const status result = look_at(f, s, fd, err);
+    close(fd);
+    return result;
+}
+
+/* Call add(p, path) for each path of a list. */
+typedef status path_fn(struct pairs *p, struct line path, size_t i, struct err *err);
+
+static status each_path(struct pairs *p, const char *list, path_fn *add, size_t *n,
+                        struct err *err)
+{
+    struct lines file = {0};
+    struct line path;
+    status result = OK;
+
+    *n = 0;
+    if (*list == '@') {
+        TRY(lines_open(&file, list + 1, err));
+        while (result == OK && lines_next(&file, &path))
+            if (path.n_bytes)
+                result = add(p, path, (*n)++, err);
+        lines_close(&file);
+        return result;
+    }
+    for (bool more = true; more && result == OK; (*n)++) {
+        path = (struct line){list, strcspn(list, ",")};
+        more = list[path.n_bytes] == ',';
+        list += path.n_bytes + more;
+        result = add(p, path, *n, err);
+    }
+    return result;
+}
+
+static status set_path(char out[FILE_PATH_MAX], struct line path, size_t i,
+                       struct err *err)
+{
+    if (path.n_bytes == 0 || path.n_bytes >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE,
+                       "file %zu of a list of text files has a name of %zu bytes", i + 1,
+                       path.n_bytes);
+    memcpy(out, path.text, path.n_bytes);
+    out[path.n_bytes] = '\0';
+    return OK;
+}
+
+static status add_file(struct pairs *p, struct line path, struct err *err)
+{
+    TRY(mem_grow(&p->file, &p->cap, p->n_files + 1, sizeof *p->file, err));
+    struct pairs_file *f = &p->file[p->n_files];
+    *f = (struct pairs_file){.spool = {-1, -1}};
+    p->n_files++;
+    return set_path(f->path[PAIRS_SOURCE], path, p->n_files - 1, err);
+}
+
+/* A file of one side must be of a kind that has one. */
+static status find_side(struct pairs_file *f, int s, struct err *err)
+{
+    f->side_kind[s] = source_kind_of(f->path[s]);
+    if (source_is_both(f->side_kind[s]))
+        return err_set(err, ERR_USAGE,
+                       "%s holds both sides: name it with pairs=, not with %s=",
+                       f->path[s], s == PAIRS_SOURCE ? "source" : "target");
+    return find_file(f, s, err);
+}
+
+static status add_source(struct pairs *p, struct line path, size_t i, struct err *err)
+{
+    (void)i;
+    TRY(add_file(p, path, err));
+    return find_side(&p->file[p->n_files - 1], PAIRS_SOURCE, err);
+}
+
+static status add_target(struct pairs *p, struct line path, size_t i, struct err *err)
+{
+    if (i >= p->n_files)
+        return OK; /* the lists are of different length; their caller says so */
+    TRY(set_path(p->file[i].path[PAIRS_TARGET], path, i, err));
+    return find_side(&p->file[i], PAIRS_TARGET, err);
+}
+
+/* WMT's newer test sets hold both sides too, but are read one side at a time. */
+static status add_both(struct pairs *p, struct line path, size_t i, struct err *err)
+{
+    (void)i;
+    TRY(add_file(p, path, err));
+    struct pairs_file *f = &p->file[p->n_files - 1];
+    memcpy(f->path[PAIRS_TARGET], f->path[PAIRS_SOURCE], FILE_PATH_MAX);
+    f->kind = source_kind_of(f->path[PAIRS_SOURCE]);
+    f->is_both = source_is_both(f->kind);
+    f->side_kind[PAIRS_SOURCE] = f->side_kind[PAIRS_TARGET] = f->kind;
+    if (f->kind == SOURCE_TEXT)
+        return err_set(err, ERR_USAGE,
+                       "%s: a file of pairs is called .tsv, .tmx or .xml (.gz, .xz or "
+                       ".zst behind it); text files are named with source= and target=",
+                       f->path[0]);
+    if (f->kind == SOURCE_TMX && (!*p->reading.lang[0] || !*p->reading.lang[1]))
+        return err_set(err, ERR_USAGE,
+                       "%s: name the languages to take of it, as in source_lang=en "
+                       "target_lang=de",
+                       f->path[0]);
+    TRY(find_file(f, PAIRS_SOURCE, err));
+    if (f->is_both)
+        return OK;
+    if (f->spool[PAIRS_SOURCE] >= 0)
+        return err_set(err, ERR_USAGE, "%s: a test set cannot come from a pipe",
+                       f->path[0]);
+    return find_file(f, PAIRS_TARGET, err);
+}
+
+static status open_lists(struct pairs *p, const struct pairs_lists *l, struct err *err)
+{
+    size_t n_source = 0, n_target = 0, n_both;
+
+    if (*l->source)
+        TRY(each_path(p, l->source, add_source, &n_source, err));
+    if (*l->target)
+        TRY(each_path(p, l->target, add_target, &n_target, err));
+    if (n_source != n_target)
+        return err_set(err, ERR_USAGE,
+                       "%zu source files (%s) and %zu target files (%s); want as many",
+                       n_source, l->source, n_target, l->target);
+    return *l->both ? each_path(p, l->both, add_both, &n_both, err) : OK;
+}
+
+status pairs_open(struct pairs *p, const struct pairs_lists *lists, struct err *err)
+{
+    *p = (struct pairs){.reading = lists->reading};
+    if (open_lists(p, lists, err) == OK)
+        return OK;
+    pairs_close(p);
+    return err->code;
+}
+
+static void close_sources(struct pairs *p)
+{
+    if (!p->is_open)
+        return;
+    source_close(&p->source[PAIRS_SOURCE]);
+    source_close(&p->source[PAIRS_TARGET]);
+    p->is_open = false;
+}
+
+void pairs_close(struct pairs *p)
+{
+    close_sources(p);
+    for (size_t i = 0; i < p->n_files; i++)
+        for (int s = 0; s < PAIRS_SIDES; s++)
+            if (p->file[i].spool[s] >= 0)
+                close(p->file[i].spool[s]);
+    free(p->file);
+    *p = (struct pairs){0};
+}
+
+void pairs_rewind(struct pairs *p)
+{
+    close_sources(p);
+    p->at = 0;
+    p->n_read = 0;
+}
+
+uint64_t pairs_bytes(const struct pairs *p)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < p->n_files; i++)
+        n += p->file[i].n_bytes[PAIRS_SOURCE] +
+             (p->file[i].is_both ? 0 : p->file[i].n_bytes[PAIRS_TARGET]);
+    return n;
+}
+
+status pairs_part_open(const struct pairs *p, const struct pairs_file *f, int s,
+                       struct source *out, struct err *err)
+{
+    struct source_options options = p->reading;
+    char path[FILE_PATH_MAX];
+
+    options.side = s;
+    if (f->spool[s] >= 0) /* opened anew, so that it is read from its start */
+        snprintf(path, sizeof path, "/proc/self/fd/%d", f->spool[s]);
+    else
+        memcpy(path, f->path[s], sizeof path);
+    return source_open(out, path, f->path[s], f->is_both ? f->kind : f->side_kind[s],
+                       options, err);
+}
+
+static status open_sources(struct pairs *p, struct err *err)
+{
+    const struct pairs_file *f = &p->file[p->at];
+
+    p->source[PAIRS_TARGET] = (struct source){0};
+    TRY(pairs_part_open(p, f, PAIRS_SOURCE, &p->source[PAIRS_SOURCE], err));
+    if (!f->is_both &&
+        pairs_part_open(p, f, PAIRS_TARGET, &p->source[PAIRS_TARGET], err) != OK) {
+        source_close(&p->source[PAIRS_SOURCE]);
+        return err->code;
+    }
+    p->is_open = true;
+    return OK;
+}
+
+/* Segments of two test sets belong together by their numbers. */
+static status check_ids(const struct pairs *p, const struct pairs_file *f,
+                        struct err *err)
+{
+    const struct source *a = &p->source[PAIRS_SOURCE], *b = &p->source[PAIRS_TARGET];
+
+    if (a->kind != SOURCE_SGM || b->kind != SOURCE_SGM || !*a->id || !*b->id)
+        return OK;
+    if (!strcmp(a->id, b->id) && (!*a->doc || !*b->doc || !strcmp(a->doc, b->doc)))
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "%s:%" PRIu64 " is segment %s of document '%s', %s:%" PRIu64
+                   " is segment %s of '%s'; they should be the same",
+                   f->path[0], a->line, a->id, a->doc, f->path[1], b->line, b->id,
+                   b->doc);
+}
+
+/* The next row of the open file; *has is false at its end. */
+static status next_row(struct pairs *p, struct pairs_row *row, bool *has, struct err *err)
+{
+    const struct pairs_file *f = &p->file[p->at];
+    struct source *a = &p->source[PAIRS_SOURCE];
+    struct source *b = f->is_both ? a : &p->source[PAIRS_TARGET];
+    bool has_b;
+
+    TRY(source_next(a, has, err));
+    has_b = *has;
+    if (!f->is_both)
+        TRY(source_next(b, &has_b, err));
+    if (*has != has_b)
+        return pairs_part_unequal(p, p->at, a->n_rows, b->n_rows, err);
+    if (!*has)
+        return OK;
+    if (!f->is_both)
+        TRY(check_ids(p, f, err));
+    *row = (struct pairs_row){.side = {a->seg[0], f->is_both ? a->seg[1] : b->seg[0]},
+                              .line = {a->line, b->line},
+                              .file = p->at,
+                              .is_cut = a->is_cut || b->is_cut};
+    return OK;
+}
+
+status pairs_next(struct pairs *p, struct pairs_row *row, bool *has, struct err *err)
+{
+    for (*has = false; p->at < p->n_files; p->at++) {
+        if (!p->is_open)
+            TRY(open_sources(p, err));
+        TRY(next_row(p, row, has, err));
+        if (*has) {
+            p->n_read++;
+            return OK;
+        }
+        p->file[p->at].n_skipped = p->source[PAIRS_SOURCE].n_skipped;
+        close_sources(p);
+    }
+    return OK;
+}

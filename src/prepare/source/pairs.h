@@ -1,0 +1,80 @@
+/*
+ * pairs - parallel text: files side by side, or files that hold both sides, in order.
+ *
+ * Opening finds the files; counting reads each one once, refuses files that cannot be
+ * parallel before anything is made of them, and says where they seem to part. After that
+ * the pairs can be read again and again: a pipe is copied to a nameless file first.
+ *
+ * Owns:     the open files; one at a time.
+ * Borrows:  the languages of the options.
+ * Threads:  one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/lines.h"
+#include "base/progress.h"
+#include "prepare/source/source.h"
+
+enum { PAIRS_SOURCE, PAIRS_TARGET, PAIRS_SIDES };
+
+/* What the user named: comma-separated paths, or @FILE with one path a line. */
+struct pairs_lists {
+    const char *source, *target; /* as many files each */
+    const char *both;            /* files with both sides */
+    struct source_options reading;
+};
+
+struct pairs_file {
+    char path[PAIRS_SIDES][FILE_PATH_MAX]; /* the same one twice: it holds both sides */
+    enum source_kind kind;                 /* of a file with both sides; else */
+    enum source_kind side_kind[PAIRS_SIDES];
+    bool is_both;
+    int spool[PAIRS_SIDES];        /* copy of a pipe, or -1 */
+    int64_t changed[PAIRS_SIDES];  /* when the file was, in nanoseconds */
+    uint64_t n_bytes[PAIRS_SIDES]; /* as they lie on disk */
+    uint64_t n_lines;              /* pairs, once counted */
+    uint64_t n_skipped;            /* units without both languages */
+};
+
+struct pairs {
+    struct pairs_file *file;
+    size_t n_files, cap;
+    struct source_options reading;
+    uint64_t n_lines; /* pairs of all files, once counted */
+    size_t at;        /* the file being read */
+    bool is_open;
+    struct source source[PAIRS_SIDES];
+    uint64_t n_read;
+};
+
+/* A pair where it was read, valid until the next call. */
+struct pairs_row {
+    struct line side[PAIRS_SIDES];
+    uint64_t line[PAIRS_SIDES]; /* 1-based line of the file */
+    size_t file;
+    bool is_cut; /* a side is longer than FEED_LINE_MAX; only its beginning is here */
+};
+
+/* Find the files. On failure *p is closed. */
+status pairs_open(struct pairs *p, const struct pairs_lists *lists,
+                  struct err *err) MUST_CHECK;
+void pairs_close(struct pairs *p);
+
+/* Read everything once. ERR_FORMAT for a file without lines and for two that are not of
+ * the same length. */
+status pairs_count(struct pairs *p, struct progress *progress,
+                   struct err *err) MUST_CHECK;
+
+/* Bytes of all files on disk. */
+uint64_t pairs_bytes(const struct pairs *p);
+
+/* The next pair; *has is false after the last one of the last file. */
+status pairs_next(struct pairs *p, struct pairs_row *row, bool *has,
+                  struct err *err) MUST_CHECK;
+void pairs_rewind(struct pairs *p);

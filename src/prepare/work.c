@@ -1,0 +1,302 @@
+#include "prepare/work.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "corpus/checksum.h"
+#include "corpus/dataset.h"
+
+#define WORK_DIR "prepare.work"
+#define FINAL    "final/"
+#define MAGIC    "FERRYMRK"
+
+/* A mark: this, the statistics, the files, the checksum of all before. */
+struct head {
+    char magic[8];
+    uint64_t config, stage, n_stats, n_files;
+};
+
+struct file_mark {
+    char name[96];
+    uint64_t n_bytes, checksum;
+};
+
+bool work_is_there(const char *out)
+{
+    char dir[FILE_PATH_MAX];
+    struct err ignored;
+
+    return file_join(dir, sizeof dir, out, WORK_DIR, &ignored) == OK && file_is_dir(dir);
+}
+
+/* Call fn for each file of a directory. */
+typedef status entry_fn(const struct work *w, const char *dir, const char *name,
+                        struct err *err);
+
+static status each_file(const struct work *w, const char *dir, entry_fn *fn,
+                        struct err *err)
+{
+    DIR *handle = opendir(dir);
+    status result = OK;
+
+    if (!handle)
+        return errno == ENOENT ? OK
+                               : err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
+    for (struct dirent *e; result == OK && (e = readdir(handle));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+            strcmp(e->d_name, "final"))
+            result = fn(w, dir, e->d_name, err);
+    closedir(handle);
+    return result;
+}
+
+static status remove_file(const struct work *w, const char *dir, const char *name,
+                          struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    (void)w;
+    TRY(file_join(path, sizeof path, dir, name, err));
+    return file_remove(path, err);
+}
+
+static status remove_half_written(const struct work *w, const char *dir, const char *name,
+                                  struct err *err)
+{
+    return strstr(name, ".tmp-") ? remove_file(w, dir, name, err) : OK;
+}
+
+/* The mark of a whole directory, which a kill left half-written beside its place. */
+static status remove_half_mark(const struct work *w, const char *dir, const char *name,
+                               struct err *err)
+{
+    static const char half[] = DATASET_MARK ".tmp-";
+
+    return strncmp(name, half, strlen(half)) == 0 ? remove_file(w, dir, name, err) : OK;
+}
+
+static status lock(struct work *w, struct err *err)
+{
+    w->lock = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (w->lock < 0)
+        return err_set(err, ERR_IO, "%s: %s", w->dir, strerror(errno));
+    w->is_open = true;
+    if (flock(w->lock, LOCK_EX | LOCK_NB) == 0)
+        return OK;
+    return err_set(err, ERR_IO, "%s: another ferry prepare is at work there", w->out);
+}
+
+static status open_dirs(struct work *w, struct err *err)
+{
+    TRY(file_join(w->dir, sizeof w->dir, w->out, WORK_DIR, err));
+    TRY(file_join(w->final, sizeof w->final, w->dir, "final", err));
+    TRY(file_make_dirs(w->dir, err));
+    TRY(lock(w, err));
+    TRY(file_make_dirs(w->final, err));
+    TRY(each_file(w, w->out, remove_half_mark, err));
+    TRY(each_file(w, w->dir, remove_half_written, err));
+    return each_file(w, w->final, remove_half_written, err);
+}
+
+status work_open(struct work *w, const char *out, uint64_t config, struct err *err)
+{
+    *w = (struct work){.config = config};
+    snprintf(w->out, sizeof w->out, "%s", out);
+    if (open_dirs(w, err) == OK)
+        return OK;
+    work_close(w);
+    return err->code;
+}
+
+void work_close(struct work *w)
+{
+    if (w->is_open)
+        close(w->lock);
+    *w = (struct work){0};
+}
+
+status work_path(const struct work *w, char path[FILE_PATH_MAX], const char *name,
+                 struct err *err)
+{
+    TRY(file_join(path, FILE_PATH_MAX, w->dir, name, err));
+    if (strncmp(name, FINAL, strlen(FINAL)) != 0 || file_exists(path))
+        return OK;
+    char moved[FILE_PATH_MAX];
+    TRY(file_join(moved, sizeof moved, w->out, name + strlen(FINAL), err));
+    if (file_exists(moved))
+        memcpy(path, moved, FILE_PATH_MAX);
+    return OK;
+}
+
+status work_forget(const struct work *w, const char *name, struct err *err)
+{
+    return remove_file(w, w->dir, name, err);
+}
+
+status work_add(struct work_files *f, struct err *err, const char *fmt, ...)
+{
+    va_list args;
+
+    TRY(mem_grow(&f->name, &f->cap, f->n + 1, sizeof *f->name, err));
+    va_start(args, fmt);
+    const int n = vsnprintf(f->name[f->n], sizeof *f->name, fmt, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof *f->name)
+        return err_set(err, ERR_USAGE, "the file name '%s...' is too long",
+                       f->name[f->n]);
+    f->n++;
+    return OK;
+}
+
+void work_release(struct work_files *f)
+{
+    free(f->name);
+    *f = (struct work_files){0};
+}
+
+static status mark_path(const struct work *w, char path[FILE_PATH_MAX],
+                        enum prepare_stage stage, struct err *err)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "stage-%s", prepare_stats_stage_name(stage));
+    return file_join(path, FILE_PATH_MAX, w->dir, name, err);
+}
+
+static status describe(const struct work *w, const char *name, struct file_mark *m,
+                       struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    *m = (struct file_mark){0};
+    snprintf(m->name, sizeof m->name, "%s", name);
+    TRY(work_path(w, path, name, err));
+    const int64_t n = file_bytes(path);
+    if (n < 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    m->n_bytes = (uint64_t)n;
+    return checksum_of_file(&m->checksum, path, err);
+}
+
+status work_save(const struct work *w, enum prepare_stage stage,
+                 const struct prepare_stats *stats, const struct work_files *files,
+                 struct err *err)
+{
+    const struct head head = {MAGIC, w->config, stage, sizeof *stats, files->n};
+    char path[FILE_PATH_MAX];
+    struct file_mark m;
+    struct str bytes = str_new(0);
+    status result = mark_path(w, path, stage, err);
+
+    str_add(&bytes, &head, sizeof head);
+    str_add(&bytes, stats, sizeof *stats);
+    for (size_t i = 0; i < files->n && result == OK; i++) {
+        result = describe(w, files->name[i], &m, err);
+        str_add(&bytes, &m, sizeof m);
+    }
+    const uint64_t sum = checksum_of(str_text(&bytes), bytes.len);
+    str_add(&bytes, &sum, sizeof sum);
+    if (result == OK)
+        result = str_check(&bytes, path, err);
+    if (result == OK)
+        result = file_write(path, bytes.data, bytes.len, err);
+    str_release(&bytes);
+    return result;
+}
+
+/* Whether the bytes are a mark of this stage under this configuration. */
+static bool is_mark(const struct work *w, enum prepare_stage stage,
+                    const struct file_map *map)
+{
+    struct head head;
+    uint64_t sum;
+
+    if (map->n_bytes < sizeof head + sizeof sum)
+        return false;
+    memcpy(&head, map->data, sizeof head);
+    memcpy(&sum, map->data + map->n_bytes - sizeof sum, sizeof sum);
+    return memcmp(head.magic, MAGIC, sizeof head.magic) == 0 &&
+           head.config == w->config && head.stage == stage &&
+           head.n_stats == sizeof(struct prepare_stats) && head.n_files < 10000 &&
+           map->n_bytes == sizeof head + sizeof(struct prepare_stats) +
+                               head.n_files * sizeof(struct file_mark) + sizeof sum &&
+           checksum_of(map->data, map->n_bytes - sizeof sum) == sum;
+}
+
+/* Whether the files are still those that were marked. */
+static bool has_files(const struct work *w, const struct file_map *map)
+{
+    const size_t at = sizeof(struct head) + sizeof(struct prepare_stats);
+    struct err ignored;
+    struct head head;
+    struct file_mark was, is;
+
+    memcpy(&head, map->data, sizeof head);
+    for (size_t i = 0; i < head.n_files; i++) {
+        memcpy(&was, map->data + at + i * sizeof was, sizeof was);
+        if (describe(w, was.name, &is, &ignored) != OK || is.n_bytes != was.n_bytes ||
+            is.checksum != was.checksum)
+            return false;
+    }
+    return true;
+}
+
+status work_load(const struct work *w, enum prepare_stage stage,
+                 struct prepare_stats *stats, bool *is_done, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct file_map map;
+
+    *is_done = false;
+    TRY(mark_path(w, path, stage, err));
+    if (!file_exists(path))
+        return OK;
+    TRY(file_map_open(&map, path, err));
+    *is_done = is_mark(w, stage, &map) && has_files(w, &map);
+    if (*is_done)
+        memcpy(stats, map.data + sizeof(struct head), sizeof *stats);
+    file_map_close(&map);
+    return OK;
+}
+
+static status publish_file(const struct work *w, const char *dir, const char *name,
+                           struct err *err)
+{
+    char from[FILE_PATH_MAX], to[FILE_PATH_MAX];
+
+    TRY(file_join(from, sizeof from, dir, name, err));
+    TRY(file_join(to, sizeof to, w->out, name, err));
+    if (rename(from, to) != 0)
+        return err_set(err, ERR_IO, "%s: %s", to, strerror(errno));
+    return OK;
+}
+
+status work_publish(const struct work *w, struct err *err)
+{
+    return each_file(w, w->final, publish_file, err);
+}
+
+status work_wipe(const struct work *w, struct err *err)
+{
+    TRY(each_file(w, w->final, remove_file, err));
+    return each_file(w, w->dir, remove_file, err);
+}
+
+status work_remove(struct work *w, struct err *err)
+{
+    TRY(work_wipe(w, err));
+    if (rmdir(w->final) != 0 || rmdir(w->dir) != 0)
+        return err_set(err, ERR_IO, "%s: %s", w->dir, strerror(errno));
+    work_close(w);
+    return OK;
+}

@@ -1,0 +1,159 @@
+#include "report/judge/answers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "page/page.h"
+
+enum { TEXT_MAX = 1 << 16, PICTURE_MAX = 1 << 24 };
+
+static const struct {
+    const char *id, *question;
+    answer_fn *fn;
+} questions[] = {
+#define A(id, fn, question) {#id, question, fn},
+    ANSWER_LIST(A)
+#undef A
+};
+
+static void add_text(struct str *s, const char *fmt, va_list ap) PRINTF(2, 0);
+static void add_text(struct str *s, const char *fmt, va_list ap)
+{
+    char text[2048];
+
+    vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
+    str_puts(s, text);
+}
+
+void answers_say(struct answer *a, enum answer_tone tone, const char *fmt, ...)
+{
+    va_list ap;
+
+    a->tone = tone;
+    va_start(ap, fmt);
+    if (a->verdict.len)
+        str_putc(&a->verdict, ' ');
+    add_text(&a->verdict, fmt, ap);
+    va_end(ap);
+}
+
+void answers_number(struct answer *a, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    add_text(&a->number, fmt, ap);
+    va_end(ap);
+}
+
+void answers_row(struct answer *a, struct err *err, const char *label, const char *fmt,
+                 ...)
+{
+    va_list ap;
+
+    if (a->failed == OK)
+        a->failed = mem_grow(&a->row, &a->cap_rows, a->n_rows + 1, sizeof *a->row, err);
+    if (a->failed != OK)
+        return;
+    struct answer_row *r = &a->row[a->n_rows++];
+    *r = (struct answer_row){str_new(TEXT_MAX), str_new(TEXT_MAX)};
+    str_puts(&r->label, label);
+    va_start(ap, fmt);
+    add_text(&r->value, fmt, ap);
+    va_end(ap);
+}
+
+void answers_missing(struct answer *a, const char *what)
+{
+    answers_code(a, "missing");
+    answers_number(a, "not known");
+    answers_say(a, ANSWER_UNKNOWN, "Missing: %s.", what);
+}
+
+void answers_code(struct answer *a, const char *code)
+{
+    a->code = code;
+}
+
+void answers_value(struct answer *a, const char *key, double v)
+{
+    BUG_ON(a->n_values == ANSWER_VALUES_MAX);
+    a->value[a->n_values++] = (struct answer_value){key, v};
+}
+
+const char *answers_tone(enum answer_tone tone)
+{
+    static const char *const names[] = {"plain", "good", "watch", "unknown"};
+
+    return names[tone];
+}
+
+static void release(struct answer *a)
+{
+    for (size_t i = 0; i < a->n_rows; i++) {
+        str_release(&a->row[i].label);
+        str_release(&a->row[i].value);
+    }
+    free(a->row);
+    str_release(&a->number);
+    str_release(&a->verdict);
+    str_release(&a->picture);
+}
+
+static void write_answer(struct str *out, const struct answer *a)
+{
+    str_printf(out, "<section class=\"answer %s\" id=\"ask-%s\">\n<div>",
+               answers_tone(a->tone), a->id);
+    page_tag(out, "h3", NULL, a->question);
+    page_tag(out, "p", "number", str_text(&a->number));
+    page_tag(out, "p", NULL, str_text(&a->verdict));
+    str_puts(out, "</div>\n<div>");
+    str_puts(out, str_text(&a->picture));
+    if (a->n_rows) {
+        str_puts(out, "<table><tbody>\n");
+        for (size_t i = 0; i < a->n_rows; i++)
+            page_row(out, str_text(&a->row[i].label), str_text(&a->row[i].value));
+        str_puts(out, "</tbody></table>");
+    }
+    str_puts(out, "</div>\n</section>\n");
+}
+
+status answers_open(struct answers *all, const struct run *run, struct err *err)
+{
+    status result = OK;
+
+    *all = (struct answers){0};
+    for (size_t i = 0; i < ANSWERS_N; i++) {
+        all->of[i] = (struct answer){.id = questions[i].id,
+                                     .question = questions[i].question,
+                                     .code = "plain",
+                                     .number = str_new(TEXT_MAX),
+                                     .verdict = str_new(TEXT_MAX),
+                                     .picture = str_new(PICTURE_MAX)};
+    }
+    for (size_t i = 0; result == OK && i < ANSWERS_N; i++) {
+        struct answer *a = &all->of[i];
+        questions[i].fn(a, run, err);
+        result = a->failed;
+        if (result == OK)
+            result = str_check(&a->picture, a->question, err);
+    }
+    if (result != OK)
+        answers_close(all);
+    return result;
+}
+
+void answers_close(struct answers *all)
+{
+    for (size_t i = 0; i < ANSWERS_N; i++)
+        release(&all->of[i]);
+    *all = (struct answers){0};
+}
+
+void answers_html(struct str *out, const struct answers *all)
+{
+    for (size_t i = 0; i < ANSWERS_N; i++)
+        write_answer(out, &all->of[i]);
+}

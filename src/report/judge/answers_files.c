@@ -1,0 +1,327 @@
+/* Files: the training set, and what a checkpoint holds, to the byte. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "page/fmt.h"
+#include "page/page.h"
+#include "report/judge/answers.h"
+#include "report/judge/run.h"
+#include "report/read/tensors.h"
+
+#define DROPPED "dropped: "
+
+static struct page_part part(const char *name, double bytes, int color)
+{
+    struct page_part p = {.name = name, .size = bytes, .color = color};
+
+    snprintf(p.text, sizeof p.text, "%s", fmt_bytes(bytes).s);
+    return p;
+}
+
+/* The files of one kind: a side each, or both sides in one. */
+static bool row_of_text(struct answer *a, const struct rundir *d, const char *label,
+                        const char *kind, struct err *err)
+{
+    char suffix[64];
+
+    snprintf(suffix, sizeof suffix, ": %s: bytes", kind);
+    const double bytes = rundir_sum(d, "sets: train: inputs: ", suffix);
+    snprintf(suffix, sizeof suffix, ": %s: lines", kind);
+    const double lines = rundir_sum(d, "sets: train: inputs: ", suffix);
+    if (isfinite(bytes))
+        answers_row(a, err, label, "%s (%s bytes), %s lines", fmt_bytes(bytes).s,
+                    fmt_count(bytes).s, fmt_count(lines).s);
+    return isfinite(bytes);
+}
+
+static void rows_of_text(struct answer *a, const struct rundir *d, struct err *err)
+{
+    bool is_known = row_of_text(a, d, "raw text, source", "source", err);
+
+    is_known |= row_of_text(a, d, "raw text, target", "target", err);
+    is_known |= row_of_text(a, d, "raw text, both sides", "pairs", err);
+    if (!is_known)
+        answers_row(a, err, "raw text", "missing");
+}
+
+/* stage, as in prepare.json; whether the text is tokens, before and after it */
+#define STAGE_LIST(S)      \
+    S(count, false, false) \
+    S(clean, false, false) \
+    S(learn, false, false) \
+    S(encode, false, true) \
+    S(pack, true, true)
+
+#define KEYS(stage, end) \
+#stage "_pairs_" #end, #stage "_source_bytes_" #end, #stage "_target_bytes_" #end
+
+static const struct {
+    const char *name;
+    bool is_tokens[2];
+    const char *key[2][3];
+} stages[] = {
+#define S(name, before_is, after_is) \
+    {#name, {before_is, after_is}, {{KEYS(name, before)}, {KEYS(name, after)}}},
+    STAGE_LIST(S)
+#undef S
+};
+
+/* The training text at one end of a stage, and its numbers under their names. */
+static struct str end_of_stage(struct answer *a, const struct rundir *d, size_t stage,
+                               int end)
+{
+    static const char *const field[] = {"pairs", "source_bytes", "target_bytes"};
+    struct str out = str_new(0);
+    double v[3];
+
+    for (int i = 0; i < 3; i++) {
+        char key[80];
+        snprintf(key, sizeof key, "stages: %s: %s: %s", stages[stage].name,
+                 end ? "after" : "before", field[i]);
+        v[i] = rundir_number(d, key);
+        answers_value(a, stages[stage].key[end][i], v[i]);
+    }
+    str_printf(&out, "%s pairs, ", fmt_count(v[0]).s);
+    if (stages[stage].is_tokens[end]) /* of two bytes each */
+        str_printf(&out, "%s + %s tokens, ", fmt_count(v[1] / 2).s,
+                   fmt_count(v[2] / 2).s);
+    str_printf(&out, "%s + %s", fmt_bytes(v[1]).s, fmt_bytes(v[2]).s);
+    return out;
+}
+
+/* Pairs, tokens and bytes (source + target) before and after each stage, where they were
+ * kept. */
+static void rows_of_stages(struct answer *a, const struct rundir *d, struct err *err)
+{
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        char key[80], label[40];
+        snprintf(key, sizeof key, "stages: %s: after: pairs", stages[i].name);
+        if (!isfinite(rundir_number(d, key)))
+            continue;
+        struct str before = end_of_stage(a, d, i, 0), after = end_of_stage(a, d, i, 1);
+        snprintf(label, sizeof label, "stage: %s", stages[i].name);
+        answers_row(a, err, label, "%s \u2192 %s", str_text(&before), str_text(&after));
+        str_release(&before);
+        str_release(&after);
+    }
+}
+
+/* prepare.json: what came in, what cleaning took away, what was packed. */
+static void rows_of_prepare(struct answer *a, const struct rundir *d, struct err *err)
+{
+    if (!d->has_data) {
+        answers_row(a, err, "before preparation", "missing: %s%s",
+                    d->data_path ? d->data_path : "the log names no data directory",
+                    d->data_path ? " could not be read here" : "");
+        return;
+    }
+    rows_of_text(a, d, err);
+    answers_row(a, err, "pairs before cleaning", "%s",
+                fmt_count(rundir_number(d, "pairs_in")).s);
+    for (size_t i = 0; i < d->n_facts; i++)
+        if (strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
+            rundir_number(d, d->fact[i].key) > 0) {
+            char label[300];
+            snprintf(label, sizeof label, "dropped, %s",
+                     d->fact[i].key + strlen(DROPPED));
+            answers_row(a, err, label, "%s",
+                        fmt_count(rundir_number(d, d->fact[i].key)).s);
+        }
+    answers_row(a, err, "packed for training", "%s",
+                fmt_bytes(rundir_number(d, "sets: train: bytes")).s);
+    rows_of_stages(a, d, err);
+}
+
+/* What cleaning kept and why it dropped the rest. */
+static void picture_of_cleaning(struct answer *a, const struct rundir *d)
+{
+    struct page_part parts[12];
+    size_t n = 0;
+
+    if (!(rundir_number(d, "pairs_kept") > 0))
+        return;
+    parts[n] = (struct page_part){.name = "kept", .color = 1};
+    parts[n++].size = rundir_number(d, "pairs_kept");
+    for (size_t i = 0; i < d->n_facts && n < sizeof parts / sizeof *parts; i++)
+        if (strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
+            rundir_number(d, d->fact[i].key) > 0) {
+            parts[n] = (struct page_part){.name = d->fact[i].key + strlen(DROPPED),
+                                          .color = 2 + (int)(n - 1) % 5};
+            parts[n++].size = rundir_number(d, d->fact[i].key);
+        }
+    for (size_t i = 0; i < n; i++)
+        snprintf(parts[i].text, sizeof parts[i].text, "%s", fmt_count(parts[i].size).s);
+    page_bar(&a->picture, "Sentence pairs kept and dropped", parts, n);
+}
+
+static void say_kept(struct answer *a, const struct rundir *d)
+{
+    const double in = rundir_number(d, "pairs_in"), kept = rundir_number(d, "pairs_kept");
+
+    if (in > 0 && isfinite(kept))
+        answers_say(a, a->tone, "Cleaning kept %s of %s pairs (%s).", fmt_count(kept).s,
+                    fmt_count(in).s, fmt_percent(kept / in).s);
+}
+
+void answers_files_data(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const double tokens = s ? s->train_source_tokens + s->train_target_tokens : NAN;
+
+    if (!s || !isfinite(s->train_pairs)) {
+        answers_missing(a, "the log does not say how many pairs it trained on");
+        return;
+    }
+    answers_number(a, "%s pairs", fmt_count(s->train_pairs).s);
+    if (isfinite(tokens))
+        answers_say(a, ANSWER_PLAIN,
+                    "Sentence pairs, of together %s subword tokens: %s source and %s "
+                    "target.",
+                    fmt_count(tokens).s, fmt_count(s->train_source_tokens).s,
+                    fmt_count(s->train_target_tokens).s);
+    else
+        answers_say(a, ANSWER_PLAIN, "The number of tokens is missing.");
+    answers_code(a, "counted");
+    answers_value(a, "pairs", s->train_pairs);
+    answers_value(a, "source_tokens", s->train_source_tokens);
+    answers_value(a, "target_tokens", s->train_target_tokens);
+    answers_value(a, "pairs_before_cleaning", rundir_number(&run->files, "pairs_in"));
+    say_kept(a, &run->files);
+    picture_of_cleaning(a, &run->files);
+    answers_row(a, err, "validation pairs", "%s", fmt_count(s->valid_pairs).s);
+    answers_row(a, err, "tokenizer pieces", "%s", fmt_count(s->tokenizer_pieces).s);
+    if (run->log.n_step)
+        answers_row(a, err, "epochs begun", "%s",
+                    fmt_count(run->log.step[run->log.n_step - 1].epoch + 1).s);
+    rows_of_prepare(a, &run->files, err);
+}
+
+static void row_of_file(struct answer *a, const struct rundir_file *f, struct err *err)
+{
+    if (f->bytes < 1000)
+        answers_row(a, err, f->name, "%s: %s", fmt_bytes(f->bytes).s, f->purpose);
+    else
+        answers_row(a, err, f->name, "%s (%s bytes): %s", fmt_bytes(f->bytes).s,
+                    fmt_count(f->bytes).s, f->purpose);
+}
+
+static void picture_of_files(struct answer *a, const struct rundir *d)
+{
+    struct page_part parts[8];
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n_files && n < sizeof parts / sizeof *parts; i++)
+        if (d->file[i].is_newest) {
+            parts[n] = part(d->file[i].name, d->file[i].bytes, 1 + (int)(n % 6));
+            n++;
+        }
+    page_bar(&a->picture, "Files of the newest checkpoint", parts, n);
+}
+
+void answers_files_checkpoint(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct rundir *d = &run->files;
+    double bytes = 0;
+    size_t n = 0;
+
+    if (!isfinite(d->newest_step)) {
+        answers_missing(a, "the run directory holds no checkpoint");
+        return;
+    }
+    for (size_t i = 0; i < d->n_files; i++) {
+        if (d->file[i].is_newest || strcmp(d->file[i].name, "checkpoint") == 0)
+            row_of_file(a, &d->file[i], err);
+        if (d->file[i].is_newest) {
+            bytes += d->file[i].bytes;
+            n++;
+        }
+    }
+    answers_number(a, "%zu files, %s", n, fmt_bytes(bytes).s);
+    answers_code(a, "listed");
+    answers_value(a, "files", (double)n);
+    answers_value(a, "bytes", bytes);
+    answers_value(a, "step", d->newest_step);
+    answers_value(a, "checkpoints", (double)d->n_checkpoints);
+    answers_value(a, "best_models", (double)d->n_best);
+    picture_of_files(a, d);
+    answers_say(a, ANSWER_PLAIN,
+                "The newest checkpoint is of step %s. The run directory keeps %zu "
+                "checkpoint%s, %s together.",
+                fmt_count(d->newest_step).s, d->n_checkpoints,
+                d->n_checkpoints == 1 ? "" : "s", fmt_bytes(d->checkpoint_bytes).s);
+    if (d->n_best)
+        answers_say(a, a->tone, "best_models holds %zu more, %s.", d->n_best,
+                    fmt_bytes(d->best_bytes).s);
+}
+
+static void rows_of_tensors(struct answer *a, const struct tensors *t, double parameters,
+                            struct err *err)
+{
+    struct page_part parts[TENSORS_N];
+    size_t n = 0;
+
+    for (int k = 0; k < TENSORS_N; k++) {
+        if (!(t->bytes[k] > 0))
+            continue;
+        parts[n++] = part(tensors_name((enum tensors_kind)k), t->bytes[k],
+                          tensors_color((enum tensors_kind)k));
+        if (k == TENSORS_COUNTERS)
+            answers_row(a, err, tensors_name((enum tensors_kind)k), "%s bytes: %s",
+                        fmt_count(t->bytes[k]).s, t->counters);
+        else
+            answers_row(a, err, tensors_name((enum tensors_kind)k),
+                        "%s bytes in %zu tensors: %s a parameter",
+                        fmt_count(t->bytes[k]).s, t->n[k],
+                        fmt_number(t->bytes[k] / parameters, 3).s);
+    }
+    answers_row(a, err, "together", "%s bytes", fmt_count(t->total).s);
+    page_bar(&a->picture, "What fills the data file", parts, n);
+}
+
+static void compare_size(struct answer *a, const struct rundir_file *data,
+                         const struct tensors *t, struct err *err)
+{
+    if (!data) {
+        answers_say(a, ANSWER_UNKNOWN, "The data file itself is missing here.");
+        return;
+    }
+    answers_value(a, "data_file_bytes", data->bytes);
+    answers_row(a, err, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
+    if (data->bytes == t->total) {
+        answers_code(a, "exact");
+        answers_say(a, ANSWER_GOOD,
+                    "The tensors that the index lists explain the data file to the "
+                    "byte: there is no header, no padding and nothing else in it.");
+    } else {
+        answers_code(a, "differs");
+        answers_say(a, ANSWER_WATCH,
+                    "The tensors that the index lists fill %s bytes; the data file has "
+                    "%s bytes %s: it is not whole, or not of this index.",
+                    fmt_count(t->total).s, fmt_count(fabs(data->bytes - t->total)).s,
+                    data->bytes > t->total ? "more" : "less");
+    }
+}
+
+/* By the index of the newest checkpoint. */
+void answers_files_sizes(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const struct tensors *t = &run->files.tensors;
+    const double parameters = s ? s->parameters : NAN;
+
+    if (!isfinite(run->files.newest_step) || !t->is_known) {
+        answers_missing(a, t->why[0] ? t->why : "the run directory holds no checkpoint");
+        return;
+    }
+    answers_value(a, "bytes", t->total);
+    answers_value(a, "weights_bytes", t->bytes[TENSORS_WEIGHTS]);
+    answers_value(a, "moments_bytes", t->bytes[TENSORS_MOMENTS]);
+    answers_value(a, "average_bytes", t->bytes[TENSORS_AVERAGE]);
+    answers_value(a, "counters_bytes", t->bytes[TENSORS_COUNTERS]);
+    answers_number(a, "%s bytes a parameter", fmt_number(t->total / parameters, 3).s);
+    answers_row(a, err, "parameters", "%s", fmt_count(parameters).s);
+    rows_of_tensors(a, t, parameters, err);
+    compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"), t, err);
+}

@@ -1,0 +1,292 @@
+/* Learning: is it done, does it overfit, and the size of its steps. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/fmt.h"
+#include "report/judge/answers.h"
+#include "report/judge/rates.h"
+#include "report/judge/run.h"
+#include "report/show/figures.h"
+
+enum { MIN_EVALS = 4 };
+
+static void row_of_gain(struct answer *a, struct err *err, const struct fit *fit,
+                        const char *label, double factor, bool is_bleu)
+{
+    const struct fit_range g = fit_gain(fit, factor);
+    const double sign = is_bleu ? 1 : -1;
+
+    answers_row(a, err, label, "%s %s (95 %%: %s to %s)",
+                fmt_signed(sign * g.mid, is_bleu ? 2 : 3).s, is_bleu ? "points" : "nats",
+                fmt_signed(sign * (is_bleu ? g.low : g.high), is_bleu ? 2 : 3).s,
+                fmt_signed(sign * (is_bleu ? g.high : g.low), is_bleu ? 2 : 3).s);
+}
+
+static void values_of_gain(struct answer *a, const struct fit *fit,
+                           const char *const key[3], double factor)
+{
+    const struct fit_range g = fit_gain(fit, factor);
+
+    answers_value(a, key[0], g.mid);
+    answers_value(a, key[1], g.low);
+    answers_value(a, key[2], g.high);
+}
+
+static void rows_of_gains(struct answer *a, const struct learning *l, struct err *err)
+{
+    static const char *const loss_keys[][3] = {
+        {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
+        {"loss_gain_50", "loss_gain_50_low", "loss_gain_50_high"},
+        {"loss_gain_100", "loss_gain_100_low", "loss_gain_100_high"}};
+    static const char *const bleu_keys[][3] = {
+        {"bleu_gain_10", "bleu_gain_10_low", "bleu_gain_10_high"},
+        {"bleu_gain_50", "bleu_gain_50_low", "bleu_gain_50_high"},
+        {"bleu_gain_100", "bleu_gain_100_low", "bleu_gain_100_high"}};
+    static const double factor[] = {1.1, 1.5, 2};
+
+    for (size_t i = 0; i < 3; i++)
+        values_of_gain(a, &l->fit_loss, loss_keys[i], factor[i]);
+    for (size_t i = 0; l->fit_bleu.is_known && i < 3; i++)
+        values_of_gain(a, &l->fit_bleu, bleu_keys[i], factor[i]);
+    row_of_gain(a, err, &l->fit_loss, "loss, 10 % more steps", 1.1, false);
+    row_of_gain(a, err, &l->fit_loss, "loss, 50 % more", 1.5, false);
+    row_of_gain(a, err, &l->fit_loss, "loss, twice the steps", 2, false);
+    if (!l->fit_bleu.is_known) {
+        answers_row(a, err, "BLEU", "missing: fewer than %d evaluations have one",
+                    FIT_MIN_POINTS);
+        return;
+    }
+    const char *name = l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU";
+    char label[64];
+    snprintf(label, sizeof label, "%s, 10 %% more steps", name);
+    row_of_gain(a, err, &l->fit_bleu, label, 1.1, true);
+    snprintf(label, sizeof label, "%s, 50 %% more", name);
+    row_of_gain(a, err, &l->fit_bleu, label, 1.5, true);
+    snprintf(label, sizeof label, "%s, twice the steps", name);
+    row_of_gain(a, err, &l->fit_bleu, label, 2, true);
+}
+
+static void say_trained(struct answer *a, const struct learning *l)
+{
+    switch (l->trend) {
+    case LEARNING_IMPROVING:
+        answers_say(a, ANSWER_WATCH,
+                    "No: half as many steps again would lower the validation loss by "
+                    "about %s (95 %%: %s to %s).",
+                    fmt_number(l->gain.mid, 2).s, fmt_number(l->gain.low, 2).s,
+                    fmt_number(l->gain.high, 2).s);
+        break;
+    case LEARNING_SLOWING:
+        answers_say(a, ANSWER_PLAIN,
+                    "Nearly: half as many steps again would lower the validation loss by "
+                    "about %s, less than a hundredth of it.",
+                    fmt_number(l->gain.mid, 2).s);
+        break;
+    case LEARNING_CONVERGED:
+        answers_say(a, ANSWER_GOOD,
+                    "Yes, as far as this data, model and learning rate go: half as many "
+                    "steps again would change the validation loss by less than a "
+                    "hundredth of it.");
+        break;
+    case LEARNING_PAST_BEST:
+        answers_say(a, ANSWER_WATCH,
+                    "More steps of this kind do not help: the validation loss was lowest "
+                    "at step %s and rises since.",
+                    fmt_count(l->turned_at).s);
+        break;
+    case LEARNING_DIVERGED:
+        answers_say(a, ANSWER_WATCH,
+                    "It came apart: the training loss had reached %s and ended at %s.",
+                    fmt_number(l->low_loss, 3).s, fmt_number(l->last_loss, 3).s);
+        break;
+    case LEARNING_UNCLEAR:
+        answers_say(a, ANSWER_PLAIN,
+                    "The evaluations scatter by %s, too much to tell a small gain from "
+                    "none. A falling curve of training loss would not change that.",
+                    fmt_number(l->fit_loss.noise, 2).s);
+        break;
+    case LEARNING_EARLY:
+        answers_say(a, ANSWER_UNKNOWN,
+                    "A trend needs at least %d evaluations; the log holds %zu.",
+                    FIT_MIN_POINTS, l->loss.n);
+    }
+}
+
+void answers_learning_trained(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct learning *l = &run->learning;
+
+    answers_code(a, learning_trend_code(l->trend));
+    answers_number(a, "%s", learning_trend_text(l->trend));
+    say_trained(a, l);
+    if (l->best < l->loss.n) {
+        answers_value(a, "best_loss", l->loss.y[l->best]);
+        answers_value(a, "best_loss_step", l->loss.x[l->best]);
+        answers_row(a, err, "best validation loss", "%s at step %s",
+                    fmt_number(l->loss.y[l->best], 4).s, fmt_count(l->loss.x[l->best]).s);
+    }
+    if (!l->fit_loss.is_known)
+        return;
+    rows_of_gains(a, l, err);
+    answers_row(a, err, "how",
+                "a power law that flattens, through the %zu evaluations from step %s on; "
+                "the interval holds every such curve that fits them about as well as the "
+                "best one does. It assumes that nothing changes: data, model, course of "
+                "the learning rate",
+                l->fit_loss.n, fmt_count(l->fit_loss.from).s);
+    if (a->failed == OK)
+        a->failed = figures_forecast(&a->picture, run, err);
+}
+
+static void say_overfit(struct answer *a, const struct learning *l)
+{
+    const size_t since = l->loss.n - 1 - l->best;
+
+    switch (l->overfit) {
+    case OVERFIT_YES:
+        answers_number(a, "yes, from step %s on", fmt_count(l->turned_at).s);
+        answers_say(a, ANSWER_WATCH,
+                    "Validation loss turned at step %s and has risen by %s since. The "
+                    "model of the lowest point is the better one; it is kept in "
+                    "best_models.",
+                    fmt_count(l->turned_at).s, fmt_percent(l->rise).s);
+        break;
+    case OVERFIT_NO:
+        answers_number(a, "no");
+        answers_say(a, ANSWER_GOOD,
+                    "Validation loss was lowest at %s, so the model still learns what "
+                    "carries over to sentences it has not seen.",
+                    since == 0 ? "the last evaluation" : "the last evaluation but one");
+        break;
+    case OVERFIT_UNCLEAR:
+        answers_number(a, "no clear sign");
+        answers_say(a, ANSWER_PLAIN,
+                    "Validation loss was lowest %zu evaluations ago, but what came after "
+                    "is not a rise that stands out from its scatter.",
+                    since);
+        break;
+    case OVERFIT_EARLY:
+        answers_number(a, "too early to tell");
+        answers_say(a, ANSWER_UNKNOWN,
+                    "It takes at least %d evaluations; the log holds %zu.", MIN_EVALS,
+                    l->loss.n);
+    }
+}
+
+static void row_of_gap_trend(struct answer *a, const struct learning *l, struct err *err)
+{
+    const size_t half = (l->gap.n + 1) / 2, n = half < MIN_EVALS ? MIN_EVALS : half;
+    const size_t from = l->gap.n > n ? l->gap.n - n : 0;
+    const struct series_fit fit =
+        series_fit(l->gap.x + from, l->gap.y + from, l->gap.n - from);
+
+    if (!isfinite(fit.slope))
+        return;
+    answers_value(a, "gap_per_1000_steps", 1000 * fit.slope);
+    answers_row(a, err, "trend of the gap", "%s a thousand steps (95 %%: %s to %s)",
+                fmt_signed(1000 * fit.slope, 4).s,
+                fmt_signed(1000 * (fit.slope - fit.t_95 * fit.se), 4).s,
+                fmt_signed(1000 * (fit.slope + fit.t_95 * fit.se), 4).s);
+}
+
+static void rows_of_gap(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct learning *l = &run->learning;
+    const size_t last = l->loss.n - 1;
+
+    answers_value(a, "gap", l->gap.y[last]);
+    answers_value(a, "turned_at", l->turned_at);
+    answers_value(a, "rise", l->rise);
+    answers_row(a, err, "validation loss, last", "%s", fmt_number(l->loss.y[last], 4).s);
+    answers_row(a, err, "training loss, same time", "%s",
+                fmt_number(l->loss.y[last] - l->gap.y[last], 4).s);
+    answers_row(a, err, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
+                fmt_signed(l->gap.y[last], 3).s);
+    row_of_gap_trend(a, l, err);
+    if (run_config(run, "residual_dropout") > 0)
+        answers_row(a, err, "note",
+                    "training loss is measured with dropout, which raises it: the gap is "
+                    "larger than it looks");
+    if (a->failed == OK)
+        a->failed = figures_gap(&a->picture, run, err);
+}
+
+void answers_learning_overfit(struct answer *a, const struct run *run, struct err *err)
+{
+    answers_code(a, learning_overfit_code(run->learning.overfit));
+    say_overfit(a, &run->learning);
+    if (run->learning.overfit != OVERFIT_EARLY)
+        rows_of_gap(a, run, err);
+}
+
+static void say_rate(struct answer *a, const struct run *run, const struct schedule *s)
+{
+    if (s->warmup > 0 && run->step < s->warmup)
+        answers_say(a, ANSWER_PLAIN,
+                    "The run has not left warm-up: the rate still rises until step %s.",
+                    fmt_count(s->warmup).s);
+    else if (s->warmup > 0)
+        answers_say(
+            a, ANSWER_PLAIN,
+            "The rate rises for %s steps, so that the first, unreliable gradients "
+            "do little harm, and then falls.",
+            fmt_count(s->warmup).s);
+}
+
+static void rows_of_schedule(struct answer *a, const struct run *run, struct err *err)
+{
+    struct str formula = str_new(4096);
+    struct schedule s;
+    size_t n;
+
+    if (!rates_schedule(&s, run)) {
+        answers_row(a, err, "formula",
+                    "missing: the logged configuration does not give a whole policy");
+        return;
+    }
+    say_rate(a, run, &s);
+    schedule_describe(&s, &formula);
+    answers_row(a, err, "formula", "%s", str_text(&formula));
+    str_release(&formula);
+    const double gap = rates_difference(&s, run, &n);
+    answers_value(a, "largest_difference", n ? gap : NAN);
+    answers_value(a, "warmup_steps", s.warmup);
+    if (gap < 1e-4)
+        answers_say(a, ANSWER_GOOD, "All %zu logged rates are what the formula gives.",
+                    n);
+    else if (isfinite(gap))
+        answers_say(a, ANSWER_WATCH,
+                    "The logged rates differ from the formula by up to %s.",
+                    fmt_percent(gap).s);
+}
+
+void answers_learning_rate(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_step *last = NULL, *peak = NULL;
+
+    for (size_t i = 0; i < run->log.n_step; i++) {
+        const struct runlog_step *s = &run->log.step[i];
+        if (s->is_lost || !isfinite(s->rate))
+            continue;
+        last = s;
+        peak = !peak || s->rate > peak->rate ? s : peak;
+    }
+    if (!last) {
+        answers_missing(a, "the log holds no learning rate");
+        rows_of_schedule(a, run, err);
+        return;
+    }
+    answers_number(a, "peak %s", fmt_number(peak->rate, 3).s);
+    answers_value(a, "peak_rate", peak->rate);
+    answers_value(a, "peak_step", peak->step);
+    answers_value(a, "last_rate", last->rate);
+    answers_row(a, err, "highest logged", "%s at step %s", fmt_number(peak->rate, 3).s,
+                fmt_count(peak->step).s);
+    answers_row(a, err, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
+                fmt_count(last->step).s);
+    answers_code(a, "logged");
+    rows_of_schedule(a, run, err);
+    if (a->failed == OK)
+        a->failed = figures_rate(&a->picture, run, err);
+}

@@ -1,0 +1,251 @@
+/* The network: was it the bottleneck, and does the step follow it? */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "page/fmt.h"
+#include "page/page.h"
+#include "page/series.h"
+#include "report/judge/answers.h"
+#include "report/judge/network.h"
+#include "report/judge/run.h"
+#include "report/show/figures.h"
+
+/* A rate in both units that people mix up. */
+static struct fmt both(double bytes_per_s)
+{
+    struct fmt f;
+
+    if (!isfinite(bytes_per_s))
+        return fmt_number(NAN, 3);
+    snprintf(f.s, sizeof f.s, "%.20s\u00a0MB/s = %.20s\u00a0Mb/s",
+             fmt_number(1e-6 * bytes_per_s, 3).s, fmt_number(8e-6 * bytes_per_s, 3).s);
+    return f;
+}
+
+static struct page_part part(const char *name, double t, int color)
+{
+    struct page_part p = {.name = name, .size = t, .color = color};
+
+    snprintf(p.text, sizeof p.text, "%s", fmt_seconds(t).s);
+    return p;
+}
+
+/* True when there is nothing to judge: one process, one host, or nothing known. */
+static bool has_no_network(struct answer *a, const struct run *run,
+                           const struct network *w)
+{
+    char all[80];
+
+    if (w->verdict == NETWORK_NONE) {
+        snprintf(all, sizeof all, "All %s", fmt_count(run->ranks).s);
+        answers_code(a, "none");
+        answers_number(a, "no network");
+        if (run->ranks > 1)
+            answers_say(a, ANSWER_PLAIN,
+                        "%s ranks ran on one host: no byte passed a network. A step "
+                        "waited %s for %s.",
+                        run->ranks == 2 ? "Both" : all, fmt_seconds(run->pace.t_comm).s,
+                        run->ranks == 2 ? "the other rank" : "the other ranks");
+        else
+            answers_say(a, ANSWER_PLAIN,
+                        "The run was one process on one machine: no step waited for a "
+                        "network.");
+        return true;
+    }
+    if (w->verdict == NETWORK_UNKNOWN) {
+        answers_missing(a, isfinite(run->ranks) ? "the time spent communicating (t_comm)"
+                                                : "the number of ranks");
+        return true;
+    }
+    return false;
+}
+
+static void say_verdict(struct answer *a, const struct network *w)
+{
+    switch (w->verdict) {
+    case NETWORK_BOUND:
+        answers_say(a, ANSWER_WATCH,
+                    "Yes: a step waits %s of its %s for the network, and the bytes "
+                    "themselves are the reason.",
+                    fmt_seconds(w->exposed).s, fmt_seconds(w->t_step).s);
+        break;
+    case NETWORK_COMPUTE_BOUND:
+        answers_say(
+            a, ANSWER_GOOD,
+            "No: a step waits %s for the network, and a network without any delay "
+            "would save no more than that.",
+            fmt_seconds(w->exposed).s);
+        break;
+    case NETWORK_LATENCY:
+        answers_say(a, ANSWER_WATCH,
+                    "A step waits %s for the exchange, but the link carries only %s of "
+                    "what it can: look at latency, settings of the MPI library or a "
+                    "rank that is late, not at bandwidth.",
+                    fmt_seconds(w->exposed).s, fmt_percent(w->duty).s);
+        break;
+    default:
+        answers_say(a, ANSWER_PLAIN,
+                    "In part: a step waits %s for the network, %s of it.",
+                    fmt_seconds(w->exposed).s, fmt_percent(w->share).s);
+        if (w->share < 0.1)
+            answers_say(a, ANSWER_PLAIN,
+                        "The link just keeps up: on half of it a step would take %s.",
+                        fmt_seconds(w->t_half).s);
+    }
+    answers_say(a, a->tone,
+                "On a link twice as fast the step would take %s instead of %s.",
+                fmt_seconds(w->t_twice).s, fmt_seconds(w->t_step).s);
+}
+
+static void values_of_network(struct answer *a, const struct network *w)
+{
+    answers_value(a, "step_s", w->t_step);
+    answers_value(a, "exposed_s", w->exposed);
+    answers_value(a, "exposed_share", w->share);
+    answers_value(a, "hidden_s", w->hidden);
+    answers_value(a, "waiting_for_ranks_s", w->straggling);
+    answers_value(a, "sent_bytes_per_card_per_step", w->sent);
+    answers_value(a, "received_bytes_per_card_per_step", w->received);
+    answers_value(a, "mb_per_s", 1e-6 * w->rate);
+    answers_value(a, "mbit_per_s", 8e-6 * w->rate);
+    answers_value(a, "capacity_mb_per_s", 1e-6 * w->capacity);
+    answers_value(a, "duty", w->duty);
+    answers_value(a, "elasticity", w->elasticity);
+    answers_value(a, "step_on_twice_the_link_s", w->t_twice);
+}
+
+static void rows_of_link(struct answer *a, const struct network *w, struct err *err)
+{
+    if (isfinite(w->sent))
+        answers_row(a, err, "bytes a card a step", "%s sent, %s received",
+                    fmt_bytes(w->sent).s, fmt_bytes(w->received).s);
+    else
+        answers_row(a, err, "bytes a card a step", "missing: the log does not hold them");
+    answers_row(a, err, "load, mean over a step", "%s", both(w->rate).s);
+    answers_row(a, err, "link, as measured at the start", "%s", both(w->capacity).s);
+    if (isfinite(w->duty))
+        answers_row(a, err, "used of the link", "%s%s", fmt_percent(w->duty).s,
+                    w->duty > 0.9 ? ": it is saturated" : "");
+    answers_row(a, err, "elasticity",
+                "%s: what a bandwidth of 1 %% less costs, in %%; %s",
+                fmt_number(w->elasticity, 2).s,
+                isfinite(w->wire) ? "computed from bytes and capacity"
+                                  : "at most, as the link's capacity is missing");
+}
+
+static void picture_of_network(struct answer *a, const struct run *run,
+                               const struct network *w)
+{
+    const struct page_part parts[] = {
+        part("computing, network idle",
+             fmax(0, run->pace.t_compute + run->pace.t_update - w->hidden), 1),
+        part("computing, network at work", w->hidden, 5),
+        part("waiting for the network", w->exposed, 2),
+        part("waiting for the slowest rank", w->straggling > 0 ? w->straggling : 0, 4),
+        part("waiting for data", run->pace.t_data, 3),
+    };
+
+    page_bar(&a->picture, "What a step waits for", parts, sizeof parts / sizeof *parts);
+}
+
+void answers_network_bound(struct answer *a, const struct run *run, struct err *err)
+{
+    struct network w;
+
+    network_judge(&w, run);
+    if (has_no_network(a, run, &w))
+        return;
+    answers_code(a, network_verdict_code(w.verdict));
+    values_of_network(a, &w);
+    answers_number(a, "%s, %s of a step", network_verdict_text(w.verdict),
+                   fmt_percent(w.share).s);
+    say_verdict(a, &w);
+    picture_of_network(a, run, &w);
+    answers_row(a, err, "exposed wait", "%s of %s a step", fmt_seconds(w.exposed).s,
+                fmt_seconds(w.t_step).s);
+    answers_row(a, err, "hidden behind computing",
+                isfinite(run->pace.t_hidden) ? "%s a step" : "%s",
+                fmt_seconds(run->pace.t_hidden).s);
+    if (isfinite(w.straggling))
+        answers_row(a, err, "waiting for other ranks", "%s a step, mean of all ranks",
+                    fmt_seconds(w.straggling).s);
+    rows_of_link(a, &w, err);
+    answers_row(a, err, "rule",
+                "the network binds when it shows in more than 25 %% of a step and the "
+                "elasticity exceeds 0.25; computing binds when both are under 10 %%");
+    answers_row(a, err, "ranks", "%s", fmt_count(run->ranks).s);
+}
+
+/* r of step time and network wait, over the entries that stand. */
+static double correlate(const struct run *run, size_t *n, status *failed, struct err *err)
+{
+    double *x;
+
+    *n = 0;
+    *failed = mem_alloc(&x, 2 * run->log.n_step, sizeof *x, err);
+    if (*failed != OK)
+        return NAN;
+    double *y = x + run->log.n_step;
+    for (size_t i = 0; i < run->log.n_step; i++) {
+        const struct runlog_step *s = &run->log.step[i];
+        if (s->is_lost || (s->is_first && run->pace.n_left_out > 0))
+            continue;
+        x[*n] = s->t_comm / s->steps;
+        y[(*n)++] = s->t_step / s->steps;
+    }
+    const double r = series_correlation(x, y, *n);
+    free(x);
+    return r;
+}
+
+static void rows_of_slowest(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct ranks *r = &run->by_rank;
+
+    if (r->n < 2) {
+        if (run->ranks > 1)
+            answers_row(a, err, "slowest rank",
+                        "missing: the log holds no ranks entries");
+        return;
+    }
+    const struct ranks_mean *slow = &r->of[r->slowest];
+    answers_value(a, "slowest_rank", slow->rank);
+    answers_value(a, "slowest_busy_s", slow->busy);
+    answers_value(a, "slowest_share_of_entries", slow->slowest_share);
+    answers_row(a, err, "slowest rank",
+                "rank %s on %s: busy %s a step, the slowest in %s of the entries",
+                fmt_count(slow->rank).s, slow->host ? slow->host : "a host not named",
+                fmt_seconds(slow->busy).s, fmt_percent(slow->slowest_share).s);
+    answers_row(a, err, "ranks compared", "%zu, over %zu entries", r->n, r->n_laps);
+}
+
+void answers_network_follows(struct answer *a, const struct run *run, struct err *err)
+{
+    struct network w;
+    size_t n;
+
+    network_judge(&w, run);
+    if (a->failed == OK && run->pace.mean > 0)
+        figures_timeline(&a->picture, run);
+    if (has_no_network(a, run, &w)) {
+        rows_of_slowest(a, run, err);
+        return;
+    }
+    const double r = correlate(run, &n, &a->failed, err);
+    if (!isfinite(r)) {
+        answers_missing(a, "step and network times that vary");
+        return;
+    }
+    answers_code(a, fabs(r) >= 0.7 ? "follows" : fabs(r) >= 0.3 ? "partly" : "does-not");
+    answers_value(a, "correlation", r);
+    answers_number(a, "r = %.2f", r);
+    answers_say(a, ANSWER_PLAIN,
+                "%s of the variation of the step time goes along with the time spent "
+                "waiting for the network. That they move together does not say which "
+                "causes which.",
+                fmt_percent(r * r).s);
+    answers_row(a, err, "entries compared", "%s", fmt_count((double)n).s);
+    rows_of_slowest(a, run, err);
+}

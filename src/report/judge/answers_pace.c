@@ -1,0 +1,368 @@
+/* Time: of the run, of a step, of its phases, and of the network. */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "page/fmt.h"
+#include "page/page.h"
+#include "page/series.h"
+#include "report/judge/answers.h"
+#include "report/judge/run.h"
+#include "report/show/figures.h"
+
+static struct page_part part(const char *name, double t, int color)
+{
+    struct page_part p = {.name = name, .size = t, .color = color};
+
+    snprintf(p.text, sizeof p.text, "%s", fmt_seconds(t).s);
+    return p;
+}
+
+static void row_of_end(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_event *stop = runlog_stop(&run->log);
+
+    if (run->log.has_no_clock) {
+        answers_row(a, err, "started, stopped",
+                    "missing: this log has no clock, only seconds a step");
+        return;
+    }
+    answers_row(a, err, "started", "%s", fmt_time(run->log.t_first).s);
+    if (stop)
+        answers_row(a, err, "stopped", "%s (%s)", fmt_time(stop->t).s,
+                    stop->text ? stop->text : "reason missing");
+    else
+        answers_row(a, err, "last entry", "%s; there is no stop event",
+                    fmt_time(run->log.t_last).s);
+}
+
+static void say_sessions(struct answer *a, const struct run *run)
+{
+    char lost[160];
+
+    snprintf(lost, sizeof lost,
+             "%s step%s taken twice, because a session resumed from an earlier "
+             "checkpoint",
+             fmt_count(run->steps_lost).s, run->steps_lost == 1 ? " was" : "s were");
+    if (run->log.n_start > 1)
+        answers_say(a, a->tone, "It ran in %zu sessions; %s.", run->log.n_start,
+                    run->steps_lost > 0 ? lost : "no step was taken twice");
+}
+
+/* Everything counts that N more steps would need again: evaluations and saves too. */
+static double seconds_a_step(const struct run *run)
+{
+    return (run->times.wall - run->times.idle) / run->steps_taken;
+}
+
+static void row_of_length(struct answer *a, const struct run *run, double steps,
+                          struct err *err)
+{
+    char label[80];
+    const double each = seconds_a_step(run);
+
+    snprintf(label, sizeof label, "to %s steps", fmt_count(steps).s);
+    if (steps > run->step)
+        answers_row(a, err, label, "%s in all, %s more", fmt_seconds(each * steps).s,
+                    fmt_seconds(each * (steps - run->step)).s);
+    else
+        answers_row(a, err, label, "%s", fmt_seconds(each * steps).s);
+}
+
+static void rows_of_lengths(struct answer *a, const struct run *run, struct err *err)
+{
+    if (!(seconds_a_step(run) > 0) || !(run->step > 0))
+        return;
+    answers_value(a, "seconds_a_step_with_everything", seconds_a_step(run));
+    if (run->to_steps >= 1)
+        row_of_length(a, run, run->to_steps, err);
+    if (run->max_steps > run->step && run->max_steps != run->to_steps)
+        row_of_length(a, run, run->max_steps, err);
+    if (run->state == RUN_FINISHED)
+        row_of_length(a, run, 2 * run->step, err);
+    answers_row(a, err, "counted on",
+                "%s a step, evaluations and saves included; to another number with "
+                "steps=N",
+                fmt_seconds(seconds_a_step(run)).s);
+}
+
+static void say_remaining(struct answer *a, const struct run *run)
+{
+    if (run->state == RUN_FINISHED || !(run->step > 0) || !(run->max_steps > run->step))
+        return;
+    const double left = run->max_steps - run->step;
+    answers_value(a, "remaining_s", left * seconds_a_step(run));
+    answers_say(a, a->tone, "At this pace the remaining %s of %s steps would take %s.",
+                fmt_count(left).s, fmt_count(run->max_steps).s,
+                fmt_seconds(left * seconds_a_step(run)).s);
+}
+
+static void picture_of_time(struct answer *a, const struct run_times *t)
+{
+    const struct page_part parts[] = {
+        part("steps", t->in_steps, 1),
+        part("evaluations", t->in_evals, 2),
+        part("saving", t->in_saves, 4),
+        part("other", t->in_other > 1e-3 * t->wall ? t->in_other : 0, 6),
+        part("between sessions", t->idle, 5),
+    };
+
+    page_bar(&a->picture, "Where the wall time went", parts,
+             sizeof parts / sizeof *parts);
+    answers_value(a, "wall_s", t->wall);
+    answers_value(a, "in_steps_s", t->in_steps);
+    answers_value(a, "in_evaluations_s", t->in_evals);
+    answers_value(a, "in_saves_s", t->in_saves);
+    answers_value(a, "idle_s", t->idle);
+}
+
+static const char *state_code(enum run_state state)
+{
+    static const char *const codes[] = {"empty", "finished", "running", "died"};
+
+    return codes[state];
+}
+
+void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct run_times *t = &run->times;
+
+    if (!isfinite(t->wall) || run->log.n_step + run->log.n_eval == 0) {
+        answers_missing(a, "the log holds no entry with a time");
+        return;
+    }
+    answers_code(a, state_code(run->state));
+    answers_value(a, "steps", run->step);
+    answers_value(a, "sessions", (double)run->log.n_start);
+    answers_value(a, "steps_lost", run->steps_lost);
+    picture_of_time(a, t);
+    answers_number(a, "%s", fmt_seconds(t->wall).s);
+    answers_say(a, ANSWER_PLAIN, "From the first entry of the log to the last, %s steps.",
+                fmt_count(run->step).s);
+    if (run->pace.mean > 0)
+        answers_say(a, a->tone, "A step took %s on average, which is %s steps a second.",
+                    fmt_seconds(run->pace.mean).s, fmt_number(1 / run->pace.mean, 3).s);
+    say_sessions(a, run);
+    say_remaining(a, run);
+    row_of_end(a, run, err);
+    answers_row(a, err, "evaluations", "%zu, taking %s", run->log.n_eval,
+                t->in_evals > 0 ? fmt_seconds(t->in_evals).s : "a time not logged");
+    rows_of_lengths(a, run, err);
+}
+
+/* "0.250 s a step, 4.00 steps a second": both, so that neither is taken for the other. */
+static void row_of_pace(struct answer *a, struct err *err, const char *label, double t)
+{
+    answers_row(a, err, label, "%s seconds a step = %s steps a second",
+                fmt_number(t, 3).s, fmt_number(1 / t, 3).s);
+}
+
+static void explain_left_out(struct answer *a, const struct run_pace *p, struct err *err)
+{
+    if (p->n_left_out > 0)
+        answers_row(a, err, "left out",
+                    "%s step%s: the first entry of each session, which warms up "
+                    "memory and threads",
+                    fmt_count(p->n_left_out).s, p->n_left_out == 1 ? "" : "s");
+    else
+        answers_row(a, err, "left out", "nothing");
+    if (p->steps_an_entry > 1)
+        answers_row(a, err, "resolution",
+                    "an entry averages up to %s steps, so single slow steps are smoothed",
+                    fmt_count(p->steps_an_entry).s);
+}
+
+static void values_of_step(struct answer *a, const struct run_pace *p)
+{
+    answers_code(a, "measured");
+    answers_value(a, "mean_s", p->mean);
+    answers_value(a, "steps_per_s", 1 / p->mean);
+    answers_value(a, "median_s", p->median);
+    answers_value(a, "p95_s", p->p95);
+    answers_value(a, "slowest_s", p->slowest);
+    answers_value(a, "data_s", p->t_data);
+    answers_value(a, "compute_s", p->t_compute);
+    answers_value(a, "exposed_s", p->t_comm);
+    answers_value(a, "hidden_s", p->t_hidden);
+    answers_value(a, "update_s", p->t_update);
+    answers_value(a, "other_s", p->other);
+    answers_value(a, "steps_counted", p->n_steps);
+    answers_value(a, "steps_left_out", p->n_left_out);
+    answers_value(a, "tokens_per_s", p->tokens_per_s);
+}
+
+void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct run_pace *p = &run->pace;
+    const struct page_part parts[] = {
+        part("waiting for data", p->t_data, 3),
+        part("computing", p->t_compute, 1),
+        part("exchange with other ranks", p->t_comm, 2),
+        part("updating weights", p->t_update, 4),
+        part("other", p->other > 1e-4 * p->mean ? p->other : 0, 6),
+    };
+
+    if (!(p->mean > 0)) {
+        answers_missing(a, "no step was logged with its time (t_step)");
+        return;
+    }
+    answers_number(a, "%s a step", fmt_seconds(p->mean).s);
+    values_of_step(a, p);
+    answers_say(
+        a, ANSWER_PLAIN,
+        "That is %s steps a second, over %s steps. Half of the steps took at most "
+        "%s, 95 %% at most %s.",
+        fmt_number(1 / p->mean, 3).s, fmt_count(p->n_steps).s, fmt_seconds(p->median).s,
+        fmt_seconds(p->p95).s);
+    page_bar(&a->picture, "How a step splits", parts, sizeof parts / sizeof *parts);
+    row_of_pace(a, err, "mean", p->mean);
+    row_of_pace(a, err, "median", p->median);
+    row_of_pace(a, err, "95th percentile", p->p95);
+    row_of_pace(a, err, "slowest", p->slowest);
+    explain_left_out(a, p, err);
+    if (!isfinite(p->t_compute))
+        answers_row(a, err, "phases", "missing: the log holds no t_compute");
+    if (isfinite(run->log.t_step))
+        answers_row(a, err, "as the log itself averages",
+                    "%s a step, evaluations included", fmt_seconds(run->log.t_step).s);
+    if (run->log.has_no_clock)
+        answers_row(a, err, "note",
+                    "the times of this log include evaluations: a median is nearer to "
+                    "a step than the mean");
+}
+
+static void row_of_waiting(struct answer *a, const struct run_pace *p, struct err *err)
+{
+    answers_row(a, err, "working", "%s computing + %s updating",
+                fmt_seconds(p->t_compute).s, fmt_seconds(p->t_update).s);
+    answers_row(a, err, "waiting", "%s for data, %s for other ranks and the network",
+                fmt_seconds(p->t_data).s, fmt_seconds(p->t_comm).s);
+}
+
+static double mean_of(const struct ranks *r, size_t field)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        sum += *(const double *)((const char *)&r->of[i] + field) / (double)r->n;
+    return r->n ? sum : NAN;
+}
+
+#define MEAN(r, field) mean_of(r, offsetof(struct ranks_mean, field))
+
+/* Use is what a driver counts: a card that only waits for others can be 100 % busy. Power
+ * does not lie. */
+static void rows_of_gpus(struct answer *a, const struct ranks *r, struct err *err)
+{
+    enum { LITTLE = 50 }; /* percent of the limit */
+    const double busy = MEAN(r, gpu_busy), power = MEAN(r, gpu_power);
+    const double share = power / MEAN(r, gpu_power_limit);
+
+    answers_value(a, "gpu_busy", busy);
+    answers_value(a, "gpu_power_w", power);
+    if (!isfinite(power)) {
+        answers_row(a, err, "power",
+                    "missing: the log holds no power draw of the card; a card that "
+                    "only waits can show 100 %% utilisation");
+    } else {
+        answers_row(a, err, "power", "%s W a card, %s of the limit",
+                    fmt_number(power, 3).s, fmt_percent(share).s);
+        if (busy >= 0.9 && 100 * share < LITTLE)
+            answers_say(a, ANSWER_WATCH,
+                        "The cards call themselves %s busy but draw %s of the power that "
+                        "they may: they wait more than they compute.",
+                        fmt_percent(busy).s, fmt_percent(share).s);
+    }
+    if (isfinite(busy))
+        answers_row(a, err, "cards", "%s of the time in use by their own count",
+                    fmt_percent(busy).s);
+    if (isfinite(MEAN(r, gpu_clock)))
+        answers_row(a, err, "clock of the cards", "%s MHz of %s",
+                    fmt_count(MEAN(r, gpu_clock)).s, fmt_count(MEAN(r, gpu_clock_max)).s);
+    if (isfinite(MEAN(r, gpu_memory_all)))
+        answers_row(a, err, "memory of the cards", "%s of %s MiB",
+                    fmt_count(MEAN(r, gpu_memory)).s,
+                    fmt_count(MEAN(r, gpu_memory_all)).s);
+}
+
+/* Processor time tells threads that work from threads that were not given a core. */
+static void rows_of_processors(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const struct ranks *r = &run->by_rank;
+    const double cores = MEAN(r, cores);
+
+    if (isfinite(cores))
+        answers_row(a, err, "processor time",
+                    "%s processor seconds a second and rank, of %s thread%s",
+                    fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s,
+                    s && s->threads == 1 ? "" : "s");
+    if (s && s->device && (strstr(s->device, "cuda") || strstr(s->device, "opencl")))
+        rows_of_gpus(a, r, err);
+}
+
+/* The roof is the BLAS's rate, which a matrix unit can leave behind. */
+static void say_rate(struct answer *a, double of_roof, const char *device,
+                     const char *missing)
+{
+    if (!isfinite(of_roof))
+        answers_say(a, a->tone,
+                    "Whether that arithmetic was fast is not known: %s is missing.",
+                    missing);
+    else if (of_roof <= 1.05)
+        answers_say(a, of_roof >= 0.6 ? a->tone : ANSWER_WATCH,
+                    "It reached %s of the arithmetic rate that this machine was measured "
+                    "to be able to sustain.",
+                    fmt_percent(of_roof).s);
+    else if (device && strstr(device, "AMX"))
+        answers_say(a, a->tone,
+                    "It reached %s of the rate of the machine's BLAS, whose products do "
+                    "not use the matrix unit that these do.",
+                    fmt_percent(of_roof).s);
+    else
+        answers_say(a, ANSWER_WATCH,
+                    "Its arithmetic rate lies above the measured roof: the roof was "
+                    "measured on a busier machine, or one of the two is wrong.");
+}
+
+void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
+{
+    const struct runlog_start *start = runlog_latest(&run->log);
+    const struct run_pace *p = &run->pace;
+    const double roof = start ? start->roof_gflops : NAN;
+    const double share = (p->t_compute + p->t_update) / p->mean;
+    const double of_roof = p->gflops / roof;
+
+    if (!isfinite(share)) {
+        answers_missing(a, "the log holds no phase times (t_compute, t_update)");
+        return;
+    }
+    answers_code(a, share >= 0.9 ? "busy" : "waiting");
+    answers_value(a, "busy_share", share);
+    answers_value(a, "gflops", p->gflops);
+    answers_value(a, "roof_gflops", roof);
+    answers_value(a, "of_roof", of_roof);
+    answers_number(a, "%s of the step", fmt_percent(share).s);
+    answers_say(a, share >= 0.9 ? ANSWER_GOOD : ANSWER_WATCH,
+                share >= 0.9 ? "Nearly all of a step was arithmetic, not waiting."
+                             : "%s of a step was waiting or bookkeeping, not arithmetic.",
+                fmt_percent(1 - share).s);
+    say_rate(a, of_roof, start ? start->device : NULL,
+             isfinite(p->gflops) ? "the machine's measured roof"
+                                 : "the arithmetic rate (gflops)");
+    answers_row(a, err, "achieved", isfinite(p->gflops) ? "%s GFLOP/s" : "%s",
+                fmt_number(p->gflops, 3).s);
+    answers_row(a, err, "measured roof", isfinite(roof) ? "%s GFLOP/s" : "%s",
+                fmt_number(roof, 3).s);
+    answers_row(a, err, "throughput", "%s source + target tokens/s, %s target tokens/s",
+                fmt_count(p->tokens_per_s).s, fmt_count(p->target_per_s).s);
+    row_of_waiting(a, p, err);
+    rows_of_processors(a, run, err);
+    answers_row(a, err, "peak memory", isfinite(p->memory_mib) ? "%s MiB" : "%s",
+                fmt_count(p->memory_mib).s);
+    if (a->failed == OK)
+        a->failed = figures_arithmetic(&a->picture, run, err);
+}

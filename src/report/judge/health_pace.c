@@ -1,0 +1,186 @@
+/* Findings about the run's course and its time: ends, data, evaluation, saves, memory. */
+#include <math.h>
+
+#include "page/fmt.h"
+#include "report/judge/health.h"
+#include "report/judge/run.h"
+
+status health_run_died(struct health_finding *f, const struct run *run, struct err *err)
+{
+    const struct runlog_event *stop = runlog_stop(&run->log);
+
+    (void)err;
+    if (run->state == RUN_DIED && run->log.has_no_clock) {
+        health_seen(f, "The log ends at step %s without the line of a finished training.",
+                    fmt_count(run->step).s);
+        health_advise(f, "It is running still, or was killed: look at the machine.");
+    } else if (run->state == RUN_DIED) {
+        health_seen(f, "The log ends at step %s without a stop event.",
+                    fmt_count(run->step).s);
+        health_advise(f, "`ferry train` with the same run directory goes on from the "
+                         "newest checkpoint; dmesg tells whether memory ran out.");
+    } else if (stop && stop->text && stop->text[0] == 'e' && stop->text[1] == 'r') {
+        health_seen(f, "It stopped at step %s with an error: %s", fmt_count(stop->step).s,
+                    stop->more ? stop->more : "not logged");
+        health_advise(f,
+                      "Remove the cause that the sentence names; the same command then "
+                      "goes on from the newest checkpoint.");
+    }
+    return OK;
+}
+
+status health_run_lost(struct health_finding *f, const struct run *run, struct err *err)
+{
+    (void)err;
+    if (!(run->steps_lost > 0.1 * run->steps_taken))
+        return OK;
+    health_seen(f, "%s of %s steps (%s) were taken again after %zu resumption%s.",
+                fmt_count(run->steps_lost).s, fmt_count(run->steps_taken).s,
+                fmt_percent(run->steps_lost / run->steps_taken).s, run->log.n_start - 1,
+                run->log.n_start == 2 ? "" : "s");
+    health_advise(f, "Save more often (save_every): `ferry plan` computes the interval "
+                     "that costs least.");
+    return OK;
+}
+
+status health_pace_starved(struct health_finding *f, const struct run *run,
+                           struct err *err)
+{
+    double share = run->pace.t_data / run->pace.mean;
+
+    (void)err;
+    for (size_t i = 0; i < run->by_rank.n; i++)
+        share = fmax(share, run->by_rank.of[i].t_data / run->by_rank.of[i].t_step);
+    if (!(share > 0.1))
+        return OK;
+    health_seen(f, "A step waits %s of its time for the next batch.",
+                fmt_percent(share).s);
+    health_advise(f, "Move the data directory to a local disk, and leave a core free for "
+                     "the thread that reads (threads one less).");
+    return OK;
+}
+
+status health_pace_evaluation(struct health_finding *f, const struct run *run,
+                              struct err *err)
+{
+    const double active = run->times.wall - run->times.idle;
+    const double share = run->times.in_evals / active;
+
+    (void)err;
+    if (run->log.n_eval < 3 || !(share > 0.25))
+        return OK;
+    health_seen(f, "%zu evaluations took %s, %s of the time that the run was working.",
+                run->log.n_eval, fmt_seconds(run->times.in_evals).s,
+                fmt_percent(share).s);
+    health_advise(f, "Evaluate less often (eval_every), on fewer sentences, or with a "
+                     "smaller beam.");
+    return OK;
+}
+
+status health_pace_checkpoints(struct health_finding *f, const struct run *run,
+                               struct err *err)
+{
+    const double active = run->times.wall - run->times.idle;
+    double longest = 0, n = 0;
+
+    (void)err;
+    for (size_t i = 0; i < run->log.n_event; i++)
+        if (run->log.event[i].kind == RUNLOG_SAVE && run->log.event[i].seconds > 0) {
+            longest = fmax(longest, run->log.event[i].seconds);
+            n++;
+        }
+    if (n < 2 || !(longest > 5 * run->pace.mean) ||
+        !(run->times.in_saves > 0.05 * active))
+        return OK;
+    health_seen(f,
+                "Training stood still for %s in %s saves, %s of its time; the longest "
+                "took %s.",
+                fmt_seconds(run->times.in_saves).s, fmt_count(n).s,
+                fmt_percent(run->times.in_saves / active).s, fmt_seconds(longest).s);
+    health_advise(f, "Save less often (save_every), or let the run directory lie on a "
+                     "faster disk: a save waits for the one before.");
+    return OK;
+}
+
+/* A process's memory over the second half of a session, where nothing new is allocated.
+ */
+struct growth {
+    double from, to;
+    const struct runlog_rank *of; /* NULL: the only process, or the first */
+    bool is_found;
+};
+
+/* Both quarters must grow: a single larger batch raises the peak once. */
+static void judge_growth(struct growth *g, const struct series *s,
+                         const struct runlog_rank *of)
+{
+    const size_t half = s->n / 2, middle = half + (s->n - half) / 2;
+
+    if (g->is_found || s->n < 12)
+        return;
+    const struct series_fit fit = series_fit(s->x + half, s->y + half, s->n - half);
+    const double from = s->y[half], at = s->y[middle], to = s->y[s->n - 1];
+    if (fit.slope - fit.t_95 * fit.se > 0 && to > 1.1 * from && to - from > 64 &&
+        at > 1.03 * from && to > 1.03 * at)
+        *g = (struct growth){from, to, of, true};
+}
+
+/* By the peaks that the first rank logs. */
+static status grown_first(struct growth *g, const struct runlog *log, struct err *err)
+{
+    struct series s = {0};
+    status result = OK;
+
+    for (size_t i = 0; result == OK && i < log->n_step; i++)
+        if (log->step[i].session == log->n_start && isfinite(log->step[i].memory_mib))
+            result = series_add(&s, log->step[i].step, log->step[i].memory_mib, err);
+    if (result == OK)
+        judge_growth(g, &s, NULL);
+    series_release(&s);
+    return result;
+}
+
+/* By what a rank held at every entry of the newest session. */
+static status grown_rank(struct growth *g, const struct runlog *log, double rank,
+                         struct err *err)
+{
+    const struct runlog_start *start = runlog_latest(log);
+    const struct runlog_rank *of = NULL;
+    struct series s = {0};
+    status result = OK;
+
+    for (size_t i = 0; i < log->n_lap; i++)
+        for (size_t k = 0; result == OK && k < log->lap[i].n; k++) {
+            const struct runlog_rank *r = &log->rank[log->lap[i].first + k];
+            if (r->rank != rank || !isfinite(r->memory_mib) ||
+                (start && log->lap[i].t < start->t))
+                continue;
+            of = r;
+            result = series_add(&s, log->lap[i].step, r->memory_mib, err);
+        }
+    if (result == OK)
+        judge_growth(g, &s, of);
+    series_release(&s);
+    return result;
+}
+
+status health_pace_memory(struct health_finding *f, const struct run *run,
+                          struct err *err)
+{
+    struct growth g = {.is_found = false};
+
+    for (size_t i = 0; i < run->by_rank.n; i++)
+        TRY(grown_rank(&g, &run->log, run->by_rank.of[i].rank, err));
+    TRY(grown_first(&g, &run->log, err));
+    if (!g.is_found)
+        return OK;
+    health_seen(f,
+                "Over the second half of the session %s%s%s%s grew from %s to %s MiB, "
+                "and steadily.",
+                g.of ? "rank " : "a process", g.of ? fmt_count(g.of->rank).s : "",
+                g.of && g.of->host ? " on " : "", g.of && g.of->host ? g.of->host : "",
+                fmt_count(g.from).s, fmt_count(g.to).s);
+    health_advise(f, "Please report it with run.jsonl: a warmed-up step allocates "
+                     "nothing. Until then a resume frees it.");
+    return OK;
+}

@@ -1,0 +1,241 @@
+#include "report/judge/learning.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/read/runlog.h"
+
+enum { MIN_EVALS = 4, FEW = 5 };
+
+static const struct {
+    const char *code, *text;
+} trends[] =
+    {
+#define T(code, text) {#code, text},
+        LEARNING_TREND_LIST(T)
+#undef T
+},
+  overfits[] = {
+#define T(code, text) {#code, text},
+      LEARNING_OVERFIT_LIST(T)
+#undef T
+};
+
+const char *learning_trend_text(enum learning_trend t)
+{
+    return trends[t].text;
+}
+
+const char *learning_trend_code(enum learning_trend t)
+{
+    return trends[t].code;
+}
+
+const char *learning_overfit_text(enum learning_overfit o)
+{
+    return overfits[o].text;
+}
+
+const char *learning_overfit_code(enum learning_overfit o)
+{
+    return overfits[o].code;
+}
+
+static status collect_bleu(struct learning *l, const struct runlog *log, struct err *err)
+{
+    l->bleu_is_forced = true;
+    for (size_t i = 0; i < log->n_eval; i++)
+        if (!log->eval[i].is_lost && isfinite(log->eval[i].bleu))
+            l->bleu_is_forced = false;
+    for (size_t i = 0; i < log->n_eval; i++) {
+        const struct runlog_eval *e = &log->eval[i];
+        const double v = l->bleu_is_forced ? 100 * e->forced_bleu : e->bleu;
+        /* before any training, teacher-forced BLEU of the reference is an artefact */
+        if (!e->is_lost && isfinite(v) && !(l->bleu_is_forced && e->step < 1))
+            TRY(series_add(&l->bleu, e->step, v, err));
+    }
+    return OK;
+}
+
+static status collect(struct learning *l, const struct runlog *log, struct err *err)
+{
+    double previous = -INFINITY;
+
+    for (size_t i = 0; i < log->n_step; i++)
+        if (!log->step[i].is_lost)
+            TRY(series_add(&l->train, log->step[i].step, log->step[i].loss, err));
+    for (size_t i = 0; i < log->n_eval; i++) {
+        const struct runlog_eval *e = &log->eval[i];
+        const double loss = isfinite(e->valid_loss) ? e->valid_loss : e->eval_loss;
+        if (e->is_lost)
+            continue;
+        TRY(series_add(&l->loss, e->step, loss, err));
+        TRY(series_add(&l->gap, e->step, loss - runlog_train_loss(log, previous, e->step),
+                       err));
+        previous = e->step;
+    }
+    return collect_bleu(l, log, err);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* From second differences, which a smooth curve hardly has: their variance is six times
+ * that of the points. Robust, so that one bad evaluation does not count. */
+static status find_noise(struct learning *l, struct err *err)
+{
+    double *d;
+    size_t n = 0;
+
+    TRY(mem_alloc(&d, l->loss.n, sizeof *d, err));
+    for (size_t i = 1; i + 1 < l->loss.n; i++) {
+        const double v = l->loss.y[i - 1] - 2 * l->loss.y[i] + l->loss.y[i + 1];
+        if (isfinite(v) && l->loss.x[i - 1] >= 0.1 * l->loss.x[l->loss.n - 1])
+            d[n++] = fabs(v);
+    }
+    if (n)
+        qsort(d, n, sizeof *d, by_value);
+    l->noise = n ? 1.4826 * d[n / 2] / sqrt(6) : NAN;
+    free(d);
+    return OK;
+}
+
+/* Mean of the finite ones of y[from..from+n). NAN when most are not. */
+static double mean_of(const double *y, size_t n)
+{
+    double sum = 0;
+    size_t good = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(y[i])) {
+            sum += y[i];
+            good++;
+        }
+    return 2 * good > n ? sum / (double)good : NAN;
+}
+
+static void find_train(struct learning *l)
+{
+    const struct series *t = &l->train;
+    const size_t few = t->n < FEW ? t->n : FEW;
+
+    l->first_loss = l->low_loss = l->last_loss = NAN;
+    if (!few)
+        return;
+    l->first_loss = mean_of(t->y, 1);
+    for (size_t i = 0; i + few <= t->n; i++)
+        l->low_loss = fmin(l->low_loss, mean_of(t->y + i, few)); /* ignores a NAN */
+    l->last_loss = mean_of(t->y + t->n - few, few);
+}
+
+/* The training loss left its low for good, or is no number any more. */
+static bool has_diverged(const struct learning *l)
+{
+    if (l->train.n < 2 * FEW)
+        return false;
+    if (!isfinite(l->last_loss))
+        return isfinite(l->low_loss);
+    const double risen = l->last_loss - l->low_loss;
+    return risen > 0.3 && risen > 0.4 * (l->first_loss - l->low_loss);
+}
+
+/* Index of the lowest mean of three neighbours: where a noisy curve turns. */
+static size_t lowest(const struct series *s)
+{
+    size_t best = s->n;
+    double low = INFINITY;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t a = i ? i - 1 : 0, b = i + 1 < s->n ? i + 1 : i;
+        const double mean = mean_of(s->y + a, b - a + 1);
+        if (mean < low) {
+            low = mean;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void find_overfit(struct learning *l)
+{
+    const struct series *s = &l->loss;
+
+    l->best = series_best(s, 1);
+    l->turned_at = l->rise = NAN;
+    l->overfit = OVERFIT_EARLY;
+    if (l->best == s->n || s->n < MIN_EVALS)
+        return;
+    const size_t turn = lowest(s), after = s->n - turn;
+    const double end = mean_of(s->y + s->n - (after > 3 ? 3 : 1), after > 3 ? 3 : 1);
+    const double rise = end - s->y[turn];
+    l->after_best = series_fit(s->x + turn, s->y + turn, after);
+    const double slope_low = l->after_best.slope - l->after_best.t_95 * l->after_best.se;
+    l->overfit = OVERFIT_UNCLEAR;
+    if (after >= MIN_EVALS && slope_low > 0 && rise > 0.005 * fabs(s->y[turn]) &&
+        !(rise <= 3 * l->noise)) {
+        l->overfit = OVERFIT_YES;
+        l->turned_at = s->x[turn];
+        l->rise = rise / fabs(s->y[turn]);
+    } else if (s->n - l->best <= 2) {
+        l->overfit = OVERFIT_NO;
+    }
+}
+
+/* What half as many steps again would bring decides; a hundredth of the loss matters, a
+ * five-hundredth does not. */
+static void find_trend(struct learning *l)
+{
+    const double matters = 0.01 * fabs(l->fit_loss.level);
+
+    l->gain = (struct fit_range){NAN, NAN, NAN};
+    if (l->fit_loss.is_known)
+        l->gain = fit_gain(&l->fit_loss, 1.5);
+    if (has_diverged(l))
+        l->trend = LEARNING_DIVERGED;
+    else if (!l->fit_loss.is_known)
+        l->trend = LEARNING_EARLY;
+    else if (l->overfit == OVERFIT_YES)
+        l->trend = LEARNING_PAST_BEST;
+    else if (l->gain.low > 0 && l->gain.mid >= matters)
+        l->trend = LEARNING_IMPROVING;
+    else if (l->gain.low > 0 && l->gain.high >= 0.2 * matters)
+        l->trend = LEARNING_SLOWING;
+    else if (l->gain.high < matters)
+        l->trend = LEARNING_CONVERGED;
+    else
+        l->trend = LEARNING_UNCLEAR;
+}
+
+status learning_open(struct learning *l, const struct runlog *log, struct err *err)
+{
+    memset(l, 0, sizeof *l);
+    status result = collect(l, log, err);
+    if (result == OK)
+        result = find_noise(l, err);
+    if (result == OK)
+        result = fit_curve(&l->fit_loss, &l->loss, 1, 0, err);
+    if (result == OK)
+        result = fit_curve(&l->fit_bleu, &l->bleu, -1, 100, err);
+    if (result != OK) {
+        learning_close(l);
+        return result;
+    }
+    find_train(l);
+    find_overfit(l);
+    find_trend(l);
+    return OK;
+}
+
+void learning_close(struct learning *l)
+{
+    series_release(&l->loss);
+    series_release(&l->bleu);
+    series_release(&l->train);
+    series_release(&l->gap);
+}

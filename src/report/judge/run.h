@@ -1,0 +1,73 @@
+/*
+ * run - one training run as the report sees it: log, files, and what follows from them.
+ *
+ * Every number below is derived from run.jsonl and the directory listing alone, or from
+ * what another program left (foreign.h). What was not logged is NAN.
+ *
+ * Owns: the log and the listing. Threads: immutable once opened.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "report/judge/learning.h"
+#include "report/judge/ranks.h"
+#include "report/read/rundir.h"
+#include "report/read/runlog.h"
+
+enum run_state {
+    RUN_EMPTY,    /* nothing was logged */
+    RUN_FINISHED, /* the log ends with a stop event */
+    RUN_RUNNING,  /* no stop event, and the last line is recent for this run */
+    RUN_DIED      /* no stop event, and nothing for long */
+};
+
+/* Seconds over all sessions; wall = idle + in_steps + in_evals + in_saves + in_other. */
+struct run_times {
+    double wall, idle, in_steps, in_evals, in_saves, in_other;
+};
+
+/*
+ * The average step. The first logged entry of a session covers warming up (memory,
+ * threads, caches) and is left out when enough others remain. Quantiles weigh an entry by
+ * the steps it covers.
+ */
+struct run_pace {
+    double n_steps, n_left_out;
+    double steps_an_entry;             /* the most steps that one entry averages over */
+    double mean, median, p95, slowest; /* seconds a step */
+    double t_data, t_compute, t_comm, t_update, other; /* seconds a step, mean */
+    double t_hidden; /* of the network while computing: no part of the sum */
+    double tokens_per_s, target_per_s; /* source + target; target */
+    double gflops, memory_mib;         /* mean; peak */
+};
+
+struct run {
+    char dir[FILE_PATH_MAX], name[256];
+    struct runlog log;
+    struct rundir files;
+    double now; /* seconds since 1970 when the report is made */
+
+    enum run_state state;
+    double step;        /* the last one the model has taken */
+    double max_steps;   /* of the configuration */
+    double to_steps;    /* asked for by the reader: how long would that take; or 0 */
+    double steps_taken; /* by all sessions, lost ones included */
+    double steps_lost;  /* taken, and taken again after a resume from before them */
+    double ranks;
+    struct run_times times;
+    struct run_pace pace;
+    struct ranks by_rank;
+    struct learning learning;
+};
+
+/* `path` is a run directory, a directory of TensorBoard events, or a log as a file.
+ * ERR_IO when it is none of these, ERR_FORMAT for a malformed log. */
+status run_open(struct run *run, const char *path, double now,
+                struct err *err) MUST_CHECK;
+void run_close(struct run *run);
+
+/* A configuration value as a number, or NAN. */
+double run_config(const struct run *run, const char *key);

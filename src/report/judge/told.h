@@ -1,0 +1,21 @@
+/*
+ * told - a run with everything that is told about it: answers and findings.
+ *
+ * Large (curves of a thousand shapes): on the heap, never on a stack. Owns its parts.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "report/judge/answers.h"
+#include "report/judge/health.h"
+#include "report/judge/run.h"
+
+struct told {
+    struct run run;
+    struct answers answers;
+    struct health health;
+};
+
+status told_open(struct told *t, const char *path, double now, double to_steps,
+                 struct err *err) MUST_CHECK;
+void told_close(struct told *t);

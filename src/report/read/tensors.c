@@ -1,0 +1,90 @@
+#include "report/read/tensors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "format/tf/tensor_index.h"
+
+static const struct {
+    int color;
+    const char *name;
+} kinds[] = {
+#define T(id, color, name) {color, name},
+    TENSORS_LIST(T)
+#undef T
+};
+
+const char *tensors_name(enum tensors_kind kind)
+{
+    return kinds[kind].name;
+}
+
+int tensors_color(enum tensors_kind kind)
+{
+    return kinds[kind].color;
+}
+
+static bool ends(const char *s, const char *end)
+{
+    const size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+/* Names are the reference's; Ferry writes the same. */
+static enum tensors_kind kind_of(const struct tensor_entry *e)
+{
+    if (ends(e->name, "/Adam") || ends(e->name, "/Adam_1") || ends(e->name, "/Momentum"))
+        return TENSORS_MOMENTS;
+    if (ends(e->name, "/ExponentialMovingAverage"))
+        return TENSORS_AVERAGE;
+    if (e->n_dims == 0)
+        return TENSORS_COUNTERS;
+    if (strstr(e->name, "FP32-master-copy/"))
+        return TENSORS_MASTERS;
+    return strncmp(e->name, "ForwardPass/", 12) == 0 ? TENSORS_WEIGHTS : TENSORS_OTHER;
+}
+
+static void name_counter(struct tensors *t, const struct tensor_entry *e)
+{
+    const char *slash = strrchr(e->name, '/');
+    const size_t at = strlen(t->counters);
+
+    snprintf(t->counters + at, sizeof t->counters - at, "%s%s %llu", at ? ", " : "",
+             slash ? slash + 1 : e->name, (unsigned long long)e->n_bytes);
+}
+
+static void sort(struct tensors *t, const struct tensor_index *index)
+{
+    for (size_t i = 0; i < index->n; i++) {
+        const struct tensor_entry *e = &index->entry[i];
+        const enum tensors_kind kind = kind_of(e);
+        t->bytes[kind] += (double)e->n_bytes;
+        t->total += (double)e->n_bytes;
+        t->n[kind]++;
+        if (kind == TENSORS_COUNTERS)
+            name_counter(t, e);
+    }
+    t->is_known = index->n > 0;
+}
+
+void tensors_read(struct tensors *t, const char *index_path)
+{
+    struct tensor_index index;
+    struct file_map map;
+    struct err err;
+
+    *t = (struct tensors){0};
+    if (file_map_open(&map, index_path, &err) != OK) {
+        snprintf(t->why, sizeof t->why, "%.250s", err.msg);
+        return;
+    }
+    if (tensor_index_read(&index, map.data, map.n_bytes, &err) == OK) {
+        sort(t, &index);
+        tensor_index_release(&index);
+    } else {
+        snprintf(t->why, sizeof t->why, "%.250s", err.msg);
+    }
+    file_map_close(&map);
+}

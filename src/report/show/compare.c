@@ -1,0 +1,413 @@
+#include "report/show/compare.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "page/fmt.h"
+#include "report/judge/network.h"
+#include "report/judge/told.h"
+
+enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40, OPTIONS_TOLD = 8 };
+
+/* Cells come row by row. */
+static status add_cell(struct compare_table *t, const char *text, struct err *err)
+{
+    TRY(mem_grow(&t->cell, &t->cap, t->n_cells + 1, sizeof *t->cell, err));
+    t->cell[t->n_cells] = str_new(0); /* a value of the log, however long */
+    str_puts(&t->cell[t->n_cells++], text);
+    t->n_rows = t->n_cells / t->n_columns;
+    return OK;
+}
+
+static status say(struct compare *c, struct err *err, const char *fmt, ...) PRINTF(3, 4);
+static status say(struct compare *c, struct err *err, const char *fmt, ...)
+{
+    char text[2048];
+    va_list ap;
+
+    TRY(mem_grow(&c->sentence, &c->cap_sentences, c->n_sentences + 1, sizeof *c->sentence,
+                 err));
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
+    va_end(ap);
+    c->sentence[c->n_sentences] = str_new(CELL_MAX);
+    str_puts(&c->sentence[c->n_sentences++], text);
+    return OK;
+}
+
+/* ---- facts ---- */
+
+typedef struct fmt fact_fn(const struct told *t);
+
+static struct fmt words(const char *text)
+{
+    struct fmt f;
+
+    snprintf(f.s, sizeof f.s, "%s", text);
+    return f;
+}
+
+static struct fmt fact_state(const struct told *t)
+{
+    static const char *const names[] = {"empty", "finished", "running", "ended early"};
+
+    return words(names[t->run.state]);
+}
+
+static struct fmt fact_steps(const struct told *t)
+{
+    return fmt_count(t->run.step);
+}
+
+static struct fmt fact_wall(const struct told *t)
+{
+    return fmt_seconds(t->run.times.wall);
+}
+
+static struct fmt fact_step_time(const struct told *t)
+{
+    return fmt_seconds(t->run.pace.mean);
+}
+
+static struct fmt fact_tokens(const struct told *t)
+{
+    return fmt_count(isfinite(t->run.pace.tokens_per_s) ? t->run.pace.tokens_per_s
+                                                        : t->run.log.tokens_per_s);
+}
+
+static struct fmt fact_loss(const struct told *t)
+{
+    const struct learning *l = &t->run.learning;
+    struct fmt f = fmt_number(NAN, 4);
+
+    if (l->best < l->loss.n)
+        snprintf(f.s, sizeof f.s, "%.20s at %.20s", fmt_number(l->loss.y[l->best], 4).s,
+                 fmt_count(l->loss.x[l->best]).s);
+    return f;
+}
+
+static struct fmt fact_bleu(const struct told *t)
+{
+    const struct learning *l = &t->run.learning;
+    const size_t best = series_best(&l->bleu, -1);
+    struct fmt f = fmt_number(NAN, 4);
+
+    if (best < l->bleu.n)
+        snprintf(f.s, sizeof f.s, "%.20s at %.20s%s", fmt_number(l->bleu.y[best], 4).s,
+                 fmt_count(l->bleu.x[best]).s, l->bleu_is_forced ? " (forced)" : "");
+    return f;
+}
+
+static struct fmt fact_trained(const struct told *t)
+{
+    return words(learning_trend_text(t->run.learning.trend));
+}
+
+static struct fmt fact_overfit(const struct told *t)
+{
+    return words(learning_overfit_text(t->run.learning.overfit));
+}
+
+static struct fmt fact_network(const struct told *t)
+{
+    struct network w;
+
+    network_judge(&w, &t->run);
+    return words(network_verdict_text(w.verdict));
+}
+
+static struct fmt fact_parameters(const struct told *t)
+{
+    const struct runlog_start *s = runlog_latest(&t->run.log);
+
+    return fmt_count(s ? s->parameters : NAN);
+}
+
+static struct fmt fact_ranks(const struct told *t)
+{
+    return fmt_count(t->run.ranks);
+}
+
+static struct fmt fact_findings(const struct told *t)
+{
+    return fmt_count((double)t->health.n);
+}
+
+static const struct {
+    const char *label;
+    fact_fn *fn;
+} facts[] = {
+    {"how it ended", fact_state},     {"steps", fact_steps},
+    {"wall time", fact_wall},         {"time of a step", fact_step_time},
+    {"tokens a second", fact_tokens}, {"best validation loss", fact_loss},
+    {"best BLEU", fact_bleu},         {"fully trained?", fact_trained},
+    {"overfitting?", fact_overfit},   {"network the bottleneck?", fact_network},
+    {"parameters", fact_parameters},  {"ranks", fact_ranks},
+    {"findings", fact_findings},
+};
+
+static status fill_heading(struct compare_table *t, const char *corner,
+                           const struct told *told, size_t n, struct err *err)
+{
+    TRY(add_cell(t, corner, err));
+    for (size_t i = 0; i < n; i++)
+        TRY(add_cell(t, told[i].run.name, err));
+    return OK;
+}
+
+static status fill_facts(struct compare_table *t, const struct told *told, size_t n,
+                         struct err *err)
+{
+    t->n_columns = n + 1;
+    TRY(fill_heading(t, "", told, n, err));
+    for (size_t r = 0; r < sizeof facts / sizeof *facts; r++) {
+        TRY(add_cell(t, facts[r].label, err));
+        for (size_t i = 0; i < n; i++)
+            TRY(add_cell(t, facts[r].fn(&told[i]).s, err));
+    }
+    return OK;
+}
+
+/* ---- options ---- */
+
+static const char *value_in(const struct told *t, const char *key)
+{
+    const char *v = runlog_config(&t->run.log, key);
+
+    return !v ? "missing" : v[0] ? v : "(empty)";
+}
+
+static bool differs(const struct told *told, size_t n, const char *key)
+{
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(value_in(&told[0], key), value_in(&told[i], key)) != 0)
+            return true;
+    return false;
+}
+
+/* Options that say where things lie, not how the run trains. */
+static bool is_place(const char *key)
+{
+    return strcmp(key, "run") == 0 || strcmp(key, "data") == 0;
+}
+
+static status fill_options(struct compare_table *t, const struct told *told, size_t n,
+                           struct err *err)
+{
+    t->n_columns = n + 1;
+    TRY(fill_heading(t, "option", told, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct runlog_start *s = runlog_latest(&told[i].run.log);
+        for (size_t k = 0; s && k < s->n_config; k++) {
+            const char *key = s->config[k].key;
+            bool is_told = is_place(key) || !differs(told, n, key);
+            for (size_t j = 0; j < i && !is_told; j++) /* its row stands already */
+                is_told = runlog_config(&told[j].run.log, key) != NULL;
+            if (is_told)
+                continue;
+            TRY(add_cell(t, key, err));
+            for (size_t j = 0; j < n; j++)
+                TRY(add_cell(t, value_in(&told[j], key), err));
+        }
+    }
+    return OK;
+}
+
+/* ---- differences ---- */
+
+struct phase_change {
+    const char *name;
+    double seconds;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = fabs(((const struct phase_change *)a)->seconds),
+                 y = fabs(((const struct phase_change *)b)->seconds);
+
+    return (x < y) - (x > y);
+}
+
+/* "0.40 s longer: waiting for the network +0.35 s, computing +0.05 s". */
+static status explain_step(struct compare *c, const struct run *a, const struct run *b,
+                           struct err *err)
+{
+    const struct run_pace *p = &a->pace, *q = &b->pace;
+    const double all = q->mean - p->mean;
+    struct phase_change change[] = {
+        {"waiting for data", q->t_data - p->t_data},
+        {"computing", q->t_compute - p->t_compute},
+        {"waiting for other ranks and the network", q->t_comm - p->t_comm},
+        {"updating weights", q->t_update - p->t_update},
+    };
+    struct str parts = str_new(CELL_MAX);
+
+    if (!isfinite(all))
+        return say(c, err, "%s: the time of a step is missing in one of the two.",
+                   b->name);
+    if (fabs(all) < 0.02 * p->mean)
+        return say(c, err, "%s takes as long for a step as %s: %s and %s.", b->name,
+                   a->name, fmt_seconds(q->mean).s, fmt_seconds(p->mean).s);
+    qsort(change, sizeof change / sizeof *change, sizeof *change, by_size);
+    for (size_t i = 0; i < sizeof change / sizeof *change; i++)
+        if (fabs(change[i].seconds) > 0.05 * fabs(all))
+            str_printf(&parts, "%s%s %s%s", parts.len ? ", " : "", change[i].name,
+                       change[i].seconds < 0 ? "\u2212" : "+",
+                       fmt_seconds(fabs(change[i].seconds)).s);
+    const status result =
+        say(c, err, "A step of %s is %s %s than one of %s (%s against %s)%s%s.", b->name,
+            fmt_seconds(fabs(all)).s, all > 0 ? "longer" : "shorter", a->name,
+            fmt_seconds(q->mean).s, fmt_seconds(p->mean).s, parts.len ? ": " : "",
+            parts.len ? str_text(&parts) : "; the phases are not logged in both");
+    str_release(&parts);
+    return result;
+}
+
+static status explain_tokens(struct compare *c, const struct run *a, const struct run *b,
+                             struct err *err)
+{
+    const double x = a->pace.tokens_per_s * a->pace.mean,
+                 y = b->pace.tokens_per_s * b->pace.mean;
+
+    if (!isfinite(x + y) || fabs(y / x - 1) < 0.03)
+        return OK;
+    return say(c, err, "%s trains on %s tokens a step, %s on %s: per token it is %s %s.",
+               b->name, fmt_count(y).s, a->name, fmt_count(x).s,
+               fmt_percent(fabs(b->pace.tokens_per_s / a->pace.tokens_per_s - 1)).s,
+               b->pace.tokens_per_s > a->pace.tokens_per_s ? "faster" : "slower");
+}
+
+/* Value of a curve at x, between its points; NAN outside, and where they lie too far
+ * apart for a straight line between them. */
+static double value_at(const struct series *s, double x)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->x[i] == x)
+            return s->y[i];
+    for (size_t i = 1; i < s->n; i++)
+        if (s->x[i - 1] < x && x < s->x[i] && s->x[i] - s->x[i - 1] <= 0.5 * x)
+            return s->y[i - 1] +
+                   (s->y[i] - s->y[i - 1]) * (x - s->x[i - 1]) / (s->x[i] - s->x[i - 1]);
+    return NAN;
+}
+
+static status explain_loss(struct compare *c, const struct run *a, const struct run *b,
+                           struct err *err)
+{
+    const struct series *p = &a->learning.loss, *q = &b->learning.loss;
+
+    if (!p->n || !q->n)
+        return OK;
+    const double at = fmin(p->x[p->n - 1], q->x[q->n - 1]);
+    const double x = value_at(p, at), y = value_at(q, at);
+    /* few evaluations cannot tell scatter from the bend of the curve */
+    const double noise = p->n >= 8 && q->n >= 8
+                             ? 2 * fmax(a->learning.noise, b->learning.noise)
+                             : 0.01 * x;
+    if (!isfinite(x - y))
+        return say(c, err,
+                   "%s and %s have no evaluations at about the same step, so their "
+                   "losses are not compared.",
+                   b->name, a->name);
+    if (fabs(y - x) < noise)
+        return say(c, err,
+                   "At step %s both have the same validation loss within its scatter: "
+                   "%s and %s.",
+                   fmt_count(at).s, fmt_number(x, 4).s, fmt_number(y, 4).s);
+    return say(c, err, "At step %s the validation loss of %s is %s, %s %s than %s.",
+               fmt_count(at).s, b->name, fmt_number(y, 4).s, fmt_number(fabs(y - x), 3).s,
+               y < x ? "lower" : "higher", a->name);
+}
+
+/* The options that differ between the first run and run i, into `list`; those that only
+ * one of the two names are counted, not guessed. */
+static size_t list_options(struct str *list, const struct compare *c,
+                           const struct told *told, size_t i, size_t *n_alone)
+{
+    const struct compare_table *t = &c->options;
+    size_t n = 0;
+
+    *n_alone = 0;
+    for (size_t r = 1; r < t->n_rows; r++) {
+        const char *key = str_text(&t->cell[r * t->n_columns]);
+        const char *x = runlog_config(&told[0].run.log, key),
+                   *y = runlog_config(&told[i].run.log, key);
+        if (!x || !y)
+            *n_alone += x || y ? 1 : 0;
+        else if (strcmp(x, y) != 0 && n++ < OPTIONS_TOLD)
+            str_printf(list, "%s%s %s instead of %s", list->len ? ", " : "",
+                       fmt_text(key, VALUE_SHOWN).s,
+                       fmt_text(value_in(&told[i], key), VALUE_SHOWN).s,
+                       fmt_text(value_in(&told[0], key), VALUE_SHOWN).s);
+    }
+    return n;
+}
+
+static status explain_options(struct compare *c, const struct told *told, size_t i,
+                              struct err *err)
+{
+    const char *a = told[0].run.name, *b = told[i].run.name;
+    struct str list = str_new(CELL_MAX);
+    status result = OK;
+    size_t n_alone;
+
+    const size_t n = list_options(&list, c, told, i, &n_alone);
+    if (n)
+        result = say(c, err, "%s was configured otherwise than %s: %s%s.", b, a,
+                     str_text(&list), n > OPTIONS_TOLD ? ", and more" : "");
+    else if (!n_alone)
+        result = say(c, err, "%s and %s have the same options.", b, a);
+    if (result == OK && n_alone)
+        result = say(c, err,
+                     "%zu option%s in the log of only one of %s and %s; whether they "
+                     "differ is not known.",
+                     n_alone, n_alone == 1 ? " is" : "s are", b, a);
+    str_release(&list);
+    return result;
+}
+
+static status explain(struct compare *c, const struct told *told, size_t n,
+                      struct err *err)
+{
+    for (size_t i = 1; i < n; i++) {
+        TRY(explain_step(c, &told[0].run, &told[i].run, err));
+        TRY(explain_tokens(c, &told[0].run, &told[i].run, err));
+        TRY(explain_loss(c, &told[0].run, &told[i].run, err));
+        TRY(explain_options(c, told, i, err));
+    }
+    return OK;
+}
+
+status compare_open(struct compare *c, const struct told *told, size_t n, struct err *err)
+{
+    *c = (struct compare){0};
+    status result = fill_facts(&c->facts, told, n, err);
+    if (result == OK)
+        result = fill_options(&c->options, told, n, err);
+    if (result == OK)
+        result = explain(c, told, n, err);
+    if (result != OK)
+        compare_close(c);
+    return result;
+}
+
+static void release_table(struct compare_table *t)
+{
+    for (size_t i = 0; i < t->n_cells; i++)
+        str_release(&t->cell[i]);
+    free(t->cell);
+}
+
+void compare_close(struct compare *c)
+{
+    release_table(&c->facts);
+    release_table(&c->options);
+    for (size_t i = 0; i < c->n_sentences; i++)
+        str_release(&c->sentence[i]);
+    free(c->sentence);
+    *c = (struct compare){0};
+}

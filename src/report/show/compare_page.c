@@ -1,0 +1,200 @@
+/* The page of several runs: tables, sentences, and curves laid over each other. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "page/fmt.h"
+#include "page/page.h"
+#include "page/plot.h"
+#include "report/judge/told.h"
+#include "report/show/compare.h"
+#include "report/show/report_page.h"
+
+enum { COLORS = 6, RUNS_MAX = 12 };
+
+static void write_table(struct str *out, const struct compare_table *t, const char *css)
+{
+    str_printf(out, "<div class=\"%s\"><table><thead><tr>", css);
+    for (size_t c = 0; c < t->n_columns; c++)
+        page_tag(out, "th", NULL, str_text(&t->cell[c]));
+    str_puts(out, "</tr></thead><tbody>\n");
+    for (size_t r = 1; r < t->n_rows; r++) {
+        str_puts(out, "<tr>");
+        for (size_t c = 0; c < t->n_columns; c++)
+            page_tag(out, c ? "td" : "th", NULL,
+                     str_text(&t->cell[r * t->n_columns + c]));
+        str_puts(out, "</tr>\n");
+    }
+    str_puts(out, "</tbody></table></div>\n");
+}
+
+/* One curve a run. */
+typedef status curve_fn(struct series *s, const struct run *run, struct err *err);
+
+static status copy_series(struct series *to, const struct series *from, struct err *err)
+{
+    for (size_t i = 0; i < from->n; i++)
+        TRY(series_add(to, from->x[i], from->y[i], err));
+    return OK;
+}
+
+static status curve_valid(struct series *s, const struct run *run, struct err *err)
+{
+    return copy_series(s, &run->learning.loss, err);
+}
+
+static status curve_train(struct series *s, const struct run *run, struct err *err)
+{
+    return copy_series(s, &run->learning.train, err);
+}
+
+static status curve_bleu(struct series *s, const struct run *run, struct err *err)
+{
+    return copy_series(s, &run->learning.bleu, err);
+}
+
+/* Validation loss by hours of work; pauses between sessions are left out. */
+static status curve_hours(struct series *s, const struct run *run, struct err *err)
+{
+    const double pace = (run->times.wall - run->times.idle) / run->steps_taken;
+
+    for (size_t i = 0; i < run->learning.loss.n; i++)
+        if (isfinite(pace))
+            TRY(series_add(s, run->learning.loss.x[i] * pace / 3600,
+                           run->learning.loss.y[i], err));
+    return OK;
+}
+
+static status curve_step_time(struct series *s, const struct run *run, struct err *err)
+{
+    for (size_t i = 0; i < run->log.n_step; i++)
+        if (!run->log.step[i].is_lost && !run->log.step[i].is_first)
+            TRY(series_add(s, run->log.step[i].step,
+                           1000 * run->log.step[i].t_step / run->log.step[i].steps, err));
+    return OK;
+}
+
+static const struct overlay {
+    const char *id, *title, *y_unit, *x_unit;
+    curve_fn *fn;
+    enum plot_kind kind;
+    bool is_log, from_zero;
+} overlays[] = {
+    {"plot-valid", "Validation loss", "nats a token, logarithmic", "step", curve_valid,
+     PLOT_POINTS, true, false},
+    {"plot-hours", "Validation loss by time", "nats a token, logarithmic",
+     "hours of work", curve_hours, PLOT_POINTS, true, false},
+    {"plot-bleu", "BLEU on the validation set", "BLEU, 0 to 100", "step", curve_bleu,
+     PLOT_POINTS, false, true},
+    {"plot-train", "Training loss", "nats a token, logarithmic", "step", curve_train,
+     PLOT_THIN, true, false},
+    {"plot-step", "Time of a step", "milliseconds a step", "step", curve_step_time,
+     PLOT_THIN, false, true},
+};
+
+static status write_overlay(struct str *out, const struct overlay *o,
+                            const struct told *told, size_t n, struct err *err)
+{
+    struct series points[RUNS_MAX] = {0};
+    struct plot_curve curve[RUNS_MAX];
+    status result = OK;
+
+    for (size_t i = 0; result == OK && i < n; i++) {
+        result = o->fn(&points[i], &told[i].run, err);
+        curve[i] =
+            (struct plot_curve){told[i].run.name, i < COLORS ? o->kind : PLOT_DASHED,
+                                1 + (int)(i % COLORS), PLOT_NO_BEST, &points[i]};
+    }
+    if (result == OK)
+        result = plot_write(out,
+                            &(struct plot){.id = o->id,
+                                           .title = o->title,
+                                           .y_unit = o->y_unit,
+                                           .x_unit = o->x_unit,
+                                           .is_log = o->is_log,
+                                           .from_zero = o->from_zero,
+                                           .curve = curve,
+                                           .n_curves = n},
+                            err);
+    for (size_t i = 0; i < n; i++)
+        series_release(&points[i]);
+    return result;
+}
+
+/* The verdict of each run on each question. */
+static void write_verdicts(struct str *out, const struct told *told, size_t n)
+{
+    for (size_t q = 0; q < ANSWERS_N; q++) {
+        str_puts(out, "<section class=\"asked\">");
+        page_tag(out, "h3", NULL, told[0].answers.of[q].question);
+        str_puts(out, "<table class=\"stack\"><tbody>\n");
+        for (size_t i = 0; i < n; i++) {
+            const struct answer *a = &told[i].answers.of[q];
+            str_puts(out, "<tr>");
+            page_tag(out, "th", NULL, told[i].run.name);
+            str_printf(out, "<td class=\"%s\"><span class=\"short\">",
+                       answers_tone(a->tone));
+            page_text(out, str_text(&a->number));
+            str_puts(out, "</span></td>");
+            page_tag(out, "td", NULL, str_text(&a->verdict));
+            str_puts(out, "</tr>\n");
+        }
+        str_puts(out, "</tbody></table></section>\n");
+    }
+}
+
+static void write_sentences(struct str *out, const struct compare *c)
+{
+    str_puts(out, "<ul>\n");
+    for (size_t i = 0; i < c->n_sentences; i++) {
+        page_tag(out, "li", NULL, str_text(&c->sentence[i]));
+        str_putc(out, '\n');
+    }
+    str_puts(out, "</ul>\n");
+}
+
+static status write_body(struct str *out, const struct compare *c,
+                         const struct told *told, size_t n, struct err *err)
+{
+    write_table(out, &c->facts, "wide");
+    str_puts(out, "<h2>What differs, and why</h2>\n");
+    write_sentences(out, c);
+    str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
+    for (size_t i = 0; i < sizeof overlays / sizeof *overlays; i++)
+        TRY(write_overlay(out, &overlays[i], told, n, err));
+    str_puts(out, "</div>\n<h2>What people ask</h2>\n");
+    write_verdicts(out, told, n);
+    str_puts(out, "<h2>What stands out</h2>\n");
+    for (size_t i = 0; i < n; i++) {
+        page_tag(out, "h3", NULL, told[i].run.name);
+        report_page_health(out, &told[i].health);
+    }
+    str_puts(out, "<h2>Options that differ</h2>\n");
+    if (c->options.n_rows > 1)
+        write_table(out, &c->options, "wide options");
+    else
+        page_tag(out, "p", "quiet", "None, but the directories.");
+    return OK;
+}
+
+status compare_write(struct str *out, const struct told *told, size_t n, struct err *err)
+{
+    struct compare c;
+
+    BUG_ON(n > RUNS_MAX);
+    TRY(compare_open(&c, told, n, err));
+    page_begin(out, "Training runs side by side");
+    page_tag(out, "p", "kicker", "Training report");
+    page_tagf(out, "h1", NULL, "%zu runs side by side", n);
+    const status result = write_body(out, &c, told, n, err);
+    compare_close(&c);
+    str_puts(out, "<footer>");
+    page_textf(out, "Made by Ferry %s on %s from", FERRY_VERSION,
+               fmt_time(told->run.now).s);
+    for (size_t i = 0; i < n; i++)
+        page_textf(out, "%s %s", i ? "," : "", told[i].run.dir);
+    str_puts(out, ".</footer>\n");
+    page_end(out);
+    TRY(result);
+    return str_check(out, "the report", err);
+}

@@ -1,0 +1,113 @@
+/* A typical step of each rank, its phases side by side in time. */
+#include <math.h>
+#include <stdio.h>
+
+#include "page/fmt.h"
+#include "page/page.h"
+#include "report/judge/run.h"
+#include "report/show/figures.h"
+
+enum { ROWS_MAX = 16, ROW = 26, LEFT = 96, WIDTH = 400, NAME_SHOWN = 12 };
+
+/* One row: seconds a step. */
+struct lane {
+    char name[128];
+    double t_data, t_compute, t_hidden, t_comm, t_update, t_step;
+};
+
+static double or_zero(double v)
+{
+    return v > 0 ? v : 0;
+}
+
+static struct lane lane_of_run(const struct run *run)
+{
+    const struct run_pace *p = &run->pace;
+
+    return (struct lane){"a step",  p->t_data,   p->t_compute, p->t_hidden,
+                         p->t_comm, p->t_update, p->mean};
+}
+
+static struct lane lane_of_rank(const struct ranks_mean *m)
+{
+    struct lane l = {"",        m->t_data,   m->t_compute, m->t_hidden,
+                     m->t_comm, m->t_update, m->t_step};
+
+    snprintf(l.name, sizeof l.name, "%.0f %s", m->rank,
+             fmt_text(m->host ? m->host : "", NAME_SHOWN).s);
+    return l;
+}
+
+static double write_phase(struct str *out, double at, double t, double scale, double y,
+                          double height, int color)
+{
+    if (t > 0)
+        str_printf(out,
+                   "<rect class=\"area c%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+                   "height=\"%.1f\"/>",
+                   color, LEFT + at * scale, y, t * scale, height);
+    return at + or_zero(t);
+}
+
+static void write_lane(struct str *out, const struct lane *l, double scale, size_t row)
+{
+    const double y = (double)row * ROW + 2;
+    double at = 0;
+
+    str_printf(out, "<text x=\"0\" y=\"%.1f\">", y + 12);
+    page_text(out, l->name);
+    str_puts(out, "</text>");
+    at = write_phase(out, at, l->t_data, scale, y, 16, 3);
+    at = write_phase(out, at, l->t_compute, scale, y, 16, 1);
+    if (l->t_hidden > 0)
+        write_phase(out, fmax(0, at - l->t_hidden), l->t_hidden, scale, y + 17, 4, 5);
+    at = write_phase(out, at, l->t_comm, scale, y, 16, 2);
+    at = write_phase(out, at, l->t_update, scale, y, 16, 4);
+    write_phase(out, at, l->t_step - at, scale, y, 16, 6);
+    str_putc(out, '\n');
+}
+
+static void write_keys(struct str *out)
+{
+    static const struct {
+        int color;
+        const char *name;
+    } key[] = {{3, "waiting for data"}, {1, "computing"},        {2, "waiting, exchange"},
+               {4, "updating weights"}, {5, "exchange, hidden"}, {6, "other"}};
+
+    str_puts(out, "<ul class=\"legend\">");
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        str_printf(out, "<li><i class=\"c%d\"></i>%s</li>", key[i].color, key[i].name);
+    str_puts(out, "</ul>\n");
+}
+
+void figures_timeline(struct str *out, const struct run *run)
+{
+    const struct ranks *r = &run->by_rank;
+    const size_t n = r->n == 0 ? 1 : r->n < ROWS_MAX ? r->n : ROWS_MAX;
+    double longest = r->n ? 0 : run->pace.mean;
+
+    for (size_t i = 0; i < n && r->n; i++)
+        longest = fmax(longest, r->of[i].t_step);
+    if (!(longest > 0))
+        return;
+    const double scale = (WIDTH - LEFT) / longest;
+    str_puts(out, "<figure id=\"plot-timeline\">\n");
+    page_tag(out, "h3", NULL, r->n ? "A typical step, rank by rank" : "A typical step");
+    write_keys(out);
+    str_printf(out,
+               "<svg viewBox=\"0 0 %d %zu\" role=\"img\" aria-label=\"Phases of a "
+               "typical step\">\n",
+               WIDTH, n * ROW + 16);
+    for (size_t i = 0; i < n; i++) {
+        const struct lane l = r->n ? lane_of_rank(&r->of[i]) : lane_of_run(run);
+        write_lane(out, &l, scale, i);
+    }
+    str_printf(out,
+               "<text x=\"%d\" y=\"%zu\">0</text><text x=\"%d\" y=\"%zu\" "
+               "text-anchor=\"end\">%s</text></svg>\n",
+               LEFT, n * ROW + 13, WIDTH, n * ROW + 13, fmt_seconds(longest).s);
+    if (r->n > n)
+        page_tagf(out, "figcaption", NULL, "The first %zu of %zu ranks.", n, r->n);
+    str_puts(out, "</figure>\n");
+}

@@ -1,0 +1,79 @@
+#include <math.h>
+
+#include "page/fmt.h"
+#include "page/page.h"
+#include "report/judge/told.h"
+#include "report/show/figures.h"
+#include "report/show/live.h"
+#include "report/show/report_page.h"
+
+static void write_progress(struct str *out, const struct told *t, double every)
+{
+    const struct run *r = &t->run;
+
+    if (isfinite(r->max_steps) && r->max_steps > 0)
+        str_printf(out, "<p><progress max=\"1\" value=\"%.4f\">progress</progress></p>\n",
+                   fmin(1, fmax(0, r->step / r->max_steps)));
+    str_puts(out, "<p>");
+    if (r->state == RUN_RUNNING && isfinite(live_remaining(t)))
+        page_textf(out, "About %s to go. ", fmt_seconds(live_remaining(t)).s);
+    page_textf(out, "As of %s; this page loads itself again every %g second%s. ",
+               fmt_time(r->now).s, every, every == 1 ? "" : "s");
+    str_puts(out, "<a href=\"/report\">The whole report</a></p>\n");
+}
+
+static void write_ranks(struct str *out, const struct ranks *r)
+{
+    if (!r->n)
+        return;
+    str_puts(out, "<h2>Ranks</h2>\n<div class=\"wide\"><table><thead><tr><th>Rank</th>"
+                  "<th>Host</th><th>A step</th><th>Computing</th><th>Waiting</th>"
+                  "<th>Data</th><th>Cores</th><th>Memory</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct ranks_mean *m = &r->of[i];
+        str_puts(out, "<tr>");
+        page_tag(out, "td", NULL, fmt_count(m->rank).s);
+        page_tag(out, "td", NULL, m->host ? m->host : "missing");
+        page_tag(out, "td", NULL, fmt_seconds(m->t_step).s);
+        page_tag(out, "td", NULL, fmt_percent(m->t_compute / m->t_step).s);
+        page_tag(out, "td", NULL, fmt_percent(m->t_comm / m->t_step).s);
+        page_tag(out, "td", NULL, fmt_percent(m->t_data / m->t_step).s);
+        page_tag(out, "td", NULL, fmt_number(m->cores, 3).s);
+        page_tagf(out, "td", NULL, "%s MiB", fmt_count(m->memory_last).s);
+        str_puts(out, "</tr>\n");
+    }
+    str_puts(out, "</tbody></table></div>\n");
+}
+
+static void write_question(struct str *out, const struct answer *a)
+{
+    str_puts(out, "<tr>");
+    page_tag(out, "th", NULL, a->question);
+    str_printf(out, "<td class=\"%s\"><span class=\"short\">", answers_tone(a->tone));
+    page_text(out, str_text(&a->number));
+    str_puts(out, "</span></td></tr>\n");
+}
+
+status live_page(struct str *out, const struct told *t, double every, struct err *err)
+{
+    page_begin(out, t->run.name);
+    page_tag(out, "p", "kicker", "Training now");
+    page_tag(out, "h1", NULL, t->run.name);
+    write_progress(out, t, every);
+    report_page_state(out, &t->run);
+    str_puts(out, "<h2>What stands out</h2>\n");
+    report_page_health(out, &t->health);
+    str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
+    TRY(figures_write(out, &t->run, err));
+    if (t->run.pace.mean > 0)
+        figures_timeline(out, &t->run);
+    str_puts(out, "</div>\n");
+    write_ranks(out, &t->run.by_rank);
+    str_puts(out, "<h2>In short</h2>\n<table><tbody>\n");
+    for (size_t i = 0; i < ANSWERS_N; i++)
+        write_question(out, &t->answers.of[i]);
+    str_puts(out, "</tbody></table>\n");
+    report_page_footer(out, &t->run);
+    page_end(out);
+    return str_check(out, "the page", err);
+}

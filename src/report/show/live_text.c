@@ -1,0 +1,264 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "page/fmt.h"
+#include "report/judge/network.h"
+#include "report/judge/told.h"
+#include "report/show/live.h"
+#include "report/show/live_chart.h"
+
+enum { LINE_MAX = 4096, AXIS = 8, CHART_LEAST = 4, RANKS_LEAST = 2, HOST = 14 };
+
+enum look { PLAIN, BOLD, QUIET, ALARM };
+
+/* The screen while it is filled, top to bottom. */
+struct frame {
+    struct str *out;
+    const struct live_screen *screen;
+    size_t n_lines;
+};
+
+/* Text without anything that a terminal obeys, cut at the right edge. No-break spaces
+ * become plain ones, for terminals without UTF-8. */
+static void put_clipped(struct frame *f, const char *text)
+{
+    const size_t n = strlen(text);
+    size_t shown = 0;
+
+    for (size_t at = 0, len; at < n; at += len) {
+        const uint32_t code = utf8_decode(text + at, n - at, &len);
+        shown += f->screen->has_utf8 ? utf8_columns(code) : 1;
+        if (shown > f->screen->columns)
+            break;
+        if (!utf8_is_shown(code))
+            str_putc(f->out, '?');
+        else if (code == 0xA0)
+            str_putc(f->out, ' ');
+        else if (code < 0x80 || f->screen->has_utf8)
+            str_add(f->out, text + at, len);
+        else
+            str_putc(f->out, code == 0x2212 ? '-' : '?');
+    }
+}
+
+static void put_line(struct frame *f, enum look look, const char *text)
+{
+    static const char *const on[] = {"", "\033[1m", "\033[2m", "\033[33m"};
+
+    if (f->n_lines == f->screen->rows)
+        return;
+    if (f->screen->has_color)
+        str_puts(f->out, on[look]);
+    put_clipped(f, text);
+    if (f->screen->has_color && look != PLAIN)
+        str_puts(f->out, "\033[0m");
+    str_putc(f->out, '\n');
+    f->n_lines++;
+}
+
+static void linef(struct frame *f, enum look look, const char *fmt, ...) PRINTF(3, 4);
+static void linef(struct frame *f, enum look look, const char *fmt, ...)
+{
+    char text[LINE_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap); /* a line is cut anyway */
+    va_end(ap);
+    put_line(f, look, text);
+}
+
+double live_remaining(const struct told *t)
+{
+    const struct run *r = &t->run;
+    const double pace = (r->times.wall - r->times.idle) / r->steps_taken;
+
+    return r->max_steps > r->step ? pace * (r->max_steps - r->step) : NAN;
+}
+
+/* n letters of which `part` are full. */
+static const char *bar(char *out, size_t n, double part)
+{
+    const size_t full =
+        isfinite(part) ? (size_t)lround(fmin(fmax(part, 0), 1) * (double)n) : 0;
+
+    memset(out, '#', full);
+    memset(out + full, '-', n - full);
+    out[n] = '\0';
+    return out;
+}
+
+static void put_head(struct frame *f, const struct told *t)
+{
+    static const char *const state[] = {"nothing logged yet", "finished", "running",
+                                        "died, or was killed"};
+    const struct run *r = &t->run;
+    const struct runlog_start *s = runlog_latest(&r->log);
+    char done[64];
+
+    linef(f, BOLD, "%s  %s%s%s", r->name, state[r->state], s && s->device ? "  " : "",
+          s && s->device ? s->device : "");
+    if (isfinite(r->max_steps))
+        linef(f, PLAIN, "step %s of %s  [%s]  %s%s%s", fmt_count(r->step).s,
+              fmt_count(r->max_steps).s, bar(done, 24, r->step / r->max_steps),
+              fmt_percent(r->step / r->max_steps).s,
+              r->state == RUN_RUNNING && isfinite(live_remaining(t)) ? "  ETA " : "",
+              r->state == RUN_RUNNING && isfinite(live_remaining(t))
+                  ? fmt_seconds(live_remaining(t)).s
+                  : "");
+    else
+        linef(f, PLAIN, "step %s  wall time %s", fmt_count(r->step).s,
+              fmt_seconds(r->times.wall).s);
+}
+
+static void put_numbers(struct frame *f, const struct told *t)
+{
+    const struct run *r = &t->run;
+    const struct learning *l = &r->learning;
+    const struct runlog_step *last =
+        r->log.n_step ? &r->log.step[r->log.n_step - 1] : NULL;
+    const struct runlog_start *s = runlog_latest(&r->log);
+
+    linef(f, PLAIN, "loss %s  validation %s%s%s  BLEU %s  rate %s",
+          fmt_number(last ? last->loss : NAN, 4).s,
+          fmt_number(l->loss.n ? l->loss.y[l->loss.n - 1] : NAN, 4).s,
+          l->loss.n ? " at step " : "",
+          l->loss.n ? fmt_count(l->loss.x[l->loss.n - 1]).s : "",
+          fmt_number(l->bleu.n ? l->bleu.y[l->bleu.n - 1] : NAN, 3).s,
+          fmt_number(last ? last->rate : NAN, 3).s);
+    linef(f, PLAIN, "%s tokens/s  %s GFLOP/s  %s of roof  trained? %s",
+          fmt_count(last ? last->tokens_per_s : NAN).s,
+          fmt_number(last ? last->gflops : NAN, 3).s,
+          fmt_percent(s && last ? last->gflops / s->roof_gflops : NAN).s,
+          learning_trend_text(l->trend));
+}
+
+static void put_chart(struct frame *f, const struct told *t, size_t rows)
+{
+    struct live_chart c = {
+        .columns = f->screen->columns > AXIS + 2 ? f->screen->columns - AXIS - 1 : 1,
+        .rows = rows};
+    struct str line = str_new(LINE_MAX);
+
+    live_chart_draw(&c, &t->run.learning.train, &t->run.learning.loss);
+    put_line(f, QUIET,
+             "training loss (dots) and validation loss (o), logarithmic, by step");
+    for (size_t i = 0; i < c.rows && !c.is_empty; i++) {
+        str_reset(&line);
+        if (i == 0 || i + 1 == c.rows)
+            str_printf(&line, "%*.*s|", AXIS - 1, AXIS - 1,
+                       fmt_number(i == 0 ? c.hi : c.lo, 3).s);
+        else
+            str_printf(&line, "%*s|", AXIS - 1, "");
+        live_chart_row(&c, i, f->screen->has_utf8, &line);
+        put_line(f, PLAIN, str_text(&line));
+    }
+    if (c.is_empty)
+        put_line(f, PLAIN, "  no loss was logged yet");
+    else
+        linef(f, QUIET, "%*s%s%*s", AXIS, "", fmt_count(c.x_lo).s,
+              (int)(c.columns - strlen(fmt_count(c.x_lo).s)), fmt_count(c.x_hi).s);
+    str_release(&line);
+}
+
+static void put_phases(struct frame *f, const struct told *t)
+{
+    const struct run_pace *p = &t->run.pace;
+
+    if (!(p->mean > 0)) {
+        put_line(f, PLAIN, "no step was timed yet");
+        return;
+    }
+    /* Whole percents: 80 columns must do. */
+    linef(f, PLAIN,
+          "step %s, p95 %s: compute %.0f %%, exchange %.0f %%, data %.0f %%, update %.0f "
+          "%%",
+          fmt_seconds(p->mean).s, fmt_seconds(p->p95).s, 100 * p->t_compute / p->mean,
+          100 * p->t_comm / p->mean, 100 * p->t_data / p->mean,
+          100 * p->t_update / p->mean);
+}
+
+static void put_network(struct frame *f, const struct told *t)
+{
+    struct network w;
+
+    network_judge(&w, &t->run);
+    if (w.verdict == NETWORK_NONE || w.verdict == NETWORK_UNKNOWN)
+        return;
+    linef(f, PLAIN, "network the bottleneck? %s; %s of %s MB/s (%s Mb/s)",
+          network_verdict_text(w.verdict), fmt_number(1e-6 * w.rate, 3).s,
+          fmt_number(1e-6 * w.capacity, 3).s, fmt_number(8e-6 * w.rate, 3).s);
+}
+
+/* The letters of a host's name that fit its column, and blanks for the rest of it. */
+static const char *host_column(char out[4 * HOST + 1], const char *host)
+{
+    size_t columns;
+    const size_t n = utf8_fit(host, strlen(host), HOST, 4 * HOST, &columns);
+
+    memcpy(out, host, n);
+    memset(out + n, ' ', HOST - columns);
+    out[n + HOST - columns] = '\0';
+    return out;
+}
+
+static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)
+{
+    const struct ranks *r = &t->run.by_rank;
+
+    if (!r->n)
+        return;
+    put_line(f, QUIET,
+             "rank host             a step  compute     wait     data cores   MiB");
+    for (size_t i = 0; i < r->n && i < n_shown; i++) {
+        const struct ranks_mean *m = &r->of[i];
+        char host[4 * HOST + 1];
+        linef(f, i == r->slowest && r->n > 1 ? BOLD : PLAIN,
+              "%4.0f %s %8.3fs %7.1f%% %7.1f%% %7.1f%% %5.2f %5.0f", m->rank,
+              host_column(host, m->host ? m->host : "?"), m->t_step,
+              100 * m->t_compute / m->t_step, 100 * m->t_comm / m->t_step,
+              100 * m->t_data / m->t_step, m->cores, m->memory_last);
+    }
+    if (r->n > n_shown)
+        linef(f, QUIET, "     and %zu more rank%s; rank %.0f is the slowest",
+              r->n - n_shown, r->n - n_shown == 1 ? "" : "s", r->of[r->slowest].rank);
+}
+
+static void put_findings(struct frame *f, const struct told *t)
+{
+    for (size_t i = 0; i < t->health.n; i++)
+        linef(f, ALARM, "! %s: %s", t->health.found[i].title,
+              str_text(&t->health.found[i].evidence));
+    if (!t->health.n)
+        put_line(f, QUIET, "nothing stands out");
+}
+
+/* The chart takes what the rest leaves: head 4, chart's own 2, phases and network 2,
+ * ranks with a heading, findings. */
+status live_text(struct str *out, const struct told *t, const struct live_screen *screen,
+                 struct err *err)
+{
+    struct frame f = {.out = out, .screen = screen};
+    const size_t findings = t->health.n ? t->health.n : 1;
+    const size_t fixed = 4 + 2 + 2 + (findings < 4 ? findings : 4);
+    const size_t rows = screen->rows > fixed ? screen->rows - fixed : 0;
+    const size_t n_ranks = t->run.by_rank.n;
+    size_t ranks = n_ranks ? n_ranks + 1 : 0;
+
+    if (ranks + CHART_LEAST + 1 > rows)
+        ranks = rows > CHART_LEAST + 2 + RANKS_LEAST ? rows - CHART_LEAST : 0;
+    put_head(&f, t);
+    put_numbers(&f, t);
+    if (rows >= ranks + CHART_LEAST)
+        put_chart(&f, t, rows - ranks);
+    put_phases(&f, t);
+    put_network(&f, t);
+    if (ranks > 1)
+        put_ranks(&f, t, ranks - 1 < n_ranks ? ranks - 2 : n_ranks);
+    put_findings(&f, t);
+    return str_check(out, "the screen", err);
+}

@@ -1,0 +1,124 @@
+#include "report/show/report.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "report/judge/told.h"
+#include "report/show/compare.h"
+#include "report/show/report_page.h"
+#include "report/show/report_text.h"
+
+enum { PAGE_MAX = 1 << 28 };
+
+/* PATH.html -> PATH + ending; another ending, or none, is kept. */
+static status path_beside(char *out, size_t n, const char *path, const char *ending,
+                          struct err *err)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const bool is_html = dot && (!slash || dot > slash) && strcmp(dot, ".html") == 0;
+    const int len =
+        snprintf(out, n, "%.*s%s", (int)(is_html ? dot - path : INT_MAX), path, ending);
+
+    if (len < 0 || (size_t)len >= n)
+        return err_set(err, ERR_USAGE, "%.40s...: the path of the report is too long",
+                       path);
+    return OK;
+}
+
+static status write_file(const char *path, const struct str *text, struct err *err)
+{
+    TRY(str_check(text, path, err));
+    return file_write(path, text->data, text->len, err);
+}
+
+typedef status render_fn(struct str *out, const struct told *told, size_t n,
+                         struct err *err);
+
+static status render_page(struct str *out, const struct told *told, size_t n,
+                          struct err *err)
+{
+    if (n > 1)
+        return compare_write(out, told, n, err);
+    return report_page_write(out, &told->run, &told->answers, &told->health, err);
+}
+
+static status write_as(render_fn *render, const char *path, const struct told *told,
+                       size_t n, struct err *err)
+{
+    struct str text = str_new(PAGE_MAX);
+
+    status result = render(&text, told, n, err);
+    if (result == OK)
+        result = write_file(path, &text, err);
+    str_release(&text);
+    return result;
+}
+
+static status write_all(const struct report_request *q, const struct told *told,
+                        struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(write_as(render_page, q->out, told, q->n_runs, err));
+    TRY(path_beside(path, sizeof path, q->out, ".md", err));
+    TRY(write_as(report_text_markdown, path, told, q->n_runs, err));
+    TRY(path_beside(path, sizeof path, q->out, ".json", err));
+    return write_as(report_text_json, path, told, q->n_runs, err);
+}
+
+/* Directories of one name are told apart by their whole paths. */
+static void tell_apart(struct told *told, size_t n)
+{
+    bool is_shared[REPORT_RUNS_MAX] = {false};
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            is_shared[i] |= j != i && strcmp(told[i].run.name, told[j].run.name) == 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_shared[i])
+            snprintf(told[i].run.name, sizeof told[i].run.name, "%.255s",
+                     told[i].run.dir);
+}
+
+status report_write(const struct report_request *q, struct err *err)
+{
+    struct told *told;
+    size_t n = 0;
+    status result = OK;
+
+    if (q->n_runs < 1 || q->n_runs > REPORT_RUNS_MAX)
+        return err_set(err, ERR_USAGE, "give one to %d runs", REPORT_RUNS_MAX);
+    TRY(mem_alloc(&told, q->n_runs, sizeof *told, err));
+    while (result == OK && n < q->n_runs) {
+        result = told_open(&told[n], q->run[n], clock_wall(), q->to_steps, err);
+        n += result == OK ? 1 : 0;
+    }
+    if (result == OK) {
+        tell_apart(told, n);
+        result = write_all(q, told, err);
+    }
+    while (n > 0)
+        told_close(&told[--n]);
+    free(told);
+    return result;
+}
+
+status report_render(struct str *page, const char *run, struct err *err)
+{
+    struct told *told;
+
+    TRY(mem_alloc(&told, 1, sizeof *told, err));
+    status result = told_open(told, run, clock_wall(), 0, err);
+    if (result == OK) {
+        result = render_page(page, told, 1, err);
+        told_close(told);
+    }
+    free(told);
+    return result;
+}

@@ -1,0 +1,358 @@
+#include "report/show/report_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "page/fmt.h"
+#include "page/page.h"
+#include "report/judge/answers.h"
+#include "report/judge/health.h"
+#include "report/judge/run.h"
+#include "report/show/figures.h"
+
+enum { EVENTS_MAX = 400, SAMPLES_MAX = 12 };
+
+static void fact(struct str *out, const char *label, const char *value,
+                 const char *detail)
+{
+    str_puts(out, "<li>");
+    page_tag(out, "span", NULL, label);
+    page_tag(out, "b", NULL, value);
+    if (detail && detail[0])
+        page_tag(out, "small", NULL, detail);
+    str_puts(out, "</li>\n");
+}
+
+static const char *reason_text(const char *reason)
+{
+    static const char *const words[][2] = {
+        {"max_steps", "all its steps are done"},
+        {"max_epochs", "all its passes over the data are done"},
+        {"signal", "it was asked to by a signal"},
+        {"early_stop", "validation had stopped improving"},
+        {"error", "an error ended it"},
+    };
+
+    for (size_t i = 0; reason && i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i][0], reason) == 0)
+            return words[i][1];
+    return reason ? reason : "the reason is missing";
+}
+
+static void write_state(struct str *out, const struct run *run)
+{
+    const struct runlog_event *stop = runlog_stop(&run->log);
+
+    str_puts(out, "<p class=\"lead\">");
+    switch (run->state) {
+    case RUN_EMPTY:
+        page_text(out, "The log is empty: nothing has been measured yet.");
+        break;
+    case RUN_FINISHED:
+        page_textf(out, "Stopped at step %s: %s.", fmt_count(stop->step).s,
+                   reason_text(stop->text));
+        if (stop->more && stop->more[0])
+            page_textf(out, " The log says: \u201c%s\u201d.", stop->more);
+        break;
+    case RUN_RUNNING:
+        page_textf(out, "Running: the last entry, at step %s, is %s old.",
+                   fmt_count(run->step).s, fmt_seconds(run->now - run->log.t_last).s);
+        break;
+    case RUN_DIED:
+        if (run->log.has_no_clock) {
+            page_textf(out, "The log ends at step %s without saying that it finished.",
+                       fmt_count(run->step).s);
+            break;
+        }
+        page_textf(
+            out,
+            "The log ends at step %s without a stop event, %s before this page was "
+            "made: the run died, or was killed.",
+            fmt_count(run->step).s, fmt_seconds(run->now - run->log.t_last).s);
+        break;
+    }
+    if (run->log.origin)
+        page_textf(out, " Made by %s: what Ferry would have measured besides is missing.",
+                   run->log.origin);
+    if (run->log.n_start > 1)
+        page_textf(out, " Resumed %zu time%s.", run->log.n_start - 1,
+                   run->log.n_start == 2 ? "" : "s");
+    str_puts(out, "</p>\n");
+}
+
+static void write_loss_facts(struct str *out, const struct run *run)
+{
+    const struct runlog *log = &run->log;
+    const struct learning *l = &run->learning;
+    const size_t top = series_best(&l->bleu, -1);
+    char detail[256];
+
+    const double window =
+        fmax(run->step / 50, log->n_step ? log->step[log->n_step - 1].steps : 0);
+    const double recent = runlog_train_loss(log, run->step - window, run->step);
+    snprintf(detail, sizeof detail, "mean of the last %s steps", fmt_count(window).s);
+    fact(out, "Training loss", fmt_number(recent, 4).s, detail);
+    if (l->best < l->loss.n)
+        snprintf(detail, sizeof detail, "best %s at step %s",
+                 fmt_number(l->loss.y[l->best], 4).s, fmt_count(l->loss.x[l->best]).s);
+    fact(out, "Validation loss",
+         fmt_number(l->loss.n ? l->loss.y[l->loss.n - 1] : NAN, 4).s,
+         l->best < l->loss.n ? detail : "no evaluation logged");
+    if (top < l->bleu.n)
+        snprintf(detail, sizeof detail, "at step %s", fmt_count(l->bleu.x[top]).s);
+    fact(out, l->bleu_is_forced && l->bleu.n ? "Best teacher-forced BLEU" : "Best BLEU",
+         fmt_number(top < l->bleu.n ? l->bleu.y[top] : NAN, 3).s,
+         top < l->bleu.n ? detail : "no translated text was scored");
+}
+
+static void write_facts(struct str *out, const struct run *run)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    char detail[256];
+
+    str_puts(out, "<ul class=\"facts\">\n");
+    snprintf(detail, sizeof detail, "of %s", fmt_count(run->max_steps).s);
+    fact(out, "Steps", fmt_count(run->step).s, isfinite(run->max_steps) ? detail : "");
+    snprintf(detail, sizeof detail, "%s of it between sessions",
+             fmt_seconds(run->times.idle).s);
+    if (!(run->times.idle > 0))
+        snprintf(detail, sizeof detail, "%s a step", fmt_seconds(run->pace.mean).s);
+    fact(out, "Wall time", fmt_seconds(run->times.wall).s, detail);
+    write_loss_facts(out, run);
+    snprintf(detail, sizeof detail, "%s of them target",
+             fmt_count(run->pace.target_per_s).s);
+    if (isfinite(run->log.tokens_per_s))
+        snprintf(detail, sizeof detail, "as the log averages, with evaluations");
+    fact(out, "Tokens a second",
+         fmt_count(isfinite(run->pace.tokens_per_s) ? run->pace.tokens_per_s
+                                                    : run->log.tokens_per_s)
+             .s,
+         detail);
+    fact(out, "Parameters", fmt_short(s ? s->parameters : NAN).s,
+         fmt_count(s ? s->parameters : NAN).s);
+    snprintf(detail, sizeof detail, "%s rank%s on %s",
+             s ? fmt_count(s->ranks).s : "missing", s && s->ranks == 1 ? "" : "s",
+             s && s->host ? s->host : "a host not named");
+    str_puts(out, "<li><span>Device</span>");
+    page_tag(out, "b", "words", s && s->device ? s->device : "missing");
+    page_tag(out, "small", NULL, detail);
+    str_puts(out, "</li>\n");
+    str_puts(out, "</ul>\n");
+}
+
+/* A cell that names its column when a narrow screen stacks them. */
+static void cell(struct str *out, const char *label, const char *text)
+{
+    str_printf(out, "<td dir=\"auto\" data-label=\"%s\">", label);
+    page_text(out, text ? text : "missing");
+    str_puts(out, "</td>");
+}
+
+/* Scores that `ferry eval` appended after training. */
+static void write_tests(struct str *out, const struct run *run)
+{
+    bool is_open = false;
+
+    for (size_t i = 0; i < run->log.n_event; i++) {
+        const struct runlog_event *e = &run->log.event[i];
+        if (e->kind != RUNLOG_TEST)
+            continue;
+        if (!is_open)
+            str_puts(out,
+                     "<h2>Test scores</h2>\n<table class=\"stack scores\"><thead><tr>"
+                     "<th>Set</th><th>Step</th><th>BLEU</th><th>Loss</th>"
+                     "<th>Sentences</th><th>Signature</th></tr></thead><tbody>\n");
+        is_open = true;
+        str_puts(out, "<tr>");
+        cell(out, "Set", e->text);
+        cell(out, "Step", fmt_count(e->step).s);
+        cell(out, "BLEU", fmt_number(e->bleu, 4).s);
+        cell(out, "Loss", fmt_number(e->loss, 4).s);
+        cell(out, "Sentences", fmt_count(e->sentences).s);
+        cell(out, "Signature", e->more);
+        str_puts(out, "</tr>\n");
+    }
+    if (is_open)
+        str_puts(out, "</tbody></table>\n");
+}
+
+/* The samples of the newest evaluation that has any. */
+static void write_samples(struct str *out, const struct run *run)
+{
+    const struct runlog *log = &run->log;
+    const size_t n = log->n_sample;
+    size_t first = n;
+
+    str_puts(out, "<h2>Sample translations</h2>\n");
+    while (first > 0 && log->sample[first - 1].step == log->sample[n - 1].step)
+        first--;
+    if (first == n) {
+        page_tag(out, "p", "none", "The log holds no sample translations.");
+        return;
+    }
+    page_tagf(out, "p", "quiet",
+              "Validation sentences as the model of step %s translates "
+              "them.",
+              fmt_count(log->sample[n - 1].step).s);
+    str_puts(out, "<table class=\"stack\"><thead><tr><th>Source</th><th>Reference</th>"
+                  "<th>Translation</th></tr></thead><tbody>\n");
+    for (size_t i = first; i < n && i < first + SAMPLES_MAX; i++) {
+        str_puts(out, "<tr>");
+        cell(out, "Source", log->sample[i].source);
+        cell(out, "Reference", log->sample[i].reference);
+        cell(out, "Translation", log->sample[i].translation);
+        str_puts(out, "</tr>\n");
+    }
+    str_puts(out, "</tbody></table>\n");
+}
+
+static void write_config(struct str *out, const struct run *run)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+
+    str_puts(out, "<h2>Configuration</h2>\n");
+    if (!s || !s->n_config) {
+        page_tag(out, "p", "none", "The log holds no configuration.");
+        return;
+    }
+    if (!run->log.origin)
+        page_tagf(out, "p", NULL, "Ferry %s.",
+                  s->version ? s->version : "of unknown version");
+    str_printf(out, "<details><summary>All %zu options</summary>\n<table><tbody>\n",
+               s->n_config);
+    for (size_t i = 0; i < s->n_config; i++)
+        page_row(out, s->config[i].key, s->config[i].value);
+    str_puts(out, "</tbody></table></details>\n");
+}
+
+static void event_text(struct str *out, const struct runlog_event *e)
+{
+    const char *text = e->text ? e->text : "not named";
+
+    switch (e->kind) {
+    case RUNLOG_START:
+        page_textf(out, "Started on %s, %s.", text, fmt_time(e->t).s);
+        break;
+    case RUNLOG_SAVE:
+        page_textf(out, "Saved %s: %s in %s.", text, fmt_bytes(e->bytes).s,
+                   fmt_seconds(e->seconds).s);
+        break;
+    case RUNLOG_BEST:
+        page_textf(out, "Best so far, %s %s: %s.",
+                   isfinite(e->bleu) ? "BLEU" : "validation loss",
+                   fmt_number(isfinite(e->bleu) ? e->bleu : e->valid_loss, 5).s, text);
+        break;
+    case RUNLOG_SKIP:
+        page_textf(out, "Skipped an update: %s.", text);
+        break;
+    case RUNLOG_TEST:
+        page_textf(out, "Scored %s: BLEU %s.", text, fmt_number(e->bleu, 4).s);
+        break;
+    case RUNLOG_STOP:
+        page_textf(out, "Stopped: %s. %s", text, e->more ? e->more : "");
+        break;
+    }
+}
+
+/* Of very many events the first and the last are shown. */
+static void write_events(struct str *out, const struct run *run)
+{
+    const size_t n = run->log.n_event;
+
+    str_puts(out, "<h2>Events</h2>\n");
+    if (run->log.n_cut)
+        page_tagf(out, "p", NULL,
+                  "%zu line%s half-written, as by a crash; the rest of the log is whole.",
+                  run->log.n_cut, run->log.n_cut == 1 ? " is" : "s are");
+    if (run->log.n_unknown)
+        page_tagf(out, "p", NULL, "%zu entr%s of a kind that this page does not know.",
+                  run->log.n_unknown, run->log.n_unknown == 1 ? "y is" : "ies are");
+    str_printf(out,
+               "<details%s><summary>%zu event%s: starts, saves, best models, skipped "
+               "updates, stop</summary>\n<table><thead><tr><th>Step</th><th>After</th>"
+               "<th>Event</th></tr></thead><tbody>\n",
+               n <= 24 ? " open" : "", n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++) {
+        if (n > EVENTS_MAX && i == EVENTS_MAX / 2) {
+            str_printf(out, "<tr><td></td><td></td><td>%zu more events</td></tr>\n",
+                       n - EVENTS_MAX);
+            i = n - EVENTS_MAX / 2;
+        }
+        str_puts(out, "<tr>");
+        page_tag(out, "td", "narrow", fmt_count(run->log.event[i].step).s);
+        page_tag(out, "td", "narrow",
+                 fmt_seconds(run->log.event[i].t - run->log.t_first).s);
+        str_puts(out, "<td>");
+        event_text(out, &run->log.event[i]);
+        str_puts(out, "</td></tr>\n");
+    }
+    str_puts(out, "</tbody></table></details>\n");
+}
+
+void report_page_health(struct str *out, const struct health *h)
+{
+    if (!h->n) {
+        page_tag(out, "p", "quiet",
+                 "Nothing stands out: no check of this page found anything to act on.");
+        return;
+    }
+    str_puts(out, "<ul class=\"findings\">\n");
+    for (size_t i = 0; i < h->n; i++) {
+        str_printf(out, "<li id=\"found-%s\">", h->found[i].id);
+        page_tag(out, "h3", NULL, h->found[i].title);
+        page_tag(out, "p", NULL, str_text(&h->found[i].evidence));
+        str_puts(out, "<p class=\"advice\">");
+        page_textf(out, "What to do: %s", str_text(&h->found[i].advice));
+        str_puts(out, "</p></li>\n");
+    }
+    str_puts(out, "</ul>\n");
+}
+
+void report_page_state(struct str *out, const struct run *run)
+{
+    write_state(out, run);
+    write_facts(out, run);
+}
+
+void report_page_footer(struct str *out, const struct run *run)
+{
+    str_puts(out, "<footer>");
+    page_textf(out, "Made by Ferry %s on %s from %s%s, %zu line%s", FERRY_VERSION,
+               fmt_time(run->now).s, run->dir, run->log.origin ? "" : "/" RUNLOG_FILE,
+               run->log.n_lines, run->log.n_lines == 1 ? "" : "s");
+    if (isfinite(run->files.newest_step))
+        page_text(out, ", the run's checkpoints");
+    if (run->files.has_data)
+        page_textf(out, ", %s", run->files.data_path);
+    page_text(out, ", and nothing else.");
+    str_puts(out, "</footer>\n");
+}
+
+status report_page_write(struct str *out, const struct run *run,
+                         const struct answers *answers, const struct health *health,
+                         struct err *err)
+{
+    struct str title = str_new(1024);
+
+    str_printf(&title, "%s: training report", run->name);
+    page_begin(out, str_text(&title));
+    str_release(&title);
+    page_tag(out, "p", "kicker", "Training report");
+    page_tag(out, "h1", NULL, run->name);
+    report_page_state(out, run);
+    str_puts(out, "<h2>What stands out</h2>\n");
+    report_page_health(out, health);
+    str_puts(out, "<h2>What people ask</h2>\n");
+    answers_html(out, answers);
+    str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
+    TRY(figures_write(out, run, err));
+    str_puts(out, "</div>\n");
+    write_tests(out, run);
+    write_samples(out, run);
+    write_config(out, run);
+    write_events(out, run);
+    report_page_footer(out, run);
+    page_end(out);
+    return str_check(out, "the report", err);
+}

@@ -1,0 +1,257 @@
+#include "sample/sample.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "sample/sample_draw.h"
+#include "sample/sample_english.h"
+#include "sample/sample_german.h"
+
+const struct opt sample_options_rows[SAMPLE_N_OPTIONS] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct sample_options, field), field, __VA_ARGS__)
+    SAMPLE_OPTIONS(X)
+#undef X
+};
+
+/* One sentence in SHARE is for testing, one for validation. */
+enum { SHARE = 32 };
+
+const char *sample_split_name(enum sample_split split)
+{
+    static const char *const names[] = {"train", "valid", "test"};
+
+    return names[split];
+}
+
+const char *sample_side_name(enum sample_side side)
+{
+    return side == SIDE_EN ? "en" : "de";
+}
+
+void sample_open(struct sample_generator *g, uint64_t seed)
+{
+    *g = (struct sample_generator){.key = rng_key(seed, "sample")};
+}
+
+void sample_pair(struct sample_generator *g, uint64_t i, struct str *en, struct str *de)
+{
+    struct sample_sentence s;
+
+    sample_draw_sentence(&g->pick, rng_hash(g->key, i), &s);
+    sample_english_say(&s, en);
+    sample_german_say(&s, de);
+}
+
+enum sample_split sample_split_of(const char *de)
+{
+    const uint64_t part = rng_key(0, de) % SHARE;
+
+    return part == 0 ? SPLIT_TEST : part == 1 ? SPLIT_VALID : SPLIT_TRAIN;
+}
+
+/* A set of texts by their 64-bit hashes. Two of a million sentences share one with odds
+ * of 1 in 10^7, and then only a pair is left out that could have been written. */
+struct text_set {
+    uint64_t *slot; /* 0: free */
+    size_t n_slots, n;
+};
+
+static uint64_t hash_of(const char *text)
+{
+    const uint64_t h = rng_key(1, text);
+
+    return h ? h : 1;
+}
+
+/* Where the hash is, or where it would go. */
+static uint64_t *slot_of(const struct text_set *s, uint64_t hash)
+{
+    size_t at = hash & (s->n_slots - 1);
+
+    while (s->slot[at] && s->slot[at] != hash)
+        at = (at + 1) & (s->n_slots - 1);
+    return &s->slot[at];
+}
+
+static bool set_has(const struct text_set *s, const char *text)
+{
+    return s->n_slots && *slot_of(s, hash_of(text));
+}
+
+static status set_grow(struct text_set *s, struct err *err)
+{
+    struct text_set bigger = {.n_slots = s->n_slots ? 2 * s->n_slots : 4096, .n = s->n};
+
+    TRY(mem_alloc(&bigger.slot, bigger.n_slots, sizeof *bigger.slot, err));
+    for (size_t i = 0; i < s->n_slots; i++)
+        if (s->slot[i])
+            *slot_of(&bigger, s->slot[i]) = s->slot[i];
+    free(s->slot);
+    *s = bigger;
+    return OK;
+}
+
+static status set_add(struct text_set *s, const char *text, struct err *err)
+{
+    const uint64_t hash = hash_of(text);
+
+    if (2 * (s->n + 1) > s->n_slots)
+        TRY(set_grow(s, err));
+    uint64_t *slot = slot_of(s, hash);
+    s->n += *slot == 0;
+    *slot = hash;
+    return OK;
+}
+
+/* Everything that is being written. */
+struct work {
+    struct sample_generator generator;
+    struct str text[N_SIDES];
+    struct text_set german, words[N_SIDES]; /* German names the pair, see sample.h */
+    struct file_writer file[N_SPLITS][N_SIDES];
+    uint64_t want[N_SPLITS];
+    struct sample_stats stats;
+};
+
+static void work_release(struct work *w)
+{
+    free(w->german.slot);
+    for (size_t side = 0; side < N_SIDES; side++) {
+        str_release(&w->text[side]);
+        free(w->words[side].slot);
+        for (size_t split = 0; split < N_SPLITS; split++)
+            file_writer_abort(&w->file[split][side]);
+    }
+}
+
+static status open_files(struct work *w, const char *dir, struct err *err)
+{
+    char name[32], path[FILE_PATH_MAX];
+
+    TRY(file_make_dirs(dir, err));
+    for (enum sample_split split = 0; split < N_SPLITS; split++)
+        for (enum sample_side side = 0; side < N_SIDES; side++) {
+            snprintf(name, sizeof name, "%s.%s", sample_split_name(split),
+                     sample_side_name(side));
+            TRY(file_join(path, sizeof path, dir, name, err));
+            TRY(file_writer_open(&w->file[split][side], path, err));
+        }
+    return OK;
+}
+
+static status commit_files(struct work *w, struct err *err)
+{
+    for (size_t split = 0; split < N_SPLITS; split++)
+        for (size_t side = 0; side < N_SIDES; side++)
+            TRY(file_writer_commit(&w->file[split][side], err));
+    return OK;
+}
+
+/* Small letters of ASCII and of ä ö ü; the bytes of other letters do not change. */
+static char lower(char c, char before)
+{
+    const unsigned char u = (unsigned char)c;
+
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c + 0x20);
+    if ((unsigned char)before == 0xc3 && (u == 0x84 || u == 0x96 || u == 0x9c))
+        return (char)(u + 0x20);
+    return c;
+}
+
+static status count_words(struct work *w, enum sample_side side, struct err *err)
+{
+    char word[64];
+    size_t n = 0;
+
+    for (const char *c = str_text(&w->text[side]);; c++) {
+        if (*c && !strchr(" ,.?", *c)) {
+            BUG_ON(n + 1 >= sizeof word);
+            word[n] = lower(*c, n ? word[n - 1] : ' ');
+            n++;
+            continue;
+        }
+        word[n] = '\0';
+        if (n)
+            TRY(set_add(&w->words[side], word, err));
+        w->stats.n_words[side] += n > 0;
+        n = 0;
+        if (!*c)
+            return OK;
+    }
+}
+
+static status keep(struct work *w, enum sample_split split, struct err *err)
+{
+    TRY(set_add(&w->german, str_text(&w->text[SIDE_DE]), err));
+    for (enum sample_side side = 0; side < N_SIDES; side++) {
+        struct str *text = &w->text[side];
+        TRY(count_words(w, side, err));
+        str_putc(text, '\n');
+        TRY(str_check(text, "a sentence", err));
+        TRY(file_writer_add(&w->file[split][side], text->data, text->len, err));
+    }
+    w->stats.n_pairs[split]++;
+    return OK;
+}
+
+static bool is_full(const struct work *w)
+{
+    for (size_t split = 0; split < N_SPLITS; split++)
+        if (w->stats.n_pairs[split] < w->want[split])
+            return false;
+    return true;
+}
+
+static status fill(struct work *w, struct err *err)
+{
+    const uint64_t n_want =
+        w->want[SPLIT_TRAIN] + w->want[SPLIT_VALID] + w->want[SPLIT_TEST];
+    const uint64_t n_most = (n_want + SHARE) * SHARE * 4;
+
+    for (uint64_t i = 0; !is_full(w); i++) {
+        if (i == n_most)
+            return err_set(err, ERR_USAGE,
+                           "the grammar gave fewer than %llu different pairs in %llu "
+                           "tries: ask for fewer",
+                           (unsigned long long)n_want, (unsigned long long)n_most);
+        str_reset(&w->text[SIDE_EN]);
+        str_reset(&w->text[SIDE_DE]);
+        sample_pair(&w->generator, i, &w->text[SIDE_EN], &w->text[SIDE_DE]);
+        TRY(str_check(&w->text[SIDE_EN], "a sentence", err));
+        TRY(str_check(&w->text[SIDE_DE], "a sentence", err));
+        const enum sample_split split = sample_split_of(str_text(&w->text[SIDE_DE]));
+        if (w->stats.n_pairs[split] < w->want[split] &&
+            !set_has(&w->german, str_text(&w->text[SIDE_DE])))
+            TRY(keep(w, split, err));
+    }
+    return OK;
+}
+
+static status write_all(struct work *w, const char *dir, struct err *err)
+{
+    TRY(open_files(w, dir, err));
+    TRY(fill(w, err));
+    return commit_files(w, err);
+}
+
+status sample_write(const struct sample_options *o, const char *dir,
+                    struct sample_stats *stats, struct err *err)
+{
+    struct work w = {.want = {[SPLIT_TRAIN] = (uint64_t)o->pairs,
+                              [SPLIT_VALID] = (uint64_t)o->valid,
+                              [SPLIT_TEST] = (uint64_t)o->test}};
+
+    sample_open(&w.generator, (uint64_t)o->seed);
+    const status result = write_all(&w, dir, err);
+    for (size_t side = 0; side < N_SIDES; side++)
+        w.stats.n_types[side] = w.words[side].n;
+    *stats = w.stats;
+    work_release(&w);
+    return result;
+}

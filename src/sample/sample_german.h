@@ -1,0 +1,16 @@
+/*
+ * sample_german - says a tree in German.
+ *
+ * A clause is written in its fields: front, finite verb, middle, the rest of the verb,
+ * and the clauses behind it. Main clauses have the finite verb second, questions first,
+ * subordinate clauses last; everything else about German order follows from that and
+ * from one fixed order of the middle field: subject, pronouns (accusative, dative), time,
+ * dative, accusative, nicht, manner, means, place, predicate.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "sample/sample_tree.h"
+
+/* Appends the sentence to out, without a line end. */
+void sample_german_say(const struct sample_sentence *s, struct str *out);

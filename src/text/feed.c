@@ -1,0 +1,231 @@
+#include "text/feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+enum { BLOCK = 1 << 16, FIRST_CAP = 1 << 18 };
+
+/* The 16-bit unit at p. */
+static uint32_t unit(const struct feed *f, const unsigned char *p)
+{
+    return f->encoding == FEED_UTF16_LE ? (uint32_t)p[0] | (uint32_t)p[1] << 8
+                                        : (uint32_t)p[1] | (uint32_t)p[0] << 8;
+}
+
+/* The character at p[0..n), n >= 2, and its bytes; 0 bytes when its second half is not
+ * there yet. Lone surrogates stay what they are, which is not UTF-8. */
+static size_t decode16(const struct feed *f, const unsigned char *p, size_t n,
+                       uint32_t *code)
+{
+    const uint32_t high = *code = unit(f, p);
+
+    if (high < 0xD800 || high > 0xDBFF)
+        return 2;
+    if (n < 4)
+        return f->ended ? 2 : 0;
+    const uint32_t low = unit(f, p + 2);
+    if (low < 0xDC00 || low > 0xDFFF)
+        return 2;
+    *code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    return 4;
+}
+
+/* UTF-16 of the next block as UTF-8 at the end of the buffer, which has room for it. */
+static status fill16(struct feed *f, struct err *err)
+{
+    unsigned char raw[BLOCK / 2];
+    size_t got, at = 0, len;
+    uint32_t code;
+
+    memcpy(raw, f->rest, f->n_rest);
+    TRY(stream_read(&f->in, raw + f->n_rest, sizeof raw - f->n_rest, &got, err));
+    f->ended = got == 0;
+    const size_t n = f->n_rest + got;
+    f->n_rest = 0;
+    while (n - at >= 2 && (len = decode16(f, raw + at, n - at, &code))) {
+        f->end += utf8_encode((char *)f->buf + f->end, code);
+        at += len;
+    }
+    if (f->ended && at < n)
+        f->buf[f->end++] = 0xFF; /* half a unit: not text in any encoding */
+    else if (at < n)
+        memcpy(f->rest, raw + at, f->n_rest = n - at);
+    return OK;
+}
+
+/* More bytes behind `end`; f->ended when there are none. */
+static status fill(struct feed *f, struct err *err)
+{
+    size_t got;
+
+    BUG_ON(f->cap - f->end < BLOCK);
+    if (f->encoding != FEED_UTF8)
+        return fill16(f, err);
+    TRY(stream_read(&f->in, f->buf + f->end, BLOCK, &got, err));
+    f->end += got;
+    f->ended = got == 0;
+    return OK;
+}
+
+/* At least three bytes, if there are, tell the encoding. */
+static status begin(struct feed *f, struct err *err)
+{
+    TRY(mem_grow(&f->buf, &f->cap, FIRST_CAP, 1, err));
+    while (!f->ended && f->end < 3)
+        TRY(fill(f, err));
+    if (f->end >= 3 && memcmp(f->buf, "\xEF\xBB\xBF", 3) == 0)
+        f->at = 3;
+    if (f->end < 2 || (memcmp(f->buf, "\xFF\xFE", 2) && memcmp(f->buf, "\xFE\xFF", 2)))
+        return OK;
+    f->encoding = f->buf[0] == 0xFF ? FEED_UTF16_LE : FEED_UTF16_BE;
+
+    /* What was read so far is converted in place of being read again. */
+    const size_t n = f->end - 2, n_even = n & ~(size_t)1;
+    unsigned char *raw;
+    uint32_t code;
+    size_t at = 0, len;
+    TRY(mem_alloc(&raw, n + 1, 1, err));
+    memcpy(raw, f->buf + 2, n);
+    for (f->end = 0; at < n_even && (len = decode16(f, raw + at, n_even - at, &code));
+         at += len)
+        f->end += utf8_encode((char *)f->buf + f->end, code);
+    memcpy(f->rest, raw + at, f->n_rest = n - at);
+    free(raw);
+    return OK;
+}
+
+static status open_over(struct feed *f, status opened, struct err *err)
+{
+    if (opened == OK && begin(f, err) == OK)
+        return OK;
+    feed_close(f);
+    return err->code;
+}
+
+status feed_open(struct feed *f, const char *path, const char *name, struct err *err)
+{
+    *f = (struct feed){0};
+    return open_over(f, stream_open(&f->in, path, name, err), err);
+}
+
+status feed_over(struct feed *f, const void *bytes, size_t n, const char *name,
+                 struct err *err)
+{
+    *f = (struct feed){0};
+    return open_over(f, stream_over(&f->in, bytes, n, name, err), err);
+}
+
+void feed_close(struct feed *f)
+{
+    stream_close(&f->in);
+    free(f->buf);
+    *f = (struct feed){0};
+}
+
+void feed_keep_mark(struct feed *f)
+{
+    f->at = 0;
+}
+
+/* Room for a block behind `end`, the unread bytes moved to the front. */
+static status make_room(struct feed *f, struct err *err)
+{
+    if (f->cap - f->end >= BLOCK)
+        return OK;
+    memmove(f->buf, f->buf + f->at, f->end - f->at);
+    f->end -= f->at;
+    f->at = 0;
+    if (f->cap - f->end >= BLOCK)
+        return OK;
+    return mem_grow(&f->buf, &f->cap, f->end + BLOCK, 1, err);
+}
+
+/* Pass over the rest of a line of which FEED_LINE_MAX bytes stand in front. */
+static status skip_rest(struct feed *f, struct err *err)
+{
+    unsigned char *feed_at = NULL;
+
+    f->is_cut = true;
+    TRY(mem_grow(&f->buf, &f->cap, FEED_LINE_MAX + BLOCK, 1, err));
+    f->at = f->end;
+    while (!f->ended) {
+        f->end = FEED_LINE_MAX;
+        TRY(fill(f, err));
+        feed_at = memchr(f->buf + FEED_LINE_MAX, '\n', f->end - FEED_LINE_MAX);
+        if (feed_at)
+            break;
+    }
+    f->at = feed_at ? (size_t)(feed_at - f->buf) + 1 : f->end;
+    return OK;
+}
+
+static void hand_out(struct feed *f, struct line *line, size_t n, size_t next)
+{
+    const char *text = (const char *)f->buf + f->at;
+
+    if (n && text[n - 1] == '\r')
+        n--;
+    *line = (struct line){text, n};
+    f->at = next;
+    f->n_lines++;
+}
+
+status feed_line(struct feed *f, struct line *line, bool *has, struct err *err)
+{
+    size_t scanned = 0;
+
+    f->is_cut = false;
+    for (;;) {
+        const unsigned char *from = f->buf + f->at;
+        const size_t n = f->end - f->at;
+        const unsigned char *lf = memchr(from + scanned, '\n', n - scanned);
+        *has = lf || n;
+        if (lf && (size_t)(lf - from) <= FEED_LINE_MAX) {
+            hand_out(f, line, (size_t)(lf - from), (size_t)(lf - f->buf) + 1);
+            return OK;
+        }
+        if (n > FEED_LINE_MAX) {
+            memmove(f->buf, from, n);
+            f->at = 0;
+            f->end = n;
+            if (lf) { /* the end is at hand already */
+                f->is_cut = true;
+                hand_out(f, line, FEED_LINE_MAX, (size_t)(lf - from) + 1);
+                return OK;
+            }
+            TRY(skip_rest(f, err));
+            *line = (struct line){(const char *)f->buf, FEED_LINE_MAX};
+            f->n_lines++;
+            return OK;
+        }
+        if (f->ended) {
+            if (n)
+                hand_out(f, line, n, f->end);
+            return OK;
+        }
+        scanned = n;
+        TRY(make_room(f, err));
+        TRY(fill(f, err));
+    }
+}
+
+status feed_peek(struct feed *f, int *byte, struct err *err)
+{
+    while (f->at == f->end && !f->ended) {
+        f->at = f->end = 0;
+        TRY(fill(f, err));
+    }
+    *byte = f->at == f->end ? FEED_END : f->buf[f->at];
+    return OK;
+}
+
+status feed_byte(struct feed *f, int *byte, struct err *err)
+{
+    TRY(feed_peek(f, byte, err));
+    f->at += *byte != FEED_END;
+    f->n_lines += *byte == '\n';
+    return OK;
+}

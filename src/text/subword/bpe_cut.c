@@ -1,0 +1,203 @@
+#include "text/subword/bpe_cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "text/subword/text_hash.h"
+
+static const char space_mark[] = "\xE2\x96\x81";
+
+/* How long a character is by its first byte, as SentencePiece reads normalised text. */
+static size_t char_bytes(const char *s, size_t n)
+{
+    static const unsigned char length[] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                           1, 1, 1, 1, 2, 2, 3, 4};
+    const size_t want = length[(unsigned char)s[0] >> 4];
+
+    return want < n ? want : n;
+}
+
+static uint32_t find_piece(const struct bpe_cut *c, const char *s, size_t n)
+{
+    const uint64_t h = text_hash(s, n);
+    const uint32_t tag = (uint32_t)(h >> 32);
+
+    for (size_t at = h & (c->n_slots - 1); c->slot[at].piece;
+         at = (at + 1) & (c->n_slots - 1)) {
+        const struct line have = c->parts->piece[c->slot[at].piece - 1].text;
+        if (c->slot[at].tag == tag && have.n_bytes == n && memcmp(have.text, s, n) == 0)
+            return c->slot[at].piece - 1;
+    }
+    return UINT32_MAX;
+}
+
+static void put_piece(struct bpe_cut *c, uint32_t id)
+{
+    const struct line text = c->parts->piece[id].text;
+    const uint64_t h = text_hash(text.text, text.n_bytes);
+    size_t at = h & (c->n_slots - 1);
+
+    while (c->slot[at].piece)
+        at = (at + 1) & (c->n_slots - 1);
+    c->slot[at] = (struct bpe_cut_slot){(uint32_t)(h >> 32), id + 1};
+}
+
+/* A word of its own: the mark of a space stands in front or nowhere. */
+static bool is_word_piece(struct line text)
+{
+    return text.n_bytes &&
+           !(text.n_bytes > 1 && memmem(text.text + 1, text.n_bytes - 1, space_mark, 3));
+}
+
+bool bpe_cut_fits(const struct spm_parts *parts)
+{
+    size_t n_unknown = 0;
+
+    if (!parts->is_bpe || parts->has_byte_fallback || parts->is_space_last ||
+        !parts->has_dummy_prefix || !parts->squeezes_spaces || !parts->escapes_spaces)
+        return false;
+    for (size_t i = 0; i < parts->n_pieces; i++) {
+        const struct spm_parts_piece *p = &parts->piece[i];
+        if (p->kind > SPM_PARTS_CONTROL || !is_word_piece(p->text))
+            return false;
+        if (p->kind != SPM_PARTS_NORMAL && /* the name of a special may not be text */
+            char_bytes(p->text.text, p->text.n_bytes) == p->text.n_bytes)
+            return false;
+        n_unknown += p->kind == SPM_PARTS_UNKNOWN;
+    }
+    return n_unknown == 1 && parts->n_pieces <= UINT16_MAX + 1;
+}
+
+status bpe_cut_init(struct bpe_cut *c, const struct spm_parts *parts, struct err *err)
+{
+    *c = (struct bpe_cut){.parts = parts, .word = str_new(SIZE_MAX), .n_slots = 1024};
+    while (c->n_slots < 4 * parts->n_pieces)
+        c->n_slots *= 2;
+    TRY(mem_alloc(&c->slot, c->n_slots, sizeof *c->slot, err));
+    for (uint32_t i = 0; i < parts->n_pieces; i++) {
+        const struct spm_parts_piece *p = &parts->piece[i];
+        if (p->kind == SPM_PARTS_UNKNOWN)
+            c->unknown = i;
+        if (p->kind != SPM_PARTS_NORMAL)
+            continue;
+        put_piece(c, i);
+        if (p->text.n_bytes > c->longest)
+            c->longest = p->text.n_bytes;
+    }
+    return OK;
+}
+
+void bpe_cut_release(struct bpe_cut *c)
+{
+    free(c->slot);
+    free(c->symbol);
+    free(c->heap);
+    str_release(&c->word);
+    *c = (struct bpe_cut){0};
+}
+
+static bool is_before(const struct bpe_cut_meeting *a, const struct bpe_cut_meeting *b)
+{
+    return a->score > b->score || (a->score == b->score && a->left < b->left);
+}
+
+static status push(struct bpe_cut *c, struct bpe_cut_meeting m, struct err *err)
+{
+    size_t i = c->n_heap;
+
+    TRY(mem_grow(&c->heap, &c->cap_heap, c->n_heap + 1, sizeof *c->heap, err));
+    c->n_heap++;
+    for (; i && is_before(&m, &c->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        c->heap[i] = c->heap[(i - 1) / 2];
+    c->heap[i] = m;
+    return OK;
+}
+
+static struct bpe_cut_meeting pop(struct bpe_cut *c)
+{
+    const struct bpe_cut_meeting top = c->heap[0], last = c->heap[--c->n_heap];
+    size_t i = 0, child;
+
+    while ((child = 2 * i + 1) < c->n_heap) {
+        if (child + 1 < c->n_heap && is_before(&c->heap[child + 1], &c->heap[child]))
+            child++;
+        if (!is_before(&c->heap[child], &last))
+            break;
+        c->heap[i] = c->heap[child];
+        i = child;
+    }
+    c->heap[i] = last;
+    return top;
+}
+
+/* If the two spell a piece, they wait for their turn. */
+static status meet(struct bpe_cut *c, size_t left, size_t right, struct err *err)
+{
+    if (left == SIZE_MAX || right == SIZE_MAX)
+        return OK;
+    const struct bpe_cut_symbol *a = &c->symbol[left];
+    const size_t n = a->n_bytes + c->symbol[right].n_bytes;
+    const uint32_t id =
+        n > c->longest ? UINT32_MAX : find_piece(c, c->word.data + a->at, n);
+    if (id == UINT32_MAX)
+        return OK;
+    return push(
+        c, (struct bpe_cut_meeting){c->parts->piece[id].score, id, left, right, n}, err);
+}
+
+static status split(struct bpe_cut *c, struct line word, struct err *err)
+{
+    str_reset(&c->word);
+    str_puts(&c->word, space_mark);
+    str_add(&c->word, word.text, word.n_bytes);
+    TRY(str_check(&c->word, "a word", err));
+    c->n_symbols = 0;
+    for (size_t at = 0; at < c->word.len;) {
+        const size_t n = char_bytes(c->word.data + at, c->word.len - at),
+                     i = c->n_symbols;
+        TRY(mem_grow(&c->symbol, &c->cap_symbols, i + 1, sizeof *c->symbol, err));
+        c->symbol[c->n_symbols++] = (struct bpe_cut_symbol){
+            at, n, i ? i - 1 : SIZE_MAX, i + 1, find_piece(c, c->word.data + at, n)};
+        at += n;
+    }
+    c->symbol[c->n_symbols - 1].next = SIZE_MAX;
+    return OK;
+}
+
+static status merge(struct bpe_cut *c, const struct bpe_cut_meeting *m, struct err *err)
+{
+    struct bpe_cut_symbol *a = &c->symbol[m->left], *b = &c->symbol[m->right];
+
+    if (!a->n_bytes || !b->n_bytes || a->n_bytes + b->n_bytes != m->n_bytes)
+        return OK; /* one of them has merged with another since */
+    a->n_bytes = m->n_bytes;
+    a->id = m->id;
+    a->next = b->next;
+    b->n_bytes = 0;
+    if (a->next != SIZE_MAX)
+        c->symbol[a->next].prev = m->left;
+    TRY(meet(c, a->prev, m->left, err));
+    return meet(c, m->left, a->next, err);
+}
+
+status bpe_cut_word(struct bpe_cut *c, struct line word, struct bpe_cut_ids *ids,
+                    size_t first, struct err *err)
+{
+    TRY(split(c, word, err));
+    c->n_heap = 0;
+    for (size_t i = 1; i < c->n_symbols; i++)
+        TRY(meet(c, i - 1, i, err));
+    while (c->n_heap) {
+        const struct bpe_cut_meeting m = pop(c);
+        TRY(merge(c, &m, err));
+    }
+    TRY(mem_grow(&ids->id, &ids->cap, ids->n + c->n_symbols, sizeof *ids->id, err));
+    for (size_t i = 0; i != SIZE_MAX; i = c->symbol[i].next) {
+        const uint32_t id = c->symbol[i].id == UINT32_MAX ? c->unknown : c->symbol[i].id;
+        if (id == c->unknown && ids->n > first && ids->id[ids->n - 1] == id)
+            continue;
+        ids->id[ids->n++] = (uint16_t)id;
+    }
+    return OK;
+}

@@ -1,0 +1,595 @@
+#include "text/subword/bpe_learn.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "text/subword/bpe_heap.h"
+#include "text/subword/bpe_words.h"
+#include "text/subword/script.h"
+#include "text/subword/text_hash.h"
+
+enum { MAX_CHARS = 16, MAX_BYTES = 4 * MAX_CHARS, TICK_EVERY = 64, AHEAD = 12 };
+
+/* A character or an accepted merge. */
+struct symbol {
+    size_t at; /* its bytes in the text */
+    unsigned char n_bytes, n_chars;
+    bool is_space; /* starts with the space mark */
+    unsigned script;
+};
+
+/* Two symbols that stood side by side when the younger of them appeared. */
+struct pair {
+    uint32_t left, right;
+    uint64_t count; /* how often they do now */
+    uint64_t freq;  /* how often they did when last asked: that of the valid heap entry */
+    union {
+        uint32_t one, *many;
+    } at; /* cells of the left ones, rising; some may be out of date */
+    uint32_t n_at;
+    bool is_lent;  /* `many` belongs to the block of the first pairs */
+    bool is_stale; /* freq is out of date */
+    bool is_active;
+};
+
+struct slot {
+    uint32_t tag, pair; /* 1 + index, 0: free */
+};
+
+/* A pair that appears while another is merged. */
+struct fresh {
+    uint32_t left, right;
+    uint64_t count;
+    uint32_t n_at;
+    bool is_valid;
+};
+
+/* What merging does to the pairs that a neighbour makes, by the neighbour's symbol. */
+struct side {
+    uint64_t n_lost;
+    uint32_t fresh; /* 1 + index, 0: none yet */
+    bool is_touched;
+};
+
+struct place {
+    uint32_t fresh, at;
+};
+
+struct learner {
+    struct bpe_words words;
+    struct str text;
+    struct symbol *symbol;
+    size_t n_symbols, cap_symbols;
+    struct pair *pair;
+    size_t n_pairs, cap_pairs;
+    struct slot *slot;
+    size_t n_slots;
+    uint32_t *block; /* places of the first pairs */
+    struct bpe_heap heap;
+    uint32_t *taken; /* hash table of the merges' spellings: 1 + symbol, 0: free */
+    size_t n_taken;
+
+    struct side *before, *after; /* by symbol; zero between merges */
+    uint32_t *touched_before, *touched_after;
+    size_t n_before, n_after;
+    struct fresh *fresh;
+    size_t n_fresh, cap_fresh;
+    struct place *place;
+    size_t n_places, cap_places;
+};
+
+/* --- spelling --- */
+
+static bool is_unknown(const struct learner *l, uint32_t symbol)
+{
+    return symbol == l->words.n_chars;
+}
+
+static size_t spell(const struct learner *l, uint32_t left, uint32_t right,
+                    char out[MAX_BYTES])
+{
+    const struct symbol *a = &l->symbol[left], *b = &l->symbol[right];
+
+    memcpy(out, l->text.data + a->at, a->n_bytes);
+    memcpy(out + a->n_bytes, l->text.data + b->at, b->n_bytes);
+    return (size_t)a->n_bytes + b->n_bytes;
+}
+
+/* Order of equally frequent pairs: the longer one, or the later by its characters. */
+static bool is_after(const void *ctx, uint32_t x, uint32_t y)
+{
+    const struct learner *l = ctx;
+    const struct pair *a = &l->pair[x], *b = &l->pair[y];
+    const int n_a = l->symbol[a->left].n_chars + l->symbol[a->right].n_chars;
+    const int n_b = l->symbol[b->left].n_chars + l->symbol[b->right].n_chars;
+    char text_a[MAX_BYTES], text_b[MAX_BYTES];
+
+    if (n_a != n_b)
+        return n_a > n_b;
+    const size_t bytes_a = spell(l, a->left, a->right, text_a);
+    const size_t bytes_b = spell(l, b->left, b->right, text_b);
+    const int d = memcmp(text_a, text_b, bytes_a < bytes_b ? bytes_a : bytes_b);
+    return d ? d > 0 : bytes_a > bytes_b;
+}
+
+static bool is_piece(const struct learner *l, uint32_t left, uint32_t right)
+{
+    const struct symbol *a = &l->symbol[left], *b = &l->symbol[right];
+
+    return !is_unknown(l, left) && !is_unknown(l, right) &&
+           a->n_chars + b->n_chars <= MAX_CHARS && !b->is_space &&
+           (a->script == SCRIPT_ANY || b->script == SCRIPT_ANY || a->script == b->script);
+}
+
+/* Append a symbol whose bytes are the last n_bytes of the text. */
+static status add_symbol(struct learner *l, struct symbol s, struct err *err)
+{
+    TRY(str_check(&l->text, "the pieces", err));
+    TRY(mem_grow(&l->symbol, &l->cap_symbols, l->n_symbols + 1, sizeof *l->symbol, err));
+    s.at = l->text.len - s.n_bytes;
+    l->symbol[l->n_symbols++] = s;
+    return OK;
+}
+
+static status add_character(struct learner *l, uint32_t code, struct err *err)
+{
+    char bytes[4];
+    const size_t n = utf8_encode(bytes, code);
+    const bool is_space = code == BPE_WORDS_SPACE;
+
+    str_add(&l->text, bytes, n);
+    return add_symbol(l,
+                      (struct symbol){.n_bytes = (unsigned char)n,
+                                      .n_chars = 1,
+                                      .is_space = is_space,
+                                      .script = is_space ? SCRIPT_ANY : script_of(code)},
+                      err);
+}
+
+static status add_merge(struct learner *l, uint32_t left, uint32_t right, struct err *err)
+{
+    const struct symbol a = l->symbol[left], b = l->symbol[right];
+    char bytes[MAX_BYTES];
+
+    str_add(&l->text, bytes, spell(l, left, right, bytes));
+    return add_symbol(
+        l,
+        (struct symbol){.n_bytes = (unsigned char)(a.n_bytes + b.n_bytes),
+                        .n_chars = (unsigned char)(a.n_chars + b.n_chars),
+                        .is_space = a.is_space,
+                        .script = a.script == SCRIPT_ANY ? b.script : a.script},
+        err);
+}
+
+/* --- the table of pairs --- */
+
+static uint64_t hash_pair(uint32_t left, uint32_t right)
+{
+    return text_hash_mix(((uint64_t)left << 32 | right) + 1, 0x9E3779B97F4A7C15u);
+}
+
+static void put_slot(struct learner *l, uint32_t index)
+{
+    const uint64_t h = hash_pair(l->pair[index].left, l->pair[index].right);
+    size_t at = h & (l->n_slots - 1);
+
+    while (l->slot[at].pair)
+        at = (at + 1) & (l->n_slots - 1);
+    l->slot[at] = (struct slot){(uint32_t)(h >> 32), index + 1};
+}
+
+static struct pair *find_pair(const struct learner *l, uint32_t left, uint32_t right)
+{
+    const uint64_t h = hash_pair(left, right);
+
+    for (size_t at = h & (l->n_slots - 1); l->slot[at].pair;
+         at = (at + 1) & (l->n_slots - 1)) {
+        if (l->slot[at].tag != (uint32_t)(h >> 32))
+            continue;
+        struct pair *p = &l->pair[l->slot[at].pair - 1];
+        if (p->left == left && p->right == right)
+            return p;
+    }
+    return NULL;
+}
+
+static status add_pair(struct learner *l, struct pair p, struct err *err)
+{
+    if (l->n_pairs >= UINT32_MAX - 1)
+        return err_set(err, ERR_MEMORY, "too many pairs of symbols");
+    TRY(mem_grow(&l->pair, &l->cap_pairs, l->n_pairs + 1, sizeof *l->pair, err));
+    l->pair[l->n_pairs++] = p;
+    if (2 * l->n_pairs <= l->n_slots) {
+        put_slot(l, (uint32_t)l->n_pairs - 1);
+        return OK;
+    }
+    free(l->slot);
+    l->n_slots = l->n_slots ? 2 * l->n_slots : 1 << 16;
+    TRY(mem_alloc(&l->slot, l->n_slots, sizeof *l->slot, err));
+    for (uint32_t i = 0; i < l->n_pairs; i++)
+        put_slot(l, i);
+    return OK;
+}
+
+static const uint32_t *places_of(const struct pair *p)
+{
+    return p->n_at == 1 && !p->is_lent ? &p->at.one : p->at.many;
+}
+
+static void drop_places(struct pair *p)
+{
+    if (p->n_at > 1 && !p->is_lent)
+        free(p->at.many);
+    p->n_at = 0;
+}
+
+static status push(struct learner *l, uint32_t index, struct err *err)
+{
+    struct pair *p = &l->pair[index];
+
+    p->freq = p->count;
+    p->is_stale = false;
+    return bpe_heap_push(&l->heap, (struct bpe_heap_entry){p->freq, index}, err);
+}
+
+/* --- the first pairs: neighbouring characters --- */
+
+static status count_first(struct learner *l, struct err *err)
+{
+    const struct bpe_words *b = &l->words;
+    uint64_t count = 0;
+
+    for (size_t i = 0; i + 1 < b->n_cells; i++) {
+        const uint32_t left = b->cell[i], right = b->cell[i + 1];
+        if (left & BPE_WORDS_HEAD) {
+            count = b->count[left & BPE_WORDS_MASK];
+            continue;
+        }
+        if (right & BPE_WORDS_HEAD)
+            continue;
+        struct pair *p = find_pair(l, left, right);
+        if (!p) {
+            TRY(add_pair(l,
+                         (struct pair){.left = left,
+                                       .right = right,
+                                       .is_lent = true,
+                                       .is_active = is_piece(l, left, right)},
+                         err));
+            p = &l->pair[l->n_pairs - 1];
+        }
+        p->count += count;
+        p->n_at++;
+    }
+    return OK;
+}
+
+static status place_first(struct learner *l, struct err *err)
+{
+    const struct bpe_words *b = &l->words;
+    size_t n = 0;
+
+    TRY(mem_alloc(&l->block, b->n_cells, sizeof *l->block, err));
+    for (size_t i = 0; i < l->n_pairs; i++) {
+        struct pair *p = &l->pair[i];
+        const uint32_t n_at = p->n_at;
+        p->at.many = l->block + n;
+        p->n_at = 0;
+        n += p->is_active ? n_at : 0;
+    }
+    for (size_t i = 1; i + 1 < b->n_cells; i++) {
+        if ((b->cell[i] | b->cell[i + 1]) & BPE_WORDS_HEAD)
+            continue;
+        struct pair *p = find_pair(l, b->cell[i], b->cell[i + 1]);
+        if (p->is_active)
+            p->at.many[p->n_at++] = (uint32_t)i;
+    }
+    return OK;
+}
+
+static status make_first(struct learner *l, struct err *err)
+{
+    TRY(mem_alloc(&l->slot, l->n_slots = 1 << 16, sizeof *l->slot, err));
+    TRY(count_first(l, err));
+    TRY(place_first(l, err));
+    for (uint32_t i = 0; i < l->n_pairs; i++)
+        if (l->pair[i].is_active)
+            TRY(push(l, i, err));
+    return OK;
+}
+
+/* --- merging --- */
+
+static struct side *touch(struct side *sides, uint32_t symbol, uint32_t *list, size_t *n)
+{
+    if (!sides[symbol].is_touched)
+        list[(*n)++] = symbol;
+    sides[symbol].is_touched = true;
+    return &sides[symbol];
+}
+
+/* `left` and `right`, one of which is new, now stand side by side at cell `at`. */
+static status meet(struct learner *l, struct side *side, uint32_t left, uint32_t right,
+                   size_t at, uint64_t count, struct err *err)
+{
+    if (!side->fresh) {
+        TRY(mem_grow(&l->fresh, &l->cap_fresh, l->n_fresh + 1, sizeof *l->fresh, err));
+        l->fresh[l->n_fresh] = (struct fresh){
+            .left = left, .right = right, .is_valid = is_piece(l, left, right)};
+        side->fresh = (uint32_t)++l->n_fresh;
+    }
+    struct fresh *f = &l->fresh[side->fresh - 1];
+    if (!f->is_valid)
+        return OK;
+    f->count += count;
+    f->n_at++;
+    TRY(mem_grow(&l->place, &l->cap_places, l->n_places + 1, sizeof *l->place, err));
+    l->place[l->n_places++] = (struct place){side->fresh - 1, (uint32_t)at};
+    return OK;
+}
+
+/* Make `merged` of the symbol `left`, which stands at cell `at`, and the one after it. */
+static status merge_at(struct learner *l, size_t at, uint32_t left, uint32_t merged,
+                       struct err *err)
+{
+    struct bpe_words *b = &l->words;
+    const size_t n_left = l->symbol[left].n_chars, n = l->symbol[merged].n_chars;
+    const size_t before = bpe_words_before(b, at), after = at + n;
+    const uint32_t next = b->cell[after];
+    const uint64_t count = bpe_words_count(b, at);
+
+    b->cell[at] = merged;
+    b->cell[at + n_left] = BPE_WORDS_BACK; /* no symbol starts here any more */
+    b->cell[at + n - 1] = BPE_WORDS_BACK | (uint32_t)(n - 1);
+    if (before) {
+        const uint32_t prev = b->cell[before];
+        if (prev == merged) { /* merged a moment ago, when `left` stood after it */
+            struct side *s = touch(l->after, left, l->touched_after, &l->n_after);
+            if (s->fresh && l->fresh[s->fresh - 1].is_valid)
+                l->fresh[s->fresh - 1].count -= count;
+            s = touch(l->after, merged, l->touched_after, &l->n_after);
+            TRY(meet(l, s, merged, merged, before, count, err));
+        } else {
+            struct side *s = touch(l->before, prev, l->touched_before, &l->n_before);
+            s->n_lost += count;
+            TRY(meet(l, s, prev, merged, before, count, err));
+        }
+    }
+    if (!(next & BPE_WORDS_HEAD)) {
+        struct side *s = touch(l->after, next, l->touched_after, &l->n_after);
+        s->n_lost += count;
+        TRY(meet(l, s, merged, next, at, count, err));
+    }
+    return OK;
+}
+
+static void lose(struct learner *l, uint32_t left, uint32_t right, uint64_t count)
+{
+    struct pair *p = count ? find_pair(l, left, right) : NULL;
+
+    if (!p || !p->is_active)
+        return;
+    p->count -= count;
+    p->is_stale = true;
+    if (p->count == 0)
+        drop_places(p);
+}
+
+/* Take back what merging did to the scratch space, and tell the old pairs. */
+static void settle(struct learner *l, uint32_t left, uint32_t right)
+{
+    for (size_t i = 0; i < l->n_before; i++) {
+        const uint32_t s = l->touched_before[i];
+        lose(l, s, left, l->before[s].n_lost);
+        l->before[s] = (struct side){0};
+    }
+    for (size_t i = 0; i < l->n_after; i++) {
+        const uint32_t s = l->touched_after[i];
+        lose(l, right, s, l->after[s].n_lost);
+        l->after[s] = (struct side){0};
+    }
+    l->n_before = l->n_after = 0;
+}
+
+/* The fresh pairs become pairs, in the order in which they appeared. */
+static status adopt(struct learner *l, struct err *err)
+{
+    const size_t first = l->n_pairs;
+
+    for (size_t i = 0; i < l->n_fresh; i++) {
+        struct fresh *f = &l->fresh[i];
+        struct pair p = {
+            .left = f->left, .right = f->right, .count = f->count, .is_active = true};
+        if (!f->is_valid)
+            continue;
+        if (f->n_at > 1)
+            TRY(mem_alloc(&p.at.many, f->n_at, sizeof *p.at.many, err));
+        p.n_at = f->n_at;
+        f->n_at = 0;
+        f->left = (uint32_t)l->n_pairs;
+        const status s = add_pair(l, p, err);
+        if (s != OK) {
+            drop_places(&p);
+            return s;
+        }
+    }
+    for (size_t i = 0; i < l->n_places; i++) {
+        struct fresh *f = &l->fresh[l->place[i].fresh];
+        struct pair *p = &l->pair[f->left];
+        *(p->n_at > 1 ? &p->at.many[f->n_at++] : &p->at.one) = l->place[i].at;
+    }
+    l->n_fresh = l->n_places = 0;
+    for (size_t i = first; i < l->n_pairs; i++)
+        TRY(push(l, (uint32_t)i, err));
+    return OK;
+}
+
+static status accept(struct learner *l, uint32_t index, struct err *err)
+{
+    struct pair *p = &l->pair[index];
+    const uint32_t left = p->left, right = p->right, merged = (uint32_t)l->n_symbols;
+    const uint32_t *at = places_of(p);
+
+    p->is_active = false;
+    TRY(add_merge(l, left, right, err));
+    const size_t n_left = l->symbol[left].n_chars;
+    for (size_t i = 0; i < p->n_at; i++) {
+        if (i + AHEAD < p->n_at) /* places are far apart: each would be waited for */
+            __builtin_prefetch(&l->words.cell[at[i + AHEAD]]);
+        if (l->words.cell[at[i]] == left && l->words.cell[at[i] + n_left] == right)
+            TRY(merge_at(l, at[i], left, merged, err));
+    }
+    drop_places(p);
+    settle(l, left, right);
+    return adopt(l, err);
+}
+
+/* --- choosing --- */
+
+/* True when no merge is spelt like the pair; the next symbol will be. */
+static bool take_spelling(struct learner *l, const struct pair *p)
+{
+    char text[MAX_BYTES];
+    const size_t n = spell(l, p->left, p->right, text);
+    size_t at = text_hash(text, n) & (l->n_taken - 1);
+
+    for (; l->taken[at]; at = (at + 1) & (l->n_taken - 1)) {
+        const struct symbol *s = &l->symbol[l->taken[at] - 1];
+        if (s->n_bytes == n && memcmp(l->text.data + s->at, text, n) == 0)
+            return false;
+    }
+    l->taken[at] = (uint32_t)l->n_symbols + 1;
+    return true;
+}
+
+/* The best pair in *index; false when there is none left. */
+static status choose(struct learner *l, uint32_t *index, bool *is_found, struct err *err)
+{
+    *is_found = false;
+    while (l->heap.n) {
+        const struct bpe_heap_entry e = bpe_heap_pop(&l->heap);
+        struct pair *p = &l->pair[e.pair];
+        if (!p->is_active || e.freq != p->freq)
+            continue;
+        if (p->is_stale) {
+            TRY(push(l, e.pair, err));
+        } else if (!take_spelling(l, p)) {
+            p->is_active = false;
+            drop_places(p);
+        } else {
+            *index = e.pair;
+            *is_found = true;
+            return OK;
+        }
+    }
+    return OK;
+}
+
+static status prepare(struct learner *l, size_t n_merges, struct err *err)
+{
+    const size_t n_symbols = l->words.n_chars + 1 + n_merges;
+
+    for (size_t i = 0; i < l->words.n_chars; i++)
+        TRY(add_character(l, l->words.code[i], err));
+    TRY(add_symbol(l, (struct symbol){.n_chars = 1}, err)); /* the unknown one */
+    TRY(mem_alloc(&l->before, n_symbols, sizeof *l->before, err));
+    TRY(mem_alloc(&l->after, n_symbols, sizeof *l->after, err));
+    TRY(mem_alloc(&l->touched_before, n_symbols, sizeof *l->touched_before, err));
+    TRY(mem_alloc(&l->touched_after, n_symbols, sizeof *l->touched_after, err));
+    for (l->n_taken = 1024; l->n_taken < 2 * n_merges;)
+        l->n_taken *= 2;
+    return mem_alloc(&l->taken, l->n_taken, sizeof *l->taken, err);
+}
+
+static void release(struct learner *l)
+{
+    for (size_t i = 0; i < l->n_pairs; i++)
+        drop_places(&l->pair[i]);
+    bpe_words_release(&l->words);
+    bpe_heap_release(&l->heap);
+    str_release(&l->text);
+    free(l->symbol);
+    free(l->pair);
+    free(l->slot);
+    free(l->block);
+    free(l->taken);
+    free(l->before);
+    free(l->after);
+    free(l->touched_before);
+    free(l->touched_after);
+    free(l->fresh);
+    free(l->place);
+}
+
+/* --- the pieces --- */
+
+static status add_piece(struct bpe_learn *out, const struct learner *l, size_t symbol,
+                        struct err *err)
+{
+    const struct symbol *s = &l->symbol[symbol];
+
+    TRY(mem_grow(&out->end, &out->cap, out->n_pieces + 1, sizeof *out->end, err));
+    str_add(&out->text, l->text.data + s->at, s->n_bytes);
+    out->end[out->n_pieces++] = out->text.len;
+    return str_check(&out->text, "the pieces", err);
+}
+
+static status learn(struct bpe_learn *out, struct learner *l, size_t n_wanted,
+                    bpe_learn_tick_fn *tick, void *ctx, struct err *err)
+{
+    const size_t n_chars = l->words.n_chars;
+    uint32_t best;
+    bool is_found = true;
+
+    out->n_chars = n_chars;
+    if (n_wanted < n_chars)
+        return OK;
+    TRY(prepare(l, n_wanted - n_chars, err));
+    TRY(make_first(l, err));
+    while (out->n_pieces + n_chars < n_wanted) {
+        TRY(choose(l, &best, &is_found, err));
+        if (!is_found)
+            break;
+        TRY(accept(l, best, err));
+        TRY(add_piece(out, l, l->n_symbols - 1, err));
+        if (tick && out->n_pieces % TICK_EVERY == 0)
+            tick(ctx, out->n_pieces, n_wanted);
+    }
+    for (size_t i = 0; i < n_chars; i++)
+        TRY(add_piece(out, l, i, err));
+    return OK;
+}
+
+status bpe_learn_run(struct bpe_learn *l, const struct word_counts *words,
+                     size_t n_wanted, bpe_learn_tick_fn *tick, void *ctx, struct err *err)
+{
+    struct learner learner = {.text = str_new(0)};
+    status s;
+
+    *l = (struct bpe_learn){.text = str_new(0)};
+    learner.heap.is_after = is_after;
+    learner.heap.ctx = &learner;
+    s = bpe_words_make(&learner.words, words, err);
+    if (s == OK)
+        s = learn(l, &learner, n_wanted, tick, ctx, err);
+    release(&learner);
+    if (s != OK)
+        bpe_learn_release(l);
+    return s;
+}
+
+void bpe_learn_release(struct bpe_learn *l)
+{
+    str_release(&l->text);
+    free(l->end);
+    *l = (struct bpe_learn){0};
+}
+
+struct line bpe_learn_piece(const struct bpe_learn *l, size_t i)
+{
+    const size_t start = i ? l->end[i - 1] : 0;
+
+    return (struct line){str_text(&l->text) + start, l->end[i] - start};
+}

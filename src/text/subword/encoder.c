@@ -1,0 +1,266 @@
+#include "text/subword/encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "text/subword/bpe_cut.h"
+#include "text/subword/normalizer.h"
+#include "text/subword/spm_parts.h"
+#include "text/subword/text_hash.h"
+
+enum { MAX_KEY = 255, MAX_IDS = 255, LEAST_CACHE = 1 << 16 };
+static const size_t default_cache = (size_t)32 << 20;
+
+struct slot {
+    uint32_t tag, at; /* 1 + place in the store, 0: free */
+};
+
+/* A word as it stands in a text and its ids: length, number, ids, bytes. */
+struct cache {
+    struct slot *slot;
+    size_t n_slots, n_used;
+    unsigned char *store;
+    size_t n_store, cap_store;
+};
+
+struct encoder {
+    const struct spm *spm;
+    bool is_own;
+    struct spm_parts parts;
+    struct normalizer normalizer;
+    struct bpe_cut cut;
+    struct cache cache;
+    struct str line;
+    struct bpe_cut_ids ids;
+};
+
+/* --- the memory of words --- */
+
+static status cache_init(struct cache *c, size_t n_bytes, struct err *err)
+{
+    if (n_bytes < LEAST_CACHE)
+        n_bytes = LEAST_CACHE;
+    c->n_slots = 1024;
+    while (2 * c->n_slots * sizeof *c->slot <= n_bytes / 3)
+        c->n_slots *= 2;
+    c->cap_store = n_bytes - c->n_slots * sizeof *c->slot;
+    if (c->cap_store > UINT32_MAX)
+        c->cap_store = UINT32_MAX;
+    TRY(mem_alloc(&c->slot, c->n_slots, sizeof *c->slot, err));
+    return mem_alloc(&c->store, c->cap_store, 1, err);
+}
+
+/* The ids of a word in *ids, *n of them; false when it is not remembered. */
+static bool cache_find(const struct cache *c, uint64_t hash, struct line word,
+                       const unsigned char **ids, size_t *n)
+{
+    const uint32_t tag = (uint32_t)(hash >> 32);
+
+    for (size_t at = hash & (c->n_slots - 1); c->slot[at].at;
+         at = (at + 1) & (c->n_slots - 1)) {
+        if (c->slot[at].tag != tag)
+            continue;
+        const unsigned char *e = c->store + c->slot[at].at - 1;
+        if (e[0] == word.n_bytes &&
+            memcmp(e + 2 + 2 * (size_t)e[1], word.text, word.n_bytes) == 0) {
+            *ids = e + 2;
+            *n = e[1];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void cache_put(struct cache *c, uint64_t hash, struct line word,
+                      const uint16_t *ids, size_t n)
+{
+    const size_t n_entry = 2 + 2 * n + word.n_bytes;
+    size_t at = hash & (c->n_slots - 1);
+
+    if (word.n_bytes > MAX_KEY || n > MAX_IDS)
+        return;
+    if (c->n_store + n_entry > c->cap_store || 3 * c->n_used > 2 * c->n_slots) {
+        memset(c->slot, 0, c->n_slots * sizeof *c->slot);
+        c->n_used = c->n_store = 0;
+    }
+    while (c->slot[at].at)
+        at = (at + 1) & (c->n_slots - 1);
+    unsigned char *e = c->store + c->n_store;
+    e[0] = (unsigned char)word.n_bytes;
+    e[1] = (unsigned char)n;
+    if (n) /* a word of control characters alone has none, and may be the first */
+        memcpy(e + 2, ids, 2 * n);
+    memcpy(e + 2 + 2 * n, word.text, word.n_bytes);
+    c->slot[at] = (struct slot){(uint32_t)(hash >> 32), (uint32_t)c->n_store + 1};
+    c->n_store += n_entry;
+    c->n_used++;
+}
+
+/* --- lines --- */
+
+/* Where the word that starts at s ends: at a blank or at the end. */
+static const char *word_end(const char *s, const char *end)
+{
+    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
+
+    for (; end - s >= 8; s += 8) {
+        uint64_t v;
+        memcpy(&v, s, 8);
+        v ^= ones * ' ';
+        const uint64_t zero = (v - ones) & ~v & highs; /* the lowest mark is exact */
+        if (zero)
+            return s + __builtin_ctzll(zero) / 8;
+    }
+    while (s < end && *s != ' ')
+        s++;
+    return s;
+}
+
+/* Append ids of 16 bits; an unknown that follows an unknown of this line is dropped. */
+static status append(const struct encoder *e, struct spm_ids *out, size_t first,
+                     const void *ids, size_t n, struct err *err)
+{
+    const unsigned char *from = ids;
+    uint16_t id;
+
+    if (out->n + n > out->cap)
+        TRY(mem_grow(&out->id, &out->cap, out->n + n, sizeof *out->id, err));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&id, from + 2 * i, sizeof id);
+        if (id == e->cut.unknown && out->n > first && out->id[out->n - 1] == id)
+            continue;
+        out->id[out->n++] = id;
+    }
+    return OK;
+}
+
+/* The ids of normalised words, each after a blank, in e->ids. */
+static status cut_words(struct encoder *e, struct err *err)
+{
+    const char *s = str_text(&e->line), *end = s + e->line.len;
+
+    TRY(str_check(&e->line, "a line of text", err));
+    e->ids.n = 0;
+    while (s < end) {
+        const char *word = s + 1;
+        s = word_end(word, end);
+        TRY(bpe_cut_word(&e->cut, (struct line){word, (size_t)(s - word)}, &e->ids, 0,
+                         err));
+    }
+    return OK;
+}
+
+/* A line in which words cannot be told apart before they are normalised. */
+static status encode_whole(struct encoder *e, struct line text, struct spm_ids *out,
+                           struct err *err)
+{
+    str_reset(&e->line);
+    normalizer_line(&e->normalizer, text, &e->line);
+    TRY(cut_words(e, err));
+    return append(e, out, out->n, e->ids.id, e->ids.n, err);
+}
+
+/* A word that is not remembered; *is_word false when it is none by itself. */
+static status learn_word(struct encoder *e, uint64_t hash, struct line word,
+                         bool *is_word, struct err *err)
+{
+    str_reset(&e->line);
+    *is_word = normalizer_token(&e->normalizer, word, &e->line);
+    if (!*is_word)
+        return OK;
+    TRY(cut_words(e, err));
+    cache_put(&e->cache, hash, word, e->ids.id, e->ids.n);
+    return OK;
+}
+
+static status encode_own(struct encoder *e, struct line text, struct spm_ids *out,
+                         struct err *err)
+{
+    const char *s = text.text, *end = s + text.n_bytes;
+    const size_t first = out->n;
+
+    while (s < end) {
+        if (*s == ' ') {
+            s++;
+            continue;
+        }
+        const char *stop = word_end(s, end);
+        const struct line word = {s, (size_t)(stop - s)};
+        const uint64_t hash = text_hash(word.text, word.n_bytes);
+        const unsigned char *ids;
+        size_t n;
+        if (cache_find(&e->cache, hash, word, &ids, &n)) {
+            TRY(append(e, out, first, ids, n, err));
+        } else {
+            bool is_word;
+            TRY(learn_word(e, hash, word, &is_word, err));
+            if (!is_word) {
+                out->n = first;
+                return encode_whole(e, text, out, err);
+            }
+            TRY(append(e, out, first, e->ids.id, e->ids.n, err));
+        }
+        s = stop;
+    }
+    return OK;
+}
+
+/* --- life --- */
+
+static status open_own(struct encoder *e, size_t cache_bytes, struct err *err)
+{
+    const struct line bytes = spm_bytes(e->spm);
+
+    TRY(spm_parts_read(&e->parts, bytes.text, bytes.n_bytes, err));
+    if (!bpe_cut_fits(&e->parts))
+        return OK;
+    TRY(normalizer_init(&e->normalizer, e->parts.charsmap, err));
+    if (!e->normalizer.is_plain)
+        return OK;
+    TRY(bpe_cut_init(&e->cut, &e->parts, err));
+    TRY(cache_init(&e->cache, cache_bytes ? cache_bytes : default_cache, err));
+    e->is_own = true;
+    return OK;
+}
+
+status encoder_new(struct encoder **e, const struct spm *spm, size_t cache_bytes,
+                   struct err *err)
+{
+    status s;
+
+    *e = NULL;
+    TRY(mem_alloc(e, 1, sizeof **e, err));
+    (*e)->spm = spm;
+    (*e)->line = str_new(SIZE_MAX);
+    s = open_own(*e, cache_bytes, err);
+    if (s != OK) {
+        encoder_free(*e);
+        *e = NULL;
+    }
+    return s;
+}
+
+void encoder_free(struct encoder *e)
+{
+    if (!e)
+        return;
+    bpe_cut_release(&e->cut);
+    spm_parts_release(&e->parts);
+    str_release(&e->line);
+    free(e->ids.id);
+    free(e->cache.slot);
+    free(e->cache.store);
+    free(e);
+}
+
+bool encoder_is_own(const struct encoder *e)
+{
+    return e->is_own;
+}
+
+status encoder_encode(struct encoder *e, struct line text, struct spm_ids *ids,
+                      struct err *err)
+{
+    return e->is_own ? encode_own(e, text, ids, err) : spm_encode(e->spm, text, ids, err);
+}

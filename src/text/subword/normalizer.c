@@ -1,0 +1,272 @@
+#include "text/subword/normalizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+/* What a byte may be treated as when it and the byte after it are ASCII. */
+enum { OTHER, LETTER, BLANK };
+
+static const char replacement[] = "\xEF\xBF\xBD", space_mark[] = "\xE2\x96\x81";
+
+static uint32_t unit_at(const struct normalizer *n, size_t i)
+{
+    uint32_t unit;
+
+    memcpy(&unit, n->units.data + 4 * i, sizeof unit);
+    return unit;
+}
+
+/* Where the children of the unit stand that is found at i. */
+static size_t base_of(uint32_t unit, size_t i)
+{
+    return i ^ (size_t)(unit >> 10) << (unit & 1 << 9 ? 8 : 0);
+}
+
+/* One step down from `base` by byte c; false where no rule goes on. */
+static bool step(const struct normalizer *n, size_t *base, unsigned char c,
+                 bool *has_value)
+{
+    const size_t at = *base ^ c;
+    const uint32_t unit = unit_at(n, at);
+
+    if ((unit & (1u << 31 | 0xFF)) != c)
+        return false;
+    *base = base_of(unit, at);
+    *has_value = unit >> 8 & 1;
+    return true;
+}
+
+/* The longest rule for the start of `in`: bytes matched, 0 for none, and what it gives.
+ */
+static size_t longest_rule(const struct normalizer *n, struct line in, struct line *gives)
+{
+    size_t base, length = 0, value = 0;
+    bool has_value;
+
+    if (!n->units.n)
+        return 0;
+    base = base_of(unit_at(n, 0), 0);
+    for (size_t i = 0; i < in.n_bytes; i++) {
+        if (!step(n, &base, (unsigned char)in.text[i], &has_value))
+            break;
+        if (has_value) {
+            length = i + 1;
+            value = unit_at(n, base) & ~(1u << 31);
+        }
+    }
+    if (length) {
+        const char *text = (const char *)n->text.data + value;
+        *gives = (struct line){text, strlen(text)};
+    }
+    return length;
+}
+
+/* What stands for the start of `in`; returns how many bytes of it that is. */
+static size_t take_prefix(const struct normalizer *n, struct line in, struct line *gives)
+{
+    size_t length = longest_rule(n, in, gives);
+
+    if (length)
+        return length;
+    if (utf8_decode(in.text, in.n_bytes, &length) == UTF8_BAD)
+        *gives = (struct line){replacement, sizeof replacement - 1};
+    else
+        *gives = (struct line){in.text, length};
+    return length;
+}
+
+/* Bytes at the start of `in` that stand for themselves. */
+static size_t letters(const struct normalizer *n, struct line in)
+{
+    size_t i = 0;
+
+    while (i < in.n_bytes && n->class[(unsigned char)in.text[i]] == LETTER)
+        i++;
+    if (i && i < in.n_bytes && (unsigned char)in.text[i] >= 0x80)
+        i--; /* a rule may begin here */
+    return i;
+}
+
+/* White space at its ends has been dealt with; marks become blanks, the last ones go. */
+static void trim(struct str *out, size_t start)
+{
+    char *text = out->data + start, *to = text, *end = out->data + out->len;
+
+    if (out->bad)
+        return;
+    if (memmem(text, (size_t)(end - text), space_mark, 3)) {
+        for (char *from = text; from < end;) {
+            const bool is_mark = end - from >= 3 && memcmp(from, space_mark, 3) == 0;
+            *to++ = is_mark ? ' ' : *from;
+            from += is_mark ? 3 : 1;
+        }
+        end = to;
+    }
+    while (end > text && end[-1] == ' ')
+        end--;
+    out->len = (size_t)(end - out->data);
+    out->data[out->len] = '\0';
+}
+
+/* Add what a rule gives, without the blanks that follow a blank. */
+static void add_squeezed(struct str *out, struct line gives, bool *is_after_space)
+{
+    while (*is_after_space && gives.n_bytes && gives.text[0] == ' ') {
+        gives.text++;
+        gives.n_bytes--;
+    }
+    if (gives.n_bytes == 0)
+        return;
+    str_add(out, gives.text, gives.n_bytes);
+    *is_after_space = gives.text[gives.n_bytes - 1] == ' ';
+}
+
+void normalizer_line(const struct normalizer *n, struct line in, struct str *out)
+{
+    const size_t start = out->len;
+    bool is_after_space = true;
+
+    if (in.n_bytes == 0)
+        return;
+    str_putc(out, ' ');
+    while (in.n_bytes) {
+        struct line gives;
+        size_t used = letters(n, in);
+        if (used) {
+            str_add(out, in.text, used);
+            is_after_space = false;
+        } else {
+            used = take_prefix(n, in, &gives);
+            add_squeezed(out, gives, &is_after_space);
+        }
+        in.text += used;
+        in.n_bytes -= used;
+    }
+    trim(out, start);
+}
+
+/* A mark at the end of a token vanishes at the end of a line and nowhere else. */
+bool normalizer_has_tokens(const struct normalizer *n, struct line in)
+{
+    if (!n->is_plain || memmem(in.text, in.n_bytes, space_mark, 3))
+        return false;
+    for (size_t i = 0; i < in.n_bytes; i++)
+        if ((i == 0 || in.text[i - 1] == ' ') &&
+            n->binds_space[(unsigned char)in.text[i]])
+            return false;
+    return true;
+}
+
+bool normalizer_token(const struct normalizer *n, struct line token, struct str *out)
+{
+    if (!normalizer_has_tokens(n, token))
+        return false;
+    normalizer_line(n, token, out);
+    return true;
+}
+
+/* Whether byte c, followed by ASCII, stands for itself. */
+static bool is_untouched(const struct normalizer *n, unsigned char c)
+{
+    size_t base;
+    bool has_value;
+
+    if (!n->units.n)
+        return true;
+    base = base_of(unit_at(n, 0), 0);
+    if (!step(n, &base, c, &has_value))
+        return true;
+    for (unsigned char next = 0; next < 0x80; next++) {
+        size_t below = base;
+        bool ignored;
+        if (step(n, &below, next, &ignored))
+            return false;
+    }
+    return !has_value;
+}
+
+/* Whether a blank below the root, or one with rules for ASCII, stands in some rule. */
+static status look_for_blanks(const struct normalizer *n, bool *is_found, struct err *err)
+{
+    const size_t n_units = n->units.n / 4, root = base_of(unit_at(n, 0), 0);
+    unsigned char *is_seen;
+    uint32_t *stack;
+    size_t n_stack = 0;
+    status s = mem_alloc(&is_seen, n_units, sizeof *is_seen, err);
+
+    if (s != OK)
+        return s;
+    s = mem_alloc(&stack, n_units, sizeof *stack, err);
+    *is_found = false;
+    if (s == OK) {
+        stack[n_stack++] = (uint32_t)root;
+        is_seen[root] = 1;
+    }
+    while (n_stack) {
+        const size_t from = stack[--n_stack];
+        for (unsigned c = 0; c < 256; c++) {
+            size_t base = from;
+            bool has_value;
+            if (!step(n, &base, (unsigned char)c, &has_value))
+                continue;
+            *is_found |= c == ' ' && from != root;
+            if (!is_seen[base])
+                stack[n_stack++] = (uint32_t)base;
+            is_seen[base] = 1;
+        }
+    }
+    free(is_seen);
+    free(stack);
+    return s;
+}
+
+/* The bytes that a rule may join to a blank before them; false if ASCII is among them. */
+static bool find_binding(struct normalizer *n)
+{
+    size_t base = base_of(unit_at(n, 0), 0);
+    bool has_value;
+    const struct line blank = {" ", 1};
+    struct line gives = blank;
+
+    longest_rule(n, blank, &gives);
+    if (!step(n, &base, ' ', &has_value))
+        return true;
+    for (unsigned c = 0; c < 256; c++) {
+        size_t below = base;
+        n->binds_space[c] = step(n, &below, (unsigned char)c, &has_value);
+        if (n->binds_space[c] && c < 0x80)
+            return false;
+    }
+    return gives.n_bytes == 1 && gives.text[0] == ' ';
+}
+
+/* Words are words: what the rules give is UTF-8 and makes no space marks. */
+static bool gives_words(struct wire text)
+{
+    return utf8_valid((const char *)text.data, text.n) &&
+           !memmem(text.data, text.n, space_mark, 3);
+}
+
+status normalizer_init(struct normalizer *n, struct wire charsmap, struct err *err)
+{
+    struct wire size;
+    uint32_t n_bytes;
+    bool has_blank = false;
+
+    *n = (struct normalizer){.is_plain = true};
+    if (charsmap.n) {
+        BUG_ON(!wire_take(&charsmap, sizeof n_bytes, &size)); /* the guard has looked */
+        memcpy(&n_bytes, size.data, sizeof n_bytes);
+        BUG_ON(!wire_take(&charsmap, n_bytes, &n->units));
+        n->text = charsmap;
+        TRY(look_for_blanks(n, &has_blank, err));
+        n->is_plain = find_binding(n) && !has_blank && gives_words(n->text);
+    }
+    for (unsigned char c = '!'; c <= '~'; c++)
+        n->class[c] = is_untouched(n, c) ? LETTER : OTHER;
+    n->class[' '] = BLANK;
+    return OK;
+}

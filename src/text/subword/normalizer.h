@@ -1,0 +1,44 @@
+/*
+ * normalizer - text as SentencePiece normalises it before it learns or encodes.
+ *
+ * At each place the longest matching rule of the model replaces what it matches; what no
+ * rule matches stays, broken bytes one by one become U+FFFD; white space is squeezed and
+ * trimmed, and one space stands before the first word. This is what SentencePiece does
+ * with its default settings (dummy prefix, squeezed and escaped spaces); here a space
+ * mark (U+2581) is written as one blank, wherever it came from.
+ *
+ * Borrows: the rules, which passed spm_guard_model(). Threads: immutable once made.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/lines.h"
+#include "base/str.h"
+#include "text/subword/wire.h"
+
+struct normalizer {
+    struct wire units; /* a Darts double array, see spm_guard.c; may be empty */
+    struct wire text;  /* what the rules give, NUL-terminated each */
+    unsigned char class[256];
+    bool binds_space[256]; /* rules exist for a blank and this byte */
+    bool is_plain; /* rules give UTF-8; no rule but those of a blank itself has a blank */
+};
+
+/* charsmap: the bytes of the model's rules. */
+status normalizer_init(struct normalizer *n, struct wire charsmap,
+                       struct err *err) MUST_CHECK;
+
+/* Append the words of a line, a blank before each; text of white space gives nothing. */
+void normalizer_line(const struct normalizer *n, struct line in, struct str *out);
+
+/*
+ * True when each token of the line, that is what stands between blanks, normalises to the
+ * same words in every line in which it stands between blanks or at an end.
+ */
+bool normalizer_has_tokens(const struct normalizer *n, struct line in);
+
+/* If that holds for a line that is one token, append its words. */
+bool normalizer_token(const struct normalizer *n, struct line token, struct str *out);

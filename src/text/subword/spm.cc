@@ -1,0 +1,298 @@
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+extern "C" {
+#include "text/subword/spm.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "text/subword/spm_guard.h"
+}
+
+struct spm {
+    sentencepiece::SentencePieceProcessor processor;
+    std::string bytes;
+};
+
+namespace
+{
+
+using sentencepiece::SentenceIterator;
+using sentencepiece::SentencePieceTrainer;
+using sentencepiece::util::Status;
+
+/* Run `body` and turn whatever it throws into a status. */
+template <typename Body> status guarded(struct err *err, Body body)
+{
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return err_set(err, ERR_MEMORY, "out of memory inside SentencePiece");
+    } catch (const std::exception &e) {
+        return err_set(err, ERR_FORMAT, "SentencePiece failed: %s", e.what());
+    } catch (...) {
+        return err_set(err, ERR_FORMAT, "SentencePiece failed for an unknown reason");
+    }
+}
+
+bool is_id(const struct spm *spm, int32_t id)
+{
+    return id >= 0 && id < spm->processor.GetPieceSize();
+}
+
+/* What a model may hold beyond what its format asks, and we rely on. */
+status check_pieces(const sentencepiece::SentencePieceProcessor &p, struct err *err)
+{
+    const int n = p.GetPieceSize();
+
+    if (n > SPM_VOCAB_MAX)
+        return err_set(err, ERR_FORMAT, "the model has %d pieces, at most %d are taken",
+                       n, SPM_VOCAB_MAX);
+    for (int id = 0; id < n; id++)
+        if (!std::isfinite(p.GetScore(id)))
+            return err_set(err, ERR_FORMAT, "the score of piece %d is not a number", id);
+    return OK;
+}
+
+status adopt(struct spm **out, std::string bytes, struct err *err)
+{
+    auto spm = std::make_unique<struct spm>();
+    const Status loaded = spm->processor.LoadFromSerializedProto(bytes);
+
+    if (!loaded.ok())
+        return err_set(err, ERR_FORMAT, "not a usable SentencePiece model: %s",
+                       loaded.error_message());
+    TRY(check_pieces(spm->processor, err));
+    spm->bytes = std::move(bytes);
+    *out = spm.release();
+    return OK;
+}
+
+/* The one line that the blank model is trained on. */
+class blank_line : public SentenceIterator
+{
+  public:
+    bool done() const override
+    {
+        return done_;
+    }
+    void Next() override
+    {
+        done_ = true;
+    }
+    const std::string &value() const override
+    {
+        return text_;
+    }
+    Status status() const override
+    {
+        return Status();
+    }
+
+  private:
+    bool done_ = false;
+    std::string text_ = "a";
+};
+
+std::unordered_map<std::string, std::string> train_flags()
+{
+    /* minloglevel 3 keeps the trainer from writing to standard error. */
+    return {{"model_type", "bpe"},
+            {"vocab_size", "16"},
+            {"pad_id", std::to_string(ID_PAD)},
+            {"eos_id", std::to_string(ID_EOS)},
+            {"bos_id", std::to_string(ID_BOS)},
+            {"unk_id", std::to_string(ID_UNK)},
+            {"character_coverage", "1.0"},
+            {"hard_vocab_limit", "false"},
+            {"minloglevel", "3"}};
+}
+
+status save_vocab(const struct spm *spm, const char *path, struct err *err)
+{
+    struct str text = str_new(0);
+
+    for (int32_t id = 0; id < (int32_t)spm_size(spm); id++) {
+        const std::string &piece = spm->processor.IdToPiece(id);
+        str_add(&text, piece.data(), piece.size());
+        str_printf(&text, "\t%g\n", spm_score(spm, id));
+    }
+    status s = str_check(&text, path, err);
+    if (s == OK)
+        s = file_write(path, text.data, text.len, err);
+    str_release(&text);
+    return s;
+}
+
+} // namespace
+
+status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes, struct err *err)
+{
+    *spm = nullptr;
+    TRY(spm_guard_model(bytes, n_bytes, err));
+    return guarded(err, [&] {
+        return adopt(spm, std::string(static_cast<const char *>(bytes), n_bytes), err);
+    });
+}
+
+status spm_load(struct spm **spm, const char *path, struct err *err)
+{
+    struct file_map map;
+
+    *spm = nullptr;
+    TRY(file_map_open(&map, path, err));
+    const status s = spm_parse(spm, map.data, map.n_bytes, err);
+    file_map_close(&map);
+    return s == OK ? OK : err_wrap(err, "%s", path);
+}
+
+void spm_free(struct spm *spm)
+{
+    delete spm;
+}
+
+status spm_blank(struct spm **spm, struct err *err)
+{
+    *spm = nullptr;
+    return guarded(err, [&] {
+        blank_line line;
+        std::string bytes;
+        const Status s = SentencePieceTrainer::Train(train_flags(), &line, &bytes);
+
+        if (!s.ok())
+            return err_set(err, ERR_FORMAT, "SentencePiece does not train: %s",
+                           s.error_message());
+        return adopt(spm, std::move(bytes), err);
+    });
+}
+
+struct line spm_bytes(const struct spm *spm)
+{
+    return {spm->bytes.data(), spm->bytes.size()};
+}
+
+status spm_save(const struct spm *spm, const char *prefix, struct err *err)
+{
+    return guarded(err, [&] {
+        const std::string name(prefix);
+        TRY(file_write((name + ".model").c_str(), spm->bytes.data(), spm->bytes.size(),
+                       err));
+        return save_vocab(spm, (name + ".vocab").c_str(), err);
+    });
+}
+
+size_t spm_size(const struct spm *spm)
+{
+    return static_cast<size_t>(spm->processor.GetPieceSize());
+}
+
+struct spm_special spm_specials(const struct spm *spm)
+{
+    const auto &p = spm->processor;
+
+    return {p.pad_id(), p.eos_id(), p.bos_id(), p.unk_id()};
+}
+
+status spm_check_special(const struct spm *spm, struct err *err)
+{
+    const struct spm_special s = spm_specials(spm);
+
+    if (s.pad == ID_PAD && s.eos == ID_EOS && s.bos == ID_BOS && s.unk == ID_UNK)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "the SentencePiece model has pad %d, eos %d, bos %d, unk %d; want "
+                   "%d, %d, %d, %d",
+                   s.pad, s.eos, s.bos, s.unk, ID_PAD, ID_EOS, ID_BOS, ID_UNK);
+}
+
+const char *spm_piece(const struct spm *spm, int32_t id)
+{
+    BUG_ON(!is_id(spm, id));
+    return spm->processor.IdToPiece(id).c_str();
+}
+
+double spm_score(const struct spm *spm, int32_t id)
+{
+    BUG_ON(!is_id(spm, id));
+    return static_cast<double>(spm->processor.GetScore(id));
+}
+
+int32_t spm_id(const struct spm *spm, const char *piece)
+{
+    return spm->processor.PieceToId(piece);
+}
+
+void spm_ids_release(struct spm_ids *ids)
+{
+    free(ids->id);
+    *ids = {};
+}
+
+status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
+                  struct err *err)
+{
+    return guarded(err, [&] {
+        std::vector<int> found;
+        const Status s = spm->processor.Encode({text.text, text.n_bytes}, &found);
+
+        if (!s.ok())
+            return err_set(err, ERR_FORMAT, "SentencePiece cannot encode this line: %s",
+                           s.error_message());
+        if (found.empty())
+            return OK;
+        TRY(mem_grow(&ids->id, &ids->cap, ids->n + found.size(), sizeof *ids->id, err));
+        static_assert(sizeof *ids->id == sizeof found[0], "ids are copied as bytes");
+        memcpy(ids->id + ids->n, found.data(), found.size() * sizeof found[0]);
+        ids->n += found.size();
+        return OK;
+    });
+}
+
+status spm_pieces(const struct spm *spm, struct line text, struct str *out,
+                  struct err *err)
+{
+    return guarded(err, [&] {
+        std::vector<std::string> found;
+        const Status s = spm->processor.Encode({text.text, text.n_bytes}, &found);
+
+        if (!s.ok())
+            return err_set(err, ERR_FORMAT, "SentencePiece cannot encode this line: %s",
+                           s.error_message());
+        for (size_t i = 0; i < found.size(); i++) {
+            if (i)
+                str_putc(out, ' ');
+            str_add(out, found[i].data(), found[i].size());
+        }
+        return str_check(out, "a line of pieces", err);
+    });
+}
+
+status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
+                  struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_id(spm, id[i]))
+            return err_set(err, ERR_FORMAT, "token id %d: the tokenizer has %zu pieces",
+                           id[i], spm_size(spm));
+    return guarded(err, [&] {
+        std::string text;
+        const Status s = spm->processor.Decode(std::vector<int>(id, id + n), &text);
+
+        if (!s.ok())
+            return err_set(err, ERR_FORMAT, "SentencePiece cannot decode these ids: %s",
+                           s.error_message());
+        str_add(out, text.data(), text.size());
+        return str_check(out, "decoded text", err);
+    });
+}

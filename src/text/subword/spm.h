@@ -1,0 +1,81 @@
+/*
+ * spm - SentencePiece behind a border of C: text to piece ids and back.
+ *
+ * The files are SentencePiece's own (.model, .vocab) and interchange with every other
+ * tool. Models that we train (text/subword/spm_train.h) are BPE with the reference's ids:
+ * pad 0, eos 1, bos 2, unk 3; a loaded model may be of any kind and numbering.
+ *
+ * No exception crosses the border, nothing is printed.
+ *
+ * Owns: the model and a copy of its bytes. Threads: a loaded model is immutable; encode
+ * and decode from any number of threads.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/lines.h"
+#include "base/str.h"
+#include "recipe/special_ids.h"
+
+/* Token ids of the corpus and of the model's input are 16 bits wide. */
+enum { SPM_VOCAB_MAX = 65536 };
+
+struct spm;
+
+/* Load from a file or from its bytes. On failure *spm is NULL. */
+status spm_load(struct spm **spm, const char *path, struct err *err) MUST_CHECK;
+status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes,
+                 struct err *err) MUST_CHECK;
+void spm_free(struct spm *spm); /* NULL is fine */
+
+/*
+ * A BPE model of a few pieces with the settings and normalisation rules that
+ * SentencePiece gives a model that it trains. Call from one thread at a time.
+ */
+status spm_blank(struct spm **spm, struct err *err) MUST_CHECK;
+
+/* The bytes of the .model file, as they were loaded or trained. */
+struct line spm_bytes(const struct spm *spm);
+
+/* Write PREFIX.model and PREFIX.vocab, each whole or not at all. */
+status spm_save(const struct spm *spm, const char *prefix, struct err *err) MUST_CHECK;
+
+size_t spm_size(const struct spm *spm); /* pieces, specials included */
+
+/* The ids this model gives its specials; -1 for one that it lacks. */
+struct spm_special {
+    int32_t pad, eos, bos, unk;
+};
+struct spm_special spm_specials(const struct spm *spm);
+
+/* ERR_FORMAT unless the specials are pad 0, eos 1, bos 2, unk 3. */
+status spm_check_special(const struct spm *spm, struct err *err) MUST_CHECK;
+
+/* What stands at 0 <= id < spm_size(). */
+const char *spm_piece(const struct spm *spm, int32_t id);
+double spm_score(const struct spm *spm, int32_t id);
+/* The id of a piece; that of unk when there is no such piece. */
+int32_t spm_id(const struct spm *spm, const char *piece);
+
+/* A growing row of ids. Zeroed = empty. */
+struct spm_ids {
+    int32_t *id;
+    size_t n, cap;
+};
+void spm_ids_release(struct spm_ids *ids);
+
+/* Append the ids of a line, without bos and eos. Empty text gives none. */
+status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
+                  struct err *err) MUST_CHECK;
+
+/* Append the pieces of a line, joined by blanks; what no piece covers stands as it is. */
+status spm_pieces(const struct spm *spm, struct line text, struct str *out,
+                  struct err *err) MUST_CHECK;
+
+/* Append the text of n ids. Specials give no text, except unk, which gives " ⁇ ". */
+status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
+                  struct err *err) MUST_CHECK;

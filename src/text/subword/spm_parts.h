@@ -1,0 +1,56 @@
+/*
+ * spm_parts - what stands in a SentencePiece model file: pieces and settings.
+ *
+ * Borrows: the bytes of the model. Owns: the array of pieces. Threads: immutable once
+ * read.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/lines.h"
+#include "base/str.h"
+#include "text/subword/wire.h"
+
+/* The kinds of a piece, by the numbers of the format. */
+enum spm_parts_kind {
+    SPM_PARTS_NORMAL = 1,
+    SPM_PARTS_UNKNOWN,
+    SPM_PARTS_CONTROL,
+    SPM_PARTS_USER,
+    SPM_PARTS_UNUSED,
+    SPM_PARTS_BYTE
+};
+
+struct spm_parts_piece {
+    struct line text;
+    float score;
+    enum spm_parts_kind kind;
+};
+
+struct spm_parts {
+    struct spm_parts_piece *piece;
+    size_t n_pieces, cap;
+    struct wire trainer, charsmap; /* trainer settings; normalisation rules */
+    bool is_bpe, has_byte_fallback, is_space_last; /* of the trainer settings */
+    bool has_dummy_prefix, squeezes_spaces, escapes_spaces;
+};
+
+/* ERR_FORMAT when the bytes are no such message. On failure *p is released. */
+status spm_parts_read(struct spm_parts *p, const void *bytes, size_t n_bytes,
+                      struct err *err) MUST_CHECK;
+void spm_parts_release(struct spm_parts *p);
+
+/* Append a piece to a model that is being written; CONTROL and UNKNOWN name their kind.
+ */
+void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece);
+
+/*
+ * Append everything but the pieces of the model in bytes[0..n_bytes), with the settings
+ * `vocab_size` and `is_hard_limit` of the trainer replaced.
+ */
+status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
+                          size_t vocab_size, bool is_hard_limit,
+                          struct err *err) MUST_CHECK;
