@@ -48,7 +48,7 @@ static void put_specials(struct str *out)
         spm_parts_put_piece(
             out, &(struct spm_parts_piece){.text = {name[i], strlen(name[i])},
                                            .kind = i == ID_UNK ? SPM_PARTS_UNKNOWN
-                                                                : SPM_PARTS_CONTROL});
+                                                               : SPM_PARTS_CONTROL});
 }
 
 /* The model file: our pieces, and settings and rules as SentencePiece writes them. */
