@@ -132,7 +132,8 @@ if(CURL_FOUND)
 endif()
 
 ferry_room(decode BELOW model text format recipe LIBS m)
-ferry_room(train BELOW decode corpus model dist format score text recipe LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
+ferry_room(train FOLDERS update run log save eval BELOW decode corpus model dist format score text recipe
+  LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
 ferry_room(launch BELOW dist LIBS m)
 ferry_room(bench BELOW train decode corpus LIBS PkgConfig::JANSSON m)
 ferry_room(inspect BELOW train report corpus LIBS PkgConfig::JANSSON)

@@ -85,7 +85,7 @@ foreach(source ${test_sources})
 endforeach()
 
 target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
-target_link_options(test_place PRIVATE -Wl,--wrap=sched_getaffinity)
+target_link_options(test_affinity PRIVATE -Wl,--wrap=sched_getaffinity)
 if(TARGET test_cuda)
   add_dependencies(test_cuda standin_cuda standin_cublasLt standin_nvidia-ml)
   set_target_properties(test_cuda PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/standin)

@@ -10,8 +10,8 @@
 #include "format/tf/tensor_bundle.h"
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
-#include "train/checkpoint.h"
-#include "train/state.h"
+#include "train/save/checkpoint.h"
+#include "train/save/state.h"
 
 /* Model, optimizer and average as a trainer holds them. */
 struct parts {

@@ -14,8 +14,8 @@
 #include "packed.h"
 #include "reals.h"
 #include "test.h"
-#include "train/meter.h"
-#include "train/optim.h"
+#include "train/log/meter.h"
+#include "train/update/optim.h"
 #include "train/trainer.h"
 
 enum { STEPS = 2, MANY = 8192 };

@@ -2,8 +2,8 @@
 #include "corpus/batch.h"
 #include "decode/model_dir.h"
 #include "toy_run.h"
-#include "train/evaluate.h"
-#include "train/upload.h"
+#include "train/eval/evaluate.h"
+#include "train/update/upload.h"
 
 enum { MAX_LENGTH = 32, MAX_PAIRS = 16, EOS = 1, BOS = 2 };
 

@@ -1,4 +1,4 @@
-#include "train/loss_scale.h"
+#include "train/update/loss_scale.h"
 
 #include <math.h>
 

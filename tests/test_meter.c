@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "test.h"
-#include "train/meter.h"
+#include "train/log/meter.h"
 
 static void set_counters(const char *card, const char *sent, const char *received)
 {

@@ -1,4 +1,4 @@
-#include "train/optim.h"
+#include "train/update/optim.h"
 
 #include <jansson.h>
 #include <stdlib.h>

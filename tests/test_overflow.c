@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "test.h"
 #include "toy_run.h"
-#include "train/begin.h"
+#include "train/setup.h"
 #include "train/trainer.h"
 
 enum { RANKS = 2, UPDATES = 5, POISONED = 2, END_OF_SENTENCE = 1, D = 16 };
@@ -58,11 +58,11 @@ static void run_rank(struct comm *c, void *ctx)
 
     *t = (struct trainer){.config = *j->config,
                           .comm = c,
-                          .home = {.lock = -1},
+                          .run_dir = {.lock = -1},
                           .evaluated_at = -1,
                           .saved_at = -1};
-    CHECK_OK(begin_open(t, NULL, &err), &err);
-    CHECK_OK(begin_run(t, &err), &err);
+    CHECK_OK(setup_open(t, NULL, &err), &err);
+    CHECK_OK(setup_run(t, &err), &err);
     for (int i = 0; i < UPDATES; i++) {
         const bool is_poisoned = i == POISONED && c->rank == RANKS - 1;
         if (is_poisoned)
@@ -76,7 +76,7 @@ static void run_rank(struct comm *c, void *ctx)
     s->n = t->model.params.n_flat;
     s->weights = malloc(s->n * sizeof *s->weights);
     memcpy(s->weights, t->model.flat.mem, s->n * sizeof *s->weights);
-    CHECK_OK(begin_close(t, &err), &err);
+    CHECK_OK(setup_close(t, &err), &err);
     free(t);
 }
 

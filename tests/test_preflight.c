@@ -1,5 +1,5 @@
 /* What all ranks must have alike or enough of; each refusal names the host. */
-#include "train/preflight.h"
+#include "train/run/preflight.h"
 
 #include "corpus/dataset.h"
 #include "dist/comm/comm_sim.h"

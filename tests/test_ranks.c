@@ -13,9 +13,9 @@
 #include "recipe/params.h"
 #include "test.h"
 #include "toy_run.h"
-#include "train/outer.h"
-#include "train/ranks.h"
-#include "train/state.h"
+#include "train/run/ranks.h"
+#include "train/save/state.h"
+#include "train/update/local_sgd.h"
 
 enum { MOST = 8 };
 
@@ -351,28 +351,28 @@ TEST(the_moving_average_of_nodes_that_train_alone_decays_with_every_update)
 
 TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
 {
-    struct outer o;
+    struct local_sgd o;
     struct device d;
     struct err err = {0};
     float w[3] = {1, 2, 3}, change[3];
     const struct mat weights = {w, 0, 1, 3, 3}, sum = {change, 0, 1, 3, 3};
 
     CHECK_OK(device_open(&d, "cpu", (struct device_options){.threads = 1}, &err), &err);
-    CHECK_OK(outer_open(&o, &d, 3, 0.5, 0.9, &err), &err);
-    CHECK_OK(outer_begin(&o, weights, &err), &err);
+    CHECK_OK(local_sgd_open(&o, &d, 3, 0.5, 0.9, &err), &err);
+    CHECK_OK(local_sgd_begin(&o, weights, &err), &err);
     w[0] = 0.5F; /* the node went 0.5 down; another one went 1.5 down */
-    CHECK_OK(outer_change(&o, sum, weights, true, &err), &err);
+    CHECK_OK(local_sgd_change(&o, sum, weights, true, &err), &err);
     CHECK(change[0] == 0.5F && change[1] == 0 && change[2] == 0);
     change[0] += 1.5F;
-    CHECK_OK(outer_step(&o, weights, sum, 2, &err), &err);
+    CHECK_OK(local_sgd_step(&o, weights, sum, 2, &err), &err);
     CHECK_NEAR(w[0], 1 - 0.5 * (1 + 0.9), 1e-6); /* v = 1 */
     change[0] = 2;
-    CHECK_OK(outer_step(&o, weights, sum, 2, &err), &err);
+    CHECK_OK(local_sgd_step(&o, weights, sum, 2, &err), &err);
     CHECK_NEAR(w[0], 0.05 - 0.5 * (1 + 0.9 * 1.9), 1e-6); /* v = 1.9 */
     CHECK(w[1] == 2 && w[2] == 3);
-    CHECK_OK(outer_change(&o, sum, weights, false, &err), &err);
+    CHECK_OK(local_sgd_change(&o, sum, weights, false, &err), &err);
     CHECK(change[0] == 0);
-    outer_close(&o);
+    local_sgd_close(&o);
     device_close(&d);
 }
 

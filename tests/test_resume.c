@@ -16,7 +16,7 @@
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
 #include "toy_run.h"
-#include "train/state.h"
+#include "train/save/state.h"
 #include "train/trainer.h"
 
 static const char *const files[] = {".data-00000-of-00001", ".index", ".meta"};

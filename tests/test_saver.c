@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
-#include "train/saver.h"
+#include "train/save/saver.h"
 
 struct rig {
     struct device device;

@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "recipe/schedule.h"
 #include "test.h"
-#include "train/optim.h"
+#include "train/update/optim.h"
 
 static struct err err;
 

@@ -8,7 +8,7 @@
 #include "dist/comm/comm.h"
 #include "prepare/prepare.h"
 #include "test.h"
-#include "train/config.h"
+#include "train/run/config.h"
 #include "train/trainer.h"
 
 static inline void toy_write(const char *name, bool german, int first, int n)

@@ -3,7 +3,7 @@
 
 Fail when an object exports a symbol without its module's prefix.
 
-The module of X.c is X, or ROOM_X where X alone says too little (train/config.c). A file
+The module of X.c is X, or ROOM_X where X alone says too little (train/run/config.c). A file
 without a header of its own is a part of the module whose header stands beside it: X_y.c of
 X (opt_yaml.c of opt), otherwise any file of the one that is named like the room
 (model/forward.c of model). The files of device/cpu are compiled once a variant and export
@@ -19,7 +19,7 @@ EXCEPTIONS = {
     "src/cli/main.c": r"main",  # the system calls it so
     "src/base/err.c": r"status_text",  # belongs to the type `status` of err.h
     "src/train/trainer.c": r"train_(run|together)",  # what the room is for
-    "src/train/begin.c": r"begin_\w+|train_(feed|close)",  # the latter are of trainer.h
+    "src/train/setup.c": r"setup_\w+|train_(feed|close)",  # the latter are of trainer.h
     "src/train/memory.c": r"train_(reserve|memory_\w+)",  # a part of trainer.h, as train/step.c is
 }
 
@@ -36,7 +36,8 @@ def allowed(source, library):
     if variant:
         return rf"cpu_{variant[1]}_\w+"
     prefix = re.escape(prefix_of(source))
-    return rf"({source.parent.name}_)?{prefix}(_\w+)?|{EXCEPTIONS.get(str(source), prefix)}"
+    room = f"{source.parts[1]}_|{source.parent.name}_"
+    return rf"({room})?{prefix}(_\w+)?|{EXCEPTIONS.get(str(source), prefix)}"
 
 
 def exported(obj):

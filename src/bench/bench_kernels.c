@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
-#include "train/roof.h"
+#include "train/log/roof.h"
 
 /* What memory and products of the device can do. */
 struct roof {

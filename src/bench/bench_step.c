@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "corpus/corpus_file.h"
 #include "recipe/flops.h"
-#include "train/roof.h"
+#include "train/log/roof.h"
 #include "train/trainer.h"
 
 enum { WARM_UP = 2, LONGEST = 100, SHORTEST = 3 };
@@ -247,7 +247,7 @@ status bench_step(const struct bench_step_options *o, struct bench_step_result *
 
     *r = (struct bench_step_result){0};
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    t->home.lock = -1;
+    t->run_dir.lock = -1;
     const status result = run(t, &comm, &other, o, r, err);
     train_close(t);
     pool_close(other);

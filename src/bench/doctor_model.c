@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "device/device.h"
 #include "model/model.h"
-#include "train/optim.h"
+#include "train/update/optim.h"
 
 #define LOSS_SCALE 1024.0 /* as mixed training has one; a power of two changes no bit */
 

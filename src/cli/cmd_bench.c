@@ -10,7 +10,7 @@
 #include "bench/bench_text.h"
 #include "bench/bench_wire.h"
 #include "device/device.h"
-#include "train/roof.h"
+#include "train/log/roof.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */

@@ -14,7 +14,7 @@
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
-#include "train/roof.h"
+#include "train/log/roof.h"
 
 /* kind, field, default, help, limits */
 #define DOCTOR_OPTIONS(X) \

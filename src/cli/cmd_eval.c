@@ -13,9 +13,9 @@
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "device/device.h"
-#include "train/config.h"
-#include "train/evaluate.h"
-#include "train/record.h"
+#include "train/eval/evaluate.h"
+#include "train/log/record.h"
+#include "train/run/config.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */

@@ -9,7 +9,7 @@
 #include "plan/forecast.h"
 #include "plan/plan_views.h"
 #include "plan/sweep.h"
-#include "train/config.h"
+#include "train/run/config.h"
 
 /* kind, field, default, help, limits */
 #define PLAN_OPTIONS(X)                                                   \

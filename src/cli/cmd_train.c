@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "dist/comm/comm.h"
 #include "dist/watch/control.h"
-#include "train/config.h"
+#include "train/run/config.h"
 #include "train/trainer.h"
 
 bool cmd_has_peers;

@@ -10,7 +10,7 @@
 #include "format/tf/tensor_bundle.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_page.h"
-#include "train/state.h"
+#include "train/save/state.h"
 
 #define WEIGHTS "ForwardPass/"
 #define SLOTS   "Loss_Optimization/"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "train/evaluate.h"
+#include "train/eval/evaluate.h"
 #include "train/trainer.h"
 
 /*

@@ -1,10 +1,10 @@
 /*
  * Where a run begins: fresh, or from the newest checkpoint that is whole on any rank.
  *
- * Writers (home.h) list what their directories hold; all ranks sort the lists alike, and
- * from the newest on, who has a checkpoint reads it and tells whether it is whole. Then
- * its tensors and state go to everybody, so that nothing depends on which disk a rank
- * sees, nor on how many ranks there were before. One rank alone does the same with
+ * Writers (run_dir.h) list what their directories hold; all ranks sort the lists alike,
+ * and from the newest on, who has a checkpoint reads it and tells whether it is whole.
+ * Then its tensors and state go to everybody, so that nothing depends on which disk a
+ * rank sees, nor on how many ranks there were before. One rank alone does the same with
  * itself.
  */
 #include <stdio.h>
@@ -32,7 +32,7 @@ static status check_options(struct trainer *t, bool *is_there, struct err *err)
     struct train_config *old;
 
     *is_there = false;
-    if (!t->home.is_writer)
+    if (!t->run_dir.is_writer)
         return OK;
     TRY(run_path(t, pointer, "checkpoint", err));
     TRY(run_path(t, path, "config.yaml", err));
@@ -217,7 +217,7 @@ static void list_mine(const struct trainer *t, struct str *names, struct err *wh
     struct tf_checkpoint list;
     char path[FILE_PATH_MAX];
 
-    if (!t->home.is_writer || run_path(t, path, "checkpoint", why) != OK ||
+    if (!t->run_dir.is_writer || run_path(t, path, "checkpoint", why) != OK ||
         !file_exists(path) || tf_checkpoint_read(&list, path, why) != OK)
         return;
     for (size_t i = 0; i < list.n; i++) {
@@ -372,5 +372,5 @@ status train_resume(struct trainer *t, struct err *err)
     t->met_at = t->state.step; /* checkpoints are made at meetings */
     if (!train_is_local(t))
         return OK;
-    return train_together(t, outer_begin(&t->outer, t->model.flat, err), err);
+    return train_together(t, local_sgd_begin(&t->local, t->model.flat, err), err);
 }

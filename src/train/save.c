@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "dist/exchange/reducer.h"
-#include "train/snapshot.h"
+#include "train/save/snapshot.h"
 #include "train/trainer.h"
 
 struct checkpoint train_save_parts(struct trainer *t)
@@ -15,7 +15,7 @@ struct checkpoint train_save_parts(struct trainer *t)
     return (struct checkpoint){.model = &t->model,
                                .optim = &t->optim,
                                .average = t->average,
-                               .outer = t->outer.v,
+                               .outer = t->local.v,
                                .scale = t->state.scale,
                                .is_sharded = t->shards != NULL};
 }
@@ -28,7 +28,7 @@ status train_save_open(struct trainer *t, struct err *err)
     const struct saver_options options = {.in_background = in_background,
                                           .waits = t->comm->size > 1};
 
-    if (!t->home.is_writer)
+    if (!t->run_dir.is_writer)
         return OK;
     if (!options.in_background)
         record_note(&t->record,
@@ -163,7 +163,7 @@ static status settle(struct trainer *t, struct err *err)
 
 status train_save_poll(struct trainer *t, struct err *err)
 {
-    if (t->is_saving && (int)t->sum.n_written == t->home.n_writers)
+    if (t->is_saving && (int)t->sum.n_written == t->run_dir.n_writers)
         decide(t, ranks_failed_save(t->comm, t->own));
     return take_reports(t, NULL, err);
 }

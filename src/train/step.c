@@ -12,9 +12,9 @@
 #include "dist/exchange/reducer.h"
 #include "dist/exchange/table.h"
 #include "recipe/flops.h"
-#include "train/stop.h"
+#include "train/run/stop.h"
 #include "train/trainer.h"
-#include "train/upload.h"
+#include "train/update/upload.h"
 
 /* Training's view of the model: dropout on, its masks a function of seed and step. */
 static struct model_run run_of(const struct trainer *t)
@@ -340,16 +340,16 @@ static status average(struct trainer *t, struct record_step *rec,
 {
     struct clock_lap clock = clock_start();
 
-    TRY(outer_change(&t->outer, t->model.grad, t->model.flat, t->comm->local_rank == 0,
-                     err));
+    TRY(local_sgd_change(&t->local, t->model.grad, t->model.flat,
+                         t->comm->local_rank == 0, err));
     rec->t_update += clock_next(&clock);
     fetch_slice(t, 0, t->model.grad.cols);
     reducer_begin(t->reducer, seen_by_network(t), is_flush);
     TRY(meet(t, rec, mine, err));
     (void)clock_next(&clock);
     TRY(check_change(t, err));
-    TRY(outer_step(&t->outer, t->model.flat, t->model.grad, (size_t)t->comm->n_nodes,
-                   err));
+    TRY(local_sgd_step(&t->local, t->model.flat, t->model.grad, (size_t)t->comm->n_nodes,
+                       err));
     follow_average(t, t->state.step + 1 - t->met_at);
     t->met_at = t->state.step + 1;
     rec->t_update += clock_next(&clock);

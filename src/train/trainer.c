@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "dist/exchange/reducer.h"
-#include "train/begin.h"
-#include "train/stop.h"
+#include "train/run/stop.h"
+#include "train/setup.h"
 
 static bool is_due(const struct trainer *t, int64_t every)
 {
@@ -237,7 +237,7 @@ static status finish(struct trainer *t, struct err *err)
 
 static status run(struct trainer *t, struct err *err)
 {
-    TRY(begin_run(t, err));
+    TRY(setup_run(t, err));
     if (!t->is_resumed)
         TRY(train_save_last(t, err));
     t->record.t_begin = clock_now();
@@ -270,18 +270,18 @@ status train_run(const struct train_config *config, struct train_host *host,
     *t = (struct trainer){.config = *config,
                           .comm = host->comm,
                           .control = host->control,
-                          .home = {.lock = -1},
+                          .run_dir = {.lock = -1},
                           .evaluated_at = -1,
                           .compared_at = -1,
                           .saved_at = -1};
     stop_listen();
-    status result = begin_open(t, host->console, err);
+    status result = setup_open(t, host->console, err);
     if (result == OK)
         result = run(t, err);
     stop_forget();
     struct err closing = {0};
     host->is_agreed = t->is_agreed || t->comm->size == 1;
-    if (begin_close(t, &closing) != OK && result == OK)
+    if (setup_close(t, &closing) != OK && result == OK)
         result = err_set(err, closing.code, "%s", closing.msg);
     free(t);
     return result;

@@ -23,18 +23,18 @@
 #include "model/model.h"
 #include "recipe/schedule.h"
 #include "text/subword/spm.h"
-#include "train/checkpoint.h"
-#include "train/config.h"
-#include "train/home.h"
-#include "train/meter.h"
-#include "train/optim.h"
-#include "train/outer.h"
-#include "train/place.h"
-#include "train/preflight.h"
-#include "train/ranks.h"
-#include "train/record.h"
-#include "train/saver.h"
-#include "train/state.h"
+#include "train/log/meter.h"
+#include "train/log/record.h"
+#include "train/run/affinity.h"
+#include "train/run/config.h"
+#include "train/run/preflight.h"
+#include "train/run/ranks.h"
+#include "train/run/run_dir.h"
+#include "train/save/checkpoint.h"
+#include "train/save/saver.h"
+#include "train/save/state.h"
+#include "train/update/local_sgd.h"
+#include "train/update/optim.h"
 
 struct reducer;
 
@@ -43,14 +43,14 @@ struct trainer {
     struct comm *comm;       /* the ranks of this run; borrowed */
     struct reducer *reducer; /* NULL: one rank */
     struct control *control; /* who watches this rank; NULL: nobody */
-    struct outer outer;      /* open with local steps */
+    struct local_sgd local;  /* open with local steps */
     struct ranks_sums apart; /* of this rank since the nodes last met */
     bool is_synced;          /* after the last update all ranks held the same weights */
     int64_t met_at;          /* step at which nodes that train alone last met */
     bool wants_muster;
     struct optim_shard *shards; /* what this rank updates; NULL: everything */
-    struct place place;
-    struct home home;
+    struct affinity affinity;
+    struct run_dir run_dir;
     int *node; /* [size] of each rank, for the share of the data */
     struct preflight preflight;
     struct meter meter;
@@ -146,10 +146,10 @@ status train_resume(struct trainer *t, struct err *err) MUST_CHECK;
 /* Whether any rank's directory holds a checkpoint of this run, and the run's options. */
 status train_resume_find(struct trainer *t, struct err *err) MUST_CHECK;
 
-/* Start the feeder at the state's place in the data, in begin.c. */
+/* Start the feeder at the state's place in the data, in setup.c. */
 status train_feed(struct trainer *t, struct err *err) MUST_CHECK;
 
-/* Release everything but the record, in begin.c. */
+/* Release everything but the record, in setup.c. */
 void train_close(struct trainer *t);
 
 /* Memory for micro-batches as large as the limit allows, in memory.c. */

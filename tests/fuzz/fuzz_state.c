@@ -1,4 +1,4 @@
-#include "train/state.h"
+#include "train/save/state.h"
 
 #include <stdint.h>
 

@@ -1,0 +1,319 @@
+#include "train/eval/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/str.h"
+#include "corpus/batch.h"
+#include "dist/comm/comm.h"
+#include "score/bleu.h"
+#include "train/update/upload.h"
+
+enum { PAD = ID_PAD, EOS = ID_EOS, START = ID_BOS };
+
+/* The sentences of n that are this rank's. */
+static struct pool_range part_of(const struct evaluate_options *o, size_t n)
+{
+    if (!o->comm)
+        return (struct pool_range){0, n};
+    return pool_split(n, (size_t)o->comm->rank, (size_t)o->comm->size);
+}
+
+/* What is known of one sentence. */
+struct sentence_loss {
+    double sum; /* over its tokens */
+    uint64_t n_tokens;
+};
+
+/* Running sums over the set, in the order of its sentences. */
+struct sums {
+    double loss, group_loss, weighted; /* of all, of the group at hand, of done groups */
+    size_t n_tokens, group_tokens, group_sents, n_sents;
+};
+
+static void end_group(struct sums *s)
+{
+    if (!s->group_tokens)
+        return;
+    s->weighted += s->group_loss / (double)s->group_tokens * (double)s->group_sents;
+    s->group_loss = 0;
+    s->group_tokens = s->group_sents = 0;
+}
+
+static void add_loss(struct sums *s, struct sentence_loss one, size_t group)
+{
+    s->loss += one.sum;
+    s->n_tokens += one.n_tokens;
+    s->n_sents++;
+    s->group_loss += one.sum;
+    s->group_tokens += one.n_tokens;
+    if (++s->group_sents == group)
+        end_group(s);
+}
+
+/* ids up to the first EOS, without padding and the start symbol */
+static size_t words_of(int32_t *out, const int32_t *id, size_t n)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < n && id[i] != EOS; i++)
+        if (id[i] != PAD && id[i] != START)
+            out[k++] = id[i];
+    return k;
+}
+
+/* Everything one pass over a rank's part of the set needs beside the model. */
+struct pass {
+    struct batch batch;
+    struct pool_range part; /* sentences of this rank */
+    uint32_t *pair;         /* [n_pairs] 0, 1, 2... */
+    float *loss;
+    int32_t *best;
+    size_t cap;                  /* of loss and best */
+    struct sentence_loss *known; /* of the part, in order */
+    size_t n_known;
+    struct bleu_stats forced;
+    int32_t *hyp, *ref; /* [max_length] scratch of one sentence */
+};
+
+static status add_batch(struct pass *p, struct err *err)
+{
+    const struct batch *b = &p->batch;
+
+    for (size_t i = 0; i < b->n_sents; i++) {
+        const size_t at = (size_t)b->tgt_at[i], n = (size_t)b->tgt_at[i + 1] - at;
+        struct sentence_loss *one = &p->known[p->n_known++];
+        *one = (struct sentence_loss){.n_tokens = n};
+        for (size_t k = 0; k < n; k++)
+            one->sum += (double)p->loss[at + k];
+        const size_t n_hyp = words_of(p->hyp, p->best + at, n);
+        const size_t n_ref = words_of(p->ref, b->tgt_label + at, n);
+        TRY(bleu_add_ids(&p->forced, p->hyp, n_hyp, p->ref, n_ref, err));
+    }
+    return OK;
+}
+
+static status open_pass(struct pass *p, const struct dataset_set *set,
+                        const struct evaluate_options *o, struct err *err)
+{
+    const size_t n = set->corpus.n_pairs;
+
+    p->part = part_of(o, n);
+    TRY(mem_alloc(&p->pair, n, sizeof *p->pair, err));
+    TRY(mem_alloc(&p->known, p->part.end - p->part.begin, sizeof *p->known, err));
+    TRY(mem_alloc(&p->hyp, o->max_length, sizeof *p->hyp, err));
+    TRY(mem_alloc(&p->ref, o->max_length, sizeof *p->ref, err));
+    p->cap = o->batch_tokens > o->max_length ? o->batch_tokens : o->max_length;
+    TRY(mem_alloc(&p->loss, p->cap, sizeof *p->loss, err));
+    TRY(mem_alloc(&p->best, p->cap, sizeof *p->best, err));
+    for (size_t i = 0; i < n; i++)
+        p->pair[i] = (uint32_t)i;
+    return OK;
+}
+
+static void close_pass(struct pass *p)
+{
+    batch_release(&p->batch);
+    free(p->pair);
+    free(p->known);
+    free(p->loss);
+    free(p->best);
+    free(p->hyp);
+    free(p->ref);
+}
+
+static status forward_batch(struct pass *p, struct model *m,
+                            const struct evaluate_options *o, struct err *err)
+{
+    const struct model_run run = {.smooth = o->smooth, .want_best = true};
+    const struct model_batch b = upload_batch(&p->batch);
+    const struct model_shape shape = {b.n_sents, b.n_src, b.n_tgt, o->max_length, false};
+
+    TRY(model_reserve(m, shape, err));
+    model_forward(m, &b, &run);
+    model_losses(m, p->loss);
+    model_best(m, p->best);
+    return add_batch(p, err);
+}
+
+static status run_pass(struct pass *p, struct model *m, const struct dataset_set *set,
+                       const struct evaluate_options *o, struct err *err)
+{
+    const struct batch_limit limit = {2 * o->batch_tokens, o->batch_tokens};
+
+    TRY(open_pass(p, set, o, err));
+    for (size_t at = p->part.begin; at < p->part.end;) {
+        const size_t k =
+            batch_cut(&set->corpus, p->pair + at, p->part.end - at, o->max_length, limit);
+        TRY(batch_gather(&p->batch, &set->corpus, p->pair + at, k, o->max_length, err));
+        TRY(forward_batch(p, m, o, err));
+        at += k;
+    }
+    return OK;
+}
+
+/* The counts of all ranks in those of each; numbers below 2^53 are exact in double. */
+static status sum_counts(struct bleu_stats *b, struct comm *comm, struct err *err)
+{
+    double x[3 * BLEU_ORDER + 2] = {[3 * BLEU_ORDER] = (double)b->hyp_len,
+                                    (double)b->ref_len};
+
+    for (size_t i = 0; i < BLEU_ORDER; i++) {
+        x[i] = (double)b->match[i];
+        x[BLEU_ORDER + i] = (double)b->total[i];
+        x[2 * BLEU_ORDER + i] = (double)b->n_without[i];
+    }
+    TRY(comm_sum(comm, x, sizeof x / sizeof *x, err));
+    for (size_t i = 0; i < BLEU_ORDER; i++) {
+        b->match[i] = (uint64_t)x[i];
+        b->total[i] = (uint64_t)x[BLEU_ORDER + i];
+        b->n_without[i] = (uint64_t)x[2 * BLEU_ORDER + i];
+    }
+    b->hyp_len = (uint64_t)x[3 * BLEU_ORDER];
+    b->ref_len = (uint64_t)x[3 * BLEU_ORDER + 1];
+    return OK;
+}
+
+/* The sentences of all ranks in order, added up by the first rank as one rank would. */
+static status conclude(struct evaluate_result *r, const struct sentence_loss *known,
+                       size_t n, const struct bleu_stats *forced, size_t group)
+{
+    struct sums s = {0};
+
+    for (size_t i = 0; i < n; i++)
+        add_loss(&s, known[i], group);
+    end_group(&s);
+    r->valid_loss = s.loss / (double)s.n_tokens;
+    r->eval_loss = s.weighted / (double)s.n_sents;
+    r->forced_bleu = bleu_nltk(forced);
+    r->n_pairs = s.n_sents;
+    r->n_tokens = s.n_tokens;
+    return OK;
+}
+
+static status join_pass(struct evaluate_result *r, struct pass *p,
+                        const struct evaluate_options *o, struct err *err)
+{
+    struct str all = str_new(SIZE_MAX / 2);
+    struct comm *comm = o->comm;
+
+    if (!comm || comm->size == 1)
+        return conclude(r, p->known, p->n_known, &p->forced, o->group);
+    TRY(sum_counts(&p->forced, comm, err));
+    status result = comm_collect(comm, comm->rank == 0 ? &all : NULL, NULL, p->known,
+                                 p->n_known * sizeof *p->known, 0, err);
+    if (result == OK && comm->rank == 0)
+        result = conclude(r, (const struct sentence_loss *)(const void *)all.data,
+                          all.len / sizeof(struct sentence_loss), &p->forced, o->group);
+    if (result == OK)
+        result = comm_bcast(comm, r, sizeof *r, 0, err);
+    str_release(&all);
+    return result;
+}
+
+status evaluate_loss(struct evaluate_result *r, struct model *m,
+                     const struct dataset_set *set, const struct evaluate_options *o,
+                     struct err *err)
+{
+    struct pass p = {0};
+
+    if (!set->corpus.n_pairs)
+        return err_set(err, ERR_FORMAT, "the set to evaluate on has no sentences");
+    status result = run_pass(&p, m, set, o, err);
+    if (result == OK)
+        result = join_pass(r, &p, o, err);
+    close_pass(&p);
+    return result;
+}
+
+static status score(struct evaluate_result *r, const struct translations *out,
+                    const struct dataset_set *set, size_t n, struct err *err)
+{
+    const struct bleu_options how = {0};
+    struct bleu_stats stats = {0};
+    struct str signature = str_new(0);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *text = translations_text(out, i, 0);
+        const struct bleu_text hyp = {text, strlen(text)};
+        const struct line want = set->target.line[i];
+        const struct bleu_text ref = {want.text, want.n_bytes};
+        TRY(bleu_add(&stats, how.tokenize, hyp, &ref, 1, err));
+    }
+    r->bleu = bleu_score(&stats, &how).score;
+    r->has_bleu = true;
+    r->n_translated = n;
+    bleu_signature(&signature, &how, 1);
+    snprintf(r->signature, sizeof r->signature, "%s", str_text(&signature));
+    str_release(&signature);
+    return OK;
+}
+
+/* The texts of these translations, each with its NUL, in the order of the lines. */
+static status put_texts(struct str *text, const struct translations *out, struct err *err)
+{
+    for (size_t i = 0; i < out->n_lines; i++) {
+        str_puts(text, translations_text(out, i, 0));
+        str_putc(text, '\0');
+    }
+    return str_check(text, "the translations", err);
+}
+
+/* And back: n lines of one translation each. */
+static status take_texts(struct translations *out, const struct str *text, size_t n,
+                         struct err *err)
+{
+    const char *at = text->data, *end = text->data + text->len;
+
+    TRY(translations_begin(out, n, 1, err));
+    for (size_t i = 0; i < n; i++) {
+        const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+        if (!stop)
+            return err_set(err, ERR_COMM, "%zu translations arrived, want %zu", i, n);
+        const size_t begin = out->text.len;
+        str_add(&out->text, at, (size_t)(stop - at));
+        TRY(translations_add(out, i, begin, 0, err));
+        at = stop + 1;
+    }
+    return OK;
+}
+
+/* All ranks' translations in *out of the first rank; none remain with the others. */
+static status join_texts(struct translations *out, size_t n, struct comm *comm,
+                         struct err *err)
+{
+    struct str mine = str_new(SIZE_MAX / 2), all = str_new(SIZE_MAX / 2);
+    const bool is_first = comm->rank == 0;
+
+    status result = put_texts(&mine, out, err);
+    if (result == OK)
+        result =
+            comm_collect(comm, is_first ? &all : NULL, NULL, mine.data, mine.len, 0, err);
+    translations_release(out);
+    if (result == OK && is_first)
+        result = take_texts(out, &all, n, err);
+    str_release(&mine);
+    str_release(&all);
+    return result;
+}
+
+status evaluate_bleu(struct evaluate_result *r, struct translations *out,
+                     struct translator *t, const struct dataset_set *set,
+                     const struct evaluate_options *o, struct err *err)
+{
+    size_t n = set->source.n;
+
+    if (o->bleu_pairs && o->bleu_pairs < n)
+        n = o->bleu_pairs;
+    const struct pool_range part = part_of(o, n);
+    TRY(translate_lines(t, set->source.line + part.begin, part.end - part.begin, out,
+                        err));
+    if (!o->comm || o->comm->size == 1)
+        return score(r, out, set, n, err);
+    TRY(join_texts(out, n, o->comm, err));
+    if (o->comm->rank == 0)
+        TRY(score(r, out, set, n, err));
+    return comm_bcast(o->comm, r, sizeof *r, 0, err);
+}

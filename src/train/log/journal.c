@@ -1,0 +1,107 @@
+#include "train/log/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+enum { WAITING_MAX = 16 << 20 };
+
+const struct journal journal_none = {.fd = -1};
+
+/* As much as the disk takes. */
+static void write_out(struct journal *j)
+{
+    struct str *s = &j->waiting;
+    size_t done = 0;
+
+    j->is_stuck = false;
+    while (done < s->len && !j->is_stuck) {
+        const ssize_t n = write(j->fd, s->data + done, s->len - done);
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            j->is_stuck = true;
+    }
+    if (j->is_stuck)
+        snprintf(j->why, sizeof j->why, "%s", strerror(errno));
+    if (done) {
+        memmove(s->data, s->data + done, s->len - done);
+        s->len -= done;
+    }
+}
+
+static void add_line(struct journal *j, const char *text)
+{
+    struct str *s = &j->waiting;
+    const size_t before = s->len;
+
+    str_puts(s, text);
+    str_putc(s, '\n');
+    if (!s->bad)
+        return;
+    s->bad = false;
+    s->len = before;
+    j->n_dropped++;
+}
+
+static bool ends_in_a_line(int fd)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    char last = '\n';
+
+    return end <= 0 || (pread(fd, &last, 1, end - 1) == 1 && last == '\n');
+}
+
+status journal_open(struct journal *j, const char *run_dir, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    *j = (struct journal){.fd = -1, .waiting = str_new(WAITING_MAX)};
+    TRY(file_join(path, sizeof path, run_dir, "run.jsonl", err));
+    j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (j->fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    if (!ends_in_a_line(j->fd))
+        str_putc(&j->waiting, '\n');
+    return OK;
+}
+
+status journal_put(struct journal *j, struct json_t *o, struct err *err)
+{
+    char *text = j->fd < 0 ? NULL : json_dumps(o, JSON_COMPACT | JSON_PRESERVE_ORDER);
+
+    json_decref(o);
+    if (j->fd < 0)
+        return OK;
+    if (!text)
+        return err_set(err, ERR_MEMORY, "no memory for a line of run.jsonl");
+    add_line(j, text);
+    free(text);
+    write_out(j);
+    return OK;
+}
+
+status journal_close(struct journal *j, struct err *err)
+{
+    status result = OK;
+
+    if (j->fd >= 0) {
+        write_out(j);
+        if (j->is_stuck)
+            result = err_set(err, ERR_IO, "run.jsonl: %zu bytes of its end are lost: %s",
+                             j->waiting.len, j->why);
+        else if (j->n_dropped)
+            result = err_set(err, ERR_IO, "run.jsonl: %zu lines are lost", j->n_dropped);
+        if (close(j->fd) != 0 && result == OK)
+            result = err_set(err, ERR_IO, "run.jsonl: %s", strerror(errno));
+    }
+    str_release(&j->waiting);
+    *j = journal_none;
+    return result;
+}

@@ -1,0 +1,133 @@
+/*
+ * record - the facts of a run as they happen: run.jsonl, TensorBoard, the console.
+ *
+ * run.jsonl (docs/formats/runlog.md) is the ground truth of the report: one JSON object a
+ * line, appended and flushed. TensorBoard gets the reference's tags. The console shows a
+ * line that is redrawn on a terminal, plain lines elsewhere, or the reference's lines.
+ *
+ * Of several ranks the first writes all this; each other one keeps a log of its own.
+ *
+ * Owns: the open files. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/progress.h"
+#include "format/tf/tb_event.h"
+#include "train/log/journal.h"
+#include "train/run/config.h"
+
+struct comm;
+struct json_t;
+struct preflight;
+
+/* One update, or the sum of several. */
+struct record_step {
+    int64_t step; /* updates made, this one included */
+    uint64_t epoch;
+    double loss; /* sum over target tokens */
+    double rate, grad_norm;
+    double loss_scale; /* of this update */
+    uint64_t n_source, n_target, n_sents;
+    int64_t n_steps, n_skipped;
+    double t_step, t_data, t_forward, t_backward, t_update; /* seconds */
+    double t_comm, t_hidden;    /* of the network: waited for, and hidden by computing */
+    double flops, linear_flops; /* all; of projections and output layer alone */
+};
+
+struct record_eval {
+    int64_t step;
+    double valid_loss, eval_loss, forced_bleu;
+    bool has_bleu;
+    double bleu;
+    char signature[128];
+    double seconds;
+};
+
+/* A checkpoint that has reached the disk. */
+struct record_save {
+    int64_t step;
+    const char *name;
+    uint64_t n_bytes;
+    double t_blocked, t_total; /* seconds that training stood still; until it was safe */
+};
+
+struct record {
+    const struct train_config *config;
+    struct journal journal; /* run.jsonl; only of the first rank */
+    FILE *rank_log;         /* the console of another rank: rank-N.log */
+    struct tb_event_writer events;
+    bool has_events;
+    bool is_journal_stuck, are_events_stuck; /* it was said */
+    struct progress console;
+    bool is_reference; /* the console speaks as the reference does */
+    struct record_step since_log, since_summary;
+    double roof_gflops;
+    double t_begin;   /* of this process's training */
+    double t_printed; /* when the reference's line of step_printed was shown */
+    int64_t step_printed;
+    int64_t first_step;
+    uint64_t objects; /* tokens trained on by this process, after its first ten updates */
+    double t_objects;
+};
+
+/* What is known before the first update. */
+struct record_start {
+    int64_t step;
+    bool is_resumed;
+    const char *device;
+    const struct comm *comm; /* the ranks */
+    const char *gradients;   /* what sums them on the cards; NULL: the ranks' hosts */
+    size_t threads, n_parameters;
+    size_t micro_tokens; /* target tokens that a step of a rank has at once, at most */
+    uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
+    size_t tokenizer_pieces;
+    double roof_gflops; /* NAN: not measured */
+    const struct preflight *preflight;
+    bool is_crowded; /* more threads than cores on this host */
+};
+
+/* Append to the files of a run directory; console NULL is silent. A rank other than the
+ * first has no console and no run.jsonl: what it would show goes to rank-N.log. */
+status record_open(struct record *r, const struct train_config *c, FILE *console,
+                   int64_t step, int rank, struct err *err) MUST_CHECK;
+status record_close(struct record *r, struct err *err) MUST_CHECK;
+
+status record_begin(struct record *r, const struct record_start *s,
+                    struct err *err) MUST_CHECK;
+/* After each update; writes when a cadence is due. */
+status record_update(struct record *r, const struct record_step *s,
+                     struct err *err) MUST_CHECK;
+/* Whether the log has a line after this step: the same on all ranks. */
+bool record_is_due(const struct record *r, int64_t step);
+/* Sums of one more update. */
+void record_add(struct record_step *sum, const struct record_step *s);
+/* What every rank measured of itself: an array of objects, which is borrowed. */
+status record_ranks(struct record *r, int64_t step, struct json_t *ranks,
+                    struct err *err) MUST_CHECK;
+status record_skip(struct record *r, int64_t step, const char *reason,
+                   struct err *err) MUST_CHECK;
+/* An evaluation begins; samples may follow, record_evaluated() ends it. */
+void record_evaluating(struct record *r);
+status record_evaluated(struct record *r, const struct record_eval *e,
+                        struct err *err) MUST_CHECK;
+status record_sample(struct record *r, int64_t step, const char *source,
+                     const char *reference, const char *translation,
+                     struct err *err) MUST_CHECK;
+status record_saved(struct record *r, const struct record_save *s,
+                    struct err *err) MUST_CHECK;
+status record_best(struct record *r, int64_t step, const char *name, double value,
+                   struct err *err) MUST_CHECK;
+status record_stop(struct record *r, int64_t step, const char *reason,
+                   const char *message, struct err *err) MUST_CHECK;
+
+/* A sentence for the person who watches. */
+void record_note(struct record *r, const char *fmt, ...) PRINTF(2, 3);
+
+/* Append one event line of another command (`ferry eval`) to a run's log. */
+status record_append(const char *run_dir, struct json_t *event,
+                     struct err *err) MUST_CHECK;

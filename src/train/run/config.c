@@ -1,0 +1,125 @@
+#include "train/run/config.h"
+
+#include <string.h>
+
+const struct opt train_config_rows[TRAIN_N_OPTIONS] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, field), field, __VA_ARGS__)
+    TRAIN_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, model.field), field, __VA_ARGS__)
+        MODEL_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, schedule.field), field, __VA_ARGS__)
+            SCHEDULE_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, optim.field), field, __VA_ARGS__)
+                OPTIM_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table train_config_table = {train_config_rows, TRAIN_N_OPTIONS};
+
+/* Ranges of a bucket do not follow tensors, so nothing that goes by tensor works. */
+static status check_shards(const struct train_config *c, struct err *err)
+{
+    const struct optim_config *o = &c->optim;
+
+    if (!c->shard_optimizer)
+        return OK;
+    if (c->local_steps > 1)
+        return err_set(
+            err, ERR_USAGE,
+            "shard_optimizer = true and local_steps = %lld exclude each other: "
+            "a node that trains alone needs all of its moments",
+            (long long)c->local_steps);
+    if (strcmp(o->optimizer, "novograd") == 0)
+        return err_set(err, ERR_USAGE,
+                       "shard_optimizer = true needs optimizer = adam or adamw, not %s",
+                       o->optimizer);
+    if (strcmp(o->larc, "none") != 0 || *o->freeze)
+        return err_set(err, ERR_USAGE,
+                       "shard_optimizer = true works neither with larc nor with freeze");
+    return OK;
+}
+
+status train_config_check(const struct train_config *c, struct err *err)
+{
+    if (!*c->data)
+        return err_set(err, ERR_USAGE,
+                       "data is not set; give data=DIR, a directory made "
+                       "by `ferry prepare`");
+    if (!*c->run)
+        return err_set(err, ERR_USAGE,
+                       "run is not set; give run=DIR, where checkpoints "
+                       "and logs go");
+    if ((c->batch_tokens > 0) == (c->batch_sentences > 0))
+        return err_set(err, ERR_USAGE,
+                       "batch_tokens = %lld and batch_sentences = %lld: exactly one of "
+                       "them must be above 0",
+                       (long long)c->batch_tokens, (long long)c->batch_sentences);
+    if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
+        return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
+    TRY(check_shards(c, err));
+    if (strcmp(c->loss_scaling, "none") != 0 && strcmp(c->precision, "fp32") == 0)
+        return err_set(err, ERR_USAGE,
+                       "loss_scaling = %s needs precision = fp16 or bf16: in fp32 no "
+                       "gradient is lost",
+                       c->loss_scaling);
+    if (strcmp(c->loss_scaling, "logmax") == 0 && c->shard_optimizer)
+        return err_set(err, ERR_USAGE,
+                       "loss_scaling = logmax needs the whole gradient on every rank: "
+                       "use backoff with shard_optimizer = true");
+    TRY(optim_check(&c->optim, err));
+    return schedule_check(&c->schedule, err);
+}
+
+/* Options that may change between the parts of one run. */
+static bool is_free(const char *name)
+{
+    static const char *const names[] = {"data",        "run",
+                                        "init_from",   "max_steps",
+                                        "max_epochs",  "device",
+                                        "threads",     "pin",
+                                        "memory_mib",  "micro_tokens",
+                                        "recompute",   "patience",
+                                        "keep_last",   "keep_best",
+                                        "save_every",  "log_every",
+                                        "log_format",  "summary_every",
+                                        "comm",        "comm_poll_us",
+                                        "wire",        "wire_check",
+                                        "bucket_mib",  "shard_optimizer",
+                                        "clock_limit", "replica_check_every",
+                                        "verify_data"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strncmp(name, "eval_", 5) == 0;
+}
+
+status train_config_same(const struct train_config *old, const struct train_config *now,
+                         struct err *err)
+{
+    struct str was = str_new(0), is = str_new(0);
+    status result = OK;
+
+    for (size_t i = 0; result == OK && i < train_config_table.n; i++) {
+        const struct opt *o = &train_config_table.opt[i];
+        str_reset(&was);
+        str_reset(&is);
+        opt_value(o, old, &was);
+        opt_value(o, now, &is);
+        if (strcmp(str_text(&was), str_text(&is)) != 0 && !is_free(o->name))
+            result = err_set(err, ERR_USAGE,
+                             "%s = %.200s, but this run began with %s = %.200s; keep it, "
+                             "or choose another run directory",
+                             o->name, str_text(&is), o->name, str_text(&was));
+    }
+    str_release(&was);
+    str_release(&is);
+    return result;
+}

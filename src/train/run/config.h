@@ -1,0 +1,102 @@
+/*
+ * config - everything a training run can be told. One line is one option.
+ *
+ * The lists of the rooms below (model shape, learning rate, optimizer) are part of it, so
+ * that one YAML file and one command line set them all. The resolved config is written to
+ * the run directory and reproduces the run.
+ */
+#pragma once
+
+#include "base/opt.h"
+#include "device/device.h"
+#include "recipe/model_config.h"
+#include "recipe/schedule.h"
+#include "train/update/optim.h"
+
+/* kind, field, default, help, limits */
+/* clang-format off */
+#define TRAIN_OPTIONS(X)                                                                        \
+    X(STR, data, "", "directory made by `ferry prepare`", ANY)                                  \
+    X(STR, run, "", "run directory; one with a checkpoint resumes", ANY)                        \
+    X(INT, seed, "1", "every random draw follows from it", RANGE(0, 1e15))                      \
+    X(STR, init_from, "", "start from the weights of this model or checkpoint", ANY)            \
+    X(INT, max_steps, "300000", "updates of the whole run", RANGE(0, 1e12))                     \
+    X(INT, max_epochs, "0", "passes over the corpus; 0: no limit", RANGE(0, 1e9))               \
+    X(INT, batch_tokens, "4096", "target tokens of an update; 0: batch_sentences", RANGE(0, 1e9)) \
+    X(INT, batch_sentences, "0", "pairs of an update, when batch_tokens is 0", RANGE(0, 1e9))   \
+    X(INT, max_length, "256", "tokens of a side with both specials", RANGE(3, 65536))           \
+    X(CHOICE, overlong, "truncate", "what happens to longer sentences", ONE_OF("truncate|drop")) \
+    X(REAL, label_smoothing, "0.1", "probability spread over the vocabulary", RANGE(0, 0.999))  \
+    X(REAL, attention_dropout, "0.1", "dropout of attention weights", RANGE(0, 0.99))           \
+    X(REAL, relu_dropout, "0.1", "dropout inside feed-forward layers", RANGE(0, 0.99))          \
+    X(REAL, residual_dropout, "0.1", "dropout of sub-layer outputs, embeddings", RANGE(0, 0.99)) \
+    X(REAL, moving_average, "0", "decay of averaged weights; 0: none", RANGE(0, 0.999999))      \
+    X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
+    X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
+    X(CHOICE, precision, "fp32", "of weights and activations; masters stay fp32", ONE_OF("fp32|fp16|bf16")) \
+    X(CHOICE, loss_scaling, "none", "factor of the loss in 16 bits", ONE_OF("none|static|backoff|logmax")) \
+    X(REAL, loss_scale, "1", "that factor with loss_scaling = static", RANGE(1e-6, 1e9))        \
+    X(INT, threads, "0", "threads of a rank; 0: one a core, cores shared", RANGE(0, 1024))      \
+    X(BOOL, verify_data, "true", "read all of the data once, beside the first steps", ANY)      \
+    X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
+    X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \
+    X(BOOL, recompute, "false", "keep less for backward, compute it again", ANY)                \
+    X(INT, micro_tokens, "0", "target tokens at once; 0: what fits, 4096 on a CPU", RANGE(0, 1e9)) \
+    X(INT, eval_every, "1000", "updates between evaluations; 0: at the end", RANGE(0, 1e12))    \
+    X(INT, eval_tokens, "4096", "target tokens at once in evaluation", RANGE(1, 1e9))           \
+    X(INT, eval_group, "16", "sentences a batch in eval_loss, as the reference", RANGE(1, 1e6)) \
+    X(BOOL, eval_bleu, "true", "translate the validation set for BLEU", ANY)                    \
+    X(INT, eval_bleu_pairs, "0", "of so many first sentences; 0: all", RANGE(0, 1e9))           \
+    X(INT, eval_beam, "4", "beam of these translations", RANGE(1, 64))                          \
+    X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
+    X(CHOICE, best_metric, "loss", "what best_models and patience follow", ONE_OF("loss|bleu")) \
+    X(INT, patience, "0", "evaluations without a best that end a run; 0: none", RANGE(0, 1e6))  \
+    X(INT, save_every, "1000", "updates between checkpoints; 0: at the end", RANGE(0, 1e12))    \
+    X(INT, keep_last, "5", "newest checkpoints kept", RANGE(1, 1e6))                            \
+    X(INT, keep_best, "5", "best checkpoints kept; 0: none", RANGE(0, 1e6))                     \
+    X(INT, log_every, "100", "updates between log lines", RANGE(1, 1e9))                        \
+    X(INT, summary_every, "100", "updates between TensorBoard points", RANGE(1, 1e9))           \
+    X(CHOICE, log_format, "ferry", "console lines", ONE_OF("ferry|reference"))                  \
+    X(CHOICE, comm, "auto", "other ranks; auto: as mpirun or srun say", ONE_OF("auto|self|mpi")) \
+    X(INT, comm_poll_us, "50", "longest sleep while a message is awaited", RANGE(0, 1e6))       \
+    X(CHOICE, wire, "bf16", "gradients between nodes", ONE_OF("fp32|bf16|fp16|int8"))           \
+    X(BOOL, wire_check, "false", "checksum every message of gradients", ANY)                    \
+    X(REAL, bucket_mib, "25", "gradients sent at once, as fp32", RANGE(0.001, 4096))            \
+    X(BOOL, shard_optimizer, "false", "each rank keeps and updates its part of Adam", ANY)      \
+    X(INT, local_steps, "1", "updates that nodes make alone before they average", RANGE(1, 1e6)) \
+    X(REAL, outer_rate, "0.7", "local_steps: step towards the average", RANGE(0.001, 10))       \
+    X(REAL, outer_momentum, "0.5", "local_steps: Nesterov momentum of the averages", RANGE(0, 0.999)) \
+    X(REAL, clock_limit, "60", "seconds between clocks of hosts that are refused; 0: none", RANGE(0, 1e9)) \
+    X(INT, replica_check_every, "100", "updates between comparisons of weights; 0: none", RANGE(0, 1e12))
+/* clang-format on */
+
+struct train_config {
+    struct model_config model;
+    struct schedule_config schedule;
+    struct optim_config optim;
+#define X(kind, field, ...) OPT_FIELD_##kind(field)
+    TRAIN_OPTIONS(X)
+#undef X
+};
+
+enum {
+#define X(...) +1
+    TRAIN_N_OPTIONS =
+        0 TRAIN_OPTIONS(X) MODEL_OPTIONS(X) SCHEDULE_OPTIONS(X) OPTIM_OPTIONS(X)
+#undef X
+};
+
+extern const struct opt train_config_rows[TRAIN_N_OPTIONS];
+extern const struct opt_table train_config_table;
+
+/* What no single row can say: constraints between options. */
+status train_config_check(const struct train_config *c, struct err *err) MUST_CHECK;
+
+/*
+ * A run goes on as it began: ERR_USAGE names the first option that differs between the
+ * run's config and the one given. Free to change: where things are (data, run), what
+ * computes (device, threads, memory), how long (max_steps, max_epochs, patience), and the
+ * cadence of logging, evaluation and saving.
+ */
+status train_config_same(const struct train_config *old, const struct train_config *now,
+                         struct err *err) MUST_CHECK;

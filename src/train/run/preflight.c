@@ -1,0 +1,284 @@
+#include "train/run/preflight.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "corpus/dataset.h"
+#include "device/device.h"
+#include "dist/comm/comm.h"
+#include "dist/exchange/exchange.h"
+#include "format/crc32c.h"
+#include "train/run/config.h"
+#include "train/run/ranks.h"
+
+/* Where things are may differ between hosts; what they are may not. */
+static uint64_t hash_config(const struct train_config *c)
+{
+    struct str text = str_new(0);
+    uint32_t crc = 0;
+
+    for (size_t i = 0; i < train_config_table.n; i++) {
+        const struct opt *row = &train_config_table.opt[i];
+        if (strcmp(row->name, "run") == 0 || strcmp(row->name, "data") == 0 ||
+            strcmp(row->name, "init_from") == 0)
+            continue;
+        str_reset(&text);
+        str_puts(&text, row->name);
+        opt_value(row, c, &text);
+        crc = crc32c(crc, str_text(&text), text.len);
+    }
+    str_release(&text);
+    return crc;
+}
+
+static uint64_t hash_program(void)
+{
+    struct file_map map;
+    struct err ignored;
+
+    if (file_map_open(&map, "/proc/self/exe", &ignored) != OK)
+        return 0; /* no /proc: nothing to compare */
+    const uint64_t hash = (uint64_t)map.n_bytes << 32 | crc32c(0, map.data, map.n_bytes);
+    file_map_close(&map);
+    return hash;
+}
+
+static double disk_mib(const char *dir)
+{
+    struct statvfs v;
+
+    if (statvfs(dir, &v) != 0)
+        return NAN;
+    return (double)v.f_bavail * (double)v.f_frsize / 1048576;
+}
+
+/* ---- the judgement ---- */
+
+static status refuse(const struct comm *c, int rank, const char *what, const char *fix,
+                     struct err *err)
+{
+    char name[RANKS_NAME_MAX];
+
+    return err_set(err, ERR_USAGE, "%s has another %s than rank 0 on host %s; %s",
+                   ranks_name(c, rank, name), what, c->peer[0].host, fix);
+}
+
+static status compare(const struct comm *c, const struct preflight_facts *all,
+                      struct err *err)
+{
+    for (int r = 1; r < c->size; r++) {
+        const struct preflight_facts *f = &all[r];
+        if (f->program && all->program && f->program != all->program)
+            return refuse(c, r, "ferry program", "copy one build to all hosts", err);
+        if (f->config != all->config)
+            return refuse(c, r, "configuration", "copy one file to all hosts", err);
+        if (strcmp(f->kind, all->kind) != 0)
+            return refuse(c, r, "kind of device",
+                          "say device = cpu, or cuda or opencl where all have it", err);
+        if (f->tokenizer != all->tokenizer)
+            return refuse(c, r, "tokenizer", "copy one data directory to all hosts", err);
+        if (f->corpus != all->corpus || f->valid != all->valid)
+            return refuse(c, r, "corpus", "copy one data directory to all hosts", err);
+    }
+    return OK;
+}
+
+static status check_disks(const struct comm *c, const struct preflight_facts *all,
+                          struct preflight_options o, struct err *err)
+{
+    char name[RANKS_NAME_MAX];
+
+    for (int r = 0; r < c->size; r++)
+        if (all[r].disk_mib < o.checkpoint_mib)
+            return err_set(err, ERR_IO,
+                           "%s: the disk of %s has %.0f MiB left, one checkpoint needs "
+                           "%.0f; make room or choose another run directory",
+                           o.config->run, ranks_name(c, r, name), all[r].disk_mib,
+                           o.checkpoint_mib);
+    return OK;
+}
+
+/* The ranks of a host share what is left there. */
+static status check_memory(const struct comm *c, const struct preflight_facts *all,
+                           double each_mib, struct err *err)
+{
+    for (int r = 0; r < c->size; r++) {
+        int n = 0;
+        for (int q = 0; q < c->size; q++)
+            n += strcmp(c->peer[q].host, c->peer[r].host) == 0;
+        if (all[r].free_mib < n * each_mib)
+            return err_set(err, ERR_MEMORY,
+                           "host %s has %.0f MiB of memory left, its %d rank%s need at "
+                           "least %.0f; end other programs, start fewer ranks there or "
+                           "choose a smaller model",
+                           c->peer[r].host, all[r].free_mib, n, n == 1 ? "" : "s",
+                           n * each_mib);
+    }
+    return OK;
+}
+
+/* Ranks of this node on one card share its memory; those without a card share the node's.
+ */
+static int count_sharing(const struct comm *c, const struct preflight_facts *all)
+{
+    int n = 0;
+
+    for (int r = 0; r < c->size; r++)
+        n += c->peer[r].node == c->node && all[r].card == all[c->rank].card;
+    return n;
+}
+
+/* How far a rank's clock is from all others, added up. */
+static double distance(const struct comm *c, const struct preflight_facts *all, int rank)
+{
+    double sum = 0;
+
+    for (int r = 0; r < c->size; r++)
+        sum += fabs(all[r].clock - all[rank].clock);
+    return sum;
+}
+
+/* The rank furthest from the others, and one that is among them; of equals it is rather
+ * a later rank that is wrong. */
+static status check_clocks(struct preflight *p, const struct comm *c,
+                           const struct preflight_facts *all, double limit,
+                           struct err *err)
+{
+    char odd[RANKS_NAME_MAX], usual[RANKS_NAME_MAX];
+    int most = 0, least = 0;
+    double first = all->clock, last = all->clock;
+
+    for (int r = 1; r < c->size; r++) {
+        most = distance(c, all, r) >= distance(c, all, most) ? r : most;
+        least = distance(c, all, r) < distance(c, all, least) ? r : least;
+        first = fmin(first, all[r].clock);
+        last = fmax(last, all[r].clock);
+    }
+    p->clock_spread = last - first;
+    p->clock_rank = most;
+    const double ahead = all[most].clock - all[least].clock;
+    if (limit <= 0 || fabs(ahead) <= limit)
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "the clock of %s is %.0f s %s that of %s; set it (chronyd or "
+                   "systemd-timesyncd keeps it right), or raise clock_limit = %g",
+                   ranks_name(c, most, odd), fabs(ahead),
+                   ahead > 0 ? "ahead of" : "behind", ranks_name(c, least, usual), limit);
+}
+
+status preflight_judge(struct preflight *p, const struct comm *c,
+                       const struct preflight_facts *all, struct preflight_options o,
+                       struct err *err)
+{
+    *p = (struct preflight){.t_latency = NAN,
+                            .mb_per_s = NAN,
+                            .free_mib = all->free_mib,
+                            .disk_mib = all->disk_mib,
+                            .n_sharing = count_sharing(c, all)};
+    for (int r = 1; r < c->size; r++) {
+        p->free_mib = fmin(p->free_mib, all[r].free_mib);
+        p->disk_mib = fmin(p->disk_mib, all[r].disk_mib);
+    }
+    TRY(compare(c, all, err));
+    TRY(check_memory(c, all, o.memory_mib, err));
+    TRY(check_disks(c, all, o, err));
+    return check_clocks(p, c, all, o.config->clock_limit, err);
+}
+
+/* ---- the network ---- */
+
+enum { FEW = 16, MANY = 1 << 18 };
+
+struct trial {
+    struct exchange exchange;
+    float *x;
+    size_t n;
+};
+
+static status sum_job(struct comm *c, void *ctx, struct err *err)
+{
+    struct trial *t = ctx;
+
+    (void)c;
+    return exchange_sum(&t->exchange, t->x, t->n, WIRE_FP32, NULL, err);
+}
+
+/* The best of some exchanges of n elements, the slowest rank's time of each. */
+static status time_sum(struct comm *c, struct trial *t, size_t n, double *best,
+                       struct err *err)
+{
+    const double t_begin = clock_now();
+    double t_all = 0;
+
+    *best = INFINITY;
+    t->n = n;
+    for (int i = 0; i < 5 && t_all < 1; i++) {
+        struct comm_job job = {.run = sum_job, .ctx = t, .phase = COMM_CONTROL};
+        TRY(comm_barrier(c, err));
+        comm_submit(c, &job);
+        TRY(comm_wait(c, &job, err));
+        double took[2] = {job.t_end - job.t_begin, clock_now() - t_begin};
+        TRY(comm_max(c, took, 2, err));
+        *best = fmin(*best, took[0]);
+        t_all = took[1];
+    }
+    return OK;
+}
+
+static status measure(struct preflight *p, struct comm *c, struct err *err)
+{
+    const double bytes = wire_step_bytes(MANY, WIRE_FP32, (size_t)c->n_nodes, false);
+    struct trial t = {0};
+    double t_many = 0;
+
+    TRY(mem_alloc(&t.x, MANY, sizeof *t.x, err));
+    status result = exchange_open(&t.exchange, c, MANY, WIRE_FP32, false, err);
+    if (result == OK)
+        result = time_sum(c, &t, FEW, &p->t_latency, err);
+    if (result == OK)
+        result = time_sum(c, &t, MANY, &t_many, err);
+    if (result == OK && c->n_nodes > 1)
+        p->mb_per_s = bytes * 1e-6 / t_many;
+    exchange_close(&t.exchange);
+    free(t.x);
+    return result;
+}
+
+static struct preflight_facts own_facts(struct preflight_options o)
+{
+    const struct dataset *d = o.data;
+    const size_t free_bytes = mem_free_bytes();
+    struct preflight_facts f = {
+        .program = hash_program(),
+        .config = hash_config(o.config),
+        .tokenizer = d->tokenizer_hash,
+        .card = o.device->card,
+        .corpus = d->train.checksum,
+        .valid = d->valid.is_there ? d->valid.corpus.checksum : 0,
+        .free_mib = free_bytes ? (double)free_bytes / 1048576 : (double)NAN,
+        .disk_mib = o.is_writer ? disk_mib(o.config->run) : (double)NAN};
+
+    snprintf(f.kind, sizeof f.kind, "%s", o.device->kind);
+    return f;
+}
+
+status preflight_run(struct preflight *p, struct comm *c, struct preflight_options o,
+                     struct err *err)
+{
+    struct preflight_facts mine = own_facts(o), *all;
+
+    TRY(comm_barrier(c, err));
+    mine.clock = clock_wall();
+    TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
+    status result = comm_allgather(c, all, &mine, sizeof mine, err);
+    if (result == OK)
+        result = preflight_judge(p, c, all, o, err);
+    free(all);
+    return result == OK && c->size > 1 ? measure(p, c, err) : result;
+}

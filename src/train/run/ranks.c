@@ -1,0 +1,103 @@
+#include "train/run/ranks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dist/comm/comm.h"
+
+enum { FAR = 10, ENOUGH_RANKS = 3, MOST_RANKS = 4096 };
+
+const char *ranks_name(const struct comm *c, int rank, char name[RANKS_NAME_MAX])
+{
+    snprintf(name, RANKS_NAME_MAX, "rank %d on host %s", rank, c->peer[rank].host);
+    return name;
+}
+
+/* What is compared of a rank. */
+struct measure {
+    const char *name;
+    size_t at; /* in struct ranks_own */
+};
+
+static double value(const struct ranks_own *own, struct measure m)
+{
+    return *(const double *)(const void *)((const char *)own + m.at);
+}
+
+/* The value of which as many ranks with tokens lie below as above. */
+static double median(const struct comm *c, const struct ranks_own *all, struct measure m,
+                     size_t *n)
+{
+    double best = NAN;
+
+    *n = 0;
+    for (int r = 0; r < c->size; r++)
+        *n += all[r].n_tokens > 0;
+    for (int r = 0; r < c->size; r++) {
+        const double mine = value(&all[r], m);
+        size_t below = 0, equal = 0;
+        for (int q = 0; q < c->size; q++) {
+            below += all[q].n_tokens > 0 && value(&all[q], m) < mine;
+            equal += all[q].n_tokens > 0 && value(&all[q], m) == mine;
+        }
+        if (all[r].n_tokens > 0 && below <= *n / 2 && below + equal > *n / 2)
+            best = mine;
+    }
+    return best;
+}
+
+static bool find_far(const struct comm *c, const struct ranks_own *all, struct measure m,
+                     char *text, size_t n_text)
+{
+    char name[RANKS_NAME_MAX];
+    size_t n;
+    const double middle = median(c, all, m, &n);
+
+    for (int r = 0; n >= ENOUGH_RANKS && r < c->size; r++)
+        if (all[r].n_tokens > 0 && value(&all[r], m) > FAR * middle) {
+            snprintf(text, n_text,
+                     "%s: %s %g, the ranks' median is %g; its memory or processor may be "
+                     "faulty",
+                     ranks_name(c, r, name), m.name, value(&all[r], m), middle);
+            return true;
+        }
+    return false;
+}
+
+bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *text,
+                    size_t n_text)
+{
+    static const struct measure norm = {"gradient norm",
+                                        offsetof(struct ranks_own, grad_norm)},
+                                loss = {"loss", offsetof(struct ranks_own, mean_loss)};
+    char name[RANKS_NAME_MAX];
+
+    for (int r = 0; r < c->size; r++)
+        if (!isfinite(all[r].mean_loss) || !isfinite(all[r].grad_norm)) {
+            snprintf(text, n_text, "%s: loss %g, gradient norm %g",
+                     ranks_name(c, r, name), all[r].mean_loss, all[r].grad_norm);
+            return true;
+        }
+    if (c->size > MOST_RANKS)
+        return false; /* the search below is quadratic */
+    return find_far(c, all, norm, text, n_text) || find_far(c, all, loss, text, n_text);
+}
+
+int ranks_failed_save(const struct comm *c, const struct ranks_own *all)
+{
+    for (int r = 0; r < c->size; r++)
+        if (all[r].save_failed > 0)
+            return r;
+    return -1;
+}
+
+int ranks_most_skipped(const struct comm *c, const struct ranks_own *all)
+{
+    int most = 0;
+
+    for (int r = 1; r < c->size; r++)
+        if (all[r].n_skipped > all[most].n_skipped)
+            most = r;
+    return most;
+}

@@ -1,0 +1,212 @@
+#include "train/run/run_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "dist/comm/comm.h"
+#include "dist/watch/control.h"
+
+enum { NAME_MAX_BYTES = 48 };
+
+/* A rank of `ferry launch` waits so long for its predecessor to be gone, and for those of
+ * a launcher that was killed, which end themselves after 8 s of silence. */
+static const double t_predecessor = 2, t_others = 12;
+
+/* Whether the file of this descriptor still is the one at `path`. */
+static bool is_current(int fd, const char *path)
+{
+    struct stat mine, there;
+
+    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 &&
+           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+/* One attempt: *has_it, or somebody else. A disk that knows no locks gives them to all.
+ */
+static status try_lock(struct run_dir *h, const char *path, bool *has_it, struct err *err)
+{
+    run_dir_close(h);
+    h->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (h->lock < 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    *has_it = (flock(h->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+              is_current(h->lock, path);
+    return OK;
+}
+
+/* Does a rank of an earlier start of the same `ferry launch` hold it? The launcher has
+ * given that one up; where its host is frozen or cut off, it keeps the lock for ever. */
+static bool is_predecessor(const struct run_dir *h, const char *job)
+{
+    char holder[CONTROL_JOB + 1] = "";
+
+    return job[0] && pread(h->lock, holder, CONTROL_JOB, 0) == CONTROL_JOB &&
+           strncmp(holder, job, CONTROL_LAUNCHER) == 0 && strcmp(holder, job) != 0;
+}
+
+/* Until it is free; a predecessor's is taken by putting a new file in its place. */
+static status wait_for_lock(struct run_dir *h, const char *path, const char *job,
+                            struct progress *console, struct err *err)
+{
+    const double t_begin = clock_now(), t_limit = job[0] ? t_others : 0;
+    bool has_it, is_said = false;
+
+    for (;;) {
+        TRY(try_lock(h, path, &has_it, err));
+        if (has_it)
+            return OK;
+        const double t = clock_now() - t_begin;
+        if (t > t_predecessor && is_predecessor(h, job))
+            unlink(path);
+        else if (t >= t_limit)
+            return err_set(err, ERR_IO,
+                           "%s: another process is training in this directory; if none "
+                           "is, remove this file",
+                           path);
+        if (!is_said)
+            progress_note(console, "waiting for the process that trained here before");
+        is_said = true;
+        poll(NULL, 0, 100);
+    }
+}
+
+/* Two trainings in one directory would overwrite each other's checkpoints. */
+static status take_lock(struct run_dir *h, const char *dir, struct progress *console,
+                        struct err *err)
+{
+    char path[FILE_PATH_MAX], job[CONTROL_JOB + 1];
+
+    control_job(job);
+    TRY(file_join(path, sizeof path, dir, ".lock", err));
+    TRY(wait_for_lock(h, path, job, console, err));
+    /* Who cannot be recognised later cannot be replaced: no reason not to train. */
+    if (ftruncate(h->lock, 0) == 0 && job[0])
+        (void)!pwrite(h->lock, job, strlen(job), 0);
+    return OK;
+}
+
+static void choose_name(char name[NAME_MAX_BYTES])
+{
+    uint64_t x = 0;
+
+    if (getrandom(&x, sizeof x, 0) != sizeof x)
+        x = (uint64_t)(clock_wall() * 1e6) ^ (uint64_t)getpid();
+    snprintf(name, NAME_MAX_BYTES, ".ranks-%016llx", (unsigned long long)x);
+}
+
+/* The first rank's part, before the others look. */
+static status put_mark(struct run_dir *h, const char *dir, const char *name,
+                       struct progress *console, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(take_lock(h, dir, console, err));
+    TRY(file_join(path, sizeof path, dir, name, err));
+    return file_write(path, "", 0, err);
+}
+
+/* The lowest rank of each node among those that do not see the first rank's disk, and
+ * the first rank itself. */
+static bool may_write(const struct comm *c, const char *sees, int rank)
+{
+    if (rank == 0)
+        return true;
+    for (int r = 1; r < rank; r++)
+        if (!sees[r] && c->peer[r].node == c->peer[rank].node)
+            return false;
+    return !sees[rank];
+}
+
+static status second_mark(char *path, const char *dir, const char *name, int rank,
+                          struct err *err)
+{
+    char own[NAME_MAX_BYTES + 16];
+
+    snprintf(own, sizeof own, "%s-%d", name, rank);
+    return file_join(path, FILE_PATH_MAX, dir, own, err);
+}
+
+/* Nodes beside the first may share a disk with each other: of those, one writes. Each
+ * that may leaves a mark, and gives way where it sees that of a lower one. */
+static status give_way(struct comm *c, const char *dir, const char *name, char *writes,
+                       struct err *err)
+{
+    char path[FILE_PATH_MAX], other[FILE_PATH_MAX], mine = writes[c->rank];
+    const bool marks = mine && c->rank > 0;
+
+    status result = second_mark(path, dir, name, c->rank, err);
+    if (result == OK && marks)
+        result = file_write(path, "", 0, err);
+    TRY(comm_agree(c, result, err));
+    for (int r = 1; r < c->rank; r++)
+        if (writes[r] && second_mark(other, dir, name, r, err) == OK &&
+            file_exists(other))
+            mine = false;
+    result = comm_allgather(c, writes, &mine, 1, err);
+    if (marks)
+        unlink(path);
+    return result;
+}
+
+static status find_writers(struct run_dir *h, struct comm *c, const char *dir,
+                           const char *name, struct err *err)
+{
+    char path[FILE_PATH_MAX], *sees, *writes;
+    const size_t n = (size_t)c->size;
+
+    TRY(file_join(path, sizeof path, dir, name, err));
+    const char mine = (char)file_exists(path);
+    TRY(mem_alloc(&sees, 2 * n, 1, err));
+    status result = comm_allgather(c, sees, &mine, 1, err);
+    writes = sees + n;
+    for (int r = 0; result == OK && r < c->size; r++)
+        writes[r] = (char)may_write(c, sees, r);
+    if (result == OK)
+        result = give_way(c, dir, name, writes, err);
+    h->is_writer = result == OK && writes[c->rank];
+    for (int r = 0; r < c->size; r++)
+        h->n_writers += writes[r];
+    free(sees);
+    if (c->rank == 0)
+        unlink(path);
+    return result;
+}
+
+status run_dir_open(struct run_dir *h, struct comm *c, const char *dir,
+                    struct progress *console, struct err *err)
+{
+    char name[NAME_MAX_BYTES] = "";
+
+    *h = (struct run_dir){.lock = -1, .is_writer = true, .n_writers = 1};
+    status mine = file_make_dirs(dir, err);
+    if (c->size == 1)
+        return mine == OK ? take_lock(h, dir, console, err) : mine;
+    choose_name(name);
+    if (mine == OK && c->rank == 0)
+        mine = put_mark(h, dir, name, console, err);
+    TRY(comm_agree(c, mine, err));
+    TRY(comm_bcast(c, name, sizeof name, 0, err));
+    h->n_writers = 0;
+    TRY(find_writers(h, c, dir, name, err));
+    mine = h->is_writer && c->rank != 0 ? take_lock(h, dir, console, err) : OK;
+    return comm_agree(c, mine, err);
+}
+
+void run_dir_close(struct run_dir *h)
+{
+    if (h->lock >= 0)
+        close(h->lock);
+    h->lock = -1;
+}

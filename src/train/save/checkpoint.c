@@ -1,0 +1,551 @@
+#include "train/save/checkpoint.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "decode/model_dir.h"
+#include "device/half.h"
+#include "format/tf/meta_graph.h"
+#include "format/tf/tensor_bundle.h"
+#include "format/tf/tf_checkpoint.h"
+#include "train/save/snapshot.h"
+
+#define SLOTS   "Loss_Optimization/"
+#define MASTERS SLOTS "FP32-master-copy/" /* in mixed precision; X itself has 16 bits */
+
+/* One tensor of the bundle: a view of a flat array, or a scalar or vector at hand. */
+struct tensor {
+    char name[PARAM_NAME_MAX + 80];
+    const struct param *param; /* NULL for the small ones */
+    struct mat flat;
+    const float *copy; /* where the values are instead, when not NULL */
+    int dtype;         /* enum tensor_dtype */
+    void *host;        /* bytes of the small ones, and where they are read to */
+    uint64_t n_host;
+    bool is_scalar;
+};
+
+struct tensors {
+    struct tensor *list;
+    size_t n, cap;
+    float beta1_power, beta2_power;
+    int64_t step;
+    struct loss_scale scale;
+};
+
+static status add(struct tensors *t, struct tensor one, struct err *err)
+{
+    TRY(mem_grow(&t->list, &t->cap, t->n + 1, sizeof *t->list, err));
+    t->list[t->n++] = one;
+    return OK;
+}
+
+struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part)
+{
+    const struct mat parts[] = {
+        [CHECKPOINT_WEIGHTS] = c->model->flat,
+        [CHECKPOINT_M] = c->whole_m.mem ? c->whole_m : c->optim->m,
+        [CHECKPOINT_V] = c->whole_v.mem ? c->whole_v : c->optim->v,
+        [CHECKPOINT_AVERAGE] = c->average,
+        [CHECKPOINT_OUTER] = c->outer};
+
+    return parts[part];
+}
+
+static bool is_mixed(const struct checkpoint *c)
+{
+    return c->model->half.mem;
+}
+
+/* Every parameter as prefix + name + suffix, in one of the flat arrays. Mixed precision
+ * has another prefix for those that have masters. */
+static status add_part(struct tensors *t, const struct checkpoint *c,
+                       enum checkpoint_part part, const char *prefix, const char *mixed,
+                       const char *suffix, struct err *err)
+{
+    const struct params *p = &c->model->params;
+
+    for (size_t i = 0; i < p->n_list; i++) {
+        struct tensor one = {.param = &p->list[i],
+                             .flat = checkpoint_part(c, part),
+                             .copy = c->copy ? c->copy->part[part] : NULL,
+                             .dtype = TENSOR_FLOAT};
+        const bool has_master = is_mixed(c) && !params_is_norm(&p->list[i]);
+        snprintf(one.name, sizeof one.name, "%s%s%s", has_master ? mixed : prefix,
+                 p->list[i].name, suffix);
+        TRY(add(t, one, err));
+    }
+    return OK;
+}
+
+/* The weights as products read them: made from the masters, so never read back. */
+static status add_halves(struct tensors *t, const struct checkpoint *c, struct err *err)
+{
+    const struct params *p = &c->model->params;
+    const bool is_fp16 = c->model->device->precision == PRECISION_FP16;
+
+    for (size_t i = 0; i < p->n_list; i++) {
+        struct tensor one = {.param = &p->list[i],
+                             .flat = c->model->flat,
+                             .copy = c->copy ? c->copy->part[CHECKPOINT_WEIGHTS] : NULL,
+                             .dtype = is_fp16 ? TENSOR_HALF : TENSOR_BFLOAT16};
+        snprintf(one.name, sizeof one.name, "%s", p->list[i].name);
+        if (!params_is_norm(&p->list[i]))
+            TRY(add(t, one, err));
+    }
+    return OK;
+}
+
+static status add_scalar(struct tensors *t, const char *name, int dtype, void *host,
+                         struct err *err)
+{
+    struct tensor one = {.dtype = dtype, .host = host, .n_host = 1, .is_scalar = true};
+
+    snprintf(one.name, sizeof one.name, "%s", name);
+    return add(t, one, err);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct tensor *)a)->name, ((const struct tensor *)b)->name);
+}
+
+/* The scaler's variables, numbered as the reference numbers them. */
+static status add_scaler(struct tensors *t, struct err *err)
+{
+    struct loss_scale *s = &t->scale;
+    float *const logmax[] = {&s->scale,        &s->x_hat,         &s->slow_x_hat,
+                             &s->xsquared_hat, &s->b1_correction, &s->b2_correction};
+
+    if (s->rule != LOSS_SCALE_BACKOFF && s->rule != LOSS_SCALE_LOGMAX)
+        return OK;
+    TRY(add_scalar(t, SLOTS "Variable", TENSOR_INT64, &s->iteration, err));
+    if (s->rule == LOSS_SCALE_BACKOFF) {
+        TRY(add_scalar(t, SLOTS "Variable_1", TENSOR_INT64, &s->last_overflow, err));
+        return add_scalar(t, SLOTS "Variable_2", TENSOR_FLOAT, &s->scale, err);
+    }
+    for (size_t i = 0; i < sizeof logmax / sizeof *logmax; i++) {
+        char name[64];
+        snprintf(name, sizeof name, SLOTS "Variable_%zu", i + 1);
+        TRY(add_scalar(t, name, TENSOR_FLOAT, logmax[i], err));
+    }
+    return OK;
+}
+
+/* Adam's slots have the reference's names; NovoGrad's are Momentum and its norms. */
+static status add_slots(struct tensors *t, const struct checkpoint *c, struct err *err)
+{
+    const char *power[2] = {SLOTS "beta1_power", SLOTS "beta2_power"};
+
+    if (is_mixed(c)) {
+        power[0] = SLOTS "cond_1/beta1_power";
+        power[1] = SLOTS "cond_1/beta2_power";
+    }
+    if (!c->optim->norms) {
+        TRY(add_part(t, c, CHECKPOINT_M, SLOTS, SLOTS MASTERS, "/Adam", err));
+        TRY(add_part(t, c, CHECKPOINT_V, SLOTS, SLOTS MASTERS, "/Adam_1", err));
+        TRY(add_scalar(t, power[0], TENSOR_FLOAT, &t->beta1_power, err));
+        return add_scalar(t, power[1], TENSOR_FLOAT, &t->beta2_power, err);
+    }
+    struct tensor norms = {.name = SLOTS "nvgrad2_ema",
+                           .dtype = TENSOR_DOUBLE,
+                           .host = c->copy ? c->copy->norms : c->optim->norms,
+                           .n_host = c->model->params.n_list};
+    TRY(add_part(t, c, CHECKPOINT_M, SLOTS, SLOTS MASTERS, "/Momentum", err));
+    return add(t, norms, err);
+}
+
+static status list_tensors(struct tensors *t, const struct checkpoint *c, struct err *err)
+{
+    TRY(add_part(t, c, CHECKPOINT_WEIGHTS, "", MASTERS, "", err));
+    if (is_mixed(c))
+        TRY(add_halves(t, c, err));
+    TRY(add_slots(t, c, err));
+    TRY(add_scaler(t, err));
+    if (c->average.mem)
+        TRY(add_part(t, c, CHECKPOINT_AVERAGE, "", "", MODEL_DIR_AVERAGE, err));
+    if (c->outer.mem)
+        TRY(add_part(t, c, CHECKPOINT_OUTER, SLOTS, SLOTS, "/Outer", err));
+    TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
+    qsort(t->list, t->n, sizeof *t->list, by_name);
+    return OK;
+}
+
+/* In place: floats become the numbers of 16 bits that a device would make of them. */
+static size_t narrow(float *host, size_t n, int dtype)
+{
+    uint16_t *to = (uint16_t *)(void *)host;
+
+    if (dtype == TENSOR_FLOAT)
+        return n * sizeof *host;
+    for (size_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&x, (const char *)host + i * sizeof x, sizeof x);
+        const uint16_t h =
+            dtype == TENSOR_HALF ? half_from(half_clip(x)) : half_from_b(x);
+        memcpy((char *)to + i * sizeof h, &h, sizeof h);
+    }
+    return n * sizeof *to;
+}
+
+/* A parameter's rows come through a host buffer, whatever the device. The writing thread
+ * never touches the device: it has a copy. */
+static status write_param(struct tensor_bundle_writer *w, struct device *d,
+                          const struct tensor *one, struct err *err)
+{
+    const struct param *p = one->param;
+    const uint64_t dims[2] = {p->n_dims == 2 ? p->rows : p->cols, p->cols};
+    const struct mat m = {one->flat.mem, one->flat.at + p->at, p->rows, p->cols,
+                          p->stride};
+    float *host;
+
+    TRY(tensor_bundle_add(w, one->name, (enum tensor_dtype)one->dtype, dims, p->n_dims,
+                          err));
+    TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
+    if (!one->copy)
+        device_download(d, host, m);
+    for (size_t r = 0; one->copy && r < p->rows; r++)
+        memcpy(host + r * p->cols, one->copy + p->at + r * p->stride,
+               p->cols * sizeof *host);
+    const size_t n_bytes = narrow(host, p->rows * p->cols, one->dtype);
+    const status result = tensor_bundle_add_bytes(w, host, n_bytes, err);
+    free(host);
+    return result;
+}
+
+static status write_small(struct tensor_bundle_writer *w, const struct tensor *one,
+                          struct err *err)
+{
+    const size_t n = (size_t)one->n_host * tensor_dtype_bytes(one->dtype);
+
+    TRY(tensor_bundle_add(w, one->name, (enum tensor_dtype)one->dtype, &one->n_host,
+                          one->is_scalar ? 0 : 1, err));
+    return tensor_bundle_add_bytes(w, one->host, n, err);
+}
+
+static status write_bundle(const struct checkpoint *c, const struct tensors *t,
+                           const char *prefix, struct err *err)
+{
+    struct tensor_bundle_writer w;
+    status result = tensor_bundle_begin(&w, prefix, err);
+
+    if (result != OK)
+        return result;
+    for (size_t i = 0; result == OK && i < t->n; i++)
+        result = t->list[i].param ? write_param(&w, c->model->device, &t->list[i], err)
+                                  : write_small(&w, &t->list[i], err);
+    if (result == OK)
+        return tensor_bundle_finish(&w, err);
+    tensor_bundle_abort(&w);
+    return result;
+}
+
+static status suffixed(char *out, const char *prefix, const char *suffix, struct err *err)
+{
+    const int n = snprintf(out, FILE_PATH_MAX, "%s%s", prefix, suffix);
+
+    if (n < 0 || n >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "path '%s%s' is too long", prefix, suffix);
+    return OK;
+}
+
+static const char *const suffixes[] = {".index", ".data-00000-of-00001", ".meta",
+                                       ".state"};
+enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
+
+static status total_bytes(const char *prefix, uint64_t *n_bytes, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    *n_bytes = 0;
+    for (size_t i = 0; i < N_SUFFIXES; i++) {
+        TRY(suffixed(path, prefix, suffixes[i], err));
+        const int64_t n = file_bytes(path);
+        *n_bytes += n > 0 ? (uint64_t)n : 0;
+    }
+    return OK;
+}
+
+status checkpoint_write(const struct checkpoint *c, const struct state *s,
+                        const char *prefix, uint64_t *n_bytes, struct err *err)
+{
+    struct tensors t = {
+        .step = s->step,
+        .scale = s->scale,
+        /* the reference's counters: beta^(t+1) after t updates */
+        .beta1_power = (float)pow(c->optim->config.beta1, (double)s->step + 1),
+        .beta2_power = (float)pow(c->optim->config.beta2, (double)s->step + 1)};
+    char path[FILE_PATH_MAX];
+
+    status result = suffixed(path, prefix, ".state", err);
+    if (result == OK)
+        result = state_write(s, path, err);
+    if (result == OK)
+        result = list_tensors(&t, c, err);
+    if (result == OK)
+        result = write_bundle(c, &t, prefix, err);
+    if (result == OK)
+        result = meta_graph_write(prefix, "ForwardPass/", err);
+    if (result == OK)
+        result = total_bytes(prefix, n_bytes, err);
+    free(t.list);
+    return result == OK ? OK : err_wrap(err, "saving %s", prefix);
+}
+
+/* ---- reading ---- */
+
+static status shape_error(const struct tensor_entry *e, const struct param *p,
+                          struct err *err)
+{
+    return err_set(err, ERR_FORMAT,
+                   "tensor %s has %zu dimensions and %llu bytes; this model wants %zu "
+                   "and %zu",
+                   p->name, e->n_dims, (unsigned long long)e->n_bytes, p->n_dims,
+                   p->rows * p->cols * sizeof(float));
+}
+
+static status read_param(const struct tensor_bundle *b, const struct tensor_entry *e,
+                         struct device *d, const struct tensor *one, struct err *err)
+{
+    const struct param *p = one->param;
+    const struct mat m = {one->flat.mem, one->flat.at + p->at, p->rows, p->cols,
+                          p->stride};
+    const bool same = e->n_dims == p->n_dims && e->dims[p->n_dims - 1] == p->cols &&
+                      (p->n_dims == 1 || e->dims[0] == p->rows);
+    float *host;
+
+    if (!same || e->dtype != TENSOR_FLOAT)
+        return shape_error(e, p, err);
+    TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
+    const status result = tensor_bundle_copy(b, e, host, 1, p->rows * p->cols * 4,
+                                             p->rows * p->cols * 4, err);
+    if (result == OK)
+        device_upload(d, m, host);
+    free(host);
+    return result;
+}
+
+static status read_small(const struct tensor_bundle *b, const struct tensor_entry *e,
+                         const struct tensor *one, struct err *err)
+{
+    const size_t n = (size_t)one->n_host * tensor_dtype_bytes(one->dtype);
+
+    if (e->dtype != one->dtype || e->n_bytes != n)
+        return err_set(err, ERR_FORMAT, "tensor %s has an unexpected type or shape",
+                       one->name);
+    return tensor_bundle_copy(b, e, one->host, 1, n, n, err);
+}
+
+/* Another tool's checkpoint must have the weights and the step; moments may be new. */
+static bool is_needed(const struct checkpoint *c, const struct tensor *one,
+                      const int64_t *step, enum checkpoint_kind kind)
+{
+    return kind == CHECKPOINT_OURS || one->host == step ||
+           (one->param && one->flat.mem == c->model->flat.mem);
+}
+
+static status read_tensors(const struct checkpoint *c, const struct tensors *t,
+                           const struct tensor_bundle *b, enum checkpoint_kind kind,
+                           struct err *err)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct tensor *one = &t->list[i];
+        const struct tensor_entry *e = tensor_bundle_find(b, one->name);
+        if (one->param && one->dtype != TENSOR_FLOAT)
+            continue; /* made from its master */
+        if (!e && !is_needed(c, one, &t->step, kind))
+            continue;
+        if (!e)
+            return err_set(err, ERR_FORMAT, "tensor %s is missing", one->name);
+        TRY(one->param ? read_param(b, e, c->model->device, one, err)
+                       : read_small(b, e, one, err));
+    }
+    return OK;
+}
+
+/* Our .meta is a function of the index, so that a cut one is seen by its size. */
+static status check_meta(const struct tensor_bundle *b, const char *prefix,
+                         struct err *err)
+{
+    struct str want = str_new(0);
+    char path[FILE_PATH_MAX];
+
+    TRY(suffixed(path, prefix, ".meta", err));
+    status result =
+        meta_graph_build(&want, b->index.entry, b->index.n, "ForwardPass/", err);
+    if (result == OK && file_bytes(path) != (int64_t)want.len)
+        result = err_set(err, ERR_FORMAT, "%s is not whole", path);
+    str_release(&want);
+    return result;
+}
+
+static status read_state(struct state *s, const char *prefix, enum checkpoint_kind *kind,
+                         struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(suffixed(path, prefix, ".state", err));
+    *kind = file_exists(path) ? CHECKPOINT_OURS : CHECKPOINT_FOREIGN;
+    *s = (struct state){0};
+    return *kind == CHECKPOINT_OURS ? state_read(s, path, err) : OK;
+}
+
+static status read_all(const struct checkpoint *c, struct state *s, const char *prefix,
+                       struct tensor_bundle *b, enum checkpoint_kind *kind,
+                       struct err *err)
+{
+    struct tensors t = {.scale = c->scale};
+
+    status result = read_state(s, prefix, kind, err);
+    if (result == OK && *kind == CHECKPOINT_OURS)
+        result = check_meta(b, prefix, err);
+    if (result == OK)
+        result = list_tensors(&t, c, err);
+    if (result == OK)
+        result = read_tensors(c, &t, b, *kind, err);
+    if (result == OK && *kind == CHECKPOINT_OURS && s->step != t.step)
+        result = err_set(err, ERR_FORMAT, "its files are of steps %lld and %lld",
+                         (long long)s->step, (long long)t.step);
+    s->step = t.step;
+    s->scale = t.scale;
+    free(t.list);
+    return result;
+}
+
+status checkpoint_read(const struct checkpoint *c, struct state *s, const char *prefix,
+                       enum checkpoint_kind *kind, struct err *err)
+{
+    struct tensor_bundle b;
+
+    status result = tensor_bundle_open(&b, prefix, err);
+    if (result == OK) {
+        result = read_all(c, s, prefix, &b, kind, err);
+        tensor_bundle_close(&b);
+    }
+    return result == OK ? OK : err_wrap(err, "checkpoint %s", prefix);
+}
+
+/* ---- the directory ---- */
+
+/* The index goes first: without it the rest is no checkpoint. */
+void checkpoint_remove(const char *dir, const char *name)
+{
+    for (size_t i = 0; i < N_SUFFIXES; i++) {
+        char path[FILE_PATH_MAX];
+        const int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, suffixes[i]);
+        if (n > 0 && n < (int)sizeof path)
+            unlink(path);
+    }
+}
+
+static bool is_kind(const struct checkpoint_shelf *shelf, const char *name)
+{
+    return strncmp(name, shelf->kind, strlen(shelf->kind)) == 0;
+}
+
+/* Part the old names, and the new one as the last, into those that stay and those that
+ * go. Both lists have room for all. */
+static size_t part_names(const struct checkpoint_shelf *shelf,
+                         const struct tf_checkpoint *old, const char *name,
+                         const char **stay, const char **gone, size_t *n_gone)
+{
+    size_t n = 0, n_kind = 1;
+
+    for (size_t i = 0; i < old->n; i++)
+        n_kind += strcmp(old->all[i], name) != 0 && is_kind(shelf, old->all[i]);
+    *n_gone = 0;
+    for (size_t i = 0; i < old->n; i++) {
+        if (strcmp(old->all[i], name) == 0)
+            continue;
+        if (is_kind(shelf, old->all[i]) && n_kind > shelf->keep) {
+            gone[(*n_gone)++] = old->all[i];
+            n_kind--;
+        } else {
+            stay[n++] = old->all[i];
+        }
+    }
+    stay[n++] = name;
+    return n;
+}
+
+/* What the pointer file should name: the new one, or the one of another kind. */
+static const char *pointed(const struct checkpoint_shelf *shelf,
+                           const struct tf_checkpoint *old, const char *name)
+{
+    if (shelf->is_pointed || !old->latest || is_kind(shelf, old->latest))
+        return name;
+    return old->latest;
+}
+
+status checkpoint_publish(const struct checkpoint_shelf *shelf, const char *name,
+                          struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct tf_checkpoint old = {0};
+    const char **names;
+    size_t n_gone = 0;
+
+    TRY(file_join(path, sizeof path, shelf->dir, "checkpoint", err));
+    struct err ignored;
+    if (file_exists(path) && tf_checkpoint_read(&old, path, &ignored) != OK)
+        old = (struct tf_checkpoint){0}; /* a damaged pointer file is replaced */
+    status result = mem_alloc(&names, 2 * (old.n + 1), sizeof *names, err);
+    if (result == OK) {
+        const char **gone = names + old.n + 1;
+        const size_t n = part_names(shelf, &old, name, names, gone, &n_gone);
+        result = tf_checkpoint_write(path, pointed(shelf, &old, name), names, n, err);
+        for (size_t i = 0; result == OK && i < n_gone; i++)
+            checkpoint_remove(shelf->dir, gone[i]);
+    }
+    free(names);
+    tf_checkpoint_release(&old);
+    return result;
+}
+
+/* A .state is written first and removed last: one without an index is the rest of a
+ * checkpoint that was half made or half removed. */
+static void sweep_rest(const char *dir, const char *file)
+{
+    const size_t n = strlen(file), n_suffix = strlen(".state");
+    char name[FILE_PATH_MAX], path[FILE_PATH_MAX], index[FILE_PATH_MAX];
+    struct err ignored;
+
+    if (n <= n_suffix || n >= sizeof name || strcmp(file + n - n_suffix, ".state") != 0)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)(n - n_suffix), file);
+    if (file_join(path, sizeof path, dir, name, &ignored) == OK &&
+        suffixed(index, path, ".index", &ignored) == OK && !file_exists(index))
+        checkpoint_remove(dir, name);
+}
+
+static void sweep_dir(const char *dir)
+{
+    DIR *d = opendir(dir);
+
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[FILE_PATH_MAX];
+        struct err ignored;
+        if (strstr(e->d_name, ".tmp-") &&
+            file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
+            unlink(path);
+        sweep_rest(dir, e->d_name);
+    }
+    if (d)
+        closedir(d);
+}
+
+void checkpoint_sweep(const char *run)
+{
+    char best[FILE_PATH_MAX];
+    struct err ignored;
+
+    sweep_dir(run);
+    if (file_join(best, sizeof best, run, "best_models", &ignored) == OK)
+        sweep_dir(best);
+}

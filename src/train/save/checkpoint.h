@@ -1,0 +1,82 @@
+/*
+ * checkpoint - a run's whole state on disk, and back.
+ *
+ * PREFIX.state, PREFIX.data-00000-of-00001, PREFIX.index, PREFIX.meta, each written to a
+ * temporary name and renamed; the pointer file `checkpoint` is written last and names
+ * only whole checkpoints. So a kill at any moment leaves the previous one in force. The
+ * tensors have the reference's names: TensorFlow reads our files and we read its.
+ *
+ * Borrows everything. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/file.h"
+#include "model/model.h"
+#include "train/save/state.h"
+#include "train/update/optim.h"
+
+struct snapshot;
+
+struct checkpoint {
+    struct model *model;
+    struct optim *optim;
+    struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
+    struct mat outer;   /* momentum of averagings over nodes; may be none */
+    struct mat whole_m,
+        whole_v;     /* to read into where the optimizer's are shards; or none */
+    bool is_sharded; /* moments come into a snapshot from all ranks, by the caller */
+    struct loss_scale scale;     /* as it begins; read ones replace it in the state */
+    const struct snapshot *copy; /* write these values; NULL: those on the device */
+};
+
+/* The flat arrays that a checkpoint holds, each [1, n_flat]; one that a run does not
+ * have is none. */
+enum checkpoint_part {
+    CHECKPOINT_WEIGHTS,
+    CHECKPOINT_M,
+    CHECKPOINT_V,
+    CHECKPOINT_AVERAGE,
+    CHECKPOINT_OUTER,
+    CHECKPOINT_N_PARTS
+};
+struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part);
+
+/* Write PREFIX.* . *n_bytes: of all files. */
+status checkpoint_write(const struct checkpoint *c, const struct state *s,
+                        const char *prefix, uint64_t *n_bytes,
+                        struct err *err) MUST_CHECK;
+
+enum checkpoint_kind { CHECKPOINT_OURS, CHECKPOINT_FOREIGN };
+
+/*
+ * Read PREFIX.* into model, optimizer, average and *s. A checkpoint without .state is
+ * another tool's: weights and moments are taken, *s has its step and nothing else. On
+ * failure the tensors may be half overwritten: read another one or stop.
+ */
+status checkpoint_read(const struct checkpoint *c, struct state *s, const char *prefix,
+                       enum checkpoint_kind *kind, struct err *err) MUST_CHECK;
+
+/*
+ * Checkpoints of one directory whose names begin alike. Without is_pointed the pointer
+ * file goes on naming another kind as the one to use, if it has any.
+ */
+struct checkpoint_shelf {
+    char dir[FILE_PATH_MAX];
+    const char *kind; /* what their names begin with */
+    size_t keep;      /* the newest so many */
+    bool is_pointed;
+};
+
+/*
+ * Put NAME (of a checkpoint just written in the shelf's directory) into the pointer file,
+ * as the newest of its kind, and remove the files of those that are too many.
+ */
+status checkpoint_publish(const struct checkpoint_shelf *shelf, const char *name,
+                          struct err *err) MUST_CHECK;
+
+/* Remove the files of a checkpoint that no pointer file names. */
+void checkpoint_remove(const char *dir, const char *name);
+
+/* Remove what a killed process left half-written or half-removed in a run directory. */
+void checkpoint_sweep(const char *run);

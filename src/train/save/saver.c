@@ -1,0 +1,230 @@
+/*
+ * The lock guards phase and is_closing. Everything else of a save belongs to the thread
+ * in WRITING and PUBLISHING and to the caller in the other phases, and is handed over by
+ * the phase.
+ */
+#include "train/save/saver.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "train/save/snapshot.h"
+
+struct saver {
+    struct checkpoint parts;
+    struct saver_options options;
+    struct snapshot snapshot;
+
+    struct saver_report report[SAVER_TARGETS];
+    size_t n, n_taken;
+    struct state state; /* of a save in the foreground */
+    double t_begin;
+
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum saver_phase phase;
+    bool is_closing;
+};
+
+static void set_phase(struct saver *s, enum saver_phase phase)
+{
+    pthread_mutex_lock(&s->lock);
+    s->phase = phase;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+enum saver_phase saver_phase(struct saver *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const enum saver_phase phase = s->phase;
+    pthread_mutex_unlock(&s->lock);
+    return phase;
+}
+
+void saver_wait(struct saver *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->phase == SAVER_WRITING || s->phase == SAVER_PUBLISHING)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- what the thread does ---- */
+
+static status write_files(struct saver *s, struct saver_report *r, struct err *err)
+{
+    const struct state *state = s->options.in_background ? &s->snapshot.state : &s->state;
+    struct checkpoint parts = s->parts;
+    char prefix[FILE_PATH_MAX];
+
+    parts.copy = s->options.in_background ? &s->snapshot : NULL;
+    TRY(file_make_dirs(r->target.shelf.dir, err));
+    TRY(file_join(prefix, sizeof prefix, r->target.shelf.dir, r->target.name, err));
+    return checkpoint_write(&parts, state, prefix, &r->n_bytes, err);
+}
+
+static void write_all(struct saver *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct saver_report *r = &s->report[i];
+        if (write_files(s, r, &r->failure) != OK)
+            checkpoint_remove(r->target.shelf.dir, r->target.name);
+    }
+}
+
+static void publish_all(struct saver *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct saver_report *r = &s->report[i];
+        if (r->failure.code == OK &&
+            checkpoint_publish(&r->target.shelf, r->target.name, &r->failure) != OK)
+            checkpoint_remove(r->target.shelf.dir, r->target.name);
+        r->t_total = clock_now() - s->t_begin;
+    }
+}
+
+/* One phase of work, and the phase that it leads to. */
+static enum saver_phase work_on(struct saver *s, enum saver_phase phase)
+{
+    if (phase == SAVER_WRITING)
+        write_all(s);
+    if (phase == SAVER_WRITING && s->options.waits)
+        return SAVER_WRITTEN;
+    publish_all(s);
+    return SAVER_DONE;
+}
+
+static void *thread_main(void *arg)
+{
+    struct saver *s = arg;
+
+    for (;;) {
+        pthread_mutex_lock(&s->lock);
+        while (!s->is_closing && s->phase != SAVER_WRITING &&
+               s->phase != SAVER_PUBLISHING)
+            pthread_cond_wait(&s->changed, &s->lock);
+        const enum saver_phase phase = s->phase;
+        const bool is_work = phase == SAVER_WRITING || phase == SAVER_PUBLISHING;
+        pthread_mutex_unlock(&s->lock);
+        if (!is_work)
+            return NULL;
+        set_phase(s, work_on(s, phase));
+    }
+}
+
+/* Give the work to the thread, or do it here. */
+static void begin_phase(struct saver *s, enum saver_phase phase)
+{
+    set_phase(s, s->has_thread ? phase : work_on(s, phase));
+}
+
+/* ---- the caller's side ---- */
+
+status saver_open(struct saver **out, const struct checkpoint *parts,
+                  struct saver_options options, struct err *err)
+{
+    struct saver *s;
+
+    *out = NULL;
+    TRY(mem_alloc(&s, 1, sizeof *s, err));
+    s->parts = *parts;
+    s->options = options;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    status result = OK;
+    if (options.in_background)
+        result = snapshot_open(&s->snapshot, parts, err);
+    if (result == OK && options.in_background) {
+        const int why = pthread_create(&s->thread, NULL, thread_main, s);
+        s->has_thread = why == 0;
+        if (why != 0)
+            result = err_set(err, ERR_IO, "cannot start the thread that saves: %s",
+                             strerror(why));
+    }
+    if (result != OK)
+        saver_close(s);
+    else
+        *out = s;
+    return result;
+}
+
+void saver_close(struct saver *s)
+{
+    if (!s)
+        return;
+    if (s->has_thread) {
+        pthread_mutex_lock(&s->lock);
+        s->is_closing = true;
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+        pthread_join(s->thread, NULL);
+    }
+    snapshot_close(&s->snapshot);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+float *saver_part(struct saver *s, enum checkpoint_part part)
+{
+    BUG_ON(saver_phase(s) != SAVER_IDLE || !s->options.in_background);
+    return s->snapshot.part[part];
+}
+
+void saver_save(struct saver *s, const struct state *state,
+                const struct saver_target *targets, size_t n, double t_asked)
+{
+    BUG_ON(n > SAVER_TARGETS || saver_phase(s) != SAVER_IDLE);
+    s->n = n;
+    s->n_taken = 0;
+    s->t_begin = t_asked;
+    for (size_t i = 0; i < n; i++)
+        s->report[i] = (struct saver_report){.target = targets[i], .step = state->step};
+    if (s->options.in_background)
+        snapshot_take(&s->snapshot, &s->parts, state);
+    s->state = *state;
+    const double t_copied = clock_now() - t_asked;
+    begin_phase(s, SAVER_WRITING);
+    const double t_blocked = s->has_thread ? t_copied : clock_now() - t_asked;
+    for (size_t i = 0; i < n; i++)
+        s->report[i].t_blocked = i == 0 ? t_blocked : 0;
+}
+
+bool saver_is_whole(struct saver *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->report[i].failure.code != OK)
+            return false;
+    return true;
+}
+
+void saver_decide(struct saver *s, bool all_whole, const char *why)
+{
+    BUG_ON(saver_phase(s) != SAVER_WRITTEN);
+    for (size_t i = 0; !all_whole && i < s->n; i++) {
+        struct saver_report *r = &s->report[i];
+        if (r->failure.code != OK)
+            continue;
+        checkpoint_remove(r->target.shelf.dir, r->target.name);
+        (void)err_set(&r->failure, ERR_IO, "%s", why);
+    }
+    begin_phase(s, SAVER_PUBLISHING);
+}
+
+bool saver_take(struct saver *s, struct saver_report *r)
+{
+    BUG_ON(saver_phase(s) != SAVER_DONE);
+    if (s->n_taken < s->n) {
+        *r = s->report[s->n_taken++];
+        return true;
+    }
+    set_phase(s, SAVER_IDLE);
+    return false;
+}

@@ -1,0 +1,43 @@
+/*
+ * state - what a checkpoint must hold beside tensors: model.ckpt-N.state.
+ *
+ * The place in the data, the counters of patience, the best scores: one JSON object, part
+ * of the checkpoint. A checkpoint without it was made by another tool.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "corpus/order.h"
+#include "train/update/loss_scale.h"
+
+/* The best evaluation so far, by one measure. */
+struct state_best {
+    bool is_there;
+    double value;
+    int64_t step;
+};
+
+struct state {
+    int64_t step; /* updates made */
+    struct order_cursor cursor;
+    struct state_best loss, bleu;
+    int64_t evals_since_best; /* by best_metric */
+    int64_t n_skipped, skipped_in_a_row;
+    uint64_t n_source, n_target; /* tokens trained on */
+    double t_trained;            /* seconds spent in updates */
+    uint64_t corpus_pairs;       /* of the training corpus: a check at resume */
+    uint64_t tokenizer_hash;
+    struct loss_scale
+        scale; /* of mixed precision: among the tensors, as the reference's */
+};
+
+status state_write(const struct state *s, const char *path, struct err *err) MUST_CHECK;
+
+/* ERR_IO when there is no such file, ERR_FORMAT when it is not whole. */
+status state_read(struct state *s, const char *path, struct err *err) MUST_CHECK;
+/* The same of n bytes at hand; `path` stands for them in messages. */
+status state_parse(struct state *s, const char *path, const void *bytes, size_t n,
+                   struct err *err) MUST_CHECK;

@@ -1,0 +1,44 @@
+/*
+ * local_sgd - what nodes that train alone for a while do when they meet.
+ *
+ * Between meetings every node follows its own gradients. Then the mean over nodes of how
+ * far they went from where they last met is taken as a gradient of its own, and a step is
+ * made from there with Nesterov's momentum:
+ *
+ *   d = mean(start - w);  v = momentum v + d;  w = start - rate (d + momentum v)
+ *
+ * A change that stays the same is taken rate / (1 - momentum) times. Above 1 that goes
+ * further than the nodes did; far above, the nodes have to undo it.
+ *
+ * Owns: start and v. Borrows: the device. What a checkpoint must hold: v; start is the
+ * weights themselves, because a checkpoint is made after a meeting. Threads: one at a
+ * time.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "device/device.h"
+
+struct local_sgd {
+    struct device *device;
+    double rate, momentum;
+    struct mat start, v; /* [1, n_flat] */
+};
+
+status local_sgd_open(struct local_sgd *o, struct device *d, size_t n_flat, double rate,
+                      double momentum, struct err *err) MUST_CHECK;
+void local_sgd_close(struct local_sgd *o); /* zeroed is fine */
+
+/* The nodes are together here. */
+status local_sgd_begin(struct local_sgd *o, struct mat weights,
+                       struct err *err) MUST_CHECK;
+
+/* change = start - weights, or 0 for a rank whose node another one speaks for. */
+status local_sgd_change(const struct local_sgd *o, struct mat change, struct mat weights,
+                        bool speaks, struct err *err) MUST_CHECK;
+
+/* change: summed over n_nodes; the next weights, where all nodes begin again. */
+status local_sgd_step(struct local_sgd *o, struct mat weights, struct mat change,
+                      size_t n_nodes, struct err *err) MUST_CHECK;
