@@ -7,10 +7,10 @@
 
 #include "base/mem.h"
 #include "made_run.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 
 /* What a run came out as; `wanted` lists the ids of all findings, and no other is. */
-static inline void judged_findings(const struct told *t, const char *wanted,
+static inline void judged_findings(const struct judgement *t, const char *wanted,
                                    uint64_t seed)
 {
     struct str got = str_new(0);
@@ -24,26 +24,26 @@ static inline void judged_findings(const struct told *t, const char *wanted,
     str_release(&got);
 }
 
-static inline struct told *judged_open(struct made_run *m)
+static inline struct judgement *judged_open(struct made_run *m)
 {
-    struct told *t;
+    struct judgement *t;
     struct err err;
 
     made_write(m, test_path("run"));
     CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(told_open(t, test_path("run"), m->t + 86400, 0, &err), &err);
+    CHECK_OK(judgement_open(t, test_path("run"), m->t + 86400, 0, &err), &err);
     return t;
 }
 
-static inline void judged_close(struct told *t)
+static inline void judged_close(struct judgement *t)
 {
-    told_close(t);
+    judgement_close(t);
     free(t);
 }
 
 /* `want` is a word, or several that will do. */
-static inline void judged_code(const struct told *t, size_t question, const char *want,
-                               uint64_t seed)
+static inline void judged_code(const struct judgement *t, size_t question,
+                               const char *want, uint64_t seed)
 {
     const char *code = t->answers.of[question].code;
     const size_t n = strlen(code);

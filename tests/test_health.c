@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "judged.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 
 enum { CASES = 3 };
 
@@ -189,7 +189,7 @@ TEST(every_finding_is_found_alone_with_its_evidence_and_what_to_do)
         for (uint64_t seed = 1; seed <= CASES; seed++) {
             struct made_run m = made_healthy(100 * i + seed);
             cases[i].make(&m, true);
-            struct told *t = judged_open(&m);
+            struct judgement *t = judged_open(&m);
             const char *id = ids[cases[i].finding];
             judged_findings(t, id, 100 * i + seed);
             check_part(id, &t->health.found[0].evidence, cases[i].seen);
@@ -204,7 +204,7 @@ TEST(what_only_comes_near_is_no_finding)
         for (uint64_t seed = 1; seed <= CASES; seed++) {
             struct made_run m = made_healthy(100 * i + seed);
             cases[i].make(&m, false);
-            struct told *t = judged_open(&m);
+            struct judgement *t = judged_open(&m);
             judged_findings(t, "", 100 * i + seed);
             judged_close(t);
         }

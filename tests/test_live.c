@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "made_run.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/live.h"
 #include "report/show/live_request.h"
 
@@ -14,15 +14,15 @@ static struct err err;
 
 static char *screen_of(struct made_run *m, size_t columns, size_t rows, bool has_utf8)
 {
-    struct told *t;
+    struct judgement *t;
     struct str out = str_new(0);
     const struct live_screen screen = {columns, rows, false, has_utf8};
 
     made_write(m, test_path("run"));
     CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(told_open(t, test_path("run"), m->t + 5, 0, &err), &err);
+    CHECK_OK(judgement_open(t, test_path("run"), m->t + 5, 0, &err), &err);
     CHECK_OK(live_text(&out, t, &screen, &err), &err);
-    told_close(t);
+    judgement_close(t);
     free(t);
     CHECK(out.data);
     return out.data;

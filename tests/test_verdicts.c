@@ -10,7 +10,7 @@ TEST(a_run_that_still_improves_is_told_so)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         struct made_run m = made_healthy(seed);
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         const struct fit_range gain = fit_gain(&t->run.learning.fit_loss, 2);
         const double truth = made_curve(&m, m.steps) - made_curve(&m, 2 * m.steps);
 
@@ -28,7 +28,7 @@ TEST(a_converged_run_is_told_so)
         struct made_run m = made_healthy(seed);
         m.bend = 40;
         m.exponent = 2.5;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_trained, "CONVERGED SLOWING", seed);
         judged_findings(t, "", seed);
         judged_close(t);
@@ -41,7 +41,7 @@ TEST(overfitting_is_found_and_dated)
         struct made_run m = made_healthy(seed);
         m.turns_at = 1000 + 200 * (int)(seed % 6);
         m.exponent = 1;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_overfit, "YES", seed);
         judged_code(t, ANSWER_trained, "PAST_BEST", seed);
         CHECK(fabs(t->run.learning.turned_at - m.turns_at) <= 2 * m.eval_every);
@@ -56,7 +56,7 @@ TEST(a_network_that_binds_is_told_from_one_that_does_not)
         struct made_run m = made_healthy(seed);
         struct network w;
         made_distributed(&m);
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_network, "COMPUTE_BOUND", seed);
         judged_findings(t, "", seed);
         judged_close(t);
@@ -84,7 +84,7 @@ TEST(waiting_that_the_bytes_do_not_explain_is_not_blamed_on_bandwidth)
         m.exposed = m.compute;
         m.bytes_a_step = 1e5;
         m.hidden = 0;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_network, "LATENCY", seed);
         judged_close(t);
     }
@@ -95,7 +95,7 @@ TEST(steps_that_wait_for_data_are_found)
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         struct made_run m = made_healthy(seed);
         m.data = (0.2 + 0.2 * (double)seed) * m.compute;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_findings(t, "starved", seed);
         judged_code(t, ANSWER_busy, "waiting", seed);
         judged_close(t);
@@ -110,7 +110,7 @@ TEST(a_straggler_is_named_with_its_host)
         made_distributed(&m);
         m.slow_rank = (int)(seed % 4);
         m.slow_by = 0.2 + 0.1 * (double)seed;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_findings(t, "straggler", seed);
         judged_code(t, ANSWER_network, "COMPUTE_BOUND", seed); /* no link is to blame */
         snprintf(name, sizeof name, "Rank %d on n%d ", m.slow_rank, m.slow_rank);
@@ -119,13 +119,13 @@ TEST(a_straggler_is_named_with_its_host)
     }
 }
 
-TEST(a_crash_is_told)
+TEST(a_crash_is_judged)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
         struct made_run m = made_healthy(seed);
         m.steps = 2000 + 200 * (int)seed;
         m.has_no_end = true;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_time, "died", seed);
         judged_findings(t, "died", seed);
         judged_close(t);
@@ -141,7 +141,7 @@ TEST(a_run_resumed_twice_counts_what_was_lost)
         m.resume_at[0] = 1000 + lost;
         m.resume_from[1] = 2400;
         m.resume_at[1] = 2400 + lost;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_time, "finished", seed);
         CHECK(t->run.log.n_start == 3 && t->run.steps_lost == 2 * lost);
         CHECK_NEAR(t->run.times.idle, 1000, 1e-6);
@@ -159,7 +159,7 @@ TEST(overfitting_begins_at_a_rise_of_half_a_percent)
         small.turns_at = none.turns_at = 2000;
         small.rises_by = 0.02;
         none.rises_by = 0.003;
-        struct told *t = judged_open(&small);
+        struct judgement *t = judged_open(&small);
         judged_code(t, ANSWER_overfit, "YES", seed);
         judged_close(t);
         t = judged_open(&none);
@@ -174,7 +174,7 @@ TEST(a_run_that_diverged_is_told_so)
         struct made_run m = made_healthy(seed);
         m.blows_up_at = 1000 + 200 * (int)seed;
         m.turns_at = m.blows_up_at;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_code(t, ANSWER_trained, "DIVERGED", seed);
         CHECK(t->health.n >= 1 && strcmp(t->health.found[0].id, "diverged") == 0);
         judged_close(t);
@@ -190,7 +190,7 @@ static void check_rise(double height, int entries, const char *want)
     m.bend = 500;
     m.exponent = 3;
     m.blows_up_at = m.steps - 20 * entries;
-    struct told *t = judged_open(&m);
+    struct judgement *t = judged_open(&m);
     const double risen = t->run.learning.last_loss - t->run.learning.low_loss;
     CHECK_NEAR(risen, 0.2 * (entries - 2), 0.05);
     const bool is_told = t->run.learning.trend == LEARNING_DIVERGED;
@@ -219,7 +219,7 @@ TEST(healthy_runs_raise_no_alarm)
         m.exponent = seed % 2 ? 0.5 : 0.9;
         m.log_every = seed % 4 ? 20 : 50;
         m.noise *= 2;
-        struct told *t = judged_open(&m);
+        struct judgement *t = judged_open(&m);
         judged_findings(t, "", seed);
         CHECK(t->run.learning.overfit != OVERFIT_YES);
         CHECK(t->run.learning.trend != LEARNING_DIVERGED);

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "cli/cmd.h"
 #include "cli/terminal.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/live.h"
 #include "report/show/live_http.h"
 
@@ -51,13 +51,13 @@ static struct live_screen screen_of(bool is_terminal)
 static status make_frame(struct str *out, const char *run,
                          const struct live_screen *screen, struct err *err)
 {
-    struct told *t;
+    struct judgement *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    status result = told_open(t, run, clock_wall(), 0, err);
+    status result = judgement_open(t, run, clock_wall(), 0, err);
     if (result == OK) {
         result = live_text(out, t, screen, err);
-        told_close(t);
+        judgement_close(t);
     }
     free(t);
     return result;

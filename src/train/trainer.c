@@ -93,10 +93,10 @@ static status update(struct trainer *t, struct err *err)
     s->n_source += rec.n_source;
     s->n_target += rec.n_target;
     s->t_trained += rec.t_step;
-    record_add(&t->since_muster, &rec);
-    t->wants_muster |= record_is_due(&t->record, rec.step);
-    if (t->wants_muster && t->is_synced)
-        TRY(train_muster(t, err));
+    record_add(&t->since_stats, &rec);
+    t->wants_stats |= record_is_due(&t->record, rec.step);
+    if (t->wants_stats && t->is_synced)
+        TRY(train_rank_stats(t, err));
     return record_update(&t->record, &rec, err);
 }
 

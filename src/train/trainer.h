@@ -47,17 +47,17 @@ struct trainer {
     struct ranks_sums apart; /* of this rank since the nodes last met */
     bool is_synced;          /* after the last update all ranks held the same weights */
     int64_t met_at;          /* step at which nodes that train alone last met */
-    bool wants_muster;
+    bool wants_stats;
     struct optim_shard *shards; /* what this rank updates; NULL: everything */
     struct affinity affinity;
     struct run_dir run_dir;
     int *node; /* [size] of each rank, for the share of the data */
     struct preflight preflight;
     struct meter meter;
-    struct record_step since_muster; /* this rank's own times */
-    struct comm_traffic traffic;     /* at the last muster */
-    struct ranks_sums sum;           /* of the last update */
-    struct ranks_own *own;           /* [size] */
+    struct record_step since_stats; /* this rank's own times */
+    struct comm_traffic traffic;    /* at the last gather */
+    struct ranks_sums sum;          /* of the last update */
+    struct ranks_own *own;          /* [size] */
     struct dataset data;
     struct verify verify; /* of the data, by the first rank of a node */
     struct spm *spm;
@@ -159,8 +159,8 @@ status train_memory_advise(struct trainer *t, status result, struct err *err) MU
 /* Whether so much more fits beside the memory of micro-batches of the wanted size. */
 bool train_memory_fits(struct trainer *t, size_t n_bytes);
 
-/* Every rank's times, processors, memory and cards to run.jsonl, in muster.c. */
-status train_muster(struct trainer *t, struct err *err) MUST_CHECK;
+/* Every rank's times, processors, memory and cards to run.jsonl, in rank_stats.c. */
+status train_rank_stats(struct trainer *t, struct err *err) MUST_CHECK;
 
 /* The validation set measured, recorded and judged, in assess.c. */
 status train_assess(struct trainer *t, struct err *err) MUST_CHECK;

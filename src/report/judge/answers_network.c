@@ -202,7 +202,7 @@ static double correlate(const struct run *run, size_t *n, status *failed, struct
 
 static void rows_of_slowest(struct answer *a, const struct run *run, struct err *err)
 {
-    const struct ranks *r = &run->by_rank;
+    const struct rank_means *r = &run->by_rank;
 
     if (r->n < 2) {
         if (run->ranks > 1)
@@ -210,7 +210,7 @@ static void rows_of_slowest(struct answer *a, const struct run *run, struct err 
                         "missing: the log holds no ranks entries");
         return;
     }
-    const struct ranks_mean *slow = &r->of[r->slowest];
+    const struct rank_mean *slow = &r->of[r->slowest];
     answers_value(a, "slowest_rank", slow->rank);
     answers_value(a, "slowest_busy_s", slow->busy);
     answers_value(a, "slowest_share_of_entries", slow->slowest_share);

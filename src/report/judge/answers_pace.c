@@ -242,7 +242,7 @@ static void row_of_waiting(struct answer *a, const struct run_pace *p, struct er
                 fmt_seconds(p->t_data).s, fmt_seconds(p->t_comm).s);
 }
 
-static double mean_of(const struct ranks *r, size_t field)
+static double mean_of(const struct rank_means *r, size_t field)
 {
     double sum = 0;
 
@@ -251,11 +251,11 @@ static double mean_of(const struct ranks *r, size_t field)
     return r->n ? sum : NAN;
 }
 
-#define MEAN(r, field) mean_of(r, offsetof(struct ranks_mean, field))
+#define MEAN(r, field) mean_of(r, offsetof(struct rank_mean, field))
 
 /* Use is what a driver counts: a card that only waits for others can be 100 % busy. Power
  * does not lie. */
-static void rows_of_gpus(struct answer *a, const struct ranks *r, struct err *err)
+static void rows_of_gpus(struct answer *a, const struct rank_means *r, struct err *err)
 {
     enum { LITTLE = 50 }; /* percent of the limit */
     const double busy = MEAN(r, gpu_busy), power = MEAN(r, gpu_power);
@@ -292,7 +292,7 @@ static void rows_of_gpus(struct answer *a, const struct ranks *r, struct err *er
 static void rows_of_processors(struct answer *a, const struct run *run, struct err *err)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
-    const struct ranks *r = &run->by_rank;
+    const struct rank_means *r = &run->by_rank;
     const double cores = MEAN(r, cores);
 
     if (isfinite(cores))

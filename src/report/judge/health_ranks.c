@@ -9,7 +9,7 @@
 #include "report/judge/run.h"
 
 /* The mean busy time of all ranks but one. */
-static double others_busy(const struct ranks *r, size_t but)
+static double others_busy(const struct rank_means *r, size_t but)
 {
     double sum = 0;
 
@@ -21,12 +21,12 @@ static double others_busy(const struct ranks *r, size_t but)
 status health_ranks_straggler(struct health_finding *f, const struct run *run,
                               struct err *err)
 {
-    const struct ranks *r = &run->by_rank;
+    const struct rank_means *r = &run->by_rank;
 
     (void)err;
     if (r->n < 2 || r->n_laps < 3)
         return OK;
-    const struct ranks_mean *slow = &r->of[r->slowest];
+    const struct rank_mean *slow = &r->of[r->slowest];
     const double others = others_busy(r, r->slowest);
     if (!(slow->busy > 1.12 * others) || !(slow->slowest_share > 0.6) ||
         !(slow->busy - others > 0.03 * slow->t_step))
@@ -47,7 +47,7 @@ status health_ranks_errors(struct health_finding *f, const struct run *run,
 {
     (void)err;
     for (size_t i = 0; i < run->by_rank.n; i++) {
-        const struct ranks_mean *m = &run->by_rank.of[i];
+        const struct rank_mean *m = &run->by_rank.of[i];
         if (!(m->card_errors > 0))
             continue;
         health_seen(f, "The cards of %s counted %s error%s or dropped packets.",
@@ -89,7 +89,7 @@ status health_ranks_clocks(struct health_finding *f, const struct run *run,
     return OK;
 }
 
-static double ranks_on(const struct ranks *r, const char *host)
+static double ranks_on(const struct rank_means *r, const char *host)
 {
     double n = 0;
 
@@ -113,7 +113,7 @@ status health_ranks_crowded(struct health_finding *f, const struct run *run,
                             struct err *err)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
-    const struct ranks *r = &run->by_rank;
+    const struct rank_means *r = &run->by_rank;
 
     (void)err;
     if (!s || !(s->threads >= 1))
@@ -121,7 +121,7 @@ status health_ranks_crowded(struct health_finding *f, const struct run *run,
     /* the only thread of a rank on a card may wait for the card */
     const bool is_cpu = s->device && strncmp(s->device, "cpu", 3) == 0;
     for (size_t i = 0; i < r->n && !f->evidence.len; i++) {
-        const struct ranks_mean *m = &r->of[i];
+        const struct rank_mean *m = &r->of[i];
         const double wanted = s->threads * (m->t_compute + m->t_update) / m->t_step;
         if ((s->threads > 1 || is_cpu) && m->cores < 0.6 * wanted)
             health_seen(f,

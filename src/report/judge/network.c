@@ -28,7 +28,7 @@ static bool is_same_host(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool has_cards(const struct ranks *r)
+static bool has_cards(const struct rank_means *r)
 {
     for (size_t i = 0; i < r->n; i++)
         if (isfinite(r->of[i].card_sent))
@@ -37,8 +37,8 @@ static bool has_cards(const struct ranks *r)
 }
 
 /* Of the host of rank i: by its cards, or else by its ranks' payload. */
-static void bytes_of_host(const struct ranks *r, size_t i, bool by_cards, double *sent,
-                          double *received)
+static void bytes_of_host(const struct rank_means *r, size_t i, bool by_cards,
+                          double *sent, double *received)
 {
     *sent = by_cards ? r->of[i].card_sent : 0;
     *received = by_cards ? r->of[i].card_received : 0;
@@ -49,7 +49,7 @@ static void bytes_of_host(const struct ranks *r, size_t i, bool by_cards, double
         }
 }
 
-static void find_bytes(struct network *w, const struct ranks *r)
+static void find_bytes(struct network *w, const struct rank_means *r)
 {
     const bool by_cards = has_cards(r);
     double sent, received;
@@ -115,7 +115,7 @@ static enum network_verdict verdict_of(const struct network *w)
 void network_judge(struct network *w, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
-    const struct ranks *r = &run->by_rank;
+    const struct rank_means *r = &run->by_rank;
 
     *w = (struct network){.t_step = run->pace.mean, .straggling = r->straggling};
     w->exposed = isfinite(r->exposed) ? r->exposed : run->pace.t_comm;

@@ -219,7 +219,7 @@ static status open_parts(struct run *run, struct err *err)
     find_steps(run);
     find_times(run);
     run->state = find_state(run);
-    TRY(ranks_open(&run->by_rank, &run->log, err));
+    TRY(rank_means_open(&run->by_rank, &run->log, err));
     TRY(learning_open(&run->learning, &run->log, err));
     return find_pace(run, err);
 }
@@ -247,7 +247,7 @@ void run_close(struct run *run)
 {
     runlog_close(&run->log);
     rundir_close(&run->files);
-    ranks_close(&run->by_rank);
+    rank_means_close(&run->by_rank);
     learning_close(&run->learning);
 }
 

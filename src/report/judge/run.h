@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "report/judge/learning.h"
-#include "report/judge/ranks.h"
+#include "report/judge/rank_means.h"
 #include "report/read/rundir.h"
 #include "report/read/runlog.h"
 
@@ -59,7 +59,7 @@ struct run {
     double ranks;
     struct run_times times;
     struct run_pace pace;
-    struct ranks by_rank;
+    struct rank_means by_rank;
     struct learning learning;
 };
 

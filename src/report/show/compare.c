@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "page/fmt.h"
+#include "report/judge/judgement.h"
 #include "report/judge/network.h"
-#include "report/judge/told.h"
 
 enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40, OPTIONS_TOLD = 8 };
 
@@ -41,7 +41,7 @@ static status say(struct compare *c, struct err *err, const char *fmt, ...)
 
 /* ---- facts ---- */
 
-typedef struct fmt fact_fn(const struct told *t);
+typedef struct fmt fact_fn(const struct judgement *t);
 
 static struct fmt words(const char *text)
 {
@@ -51,35 +51,35 @@ static struct fmt words(const char *text)
     return f;
 }
 
-static struct fmt fact_state(const struct told *t)
+static struct fmt fact_state(const struct judgement *t)
 {
     static const char *const names[] = {"empty", "finished", "running", "ended early"};
 
     return words(names[t->run.state]);
 }
 
-static struct fmt fact_steps(const struct told *t)
+static struct fmt fact_steps(const struct judgement *t)
 {
     return fmt_count(t->run.step);
 }
 
-static struct fmt fact_wall(const struct told *t)
+static struct fmt fact_wall(const struct judgement *t)
 {
     return fmt_seconds(t->run.times.wall);
 }
 
-static struct fmt fact_step_time(const struct told *t)
+static struct fmt fact_step_time(const struct judgement *t)
 {
     return fmt_seconds(t->run.pace.mean);
 }
 
-static struct fmt fact_tokens(const struct told *t)
+static struct fmt fact_tokens(const struct judgement *t)
 {
     return fmt_count(isfinite(t->run.pace.tokens_per_s) ? t->run.pace.tokens_per_s
                                                         : t->run.log.tokens_per_s);
 }
 
-static struct fmt fact_loss(const struct told *t)
+static struct fmt fact_loss(const struct judgement *t)
 {
     const struct learning *l = &t->run.learning;
     struct fmt f = fmt_number(NAN, 4);
@@ -90,7 +90,7 @@ static struct fmt fact_loss(const struct told *t)
     return f;
 }
 
-static struct fmt fact_bleu(const struct told *t)
+static struct fmt fact_bleu(const struct judgement *t)
 {
     const struct learning *l = &t->run.learning;
     const size_t best = series_best(&l->bleu, -1);
@@ -102,17 +102,17 @@ static struct fmt fact_bleu(const struct told *t)
     return f;
 }
 
-static struct fmt fact_trained(const struct told *t)
+static struct fmt fact_trained(const struct judgement *t)
 {
     return words(learning_trend_text(t->run.learning.trend));
 }
 
-static struct fmt fact_overfit(const struct told *t)
+static struct fmt fact_overfit(const struct judgement *t)
 {
     return words(learning_overfit_text(t->run.learning.overfit));
 }
 
-static struct fmt fact_network(const struct told *t)
+static struct fmt fact_network(const struct judgement *t)
 {
     struct network w;
 
@@ -120,19 +120,19 @@ static struct fmt fact_network(const struct told *t)
     return words(network_verdict_text(w.verdict));
 }
 
-static struct fmt fact_parameters(const struct told *t)
+static struct fmt fact_parameters(const struct judgement *t)
 {
     const struct runlog_start *s = runlog_latest(&t->run.log);
 
     return fmt_count(s ? s->parameters : NAN);
 }
 
-static struct fmt fact_ranks(const struct told *t)
+static struct fmt fact_ranks(const struct judgement *t)
 {
     return fmt_count(t->run.ranks);
 }
 
-static struct fmt fact_findings(const struct told *t)
+static struct fmt fact_findings(const struct judgement *t)
 {
     return fmt_count((double)t->health.n);
 }
@@ -151,40 +151,40 @@ static const struct {
 };
 
 static status fill_heading(struct compare_table *t, const char *corner,
-                           const struct told *told, size_t n, struct err *err)
+                           const struct judgement *runs, size_t n, struct err *err)
 {
     TRY(add_cell(t, corner, err));
     for (size_t i = 0; i < n; i++)
-        TRY(add_cell(t, told[i].run.name, err));
+        TRY(add_cell(t, runs[i].run.name, err));
     return OK;
 }
 
-static status fill_facts(struct compare_table *t, const struct told *told, size_t n,
+static status fill_facts(struct compare_table *t, const struct judgement *runs, size_t n,
                          struct err *err)
 {
     t->n_columns = n + 1;
-    TRY(fill_heading(t, "", told, n, err));
+    TRY(fill_heading(t, "", runs, n, err));
     for (size_t r = 0; r < sizeof facts / sizeof *facts; r++) {
         TRY(add_cell(t, facts[r].label, err));
         for (size_t i = 0; i < n; i++)
-            TRY(add_cell(t, facts[r].fn(&told[i]).s, err));
+            TRY(add_cell(t, facts[r].fn(&runs[i]).s, err));
     }
     return OK;
 }
 
 /* ---- options ---- */
 
-static const char *value_in(const struct told *t, const char *key)
+static const char *value_in(const struct judgement *t, const char *key)
 {
     const char *v = runlog_config(&t->run.log, key);
 
     return !v ? "missing" : v[0] ? v : "(empty)";
 }
 
-static bool differs(const struct told *told, size_t n, const char *key)
+static bool differs(const struct judgement *runs, size_t n, const char *key)
 {
     for (size_t i = 1; i < n; i++)
-        if (strcmp(value_in(&told[0], key), value_in(&told[i], key)) != 0)
+        if (strcmp(value_in(&runs[0], key), value_in(&runs[i], key)) != 0)
             return true;
     return false;
 }
@@ -195,23 +195,23 @@ static bool is_place(const char *key)
     return strcmp(key, "run") == 0 || strcmp(key, "data") == 0;
 }
 
-static status fill_options(struct compare_table *t, const struct told *told, size_t n,
-                           struct err *err)
+static status fill_options(struct compare_table *t, const struct judgement *runs,
+                           size_t n, struct err *err)
 {
     t->n_columns = n + 1;
-    TRY(fill_heading(t, "option", told, n, err));
+    TRY(fill_heading(t, "option", runs, n, err));
     for (size_t i = 0; i < n; i++) {
-        const struct runlog_start *s = runlog_latest(&told[i].run.log);
+        const struct runlog_start *s = runlog_latest(&runs[i].run.log);
         for (size_t k = 0; s && k < s->n_config; k++) {
             const char *key = s->config[k].key;
-            bool is_told = is_place(key) || !differs(told, n, key);
+            bool is_told = is_place(key) || !differs(runs, n, key);
             for (size_t j = 0; j < i && !is_told; j++) /* its row stands already */
-                is_told = runlog_config(&told[j].run.log, key) != NULL;
+                is_told = runlog_config(&runs[j].run.log, key) != NULL;
             if (is_told)
                 continue;
             TRY(add_cell(t, key, err));
             for (size_t j = 0; j < n; j++)
-                TRY(add_cell(t, value_in(&told[j], key), err));
+                TRY(add_cell(t, value_in(&runs[j], key), err));
         }
     }
     return OK;
@@ -326,7 +326,7 @@ static status explain_loss(struct compare *c, const struct run *a, const struct 
 /* The options that differ between the first run and run i, into `list`; those that only
  * one of the two names are counted, not guessed. */
 static size_t list_options(struct str *list, const struct compare *c,
-                           const struct told *told, size_t i, size_t *n_alone)
+                           const struct judgement *runs, size_t i, size_t *n_alone)
 {
     const struct compare_table *t = &c->options;
     size_t n = 0;
@@ -334,28 +334,28 @@ static size_t list_options(struct str *list, const struct compare *c,
     *n_alone = 0;
     for (size_t r = 1; r < t->n_rows; r++) {
         const char *key = str_text(&t->cell[r * t->n_columns]);
-        const char *x = runlog_config(&told[0].run.log, key),
-                   *y = runlog_config(&told[i].run.log, key);
+        const char *x = runlog_config(&runs[0].run.log, key),
+                   *y = runlog_config(&runs[i].run.log, key);
         if (!x || !y)
             *n_alone += x || y ? 1 : 0;
         else if (strcmp(x, y) != 0 && n++ < OPTIONS_TOLD)
             str_printf(list, "%s%s %s instead of %s", list->len ? ", " : "",
                        fmt_text(key, VALUE_SHOWN).s,
-                       fmt_text(value_in(&told[i], key), VALUE_SHOWN).s,
-                       fmt_text(value_in(&told[0], key), VALUE_SHOWN).s);
+                       fmt_text(value_in(&runs[i], key), VALUE_SHOWN).s,
+                       fmt_text(value_in(&runs[0], key), VALUE_SHOWN).s);
     }
     return n;
 }
 
-static status explain_options(struct compare *c, const struct told *told, size_t i,
+static status explain_options(struct compare *c, const struct judgement *runs, size_t i,
                               struct err *err)
 {
-    const char *a = told[0].run.name, *b = told[i].run.name;
+    const char *a = runs[0].run.name, *b = runs[i].run.name;
     struct str list = str_new(CELL_MAX);
     status result = OK;
     size_t n_alone;
 
-    const size_t n = list_options(&list, c, told, i, &n_alone);
+    const size_t n = list_options(&list, c, runs, i, &n_alone);
     if (n)
         result = say(c, err, "%s was configured otherwise than %s: %s%s.", b, a,
                      str_text(&list), n > OPTIONS_TOLD ? ", and more" : "");
@@ -370,26 +370,27 @@ static status explain_options(struct compare *c, const struct told *told, size_t
     return result;
 }
 
-static status explain(struct compare *c, const struct told *told, size_t n,
+static status explain(struct compare *c, const struct judgement *runs, size_t n,
                       struct err *err)
 {
     for (size_t i = 1; i < n; i++) {
-        TRY(explain_step(c, &told[0].run, &told[i].run, err));
-        TRY(explain_tokens(c, &told[0].run, &told[i].run, err));
-        TRY(explain_loss(c, &told[0].run, &told[i].run, err));
-        TRY(explain_options(c, told, i, err));
+        TRY(explain_step(c, &runs[0].run, &runs[i].run, err));
+        TRY(explain_tokens(c, &runs[0].run, &runs[i].run, err));
+        TRY(explain_loss(c, &runs[0].run, &runs[i].run, err));
+        TRY(explain_options(c, runs, i, err));
     }
     return OK;
 }
 
-status compare_open(struct compare *c, const struct told *told, size_t n, struct err *err)
+status compare_open(struct compare *c, const struct judgement *runs, size_t n,
+                    struct err *err)
 {
     *c = (struct compare){0};
-    status result = fill_facts(&c->facts, told, n, err);
+    status result = fill_facts(&c->facts, runs, n, err);
     if (result == OK)
-        result = fill_options(&c->options, told, n, err);
+        result = fill_options(&c->options, runs, n, err);
     if (result == OK)
-        result = explain(c, told, n, err);
+        result = explain(c, runs, n, err);
     if (result != OK)
         compare_close(c);
     return result;

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct told;
+struct judgement;
 
 /* Plain text; row 0 is the heading, column 0 the labels. */
 struct compare_table {
@@ -27,10 +27,10 @@ struct compare {
     size_t n_sentences, cap_sentences;
 };
 
-status compare_open(struct compare *c, const struct told *told, size_t n,
+status compare_open(struct compare *c, const struct judgement *runs, size_t n,
                     struct err *err) MUST_CHECK;
 void compare_close(struct compare *c);
 
 /* The whole page. */
-status compare_write(struct str *out, const struct told *told, size_t n,
+status compare_write(struct str *out, const struct judgement *runs, size_t n,
                      struct err *err) MUST_CHECK;

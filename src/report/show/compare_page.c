@@ -6,7 +6,7 @@
 #include "page/fmt.h"
 #include "page/page.h"
 #include "page/plot.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/compare.h"
 #include "report/show/report_page.h"
 
@@ -93,16 +93,16 @@ static const struct overlay {
 };
 
 static status write_overlay(struct str *out, const struct overlay *o,
-                            const struct told *told, size_t n, struct err *err)
+                            const struct judgement *runs, size_t n, struct err *err)
 {
     struct series points[RUNS_MAX] = {0};
     struct plot_curve curve[RUNS_MAX];
     status result = OK;
 
     for (size_t i = 0; result == OK && i < n; i++) {
-        result = o->fn(&points[i], &told[i].run, err);
+        result = o->fn(&points[i], &runs[i].run, err);
         curve[i] =
-            (struct plot_curve){told[i].run.name, i < COLORS ? o->kind : PLOT_DASHED,
+            (struct plot_curve){runs[i].run.name, i < COLORS ? o->kind : PLOT_DASHED,
                                 1 + (int)(i % COLORS), PLOT_NO_BEST, &points[i]};
     }
     if (result == OK)
@@ -122,16 +122,16 @@ static status write_overlay(struct str *out, const struct overlay *o,
 }
 
 /* The verdict of each run on each question. */
-static void write_verdicts(struct str *out, const struct told *told, size_t n)
+static void write_verdicts(struct str *out, const struct judgement *runs, size_t n)
 {
     for (size_t q = 0; q < ANSWERS_N; q++) {
         str_puts(out, "<section class=\"asked\">");
-        page_tag(out, "h3", NULL, told[0].answers.of[q].question);
+        page_tag(out, "h3", NULL, runs[0].answers.of[q].question);
         str_puts(out, "<table class=\"stack\"><tbody>\n");
         for (size_t i = 0; i < n; i++) {
-            const struct answer *a = &told[i].answers.of[q];
+            const struct answer *a = &runs[i].answers.of[q];
             str_puts(out, "<tr>");
-            page_tag(out, "th", NULL, told[i].run.name);
+            page_tag(out, "th", NULL, runs[i].run.name);
             str_printf(out, "<td class=\"%s\"><span class=\"short\">",
                        answers_tone(a->tone));
             page_text(out, str_text(&a->number));
@@ -154,20 +154,20 @@ static void write_sentences(struct str *out, const struct compare *c)
 }
 
 static status write_body(struct str *out, const struct compare *c,
-                         const struct told *told, size_t n, struct err *err)
+                         const struct judgement *runs, size_t n, struct err *err)
 {
     write_table(out, &c->facts, "wide");
     str_puts(out, "<h2>What differs, and why</h2>\n");
     write_sentences(out, c);
     str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
     for (size_t i = 0; i < sizeof overlays / sizeof *overlays; i++)
-        TRY(write_overlay(out, &overlays[i], told, n, err));
+        TRY(write_overlay(out, &overlays[i], runs, n, err));
     str_puts(out, "</div>\n<h2>What people ask</h2>\n");
-    write_verdicts(out, told, n);
+    write_verdicts(out, runs, n);
     str_puts(out, "<h2>What stands out</h2>\n");
     for (size_t i = 0; i < n; i++) {
-        page_tag(out, "h3", NULL, told[i].run.name);
-        report_page_health(out, &told[i].health);
+        page_tag(out, "h3", NULL, runs[i].run.name);
+        report_page_health(out, &runs[i].health);
     }
     str_puts(out, "<h2>Options that differ</h2>\n");
     if (c->options.n_rows > 1)
@@ -177,22 +177,23 @@ static status write_body(struct str *out, const struct compare *c,
     return OK;
 }
 
-status compare_write(struct str *out, const struct told *told, size_t n, struct err *err)
+status compare_write(struct str *out, const struct judgement *runs, size_t n,
+                     struct err *err)
 {
     struct compare c;
 
     BUG_ON(n > RUNS_MAX);
-    TRY(compare_open(&c, told, n, err));
+    TRY(compare_open(&c, runs, n, err));
     page_begin(out, "Training runs side by side");
     page_tag(out, "p", "kicker", "Training report");
     page_tagf(out, "h1", NULL, "%zu runs side by side", n);
-    const status result = write_body(out, &c, told, n, err);
+    const status result = write_body(out, &c, runs, n, err);
     compare_close(&c);
     str_puts(out, "<footer>");
     page_textf(out, "Made by Ferry %s on %s from", FERRY_VERSION,
-               fmt_time(told->run.now).s);
+               fmt_time(runs->run.now).s);
     for (size_t i = 0; i < n; i++)
-        page_textf(out, "%s %s", i ? "," : "", told[i].run.dir);
+        page_textf(out, "%s %s", i ? "," : "", runs[i].run.dir);
     str_puts(out, ".</footer>\n");
     page_end(out);
     TRY(result);

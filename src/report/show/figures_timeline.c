@@ -28,7 +28,7 @@ static struct lane lane_of_run(const struct run *run)
                          p->t_comm, p->t_update, p->mean};
 }
 
-static struct lane lane_of_rank(const struct ranks_mean *m)
+static struct lane lane_of_rank(const struct rank_mean *m)
 {
     struct lane l = {"",        m->t_data,   m->t_compute, m->t_hidden,
                      m->t_comm, m->t_update, m->t_step};
@@ -83,7 +83,7 @@ static void write_keys(struct str *out)
 
 void figures_timeline(struct str *out, const struct run *run)
 {
-    const struct ranks *r = &run->by_rank;
+    const struct rank_means *r = &run->by_rank;
     const size_t n = r->n == 0 ? 1 : r->n < ROWS_MAX ? r->n : ROWS_MAX;
     double longest = r->n ? 0 : run->pace.mean;
 

@@ -1,7 +1,7 @@
 /*
  * live - a run as it stands now: a screen of text, and a page.
  *
- * Both are made of the same told run (told.h) as the report, so the three never
+ * Both are made of the same judgement (judgement.h) as the report, so the three never
  * disagree. Text of others (names of hosts, messages) loses its control characters: a
  * hostile name cannot move the cursor.
  */
@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct told;
+struct judgement;
 
 struct live_screen {
     size_t columns, rows; /* 80 x 24 is enough */
@@ -22,12 +22,12 @@ struct live_screen {
 
 /* At most `rows` lines, each at most `columns` wide and ended by "\n"; colours are
  * switched on and off within a line. */
-status live_text(struct str *out, const struct told *t, const struct live_screen *screen,
-                 struct err *err) MUST_CHECK;
+status live_text(struct str *out, const struct judgement *t,
+                 const struct live_screen *screen, struct err *err) MUST_CHECK;
 
 /* The same for a browser; `every` is said, not enforced. */
-status live_page(struct str *out, const struct told *t, double every,
+status live_page(struct str *out, const struct judgement *t, double every,
                  struct err *err) MUST_CHECK;
 
 /* Seconds until the run's last step at the pace so far; NAN when not known. */
-double live_remaining(const struct told *t);
+double live_remaining(const struct judgement *t);

@@ -17,7 +17,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "page/page.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/live.h"
 #include "report/show/live_request.h"
 #include "report/show/report_page.h"
@@ -191,10 +191,10 @@ int live_http_port(const struct live_http *s)
 static status render(struct live_http *s, enum live_route route, struct str *out,
                      struct err *err)
 {
-    struct told *t;
+    struct judgement *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    status result = told_open(t, s->run, clock_wall(), 0, err);
+    status result = judgement_open(t, s->run, clock_wall(), 0, err);
     if (result == OK) {
         if (route == LIVE_JSON)
             result = report_text_json(out, t, 1, err);
@@ -202,7 +202,7 @@ static status render(struct live_http *s, enum live_route route, struct str *out
             result = report_page_write(out, &t->run, &t->answers, &t->health, err);
         else
             result = live_page(out, t, s->every, err);
-        told_close(t);
+        judgement_close(t);
     }
     free(t);
     return result;

@@ -2,12 +2,12 @@
 
 #include "page/fmt.h"
 #include "page/page.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/figures.h"
 #include "report/show/live.h"
 #include "report/show/report_page.h"
 
-static void write_progress(struct str *out, const struct told *t, double every)
+static void write_progress(struct str *out, const struct judgement *t, double every)
 {
     const struct run *r = &t->run;
 
@@ -22,7 +22,7 @@ static void write_progress(struct str *out, const struct told *t, double every)
     str_puts(out, "<a href=\"/report\">The whole report</a></p>\n");
 }
 
-static void write_ranks(struct str *out, const struct ranks *r)
+static void write_ranks(struct str *out, const struct rank_means *r)
 {
     if (!r->n)
         return;
@@ -30,7 +30,7 @@ static void write_ranks(struct str *out, const struct ranks *r)
                   "<th>Host</th><th>A step</th><th>Computing</th><th>Waiting</th>"
                   "<th>Data</th><th>Cores</th><th>Memory</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < r->n; i++) {
-        const struct ranks_mean *m = &r->of[i];
+        const struct rank_mean *m = &r->of[i];
         str_puts(out, "<tr>");
         page_tag(out, "td", NULL, fmt_count(m->rank).s);
         page_tag(out, "td", NULL, m->host ? m->host : "missing");
@@ -54,7 +54,8 @@ static void write_question(struct str *out, const struct answer *a)
     str_puts(out, "</span></td></tr>\n");
 }
 
-status live_page(struct str *out, const struct told *t, double every, struct err *err)
+status live_page(struct str *out, const struct judgement *t, double every,
+                 struct err *err)
 {
     page_begin(out, t->run.name);
     page_tag(out, "p", "kicker", "Training now");

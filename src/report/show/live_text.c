@@ -6,8 +6,8 @@
 
 #include "base/utf8.h"
 #include "page/fmt.h"
+#include "report/judge/judgement.h"
 #include "report/judge/network.h"
-#include "report/judge/told.h"
 #include "report/show/live.h"
 #include "report/show/live_chart.h"
 
@@ -72,7 +72,7 @@ static void linef(struct frame *f, enum look look, const char *fmt, ...)
     put_line(f, look, text);
 }
 
-double live_remaining(const struct told *t)
+double live_remaining(const struct judgement *t)
 {
     const struct run *r = &t->run;
     const double pace = (r->times.wall - r->times.idle) / r->steps_taken;
@@ -92,7 +92,7 @@ static const char *bar(char *out, size_t n, double part)
     return out;
 }
 
-static void put_head(struct frame *f, const struct told *t)
+static void put_head(struct frame *f, const struct judgement *t)
 {
     static const char *const state[] = {"nothing logged yet", "finished", "running",
                                         "died, or was killed"};
@@ -115,7 +115,7 @@ static void put_head(struct frame *f, const struct told *t)
               fmt_seconds(r->times.wall).s);
 }
 
-static void put_numbers(struct frame *f, const struct told *t)
+static void put_numbers(struct frame *f, const struct judgement *t)
 {
     const struct run *r = &t->run;
     const struct learning *l = &r->learning;
@@ -137,7 +137,7 @@ static void put_numbers(struct frame *f, const struct told *t)
           learning_trend_text(l->trend));
 }
 
-static void put_chart(struct frame *f, const struct told *t, size_t rows)
+static void put_chart(struct frame *f, const struct judgement *t, size_t rows)
 {
     struct live_chart c = {
         .columns = f->screen->columns > AXIS + 2 ? f->screen->columns - AXIS - 1 : 1,
@@ -165,7 +165,7 @@ static void put_chart(struct frame *f, const struct told *t, size_t rows)
     str_release(&line);
 }
 
-static void put_phases(struct frame *f, const struct told *t)
+static void put_phases(struct frame *f, const struct judgement *t)
 {
     const struct run_pace *p = &t->run.pace;
 
@@ -182,7 +182,7 @@ static void put_phases(struct frame *f, const struct told *t)
           100 * p->t_update / p->mean);
 }
 
-static void put_network(struct frame *f, const struct told *t)
+static void put_network(struct frame *f, const struct judgement *t)
 {
     struct network w;
 
@@ -206,16 +206,16 @@ static const char *host_column(char out[4 * HOST + 1], const char *host)
     return out;
 }
 
-static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)
+static void put_ranks(struct frame *f, const struct judgement *t, size_t n_shown)
 {
-    const struct ranks *r = &t->run.by_rank;
+    const struct rank_means *r = &t->run.by_rank;
 
     if (!r->n)
         return;
     put_line(f, QUIET,
              "rank host             a step  compute     wait     data cores   MiB");
     for (size_t i = 0; i < r->n && i < n_shown; i++) {
-        const struct ranks_mean *m = &r->of[i];
+        const struct rank_mean *m = &r->of[i];
         char host[4 * HOST + 1];
         linef(f, i == r->slowest && r->n > 1 ? BOLD : PLAIN,
               "%4.0f %s %8.3fs %7.1f%% %7.1f%% %7.1f%% %5.2f %5.0f", m->rank,
@@ -228,7 +228,7 @@ static void put_ranks(struct frame *f, const struct told *t, size_t n_shown)
               r->n - n_shown, r->n - n_shown == 1 ? "" : "s", r->of[r->slowest].rank);
 }
 
-static void put_findings(struct frame *f, const struct told *t)
+static void put_findings(struct frame *f, const struct judgement *t)
 {
     for (size_t i = 0; i < t->health.n; i++)
         linef(f, ALARM, "! %s: %s", t->health.found[i].title,
@@ -239,8 +239,8 @@ static void put_findings(struct frame *f, const struct told *t)
 
 /* The chart takes what the rest leaves: head 4, chart's own 2, phases and network 2,
  * ranks with a heading, findings. */
-status live_text(struct str *out, const struct told *t, const struct live_screen *screen,
-                 struct err *err)
+status live_text(struct str *out, const struct judgement *t,
+                 const struct live_screen *screen, struct err *err)
 {
     struct frame f = {.out = out, .screen = screen};
     const size_t findings = t->health.n ? t->health.n : 1;

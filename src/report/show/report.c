@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/compare.h"
 #include "report/show/report_page.h"
 #include "report/show/report_text.h"
@@ -37,88 +37,74 @@ static status write_file(const char *path, const struct str *text, struct err *e
     return file_write(path, text->data, text->len, err);
 }
 
-typedef status render_fn(struct str *out, const struct told *told, size_t n,
+typedef status render_fn(struct str *out, const struct judgement *runs, size_t n,
                          struct err *err);
 
-static status render_page(struct str *out, const struct told *told, size_t n,
+static status render_page(struct str *out, const struct judgement *runs, size_t n,
                           struct err *err)
 {
     if (n > 1)
-        return compare_write(out, told, n, err);
-    return report_page_write(out, &told->run, &told->answers, &told->health, err);
+        return compare_write(out, runs, n, err);
+    return report_page_write(out, &runs->run, &runs->answers, &runs->health, err);
 }
 
-static status write_as(render_fn *render, const char *path, const struct told *told,
+static status write_as(render_fn *render, const char *path, const struct judgement *runs,
                        size_t n, struct err *err)
 {
     struct str text = str_new(PAGE_MAX);
 
-    status result = render(&text, told, n, err);
+    status result = render(&text, runs, n, err);
     if (result == OK)
         result = write_file(path, &text, err);
     str_release(&text);
     return result;
 }
 
-static status write_all(const struct report_request *q, const struct told *told,
+static status write_all(const struct report_request *q, const struct judgement *runs,
                         struct err *err)
 {
     char path[FILE_PATH_MAX];
 
-    TRY(write_as(render_page, q->out, told, q->n_runs, err));
+    TRY(write_as(render_page, q->out, runs, q->n_runs, err));
     TRY(path_beside(path, sizeof path, q->out, ".md", err));
-    TRY(write_as(report_text_markdown, path, told, q->n_runs, err));
+    TRY(write_as(report_text_markdown, path, runs, q->n_runs, err));
     TRY(path_beside(path, sizeof path, q->out, ".json", err));
-    return write_as(report_text_json, path, told, q->n_runs, err);
+    return write_as(report_text_json, path, runs, q->n_runs, err);
 }
 
 /* Directories of one name are told apart by their whole paths. */
-static void tell_apart(struct told *told, size_t n)
+static void tell_apart(struct judgement *runs, size_t n)
 {
     bool is_shared[REPORT_RUNS_MAX] = {false};
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            is_shared[i] |= j != i && strcmp(told[i].run.name, told[j].run.name) == 0;
+            is_shared[i] |= j != i && strcmp(runs[i].run.name, runs[j].run.name) == 0;
     for (size_t i = 0; i < n; i++)
         if (is_shared[i])
-            snprintf(told[i].run.name, sizeof told[i].run.name, "%.255s",
-                     told[i].run.dir);
+            snprintf(runs[i].run.name, sizeof runs[i].run.name, "%.255s",
+                     runs[i].run.dir);
 }
 
 status report_write(const struct report_request *q, struct err *err)
 {
-    struct told *told;
+    struct judgement *runs;
     size_t n = 0;
     status result = OK;
 
     if (q->n_runs < 1 || q->n_runs > REPORT_RUNS_MAX)
         return err_set(err, ERR_USAGE, "give one to %d runs", REPORT_RUNS_MAX);
-    TRY(mem_alloc(&told, q->n_runs, sizeof *told, err));
+    TRY(mem_alloc(&runs, q->n_runs, sizeof *runs, err));
     while (result == OK && n < q->n_runs) {
-        result = told_open(&told[n], q->run[n], clock_wall(), q->to_steps, err);
+        result = judgement_open(&runs[n], q->run[n], clock_wall(), q->to_steps, err);
         n += result == OK ? 1 : 0;
     }
     if (result == OK) {
-        tell_apart(told, n);
-        result = write_all(q, told, err);
+        tell_apart(runs, n);
+        result = write_all(q, runs, err);
     }
     while (n > 0)
-        told_close(&told[--n]);
-    free(told);
-    return result;
-}
-
-status report_render(struct str *page, const char *run, struct err *err)
-{
-    struct told *told;
-
-    TRY(mem_alloc(&told, 1, sizeof *told, err));
-    status result = told_open(told, run, clock_wall(), 0, err);
-    if (result == OK) {
-        result = render_page(page, told, 1, err);
-        told_close(told);
-    }
-    free(told);
+        judgement_close(&runs[--n]);
+    free(runs);
     return result;
 }

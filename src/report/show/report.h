@@ -11,7 +11,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/str.h"
 
 #define REPORT_FILE "report.html"
 
@@ -26,6 +25,3 @@ struct report_request {
 
 /* Each of the three files is replaced as a whole or not at all. */
 status report_write(const struct report_request *q, struct err *err) MUST_CHECK;
-
-/* The page of one run alone, in memory. */
-status report_render(struct str *page, const char *run, struct err *err) MUST_CHECK;

@@ -8,7 +8,7 @@
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "page/fmt.h"
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 #include "report/show/compare.h"
 
 /* What Markdown or HTML would obey is escaped; NULL: stands as it is. */
@@ -77,7 +77,7 @@ static void put_health(struct str *out, const struct health *h)
     str_putc(out, '\n');
 }
 
-static void put_run(struct str *out, const struct told *t)
+static void put_run(struct str *out, const struct judgement *t)
 {
     str_puts(out, "# ");
     put(out, t->run.name);
@@ -110,12 +110,12 @@ static void put_table(struct str *out, const struct compare_table *table)
     str_putc(out, '\n');
 }
 
-static status put_comparison(struct str *out, const struct told *told, size_t n,
+static status put_comparison(struct str *out, const struct judgement *runs, size_t n,
                              struct err *err)
 {
     struct compare c;
 
-    TRY(compare_open(&c, told, n, err));
+    TRY(compare_open(&c, runs, n, err));
     str_puts(out, "# Runs side by side\n\n");
     put_table(out, &c.facts);
     str_puts(out, "## What differs, and why\n\n");
@@ -130,13 +130,13 @@ static status put_comparison(struct str *out, const struct told *told, size_t n,
     return OK;
 }
 
-status report_text_markdown(struct str *out, const struct told *told, size_t n,
+status report_text_markdown(struct str *out, const struct judgement *runs, size_t n,
                             struct err *err)
 {
     if (n > 1)
-        TRY(put_comparison(out, told, n, err));
+        TRY(put_comparison(out, runs, n, err));
     for (size_t i = 0; i < n; i++)
-        put_run(out, &told[i]);
+        put_run(out, &runs[i]);
     return str_check(out, "the report", err);
 }
 
@@ -185,7 +185,7 @@ static json_t *health_json(const struct health *h)
     return list;
 }
 
-static json_t *run_json(const struct told *t)
+static json_t *run_json(const struct judgement *t)
 {
     json_t *o = json_object(), *answers = json_object();
 
@@ -202,13 +202,13 @@ static json_t *run_json(const struct told *t)
     return o;
 }
 
-static status sentences_json(json_t *o, const struct told *told, size_t n,
+static status sentences_json(json_t *o, const struct judgement *runs, size_t n,
                              struct err *err)
 {
     struct compare c;
     json_t *list = json_array();
 
-    TRY(compare_open(&c, told, n, err));
+    TRY(compare_open(&c, runs, n, err));
     for (size_t i = 0; i < c.n_sentences; i++)
         json_array_append_new(list, text(str_text(&c.sentence[i])));
     json_object_set_new(o, "differences", list);
@@ -216,19 +216,19 @@ static status sentences_json(json_t *o, const struct told *told, size_t n,
     return OK;
 }
 
-status report_text_json(struct str *out, const struct told *told, size_t n,
+status report_text_json(struct str *out, const struct judgement *runs, size_t n,
                         struct err *err)
 {
-    json_t *o = json_object(), *runs = json_array();
+    json_t *o = json_object(), *list = json_array();
     status result = OK;
 
     json_object_set_new(o, "ferry", text(FERRY_VERSION));
-    json_object_set_new(o, "made_at", number(told->run.now));
+    json_object_set_new(o, "made_at", number(runs->run.now));
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(runs, run_json(&told[i]));
-    json_object_set_new(o, "runs", runs);
+        json_array_append_new(list, run_json(&runs[i]));
+    json_object_set_new(o, "runs", list);
     if (n > 1)
-        result = sentences_json(o, told, n, err);
+        result = sentences_json(o, runs, n, err);
     char *dump = json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
     json_decref(o);
     if (result == OK && !dump)

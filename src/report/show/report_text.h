@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct told;
+struct judgement;
 
-status report_text_markdown(struct str *out, const struct told *told, size_t n,
+status report_text_markdown(struct str *out, const struct judgement *runs, size_t n,
                             struct err *err) MUST_CHECK;
-status report_text_json(struct str *out, const struct told *told, size_t n,
+status report_text_json(struct str *out, const struct judgement *runs, size_t n,
                         struct err *err) MUST_CHECK;

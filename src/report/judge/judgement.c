@@ -1,7 +1,7 @@
-#include "report/judge/told.h"
+#include "report/judge/judgement.h"
 
-status told_open(struct told *t, const char *path, double now, double to_steps,
-                 struct err *err)
+status judgement_open(struct judgement *t, const char *path, double now, double to_steps,
+                      struct err *err)
 {
     TRY(run_open(&t->run, path, now, err));
     t->run.to_steps = to_steps;
@@ -18,7 +18,7 @@ status told_open(struct told *t, const char *path, double now, double to_steps,
     return result;
 }
 
-void told_close(struct told *t)
+void judgement_close(struct judgement *t)
 {
     health_close(&t->health);
     answers_close(&t->answers);

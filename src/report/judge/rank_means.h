@@ -1,5 +1,5 @@
 /*
- * ranks - what each rank did on average: means of the ranks events of a log.
+ * rank_means - what each rank did on average: means of the ranks events of a log.
  *
  * Work that a resume threw away and the first entry of a session (it warms up) are left
  * out where others remain. Times are seconds a step, bytes are bytes a step.
@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "report/read/runlog.h"
 
-struct ranks_mean {
+struct rank_mean {
     double rank;
     const char *host; /* or NULL */
     double steps;     /* that the means are over */
@@ -33,8 +33,8 @@ struct ranks_mean {
     double slowest_share; /* of the entries, those in which it was the busiest */
 };
 
-struct ranks {
-    struct ranks_mean *of; /* in order of the rank number */
+struct rank_means {
+    struct rank_mean *of; /* in order of the rank number */
     size_t n;
     size_t n_laps;  /* entries used */
     size_t slowest; /* index of the rank with the longest busy time; 0 when n is 0 */
@@ -42,5 +42,6 @@ struct ranks {
     double straggling; /* mean t_comm minus that: ranks waiting for ranks */
 };
 
-status ranks_open(struct ranks *r, const struct runlog *log, struct err *err) MUST_CHECK;
-void ranks_close(struct ranks *r);
+status rank_means_open(struct rank_means *r, const struct runlog *log,
+                       struct err *err) MUST_CHECK;
+void rank_means_close(struct rank_means *r);

@@ -57,7 +57,7 @@ static void add_cards(json_t *o, const struct meter_lap *lap)
 
 static json_t *own_line(struct trainer *t)
 {
-    const struct record_step *s = &t->since_muster;
+    const struct record_step *s = &t->since_stats;
     const struct comm_traffic now = comm_traffic(t->comm);
     const struct meter_lap lap = meter_next(&t->meter);
     json_t *o = json_object();
@@ -95,7 +95,7 @@ static status join_lines(json_t **all, const struct str *text, struct err *err)
     return OK;
 }
 
-status train_muster(struct trainer *t, struct err *err)
+status train_rank_stats(struct trainer *t, struct err *err)
 {
     struct str text = str_new(0);
     json_t *mine = own_line(t), *all = NULL;
@@ -115,7 +115,7 @@ status train_muster(struct trainer *t, struct err *err)
     json_decref(all);
     free(line);
     str_release(&text);
-    t->since_muster = (struct record_step){0};
-    t->wants_muster = false;
+    t->since_stats = (struct record_step){0};
+    t->wants_stats = false;
     return result;
 }

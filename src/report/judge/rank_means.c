@@ -1,4 +1,4 @@
-#include "report/judge/ranks.h"
+#include "report/judge/rank_means.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -24,8 +24,8 @@ static size_t count_used(const struct runlog *log, bool leave_out_first)
 }
 
 /* The row of a rank number; NULL for a number that cannot be one. */
-static struct ranks_mean *row_of(struct ranks *r, size_t *cap, double rank,
-                                 struct err *err, status *result)
+static struct rank_mean *row_of(struct rank_means *r, size_t *cap, double rank,
+                                struct err *err, status *result)
 {
     if (!(rank >= 0 && rank < RANKS_MAX && rank == floor(rank)))
         return NULL;
@@ -36,11 +36,11 @@ static struct ranks_mean *row_of(struct ranks *r, size_t *cap, double rank,
     if (*result != OK)
         return NULL;
     r->of[r->n] =
-        (struct ranks_mean){.rank = rank, .memory_first = NAN, .card_errors = NAN};
+        (struct rank_mean){.rank = rank, .memory_first = NAN, .card_errors = NAN};
     return &r->of[r->n++];
 }
 
-static void add_rank(struct ranks_mean *m, const struct runlog_rank *r, double steps)
+static void add_rank(struct rank_mean *m, const struct runlog_rank *r, double steps)
 {
     m->host = r->host ? r->host : m->host;
     m->steps += steps;
@@ -88,14 +88,14 @@ static size_t busiest(const struct runlog *log, const struct runlog_lap *lap)
     return best;
 }
 
-static status add_lap(struct ranks *r, size_t *cap, const struct runlog *log,
+static status add_lap(struct rank_means *r, size_t *cap, const struct runlog *log,
                       const struct runlog_lap *lap, struct err *err)
 {
     const size_t slow = busiest(log, lap);
     status result = OK;
 
     for (size_t i = lap->first; i < lap->first + lap->n; i++) {
-        struct ranks_mean *m = row_of(r, cap, log->rank[i].rank, err, &result);
+        struct rank_mean *m = row_of(r, cap, log->rank[i].rank, err, &result);
         TRY(result);
         if (!m)
             continue;
@@ -108,13 +108,13 @@ static status add_lap(struct ranks *r, size_t *cap, const struct runlog *log,
 
 static int by_rank(const void *a, const void *b)
 {
-    const double x = ((const struct ranks_mean *)a)->rank,
-                 y = ((const struct ranks_mean *)b)->rank;
+    const double x = ((const struct rank_mean *)a)->rank,
+                 y = ((const struct rank_mean *)b)->rank;
 
     return (x > y) - (x < y);
 }
 
-static void divide(struct ranks_mean *m, size_t n_laps)
+static void divide(struct rank_mean *m, size_t n_laps)
 {
     m->cores /= m->t_step;
     m->gpu_busy /= m->t_step;
@@ -136,7 +136,7 @@ static void divide(struct ranks_mean *m, size_t n_laps)
         m->memory_last = m->memory_most = NAN;
 }
 
-static void finish(struct ranks *r)
+static void finish(struct rank_means *r)
 {
     double sum = 0;
 
@@ -152,18 +152,18 @@ static void finish(struct ranks *r)
     r->straggling = r->n ? fmax(0, sum / (double)r->n - r->exposed) : NAN;
 }
 
-status ranks_open(struct ranks *r, const struct runlog *log, struct err *err)
+status rank_means_open(struct rank_means *r, const struct runlog *log, struct err *err)
 {
     const bool leave_out_first = count_used(log, true) >= MIN_LAPS;
     size_t cap = 0;
 
-    *r = (struct ranks){.exposed = NAN};
+    *r = (struct rank_means){.exposed = NAN};
     for (size_t i = 0; i < log->n_lap; i++) {
         if (!is_used(&log->lap[i], leave_out_first))
             continue;
         const status result = add_lap(r, &cap, log, &log->lap[i], err);
         if (result != OK) {
-            ranks_close(r);
+            rank_means_close(r);
             return result;
         }
     }
@@ -171,8 +171,8 @@ status ranks_open(struct ranks *r, const struct runlog *log, struct err *err)
     return OK;
 }
 
-void ranks_close(struct ranks *r)
+void rank_means_close(struct rank_means *r)
 {
     free(r->of);
-    *r = (struct ranks){0};
+    *r = (struct rank_means){0};
 }

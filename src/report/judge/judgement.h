@@ -1,5 +1,5 @@
 /*
- * told - a run with everything that is told about it: answers and findings.
+ * judgement - a run with everything that is said about it: answers and findings.
  *
  * Large (curves of a thousand shapes): on the heap, never on a stack. Owns its parts.
  */
@@ -10,12 +10,12 @@
 #include "report/judge/health.h"
 #include "report/judge/run.h"
 
-struct told {
+struct judgement {
     struct run run;
     struct answers answers;
     struct health health;
 };
 
-status told_open(struct told *t, const char *path, double now, double to_steps,
-                 struct err *err) MUST_CHECK;
-void told_close(struct told *t);
+status judgement_open(struct judgement *t, const char *path, double now, double to_steps,
+                      struct err *err) MUST_CHECK;
+void judgement_close(struct judgement *t);
