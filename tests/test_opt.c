@@ -16,9 +16,7 @@
     X(STR, note, "plain", "text", ANY)
 
 struct sample {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    SAMPLE_OPTIONS(X)
-#undef X
+    SAMPLE_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {

@@ -223,6 +223,13 @@ status opt_parse(struct opt_table t, void *config, struct opt_words *words, int 
     return OK;
 }
 
+status opt_read(struct opt_table t, void *config, struct opt_words *words, int argc,
+                char **argv, struct err *err)
+{
+    TRY(opt_defaults(t, config, err));
+    return opt_parse(t, config, words, argc, argv, err);
+}
+
 /* The fewest digits that read back as the same number. */
 static void put_real(struct str *out, double x)
 {

@@ -38,6 +38,9 @@ struct opt {
     const char *help;
 };
 
+/* The fields of a config struct: struct x { X_OPTIONS(OPT_FIELD) }; */
+#define OPT_FIELD(kind, field, ...) OPT_FIELD_##kind(field)
+
 #define OPT_FIELD_INT(name)    int64_t name;
 #define OPT_FIELD_REAL(name)   double name;
 #define OPT_FIELD_BOOL(name)   bool name;
@@ -84,6 +87,9 @@ struct opt_words {
  */
 status opt_parse(struct opt_table t, void *config, struct opt_words *words, int argc,
                  char **argv, struct err *err) MUST_CHECK;
+/* The defaults, then opt_parse. */
+status opt_read(struct opt_table t, void *config, struct opt_words *words, int argc,
+                char **argv, struct err *err) MUST_CHECK;
 
 /* The value of one option as it would be typed. */
 void opt_value(const struct opt *o, const void *config, struct str *out);

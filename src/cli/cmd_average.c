@@ -12,9 +12,7 @@
     X(STR, out, "", "directory to make for the result", ANY)
 
 struct command {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    AVERAGE_OPTIONS(X)
-#undef X
+    AVERAGE_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -67,8 +65,7 @@ status cmd_average(int argc, char **argv, struct err *err)
     struct average a = {0};
     struct model_dir model = {0};
 
-    TRY(opt_defaults(cmd_average_options, &c, err));
-    TRY(opt_parse(cmd_average_options, &c, &words, argc, argv, err));
+    TRY(opt_read(cmd_average_options, &c, &words, argc, argv, err));
     if (words.n == 0)
         return err_set(err, ERR_USAGE,
                        "which run? usage: ferry average RUN [PREFIX...] out=DIR");

@@ -35,9 +35,7 @@
 /* clang-format on */
 
 struct bench_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    BENCH_OPTIONS(X)
-#undef X
+    BENCH_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -283,8 +281,7 @@ status cmd_bench(int argc, char **argv, struct err *err)
     struct bench_config c;
     bool found = false;
 
-    TRY(opt_defaults(cmd_bench_options, &c, err));
-    TRY(opt_parse(cmd_bench_options, &c, &words, argc, argv, err));
+    TRY(opt_read(cmd_bench_options, &c, &words, argc, argv, err));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (words.n ? strcmp(words.word[0], parts[i].name) != 0
                     : parts[i].run == run_text && !c.text[0])

@@ -21,9 +21,7 @@
     X(CHOICE, device, "auto", "what to examine", ONE_OF(DEVICE_KINDS))
 
 struct doctor_options {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    DOCTOR_OPTIONS(X)
-#undef X
+    DOCTOR_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -225,8 +223,7 @@ status cmd_doctor(int argc, char **argv, struct err *err)
     struct opt_words words = {0};
     struct comm comm;
 
-    TRY(opt_defaults(cmd_doctor_options, &o, err));
-    TRY(opt_parse(cmd_doctor_options, &o, &words, argc, argv, err));
+    TRY(opt_read(cmd_doctor_options, &o, &words, argc, argv, err));
     TRY(comm_open(&comm, (struct comm_options){.kind = "auto", .poll_us = 50}, err));
     const status result = examine(&comm, o.device, err);
     comm_close(&comm);

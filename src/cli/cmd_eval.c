@@ -36,9 +36,7 @@
 /* clang-format on */
 
 struct eval_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    EVAL_OPTIONS(X)
-#undef X
+    EVAL_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -234,8 +232,7 @@ status cmd_eval(int argc, char **argv, struct err *err)
     struct opt_words words = {.max = 1};
     struct eval e = {0};
 
-    TRY(opt_defaults(cmd_eval_options, &e.config, err));
-    TRY(opt_parse(cmd_eval_options, &e.config, &words, argc, argv, err));
+    TRY(opt_read(cmd_eval_options, &e.config, &words, argc, argv, err));
     if (words.n != 1)
         return err_set(err, ERR_USAGE, "which run? usage: ferry eval RUN");
     if (e.config.at_least > 0 && !e.config.bleu)

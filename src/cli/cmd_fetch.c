@@ -28,8 +28,7 @@ status cmd_fetch(int argc, char **argv, struct err *err)
     struct fetch_config config;
     struct fetch_result result;
 
-    TRY(opt_defaults(cmd_fetch_options, &config, err));
-    TRY(opt_parse(cmd_fetch_options, &config, &words, argc, argv, err));
+    TRY(opt_read(cmd_fetch_options, &config, &words, argc, argv, err));
     if (words.n != 2)
         return err_set(err, ERR_USAGE,
                        "which corpus, and where to? usage: ferry fetch NAME DIR, NAME "

@@ -287,8 +287,7 @@ status cmd_inspect(int argc, char **argv, struct err *err)
     struct opt_words words = {.max = 64};
     struct view v = {0};
 
-    TRY(opt_defaults(cmd_inspect_options, &v.config, err));
-    TRY(opt_parse(cmd_inspect_options, &v.config, &words, argc, argv, err));
+    TRY(opt_read(cmd_inspect_options, &v.config, &words, argc, argv, err));
     if (words.n == 0)
         return err_set(err, ERR_USAGE, "which file? usage: ferry inspect FILE...");
     for (size_t i = 0; i < words.n; i++)

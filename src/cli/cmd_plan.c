@@ -19,9 +19,7 @@
 
 struct plan_options {
     struct forecast_options forecast;
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    PLAN_OPTIONS(X)
-#undef X
+    PLAN_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -112,8 +110,7 @@ static status run(struct plan_options *o, int argc, char **argv, struct err *err
     struct forecast_training training;
     struct forecast f;
 
-    TRY(opt_defaults(cmd_plan_options, o, err));
-    TRY(opt_parse(cmd_plan_options, o, &words, argc, argv, err));
+    TRY(opt_read(cmd_plan_options, o, &words, argc, argv, err));
     if (words.n != 1)
         return err_set(err, ERR_USAGE,
                        "give a training configuration: ferry plan configs/base.yaml");

@@ -95,8 +95,7 @@ status cmd_prepare(int argc, char **argv, struct err *err)
     struct prepare_config config;
     struct prepare_stats stats;
 
-    TRY(opt_defaults(cmd_prepare_options, &config, err));
-    TRY(opt_parse(cmd_prepare_options, &config, &words, argc, argv, err));
+    TRY(opt_read(cmd_prepare_options, &config, &words, argc, argv, err));
     if (prepare_run(&config, &progress, &stats, err) != OK) {
         if (progress.is_open)
             fputc('\n', stderr); /* the error gets a line of its own */

@@ -12,9 +12,7 @@
     X(INT, steps, "0", "also answer how long so many steps would take", RANGE(0, 1e12))
 
 struct report_options {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    REPORT_OPTIONS(X)
-#undef X
+    REPORT_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -48,8 +46,7 @@ status cmd_report(int argc, char **argv, struct err *err)
     struct opt_words words = {.max = REPORT_RUNS_MAX};
     char in_run[FILE_PATH_MAX];
 
-    TRY(opt_defaults(cmd_report_options, &options, err));
-    TRY(opt_parse(cmd_report_options, &options, &words, argc, argv, err));
+    TRY(opt_read(cmd_report_options, &options, &words, argc, argv, err));
     if (words.n < 1)
         return err_set(err, ERR_USAGE, "give the run directory: ferry report RUN");
     TRY(default_path(in_run, sizeof in_run, &words, err));

@@ -36,8 +36,7 @@ status cmd_sample(int argc, char **argv, struct err *err)
     struct sample_options options;
     struct sample_stats stats;
 
-    TRY(opt_defaults(cmd_sample_options, &options, err));
-    TRY(opt_parse(cmd_sample_options, &options, &words, argc, argv, err));
+    TRY(opt_read(cmd_sample_options, &options, &words, argc, argv, err));
     if (words.n == 0)
         return err_set(err, ERR_USAGE,
                        "which directory? usage: ferry sample DIR [--pairs N] [--seed S]");

@@ -22,9 +22,7 @@
 #define SMOOTH_NAMES "exp|floor|add-k|none"
 
 struct score_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    SCORE_OPTIONS(X)
-#undef X
+    SCORE_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -210,8 +208,7 @@ status cmd_score(int argc, char **argv, struct err *err)
     struct opt_words words = {.max = MAX_FILES};
     struct inputs in = {0};
 
-    TRY(opt_defaults(cmd_score_options, &s.config, err));
-    TRY(opt_parse(cmd_score_options, &s.config, &words, argc, argv, err));
+    TRY(opt_read(cmd_score_options, &s.config, &words, argc, argv, err));
     s.options = (struct bleu_options){
         .tokenize = tokenize_find(s.config.tokenize),
         .smooth = bleu_smooth_find(s.config.smooth),

@@ -28,8 +28,7 @@ static status read_config(struct train_config *c, int argc, char **argv, size_t 
     struct opt_words words = {.max = 1};
     char path[FILE_PATH_MAX];
 
-    TRY(opt_defaults(train_config_table, c, err));
-    TRY(opt_parse(train_config_table, c, &words, argc, argv, err));
+    TRY(opt_read(train_config_table, c, &words, argc, argv, err));
     *n_words = words.n;
     TRY(file_join(path, sizeof path, c->run, "config.yaml", err));
     const char *file = words.n ? words.word[0] : path;

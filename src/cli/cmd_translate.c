@@ -28,9 +28,7 @@
 
 struct command {
     struct translate_config search;
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    COMMAND_OPTIONS(X)
-#undef X
+    COMMAND_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -182,8 +180,7 @@ status cmd_translate(int argc, char **argv, struct err *err)
     struct work w = {.fd = -1, .progress = progress_to(stderr)};
     struct opt_words words = {.max = 2};
 
-    TRY(opt_defaults(cmd_translate_options, &w.config, err));
-    TRY(opt_parse(cmd_translate_options, &w.config, &words, argc, argv, err));
+    TRY(opt_read(cmd_translate_options, &w.config, &words, argc, argv, err));
     if (words.n == 0)
         return err_set(err, ERR_USAGE, "which run? usage: ferry translate RUN [FILE]");
     w.input = words.n > 1 ? words.word[1] : "-";

@@ -23,9 +23,7 @@
     X(STR, bind, "", "address to serve the page on; empty: this machine alone", ANY)
 
 struct watch_options {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    WATCH_OPTIONS(X)
-#undef X
+    WATCH_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {
@@ -119,8 +117,7 @@ status cmd_watch(int argc, char **argv, struct err *err)
     struct watch_options options;
     struct opt_words words = {.max = 1};
 
-    TRY(opt_defaults(cmd_watch_options, &options, err));
-    TRY(opt_parse(cmd_watch_options, &options, &words, argc, argv, err));
+    TRY(opt_read(cmd_watch_options, &options, &words, argc, argv, err));
     if (words.n != 1)
         return err_set(err, ERR_USAGE, "give the run directory: ferry watch RUN");
     if (!options.http && (options.once || !isatty(STDOUT_FILENO)))

@@ -32,9 +32,7 @@ struct encoder;
       RANGE(1, 1e7))
 
 struct translate_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    TRANSLATE_OPTIONS(X)
-#undef X
+    TRANSLATE_OPTIONS(OPT_FIELD)
 };
 
 extern const struct opt_table translate_config_table;

@@ -28,9 +28,7 @@
 /* clang-format on */
 
 struct fetch_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    FETCH_OPTIONS(X)
-#undef X
+    FETCH_OPTIONS(OPT_FIELD)
 };
 
 enum {

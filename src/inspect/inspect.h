@@ -25,9 +25,7 @@
 /* clang-format on */
 
 struct inspect_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    INSPECT_OPTIONS(X)
-#undef X
+    INSPECT_OPTIONS(OPT_FIELD)
 };
 
 /* prefix: of the checkpoint, without .index */

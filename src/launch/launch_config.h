@@ -33,9 +33,7 @@
 /* clang-format on */
 
 struct launch_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    LAUNCH_OPTIONS(X)
-#undef X
+    LAUNCH_OPTIONS(OPT_FIELD)
 };
 
 enum {

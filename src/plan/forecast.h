@@ -49,9 +49,7 @@
 /* clang-format on */
 
 struct forecast_options {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    FORECAST_OPTIONS(X)
-#undef X
+    FORECAST_OPTIONS(OPT_FIELD)
 };
 
 /* What the training configuration says: pairs or target tokens of an update, over all

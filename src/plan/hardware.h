@@ -36,15 +36,11 @@
 /* clang-format on */
 
 struct hardware_device {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    HARDWARE_DEVICE_OPTIONS(X)
-#undef X
+    HARDWARE_DEVICE_OPTIONS(OPT_FIELD)
 };
 
 struct hardware_link {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    HARDWARE_LINK_OPTIONS(X)
-#undef X
+    HARDWARE_LINK_OPTIONS(OPT_FIELD)
 };
 
 /* By the name of a description that is built in, or by the path of a YAML file. */

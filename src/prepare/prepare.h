@@ -70,9 +70,7 @@
     X(BOOL, reference_names, "false", "also write the reference's text files", ANY)
 
 struct prepare_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    PREPARE_OPTIONS(X)
-#undef X
+    PREPARE_OPTIONS(OPT_FIELD)
 };
 
 enum {

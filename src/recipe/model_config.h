@@ -19,9 +19,7 @@
     X(REAL, norm_epsilon, "1e-6", "epsilon of layer normalisation", RANGE(0, 1))
 
 struct model_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    MODEL_OPTIONS(X)
-#undef X
+    MODEL_OPTIONS(OPT_FIELD)
 };
 
 extern const struct opt_table model_config_table;

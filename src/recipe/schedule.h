@@ -38,9 +38,7 @@
 /* clang-format on */
 
 struct schedule_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    SCHEDULE_OPTIONS(X)
-#undef X
+    SCHEDULE_OPTIONS(OPT_FIELD)
 };
 
 extern const struct opt_table schedule_config_table;

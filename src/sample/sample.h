@@ -26,9 +26,7 @@
     X(INT, seed, "1", "another seed, another corpus", RANGE(0, 1e15))
 
 struct sample_options {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    SAMPLE_OPTIONS(X)
-#undef X
+    SAMPLE_OPTIONS(OPT_FIELD)
 };
 
 enum {

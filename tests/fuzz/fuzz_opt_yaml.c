@@ -14,9 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
     X(STR, data, "", "text", ANY)
 
 struct config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    FUZZ_OPTIONS(X)
-#undef X
+    FUZZ_OPTIONS(OPT_FIELD)
 };
 
 static const struct opt rows[] = {

@@ -74,9 +74,7 @@ struct train_config {
     struct model_config model;
     struct schedule_config schedule;
     struct optim_config optim;
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    TRAIN_OPTIONS(X)
-#undef X
+    TRAIN_OPTIONS(OPT_FIELD)
 };
 
 enum {

@@ -40,9 +40,7 @@ struct params;
 /* clang-format on */
 
 struct optim_config {
-#define X(kind, field, ...) OPT_FIELD_##kind(field)
-    OPTIM_OPTIONS(X)
-#undef X
+    OPTIM_OPTIONS(OPT_FIELD)
 };
 
 extern const struct opt_table optim_config_table;
