@@ -1,8 +1,8 @@
 /*
  * bench_step - a training step on random text, as training itself runs it.
  *
- * Real feeder, real update, real memory plan; only the corpus is made up: sentences of
- * random ids whose lengths are spread like those of a news corpus in subwords. What is
+ * Real prefetcher, real update, real memory plan; only the corpus is made up: sentences
+ * of random ids whose lengths are spread like those of a news corpus in subwords. What is
  * timed is train_step(), data to update.
  */
 #pragma once

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "corpus/checksum.h"
 
 static status open_text(struct dataset_text *t, const char *dir, const char *name,
@@ -129,4 +130,39 @@ status dataset_verify(const struct dataset *d, struct err *err)
     TRY(verify(&d->train, "train", err));
     TRY(verify(&d->valid.corpus, "valid", err));
     return verify(&d->test.corpus, "test", err);
+}
+
+static void *check_main(void *arg)
+{
+    struct dataset_check *v = arg;
+
+    v->err.code = OK;
+    (void)(dataset_verify(v->data, &v->err) == OK);
+    atomic_store(&v->is_done, true);
+    return NULL;
+}
+
+status dataset_check_start(struct dataset_check *v, const struct dataset *data,
+                           struct err *err)
+{
+    *v = (struct dataset_check){.data = data};
+    TRY(thread_start(&v->thread, check_main, v, err));
+    v->is_running = true;
+    return OK;
+}
+
+bool dataset_check_has_failed(const struct dataset_check *v)
+{
+    return atomic_load(&v->is_done) && v->err.code != OK;
+}
+
+status dataset_check_finish(struct dataset_check *v, struct err *err)
+{
+    if (v->is_running)
+        pthread_join(v->thread, NULL);
+    v->is_running = false;
+    if (v->err.code == OK)
+        return OK;
+    *err = v->err;
+    return err->code;
 }

@@ -12,6 +12,8 @@
  */
 #pragma once
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,3 +56,23 @@ void dataset_close(struct dataset *d);
 /* Read every corpus whole: ERR_FORMAT names the one that was damaged since it was made.
  */
 status dataset_verify(const struct dataset *d, struct err *err) MUST_CHECK;
+
+/*
+ * The same by a thread of its own, beside the first steps of training. Owns the thread,
+ * borrows the dataset, which must outlive it; the calls come from one thread. Asking and
+ * finishing are safe on a zeroed one.
+ */
+struct dataset_check {
+    const struct dataset *data;
+    pthread_t thread;
+    bool is_running;
+    atomic_bool is_done;
+    struct err err; /* of the thread; read once it is done */
+};
+
+status dataset_check_start(struct dataset_check *v, const struct dataset *data,
+                           struct err *err) MUST_CHECK;
+/* Whether damage was found by now. */
+bool dataset_check_has_failed(const struct dataset_check *v);
+/* Wait for the thread: ERR_FORMAT when there is damage. */
+status dataset_check_finish(struct dataset_check *v, struct err *err) MUST_CHECK;

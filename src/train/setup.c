@@ -33,7 +33,7 @@ static status settle_data(struct trainer *t, struct err *err)
 {
     TRY(dataset_open(&t->data, t->config.data, err));
     if (t->config.verify_data && t->comm->local_rank == 0)
-        TRY(verify_start(&t->verify, &t->data, err));
+        TRY(dataset_check_start(&t->check, &t->data, err));
     TRY(settle_vocabulary(t, err));
     return spm_load(&t->spm, t->data.tokenizer, err);
 }
@@ -334,10 +334,10 @@ status train_feed(struct trainer *t, struct err *err)
                                     .batch_tokens = (size_t)c->batch_tokens,
                                     .batch_sentences = (size_t)c->batch_sentences};
 
-    const struct share_rule share = {t->comm->rank, t->comm->size, t->node};
+    const struct shard_rule shard = {t->comm->rank, t->comm->size, t->node};
 
-    return feeder_open(&t->feeder, &t->data.train, rule, share, t->limit, t->state.cursor,
-                       err);
+    return prefetch_open(&t->prefetch, &t->data.train, rule, shard, t->limit,
+                         t->state.cursor, err);
 }
 
 /* Memory, files and threads; nothing here needs another rank. */
@@ -370,9 +370,10 @@ void train_close(struct trainer *t)
 {
     struct err ignored;
 
-    (void)(verify_finish(&t->verify, &ignored) == OK); /* what it found was said before */
+    (void)(dataset_check_finish(&t->check, &ignored) ==
+           OK); /* what it found was said before */
     saver_close(t->saver);
-    feeder_close(t->feeder);
+    prefetch_close(t->prefetch);
     translate_close(&t->translator);
     reducer_close(t->reducer);
     local_sgd_close(&t->local);

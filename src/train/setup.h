@@ -16,7 +16,8 @@ struct trainer;
 /* Data, run directory, device, model, optimizer. On failure call setup_close() too. */
 status setup_open(struct trainer *t, FILE *console, struct err *err) MUST_CHECK;
 
-/* Weights and state (from a checkpoint or fresh), files of the run, memory, feeder. */
+/* Weights and state (from a checkpoint or fresh), files of the run, memory, prefetcher.
+ */
 status setup_run(struct trainer *t, struct err *err) MUST_CHECK;
 
 status setup_close(struct trainer *t, struct err *err) MUST_CHECK;

@@ -49,7 +49,7 @@ static void add_facts(struct trainer *t, const struct batch *b, struct record_st
 
 /* Whether a checkpoint of the state after this update may be written: then nothing of
  * the gradient may stay behind in a residual. */
-static bool is_saved_next(const struct trainer *t, const struct feeder_item *item)
+static bool is_saved_next(const struct trainer *t, const struct prefetch_item *item)
 {
     const struct train_config *c = &t->config;
     const int64_t step = t->state.step + 1;
@@ -139,7 +139,7 @@ static double own_square(const struct trainer *t)
     return sum;
 }
 
-static void begin_exchange(struct trainer *t, const struct feeder_item *item)
+static void begin_exchange(struct trainer *t, const struct prefetch_item *item)
 {
     t->n_slices = 0;
     if (train_is_local(t))
@@ -151,7 +151,8 @@ static void begin_exchange(struct trainer *t, const struct feeder_item *item)
 /* This rank's part of an update, forward and backward. The last micro-batch's backward
  * sends what it finishes. */
 static status compute(struct trainer *t, struct record_step *rec,
-                      struct flops_batch *work, struct feeder_item *item, struct err *err)
+                      struct flops_batch *work, struct prefetch_item *item,
+                      struct err *err)
 {
     const struct model_run run = run_of(t);
     const struct model_hook hook = {on_ready, t};
@@ -161,7 +162,7 @@ static status compute(struct trainer *t, struct record_step *rec,
     rec->t_backward += clock_next(&clock);
     do {
         train_pulse(t, PULSE_DATA);
-        TRY(feeder_next(t->feeder, item, err));
+        TRY(prefetch_next(t->prefetch, item, err));
         const struct model_batch batch = upload_batch(item->batch);
         rec->t_data += clock_next(&clock);
         if (item->is_first && t->reducer)
@@ -216,7 +217,7 @@ static void add_sums(struct trainer *t, const struct record_step *rec,
     sum->flops += rec->flops;
     sum->linear_flops += rec->linear_flops;
     sum->n_stop = stop_requested();
-    sum->n_damaged = verify_has_failed(&t->verify);
+    sum->n_damaged = dataset_check_has_failed(&t->check);
     sum->n_written = mine->has_written;
 }
 
@@ -297,7 +298,7 @@ static status apply(struct trainer *t, struct record_step *rec, double n_target,
 
 /* One update of all ranks together. */
 static status update_together(struct trainer *t, struct record_step *rec,
-                              const struct feeder_item *item, struct err *err)
+                              const struct prefetch_item *item, struct err *err)
 {
     const struct ranks_own mine = own_facts(t, rec);
 
@@ -361,7 +362,7 @@ static status average(struct trainer *t, struct record_step *rec,
  * update counts it all the same. What the ranks did becomes known when the nodes meet.
  */
 static status update_apart(struct trainer *t, struct record_step *rec,
-                           const struct feeder_item *item, struct err *err)
+                           const struct prefetch_item *item, struct err *err)
 {
     struct ranks_own mine = own_facts(t, rec);
     const bool is_saved = is_saved_next(t, item);
@@ -385,7 +386,7 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
 {
     const double t_start = clock_now();
     struct flops_batch work = {0};
-    struct feeder_item item;
+    struct prefetch_item item;
 
     *rec = (struct record_step){
         .n_steps = 1,

@@ -149,8 +149,8 @@ static status judge_data(struct trainer *t, bool waits, struct err *err)
     char name[RANKS_NAME_MAX];
     status mine = OK;
 
-    if (waits || verify_has_failed(&t->verify))
-        mine = verify_finish(&t->verify, err);
+    if (waits || dataset_check_has_failed(&t->check))
+        mine = dataset_check_finish(&t->check, err);
     if (mine != OK && t->comm->size > 1)
         mine = err_wrap(err, "%s", ranks_name(t->comm, t->comm->rank, name));
     return train_together(t, mine, err);
@@ -159,7 +159,7 @@ static status judge_data(struct trainer *t, bool waits, struct err *err)
 static status poll_data(struct trainer *t, struct err *err)
 {
     const bool is_damaged =
-        t->comm->size == 1 ? verify_has_failed(&t->verify) : t->sum.n_damaged > 0;
+        t->comm->size == 1 ? dataset_check_has_failed(&t->check) : t->sum.n_damaged > 0;
 
     return is_damaged ? judge_data(t, false, err) : OK;
 }

@@ -5,7 +5,8 @@
  * evaluate, save. step.c is one update; everything periodic is in trainer.c. What must
  * survive a crash is in `state` and in the tensors, and nowhere else.
  *
- * Owns: all it opens. Threads: the main one; the feeder and the device have their own.
+ * Owns: all it opens. Threads: the main one; the prefetcher and the device have their
+ * own.
  */
 #pragma once
 
@@ -14,8 +15,7 @@
 
 #include "base/err.h"
 #include "corpus/dataset.h"
-#include "corpus/feeder.h"
-#include "corpus/verify.h"
+#include "corpus/prefetch.h"
 #include "decode/translate.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
@@ -59,7 +59,7 @@ struct trainer {
     struct ranks_sums sum;          /* of the last update */
     struct ranks_own *own;          /* [size] */
     struct dataset data;
-    struct verify verify; /* of the data, by the first rank of a node */
+    struct dataset_check check; /* of the data, by the first rank of a node */
     struct spm *spm;
     struct device device;
     struct model model;
@@ -73,7 +73,7 @@ struct trainer {
     double *slice_sq; /* [most_slices] of this rank's gradient, with several ranks */
     size_t n_slices, most_slices;
     double early_sq; /* of the embedding's rows that backward does not write */
-    struct feeder *feeder;
+    struct prefetch *prefetch;
     struct batch_limit limit; /* of a micro-batch */
     size_t budget;            /* bytes for a step and a copy of the run */
     float *losses;            /* [limit.n_tgt] of the micro-batch at hand */
@@ -146,7 +146,7 @@ status train_resume(struct trainer *t, struct err *err) MUST_CHECK;
 /* Whether any rank's directory holds a checkpoint of this run, and the run's options. */
 status train_resume_find(struct trainer *t, struct err *err) MUST_CHECK;
 
-/* Start the feeder at the state's place in the data, in setup.c. */
+/* Start the prefetcher at the state's place in the data, in setup.c. */
 status train_feed(struct trainer *t, struct err *err) MUST_CHECK;
 
 /* Release everything but the record, in setup.c. */

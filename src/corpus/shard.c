@@ -1,24 +1,24 @@
-#include "corpus/share.h"
+#include "corpus/shard.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 
-status share_open(struct share *s, struct share_rule rule, struct err *err)
+status shard_open(struct shard *s, struct shard_rule rule, struct err *err)
 {
-    *s = (struct share){.rule = rule};
+    *s = (struct shard){.rule = rule};
     if (rule.size == 0)
         s->rule.size = 1;
     BUG_ON(s->rule.rank < 0 || s->rule.rank >= s->rule.size);
     return mem_alloc(&s->load, (size_t)s->rule.size, sizeof *s->load, err);
 }
 
-void share_close(struct share *s)
+void shard_close(struct shard *s)
 {
     free(s->load);
     free(s->item);
     free(s->pair);
-    *s = (struct share){0};
+    *s = (struct shard){0};
 }
 
 /* Length above, place in the update below, so that the numbers in falling order are the
@@ -45,7 +45,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static size_t least_loaded(const struct share *s)
+static size_t least_loaded(const struct shard *s)
 {
     size_t best = 0;
 
@@ -56,7 +56,7 @@ static size_t least_loaded(const struct share *s)
 }
 
 /* owner[i] of each place of the update. */
-static void assign(struct share *s, uint64_t *owner, size_t n)
+static void assign(struct shard *s, uint64_t *owner, size_t n)
 {
     qsort(s->item, n, sizeof *s->item, falling);
     for (int r = 0; r < s->rule.size; r++)
@@ -68,9 +68,9 @@ static void assign(struct share *s, uint64_t *owner, size_t n)
     }
 }
 
-static size_t node_load(const struct share *s)
+static size_t node_load(const struct shard *s)
 {
-    const struct share_rule *rule = &s->rule;
+    const struct shard_rule *rule = &s->rule;
     size_t n = 0;
 
     for (int r = 0; r < rule->size; r++)
@@ -79,12 +79,12 @@ static size_t node_load(const struct share *s)
     return n;
 }
 
-status share_take(struct share *s, struct share_part *part, const struct order_update *u,
+status shard_take(struct shard *s, struct shard_part *part, const struct order_update *u,
                   const struct corpus *corpus, size_t max_length, struct err *err)
 {
     const size_t n = u->n_pairs;
 
-    *part = (struct share_part){u->pair, n, u->n_tgt};
+    *part = (struct shard_part){u->pair, n, u->n_tgt};
     if (s->rule.size == 1)
         return OK;
     TRY(mem_grow(&s->item, &s->cap, 2 * n, sizeof *s->item, err));

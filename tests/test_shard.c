@@ -1,7 +1,7 @@
 /* An update is parted between ranks without loss, and evenly. */
 #include <stdlib.h>
 
-#include "corpus/share.h"
+#include "corpus/shard.h"
 #include "toy_corpus.h"
 
 enum { PAIRS = 400, MAX_LENGTH = 30 };
@@ -30,11 +30,11 @@ static void part(struct parts *p, const struct corpus *c, size_t n, int size,
         u.n_tgt += target_tokens(c, (uint32_t)i);
     }
     for (int rank = 0; rank < size; rank++) {
-        struct share s;
-        struct share_part mine;
+        struct shard s;
+        struct shard_part mine;
         struct err err = {0};
-        CHECK_OK(share_open(&s, (struct share_rule){rank, size, node}, &err), &err);
-        CHECK_OK(share_take(&s, &mine, &u, c, MAX_LENGTH, &err), &err);
+        CHECK_OK(shard_open(&s, (struct shard_rule){rank, size, node}, &err), &err);
+        CHECK_OK(shard_take(&s, &mine, &u, c, MAX_LENGTH, &err), &err);
         for (size_t i = 0; i < mine.n_pairs; i++) {
             CHECK(p->owner[mine.pair[i]] == -1);
             CHECK(i == 0 || mine.pair[i] > mine.pair[i - 1]); /* order is kept */
@@ -43,7 +43,7 @@ static void part(struct parts *p, const struct corpus *c, size_t n, int size,
         }
         p->n_pairs[rank] = mine.n_pairs;
         p->node_tgt[rank] = mine.node_tgt;
-        share_close(&s);
+        shard_close(&s);
     }
     for (size_t i = 0; i < n; i++)
         CHECK(p->owner[i] >= 0);

@@ -1,5 +1,5 @@
 /*
- * share - which pairs of an update each rank trains on.
+ * shard - which pairs of an update each rank trains on.
  *
  * A pure function of the update and the number of ranks, which every rank computes for
  * itself: the longest pairs first, each to the rank that has the fewest target tokens so
@@ -17,29 +17,29 @@
 #include "base/err.h"
 #include "corpus/order.h"
 
-struct share_rule {
+struct shard_rule {
     int rank, size;  /* size 0: one rank */
     const int *node; /* [size] of each rank, borrowed; NULL: all on one node */
 };
 
-struct share {
-    struct share_rule rule;
+struct shard {
+    struct shard_rule rule;
     size_t *load;   /* [size] target tokens of each rank in the update at hand */
     uint64_t *item; /* the update's pairs by length, then its ranks by pair */
     uint32_t *pair; /* this rank's */
     size_t cap, cap_pair;
 };
 
-status share_open(struct share *s, struct share_rule rule, struct err *err) MUST_CHECK;
-void share_close(struct share *s);
+status shard_open(struct shard *s, struct shard_rule rule, struct err *err) MUST_CHECK;
+void shard_close(struct shard *s);
 
 /* One rank's part of an update. */
-struct share_part {
+struct shard_part {
     const uint32_t *pair; /* [n_pairs] valid until the next call */
     size_t n_pairs;
     size_t node_tgt; /* target tokens of all ranks of this rank's node */
 };
 
-status share_take(struct share *s, struct share_part *part, const struct order_update *u,
+status shard_take(struct shard *s, struct shard_part *part, const struct order_update *u,
                   const struct corpus *corpus, size_t max_length,
                   struct err *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "corpus/feeder.h"
+#include "corpus/prefetch.h"
 #include "toy_corpus.h"
 
 enum { PAIRS = 150, MAX_LENGTH = 24 };
@@ -9,7 +9,7 @@ static const struct order_rule rule = {
     .seed = 3, .max_length = MAX_LENGTH, .batch_tokens = 200};
 static const struct batch_limit limit = {.n_src = 90, .n_tgt = 80};
 
-static const struct share_rule alone = {0};
+static const struct shard_rule alone = {0};
 
 static bool same_batch(const struct batch *a, const struct batch *b)
 {
@@ -18,25 +18,25 @@ static bool same_batch(const struct batch *a, const struct batch *b)
            memcmp(a->block, b->block, a->n_block * sizeof *a->block) == 0;
 }
 
-/* Walk the order without a thread beside the feeder for n updates. */
+/* Walk the order without a thread beside the prefetcher for n updates. */
 static void compare(const struct corpus *c, struct order_cursor from, int n_updates)
 {
-    struct feeder *f;
-    struct feeder_item item;
+    struct prefetch *f;
+    struct prefetch_item item;
     struct order order;
     struct order_cursor at = from;
     struct batch want = {0};
     struct err err = {0};
 
     CHECK_OK(order_open(&order, c, rule, &err), &err);
-    CHECK_OK(feeder_open(&f, c, rule, alone, limit, from, &err), &err);
+    CHECK_OK(prefetch_open(&f, c, rule, alone, limit, from, &err), &err);
     for (int u = 0; u < n_updates; u++) {
         const struct order_update update = order_next(&order, &at);
         for (size_t i = 0, n; i < update.n_pairs; i += n) {
             const size_t left = update.n_pairs - i;
             n = batch_cut(c, update.pair + i, left, MAX_LENGTH, limit);
             CHECK_OK(batch_gather(&want, c, update.pair + i, n, MAX_LENGTH, &err), &err);
-            CHECK_OK(feeder_next(f, &item, &err), &err);
+            CHECK_OK(prefetch_next(f, &item, &err), &err);
             CHECK(same_batch(item.batch, &want));
             CHECK(item.is_first == (i == 0) && item.is_last == (n == left));
             CHECK(item.update_pairs == update.n_pairs);
@@ -45,7 +45,7 @@ static void compare(const struct corpus *c, struct order_cursor from, int n_upda
             CHECK(item.after.epoch == at.epoch && item.after.next == at.next);
         }
     }
-    feeder_close(f);
+    prefetch_close(f);
     order_close(&order);
     batch_release(&want);
 }
@@ -62,20 +62,20 @@ TEST(a_feeder_gives_what_the_order_gives)
 TEST(a_feeder_goes_on_from_a_saved_cursor)
 {
     struct corpus c;
-    struct feeder *f;
-    struct feeder_item item;
+    struct prefetch *f;
+    struct prefetch_item item;
     struct order_cursor saved;
     struct err err = {0};
 
     toy_corpus(&c, PAIRS, test_seed());
-    CHECK_OK(feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
+    CHECK_OK(prefetch_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
              &err);
     for (int u = 0; u < 7;) {
-        CHECK_OK(feeder_next(f, &item, &err), &err);
+        CHECK_OK(prefetch_next(f, &item, &err), &err);
         u += item.is_last;
         saved = item.after;
     }
-    feeder_close(f);
+    prefetch_close(f);
     compare(&c, saved, 40);
     corpus_close(&c);
 }
@@ -83,17 +83,17 @@ TEST(a_feeder_goes_on_from_a_saved_cursor)
 TEST(a_held_batch_stays_while_others_are_made)
 {
     struct corpus c;
-    struct feeder *f;
-    struct feeder_item item;
+    struct prefetch *f;
+    struct prefetch_item item;
     struct batch want = {0};
     uint32_t pair[PAIRS];
     struct err err = {0};
 
     toy_corpus(&c, PAIRS, test_seed());
-    CHECK_OK(feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
+    CHECK_OK(prefetch_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
              &err);
     for (int i = 0; i < 20; i++) {
-        CHECK_OK(feeder_next(f, &item, &err), &err);
+        CHECK_OK(prefetch_next(f, &item, &err), &err);
         usleep(2000); /* the thread fills the rest of the ring meanwhile */
         for (size_t s = 0; s < item.batch->n_sents; s++)
             pair[s] = (uint32_t)item.batch->pair[s];
@@ -101,7 +101,7 @@ TEST(a_held_batch_stays_while_others_are_made)
                  &err);
         CHECK(same_batch(item.batch, &want));
     }
-    feeder_close(f);
+    prefetch_close(f);
     batch_release(&want);
     corpus_close(&c);
 }
@@ -113,15 +113,16 @@ TEST(a_feeder_closes_at_any_time)
 
     toy_corpus(&c, PAIRS, test_seed());
     for (int n = 0; n < 20; n++) {
-        struct feeder *f;
-        struct feeder_item item;
-        CHECK_OK(feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
-                 &err);
+        struct prefetch *f;
+        struct prefetch_item item;
+        CHECK_OK(
+            prefetch_open(&f, &c, rule, alone, limit, (struct order_cursor){0}, &err),
+            &err);
         for (int i = 0; i < n; i++)
-            CHECK_OK(feeder_next(f, &item, &err), &err);
-        feeder_close(f);
+            CHECK_OK(prefetch_next(f, &item, &err), &err);
+        prefetch_close(f);
     }
-    feeder_close(NULL);
+    prefetch_close(NULL);
     corpus_close(&c);
 }
 
@@ -129,16 +130,16 @@ TEST(a_feeder_refuses_what_the_order_refuses)
 {
     struct order_rule bad = rule;
     struct corpus c;
-    struct feeder *f;
+    struct prefetch *f;
     struct err err = {0};
 
     toy_corpus(&c, PAIRS, test_seed());
     bad.batch_tokens = 0;
-    CHECK_FAILS(feeder_open(&f, &c, bad, alone, limit, (struct order_cursor){0}, &err),
+    CHECK_FAILS(prefetch_open(&f, &c, bad, alone, limit, (struct order_cursor){0}, &err),
                 &err, ERR_USAGE, "batch_tokens");
     CHECK(!f);
     CHECK_FAILS(
-        feeder_open(&f, &c, rule, alone, limit, (struct order_cursor){0, PAIRS}, &err),
+        prefetch_open(&f, &c, rule, alone, limit, (struct order_cursor){0, PAIRS}, &err),
         &err, ERR_FORMAT, "checkpoint");
     CHECK(!f);
     corpus_close(&c);
@@ -149,21 +150,22 @@ TEST(a_feeder_refuses_what_the_order_refuses)
 static void follow_rank(const struct corpus *c, struct order_rule how, int rank, int size,
                         int n_updates, int *times, int *seen_at)
 {
-    const struct share_rule share = {.rank = rank, .size = size};
-    struct feeder *f;
-    struct feeder_item item;
+    const struct shard_rule share = {.rank = rank, .size = size};
+    struct prefetch *f;
+    struct prefetch_item item;
     struct err err = {0};
 
-    CHECK_OK(feeder_open(&f, c, how, share, limit, (struct order_cursor){0}, &err), &err);
+    CHECK_OK(prefetch_open(&f, c, how, share, limit, (struct order_cursor){0}, &err),
+             &err);
     for (int u = 0; u < n_updates; u += item.is_last) {
-        CHECK_OK(feeder_next(f, &item, &err), &err);
+        CHECK_OK(prefetch_next(f, &item, &err), &err);
         CHECK(item.batch->n_sents > 0 || (item.is_first && item.is_last));
         for (size_t s = 0; s < item.batch->n_sents; s++) {
             times[item.batch->pair[s]]++;
             seen_at[item.batch->pair[s]] = u;
         }
     }
-    feeder_close(f);
+    prefetch_close(f);
 }
 
 TEST(ranks_together_are_given_each_update_once)
@@ -194,16 +196,16 @@ TEST(a_failure_of_the_thread_comes_out_at_every_call)
     const struct corpus c = {
         .start = start, .token = token, .n_tokens = start[2], .n_pairs = 1, .vocab = 10};
     const struct order_rule any_length = {.max_length = SIZE_MAX, .batch_sentences = 1};
-    struct feeder *f;
-    struct feeder_item item;
+    struct prefetch *f;
+    struct prefetch_item item;
     struct err err = {0};
 
-    CHECK_OK(feeder_open(&f, &c, any_length, alone, (struct batch_limit){0},
-                         (struct order_cursor){0}, &err),
+    CHECK_OK(prefetch_open(&f, &c, any_length, alone, (struct batch_limit){0},
+                           (struct order_cursor){0}, &err),
              &err);
     for (int i = 0; i < 3; i++) {
         err = (struct err){0};
-        CHECK_FAILS(feeder_next(f, &item, &err), &err, ERR_USAGE, "too large");
+        CHECK_FAILS(prefetch_next(f, &item, &err), &err, ERR_USAGE, "too large");
     }
-    feeder_close(f);
+    prefetch_close(f);
 }

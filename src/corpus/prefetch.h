@@ -1,7 +1,7 @@
 /*
- * feeder - the next batches, made while the last one is trained.
+ * prefetch - the next batches, made while the last one is trained.
  *
- * A thread of its own walks the order from a cursor on, takes this rank's share of each
+ * A thread of its own walks the order from a cursor on, takes this rank's shard of each
  * update, cuts it into micro-batches and fills a small ring with them. A rank without a
  * pair in an update gets one empty batch, so that it keeps step with the others. What
  * comes out is the same sequence as without a thread, whatever the timing. The thread
@@ -20,12 +20,13 @@
 #include "base/err.h"
 #include "corpus/batch.h"
 #include "corpus/order.h"
-#include "corpus/share.h"
+#include "corpus/shard.h"
 
-struct feeder;
+struct prefetch;
 
-struct feeder_item {
-    const struct batch *batch; /* valid until the next feeder_next() or feeder_close() */
+struct prefetch_item {
+    const struct batch
+        *batch; /* valid until the next prefetch_next() or prefetch_close() */
     size_t update_pairs, update_tgt; /* of the whole update: pairs, target tokens */
     size_t node_tgt;                 /* of the ranks of this node */
     bool is_first, is_last;          /* micro-batch of this rank's part of the update */
@@ -34,14 +35,15 @@ struct feeder_item {
 };
 
 /* Begin at `from`. ERR_USAGE for a rule, ERR_FORMAT for a cursor that cannot be. */
-status feeder_open(struct feeder **f, const struct corpus *corpus, struct order_rule rule,
-                   struct share_rule share, struct batch_limit limit,
-                   struct order_cursor from, struct err *err) MUST_CHECK;
+status prefetch_open(struct prefetch **f, const struct corpus *corpus,
+                     struct order_rule rule, struct shard_rule shard,
+                     struct batch_limit limit, struct order_cursor from,
+                     struct err *err) MUST_CHECK;
 
 /* Stop the thread, wherever it is, and free everything. NULL is fine. */
-void feeder_close(struct feeder *f);
+void prefetch_close(struct prefetch *f);
 
 /* The next micro-batch, endlessly over epochs. A failure of the thread comes out here,
  * after the batches that it had finished, and again at each further call. */
-status feeder_next(struct feeder *f, struct feeder_item *item,
-                   struct err *err) MUST_CHECK;
+status prefetch_next(struct prefetch *f, struct prefetch_item *item,
+                     struct err *err) MUST_CHECK;

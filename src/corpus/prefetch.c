@@ -5,25 +5,25 @@
  * are handed over by them and are touched without it. n_done grows when the reader asks
  * for the next item, so the one it holds stays its own.
  */
-#include "corpus/feeder.h"
+#include "corpus/prefetch.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 enum { RING = 3 }; /* one being trained, one ready, one being made */
 
 struct slot {
     struct batch batch;
-    struct feeder_item item;
+    struct prefetch_item item;
 };
 
-struct feeder {
+struct prefetch {
     struct order order;
-    struct share share;
+    struct shard shard;
     struct batch_limit limit;
     struct order_cursor cursor; /* the writer's: behind the last update made */
     struct slot slot[RING];
@@ -37,8 +37,8 @@ struct feeder {
     struct err failure; /* OK until the writer gave up */
 };
 
-/* Wait for a free slot; NULL when the feeder is being closed. */
-static struct slot *writer_slot(struct feeder *f)
+/* Wait for a free slot; NULL when the prefetcher is being closed. */
+static struct slot *writer_slot(struct prefetch *f)
 {
     struct slot *slot = NULL;
 
@@ -51,7 +51,7 @@ static struct slot *writer_slot(struct feeder *f)
     return slot;
 }
 
-static void writer_publish(struct feeder *f)
+static void writer_publish(struct prefetch *f)
 {
     pthread_mutex_lock(&f->lock);
     f->n_made++;
@@ -59,7 +59,7 @@ static void writer_publish(struct feeder *f)
     pthread_mutex_unlock(&f->lock);
 }
 
-static void writer_fail(struct feeder *f, const struct err *why)
+static void writer_fail(struct prefetch *f, const struct err *why)
 {
     pthread_mutex_lock(&f->lock);
     f->failure = *why;
@@ -69,15 +69,15 @@ static void writer_fail(struct feeder *f, const struct err *why)
 
 /* The micro-batches of this rank's part of one update, at least one, which is empty when
  * the part is; false when it is time to end. */
-static bool make_update(struct feeder *f)
+static bool make_update(struct prefetch *f)
 {
     const struct order_update u = order_next(&f->order, &f->cursor);
     const size_t max_length = f->order.rule.max_length;
     const struct corpus *corpus = f->order.corpus;
-    struct share_part part;
+    struct shard_part part;
     struct err err;
 
-    if (share_take(&f->share, &part, &u, corpus, max_length, &err) != OK) {
+    if (shard_take(&f->shard, &part, &u, corpus, max_length, &err) != OK) {
         writer_fail(f, &err);
         return false;
     }
@@ -93,7 +93,7 @@ static bool make_update(struct feeder *f)
             writer_fail(f, &err);
             return false;
         }
-        slot->item = (struct feeder_item){
+        slot->item = (struct prefetch_item){
             .batch = &slot->batch,
             .update_pairs = u.n_pairs,
             .update_tgt = u.n_tgt,
@@ -116,23 +116,23 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
-static void release(struct feeder *f)
+static void release(struct prefetch *f)
 {
     for (int i = 0; i < RING; i++)
         batch_release(&f->slot[i].batch);
     order_close(&f->order);
-    share_close(&f->share);
+    shard_close(&f->shard);
     pthread_cond_destroy(&f->done);
     pthread_cond_destroy(&f->made);
     pthread_mutex_destroy(&f->lock);
     free(f);
 }
 
-status feeder_open(struct feeder **out, const struct corpus *corpus,
-                   struct order_rule rule, struct share_rule share,
-                   struct batch_limit limit, struct order_cursor from, struct err *err)
+status prefetch_open(struct prefetch **out, const struct corpus *corpus,
+                     struct order_rule rule, struct shard_rule shard,
+                     struct batch_limit limit, struct order_cursor from, struct err *err)
 {
-    struct feeder *f;
+    struct prefetch *f;
 
     *out = NULL;
     TRY(mem_alloc(&f, 1, sizeof *f, err));
@@ -143,21 +143,16 @@ status feeder_open(struct feeder **out, const struct corpus *corpus,
     pthread_cond_init(&f->done, NULL);
     if (order_open(&f->order, corpus, rule, err) != OK ||
         order_check(&f->order, from, err) != OK ||
-        share_open(&f->share, share, err) != OK) {
+        shard_open(&f->shard, shard, err) != OK ||
+        thread_start(&f->thread, writer_main, f, err) != OK) {
         release(f);
         return err->code;
-    }
-    const int why = pthread_create(&f->thread, NULL, writer_main, f);
-    if (why != 0) {
-        release(f);
-        return err_set(err, ERR_IO, "cannot start the thread that reads the corpus: %s",
-                       strerror(why));
     }
     *out = f;
     return OK;
 }
 
-void feeder_close(struct feeder *f)
+void prefetch_close(struct prefetch *f)
 {
     if (!f)
         return;
@@ -169,7 +164,7 @@ void feeder_close(struct feeder *f)
     release(f);
 }
 
-status feeder_next(struct feeder *f, struct feeder_item *item, struct err *err)
+status prefetch_next(struct prefetch *f, struct prefetch_item *item, struct err *err)
 {
     pthread_mutex_lock(&f->lock);
     if (f->is_held) {
