@@ -14,6 +14,11 @@ add_library(ferry_standin STATIC tests/standin/fibres.c tests/standin/fibre_devi
 target_include_directories(ferry_standin PUBLIC tests src)
 target_link_libraries(ferry_standin PUBLIC ferry_device m)
 
+# Ranks as threads of one process.
+add_library(ferry_sim STATIC EXCLUDE_FROM_ALL tests/sim/comm_sim.c)
+target_include_directories(ferry_sim PUBLIC tests src)
+target_link_libraries(ferry_sim PUBLIC ferry_dist)
+
 # Stand-ins for NVIDIA's libraries, found by test_cuda through its run path and by the
 # program through LD_LIBRARY_PATH.
 foreach(lib "cuda 1" "cublasLt 13" "nccl 2" "nvidia-ml 1")
@@ -49,6 +54,9 @@ function(ferry_test_rooms out source)
     if(EXISTS ${CMAKE_SOURCE_DIR}/tests/${path})
       ferry_test_rooms(more ${CMAKE_SOURCE_DIR}/tests/${path})
       list(APPEND rooms ${more})
+      if(path STREQUAL "sim/comm_sim.h")
+        list(APPEND rooms ferry_sim)
+      endif()
     else()
       string(REGEX REPLACE "/.*" "" room "${path}")
       list(APPEND rooms ferry_${room})

@@ -7,7 +7,7 @@
 
 #include "base/pool.h"
 #include "dist/comm/comm.h"
-#include "dist/comm/comm_sim.h"
+#include "sim/comm_sim.h"
 #include "test.h"
 #include "train/run/affinity.h"
 

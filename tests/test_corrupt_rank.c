@@ -3,8 +3,8 @@
  * puts a function of this file in front of model_backward (cmake/tests.cmake), which
  * spoils what the real one made.
  */
-#include "dist/comm/comm_sim.h"
 #include "model/model.h"
+#include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
 #include "train/trainer.h"

@@ -2,13 +2,13 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "dist/comm/comm_sim.h"
 #include "dist/exchange/codec.h"
+#include "dist/exchange/embed_rows.h"
 #include "dist/exchange/exchange.h"
 #include "dist/exchange/reducer.h"
-#include "dist/exchange/table.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
+#include "sim/comm_sim.h"
 #include "test.h"
 
 enum { MAX_RANKS = 6 };
@@ -84,7 +84,7 @@ static void one_rank(struct comm *c, void *ctx)
         return;
     const struct comm_traffic before = comm_traffic(c);
     struct one_job j = {&x, o, o->g[c->rank]};
-    struct comm_job job = {.run = sum_job, .ctx = &j, .phase = COMM_REDUCE};
+    struct comm_job job = {.run = sum_job, .ctx = &j};
     comm_submit(c, &job);
     err->code = comm_wait(c, &job, err);
     const struct comm_traffic after = comm_traffic(c);
@@ -368,16 +368,16 @@ static void backward(const struct params *p, struct reducer *r)
 
 static void mark(struct many *m, struct reducer *r, int rank, int step)
 {
-    struct table *t = reducer_table(r);
+    struct embed_rows *t = reducer_embed_rows(r);
     int32_t row[N_NAMED];
 
     m->has_table[rank] = t;
     if (rank >= m->n_marking || !t)
         return;
     named_rows(row, rank, step);
-    table_mark_none(t);
-    table_mark(t, row, N_NAMED / 2);
-    table_mark(t, row + N_NAMED / 2, N_NAMED - N_NAMED / 2);
+    embed_rows_mark_none(t);
+    embed_rows_mark(t, row, N_NAMED / 2);
+    embed_rows_mark(t, row + N_NAMED / 2, N_NAMED - N_NAMED / 2);
 }
 
 static status one_update(struct many *m, struct reducer *r, struct comm *c, int step,
@@ -537,7 +537,7 @@ TEST(who_keeps_something_of_a_place_sends_the_embedding_whole)
 
 /* One part alone, and the marks of ranks put together. */
 struct parts {
-    struct table table[2];
+    struct embed_rows rows[2];
     struct exchange exchange[2];
     float *flat[2];
     bool is_named;
@@ -547,28 +547,28 @@ static status part_job(struct comm *c, void *ctx, struct err *err)
 {
     struct parts *p = ctx;
 
-    TRY(table_merge(&p->table[c->rank], c, err));
-    return table_sum(&p->table[c->rank], &p->exchange[c->rank], p->flat[c->rank],
-                     p->is_named, WIRE_FP32, err);
+    TRY(embed_rows_merge(&p->rows[c->rank], c, err));
+    return embed_rows_sum(&p->rows[c->rank], &p->exchange[c->rank], p->flat[c->rank],
+                          p->is_named, WIRE_FP32, err);
 }
 
 static void part_rank(struct comm *c, void *ctx)
 {
     static const int32_t row[2][3] = {{3, 299, -1}, {64, 3, 128}};
     struct parts *p = ctx;
-    struct table *t = &p->table[c->rank];
-    struct comm_job job = {.run = part_job, .ctx = p, .phase = COMM_REDUCE};
+    struct embed_rows *t = &p->rows[c->rank];
+    struct comm_job job = {.run = part_job, .ctx = p};
     struct params params;
     struct err err = {0};
 
     CHECK_OK(params_open(&params, &tiny, &err), &err);
-    CHECK_OK(table_open(t, &params, 100, &err), &err);
+    CHECK_OK(embed_rows_open(t, c, &params, 100, &err), &err);
     p->flat[c->rank] = calloc(params.n_flat, sizeof(float));
     for (size_t i = 0; i < params.n_flat; i++)
         p->flat[c->rank][i] = (float)(c->rank + 1);
-    table_mark_none(t);
-    table_mark(t, row[c->rank], 3);
-    CHECK(table_square(t, p->flat[c->rank]) == (c->rank ? 3 * 16 * 4 : 2 * 16));
+    embed_rows_mark_none(t);
+    embed_rows_mark(t, row[c->rank], 3);
+    CHECK(embed_rows_square(t, p->flat[c->rank]) == (c->rank ? 3 * 16 * 4 : 2 * 16));
     CHECK_OK(exchange_open(&p->exchange[c->rank], c, 100, WIRE_FP32, false, &err), &err);
     comm_submit(c, &job);
     CHECK_OK(comm_wait(c, &job, &err), &err);
@@ -579,7 +579,7 @@ static void part_rank(struct comm *c, void *ctx)
         CHECK(p->flat[c->rank][i] == (float)(is_summed ? 3 : c->rank + 1));
     }
     exchange_close(&p->exchange[c->rank]);
-    table_close(t);
+    embed_rows_close(t);
     free(p->flat[c->rank]);
     params_close(&params);
 }

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "dist/comm/comm_sim.h"
 #include "model/model.h"
+#include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
 #include "train/setup.h"

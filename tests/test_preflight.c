@@ -2,7 +2,7 @@
 #include "train/run/preflight.h"
 
 #include "corpus/dataset.h"
-#include "dist/comm/comm_sim.h"
+#include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
 

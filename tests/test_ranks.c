@@ -7,10 +7,10 @@
 
 #include "base/file.h"
 #include "decode/model_dir.h"
-#include "dist/comm/comm_sim.h"
 #include "format/tf/tensor_bundle.h"
 #include "format/tf/tf_checkpoint.h"
 #include "recipe/params.h"
+#include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
 #include "train/run/ranks.h"

@@ -52,7 +52,7 @@ static status sum_on(struct doctor_exchange *r, struct comm *c, struct device *d
 
     r->seconds = 1e30;
     for (int i = 0; i < REPEATS; i++) { /* the first one also opens connections */
-        struct comm_job job = {.run = sum_job, .ctx = &s, .phase = COMM_REDUCE};
+        struct comm_job job = {.run = sum_job, .ctx = &s};
         for (size_t k = 0; k < N; k++)
             host[k] = value(k, c->rank);
         device_upload(d, m, host);

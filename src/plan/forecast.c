@@ -222,7 +222,8 @@ static struct simulate_way way_of(const struct forecast *f,
                                  .seed = (uint64_t)f->options.seed};
 }
 
-/* Tokens of all ranks, when the embedding goes out in two parts (dist/exchange/table.h).
+/* Tokens of all ranks, when the embedding goes out in two parts
+ * (dist/exchange/embed_rows.h).
  */
 static double naming_tokens(const struct forecast *f, const struct forecast_variant *v)
 {

@@ -124,7 +124,7 @@ static void fill_buckets(struct workload *w, const struct params *p,
                          const struct buckets *b, double n_naming)
 {
     const struct param *e = params_get(p, PARAM_embed, 0);
-    const size_t n_table = n_naming > 0 ? buckets_of_table(b, p) : 0;
+    const size_t n_table = n_naming > 0 ? buckets_of_embedding(b, p) : 0;
     const double named = n_table ? named_rows((double)e->rows, n_naming) : 0;
 
     if (n_table)

@@ -65,7 +65,7 @@ void buckets_close(struct buckets *b)
     *b = (struct buckets){0};
 }
 
-size_t buckets_of_table(const struct buckets *b, const struct params *p)
+size_t buckets_of_embedding(const struct buckets *b, const struct params *p)
 {
     const struct param *e = params_get(p, PARAM_embed, 0);
     const size_t end = e->at + e->rows * e->stride;

@@ -33,5 +33,6 @@ status buckets_open(struct buckets *b, const struct params *p, size_t max_elemen
 void buckets_close(struct buckets *b);
 
 /* How many at the end of the list hold the embedding and nothing else, so that it may be
- * sent in two parts (dist/exchange/table.h); 0: it shares a bucket with something. */
-size_t buckets_of_table(const struct buckets *b, const struct params *p);
+ * sent in two parts (dist/exchange/embed_rows.h); 0: it shares a bucket with something.
+ */
+size_t buckets_of_embedding(const struct buckets *b, const struct params *p);

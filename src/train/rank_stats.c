@@ -106,8 +106,8 @@ status train_rank_stats(struct trainer *t, struct err *err)
         return err_set(err, ERR_MEMORY, "no memory for what this rank measured");
     const size_t n = strlen(line);
     line[n] = '\n'; /* in place of its end: lengths travel apart */
-    status result = comm_collect(t->comm, t->comm->rank == 0 ? &text : NULL, NULL, line,
-                                 n + 1, 0, err);
+    status result = comm_gather(t->comm, t->comm->rank == 0 ? &text : NULL, NULL, line,
+                                n + 1, 0, err);
     if (result == OK && t->comm->rank == 0)
         result = join_lines(&all, &text, err);
     if (result == OK && all)

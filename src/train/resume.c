@@ -343,7 +343,7 @@ static status find_and_read(struct trainer *t, struct err *err)
     if (result == OK)
         result = mem_alloc(&n_each, (size_t)t->comm->size, sizeof *n_each, err);
     if (result == OK)
-        result = comm_collect(t->comm, &names, n_each, mine.data, mine.len, 0, err);
+        result = comm_gather(t->comm, &names, n_each, mine.data, mine.len, 0, err);
     uint64_t length = names.len;
     if (result == OK)
         result = comm_bcast(t->comm, &length, sizeof length, 0, err);

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "dist/exchange/embed_rows.h"
 #include "dist/exchange/reducer.h"
-#include "dist/exchange/table.h"
 #include "recipe/flops.h"
 #include "train/run/stop.h"
 #include "train/trainer.h"
@@ -87,28 +87,27 @@ static void fetch_slice(struct trainer *t, size_t first, size_t n)
         device_download(&t->device, t->mirror + first, mat_cols(t->model.grad, first, n));
 }
 
-/* The embedding, when the reducer may have the rows of it that backward does not write
- * here before it has the others; only where it lies in the host's memory. */
-static struct table *early_table(struct trainer *t)
+/* Rows of the embedding that this batch does not touch can be reduced before backward
+ * finishes. NULL when the gradient is not in the host's memory. */
+static struct embed_rows *early_rows(struct trainer *t)
 {
-    return t->mirror ? NULL : reducer_table(t->reducer);
+    return t->mirror ? NULL : reducer_embed_rows(t->reducer);
 }
 
 /* Backward writes the rows that these sentences name; the output layer is through with
  * all of them. */
 static void mark_rows(struct trainer *t, const struct batch *b)
 {
-    struct table *table = early_table(t);
+    struct embed_rows *rows = early_rows(t);
 
-    if (!table)
+    if (!rows)
         return;
-    table_mark_none(table);
-    table_mark(table, b->src_id, b->n_src);
-    table_mark(table, b->tgt_in, b->n_tgt);
-    t->device.k->sumsq(
-        &t->device, &t->early_sq,
-        mat_cols(t->model.grad, table->first, table->n_rows * table->stride));
-    t->early_sq -= table_square(table, t->model.grad.mem);
+    embed_rows_mark_none(rows);
+    embed_rows_mark(rows, b->src_id, b->n_src);
+    embed_rows_mark(rows, b->tgt_in, b->n_tgt);
+    t->device.k->sumsq(&t->device, &t->early_sq,
+                       mat_cols(t->model.grad, rows->first, rows->n_rows * rows->stride));
+    t->early_sq -= embed_rows_square(rows, t->model.grad.mem);
 }
 
 /* A finished slice of the gradient: this rank's own part of its norm, before the reducer
@@ -117,12 +116,12 @@ static void on_ready(void *trainer, size_t first, size_t n)
 {
     struct trainer *t = trainer;
     struct device *d = &t->device;
-    const struct table *table = early_table(t);
+    const struct embed_rows *rows = early_rows(t);
     double *sq = &t->slice_sq[t->n_slices++];
 
     BUG_ON(t->n_slices > t->most_slices);
-    if (table && table->first == first)
-        *sq = t->early_sq + table_square(table, t->model.grad.mem);
+    if (rows && rows->first == first)
+        *sq = t->early_sq + embed_rows_square(rows, t->model.grad.mem);
     else
         d->k->sumsq(d, sq, mat_cols(t->model.grad, first, n));
     fetch_slice(t, first, n);

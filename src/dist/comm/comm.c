@@ -1,12 +1,11 @@
 /*
- * The engine: a queue of jobs and the thread that works it off. The backend's lock guards
- * the queue, the marks of finished jobs and the first failure; jobs themselves run
- * without it. A rank alone has no thread: its jobs run where they are submitted.
+ * The engine: a queue of jobs and the thread that runs them. The backend's lock guards
+ * the queue, is_done of jobs and the first failure; jobs themselves run without it. A
+ * single rank has neither backend nor thread: its jobs run where they are submitted.
  */
 #include "dist/comm/comm.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +13,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/mem.h"
 #include "dist/comm/comm_backend.h"
 
 struct comm_engine {
-    const struct comm_backend *backend;
+    const struct comm_backend *backend; /* NULL: one rank */
     void *self;
     struct comm *comm;
     struct comm_peer *peer;
@@ -29,21 +29,7 @@ struct comm_engine {
     struct comm_job *first, *last;
     struct err failure; /* OK until a job failed */
     struct comm_traffic traffic;
-
-    atomic_int phase, detail;
-    _Atomic double t_since, t_last;
-    _Atomic uint64_t n_done;
 };
-
-const char *comm_phase_text(enum comm_phase phase)
-{
-    static const char *const text[] = {
-        [COMM_IDLE] = "idle",        [COMM_OPENING] = "opening",
-        [COMM_CONTROL] = "control",  [COMM_REDUCE] = "reducing gradients",
-        [COMM_GATHER] = "gathering", [COMM_CLOSING] = "closing"};
-
-    return text[phase];
-}
 
 const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX])
 {
@@ -52,13 +38,6 @@ const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX])
     else
         snprintf(name, COMM_NAME_MAX, "rank %d", rank);
     return name;
-}
-
-static void set_phase(struct comm_engine *e, enum comm_phase phase, int detail)
-{
-    atomic_store(&e->detail, detail);
-    atomic_store(&e->phase, (int)phase);
-    atomic_store(&e->t_since, clock_now());
 }
 
 static double thread_seconds(void)
@@ -74,14 +53,82 @@ static void run_job(struct comm_engine *e, struct comm_job *job, struct err *why
 {
     job->t_begin = clock_now();
     if (why->code == OK) {
-        set_phase(e, job->phase, job->detail);
         const status result = job->run(e->comm, job->ctx, why);
-        why->code = result; /* a failed job may forget neither */
-        set_phase(e, COMM_IDLE, 0);
+        why->code = result; /* what it returned counts, not what it left in *why */
     }
     job->t_end = clock_now();
-    atomic_store(&e->t_last, job->t_end);
-    atomic_fetch_add(&e->n_done, 1);
+}
+
+/* ------------------------------------------------------------ nodes */
+
+struct identity {
+    char key[COMM_KEY_MAX], host[COMM_HOST_MAX];
+};
+
+static bool is_same_node(const struct identity *a, const struct identity *b)
+{
+    return strncmp(a->key, b->key, sizeof a->key) == 0 &&
+           strncmp(a->host, b->host, sizeof a->host) == 0;
+}
+
+/* Nodes are numbered in the order of their first ranks. */
+static void number_nodes(struct comm *c, const struct identity *all,
+                         struct comm_peer *peer, int *leader)
+{
+    c->n_nodes = 0;
+    for (int r = 0; r < c->size; r++) {
+        int node = 0;
+        while (node < c->n_nodes && !is_same_node(&all[leader[node]], &all[r]))
+            node++;
+        if (node == c->n_nodes)
+            leader[c->n_nodes++] = r;
+        int n_before = 0;
+        for (int q = 0; q < r; q++)
+            n_before += peer[q].node == node;
+        peer[r] = (struct comm_peer){.node = node, .local_rank = n_before};
+        memcpy(peer[r].host, all[r].host, sizeof peer[r].host - 1);
+    }
+    c->node = peer[c->rank].node;
+    c->local_rank = peer[c->rank].local_rank;
+    c->local_size = 0;
+    for (int r = 0; r < c->size; r++)
+        c->local_size += peer[r].node == c->node;
+}
+
+/* Find out which ranks share a node. */
+static status tabulate(struct comm_engine *e, const char *key, const char *host,
+                       struct err *err)
+{
+    struct comm *c = e->comm;
+    struct identity mine = {{0}, {0}}, *all;
+
+    memcpy(mine.key, key, strnlen(key, sizeof mine.key - 1));
+    memcpy(mine.host, host, strnlen(host, sizeof mine.host - 1));
+    TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
+    const status result = comm_job_allgather(c, all, &mine, sizeof mine, err);
+    if (result == OK) {
+        number_nodes(c, all, e->peer, e->leader);
+        c->peer = e->peer;
+        c->leader = e->leader;
+    }
+    free(all);
+    return result;
+}
+
+static status join_peers(struct comm_engine *e, struct err *err)
+{
+    struct comm *c = e->comm;
+    char key[COMM_KEY_MAX] = "", host[COMM_HOST_MAX] = "";
+
+    host_name(host, sizeof host);
+    if (e->backend)
+        TRY(e->backend->connect(e->self, &c->rank, &c->size, err));
+    if (e->backend)
+        e->backend->node_key(e->self, key, host);
+    TRY(mem_alloc(&e->peer, (size_t)c->size, sizeof *e->peer, err));
+    TRY(mem_alloc(&e->leader, (size_t)c->size, sizeof *e->leader, err));
+    TRY(mem_alloc(&c->msg, 2 * (size_t)c->size, sizeof *c->msg, err));
+    return tabulate(e, key, host, err);
 }
 
 /* ------------------------------------------------------------ the thread */
@@ -91,18 +138,6 @@ static bool has_work(void *arg)
     const struct comm_engine *e = arg;
 
     return e->first || e->is_closing;
-}
-
-static status join_peers(struct comm_engine *e, struct err *err)
-{
-    struct comm *c = e->comm;
-    char key[COMM_KEY_MAX] = "", host[COMM_HOST_MAX] = "";
-
-    TRY(e->backend->connect(e->self, &c->rank, &c->size, err));
-    TRY(mem_alloc(&e->peer, (size_t)c->size, sizeof *e->peer, err));
-    TRY(mem_alloc(&e->leader, (size_t)c->size, sizeof *e->leader, err));
-    e->backend->node_key(e->self, key, host);
-    return comm_tabulate(c, key, host, e->peer, e->leader, err);
 }
 
 /* Everything until the engine closes; called and left with the lock held. */
@@ -140,9 +175,7 @@ static void *engine_main(void *arg)
     if (b->begin)
         b->begin(e->self);
     pthread_setname_np(pthread_self(), "ferry-comm");
-    set_phase(e, COMM_OPENING, 0);
     why.code = join_peers(e, &why);
-    set_phase(e, COMM_IDLE, 0);
     b->lock(e->self);
     e->failure = why;
     e->is_open = true;
@@ -152,7 +185,6 @@ static void *engine_main(void *arg)
     work_off(e);
     const bool is_clean = e->failure.code == OK;
     b->unlock(e->self);
-    set_phase(e, COMM_CLOSING, 0);
     b->disconnect(e->self, is_clean);
     b->lock(e->self);
     e->is_ended = true;
@@ -197,22 +229,22 @@ status comm_start(struct comm *c, const struct comm_backend *backend, void *self
 {
     struct comm_engine *e;
 
-    *c = (struct comm){.backend = backend->name, .library = ""};
+    *c = (struct comm){
+        .backend = backend ? backend->name : "self", .library = "", .size = 1};
     if (mem_alloc(&e, 1, sizeof *e, err) != OK) {
-        backend->release(self);
+        if (backend)
+            backend->release(self);
         return err->code;
     }
     *e = (struct comm_engine){.backend = backend, .self = self, .comm = c};
     c->engine = e;
-    atomic_store(&e->t_last, clock_now());
-    set_phase(e, COMM_IDLE, 0);
-    const status result =
-        backend == &comm_self_backend ? join_peers(e, err) : start_thread(e, err);
+    const status result = backend ? start_thread(e, err) : join_peers(e, err);
     if (result != OK) {
         comm_close(c);
         return result;
     }
-    c->library = backend->library(self);
+    if (backend && backend->library)
+        c->library = backend->library(self);
     return OK;
 }
 
@@ -222,7 +254,7 @@ status comm_open(struct comm *c, struct comm_options o, struct err *err)
     if (strcmp(o.kind, "mpi") == 0 ||
         (strcmp(o.kind, "auto") == 0 && comm_mpi_is_wanted()))
         return comm_mpi_start(c, o, err);
-    return comm_start(c, &comm_self_backend, NULL, err);
+    return comm_start(c, NULL, NULL, err);
 }
 
 void comm_close(struct comm *c)
@@ -240,9 +272,11 @@ void comm_close(struct comm *c)
         e->backend->unlock(e->self);
         pthread_join(e->thread, NULL);
     }
-    e->backend->release(e->self);
+    if (e->backend)
+        e->backend->release(e->self);
     free(e->peer);
     free(e->leader);
+    free(c->msg);
     free(e);
     *c = (struct comm){0};
 }
@@ -295,6 +329,16 @@ status comm_wait(struct comm *c, struct comm_job *job, struct err *err)
     return result;
 }
 
+status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err)
+{
+    struct comm_job job = {.run = run, .ctx = ctx};
+
+    comm_submit(c, &job);
+    return comm_wait(c, &job, err);
+}
+
+/* ------------------------------------------------------------ inside jobs */
+
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
                  const struct comm_msg *recv, size_t n_recv, struct err *err)
 {
@@ -320,17 +364,6 @@ void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes)
     c->engine->traffic.received_bytes += received_bytes;
 }
 
-status comm_tell(struct comm *c, void *data, size_t n_bytes, struct err *err)
-{
-    struct comm_msg msg = {0, data, n_bytes};
-
-    if (c->rank != 0)
-        return comm_swap(c, NULL, 0, &msg, 1, err);
-    for (msg.peer = 1; msg.peer < c->size; msg.peer++)
-        TRY(comm_swap(c, &msg, 1, NULL, 0, err));
-    return OK;
-}
-
 status comm_window(struct comm *c, size_t n_bytes, void **memory, struct err *err)
 {
     return c->engine->backend->window(c->engine->self, c, n_bytes, memory, err);
@@ -343,18 +376,7 @@ status comm_meet(struct comm *c, struct err *err)
     return c->engine->backend->meet(c->engine->self, c, err);
 }
 
-/* ------------------------------------------------------------ what others may see */
-
-struct comm_health comm_health(const struct comm *c)
-{
-    const struct comm_engine *e = c->engine;
-
-    return (struct comm_health){.phase = (enum comm_phase)atomic_load(&e->phase),
-                                .detail = atomic_load(&e->detail),
-                                .t_since = atomic_load(&e->t_since),
-                                .t_last = atomic_load(&e->t_last),
-                                .n_done = atomic_load(&e->n_done)};
-}
+/* ------------------------------------------------------------ for the log */
 
 struct comm_traffic comm_traffic(const struct comm *c)
 {
@@ -363,5 +385,7 @@ struct comm_traffic comm_traffic(const struct comm *c)
 
 const char *comm_setting(const struct comm *c, size_t i)
 {
-    return c->engine->backend->setting(c->engine->self, i);
+    const struct comm_backend *b = c->engine->backend;
+
+    return b && b->setting ? b->setting(c->engine->self, i) : NULL;
 }

@@ -1,24 +1,23 @@
 /*
  * comm - the ranks of a run, and how they talk.
  *
- * One communication thread a process makes every call of the backend, so that MPI needs
+ * One communication thread per process makes every call of the backend, so that MPI needs
  * no more than MPI_THREAD_FUNNELED. Callers hand it jobs; jobs run one at a time in the
  * order of submission, and every rank submits the same jobs in the same order. The
- * helpers for control traffic (comm_sum, comm_bcast...) submit one and wait; gradient
- * buckets are submitted while backward still computes and waited for later.
+ * collectives (comm_sum, comm_bcast...) submit one and wait; gradient buckets are
+ * submitted while backward still computes and waited for later.
  *
- * Backends: self (one rank, no thread), mpi (dist/comm/comm_mpi.c), sim (R ranks as
- * threads of one process, dist/comm/comm_sim.h). Gradients on NVIDIA cards may stay
- * there: comm_nccl.h. A node is a group of ranks that share memory; only its first rank,
- * the leader, sends gradients to other nodes.
+ * Backends: none (one rank, no thread), mpi (comm_mpi.c), and that of the tests.
+ * Gradients on NVIDIA cards may stay there: comm_nccl.h. A node is a group of ranks that
+ * share memory; only its first rank, the leader, sends gradients to other nodes.
  *
  * Failure is final: when a job fails, this one and all later ones return the same
- * ERR_COMM sentence, because the ranks no longer agree on what comes next. Who then wants
- * to end calls comm_abort, never comm_close and exit, so that no peer waits for ever.
+ * ERR_COMM sentence, because the ranks no longer agree on what comes next. The process
+ * must then end by comm_abort, not by comm_close and exit, or its peers wait forever.
  *
  * Owns: its thread, the table of peers, memory shared inside the node. Borrows: jobs and
- * their data until they are waited for. Threads: one caller at a time, except
- * comm_health and comm_abort, which any thread may call.
+ * their data until they are waited for. Threads: one caller at a time, except comm_abort,
+ * which any thread may call.
  */
 #pragma once
 
@@ -29,6 +28,7 @@
 #include "base/err.h"
 
 struct comm_engine;
+struct comm_msg;
 struct str;
 
 enum { COMM_HOST_MAX = 64 };
@@ -44,8 +44,9 @@ struct comm {
     int local_rank, local_size;   /* among the ranks of this node */
     const struct comm_peer *peer; /* [size] */
     const int *leader;            /* [n_nodes] rank of each node's first */
-    const char *backend;          /* "self", "mpi" or "sim" */
+    const char *backend;          /* "self" or "mpi" */
     const char *library;          /* what stands below: "Open MPI v4.1.4", or "" */
+    struct comm_msg *msg;         /* [2 * size] scratch of the communication thread */
     struct comm_engine *engine;
 };
 
@@ -61,41 +62,37 @@ struct comm_options {
  */
 status comm_open(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;
 
-/* Leave. A meeting of all ranks, unless a job has failed: then it just releases. */
+/* Leave. Collective, unless a job has failed: then it only releases. */
 void comm_close(struct comm *c);
 
-/* The run is over for this rank, now: _exit with this status, without the library,
- * whose own way of ending may hang with the network gone. A launcher sees a rank that
- * ended without goodbye and ends the others. */
+/* End this process at once with this status. MPI_Abort is not called, because it may hang
+ * when the network is gone; the launcher sees a rank that died and ends the others. */
 _Noreturn void comm_abort(status code);
 
-/* ------------------------------------------------------------ control traffic
- * All ranks call the same helper with the same sizes. */
+/* ------------------------------------------------------------ collectives
+ * All ranks call the same one with the same sizes. */
 
 status comm_barrier(struct comm *c, struct err *err) MUST_CHECK;
 
-/* Over all ranks, element by element, in place; added in the order of ranks, so that
- * every rank holds the same bits. For small n: every rank sends all to the first. */
+/* All-reduce, element by element, in place, in the order of ranks, so that every rank
+ * holds the same bits. For small n: every rank sends all to the first. */
 status comm_sum(struct comm *c, double *x, size_t n, struct err *err) MUST_CHECK;
 status comm_max(struct comm *c, double *x, size_t n, struct err *err) MUST_CHECK;
 status comm_min(struct comm *c, double *x, size_t n, struct err *err) MUST_CHECK;
 
-/* The root's bytes everywhere. Any size: large ones go out in shares that the nodes pass
- * on to each other, so that each card carries them about twice. */
+/* Broadcast of the root's bytes. Large ones are scattered over the nodes first, which
+ * then exchange their parts, so that each network card carries them about twice. */
 status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root,
                   struct err *err) MUST_CHECK;
 
-/* n_bytes of every rank, in the order of ranks: on all ranks, or on the root only (all
- * may be NULL elsewhere). */
+/* n_bytes of every rank, in the order of ranks, on all ranks. */
 status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                       struct err *err) MUST_CHECK;
-status comm_gather(struct comm *c, void *all, const void *mine, size_t n_bytes, int root,
-                   struct err *err) MUST_CHECK;
 
 /* Bytes of different lengths: appended to *all on the root in the order of ranks, with
- * lengths in n_each[size]; both may be NULL elsewhere. */
-status comm_collect(struct comm *c, struct str *all, size_t *n_each, const void *mine,
-                    size_t n_bytes, int root, struct err *err) MUST_CHECK;
+ * lengths in n_each[size]; both may be NULL elsewhere, and n_each anywhere. */
+status comm_gather(struct comm *c, struct str *all, size_t *n_each, const void *mine,
+                   size_t n_bytes, int root, struct err *err) MUST_CHECK;
 
 /*
  * Did it work everywhere? Each rank brings the status of its own attempt, with the
@@ -104,20 +101,10 @@ status comm_collect(struct comm *c, struct str *all, size_t *n_each, const void 
  */
 status comm_agree(struct comm *c, status mine, struct err *err) MUST_CHECK;
 
-/* Whether any rank says so: stopping on a signal. */
+/* *any: whether `mine` is true on any rank. */
 status comm_any(struct comm *c, bool mine, bool *any, struct err *err) MUST_CHECK;
 
 /* ------------------------------------------------------------ jobs */
-
-enum comm_phase {
-    COMM_IDLE,
-    COMM_OPENING,
-    COMM_CONTROL, /* a helper above */
-    COMM_REDUCE,  /* gradients; detail is the bucket */
-    COMM_GATHER,  /* sharded weights or moments; detail is the bucket */
-    COMM_CLOSING
-};
-const char *comm_phase_text(enum comm_phase phase);
 
 typedef status comm_job_fn(struct comm *c, void *ctx, struct err *err);
 
@@ -125,8 +112,6 @@ typedef status comm_job_fn(struct comm *c, void *ctx, struct err *err);
 struct comm_job {
     comm_job_fn *run; /* on the communication thread */
     void *ctx;
-    enum comm_phase phase;
-    int detail;
 
     double t_begin, t_end; /* clock_now() around run; valid after comm_wait */
     bool is_done;          /* the engine's */
@@ -136,18 +121,10 @@ struct comm_job {
 void comm_submit(struct comm *c, struct comm_job *job);
 /* Returns when the job has run; fails with the run's first failure. */
 status comm_wait(struct comm *c, struct comm_job *job, struct err *err) MUST_CHECK;
+/* Submit one and wait for it. */
+status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err) MUST_CHECK;
 
-/* ------------------------------------------------------------ what others may see */
-
-/* What the communication thread is doing, for heartbeats. */
-struct comm_health {
-    enum comm_phase phase;
-    int detail;
-    double t_since;  /* clock_now() when this phase began */
-    double t_last;   /* clock_now() when the last job ended */
-    uint64_t n_done; /* jobs finished */
-};
-struct comm_health comm_health(const struct comm *c);
+/* ------------------------------------------------------------ for the log */
 
 /* Since comm_open, of this rank. Valid when no job is under way. */
 struct comm_traffic {
@@ -156,6 +133,6 @@ struct comm_traffic {
 };
 struct comm_traffic comm_traffic(const struct comm *c);
 
-/* Settings of the library below that we chose or found, "NAME=value" with a word on
- * where it came from; NULL behind the last. For the log. */
+/* Setting i of the library below that we chose or found, "NAME=value", with " (as given)"
+ * behind it if it was set already; NULL behind the last. */
 const char *comm_setting(const struct comm *c, size_t i);

@@ -2,9 +2,9 @@
  * comm_backend - the border between communication and what carries it.
  *
  * A backend moves messages between ranks (swap), gives the ranks of a node memory that
- * they share (window) and a point where they meet (meet). All collectives are written
- * once above it, in comm_control.c and exchange.c, so that the order of every sum is ours
- * and does not depend on the library or its tuning.
+ * they share (window) and a barrier (meet). All collectives are written once above it, in
+ * comm_collectives.c and exchange.c, so that the order of every sum is ours and does not
+ * depend on the library or its tuning.
  *
  * Threads: everything but lock, unlock and wait is called by the communication thread
  * only.
@@ -36,7 +36,8 @@ struct comm_backend {
     status (*swap)(void *self, const struct comm_msg *send, size_t n_send,
                    const struct comm_msg *recv, size_t n_recv, struct err *err);
 
-    /* What tells nodes apart: ranks with equal keys share memory. */
+    /* Ranks with equal keys share memory: they are of one node. `host` comes with the
+     * system's name in it. */
     void (*node_key)(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST_MAX]);
 
     /* Zeroed memory of at least n_bytes that the ranks of the node share; replaces the
@@ -44,8 +45,8 @@ struct comm_backend {
     status (*window)(void *self, const struct comm *c, size_t n_bytes, void **memory,
                      struct err *err);
 
-    /* All ranks of the node are here. Never called on a node of one rank, nor before
-     * the first window. */
+    /* Barrier of the node's ranks. Never called on a node of one rank, nor before the
+     * first window. */
     status (*meet)(void *self, const struct comm *c, struct err *err);
 
     /* The end; is_clean: all ranks are here and nothing failed. */
@@ -63,39 +64,40 @@ struct comm_backend {
     void (*begin)(void *self);
     void (*end)(void *self);
 
-    const char *(*setting)(void *self, size_t i);
-    const char *(*library)(void *self);
+    const char *(*setting)(void *self, size_t i); /* optional */
+    const char *(*library)(void *self);           /* optional */
     void (*release)(void *self);
 };
 
-/* Start the engine of one rank over a backend; takes `self`, also when it fails. The
- * thread that calls this is the rank's own. */
+/* Start the engine of one rank over a backend; owns `self`, also when it fails. NULL: a
+ * run of one rank, whose jobs run where they are submitted. */
 status comm_start(struct comm *c, const struct comm_backend *backend, void *self,
                   struct err *err) MUST_CHECK;
 
-/* For jobs: the backend's calls, counted. n may be 0; then nothing happens. */
+/* ------------------------------------------------------------ inside jobs */
+
+/* Messages, counted as traffic. Nothing happens when both numbers are 0. */
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
                  const struct comm_msg *recv, size_t n_recv, struct err *err) MUST_CHECK;
-/* The first rank's bytes on all. */
-status comm_tell(struct comm *c, void *data, size_t n_bytes, struct err *err) MUST_CHECK;
+/* Collectives through one rank: its bytes on all; n_bytes of every rank on it, on all. */
+status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, int root,
+                      struct err *err) MUST_CHECK;
+status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
+                       int root, struct err *err) MUST_CHECK;
+status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
+                          struct err *err) MUST_CHECK;
+/* The backend's, for the ranks of a node. */
 status comm_window(struct comm *c, size_t n_bytes, void **memory,
                    struct err *err) MUST_CHECK;
 status comm_meet(struct comm *c, struct err *err) MUST_CHECK;
 
-/* Bytes to and from other nodes that somebody else has carried. */
+/* Traffic with other nodes that did not go through comm_swap. */
 void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes);
 
 /* "rank 3 on host b" in a buffer of the caller's. */
 enum { COMM_NAME_MAX = COMM_HOST_MAX + 32 };
 const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);
 
-/* Table the nodes of all ranks; on the communication thread, after connect. */
-status comm_tabulate(struct comm *c, const char *key, const char *host,
-                     struct comm_peer *peer, int *leader, struct err *err) MUST_CHECK;
-
-/* Backend of one rank; no thread, jobs run where they are submitted. */
-extern const struct comm_backend comm_self_backend;
-
-/* comm_mpi.c: whether mpirun or srun started this process as one of many; the start. */
+/* comm_mpi.c: whether mpirun or srun started this process as one of many. */
 bool comm_mpi_is_wanted(void);
 status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;

@@ -188,12 +188,10 @@ static status open_all(struct comm_nccl *n, struct device *d, struct comm_nccl_o
                        struct err *why)
 {
     struct joining j = {.nccl = n};
-    struct comm_job job = {.run = join_job, .ctx = &j, .phase = COMM_OPENING};
 
     TRY(comm_agree(n->comm, open_own(n, d, o, &j.id, why), why));
     TRY(comm_bcast(n->comm, &j.id, sizeof j.id, 0, why));
-    comm_submit(n->comm, &job);
-    TRY(comm_wait(n->comm, &job, why));
+    TRY(comm_run(n->comm, join_job, &j, why));
     *why = j.why;
     return comm_agree(n->comm, j.why.code, why);
 }

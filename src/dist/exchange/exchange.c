@@ -102,9 +102,7 @@ static status take_memory(struct exchange *x, struct err *err)
     struct opening o = {.x = x, .n_bytes = slots + x->out_bytes + x->in_bytes};
 
     if (c->local_size > 1) {
-        struct comm_job job = {.run = share_memory, .ctx = &o, .phase = COMM_CONTROL};
-        comm_submit(c, &job);
-        TRY(comm_wait(c, &job, err));
+        TRY(comm_run(c, share_memory, &o, err));
     } else {
         TRY(mem_alloc(&x->private_memory, o.n_bytes + CACHE_LINE, 1, err));
         const size_t past = (uintptr_t)x->private_memory % CACHE_LINE;

@@ -8,33 +8,36 @@
 #include "dist/comm/comm_backend.h"
 #include "dist/comm/comm_nccl.h"
 #include "dist/exchange/codec.h"
+#include "dist/exchange/embed_rows.h"
 #include "dist/exchange/exchange.h"
-#include "dist/exchange/table.h"
 #include "recipe/params.h"
 
 enum { BUCKET_BYTES = 25 << 20 }; /* one decoder layer of base, or two of the encoder */
 
+enum work { REDUCE, EARLY_ROWS, LATE_ROWS, SPREAD };
+
 struct bucket_job {
     struct comm_job job;
     struct reducer *reducer;
-    size_t bucket; /* of the table: its first */
+    enum work work;
+    size_t bucket; /* with ROWS: the first of the embedding's */
 };
 
 struct reducer {
     struct comm *comm;
     struct reducer_options options;
     struct buckets buckets;
-    struct table table;       /* open when n_table > 0 */
-    size_t n_table;           /* buckets at the end of the list that it replaces */
-    struct exchange exchange; /* without nccl */
-    struct comm_nccl *nccl;   /* NULL: gradients are the host's */
-    struct err why_not;       /* with a device: why they are */
+    struct embed_rows embed_rows; /* open when n_embed > 0 */
+    size_t n_embed;               /* buckets at the end of the list that it replaces */
+    struct exchange exchange;     /* without nccl */
+    struct comm_nccl *nccl;       /* NULL: gradients are the host's */
+    struct err why_not;           /* with a device: why they are */
     size_t n_flat, n_owned;
     float *residual; /* [n_flat], int8 only; pages that are never touched cost nothing */
 
     float *flat;    /* what the jobs under way work on */
     bool is_inside; /* the node alone */
-    bool is_split;  /* the table goes out in two parts */
+    bool is_split;  /* the embedding is reduced in two parts */
     enum wire wire;
     size_t n_submitted;
     struct bucket_job *jobs; /* [n_list + 1] */
@@ -52,11 +55,11 @@ static bool has_residual(const struct reducer *r)
 }
 
 /* Does the embedding go out in two parts? The same answer on every rank. */
-static size_t table_of(const struct reducer *r, const struct params *p)
+static size_t n_early_buckets(const struct reducer *r, const struct params *p)
 {
     if (r->nccl || r->residual || r->options.is_sharded || r->comm->n_nodes == 1)
         return 0;
-    return buckets_of_table(&r->buckets, p);
+    return buckets_of_embedding(&r->buckets, p);
 }
 
 /* Flushes and weights travel in fp32. */
@@ -85,9 +88,9 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
         return OK;
     if (has_residual(r))
         TRY(mem_alloc(&r->residual, r->n_flat, sizeof *r->residual, err));
-    r->n_table = table_of(r, p);
-    if (r->n_table)
-        TRY(table_open(&r->table, p, r->buckets.n_max, err));
+    r->n_embed = n_early_buckets(r, p);
+    if (r->n_embed)
+        TRY(embed_rows_open(&r->embed_rows, r->comm, p, r->buckets.n_max, err));
     return exchange_open(&r->exchange, r->comm, r->buckets.n_max, widest(r->options),
                          r->options.is_checked, err);
 }
@@ -115,7 +118,7 @@ void reducer_close(struct reducer *r)
     if (!r)
         return;
     exchange_close(&r->exchange);
-    table_close(&r->table);
+    embed_rows_close(&r->embed_rows);
     comm_nccl_close(r->nccl);
     buckets_close(&r->buckets);
     free(r->residual);
@@ -141,80 +144,50 @@ const char *reducer_carrier(const struct reducer *r)
 
 /* ------------------------------------------------------------ one update */
 
-/* Began when the card did, not when it was asked to. */
-static status nccl_job(struct comm *c, void *ctx, struct err *err)
+static status reduce_bucket(struct bucket_job *j, float *x, size_t n, struct err *err)
+{
+    struct reducer *r = j->reducer;
+    float *residual = r->residual ? r->residual + (x - r->flat) : NULL;
+    double seconds;
+
+    if (r->nccl) {
+        TRY(comm_nccl_sum(r->nccl, j->bucket, x, n, r->is_inside, &seconds, err));
+        /* Time from the start of the transfer, not from the request. */
+        j->job.t_begin = clock_now() - seconds;
+        return OK;
+    }
+    if (r->is_inside)
+        return exchange_sum_node(&r->exchange, x, n, err);
+    if (r->options.is_sharded)
+        return exchange_reduce(&r->exchange, x, n, r->wire, residual, err);
+    return exchange_sum(&r->exchange, x, n, r->wire, residual, err);
+}
+
+static status bucket_job(struct comm *c, void *ctx, struct err *err)
 {
     struct bucket_job *j = ctx;
     struct reducer *r = j->reducer;
     const struct bucket b = r->buckets.list[j->bucket];
-    double seconds;
-
-    (void)c;
-    TRY(comm_nccl_sum(r->nccl, j->bucket, r->flat + b.first, b.n, r->is_inside, &seconds,
-                      err));
-    j->job.t_begin = clock_now() - seconds;
-    return OK;
-}
-
-static status reduce_job(struct comm *c, void *ctx, struct err *err)
-{
-    const struct bucket_job *j = ctx;
-    struct reducer *r = j->reducer;
-    const struct bucket b = r->buckets.list[j->bucket];
-    float *residual = r->residual ? r->residual + b.first : NULL;
-
-    (void)c;
-    r->exchange.bucket = (int)j->bucket;
-    if (r->is_inside)
-        return exchange_sum_node(&r->exchange, r->flat + b.first, b.n, err);
-    if (r->options.is_sharded)
-        return exchange_reduce(&r->exchange, r->flat + b.first, b.n, r->wire, residual,
-                               err);
-    return exchange_sum(&r->exchange, r->flat + b.first, b.n, r->wire, residual, err);
-}
-
-/* The first job of an update: rows that nobody names. */
-static status early_job(struct comm *c, void *ctx, struct err *err)
-{
-    const struct bucket_job *j = ctx;
-    struct reducer *r = j->reducer;
 
     r->exchange.bucket = (int)j->bucket;
-    TRY(table_merge(&r->table, c, err));
-    return table_sum(&r->table, &r->exchange, r->flat, false, r->wire, err);
+    if (j->work == REDUCE)
+        return reduce_bucket(j, r->flat + b.first, b.n, err);
+    if (j->work == SPREAD)
+        return exchange_spread(&r->exchange, r->flat + b.first, b.n, err);
+    if (j->work == EARLY_ROWS)
+        TRY(embed_rows_merge(&r->embed_rows, c, err));
+    return embed_rows_sum(&r->embed_rows, &r->exchange, r->flat, j->work == LATE_ROWS,
+                          r->wire, err);
 }
 
-/* The last one: those that somebody does. */
-static status late_job(struct comm *c, void *ctx, struct err *err)
-{
-    const struct bucket_job *j = ctx;
-    struct reducer *r = j->reducer;
-
-    (void)c;
-    r->exchange.bucket = (int)j->bucket;
-    return table_sum(&r->table, &r->exchange, r->flat, true, r->wire, err);
-}
-
-static status spread_job(struct comm *c, void *ctx, struct err *err)
-{
-    const struct bucket_job *j = ctx;
-    struct reducer *r = j->reducer;
-    const struct bucket b = r->buckets.list[j->bucket];
-
-    (void)c;
-    r->exchange.bucket = (int)j->bucket;
-    return exchange_spread(&r->exchange, r->flat + b.first, b.n, err);
-}
-
-static void submit(struct reducer *r, comm_job_fn *run, size_t bucket,
-                   enum comm_phase phase)
+static void submit(struct reducer *r, enum work work, size_t bucket)
 {
     struct bucket_job *j = &r->jobs[r->n_submitted++];
 
-    *j = (struct bucket_job){
-        .job = {.run = run, .ctx = j, .phase = phase, .detail = (int)bucket},
-        .reducer = r,
-        .bucket = bucket};
+    *j = (struct bucket_job){.job = {.run = bucket_job, .ctx = j},
+                             .reducer = r,
+                             .work = work,
+                             .bucket = bucket};
     comm_submit(r->comm, &j->job);
 }
 
@@ -224,9 +197,9 @@ void reducer_begin(struct reducer *r, float *grad, bool is_flush)
     r->wire = is_flush && r->residual ? WIRE_FP32 : r->options.wire;
     r->n_submitted = 0;
     r->is_inside = false;
-    r->is_split = r->n_table > 0;
+    r->is_split = r->n_embed > 0;
     if (r->is_split)
-        table_mark_all(&r->table);
+        embed_rows_mark_all(&r->embed_rows);
 }
 
 void reducer_begin_node(struct reducer *r, float *grad)
@@ -236,15 +209,15 @@ void reducer_begin_node(struct reducer *r, float *grad)
     r->is_split = false;
 }
 
-struct table *reducer_table(struct reducer *r)
+struct embed_rows *reducer_embed_rows(struct reducer *r)
 {
-    return r->is_split ? &r->table : NULL;
+    return r->is_split ? &r->embed_rows : NULL;
 }
 
 /* Buckets that go out whole. */
 static size_t n_whole(const struct reducer *r)
 {
-    return r->buckets.n_list - (r->is_split ? r->n_table : 0);
+    return r->buckets.n_list - (r->is_split ? r->n_embed : 0);
 }
 
 static void submit_ready_buckets(struct reducer *r, size_t first)
@@ -255,7 +228,7 @@ static void submit_ready_buckets(struct reducer *r, size_t first)
                    r->buckets.list[i].first >= first;) {
         if (r->nccl)
             comm_nccl_mark(r->nccl, i);
-        submit(r, r->nccl ? nccl_job : reduce_job, i, COMM_REDUCE);
+        submit(r, REDUCE, i);
     }
 }
 
@@ -265,10 +238,10 @@ void reducer_ready(void *reducer, size_t first, size_t n)
 
     (void)n; /* everything behind it is final already */
     if (r->is_split && r->n_submitted == 0)
-        submit(r, early_job, n_whole(r), COMM_REDUCE);
+        submit(r, EARLY_ROWS, n_whole(r));
     submit_ready_buckets(r, first);
     if (r->is_split && first == 0 && r->n_submitted == 1 + n_whole(r))
-        submit(r, late_job, n_whole(r), COMM_REDUCE);
+        submit(r, LATE_ROWS, n_whole(r));
 }
 
 /* ------------------------------------------------------------ facts */
@@ -276,18 +249,8 @@ void reducer_ready(void *reducer, size_t first, size_t n)
 static status facts_job(struct comm *c, void *ctx, struct err *err)
 {
     struct reducer *r = ctx;
-    const size_t n = r->n_facts, bytes = n * sizeof(double);
-    const struct comm_msg up = {0, r->mine, bytes};
 
-    if (c->rank != 0)
-        TRY(comm_swap(c, &up, 1, NULL, 0, err));
-    else
-        memcpy(r->facts, r->mine, bytes);
-    for (int rank = 1; c->rank == 0 && rank < c->size; rank++) {
-        const struct comm_msg in = {rank, r->facts + (size_t)rank * n, bytes};
-        TRY(comm_swap(c, NULL, 0, &in, 1, err));
-    }
-    return comm_tell(c, r->facts, bytes * (size_t)c->size, err);
+    return comm_job_allgather(c, r->facts, r->mine, r->n_facts * sizeof *r->mine, err);
 }
 
 static void submit_facts(struct reducer *r, const struct reducer_facts *f)
@@ -298,7 +261,7 @@ static void submit_facts(struct reducer *r, const struct reducer_facts *f)
         memcpy(r->mine, f->sum, f->n_sum * sizeof *r->mine);
     if (f->n_mine)
         memcpy(r->mine + f->n_sum, f->mine, f->n_mine * sizeof *r->mine);
-    r->facts_job = (struct comm_job){.run = facts_job, .ctx = r, .phase = COMM_CONTROL};
+    r->facts_job = (struct comm_job){.run = facts_job, .ctx = r};
     comm_submit(r->comm, &r->facts_job);
 }
 
@@ -397,7 +360,7 @@ status reducer_spread(struct reducer *r, float *flat, struct err *err)
     r->flat = flat;
     r->n_submitted = 0;
     while (r->n_submitted < r->buckets.n_list)
-        submit(r, spread_job, r->n_submitted, COMM_GATHER);
+        submit(r, SPREAD, r->n_submitted);
     return wait_buckets(r, err);
 }
 
@@ -446,7 +409,6 @@ static status gather_job(struct comm *c, void *ctx, struct err *err)
 status reducer_gather(struct reducer *r, const float *owned, float *flat, struct err *err)
 {
     struct gathering g = {.reducer = r, .owned = owned, .flat = flat};
-    struct comm_job job = {.run = gather_job, .ctx = &g, .phase = COMM_GATHER};
     size_t n_most = 0;
 
     if (!r->options.is_sharded) {
@@ -459,8 +421,7 @@ status reducer_gather(struct reducer *r, const float *owned, float *flat, struct
         n_most = n > n_most ? n : n_most;
     }
     TRY(mem_alloc(&g.part, n_most, sizeof *g.part, err));
-    comm_submit(r->comm, &job);
-    const status result = comm_wait(r->comm, &job, err);
+    const status result = comm_run(r->comm, gather_job, &g, err);
     free(g.part);
     return result;
 }

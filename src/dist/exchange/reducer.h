@@ -13,9 +13,9 @@
  * then to the communication thread. A rank without a micro-batch just calls begin and
  * finish: its gradient is zero. Afterwards every rank holds the same bits.
  *
- * Between nodes the tied embedding goes out in two parts (dist/exchange/table.h), when it
- * has buckets of its own and nothing is kept of a place in them: neither int8's residual
- * nor an owner's moments.
+ * Between nodes the tied embedding goes out in two parts (dist/exchange/embed_rows.h),
+ * when it has buckets of its own and nothing is kept of a place in them: neither int8's
+ * residual nor an owner's moments.
  *
  * Sharded: the sum stays with its owners. A rank owns one range of every bucket (ranges
  * of buckets, not one run of the array: each bucket then keeps all cards busy both
@@ -36,7 +36,7 @@
 struct device;
 struct params;
 struct reducer;
-struct table;
+struct embed_rows;
 
 struct reducer_options {
     enum wire wire;
@@ -74,7 +74,7 @@ void reducer_begin_node(struct reducer *r, float *grad);
  * backward will still write here; all of them unless told otherwise. The others must be
  * final by then. NULL: this reducer does not want to know.
  */
-struct table *reducer_table(struct reducer *r);
+struct embed_rows *reducer_embed_rows(struct reducer *r);
 
 /* A model_hook: elements from `first` on are final. */
 void reducer_ready(void *reducer, size_t first, size_t n);

@@ -202,8 +202,8 @@ static status join_pass(struct evaluate_result *r, struct pass *p,
     if (!comm || comm->size == 1)
         return conclude(r, p->known, p->n_known, &p->forced, o->group);
     TRY(sum_counts(&p->forced, comm, err));
-    status result = comm_collect(comm, comm->rank == 0 ? &all : NULL, NULL, p->known,
-                                 p->n_known * sizeof *p->known, 0, err);
+    status result = comm_gather(comm, comm->rank == 0 ? &all : NULL, NULL, p->known,
+                                p->n_known * sizeof *p->known, 0, err);
     if (result == OK && comm->rank == 0)
         result = conclude(r, (const struct sentence_loss *)(const void *)all.data,
                           all.len / sizeof(struct sentence_loss), &p->forced, o->group);
@@ -290,7 +290,7 @@ static status join_texts(struct translations *out, size_t n, struct comm *comm,
     status result = put_texts(&mine, out, err);
     if (result == OK)
         result =
-            comm_collect(comm, is_first ? &all : NULL, NULL, mine.data, mine.len, 0, err);
+            comm_gather(comm, is_first ? &all : NULL, NULL, mine.data, mine.len, 0, err);
     translations_release(out);
     if (result == OK && is_first)
         result = take_texts(out, &all, n, err);

@@ -219,7 +219,7 @@ static status time_sum(struct comm *c, struct trial *t, size_t n, double *best,
     *best = INFINITY;
     t->n = n;
     for (int i = 0; i < 5 && t_all < 1; i++) {
-        struct comm_job job = {.run = sum_job, .ctx = t, .phase = COMM_CONTROL};
+        struct comm_job job = {.run = sum_job, .ctx = t};
         TRY(comm_barrier(c, err));
         comm_submit(c, &job);
         TRY(comm_wait(c, &job, err));

@@ -4,7 +4,7 @@
  * predicate that they wait for, so that whoever gives up the turn can see who could take
  * it. In parallel there is one condition for all.
  */
-#include "dist/comm/comm_sim.h"
+#include "sim/comm_sim.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -371,19 +371,6 @@ static void sim_disconnect(void *self, bool is_clean)
     sim_unlock(self);
 }
 
-static const char *sim_setting(void *self, size_t i)
-{
-    (void)self;
-    (void)i;
-    return NULL;
-}
-
-static const char *sim_library(void *self)
-{
-    (void)self;
-    return "";
-}
-
 static void sim_release(void *self)
 {
     (void)self; /* the ranks belong to comm_sim_run */
@@ -402,8 +389,6 @@ static const struct comm_backend sim_backend = {.name = "sim",
                                                 .spawn = sim_spawn,
                                                 .begin = sim_begin,
                                                 .end = sim_end,
-                                                .setting = sim_setting,
-                                                .library = sim_library,
                                                 .release = sim_release};
 
 static void *rank_main(void *arg)

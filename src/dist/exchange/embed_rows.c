@@ -1,0 +1,137 @@
+#include "dist/exchange/embed_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dist/comm/comm_backend.h"
+#include "recipe/params.h"
+
+static size_t n_words(const struct embed_rows *t)
+{
+    return (t->n_rows + 63) / 64;
+}
+
+status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct params *p,
+                       size_t n_max, struct err *err)
+{
+    const size_t n_gathered = c->rank == 0 ? (size_t)c->size : 0;
+    const struct param *e = params_get(p, PARAM_embed, 0);
+
+    *t = (struct embed_rows){.first = e->at,
+                             .n_rows = e->rows,
+                             .stride = e->stride,
+                             .most = n_max / e->stride};
+    if (mem_alloc(&t->mine, n_words(t), sizeof *t->mine, err) != OK ||
+        mem_alloc(&t->gathered, n_gathered * n_words(t), sizeof *t->gathered, err) !=
+            OK ||
+        mem_alloc(&t->merged, n_words(t), sizeof *t->merged, err) != OK ||
+        mem_alloc(&t->packed, t->most * t->stride, sizeof *t->packed, err) != OK) {
+        embed_rows_close(t);
+        return err->code;
+    }
+    return OK;
+}
+
+void embed_rows_close(struct embed_rows *t)
+{
+    free(t->mine);
+    free(t->gathered);
+    free(t->merged);
+    free(t->packed);
+    *t = (struct embed_rows){0};
+}
+
+/* ------------------------------------------------------------ marks */
+
+void embed_rows_mark_all(struct embed_rows *t)
+{
+    memset(t->mine, 0xFF, n_words(t) * sizeof *t->mine);
+}
+
+void embed_rows_mark_none(struct embed_rows *t)
+{
+    memset(t->mine, 0, n_words(t) * sizeof *t->mine);
+}
+
+void embed_rows_mark(struct embed_rows *t, const int32_t *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (row[i] >= 0 && (size_t)row[i] < t->n_rows)
+            t->mine[row[i] / 64] |= UINT64_C(1) << (row[i] % 64);
+}
+
+/* Moves *row to the first one from there on that is marked, or is not; false: none. */
+static bool find(const struct embed_rows *t, const uint64_t *marks, bool is_marked,
+                 size_t *row)
+{
+    for (; *row < t->n_rows; ++*row)
+        if ((marks[*row / 64] >> (*row % 64) & 1) == is_marked)
+            return true;
+    return false;
+}
+
+status embed_rows_merge(struct embed_rows *t, struct comm *c, struct err *err)
+{
+    const size_t bytes = n_words(t) * sizeof *t->mine;
+
+    TRY(comm_job_gather(c, t->gathered, t->mine, bytes, 0, err));
+    for (size_t i = 0; c->rank == 0 && i < n_words(t); i++) {
+        t->merged[i] = 0;
+        for (size_t r = 0; r < (size_t)c->size; r++)
+            t->merged[i] |= t->gathered[r * n_words(t) + i];
+    }
+    return comm_job_bcast(c, t->merged, bytes, 0, err);
+}
+
+/* ------------------------------------------------------------ rows */
+
+static size_t row_at(const struct embed_rows *t, size_t row)
+{
+    return t->first + row * t->stride;
+}
+
+double embed_rows_square(const struct embed_rows *t, const float *flat)
+{
+    double sum = 0;
+
+    for (size_t row = 0; find(t, t->mine, true, &row); row++)
+        for (size_t i = 0; i < t->stride; i++) {
+            const double x = (double)flat[row_at(t, row) + i];
+            sum += x * x;
+        }
+    return sum;
+}
+
+/* At most t->most of them, from *row on; *row is then behind the last. */
+static size_t pack(const struct embed_rows *t, const float *flat, bool is_marked,
+                   size_t *row)
+{
+    size_t n = 0;
+
+    for (; n < t->most && find(t, t->merged, is_marked, row); ++*row)
+        memcpy(t->packed + n++ * t->stride, flat + row_at(t, *row),
+               t->stride * sizeof *flat);
+    return n;
+}
+
+static void unpack(const struct embed_rows *t, float *flat, bool is_marked, size_t row,
+                   size_t n)
+{
+    for (size_t i = 0; i < n && find(t, t->merged, is_marked, &row); i++, row++)
+        memcpy(flat + row_at(t, row), t->packed + i * t->stride,
+               t->stride * sizeof *flat);
+}
+
+status embed_rows_sum(struct embed_rows *t, struct exchange *x, float *flat,
+                      bool is_marked, enum wire w, struct err *err)
+{
+    size_t begin = 0, end = 0, n;
+
+    while ((n = pack(t, flat, is_marked, &end)) > 0) {
+        TRY(exchange_sum(x, t->packed, n * t->stride, w, NULL, err));
+        unpack(t, flat, is_marked, begin, n);
+        begin = end;
+    }
+    return OK;
+}
