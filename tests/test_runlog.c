@@ -58,7 +58,7 @@ TEST(a_start_gives_its_configuration_as_typed)
 
     parse(&log, START(0, false));
     const struct runlog_start *s = runlog_latest(&log);
-    CHECK(s && s->parameters == 9842688 && s->threads == 2 && !s->is_resumed);
+    CHECK(s && s->parameters == 9842688 && s->threads == 2 && !s->resumed);
     CHECK(s->train_pairs == 7 && s->valid_pairs == 3 && isnan(s->train_source_tokens));
     CHECK(isnan(s->roof_gflops));
     CHECK_STR(s->device, "cpu");
@@ -88,7 +88,7 @@ TEST(an_empty_log_is_a_log)
 
     parse(&log, "");
     CHECK(log.n_lines == 0 && isnan(log.t_last) && !runlog_latest(&log));
-    CHECK(!runlog_stop(&log) && !runlog_config(&log, "x"));
+    CHECK(!runlog_end(&log) && !runlog_config(&log, "x"));
     runlog_close(&log);
     parse(&log, "\n  \n\r\n");
     CHECK(log.n_lines == 3 && log.n_step == 0);
@@ -106,7 +106,7 @@ TEST(a_log_cut_anywhere_loses_at_most_its_last_line)
         for (size_t i = 0; i < n; i++)
             whole += text[i] == '\n';
         CHECK_OK(runlog_parse(&log, "run.jsonl", text, n, &err), &err);
-        const size_t got = log.n_start + log.n_step + log.n_eval + !!runlog_stop(&log);
+        const size_t got = log.n_start + log.n_step + log.n_eval + !!runlog_end(&log);
         CHECK(got == whole || got == whole + 1);
         runlog_close(&log);
     }
@@ -121,7 +121,7 @@ TEST(a_line_cut_by_a_crash_is_excused_by_the_process_that_went_on)
     CHECK(log.n_cut == 1 && log.n_step == 2 && log.n_start == 2);
     runlog_close(&log);
     parse(&log, STEP(1, 5.0) "{\"event\":\"ste\n{\"event\":\"test\",\"bleu\":3}\n");
-    CHECK(log.n_cut == 1 && log.n_event == 1 && log.event[0].bleu == 3);
+    CHECK(log.n_cut == 1 && log.n_event == 1 && log.event[0].test.bleu == 3);
     runlog_close(&log);
 }
 
@@ -174,9 +174,9 @@ TEST(time_between_sessions_is_idle_and_tests_are_no_part_of_the_run)
                 "{\"event\":\"test\",\"t\":900,\"name\":\"a\",\"bleu\":20.5,\"loss\":1,"
                 "\"sentences\":10,\"bleu_signature\":\"nrefs:1\"}\n");
     CHECK(log.t_first == 100 && log.t_last == 155 && log.t_idle == 33 && log.t_gap == 10);
-    CHECK(log.n_event == 4 && log.event[3].kind == RUNLOG_TEST);
-    CHECK_STR(log.event[3].more, "nrefs:1");
-    CHECK_STR(runlog_stop(&log)->text, "signal");
+    CHECK(log.n_event == 4 && log.event[3].kind == RUNLOG_KIND_TEST);
+    CHECK_STR(log.event[3].test.bleu_signature, "nrefs:1");
+    CHECK_STR(runlog_end(&log)->reason, "signal");
     runlog_close(&log);
 }
 
@@ -185,7 +185,7 @@ TEST(a_start_after_a_stop_means_the_run_goes_on)
     struct runlog log;
 
     parse(&log, START(0, false) STOP START(9, true) STEP(10, 1.0));
-    CHECK(!runlog_stop(&log));
+    CHECK(!runlog_end(&log));
     runlog_close(&log);
 }
 

@@ -36,7 +36,7 @@ static void add_start(json_t *page, const struct runlog *log)
 
 static void add_times(json_t *page, const struct runlog *log)
 {
-    const struct runlog_event *stop = runlog_stop(log);
+    const struct runlog_stop *stop = runlog_end(log);
 
     if (isfinite(log->t_first)) {
         inspect_page_text(page, "first_entry", fmt_time(log->t_first).s);
@@ -44,9 +44,9 @@ static void add_times(json_t *page, const struct runlog *log)
         inspect_page_real(page, "seconds", log->t_last - log->t_first - log->t_idle);
     }
     inspect_page_text(page, "ended",
-                      stop && stop->text ? stop->text
-                      : stop             ? "yes"
-                                         : "no: it runs, or it died");
+                      stop && stop->reason ? stop->reason
+                      : stop               ? "yes"
+                                           : "no: it runs, or it died");
 }
 
 static void add_last_step(json_t *page, const struct runlog *log)

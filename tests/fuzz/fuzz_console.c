@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct err err = {.code = OK};
 
     if (foreign_console(&log, "nohup.out", data, n, &err) == OK)
-        (void)runlog_stop(&log);
+        (void)runlog_end(&log);
     else if (err.code == OK || err.msg[0] == '\0')
         abort();
     runlog_close(&log);

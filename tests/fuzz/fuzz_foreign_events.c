@@ -15,7 +15,7 @@ static void retell(const void *bytes, size_t n)
     struct err err = {.code = OK};
 
     if (foreign_events_bytes(&log, "events", bytes, n, &err) == OK)
-        (void)runlog_stop(&log);
+        (void)runlog_end(&log);
     else if (err.code == OK || err.msg[0] == '\0')
         abort();
     runlog_close(&log);

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (runlog_parse(&log, "run.jsonl", data, n, &err) == OK) {
         if (log.n_cut > log.n_lines || log.n_step > log.n_lines)
             abort();
-        (void)runlog_stop(&log);
+        (void)runlog_end(&log);
         (void)runlog_config(&log, "data");
     } else if (err.code == OK || err.msg[0] == '\0') {
         abort();

@@ -23,7 +23,7 @@ static struct page_part part(const char *name, double t, int color)
 
 static void row_of_end(struct answer *a, const struct run *run, struct err *err)
 {
-    const struct runlog_event *stop = runlog_stop(&run->log);
+    const struct runlog_stop *stop = runlog_end(&run->log);
 
     if (run->log.has_no_clock) {
         answers_row(a, err, "started, stopped",
@@ -33,7 +33,7 @@ static void row_of_end(struct answer *a, const struct run *run, struct err *err)
     answers_row(a, err, "started", "%s", fmt_time(run->log.t_first).s);
     if (stop)
         answers_row(a, err, "stopped", "%s (%s)", fmt_time(stop->t).s,
-                    stop->text ? stop->text : "reason missing");
+                    stop->reason ? stop->reason : "reason missing");
     else
         answers_row(a, err, "last entry", "%s; there is no stop event",
                     fmt_time(run->log.t_last).s);

@@ -7,7 +7,7 @@
 
 status health_run_died(struct health_finding *f, const struct run *run, struct err *err)
 {
-    const struct runlog_event *stop = runlog_stop(&run->log);
+    const struct runlog_stop *stop = runlog_end(&run->log);
 
     (void)err;
     if (run->state == RUN_DIED && run->log.has_no_clock) {
@@ -19,9 +19,9 @@ status health_run_died(struct health_finding *f, const struct run *run, struct e
                     fmt_count(run->step).s);
         health_advise(f, "`ferry train` with the same run directory goes on from the "
                          "newest checkpoint; dmesg tells whether memory ran out.");
-    } else if (stop && stop->text && stop->text[0] == 'e' && stop->text[1] == 'r') {
+    } else if (stop && stop->reason && stop->reason[0] == 'e' && stop->reason[1] == 'r') {
         health_seen(f, "It stopped at step %s with an error: %s", fmt_count(stop->step).s,
-                    stop->more ? stop->more : "not logged");
+                    stop->message ? stop->message : "not logged");
         health_advise(f,
                       "Remove the cause that the sentence names; the same command then "
                       "goes on from the newest checkpoint.");
@@ -85,8 +85,9 @@ status health_pace_checkpoints(struct health_finding *f, const struct run *run,
 
     (void)err;
     for (size_t i = 0; i < run->log.n_event; i++)
-        if (run->log.event[i].kind == RUNLOG_SAVE && run->log.event[i].seconds > 0) {
-            longest = fmax(longest, run->log.event[i].seconds);
+        if (run->log.event[i].kind == RUNLOG_KIND_SAVE &&
+            run->log.event[i].save.seconds > 0) {
+            longest = fmax(longest, run->log.event[i].save.seconds);
             n++;
         }
     if (n < 2 || !(longest > 5 * run->pace.mean) ||

@@ -8,7 +8,7 @@
 
 enum { RANKS_MAX = 1 << 16, MIN_LAPS = 3 };
 
-static bool is_used(const struct runlog_lap *lap, bool leave_out_first)
+static bool is_used(const struct runlog_ranks *lap, bool leave_out_first)
 {
     return !lap->is_lost && isfinite(lap->steps) && lap->n &&
            !(leave_out_first && lap->is_first);
@@ -77,7 +77,7 @@ static double busy_of(const struct runlog_rank *r)
 }
 
 /* The busiest rank of an entry; n_rank when no time is known. */
-static size_t busiest(const struct runlog *log, const struct runlog_lap *lap)
+static size_t busiest(const struct runlog *log, const struct runlog_ranks *lap)
 {
     size_t best = log->n_rank;
 
@@ -89,7 +89,7 @@ static size_t busiest(const struct runlog *log, const struct runlog_lap *lap)
 }
 
 static status add_lap(struct rank_means *r, size_t *cap, const struct runlog *log,
-                      const struct runlog_lap *lap, struct err *err)
+                      const struct runlog_ranks *lap, struct err *err)
 {
     const size_t slow = busiest(log, lap);
     status result = OK;

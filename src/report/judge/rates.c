@@ -14,8 +14,8 @@ bool rates_schedule(struct schedule *s, const struct run *run)
     if (!start || !runlog_config(&run->log, "lr_policy") ||
         opt_defaults(schedule_config_table, &config, &ignored) != OK)
         return false;
-    for (size_t i = 0; i < start->n_config; i++) {
-        const struct runlog_pair *p = &start->config[i];
+    for (size_t i = 0; i < start->n_options; i++) {
+        const struct runlog_pair *p = &start->option[i];
         if (opt_find(schedule_config_table, p->key) &&
             opt_set(schedule_config_table, &config, p->key, p->value, &ignored) != OK)
             return false;

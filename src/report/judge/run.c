@@ -37,7 +37,7 @@ static enum run_state find_state(const struct run *run)
 
     if (run->log.n_step + run->log.n_eval + run->log.n_event + run->log.n_sample == 0)
         return RUN_EMPTY;
-    if (runlog_stop(&run->log))
+    if (runlog_end(&run->log))
         return RUN_FINISHED;
     if (run->log.has_no_clock)
         return RUN_DIED;
@@ -72,8 +72,8 @@ static void find_times(struct run *run)
     for (size_t i = 0; i < log->n_eval; i++)
         t->in_evals += or_zero(log->eval[i].seconds);
     for (size_t i = 0; i < log->n_event; i++)
-        if (log->event[i].kind == RUNLOG_SAVE)
-            t->in_saves += or_zero(log->event[i].seconds);
+        if (log->event[i].kind == RUNLOG_KIND_SAVE)
+            t->in_saves += or_zero(log->event[i].save.seconds);
     t->in_other = t->wall - t->idle - t->in_steps - t->in_evals - t->in_saves;
     if (t->in_other < 0) /* saving in the background overlaps with steps */
         t->in_other = 0;

@@ -1,5 +1,5 @@
 #include "report/read/runlog.h"
-#include "report/read/runlog_line.h"
+#include "report/read/runlog_entry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,32 +8,33 @@
 #include <jansson.h>
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/mem.h"
 
 /* A scalar as it would be typed; lists and objects as JSON. */
 static status value_text(const json_t *v, char **out, struct err *err)
 {
     if (json_is_string(v))
-        return runlog_line_copy(out, json_string_value(v), err);
+        return runlog_entry_copy(out, json_string_value(v), err);
     *out = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     return *out ? OK : err_set(err, ERR_MEMORY, "no memory for the configuration");
 }
 
-static status get_config(const struct line *l, struct runlog_start *s, struct err *err)
+static status get_options(const struct entry *e, struct runlog_start *s, struct err *err)
 {
-    json_t *config = json_object_get(l->json, "config");
+    json_t *config = json_object_get(e->json, "config");
     const char *key;
     json_t *value;
 
     if (!config || json_is_null(config))
         return OK;
     if (!json_is_object(config))
-        return runlog_line_refuse(l, "\"config\" is not an object", err);
-    TRY(mem_alloc(&s->config, json_object_size(config), sizeof *s->config, err));
+        return runlog_entry_refuse(e, "\"config\" is not an object", err);
+    TRY(mem_alloc(&s->option, json_object_size(config), sizeof *s->option, err));
     json_object_foreach(config, key, value)
     {
-        struct runlog_pair *p = &s->config[s->n_config++];
-        TRY(runlog_line_copy(&p->key, key, err));
+        struct runlog_pair *p = &s->option[s->n_options++];
+        TRY(runlog_entry_copy(&p->key, key, err));
         TRY(value_text(value, &p->value, err));
     }
     return OK;
@@ -50,30 +51,18 @@ void runlog_mark_lost(struct runlog *log, double step)
         log->lap[i - 1].is_lost = true;
 }
 
-static status read_start(struct runlog *log, const struct line *l, struct err *err)
+static status read_start(struct runlog *log, const struct entry *e, struct err *err)
 {
     TRY(mem_grow(&log->start, &log->cap_start, log->n_start + 1, sizeof *log->start,
                  err));
     struct runlog_start *s = &log->start[log->n_start++];
-    const json_t *data = json_object_get(l->json, "data"),
-                 *network = json_object_get(l->json, "network");
 
-    *s = (struct runlog_start){.is_resumed =
-                                   json_is_true(json_object_get(l->json, "resumed"))};
-#define X(field) TRY(runlog_line_number(l, l->json, #field, &s->field, err));
-    RUNLOG_START_FIELDS(X)
-#undef X
-#define X(field) TRY(runlog_line_number(l, data, #field, &s->field, err));
-    RUNLOG_DATA_FIELDS(X)
-#undef X
-#define X(field) TRY(runlog_line_number(l, network, #field, &s->field, err));
-    RUNLOG_NETWORK_FIELDS(X)
-#undef X
-    TRY(runlog_line_text(l, "version", &s->version, err));
-    TRY(runlog_line_text(l, "host", &s->host, err));
-    TRY(runlog_line_text(l, "device", &s->device, err));
-    TRY(runlog_line_member(l, network, "library", &s->library, err));
-    TRY(get_config(l, s, err));
+    *s = (struct runlog_start){0};
+    TRY(runlog_entry_get(e, RUNLOG_KIND_START, e->json, s, err));
+    TRY(runlog_entry_get(e, RUNLOG_KIND_DATA, json_object_get(e->json, "data"), s, err));
+    TRY(runlog_entry_get(e, RUNLOG_KIND_NETWORK, json_object_get(e->json, "network"), s,
+                         err));
+    TRY(get_options(e, s, err));
     if (isfinite(s->step))
         runlog_mark_lost(log, s->step);
     if (log->n_start > 1 && s->t > log->t_last)
@@ -81,134 +70,106 @@ static status read_start(struct runlog *log, const struct line *l, struct err *e
     return OK;
 }
 
-static status read_step(struct runlog *log, const struct line *l, struct err *err)
+static status read_step(struct runlog *log, const struct entry *e, struct err *err)
 {
     TRY(mem_grow(&log->step, &log->cap_step, log->n_step + 1, sizeof *log->step, err));
     struct runlog_step *s = &log->step[log->n_step];
 
     *s = (struct runlog_step){.session = log->n_start};
     s->is_first = log->n_step == 0 || s[-1].session != s->session;
-#define X(field) TRY(runlog_line_number(l, l->json, #field, &s->field, err));
-    RUNLOG_STEP_FIELDS(X)
-#undef X
+    TRY(runlog_entry_get(e, RUNLOG_KIND_STEP, e->json, s, err));
     if (!isfinite(s->step))
-        return runlog_line_refuse(l, "a step event without a \"step\"", err);
+        return runlog_entry_refuse(e, "a step event without a \"step\"", err);
     if (!(s->steps >= 1))
         s->steps = 1;
     log->n_step++;
-    runlog_pair_lap(log);
+    runlog_ranks_pair(log);
     return OK;
 }
 
-static status read_eval(struct runlog *log, const struct line *l, struct err *err)
+static status read_eval(struct runlog *log, const struct entry *e, struct err *err)
 {
     TRY(mem_grow(&log->eval, &log->cap_eval, log->n_eval + 1, sizeof *log->eval, err));
-    struct runlog_eval *e = &log->eval[log->n_eval++];
+    struct runlog_eval *v = &log->eval[log->n_eval++];
 
-    *e = (struct runlog_eval){0};
-#define X(field) TRY(runlog_line_number(l, l->json, #field, &e->field, err));
-    RUNLOG_EVAL_FIELDS(X)
-#undef X
-    if (!isfinite(e->step))
-        return runlog_line_refuse(l, "an eval event without a \"step\"", err);
-    return runlog_line_text(l, "bleu_signature", &e->signature, err);
+    *v = (struct runlog_eval){0};
+    TRY(runlog_entry_get(e, RUNLOG_KIND_EVAL, e->json, v, err));
+    return isfinite(v->step)
+               ? OK
+               : runlog_entry_refuse(e, "an eval event without a \"step\"", err);
 }
 
-static status read_sample(struct runlog *log, const struct line *l, struct err *err)
+static status read_sample(struct runlog *log, const struct entry *e, struct err *err)
 {
     TRY(mem_grow(&log->sample, &log->cap_sample, log->n_sample + 1, sizeof *log->sample,
                  err));
-    struct runlog_sample *s = &log->sample[log->n_sample++];
-
-    *s = (struct runlog_sample){0};
-    TRY(runlog_line_number(l, l->json, "t", &s->t, err));
-    TRY(runlog_line_number(l, l->json, "step", &s->step, err));
-    TRY(runlog_line_text(l, "source", &s->source, err));
-    TRY(runlog_line_text(l, "reference", &s->reference, err));
-    return runlog_line_text(l, "translation", &s->translation, err);
+    log->sample[log->n_sample] = (struct runlog_sample){0};
+    return runlog_entry_get(e, RUNLOG_KIND_SAMPLE, e->json, &log->sample[log->n_sample++],
+                            err);
 }
 
-/* event name, kind, key of `text`, key of `more` */
-static const struct rare {
-    const char *name;
-    enum runlog_kind kind;
-    const char *text, *more;
-} rare_events[] = {
-    {"start", RUNLOG_START, "device", "host"},
-    {"save", RUNLOG_SAVE, "path", NULL},
-    {"best", RUNLOG_BEST, "path", NULL},
-    {"skip", RUNLOG_SKIP, "reason", NULL},
-    {"test", RUNLOG_TEST, "name", "bleu_signature"},
-    {"stop", RUNLOG_STOP, "reason", "message"},
-};
-
-static const struct rare *rare_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof rare_events / sizeof *rare_events; i++)
-        if (strcmp(rare_events[i].name, name) == 0)
-            return &rare_events[i];
-    return NULL;
-}
-
-static status read_rare(struct runlog *log, const struct line *l, const struct rare *r,
+static status read_rare(struct runlog *log, const struct entry *e, enum runlog_kind kind,
                         struct err *err)
 {
     TRY(mem_grow(&log->event, &log->cap_event, log->n_event + 1, sizeof *log->event,
                  err));
-    struct runlog_event *e = &log->event[log->n_event++];
+    struct runlog_event *v = &log->event[log->n_event++];
 
-    *e = (struct runlog_event){.kind = r->kind};
-#define X(field) TRY(runlog_line_number(l, l->json, #field, &e->field, err));
-    RUNLOG_EVENT_FIELDS(X)
-#undef X
-    TRY(runlog_line_text(l, r->text, &e->text, err));
-    return r->more ? runlog_line_text(l, r->more, &e->more, err) : OK;
+    *v = (struct runlog_event){.kind = kind, .start = log->n_start};
+    if (kind != RUNLOG_KIND_START)
+        return runlog_entry_get(e, kind, e->json, &v->save, err);
+    TRY(read_start(log, e, err));
+    v->t = log->start[v->start].t;
+    v->step = log->start[v->start].step;
+    return OK;
 }
 
 /* Test events are appended later by another command: they are no part of the run. */
-static status note_time(struct runlog *log, const struct line *l, bool is_new_session,
-                        struct err *err)
+static void note_time(struct runlog *log, double t, bool is_new_session)
 {
-    double t;
-
-    TRY(runlog_line_number(l, l->json, "t", &t, err));
     if (!isfinite(t))
-        return OK;
+        return;
     if (!isfinite(log->t_first))
         log->t_first = t;
     else if (!is_new_session)
         log->t_gap = fmax(log->t_gap, t - log->t_last);
     log->t_last = t;
-    return OK;
 }
 
-static status read_event(struct runlog *log, const struct line *l, struct err *err)
+static status read_kind(struct runlog *log, const struct entry *e, enum runlog_kind kind,
+                        struct err *err)
 {
-    const char *name = json_string_value(json_object_get(l->json, "event"));
+    switch (kind) {
+    case RUNLOG_KIND_STEP:
+        return read_step(log, e, err);
+    case RUNLOG_KIND_EVAL:
+        return read_eval(log, e, err);
+    case RUNLOG_KIND_SAMPLE:
+        return read_sample(log, e, err);
+    case RUNLOG_KIND_RANKS:
+        return runlog_ranks_read(log, e, err);
+    default:
+        return read_rare(log, e, kind, err);
+    }
+}
+
+static status read_event(struct runlog *log, const struct entry *e, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(e->json, "event"));
+    const json_t *t = json_object_get(e->json, "t");
+    int kind = 0;
 
     if (!name)
-        return runlog_line_refuse(l, "an entry without an \"event\" name", err);
-    const struct rare *rare = rare_named(name);
-
-    const bool is_new_session = rare && rare->kind == RUNLOG_START;
-
-    if (rare)
-        TRY(read_rare(log, l, rare, err));
-    if (is_new_session)
-        TRY(read_start(log, l, err));
-    else if (strcmp(name, "step") == 0)
-        TRY(read_step(log, l, err));
-    else if (strcmp(name, "eval") == 0)
-        TRY(read_eval(log, l, err));
-    else if (strcmp(name, "sample") == 0)
-        TRY(read_sample(log, l, err));
-    else if (strcmp(name, "ranks") == 0)
-        TRY(runlog_read_ranks(log, l, err));
-    else if (!rare)
+        return runlog_entry_refuse(e, "an entry without an \"event\" name", err);
+    while (kind < RUNLOG_ENTRIES_N && strcmp(runlog_schema[kind].name, name) != 0)
+        kind++;
+    if (kind < RUNLOG_ENTRIES_N)
+        TRY(read_kind(log, e, (enum runlog_kind)kind, err));
+    else
         log->n_unknown++;
-    if (rare && rare->kind == RUNLOG_TEST)
-        return OK;
-    return note_time(log, l, is_new_session, err);
+    if (kind != RUNLOG_KIND_TEST && json_is_number(t))
+        note_time(log, json_number_value(t), kind == RUNLOG_KIND_START);
+    return OK;
 }
 
 static bool is_blank(const char *s, size_t n)
@@ -242,49 +203,48 @@ static status convict(const struct suspect *s, const char *name, struct err *err
                    s->why);
 }
 
-static status read_line(struct runlog *log, struct line *l, struct suspect *s,
-                        const char *text, size_t n, struct err *err)
+static status read_line(struct runlog *log, struct entry *e, struct suspect *s,
+                        struct line line, struct err *err)
 {
     json_error_t why;
-    json_t *json = json_loadb(text, n, 0, &why);
+    json_t *json = json_loadb(line.text, line.n_bytes, 0, &why);
     status result = OK;
 
     if (s->number && (!json || !is_opening(json))) {
         json_decref(json);
-        return convict(s, l->name, err);
+        return convict(s, e->name, err);
     }
     if (s->number)
         log->n_cut++;
     s->number = 0;
     if (!json) {
-        if (text[0] != '{')
-            return runlog_line_refuse(l, "not a JSON object", err);
-        s->number = l->number;
+        if (line.text[0] != '{')
+            return runlog_entry_refuse(e, "not a JSON object", err);
+        s->number = e->number;
         snprintf(s->why, sizeof s->why, "%s", why.text);
         return OK;
     }
-    l->json = json;
+    e->json = json;
     if (json_is_object(json))
-        result = read_event(log, l, err);
+        result = read_event(log, e, err);
     else
-        result = runlog_line_refuse(l, "not a JSON object", err);
+        result = runlog_entry_refuse(e, "not a JSON object", err);
     json_decref(json);
     return result;
 }
 
-static status parse_lines(struct runlog *log, const char *name, const char *data,
+static status parse_lines(struct runlog *log, const char *name, const void *data,
                           size_t n, struct err *err)
 {
-    struct line line = {.name = name};
+    struct entry entry = {.name = name};
     struct suspect suspect = {0};
+    struct lines lines = lines_over(data, n);
+    struct line line;
 
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(data + at, '\n', n - at);
-        const size_t len = end ? (size_t)(end - (data + at)) : n - at;
-        line.number = ++log->n_lines;
-        if (!is_blank(data + at, len))
-            TRY(read_line(log, &line, &suspect, data + at, len, err));
-        at += len + 1;
+    while (lines_next(&lines, &line)) {
+        entry.number = ++log->n_lines;
+        if (!is_blank(line.text, line.n_bytes))
+            TRY(read_line(log, &entry, &suspect, line, err));
     }
     log->n_cut += suspect.number != 0;
     return OK;
@@ -314,15 +274,13 @@ status runlog_open(struct runlog *log, const char *path, struct err *err)
 
 static void free_start(struct runlog_start *s)
 {
-    for (size_t i = 0; i < s->n_config; i++) {
-        free(s->config[i].key);
-        free(s->config[i].value);
+    for (size_t i = 0; i < s->n_options; i++) {
+        free(s->option[i].key);
+        free(s->option[i].value);
     }
-    free(s->config);
-    free(s->version);
-    free(s->host);
-    free(s->device);
-    free(s->library);
+    free(s->option);
+    runlog_entry_free(RUNLOG_KIND_START, s);
+    runlog_entry_free(RUNLOG_KIND_NETWORK, s);
 }
 
 void runlog_close(struct runlog *log)
@@ -330,22 +288,18 @@ void runlog_close(struct runlog *log)
     for (size_t i = 0; i < log->n_start; i++)
         free_start(&log->start[i]);
     for (size_t i = 0; i < log->n_eval; i++)
-        free(log->eval[i].signature);
-    for (size_t i = 0; i < log->n_event; i++) {
-        free(log->event[i].text);
-        free(log->event[i].more);
-    }
-    for (size_t i = 0; i < log->n_sample; i++) {
-        free(log->sample[i].source);
-        free(log->sample[i].reference);
-        free(log->sample[i].translation);
-    }
+        runlog_entry_free(RUNLOG_KIND_EVAL, &log->eval[i]);
+    for (size_t i = 0; i < log->n_event; i++)
+        if (log->event[i].kind != RUNLOG_KIND_START)
+            runlog_entry_free(log->event[i].kind, &log->event[i].save);
+    for (size_t i = 0; i < log->n_sample; i++)
+        runlog_entry_free(RUNLOG_KIND_SAMPLE, &log->sample[i]);
+    for (size_t i = 0; i < log->n_host; i++)
+        free(log->host[i]);
     free(log->start);
     free(log->step);
     free(log->eval);
     free(log->event);
-    for (size_t i = 0; i < log->n_host; i++)
-        free(log->host[i]);
     free(log->sample);
     free(log->lap);
     free(log->rank);
@@ -362,22 +316,22 @@ const char *runlog_config(const struct runlog *log, const char *key)
 {
     const struct runlog_start *s = runlog_latest(log);
 
-    for (size_t i = 0; s && i < s->n_config; i++)
-        if (strcmp(s->config[i].key, key) == 0)
-            return s->config[i].value;
+    for (size_t i = 0; s && i < s->n_options; i++)
+        if (strcmp(s->option[i].key, key) == 0)
+            return s->option[i].value;
     return NULL;
 }
 
-const struct runlog_event *runlog_stop(const struct runlog *log)
+const struct runlog_stop *runlog_end(const struct runlog *log)
 {
-    const struct runlog_event *stop = NULL;
+    const struct runlog_stop *end = NULL;
 
     for (size_t i = 0; i < log->n_event; i++)
-        if (log->event[i].kind == RUNLOG_STOP)
-            stop = &log->event[i];
-        else if (log->event[i].kind == RUNLOG_START)
-            stop = NULL;
-    return stop;
+        if (log->event[i].kind == RUNLOG_KIND_STOP)
+            end = &log->event[i].stop;
+        else if (log->event[i].kind == RUNLOG_KIND_START)
+            end = NULL;
+    return end;
 }
 
 double runlog_train_loss(const struct runlog *log, double after, double upto)

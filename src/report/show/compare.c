@@ -202,8 +202,8 @@ static status fill_options(struct compare_table *t, const struct judgement *runs
     TRY(fill_heading(t, "option", runs, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct runlog_start *s = runlog_latest(&runs[i].run.log);
-        for (size_t k = 0; s && k < s->n_config; k++) {
-            const char *key = s->config[k].key;
+        for (size_t k = 0; s && k < s->n_options; k++) {
+            const char *key = s->option[k].key;
             bool is_told = is_place(key) || !differs(runs, n, key);
             for (size_t j = 0; j < i && !is_told; j++) /* its row stands already */
                 is_told = runlog_config(&runs[j].run.log, key) != NULL;

@@ -42,7 +42,7 @@ static const char *reason_text(const char *reason)
 
 static void write_state(struct str *out, const struct run *run)
 {
-    const struct runlog_event *stop = runlog_stop(&run->log);
+    const struct runlog_stop *stop = runlog_end(&run->log);
 
     str_puts(out, "<p class=\"lead\">");
     switch (run->state) {
@@ -51,9 +51,9 @@ static void write_state(struct str *out, const struct run *run)
         break;
     case RUN_FINISHED:
         page_textf(out, "Stopped at step %s: %s.", fmt_count(stop->step).s,
-                   reason_text(stop->text));
-        if (stop->more && stop->more[0])
-            page_textf(out, " The log says: \u201c%s\u201d.", stop->more);
+                   reason_text(stop->reason));
+        if (stop->message && stop->message[0])
+            page_textf(out, " The log says: \u201c%s\u201d.", stop->message);
         break;
     case RUN_RUNNING:
         page_textf(out, "Running: the last entry, at step %s, is %s old.",
@@ -156,7 +156,7 @@ static void write_tests(struct str *out, const struct run *run)
 
     for (size_t i = 0; i < run->log.n_event; i++) {
         const struct runlog_event *e = &run->log.event[i];
-        if (e->kind != RUNLOG_TEST)
+        if (e->kind != RUNLOG_KIND_TEST)
             continue;
         if (!is_open)
             str_puts(out,
@@ -165,12 +165,12 @@ static void write_tests(struct str *out, const struct run *run)
                      "<th>Sentences</th><th>Signature</th></tr></thead><tbody>\n");
         is_open = true;
         str_puts(out, "<tr>");
-        cell(out, "Set", e->text);
+        cell(out, "Set", e->test.name);
         cell(out, "Step", fmt_count(e->step).s);
-        cell(out, "BLEU", fmt_number(e->bleu, 4).s);
-        cell(out, "Loss", fmt_number(e->loss, 4).s);
-        cell(out, "Sentences", fmt_count(e->sentences).s);
-        cell(out, "Signature", e->more);
+        cell(out, "BLEU", fmt_number(e->test.bleu, 4).s);
+        cell(out, "Loss", fmt_number(e->test.loss, 4).s);
+        cell(out, "Sentences", fmt_count(e->test.sentences).s);
+        cell(out, "Signature", e->test.bleu_signature);
         str_puts(out, "</tr>\n");
     }
     if (is_open)
@@ -212,7 +212,7 @@ static void write_config(struct str *out, const struct run *run)
     const struct runlog_start *s = runlog_latest(&run->log);
 
     str_puts(out, "<h2>Configuration</h2>\n");
-    if (!s || !s->n_config) {
+    if (!s || !s->n_options) {
         page_tag(out, "p", "none", "The log holds no configuration.");
         return;
     }
@@ -220,38 +220,46 @@ static void write_config(struct str *out, const struct run *run)
         page_tagf(out, "p", NULL, "Ferry %s.",
                   s->version ? s->version : "of unknown version");
     str_printf(out, "<details><summary>All %zu options</summary>\n<table><tbody>\n",
-               s->n_config);
-    for (size_t i = 0; i < s->n_config; i++)
-        page_row(out, s->config[i].key, s->config[i].value);
+               s->n_options);
+    for (size_t i = 0; i < s->n_options; i++)
+        page_row(out, s->option[i].key, s->option[i].value);
     str_puts(out, "</tbody></table></details>\n");
 }
 
-static void event_text(struct str *out, const struct runlog_event *e)
+static const char *named(const char *text)
 {
-    const char *text = e->text ? e->text : "not named";
+    return text ? text : "not named";
+}
 
+static void event_text(struct str *out, const struct runlog *log,
+                       const struct runlog_event *e)
+{
     switch (e->kind) {
-    case RUNLOG_START:
-        page_textf(out, "Started on %s, %s.", text, fmt_time(e->t).s);
+    case RUNLOG_KIND_START:
+        page_textf(out, "Started on %s, %s.", named(log->start[e->start].device),
+                   fmt_time(e->t).s);
         break;
-    case RUNLOG_SAVE:
-        page_textf(out, "Saved %s: %s in %s.", text, fmt_bytes(e->bytes).s,
-                   fmt_seconds(e->seconds).s);
+    case RUNLOG_KIND_SAVE:
+        page_textf(out, "Saved %s: %s in %s.", named(e->save.path),
+                   fmt_bytes(e->save.bytes).s, fmt_seconds(e->save.seconds).s);
         break;
-    case RUNLOG_BEST:
-        page_textf(out, "Best so far, %s %s: %s.",
-                   isfinite(e->bleu) ? "BLEU" : "validation loss",
-                   fmt_number(isfinite(e->bleu) ? e->bleu : e->valid_loss, 5).s, text);
+    case RUNLOG_KIND_BEST:
+        page_textf(
+            out, "Best so far, %s %s: %s.",
+            isfinite(e->best.bleu) ? "BLEU" : "validation loss",
+            fmt_number(isfinite(e->best.bleu) ? e->best.bleu : e->best.valid_loss, 5).s,
+            named(e->best.path));
         break;
-    case RUNLOG_SKIP:
-        page_textf(out, "Skipped an update: %s.", text);
+    case RUNLOG_KIND_SKIP:
+        page_textf(out, "Skipped an update: %s.", named(e->skip.reason));
         break;
-    case RUNLOG_TEST:
-        page_textf(out, "Scored %s: BLEU %s.", text, fmt_number(e->bleu, 4).s);
+    case RUNLOG_KIND_TEST:
+        page_textf(out, "Scored %s: BLEU %s.", named(e->test.name),
+                   fmt_number(e->test.bleu, 4).s);
         break;
-    case RUNLOG_STOP:
-        page_textf(out, "Stopped: %s. %s", text, e->more ? e->more : "");
-        break;
+    default:
+        page_textf(out, "Stopped: %s. %s", named(e->stop.reason),
+                   e->stop.message ? e->stop.message : "");
     }
 }
 
@@ -284,7 +292,7 @@ static void write_events(struct str *out, const struct run *run)
         page_tag(out, "td", "narrow",
                  fmt_seconds(run->log.event[i].t - run->log.t_first).s);
         str_puts(out, "<td>");
-        event_text(out, &run->log.event[i]);
+        event_text(out, &run->log, &run->log.event[i]);
         str_puts(out, "</td></tr>\n");
     }
     str_puts(out, "</tbody></table></details>\n");
