@@ -232,7 +232,7 @@ TEST(words_are_equal_only_when_their_bytes_are)
     for (int i = 1; i < N; i++)
         CHECK_OK(ngram_number(&k, text[i % 2] + (size_t)i * BYTES, BYTES - 2, &err),
                  &err);
-    CHECK(k.n_words == N && k.n_used == N / 2);
+    CHECK(k.n_words == N && k.table.n == N / 2);
     for (uint32_t i = 0; i < N; i++)
         CHECK(k.word[i] == i / 2);
     ngram_numbers_release(&k);

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/sha256.h"
-#include "text/subword/text_hash.h"
 
 enum { HELD_OUT = 50 }; /* one package in so many is in valid, and one in test */
 
@@ -28,57 +27,10 @@ enum fetch_set debian_pairs_set_of(const char *package, size_t n)
     }
 }
 
-static status seen_grow(struct debian_seen *s, struct err *err)
-{
-    const size_t n_slots = s->n_slots ? 2 * s->n_slots : 1 << 16;
-    uint64_t *slot;
-
-    TRY(mem_alloc(&slot, n_slots, sizeof *slot, err));
-    for (size_t i = 0; i < s->n_slots; i++) {
-        size_t k = s->slot[i] & (n_slots - 1);
-        if (!s->slot[i])
-            continue;
-        while (slot[k])
-            k = (k + 1) & (n_slots - 1);
-        slot[k] = s->slot[i];
-    }
-    free(s->slot);
-    s->slot = slot;
-    s->n_slots = n_slots;
-    return OK;
-}
-
-/* Where the hash is, or would be; it is never 0. */
-static size_t seen_at(const struct debian_seen *s, uint64_t hash)
-{
-    size_t k = hash & (s->n_slots - 1);
-
-    while (s->slot[k] && s->slot[k] != hash)
-        k = (k + 1) & (s->n_slots - 1);
-    return k;
-}
-
-static bool seen_has(const struct debian_seen *s, uint64_t hash)
-{
-    return s->n_slots && s->slot[seen_at(s, hash)];
-}
-
-static status seen_add(struct debian_seen *s, uint64_t hash, struct err *err)
-{
-    if (2 * s->n >= s->n_slots)
-        TRY(seen_grow(s, err));
-    const size_t k = seen_at(s, hash);
-    s->n += !s->slot[k];
-    s->slot[k] = hash;
-    return OK;
-}
-
 static uint64_t hash_of(const char *text, int salt)
 {
-    const uint64_t h = text_hash_mix(text_hash(text, strlen(text)) + (uint64_t)salt,
-                                     0x9E3779B97F4A7C15u);
-
-    return h ? h : 1;
+    return table_mix(table_hash(text, strlen(text)) + (uint64_t)salt,
+                     0x9E3779B97F4A7C15u);
 }
 
 void debian_pairs_init(struct debian_pairs *p)
@@ -90,7 +42,7 @@ void debian_pairs_release(struct debian_pairs *p)
 {
     str_release(&p->text);
     free(p->pair);
-    free(p->seen.slot);
+    table_set_release(&p->seen);
     *p = (struct debian_pairs){0};
 }
 
@@ -115,14 +67,13 @@ status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
         p->n_equal++;
         return OK;
     }
-    uint64_t hash = text_hash_mix(hash_of(text[ALIGN_EN], ALIGN_EN),
-                                  hash_of(text[ALIGN_DE], ALIGN_DE));
-    hash += !hash;
-    if (seen_has(&p->seen, hash)) {
+    const uint64_t hash =
+        table_mix(hash_of(text[ALIGN_EN], ALIGN_EN), hash_of(text[ALIGN_DE], ALIGN_DE));
+    if (table_set_has(&p->seen, hash)) {
         p->n_again++;
         return OK;
     }
-    TRY(seen_add(&p->seen, hash, err));
+    TRY(table_set_add(&p->seen, hash, err));
     TRY(mem_grow(&p->pair, &p->cap, p->n + 1, sizeof *p->pair, err));
     struct debian_pair *pair = &p->pair[p->n++];
     pair->set = set;
@@ -133,27 +84,27 @@ status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
     return str_check(&p->text, "the text of all descriptions", err);
 }
 
-static bool shares_side(const struct debian_seen *s, const struct debian_pairs *p,
+static bool shares_side(const struct table_set *s, const struct debian_pairs *p,
                         const struct debian_pair *pair)
 {
-    return seen_has(s, hash_of(p->text.data + pair->at[ALIGN_EN], ALIGN_EN)) ||
-           seen_has(s, hash_of(p->text.data + pair->at[ALIGN_DE], ALIGN_DE));
+    return table_set_has(s, hash_of(p->text.data + pair->at[ALIGN_EN], ALIGN_EN)) ||
+           table_set_has(s, hash_of(p->text.data + pair->at[ALIGN_DE], ALIGN_DE));
 }
 
 /* Both sides of every pair of `set`. */
-static status see_set(struct debian_seen *s, const struct debian_pairs *p,
+static status see_set(struct table_set *s, const struct debian_pairs *p,
                       enum fetch_set set, struct err *err)
 {
     for (size_t i = 0; i < p->n; i++)
         for (int side = 0; p->pair[i].set == set && side < N_ALIGN_SIDES; side++)
-            TRY(seen_add(s, hash_of(p->text.data + p->pair[i].at[side], side), err));
+            TRY(table_set_add(s, hash_of(p->text.data + p->pair[i].at[side], side), err));
     return OK;
 }
 
 status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
                          struct err *err)
 {
-    struct debian_seen sides = {0};
+    struct table_set sides = {0};
     status result = OK;
 
     for (enum fetch_set set = 0; set < N_FETCH_SETS && result == OK; set++) {
@@ -168,7 +119,7 @@ status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
         p->n = n;
         result = see_set(&sides, p, set, err);
     }
-    free(sides.slot);
+    table_set_release(&sides);
     for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
         n_left[set] = 0;
     for (size_t i = 0; i < p->n; i++)

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "fetch/debian_align.h"
 #include "fetch/fetch.h"
 
@@ -22,17 +23,11 @@ struct debian_pair {
     size_t at[N_ALIGN_SIDES]; /* in text */
 };
 
-/* 64-bit hashes of strings that were seen. */
-struct debian_seen {
-    uint64_t *slot; /* 0: free */
-    size_t n, n_slots;
-};
-
 struct debian_pairs {
     struct str text;
     struct debian_pair *pair;
     size_t n, cap;
-    struct debian_seen seen;
+    struct table_set seen;                        /* 64-bit hashes stand for the pairs */
     uint64_t n_again, n_equal, n_empty, n_shared; /* dropped */
 };
 

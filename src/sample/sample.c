@@ -1,12 +1,11 @@
 #include "sample/sample.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/rng.h"
+#include "base/table.h"
 #include "sample/sample_draw.h"
 #include "sample/sample_english.h"
 #include "sample/sample_german.h"
@@ -54,65 +53,18 @@ enum sample_split sample_split_of(const char *de)
     return part == 0 ? SPLIT_TEST : part == 1 ? SPLIT_VALID : SPLIT_TRAIN;
 }
 
-/* A set of texts by their 64-bit hashes. Two of a million sentences share one with odds
+/* Texts are told apart by 64-bit hashes. Two of a million sentences share one with odds
  * of 1 in 10^7, and then only a pair is left out that could have been written. */
-struct text_set {
-    uint64_t *slot; /* 0: free */
-    size_t n_slots, n;
-};
-
 static uint64_t hash_of(const char *text)
 {
-    const uint64_t h = rng_key(1, text);
-
-    return h ? h : 1;
-}
-
-/* Where the hash is, or where it would go. */
-static uint64_t *slot_of(const struct text_set *s, uint64_t hash)
-{
-    size_t at = hash & (s->n_slots - 1);
-
-    while (s->slot[at] && s->slot[at] != hash)
-        at = (at + 1) & (s->n_slots - 1);
-    return &s->slot[at];
-}
-
-static bool set_has(const struct text_set *s, const char *text)
-{
-    return s->n_slots && *slot_of(s, hash_of(text));
-}
-
-static status set_grow(struct text_set *s, struct err *err)
-{
-    struct text_set bigger = {.n_slots = s->n_slots ? 2 * s->n_slots : 4096, .n = s->n};
-
-    TRY(mem_alloc(&bigger.slot, bigger.n_slots, sizeof *bigger.slot, err));
-    for (size_t i = 0; i < s->n_slots; i++)
-        if (s->slot[i])
-            *slot_of(&bigger, s->slot[i]) = s->slot[i];
-    free(s->slot);
-    *s = bigger;
-    return OK;
-}
-
-static status set_add(struct text_set *s, const char *text, struct err *err)
-{
-    const uint64_t hash = hash_of(text);
-
-    if (2 * (s->n + 1) > s->n_slots)
-        TRY(set_grow(s, err));
-    uint64_t *slot = slot_of(s, hash);
-    s->n += *slot == 0;
-    *slot = hash;
-    return OK;
+    return rng_key(1, text);
 }
 
 /* Everything that is being written. */
 struct work {
     struct sample_generator generator;
     struct str text[N_SIDES];
-    struct text_set german, words[N_SIDES]; /* German names the pair, see sample.h */
+    struct table_set german, words[N_SIDES]; /* German names the pair, see sample.h */
     struct file_writer file[N_SPLITS][N_SIDES];
     uint64_t want[N_SPLITS];
     struct sample_stats stats;
@@ -120,10 +72,10 @@ struct work {
 
 static void work_release(struct work *w)
 {
-    free(w->german.slot);
+    table_set_release(&w->german);
     for (size_t side = 0; side < N_SIDES; side++) {
         str_release(&w->text[side]);
-        free(w->words[side].slot);
+        table_set_release(&w->words[side]);
         for (size_t split = 0; split < N_SPLITS; split++)
             file_writer_abort(&w->file[split][side]);
     }
@@ -178,7 +130,7 @@ static status count_words(struct work *w, enum sample_side side, struct err *err
         }
         word[n] = '\0';
         if (n)
-            TRY(set_add(&w->words[side], word, err));
+            TRY(table_set_add(&w->words[side], hash_of(word), err));
         w->stats.n_words[side] += n > 0;
         n = 0;
         if (!*c)
@@ -188,7 +140,7 @@ static status count_words(struct work *w, enum sample_side side, struct err *err
 
 static status keep(struct work *w, enum sample_split split, struct err *err)
 {
-    TRY(set_add(&w->german, str_text(&w->text[SIDE_DE]), err));
+    TRY(table_set_add(&w->german, hash_of(str_text(&w->text[SIDE_DE])), err));
     for (enum sample_side side = 0; side < N_SIDES; side++) {
         struct str *text = &w->text[side];
         TRY(count_words(w, side, err));
@@ -227,7 +179,7 @@ static status fill(struct work *w, struct err *err)
         TRY(str_check(&w->text[SIDE_DE], "a sentence", err));
         const enum sample_split split = sample_split_of(str_text(&w->text[SIDE_DE]));
         if (w->stats.n_pairs[split] < w->want[split] &&
-            !set_has(&w->german, str_text(&w->text[SIDE_DE])))
+            !table_set_has(&w->german, hash_of(str_text(&w->text[SIDE_DE]))))
             TRY(keep(w, split, err));
     }
     return OK;
@@ -250,7 +202,7 @@ status sample_write(const struct sample_options *o, const char *dir,
     sample_open(&w.generator, (uint64_t)o->seed);
     const status result = write_all(&w, dir, err);
     for (size_t side = 0; side < N_SIDES; side++)
-        w.stats.n_types[side] = w.words[side].n;
+        w.stats.n_types[side] = w.words[side].table.n;
     *stats = w.stats;
     work_release(&w);
     return result;

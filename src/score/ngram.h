@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lines.h"
+#include "base/table.h"
 
 enum { NGRAM_MAX = 4 };
 
@@ -33,8 +35,9 @@ status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
  * one struct get equal numbers. Zeroed = empty.
  */
 struct ngram_numbers {
-    struct ngram_slot *slot; /* open addressing; n_slots is a power of two */
-    size_t n_slots, n_used;
+    struct table table;
+    struct line *text; /* by number */
+    size_t cap_text;
     uint32_t *word; /* all numbers given so far, in order of the calls */
     size_t n_words, cap;
 };

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "text/subword/text_hash.h"
 
 static const char space_mark[] = "\xE2\x96\x81";
 
@@ -20,27 +19,14 @@ static size_t char_bytes(const char *s, size_t n)
 
 static uint32_t find_piece(const struct bpe_cut *c, const char *s, size_t n)
 {
-    const uint64_t h = text_hash(s, n);
-    const uint32_t tag = (uint32_t)(h >> 32);
+    struct table_search search = table_search(&c->pieces, table_hash(s, n));
 
-    for (size_t at = h & (c->n_slots - 1); c->slot[at].piece;
-         at = (at + 1) & (c->n_slots - 1)) {
-        const struct line have = c->parts->piece[c->slot[at].piece - 1].text;
-        if (c->slot[at].tag == tag && have.n_bytes == n && memcmp(have.text, s, n) == 0)
-            return c->slot[at].piece - 1;
+    for (uint32_t id; (id = table_next(&search)) != TABLE_NONE;) {
+        const struct line have = c->parts->piece[id].text;
+        if (have.n_bytes == n && memcmp(have.text, s, n) == 0)
+            return id;
     }
-    return UINT32_MAX;
-}
-
-static void put_piece(struct bpe_cut *c, uint32_t id)
-{
-    const struct line text = c->parts->piece[id].text;
-    const uint64_t h = text_hash(text.text, text.n_bytes);
-    size_t at = h & (c->n_slots - 1);
-
-    while (c->slot[at].piece)
-        at = (at + 1) & (c->n_slots - 1);
-    c->slot[at] = (struct bpe_cut_slot){(uint32_t)(h >> 32), id + 1};
+    return TABLE_NONE;
 }
 
 /* A word of its own: the mark of a space stands in front or nowhere. */
@@ -71,17 +57,16 @@ bool bpe_cut_fits(const struct spm_parts *parts)
 
 status bpe_cut_init(struct bpe_cut *c, const struct spm_parts *parts, struct err *err)
 {
-    *c = (struct bpe_cut){.parts = parts, .word = str_new(SIZE_MAX), .n_slots = 1024};
-    while (c->n_slots < 4 * parts->n_pieces)
-        c->n_slots *= 2;
-    TRY(mem_alloc(&c->slot, c->n_slots, sizeof *c->slot, err));
+    *c = (struct bpe_cut){.parts = parts, .word = str_new(SIZE_MAX)};
+    /* most lookups miss, and a miss is short in a sparse table */
+    TRY(table_reserve(&c->pieces, 2 * parts->n_pieces, err));
     for (uint32_t i = 0; i < parts->n_pieces; i++) {
         const struct spm_parts_piece *p = &parts->piece[i];
         if (p->kind == SPM_PARTS_UNKNOWN)
             c->unknown = i;
         if (p->kind != SPM_PARTS_NORMAL)
             continue;
-        put_piece(c, i);
+        TRY(table_add(&c->pieces, table_hash(p->text.text, p->text.n_bytes), i, err));
         if (p->text.n_bytes > c->longest)
             c->longest = p->text.n_bytes;
     }
@@ -90,7 +75,7 @@ status bpe_cut_init(struct bpe_cut *c, const struct spm_parts *parts, struct err
 
 void bpe_cut_release(struct bpe_cut *c)
 {
-    free(c->slot);
+    table_release(&c->pieces);
     free(c->symbol);
     free(c->heap);
     str_release(&c->word);
@@ -139,8 +124,8 @@ static status meet(struct bpe_cut *c, size_t left, size_t right, struct err *err
     const struct bpe_cut_symbol *a = &c->symbol[left];
     const size_t n = a->n_bytes + c->symbol[right].n_bytes;
     const uint32_t id =
-        n > c->longest ? UINT32_MAX : find_piece(c, c->word.data + a->at, n);
-    if (id == UINT32_MAX)
+        n > c->longest ? TABLE_NONE : find_piece(c, c->word.data + a->at, n);
+    if (id == TABLE_NONE)
         return OK;
     return push(
         c, (struct bpe_cut_meeting){c->parts->piece[id].score, id, left, right, n}, err);
@@ -194,7 +179,7 @@ status bpe_cut_word(struct bpe_cut *c, struct line word, struct bpe_cut_ids *ids
     }
     TRY(mem_grow(&ids->id, &ids->cap, ids->n + c->n_symbols, sizeof *ids->id, err));
     for (size_t i = 0; i != SIZE_MAX; i = c->symbol[i].next) {
-        const uint32_t id = c->symbol[i].id == UINT32_MAX ? c->unknown : c->symbol[i].id;
+        const uint32_t id = c->symbol[i].id == TABLE_NONE ? c->unknown : c->symbol[i].id;
         if (id == c->unknown && ids->n > first && ids->id[ids->n - 1] == id)
             continue;
         ids->id[ids->n++] = (uint16_t)id;

@@ -18,11 +18,8 @@
 #include "base/err.h"
 #include "base/lines.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "text/subword/spm_parts.h"
-
-struct bpe_cut_slot {
-    uint32_t tag, piece; /* 1 + id, 0: free */
-};
 
 /* A run of bytes that will be one piece; n_bytes 0: merged into the one before. */
 struct bpe_cut_symbol {
@@ -41,8 +38,7 @@ struct bpe_cut {
     const struct spm_parts *parts;
     uint32_t unknown;
     size_t longest; /* bytes of the longest piece */
-    struct bpe_cut_slot *slot;
-    size_t n_slots;
+    struct table pieces;
     struct str word;
     struct bpe_cut_symbol *symbol;
     size_t n_symbols, cap_symbols;

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/table.h"
 #include "base/utf8.h"
 #include "text/subword/bpe_heap.h"
 #include "text/subword/bpe_words.h"
 #include "text/subword/script.h"
-#include "text/subword/text_hash.h"
 
 enum { MAX_CHARS = 16, MAX_BYTES = 4 * MAX_CHARS, TICK_EVERY = 64, AHEAD = 12 };
 
@@ -33,10 +33,6 @@ struct pair {
     bool is_lent;  /* `many` belongs to the block of the first pairs */
     bool is_stale; /* freq is out of date */
     bool is_active;
-};
-
-struct slot {
-    uint32_t tag, pair; /* 1 + index, 0: free */
 };
 
 /* A pair that appears while another is merged. */
@@ -65,12 +61,10 @@ struct learner {
     size_t n_symbols, cap_symbols;
     struct pair *pair;
     size_t n_pairs, cap_pairs;
-    struct slot *slot;
-    size_t n_slots;
+    struct table pair_table;
     uint32_t *block; /* places of the first pairs */
     struct bpe_heap heap;
-    uint32_t *taken; /* hash table of the merges' spellings: 1 + symbol, 0: free */
-    size_t n_taken;
+    struct table taken; /* symbols by the spelling of the merge that made them */
 
     struct side *before, *after; /* by symbol; zero between merges */
     uint32_t *touched_before, *touched_after;
@@ -168,49 +162,24 @@ static status add_merge(struct learner *l, uint32_t left, uint32_t right, struct
 
 static uint64_t hash_pair(uint32_t left, uint32_t right)
 {
-    return text_hash_mix(((uint64_t)left << 32 | right) + 1, 0x9E3779B97F4A7C15u);
-}
-
-static void put_slot(struct learner *l, uint32_t index)
-{
-    const uint64_t h = hash_pair(l->pair[index].left, l->pair[index].right);
-    size_t at = h & (l->n_slots - 1);
-
-    while (l->slot[at].pair)
-        at = (at + 1) & (l->n_slots - 1);
-    l->slot[at] = (struct slot){(uint32_t)(h >> 32), index + 1};
+    return table_mix(((uint64_t)left << 32 | right) + 1, 0x9E3779B97F4A7C15u);
 }
 
 static struct pair *find_pair(const struct learner *l, uint32_t left, uint32_t right)
 {
-    const uint64_t h = hash_pair(left, right);
+    struct table_search s = table_search(&l->pair_table, hash_pair(left, right));
 
-    for (size_t at = h & (l->n_slots - 1); l->slot[at].pair;
-         at = (at + 1) & (l->n_slots - 1)) {
-        if (l->slot[at].tag != (uint32_t)(h >> 32))
-            continue;
-        struct pair *p = &l->pair[l->slot[at].pair - 1];
-        if (p->left == left && p->right == right)
-            return p;
-    }
+    for (uint32_t i; (i = table_next(&s)) != TABLE_NONE;)
+        if (l->pair[i].left == left && l->pair[i].right == right)
+            return &l->pair[i];
     return NULL;
 }
 
 static status add_pair(struct learner *l, struct pair p, struct err *err)
 {
-    if (l->n_pairs >= UINT32_MAX - 1)
-        return err_set(err, ERR_MEMORY, "too many pairs of symbols");
     TRY(mem_grow(&l->pair, &l->cap_pairs, l->n_pairs + 1, sizeof *l->pair, err));
+    TRY(table_add(&l->pair_table, hash_pair(p.left, p.right), (uint32_t)l->n_pairs, err));
     l->pair[l->n_pairs++] = p;
-    if (2 * l->n_pairs <= l->n_slots) {
-        put_slot(l, (uint32_t)l->n_pairs - 1);
-        return OK;
-    }
-    free(l->slot);
-    l->n_slots = l->n_slots ? 2 * l->n_slots : 1 << 16;
-    TRY(mem_alloc(&l->slot, l->n_slots, sizeof *l->slot, err));
-    for (uint32_t i = 0; i < l->n_pairs; i++)
-        put_slot(l, i);
     return OK;
 }
 
@@ -291,7 +260,6 @@ static status place_first(struct learner *l, struct err *err)
 
 static status make_first(struct learner *l, struct err *err)
 {
-    TRY(mem_alloc(&l->slot, l->n_slots = 1 << 16, sizeof *l->slot, err));
     TRY(count_first(l, err));
     TRY(place_first(l, err));
     for (uint32_t i = 0; i < l->n_pairs; i++)
@@ -448,20 +416,23 @@ static status accept(struct learner *l, uint32_t index, struct err *err)
 
 /* --- choosing --- */
 
-/* True when no merge is spelt like the pair; the next symbol will be. */
-static bool take_spelling(struct learner *l, const struct pair *p)
+/* *is_new when no merge is spelt like the pair; the next symbol will be. */
+static status take_spelling(struct learner *l, const struct pair *p, bool *is_new,
+                            struct err *err)
 {
     char text[MAX_BYTES];
     const size_t n = spell(l, p->left, p->right, text);
-    size_t at = text_hash(text, n) & (l->n_taken - 1);
+    const uint64_t hash = table_hash(text, n);
+    struct table_search search = table_search(&l->taken, hash);
 
-    for (; l->taken[at]; at = (at + 1) & (l->n_taken - 1)) {
-        const struct symbol *s = &l->symbol[l->taken[at] - 1];
+    *is_new = false;
+    for (uint32_t i; (i = table_next(&search)) != TABLE_NONE;) {
+        const struct symbol *s = &l->symbol[i];
         if (s->n_bytes == n && memcmp(l->text.data + s->at, text, n) == 0)
-            return false;
+            return OK;
     }
-    l->taken[at] = (uint32_t)l->n_symbols + 1;
-    return true;
+    *is_new = true;
+    return table_add(&l->taken, hash, (uint32_t)l->n_symbols, err);
 }
 
 /* The best pair in *index; false when there is none left. */
@@ -475,14 +446,15 @@ static status choose(struct learner *l, uint32_t *index, bool *is_found, struct 
             continue;
         if (p->is_stale) {
             TRY(push(l, e.pair, err));
-        } else if (!take_spelling(l, p)) {
-            p->is_active = false;
-            drop_places(p);
-        } else {
+            continue;
+        }
+        TRY(take_spelling(l, p, is_found, err));
+        if (*is_found) {
             *index = e.pair;
-            *is_found = true;
             return OK;
         }
+        p->is_active = false;
+        drop_places(p);
     }
     return OK;
 }
@@ -497,10 +469,7 @@ static status prepare(struct learner *l, size_t n_merges, struct err *err)
     TRY(mem_alloc(&l->before, n_symbols, sizeof *l->before, err));
     TRY(mem_alloc(&l->after, n_symbols, sizeof *l->after, err));
     TRY(mem_alloc(&l->touched_before, n_symbols, sizeof *l->touched_before, err));
-    TRY(mem_alloc(&l->touched_after, n_symbols, sizeof *l->touched_after, err));
-    for (l->n_taken = 1024; l->n_taken < 2 * n_merges;)
-        l->n_taken *= 2;
-    return mem_alloc(&l->taken, l->n_taken, sizeof *l->taken, err);
+    return mem_alloc(&l->touched_after, n_symbols, sizeof *l->touched_after, err);
 }
 
 static void release(struct learner *l)
@@ -512,9 +481,9 @@ static void release(struct learner *l)
     str_release(&l->text);
     free(l->symbol);
     free(l->pair);
-    free(l->slot);
+    table_release(&l->pair_table);
     free(l->block);
-    free(l->taken);
+    table_release(&l->taken);
     free(l->before);
     free(l->after);
     free(l->touched_before);

@@ -4,22 +4,18 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/table.h"
 #include "text/subword/bpe_cut.h"
 #include "text/subword/normalizer.h"
 #include "text/subword/spm_parts.h"
-#include "text/subword/text_hash.h"
 
 enum { MAX_KEY = 255, MAX_IDS = 255, LEAST_CACHE = 1 << 16 };
 static const size_t default_cache = (size_t)32 << 20;
 
-struct slot {
-    uint32_t tag, at; /* 1 + place in the store, 0: free */
-};
-
 /* A word as it stands in a text and its ids: length, number, ids, bytes. */
 struct cache {
-    struct slot *slot;
-    size_t n_slots, n_used;
+    struct table table; /* places in the store */
+    size_t max_words;
     unsigned char *store;
     size_t n_store, cap_store;
 };
@@ -41,13 +37,11 @@ static status cache_init(struct cache *c, size_t n_bytes, struct err *err)
 {
     if (n_bytes < LEAST_CACHE)
         n_bytes = LEAST_CACHE;
-    c->n_slots = 1024;
-    while (2 * c->n_slots * sizeof *c->slot <= n_bytes / 3)
-        c->n_slots *= 2;
-    c->cap_store = n_bytes - c->n_slots * sizeof *c->slot;
+    c->max_words = n_bytes / 48; /* whose slots take a quarter, or up to a half */
+    TRY(table_reserve(&c->table, c->max_words, err));
+    c->cap_store = n_bytes - c->table.n_slots * sizeof *c->table.slot;
     if (c->cap_store > UINT32_MAX)
         c->cap_store = UINT32_MAX;
-    TRY(mem_alloc(&c->slot, c->n_slots, sizeof *c->slot, err));
     return mem_alloc(&c->store, c->cap_store, 1, err);
 }
 
@@ -55,13 +49,10 @@ static status cache_init(struct cache *c, size_t n_bytes, struct err *err)
 static bool cache_find(const struct cache *c, uint64_t hash, struct line word,
                        const unsigned char **ids, size_t *n)
 {
-    const uint32_t tag = (uint32_t)(hash >> 32);
+    struct table_search search = table_search(&c->table, hash);
 
-    for (size_t at = hash & (c->n_slots - 1); c->slot[at].at;
-         at = (at + 1) & (c->n_slots - 1)) {
-        if (c->slot[at].tag != tag)
-            continue;
-        const unsigned char *e = c->store + c->slot[at].at - 1;
+    for (uint32_t at; (at = table_next(&search)) != TABLE_NONE;) {
+        const unsigned char *e = c->store + at;
         if (e[0] == word.n_bytes &&
             memcmp(e + 2 + 2 * (size_t)e[1], word.text, word.n_bytes) == 0) {
             *ids = e + 2;
@@ -72,29 +63,25 @@ static bool cache_find(const struct cache *c, uint64_t hash, struct line word,
     return false;
 }
 
-static void cache_put(struct cache *c, uint64_t hash, struct line word,
-                      const uint16_t *ids, size_t n)
+static status cache_put(struct cache *c, uint64_t hash, struct line word,
+                        const uint16_t *ids, size_t n, struct err *err)
 {
     const size_t n_entry = 2 + 2 * n + word.n_bytes;
-    size_t at = hash & (c->n_slots - 1);
 
     if (word.n_bytes > MAX_KEY || n > MAX_IDS)
-        return;
-    if (c->n_store + n_entry > c->cap_store || 3 * c->n_used > 2 * c->n_slots) {
-        memset(c->slot, 0, c->n_slots * sizeof *c->slot);
-        c->n_used = c->n_store = 0;
+        return OK;
+    if (c->n_store + n_entry > c->cap_store || c->table.n == c->max_words) {
+        table_reset(&c->table);
+        c->n_store = 0;
     }
-    while (c->slot[at].at)
-        at = (at + 1) & (c->n_slots - 1);
     unsigned char *e = c->store + c->n_store;
     e[0] = (unsigned char)word.n_bytes;
     e[1] = (unsigned char)n;
     if (n) /* a word of control characters alone has none, and may be the first */
         memcpy(e + 2, ids, 2 * n);
     memcpy(e + 2 + 2 * n, word.text, word.n_bytes);
-    c->slot[at] = (struct slot){(uint32_t)(hash >> 32), (uint32_t)c->n_store + 1};
     c->n_store += n_entry;
-    c->n_used++;
+    return table_add(&c->table, hash, (uint32_t)(c->n_store - n_entry), err);
 }
 
 /* --- lines --- */
@@ -170,8 +157,7 @@ static status learn_word(struct encoder *e, uint64_t hash, struct line word,
     if (!*is_word)
         return OK;
     TRY(cut_words(e, err));
-    cache_put(&e->cache, hash, word, e->ids.id, e->ids.n);
-    return OK;
+    return cache_put(&e->cache, hash, word, e->ids.id, e->ids.n, err);
 }
 
 static status encode_own(struct encoder *e, struct line text, struct spm_ids *out,
@@ -187,7 +173,7 @@ static status encode_own(struct encoder *e, struct line text, struct spm_ids *ou
         }
         const char *stop = word_end(s, end);
         const struct line word = {s, (size_t)(stop - s)};
-        const uint64_t hash = text_hash(word.text, word.n_bytes);
+        const uint64_t hash = table_hash(word.text, word.n_bytes);
         const unsigned char *ids;
         size_t n;
         if (cache_find(&e->cache, hash, word, &ids, &n)) {
@@ -249,7 +235,7 @@ void encoder_free(struct encoder *e)
     spm_parts_release(&e->parts);
     str_release(&e->line);
     free(e->ids.id);
-    free(e->cache.slot);
+    table_release(&e->cache.table);
     free(e->cache.store);
     free(e);
 }

@@ -9,12 +9,12 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "text/subword/normalizer.h"
 #include "text/subword/spm.h"
 #include "text/subword/spm_parts.h"
-#include "text/subword/text_hash.h"
 
-enum { DEFAULT_LINE_BYTES = 4192, LEAST_SLOTS = 1024, N_PARTS = 64, GROUP = 32 };
+enum { DEFAULT_LINE_BYTES = 4192, N_PARTS = 64, GROUP = 32 };
 static const size_t default_bytes = (size_t)1 << 30;
 
 /* Reserved by SentencePiece's trainer for characters that it leaves out. */
@@ -25,13 +25,9 @@ struct word {
     uint64_t at, count;
 };
 
-struct slot {
-    uint32_t tag, word; /* upper half of the hash; 1 + index, 0: free */
-};
-
-struct table {
-    struct slot *slot;
-    size_t n_slots; /* a power of two */
+/* Different words in the order in which they came, and how often each did. */
+struct words {
+    struct table table;
     struct word *word;
     size_t n_words, cap;
     struct str text; /* each word after its length in 4 bytes */
@@ -44,54 +40,36 @@ struct word_counts {
     struct spm_parts parts;
     struct normalizer normalizer;
     struct str line;
-    struct table raw;    /* as they stand in the lines: a word is normalised once */
-    struct table table;  /* normalised */
+    struct words raw;    /* as they stand in the lines: a word is normalised once */
+    struct words words;  /* normalised */
     FILE *part[N_PARTS]; /* words that had to leave memory, by their hash */
     bool has_parts, is_finished;
 };
 
-static struct line text_of(const struct table *t, const struct word *w)
+static struct line text_of(const struct words *t, size_t i)
 {
     uint32_t n;
 
-    memcpy(&n, t->text.data + w->at, sizeof n);
-    return (struct line){t->text.data + w->at + sizeof n, n};
+    memcpy(&n, t->text.data + t->word[i].at, sizeof n);
+    return (struct line){t->text.data + t->word[i].at + sizeof n, n};
 }
 
-static void table_release(struct table *t)
+static void words_release(struct words *t)
 {
-    free(t->slot);
+    table_release(&t->table);
     free(t->word);
     str_release(&t->text);
-    *t = (struct table){.text = str_new(SIZE_MAX)};
+    *t = (struct words){.text = str_new(SIZE_MAX)};
 }
 
-static size_t table_bytes(const struct table *t)
+static size_t words_bytes(const struct words *t)
 {
-    return t->text.len + t->n_words * (sizeof(struct word) + 2 * sizeof(struct slot));
+    return t->text.len +
+           t->n_words * (sizeof(struct word) + 2 * sizeof(struct table_slot));
 }
 
-static status rehash(struct table *t, size_t n_slots, struct err *err)
-{
-    struct slot *slot;
-
-    TRY(mem_alloc(&slot, n_slots, sizeof *slot, err));
-    for (size_t i = 0; i < t->n_words; i++) {
-        const struct line text = text_of(t, &t->word[i]);
-        const uint64_t h = text_hash(text.text, text.n_bytes);
-        size_t at = h & (n_slots - 1);
-        while (slot[at].word)
-            at = (at + 1) & (n_slots - 1);
-        slot[at] = (struct slot){(uint32_t)(h >> 32), (uint32_t)i + 1};
-    }
-    free(t->slot);
-    t->slot = slot;
-    t->n_slots = n_slots;
-    return OK;
-}
-
-static status insert(struct table *t, struct slot *slot, uint32_t tag, struct line text,
-                     uint64_t count, struct err *err)
+static status insert(struct words *t, uint64_t hash, struct line text, uint64_t count,
+                     struct err *err)
 {
     const uint32_t n = (uint32_t)text.n_bytes;
 
@@ -102,60 +80,43 @@ static status insert(struct table *t, struct slot *slot, uint32_t tag, struct li
     str_add(&t->text, &n, sizeof n);
     str_add(&t->text, text.text, n);
     TRY(str_check(&t->text, "the list of words", err));
-    *slot = (struct slot){tag, (uint32_t)++t->n_words};
-    return OK;
+    return table_add(&t->table, hash, (uint32_t)t->n_words++, err);
 }
 
-/* The first slot from `at` on that is free or may hold a word of this tag. */
-static size_t likely_slot(const struct table *t, size_t at, uint32_t tag)
-{
-    const size_t mask = t->n_slots - 1;
-
-    at &= mask;
-    while (t->slot[at].word && t->slot[at].tag != tag)
-        at = (at + 1) & mask;
-    return at;
-}
-
-static status table_add_hashed(struct table *t, uint64_t h, struct line text,
+static status words_add_hashed(struct words *t, uint64_t hash, struct line text,
                                uint64_t count, struct err *err)
 {
-    const uint32_t tag = (uint32_t)(h >> 32);
+    struct table_search search = table_search(&t->table, hash);
 
-    if (t->n_words * 2 >= t->n_slots)
-        TRY(rehash(t, t->n_slots ? 2 * t->n_slots : LEAST_SLOTS, err));
-    for (size_t at = likely_slot(t, h, tag);; at = likely_slot(t, at + 1, tag)) {
-        struct slot *slot = &t->slot[at];
-        if (!slot->word)
-            return insert(t, slot, tag, text, count, err);
-        struct word *w = &t->word[slot->word - 1];
-        const struct line have = text_of(t, w);
+    for (uint32_t i; (i = table_next(&search)) != TABLE_NONE;) {
+        const struct line have = text_of(t, i);
         if (have.n_bytes == text.n_bytes &&
             memcmp(have.text, text.text, text.n_bytes) == 0) {
-            w->count += count;
+            t->word[i].count += count;
             return OK;
         }
     }
+    return insert(t, hash, text, count, err);
 }
 
-static status table_add(struct table *t, struct line text, uint64_t count,
+static status words_add(struct words *t, struct line text, uint64_t count,
                         struct err *err)
 {
-    return table_add_hashed(t, text_hash(text.text, text.n_bytes), text, count, err);
+    return words_add_hashed(t, table_hash(text.text, text.n_bytes), text, count, err);
 }
 
-/* Fetch what looking these words up will read, all of them at the same time: a large
- * table is not in the processor's caches, and one word after the other waits for it. */
-static void table_fetch(const struct table *t, const uint64_t *hash, size_t n)
+/* Load what looking these words up will read, all of it at the same time: a large list
+ * is not in the processor's caches, and one word after the other would wait for it. */
+static void words_prefetch(const struct words *t, const uint64_t *hash, size_t n)
 {
     const struct word *word[GROUP];
 
     for (size_t i = 0; i < n; i++)
-        __builtin_prefetch(&t->slot[hash[i] & (t->n_slots - 1)]);
+        table_prefetch(&t->table, hash[i]);
     for (size_t i = 0; i < n; i++) {
-        const uint32_t index =
-            t->slot[likely_slot(t, hash[i], (uint32_t)(hash[i] >> 32))].word;
-        word[i] = index ? &t->word[index - 1] : NULL;
+        struct table_search search = table_search(&t->table, hash[i]);
+        const uint32_t found = table_next(&search);
+        word[i] = found == TABLE_NONE ? NULL : &t->word[found];
         if (word[i])
             __builtin_prefetch(word[i], 1);
     }
@@ -188,19 +149,19 @@ static status open_parts(struct word_counts *w, struct err *err)
 /* Everything in memory goes to the files. */
 static status spill(struct word_counts *w, struct err *err)
 {
-    struct table *t = &w->table;
+    struct words *t = &w->words;
     bool is_good = true;
 
     TRY(open_parts(w, err));
     for (size_t i = 0; i < t->n_words; i++) {
-        const struct line text = text_of(t, &t->word[i]);
-        const uint64_t h = text_hash(text.text, text.n_bytes);
+        const struct line text = text_of(t, i);
+        const uint64_t h = table_hash(text.text, text.n_bytes);
         FILE *f = w->part[h >> 32 & (N_PARTS - 1)];
         const uint64_t head[2] = {t->word[i].count, text.n_bytes};
         is_good &= fwrite(head, sizeof head, 1, f) == 1 &&
                    fwrite(text.text, 1, text.n_bytes, f) == text.n_bytes;
     }
-    table_release(t);
+    words_release(t);
     if (!is_good)
         return err_set(err, ERR_IO, "cannot write the temporary list of words: %s",
                        strerror(errno));
@@ -210,8 +171,8 @@ static status spill(struct word_counts *w, struct err *err)
 static status add_word(struct word_counts *w, struct line text, uint64_t count,
                        struct err *err)
 {
-    TRY(table_add(&w->table, text, count, err));
-    if (table_bytes(&w->table) > w->options.max_bytes && w->table.n_words > 1)
+    TRY(words_add(&w->words, text, count, err));
+    if (words_bytes(&w->words) > w->options.max_bytes && w->words.n_words > 1)
         return spill(w, err);
     return OK;
 }
@@ -261,22 +222,22 @@ static status add_words(struct word_counts *w, uint64_t count, struct err *err)
 /* Normalise what was counted as it stood. */
 static status settle(struct word_counts *w, struct err *err)
 {
-    struct table *t = &w->raw;
+    struct words *t = &w->raw;
 
     for (size_t i = 0; i < t->n_words; i++) {
         str_reset(&w->line);
-        BUG_ON(!normalizer_token(&w->normalizer, text_of(t, &t->word[i]), &w->line));
+        BUG_ON(!normalizer_token(&w->normalizer, text_of(t, i), &w->line));
         TRY(add_words(w, t->word[i].count, err));
     }
-    table_release(t);
+    words_release(t);
     return OK;
 }
 
 static status add_raw(struct word_counts *w, uint64_t hash, struct line text,
                       uint64_t count, struct err *err)
 {
-    TRY(table_add_hashed(&w->raw, hash, text, count, err));
-    if (table_bytes(&w->raw) > w->options.max_bytes / 2)
+    TRY(words_add_hashed(&w->raw, hash, text, count, err));
+    if (words_bytes(&w->raw) > w->options.max_bytes / 2)
         return settle(w, err);
     return OK;
 }
@@ -295,7 +256,7 @@ status word_counts_new(struct word_counts **w, struct word_counts_options option
     if (!options.max_line_bytes)
         (*w)->options.max_line_bytes = DEFAULT_LINE_BYTES;
     (*w)->line = str_new(SIZE_MAX);
-    (*w)->raw.text = (*w)->table.text = str_new(SIZE_MAX);
+    (*w)->raw.text = (*w)->words.text = str_new(SIZE_MAX);
     s = spm_blank(&(*w)->rules, err);
     if (s == OK) {
         bytes = spm_bytes((*w)->rules);
@@ -323,8 +284,8 @@ void word_counts_free(struct word_counts *w)
 {
     if (!w)
         return;
-    table_release(&w->raw);
-    table_release(&w->table);
+    words_release(&w->raw);
+    words_release(&w->words);
     str_release(&w->line);
     spm_parts_release(&w->parts);
     spm_free(w->rules);
@@ -355,9 +316,8 @@ static status add_tokens(struct word_counts *w, struct line line, struct err *er
 
     while (n == GROUP) {
         for (n = 0; n < GROUP && next_token(line, &at, &token[n]); n++)
-            hash[n] = text_hash(token[n].text, token[n].n_bytes);
-        if (w->raw.n_slots)
-            table_fetch(&w->raw, hash, n);
+            hash[n] = table_hash(token[n].text, token[n].n_bytes);
+        words_prefetch(&w->raw, hash, n);
         for (size_t i = 0; i < n; i++)
             TRY(add_raw(w, hash[i], token[i], 1, err));
     }
@@ -406,7 +366,7 @@ static bool read_word(FILE *f, struct str *text, uint64_t *count)
 }
 
 /* Add up the words of one file into a table of their own. */
-static status load_part(struct word_counts *w, size_t part, struct table *t,
+static status load_part(struct word_counts *w, size_t part, struct words *t,
                         struct err *err)
 {
     FILE *f = w->part[part];
@@ -418,7 +378,7 @@ static status load_part(struct word_counts *w, size_t part, struct table *t,
     rewind(f);
     while (read_word(f, &w->line, &count)) {
         TRY(str_check(&w->line, "a word", err));
-        TRY(table_add(t, (struct line){str_text(&w->line), w->line.len}, count, err));
+        TRY(words_add(t, (struct line){str_text(&w->line), w->line.len}, count, err));
     }
     if (ferror(f))
         return err_set(err, ERR_IO, "cannot read the temporary list of words: %s",
@@ -433,12 +393,12 @@ struct census {
     uint64_t bytes[LAST + 1], words[LAST + 1];
 };
 
-static void take_census(struct census *c, const struct table *t)
+static void take_census(struct census *c, const struct words *t)
 {
     for (size_t i = 0; i < t->n_words; i++) {
         const size_t k = t->word[i].count < LAST ? (size_t)t->word[i].count : LAST;
-        c->bytes[k] += text_of(t, &t->word[i]).n_bytes + sizeof(uint32_t) +
-                       sizeof(struct word) + 2 * sizeof(struct slot);
+        c->bytes[k] += text_of(t, i).n_bytes + sizeof(uint32_t) + sizeof(struct word) +
+                       2 * sizeof(struct table_slot);
         c->words[k]++;
     }
 }
@@ -446,32 +406,32 @@ static void take_census(struct census *c, const struct table *t)
 /* The words that are kept, from every file, in memory. */
 static status keep_above(struct word_counts *w, uint64_t limit, struct err *err)
 {
-    struct table kept = {.text = str_new(SIZE_MAX)}, t = kept;
+    struct words kept = {.text = str_new(SIZE_MAX)}, t = kept;
     status s = OK;
 
     for (size_t part = 0; s == OK && part < N_PARTS; part++) {
         s = load_part(w, part, &t, err);
         for (size_t i = 0; s == OK && i < t.n_words; i++)
             if (t.word[i].count > limit)
-                s = table_add(&kept, text_of(&t, &t.word[i]), t.word[i].count, err);
-        table_release(&t);
+                s = words_add(&kept, text_of(&t, i), t.word[i].count, err);
+        words_release(&t);
     }
     if (s == OK)
-        w->table = kept;
+        w->words = kept;
     else
-        table_release(&kept);
+        words_release(&kept);
     return s;
 }
 
 static status add_parts_up(struct word_counts *w, struct census *c, struct err *err)
 {
-    struct table t = {.text = str_new(SIZE_MAX)};
+    struct words t = {.text = str_new(SIZE_MAX)};
     uint64_t total = 0, limit = 0;
 
     for (size_t part = 0; part < N_PARTS; part++) {
         const status s = load_part(w, part, &t, err);
         take_census(c, &t);
-        table_release(&t);
+        words_release(&t);
         TRY(s);
     }
     for (size_t k = 0; k <= LAST; k++)
@@ -507,14 +467,14 @@ status word_counts_finish(struct word_counts *w, struct err *err)
 static status merge_parts(struct word_counts *into, struct word_counts *from,
                           struct err *err)
 {
-    struct table t = {.text = str_new(SIZE_MAX)};
+    struct words t = {.text = str_new(SIZE_MAX)};
     status s = OK;
 
     for (size_t part = 0; s == OK && part < N_PARTS; part++) {
         s = load_part(from, part, &t, err);
         for (size_t i = 0; s == OK && i < t.n_words; i++)
-            s = add_word(into, text_of(&t, &t.word[i]), t.word[i].count, err);
-        table_release(&t);
+            s = add_word(into, text_of(&t, i), t.word[i].count, err);
+        words_release(&t);
     }
     close_parts(from);
     return s;
@@ -525,15 +485,14 @@ status word_counts_merge(struct word_counts *into, struct word_counts *from,
 {
     BUG_ON(into->is_finished || from->is_finished);
     for (size_t i = 0; i < from->raw.n_words; i++) {
-        const struct line text = text_of(&from->raw, &from->raw.word[i]);
-        TRY(add_raw(into, text_hash(text.text, text.n_bytes), text,
+        const struct line text = text_of(&from->raw, i);
+        TRY(add_raw(into, table_hash(text.text, text.n_bytes), text,
                     from->raw.word[i].count, err));
     }
-    table_release(&from->raw);
-    for (size_t i = 0; i < from->table.n_words; i++)
-        TRY(add_word(into, text_of(&from->table, &from->table.word[i]),
-                     from->table.word[i].count, err));
-    table_release(&from->table);
+    words_release(&from->raw);
+    for (size_t i = 0; i < from->words.n_words; i++)
+        TRY(add_word(into, text_of(&from->words, i), from->words.word[i].count, err));
+    words_release(&from->words);
     if (from->has_parts)
         TRY(merge_parts(into, from, err));
     into->seen.n_lines += from->seen.n_lines;
@@ -556,11 +515,10 @@ const struct spm *word_counts_rules(const struct word_counts *w)
 size_t word_counts_size(const struct word_counts *w)
 {
     BUG_ON(!w->is_finished);
-    return w->table.n_words;
+    return w->words.n_words;
 }
 
 struct word_counts_word word_counts_at(const struct word_counts *w, size_t i)
 {
-    return (struct word_counts_word){text_of(&w->table, &w->table.word[i]),
-                                     w->table.word[i].count};
+    return (struct word_counts_word){text_of(&w->words, i), w->words.word[i].count};
 }
