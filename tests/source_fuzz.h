@@ -33,7 +33,7 @@ static inline void source_fuzz_side(const uint8_t *data, size_t n, enum source_k
         }
         for (int i = 0; has && i < n_sides; i++)
             for (size_t k = 0; k < s.seg[i].n_bytes; k++) {
-                if (s.seg[i].text[k] == '\n' || s.seg[i].n_bytes > FEED_LINE_MAX)
+                if (s.seg[i].text[k] == '\n' || s.seg[i].n_bytes > LINE_READER_MAX)
                     abort();
                 sum = (unsigned char)(sum + (unsigned char)s.seg[i].text[k]);
             }

@@ -1,7 +1,7 @@
 #include "prepare/clean/filter.h"
 
 #include "test.h"
-#include "text/feed.h"
+#include "text/line_reader.h"
 
 static const struct filter_options usual = {
     .clean = {.min_words = 1, .max_words = 80, .max_ratio = 9, .max_word_chars = 1000}};
@@ -59,8 +59,8 @@ TEST(a_line_that_grows_too_long_is_one_that_was_cut)
     struct str grows = str_new(0);
 
     o.invalid = FILTER_INVALID_REPLACE;
-    o.clean.max_word_chars = FEED_LINE_MAX;
-    for (int i = 0; i < FEED_LINE_MAX / 3; i++)
+    o.clean.max_word_chars = LINE_READER_MAX;
+    for (int i = 0; i < LINE_READER_MAX / 3; i++)
         str_putc(&grows, (char)0xFF);
     CHECK(judge(o, str_text(&grows), "b", NULL) == CLEAN_KEEP);
     str_putc(&grows, (char)0xFF);

@@ -170,12 +170,12 @@ TEST(a_segment_has_bounds)
     bool has;
 
     str_puts(&text, "<seg id=\"1\">");
-    for (int i = 0; i < FEED_LINE_MAX + 5; i++)
+    for (int i = 0; i < LINE_READER_MAX + 5; i++)
         str_putc(&text, 'x');
     str_puts(&text, "</seg><seg>b</seg>");
     struct source s = over(str_text(&text), SOURCE_SGM, 0);
     CHECK_OK(source_next(&s, &has, &err), &err);
-    CHECK(has && s.is_cut && s.seg[0].n_bytes <= FEED_LINE_MAX);
+    CHECK(has && s.is_cut && s.seg[0].n_bytes <= LINE_READER_MAX);
     check_row(&s, 1, "b", NULL);
     CHECK(!s.is_cut);
     check_end(&s);
@@ -206,12 +206,12 @@ static size_t cdata_length(int n, bool *is_cut)
 
 TEST(text_that_is_quoted_whole_has_the_bounds_of_any_text)
 {
-    static const int whole[] = {0, 1, 4, 40000, FEED_LINE_MAX};
+    static const int whole[] = {0, 1, 4, 40000, LINE_READER_MAX};
     bool is_cut;
 
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         CHECK(cdata_length(whole[i], &is_cut) == (size_t)whole[i] && !is_cut);
-    (void)cdata_length(FEED_LINE_MAX + 1, &is_cut);
+    (void)cdata_length(LINE_READER_MAX + 1, &is_cut);
     CHECK(is_cut);
 }
 

@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "prepare/prepare.h"
 #include "prepare/work.h"
-#include "text/feed.h"
+#include "text/line_reader.h"
 #include "text/subword/spm.h"
 
 struct prepare {
@@ -38,7 +38,7 @@ status prepare_recall_count(struct prepare *p, struct err *err) MUST_CHECK;
 
 /* The text that the clean stage left, pair by pair, duplicates passed over. */
 struct prepare_text {
-    struct feed side[PAIRS_SIDES];
+    struct line_reader side[PAIRS_SIDES];
     struct file_map duplicate; /* bits */
     uint64_t n_read;           /* pairs passed, duplicates included */
 };

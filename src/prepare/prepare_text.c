@@ -14,8 +14,8 @@ static status open_text(struct prepare_text *t, const struct prepare *p, struct 
 
     for (int s = 0; s < PAIRS_SIDES; s++) {
         TRY(work_path(&p->work, path, names[s], err));
-        TRY(feed_open(&t->side[s], path, path, err));
-        feed_keep_mark(&t->side[s]);
+        TRY(line_reader_open(&t->side[s], path, path, err));
+        line_reader_keep_mark(&t->side[s]);
     }
     if (strcmp(p->config->duplicates, "keep") == 0)
         return OK;
@@ -35,7 +35,7 @@ status prepare_text_open(struct prepare_text *t, const struct prepare *p, struct
 void prepare_text_close(struct prepare_text *t)
 {
     for (int s = 0; s < PAIRS_SIDES; s++)
-        feed_close(&t->side[s]);
+        line_reader_close(&t->side[s]);
     file_map_close(&t->duplicate);
 }
 
@@ -50,8 +50,9 @@ status prepare_text_next(struct prepare_text *t, struct line side[PAIRS_SIDES], 
     bool has_target;
 
     do {
-        TRY(feed_line(&t->side[PAIRS_SOURCE], &side[PAIRS_SOURCE], has, err));
-        TRY(feed_line(&t->side[PAIRS_TARGET], &side[PAIRS_TARGET], &has_target, err));
+        TRY(line_reader_next(&t->side[PAIRS_SOURCE], &side[PAIRS_SOURCE], has, err));
+        TRY(line_reader_next(&t->side[PAIRS_TARGET], &side[PAIRS_TARGET], &has_target,
+                             err));
         if (*has != has_target)
             return err_set(err, ERR_FORMAT, "%s changed while it was read",
                            t->side[PAIRS_SOURCE].in.name);

@@ -4,28 +4,28 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "text/feed.h"
+#include "text/line_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct feed f;
+    struct line_reader f;
     struct err err = {0};
     struct line line;
     bool has = true;
 
-    if (feed_over(&f, data, n, "input", &err) != OK)
+    if (line_reader_over(&f, data, n, "input", &err) != OK)
         return err.msg[0] ? 0 : (abort(), 0);
     while (has && f.in.n_out < (16 << 20)) {
-        if (feed_line(&f, &line, &has, &err) != OK)
+        if (line_reader_next(&f, &line, &has, &err) != OK)
             break;
-        if (has && line.n_bytes > FEED_LINE_MAX)
+        if (has && line.n_bytes > LINE_READER_MAX)
             abort();
         for (size_t i = 0; has && i < line.n_bytes; i++)
             if (line.text[i] == '\n')
                 abort();
     }
-    feed_close(&f);
+    line_reader_close(&f);
     return 0;
 }

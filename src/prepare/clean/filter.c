@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "text/feed.h"
+#include "text/line_reader.h"
 
 const char *filter_name(int reason)
 {
@@ -146,8 +146,8 @@ status filter_pair(struct filter *f, const struct line side[2], bool is_cut, int
     TRY(order(f, &f->room[0], &line[0], err));
     TRY(order(f, &f->room[1], &line[1], err));
     TRY(clean_pair(&f->clean, line[0], line[1], &verdict, err));
-    if (is_cut || f->clean.side[0].len > FEED_LINE_MAX ||
-        f->clean.side[1].len > FEED_LINE_MAX)
+    if (is_cut || f->clean.side[0].len > LINE_READER_MAX ||
+        f->clean.side[1].len > LINE_READER_MAX)
         *reason = FILTER_CUT;
     else if (verdict != CLEAN_KEEP)
         *reason = (int)verdict;

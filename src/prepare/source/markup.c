@@ -11,7 +11,7 @@
 
 enum { TEXT_PIECE = 4096, ENTITY_MAX = 12 };
 
-void markup_init(struct markup *m, struct feed file)
+void markup_init(struct markup *m, struct line_reader file)
 {
     *m = (struct markup){
         .file = file, .tag = str_new(MARKUP_TAG_MAX), .text = str_new(0), .line = 1};
@@ -19,7 +19,7 @@ void markup_init(struct markup *m, struct feed file)
 
 void markup_close(struct markup *m)
 {
-    feed_close(&m->file);
+    line_reader_close(&m->file);
     str_release(&m->tag);
     str_release(&m->text);
     *m = (struct markup){0};
@@ -86,15 +86,15 @@ static status read_entity(struct markup *m, struct err *err)
     int c;
 
     for (;;) {
-        TRY(feed_peek(&m->file, &c, err));
+        TRY(line_reader_peek(&m->file, &c, err));
         if (n == ENTITY_MAX || !(isalnum(c) || (c == '#' && n == 0)))
             break;
         name[n++] = (char)c;
-        TRY(feed_byte(&m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
     }
     name[n] = '\0';
     if (c == ';' && add_entity(&m->text, name))
-        return feed_byte(&m->file, &c, err);
+        return line_reader_byte(&m->file, &c, err);
     str_putc(&m->text, '&');
     str_add(&m->text, name, n);
     return OK;
@@ -109,8 +109,8 @@ static status skip_to(struct markup *m, const char *end, struct str *keep, size_
     int c;
 
     for (;;) {
-        TRY(feed_byte(&m->file, &c, err));
-        if (c == FEED_END)
+        TRY(line_reader_byte(&m->file, &c, err));
+        if (c == LINE_READER_END)
             return markup_fail(m, err, "the file ends inside %s; was it cut?", what);
         memmove(last, last + 1, n - 1);
         last[n - 1] = (char)c;
@@ -127,8 +127,8 @@ static status skip_declaration(struct markup *m, struct err *err)
     int c, depth = 0, quote = 0;
 
     for (;;) {
-        TRY(feed_byte(&m->file, &c, err));
-        if (c == FEED_END)
+        TRY(line_reader_byte(&m->file, &c, err));
+        if (c == LINE_READER_END)
             return markup_fail(m, err, "the file ends inside a declaration; was it cut?");
         if (quote)
             quote = c == quote ? 0 : quote;
@@ -143,7 +143,7 @@ static status skip_declaration(struct markup *m, struct err *err)
     }
 }
 
-/* <?xml ... encoding="..."?>: only what feed can read. */
+/* <?xml ... encoding="..."?>: only what the reader can decode. */
 static status check_encoding(struct markup *m, struct err *err)
 {
     const char *value;
@@ -169,7 +169,7 @@ static status skip_instruction(struct markup *m, struct err *err)
  * shows. */
 static status read_cdata(struct markup *m, struct err *err)
 {
-    TRY(skip_to(m, "]]>", &m->text, FEED_LINE_MAX + 4, "a CDATA section", err));
+    TRY(skip_to(m, "]]>", &m->text, LINE_READER_MAX + 4, "a CDATA section", err));
     m->text.len -= m->text.bad ? 0 : 3;
     return OK;
 }
@@ -180,10 +180,10 @@ static status accept(struct markup *m, const char *word, bool *yes, struct err *
     int c;
 
     for (*yes = false; *word; word++) {
-        TRY(feed_peek(&m->file, &c, err));
+        TRY(line_reader_peek(&m->file, &c, err));
         if (c != (unsigned char)*word)
             return OK;
-        TRY(feed_byte(&m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
     }
     *yes = true;
     return OK;
@@ -208,8 +208,8 @@ static status read_tag(struct markup *m, struct err *err)
 
     str_reset(&m->tag);
     for (;;) {
-        TRY(feed_byte(&m->file, &c, err));
-        if (c == FEED_END)
+        TRY(line_reader_byte(&m->file, &c, err));
+        if (c == LINE_READER_END)
             return markup_fail(m, err, "the file ends inside a tag; was it cut?");
         if (c == '>' && !quote)
             break;
@@ -245,9 +245,9 @@ static status read_markup(struct markup *m, enum markup_event *event, struct err
 
     *event = MARKUP_TEXT;
     m->line = m->file.n_lines + 1;
-    TRY(feed_peek(&m->file, &c, err));
+    TRY(line_reader_peek(&m->file, &c, err));
     if (c == '!' || c == '?') {
-        TRY(feed_byte(&m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
         return c == '!' ? read_bang(m, err) : skip_instruction(m, err);
     }
     if (c != '/' && !is_name_start(c)) {
@@ -264,10 +264,10 @@ static status read_text(struct markup *m, struct err *err)
     int c;
 
     for (;;) {
-        TRY(feed_peek(&m->file, &c, err));
-        if (c == FEED_END || c == '<' || m->text.len >= TEXT_PIECE)
+        TRY(line_reader_peek(&m->file, &c, err));
+        if (c == LINE_READER_END || c == '<' || m->text.len >= TEXT_PIECE)
             return OK;
-        TRY(feed_byte(&m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
         if (c == '&')
             TRY(read_entity(m, err));
         else
@@ -283,8 +283,8 @@ status markup_next(struct markup *m, enum markup_event *event, struct err *err)
     *event = MARKUP_TEXT;
     m->line = m->file.n_lines + 1;
     while (!m->text.len) {
-        TRY(feed_peek(&m->file, &c, err));
-        if (c == FEED_END) {
+        TRY(line_reader_peek(&m->file, &c, err));
+        if (c == LINE_READER_END) {
             *event = MARKUP_END;
             return OK;
         }
@@ -292,7 +292,7 @@ status markup_next(struct markup *m, enum markup_event *event, struct err *err)
             TRY(read_text(m, err));
             break;
         }
-        TRY(feed_byte(&m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
         TRY(read_markup(m, event, err));
         if (*event != MARKUP_TEXT)
             return OK;

@@ -16,14 +16,14 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "text/feed.h"
+#include "text/line_reader.h"
 
 enum markup_event { MARKUP_END, MARKUP_TEXT, MARKUP_OPEN, MARKUP_CLOSE };
 
 enum { MARKUP_TAG_MAX = 1 << 16, MARKUP_NAME_MAX = 64 };
 
 struct markup {
-    struct feed file;
+    struct line_reader file;
     char name[MARKUP_NAME_MAX]; /* of the tag, in lower case */
     bool is_empty;              /* <name/>: no MARKUP_CLOSE follows */
     uint64_t line;              /* 1-based line on which the event begins */
@@ -32,7 +32,7 @@ struct markup {
 };
 
 /* Take over an open file. */
-void markup_init(struct markup *m, struct feed file);
+void markup_init(struct markup *m, struct line_reader file);
 void markup_close(struct markup *m);
 
 /* Text, if any, in m->text; a tag's name in m->name. */

@@ -58,7 +58,7 @@ struct pairs_row {
     struct line side[PAIRS_SIDES];
     uint64_t line[PAIRS_SIDES]; /* 1-based line of the file */
     size_t file;
-    bool is_cut; /* a side is longer than FEED_LINE_MAX; only its beginning is here */
+    bool is_cut; /* a side is longer than LINE_READER_MAX; only its beginning is here */
 };
 
 /* Find the files. On failure *p is closed. */

@@ -36,14 +36,14 @@ bool source_is_both(enum source_kind kind)
     return kind == SOURCE_TSV || kind == SOURCE_TMX;
 }
 
-static void begin(struct source *s, struct feed feed)
+static void begin(struct source *s, struct line_reader reader)
 {
     const bool is_markup = s->kind == SOURCE_SGM || s->kind == SOURCE_TMX;
 
     if (is_markup)
-        markup_init(&s->markup, feed);
+        markup_init(&s->markup, reader);
     else
-        s->feed = feed;
+        s->reader = reader;
     for (int i = 0; i < SOURCE_SIDES; i++)
         s->room[i] = str_new(0);
 }
@@ -51,22 +51,22 @@ static void begin(struct source *s, struct feed feed)
 status source_open(struct source *s, const char *path, const char *name,
                    enum source_kind kind, struct source_options options, struct err *err)
 {
-    struct feed feed;
+    struct line_reader reader;
 
     *s = (struct source){.kind = kind, .options = options};
-    TRY(feed_open(&feed, path, name, err));
-    begin(s, feed);
+    TRY(line_reader_open(&reader, path, name, err));
+    begin(s, reader);
     return OK;
 }
 
 status source_over(struct source *s, const void *bytes, size_t n, const char *name,
                    enum source_kind kind, struct source_options options, struct err *err)
 {
-    struct feed feed;
+    struct line_reader reader;
 
     *s = (struct source){.kind = kind, .options = options};
-    TRY(feed_over(&feed, bytes, n, name, err));
-    begin(s, feed);
+    TRY(line_reader_over(&reader, bytes, n, name, err));
+    begin(s, reader);
     return OK;
 }
 
@@ -75,7 +75,7 @@ void source_close(struct source *s)
     if (s->kind == SOURCE_SGM || s->kind == SOURCE_TMX)
         markup_close(&s->markup);
     else
-        feed_close(&s->feed);
+        line_reader_close(&s->reader);
     str_release(&s->room[0]);
     str_release(&s->room[1]);
     *s = (struct source){0};
@@ -83,9 +83,9 @@ void source_close(struct source *s)
 
 static status next_text(struct source *s, bool *has, struct err *err)
 {
-    TRY(feed_line(&s->feed, &s->seg[0], has, err));
-    s->line = s->feed.n_lines;
-    s->is_cut = s->feed.is_cut;
+    TRY(line_reader_next(&s->reader, &s->seg[0], has, err));
+    s->line = s->reader.n_lines;
+    s->is_cut = s->reader.is_cut;
     return OK;
 }
 
@@ -106,7 +106,7 @@ uint64_t source_bytes_read(const struct source *s)
 {
     const bool is_markup = s->kind == SOURCE_SGM || s->kind == SOURCE_TMX;
 
-    return is_markup ? s->markup.file.in.n_in : s->feed.in.n_in;
+    return is_markup ? s->markup.file.in.n_in : s->reader.in.n_in;
 }
 
 void source_kinds_add(struct source *s, int side)
@@ -114,7 +114,7 @@ void source_kinds_add(struct source *s, int side)
     const struct str *piece = &s->markup.text;
     struct str *out = &s->room[side];
 
-    if (out->len + piece->len > FEED_LINE_MAX) {
+    if (out->len + piece->len > LINE_READER_MAX) {
         s->is_cut = true;
         return;
     }

@@ -21,7 +21,7 @@
 #include "base/lines.h"
 #include "base/str.h"
 #include "prepare/source/markup.h"
-#include "text/feed.h"
+#include "text/line_reader.h"
 
 enum source_kind { SOURCE_TEXT, SOURCE_TSV, SOURCE_SGM, SOURCE_TMX };
 
@@ -41,12 +41,12 @@ struct source_options {
 struct source {
     enum source_kind kind;
     struct source_options options;
-    struct feed feed;     /* text, tsv */
-    struct markup markup; /* sgm, tmx */
+    struct line_reader reader; /* text, tsv */
+    struct markup markup;      /* sgm, tmx */
     struct line seg[SOURCE_SIDES];
     struct str room[SOURCE_SIDES]; /* of segments that are put together from pieces */
     uint64_t line;                 /* 1-based, on which the row begins */
-    bool is_cut;                   /* a segment was longer than FEED_LINE_MAX */
+    bool is_cut;                   /* a segment was longer than LINE_READER_MAX */
     char doc[SOURCE_ID_MAX], id[SOURCE_ID_MAX]; /* sgm: of the segment, or "" */
     char system[SOURCE_ID_MAX];                 /* sgm: sysid of the first document */
     bool has_document, in_other, is_done_ref, is_new_style, is_wanted; /* sgm */

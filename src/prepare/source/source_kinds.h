@@ -8,7 +8,7 @@ status source_kinds_sgm(struct source *s, bool *has, struct err *err) MUST_CHECK
 status source_kinds_tmx(struct source *s, bool *has, struct err *err) MUST_CHECK;
 
 /* Append the text of the present event to the segment of a side; one that would grow
- * beyond FEED_LINE_MAX is cut. */
+ * beyond LINE_READER_MAX is cut. */
 void source_kinds_add(struct source *s, int side);
 /* Hand the segment out, without blanks at its ends. */
 void source_kinds_finish(struct source *s, int side);

@@ -31,17 +31,17 @@ status source_kinds_tsv(struct source *s, bool *has, struct err *err)
 {
     struct line row;
 
-    TRY(feed_line(&s->feed, &row, has, err));
+    TRY(line_reader_next(&s->reader, &row, has, err));
     if (!*has)
         return OK;
-    s->line = s->feed.n_lines;
-    s->is_cut = s->feed.is_cut;
+    s->line = s->reader.n_lines;
+    s->is_cut = s->reader.is_cut;
     for (int i = 0; i < SOURCE_SIDES; i++)
         if (!column(row, s->options.column[i], &s->seg[i])) {
             if (!s->is_cut)
                 return err_set(err, ERR_FORMAT,
                                "%s:%llu: a line of %d columns, column %d is wanted",
-                               s->feed.in.name, (unsigned long long)s->line,
+                               s->reader.in.name, (unsigned long long)s->line,
                                count_columns(row), s->options.column[i]);
             s->seg[i] = (struct line){row.text, 0};
         }

@@ -1,4 +1,4 @@
-#include "text/feed.h"
+#include "text/line_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 enum { BLOCK = 1 << 16, FIRST_CAP = 1 << 18 };
 
 /* The 16-bit unit at p. */
-static uint32_t unit(const struct feed *f, const unsigned char *p)
+static uint32_t unit(const struct line_reader *f, const unsigned char *p)
 {
-    return f->encoding == FEED_UTF16_LE ? (uint32_t)p[0] | (uint32_t)p[1] << 8
-                                        : (uint32_t)p[1] | (uint32_t)p[0] << 8;
+    return f->encoding == LINE_READER_UTF16_LE ? (uint32_t)p[0] | (uint32_t)p[1] << 8
+                                               : (uint32_t)p[1] | (uint32_t)p[0] << 8;
 }
 
 /* The character at p[0..n), n >= 2, and its bytes; 0 bytes when its second half is not
  * there yet. Lone surrogates stay what they are, which is not UTF-8. */
-static size_t decode16(const struct feed *f, const unsigned char *p, size_t n,
+static size_t decode16(const struct line_reader *f, const unsigned char *p, size_t n,
                        uint32_t *code)
 {
     const uint32_t high = *code = unit(f, p);
@@ -34,7 +34,7 @@ static size_t decode16(const struct feed *f, const unsigned char *p, size_t n,
 }
 
 /* UTF-16 of the next block as UTF-8 at the end of the buffer, which has room for it. */
-static status fill16(struct feed *f, struct err *err)
+static status fill16(struct line_reader *f, struct err *err)
 {
     unsigned char raw[BLOCK / 2];
     size_t got, at = 0, len;
@@ -57,12 +57,12 @@ static status fill16(struct feed *f, struct err *err)
 }
 
 /* More bytes behind `end`; f->ended when there are none. */
-static status fill(struct feed *f, struct err *err)
+static status fill(struct line_reader *f, struct err *err)
 {
     size_t got;
 
     BUG_ON(f->cap - f->end < BLOCK);
-    if (f->encoding != FEED_UTF8)
+    if (f->encoding != LINE_READER_UTF8)
         return fill16(f, err);
     TRY(stream_read(&f->in, f->buf + f->end, BLOCK, &got, err));
     f->end += got;
@@ -71,7 +71,7 @@ static status fill(struct feed *f, struct err *err)
 }
 
 /* At least three bytes, if there are, tell the encoding. */
-static status begin(struct feed *f, struct err *err)
+static status begin(struct line_reader *f, struct err *err)
 {
     TRY(mem_grow(&f->buf, &f->cap, FIRST_CAP, 1, err));
     while (!f->ended && f->end < 3)
@@ -80,7 +80,7 @@ static status begin(struct feed *f, struct err *err)
         f->at = 3;
     if (f->end < 2 || (memcmp(f->buf, "\xFF\xFE", 2) && memcmp(f->buf, "\xFE\xFF", 2)))
         return OK;
-    f->encoding = f->buf[0] == 0xFF ? FEED_UTF16_LE : FEED_UTF16_BE;
+    f->encoding = f->buf[0] == 0xFF ? LINE_READER_UTF16_LE : LINE_READER_UTF16_BE;
 
     /* What was read so far is converted in place of being read again. */
     const size_t n = f->end - 2, n_even = n & ~(size_t)1;
@@ -97,41 +97,42 @@ static status begin(struct feed *f, struct err *err)
     return OK;
 }
 
-static status open_over(struct feed *f, status opened, struct err *err)
+static status open_over(struct line_reader *f, status opened, struct err *err)
 {
     if (opened == OK && begin(f, err) == OK)
         return OK;
-    feed_close(f);
+    line_reader_close(f);
     return err->code;
 }
 
-status feed_open(struct feed *f, const char *path, const char *name, struct err *err)
+status line_reader_open(struct line_reader *f, const char *path, const char *name,
+                        struct err *err)
 {
-    *f = (struct feed){0};
+    *f = (struct line_reader){0};
     return open_over(f, stream_open(&f->in, path, name, err), err);
 }
 
-status feed_over(struct feed *f, const void *bytes, size_t n, const char *name,
-                 struct err *err)
+status line_reader_over(struct line_reader *f, const void *bytes, size_t n,
+                        const char *name, struct err *err)
 {
-    *f = (struct feed){0};
+    *f = (struct line_reader){0};
     return open_over(f, stream_over(&f->in, bytes, n, name, err), err);
 }
 
-void feed_close(struct feed *f)
+void line_reader_close(struct line_reader *f)
 {
     stream_close(&f->in);
     free(f->buf);
-    *f = (struct feed){0};
+    *f = (struct line_reader){0};
 }
 
-void feed_keep_mark(struct feed *f)
+void line_reader_keep_mark(struct line_reader *f)
 {
     f->at = 0;
 }
 
 /* Room for a block behind `end`, the unread bytes moved to the front. */
-static status make_room(struct feed *f, struct err *err)
+static status make_room(struct line_reader *f, struct err *err)
 {
     if (f->cap - f->end >= BLOCK)
         return OK;
@@ -143,26 +144,26 @@ static status make_room(struct feed *f, struct err *err)
     return mem_grow(&f->buf, &f->cap, f->end + BLOCK, 1, err);
 }
 
-/* Pass over the rest of a line of which FEED_LINE_MAX bytes stand in front. */
-static status skip_rest(struct feed *f, struct err *err)
+/* Pass over the rest of a line of which LINE_READER_MAX bytes stand in front. */
+static status skip_rest(struct line_reader *f, struct err *err)
 {
-    unsigned char *feed_at = NULL;
+    unsigned char *lf = NULL;
 
     f->is_cut = true;
-    TRY(mem_grow(&f->buf, &f->cap, FEED_LINE_MAX + BLOCK, 1, err));
+    TRY(mem_grow(&f->buf, &f->cap, LINE_READER_MAX + BLOCK, 1, err));
     f->at = f->end;
     while (!f->ended) {
-        f->end = FEED_LINE_MAX;
+        f->end = LINE_READER_MAX;
         TRY(fill(f, err));
-        feed_at = memchr(f->buf + FEED_LINE_MAX, '\n', f->end - FEED_LINE_MAX);
-        if (feed_at)
+        lf = memchr(f->buf + LINE_READER_MAX, '\n', f->end - LINE_READER_MAX);
+        if (lf)
             break;
     }
-    f->at = feed_at ? (size_t)(feed_at - f->buf) + 1 : f->end;
+    f->at = lf ? (size_t)(lf - f->buf) + 1 : f->end;
     return OK;
 }
 
-static void hand_out(struct feed *f, struct line *line, size_t n, size_t next)
+static void hand_out(struct line_reader *f, struct line *line, size_t n, size_t next)
 {
     const char *text = (const char *)f->buf + f->at;
 
@@ -173,7 +174,8 @@ static void hand_out(struct feed *f, struct line *line, size_t n, size_t next)
     f->n_lines++;
 }
 
-status feed_line(struct feed *f, struct line *line, bool *has, struct err *err)
+status line_reader_next(struct line_reader *f, struct line *line, bool *has,
+                        struct err *err)
 {
     size_t scanned = 0;
 
@@ -183,21 +185,21 @@ status feed_line(struct feed *f, struct line *line, bool *has, struct err *err)
         const size_t n = f->end - f->at;
         const unsigned char *lf = memchr(from + scanned, '\n', n - scanned);
         *has = lf || n;
-        if (lf && (size_t)(lf - from) <= FEED_LINE_MAX) {
+        if (lf && (size_t)(lf - from) <= LINE_READER_MAX) {
             hand_out(f, line, (size_t)(lf - from), (size_t)(lf - f->buf) + 1);
             return OK;
         }
-        if (n > FEED_LINE_MAX) {
+        if (n > LINE_READER_MAX) {
             memmove(f->buf, from, n);
             f->at = 0;
             f->end = n;
             if (lf) { /* the end is at hand already */
                 f->is_cut = true;
-                hand_out(f, line, FEED_LINE_MAX, (size_t)(lf - from) + 1);
+                hand_out(f, line, LINE_READER_MAX, (size_t)(lf - from) + 1);
                 return OK;
             }
             TRY(skip_rest(f, err));
-            *line = (struct line){(const char *)f->buf, FEED_LINE_MAX};
+            *line = (struct line){(const char *)f->buf, LINE_READER_MAX};
             f->n_lines++;
             return OK;
         }
@@ -212,20 +214,20 @@ status feed_line(struct feed *f, struct line *line, bool *has, struct err *err)
     }
 }
 
-status feed_peek(struct feed *f, int *byte, struct err *err)
+status line_reader_peek(struct line_reader *f, int *byte, struct err *err)
 {
     while (f->at == f->end && !f->ended) {
         f->at = f->end = 0;
         TRY(fill(f, err));
     }
-    *byte = f->at == f->end ? FEED_END : f->buf[f->at];
+    *byte = f->at == f->end ? LINE_READER_END : f->buf[f->at];
     return OK;
 }
 
-status feed_byte(struct feed *f, int *byte, struct err *err)
+status line_reader_byte(struct line_reader *f, int *byte, struct err *err)
 {
-    TRY(feed_peek(f, byte, err));
-    f->at += *byte != FEED_END;
+    TRY(line_reader_peek(f, byte, err));
+    f->at += *byte != LINE_READER_END;
     f->n_lines += *byte == '\n';
     return OK;
 }

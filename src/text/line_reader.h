@@ -1,0 +1,61 @@
+/*
+ * line_reader - lines and bytes of a text file that may be compressed, in bounded memory.
+ *
+ * A line ends at LF and nowhere else (base/lines.h says why); one CR before it belongs to
+ * no line. UTF-16 that begins with its byte order mark is handed out as UTF-8, malformed
+ * where it was malformed; a byte order mark belongs to no line. A line longer than
+ * LINE_READER_MAX is cut there and marked, however long it goes on: that, and unpacking
+ * no more than a block at a time, bounds what a hostile file can ask for.
+ *
+ * Owns: the stream and a buffer of at most LINE_READER_MAX and a block. Threads: one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/lines.h"
+#include "format/stream.h"
+
+enum { LINE_READER_MAX = 1 << 20 };
+
+enum line_reader_encoding {
+    LINE_READER_UTF8,
+    LINE_READER_UTF16_LE,
+    LINE_READER_UTF16_BE
+};
+
+struct line_reader {
+    struct stream in;
+    enum line_reader_encoding encoding;
+    unsigned char *buf; /* [cap]; unread bytes are [at, end) */
+    size_t cap, at, end;
+    unsigned char rest[4]; /* bytes of a character cut by the end of a block */
+    size_t n_rest;
+    uint64_t n_lines; /* lines handed out, or line feeds passed by line_reader_byte */
+    bool ended;       /* the stream has no more */
+    bool is_cut;      /* the last line was longer than LINE_READER_MAX */
+};
+
+/* On failure *f is closed. `name` is what messages call the file. */
+status line_reader_open(struct line_reader *f, const char *path, const char *name,
+                        struct err *err) MUST_CHECK;
+/* Over bytes that the caller keeps. */
+status line_reader_over(struct line_reader *f, const void *bytes, size_t n,
+                        const char *name, struct err *err) MUST_CHECK;
+void line_reader_close(struct line_reader *f); /* safe on a zeroed one */
+
+/* Before the first line: a byte order mark is text here, because the file is ours. */
+void line_reader_keep_mark(struct line_reader *f);
+
+/* The next line, valid until the next call; *has is false at the end. */
+status line_reader_next(struct line_reader *f, struct line *line, bool *has,
+                        struct err *err) MUST_CHECK;
+
+/* The next byte, or LINE_READER_END. */
+enum { LINE_READER_END = -1 };
+status line_reader_byte(struct line_reader *f, int *byte, struct err *err) MUST_CHECK;
+/* The byte that line_reader_byte would give, which stays. */
+status line_reader_peek(struct line_reader *f, int *byte, struct err *err) MUST_CHECK;
