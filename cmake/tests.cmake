@@ -37,6 +37,10 @@ target_sources(standin_cuda PRIVATE tests/standin/fibres.c tests/standin/program
 target_link_libraries(standin_cuda PRIVATE Threads::Threads m)
 target_link_libraries(standin_cublasLt PRIVATE standin_cuda)
 target_link_libraries(standin_nccl PRIVATE standin_cuda)
+add_library(standin_mpi_broken MODULE tests/standin/mpi_broken.c)
+target_include_directories(standin_mpi_broken PRIVATE src)
+set_target_properties(standin_mpi_broken PROPERTIES PREFIX ""
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/standin)
 foreach(kind fp32:f fp16:h bf16:b)
   string(REPLACE ":" ";" kind ${kind})
   list(GET kind 0 name)
@@ -93,6 +97,10 @@ foreach(source ${test_sources})
 endforeach()
 
 target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
+target_link_options(test_exchange PRIVATE -Wl,--wrap=crc32c)
+add_dependencies(test_comm standin_mpi_broken)
+target_compile_definitions(test_comm PRIVATE
+  MPI_BROKEN="${CMAKE_BINARY_DIR}/standin/standin_mpi_broken.so")
 target_link_options(test_affinity PRIVATE -Wl,--wrap=sched_getaffinity)
 if(TARGET test_cuda)
   add_dependencies(test_cuda standin_cuda standin_cublasLt standin_nvidia-ml)

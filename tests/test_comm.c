@@ -1,7 +1,10 @@
+#include <glob.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "dist/comm/comm.h"
+#include "dist/exchange/exchange.h"
 #include "sim/comm_sim.h"
 #include "test.h"
 
@@ -51,6 +54,25 @@ TEST(tasks_of_srun_that_do_not_know_each_other_are_refused)
     CHECK_OK(comm_open(&c, (struct comm_options){.kind = "auto"}, &err), &err);
     CHECK_STR(c.backend, "self");
     comm_close(&c);
+}
+
+TEST(a_broken_network_leaves_no_shared_memory_behind)
+{
+    struct comm c;
+    struct exchange x;
+    struct err err = {0};
+    char pattern[64];
+    glob_t left;
+
+    setenv("FERRY_MPI_MODULE", MPI_BROKEN, 1);
+    CHECK_OK(comm_open(&c, (struct comm_options){.kind = "mpi"}, &err), &err);
+    CHECK(c.size == 2 && c.local_size == 2);
+    CHECK_FAILS(exchange_open(&x, &c, 1000, WIRE_FP32, false, &err), &err, ERR_COMM,
+                "the network is gone");
+    snprintf(pattern, sizeof pattern, "/dev/shm/ferry-%ld-*", (long)getpid());
+    CHECK(glob(pattern, 0, NULL, &left) == GLOB_NOMATCH);
+    comm_close(&c);
+    unsetenv("FERRY_MPI_MODULE");
 }
 
 static status failing(struct comm *c, void *ctx, struct err *err)

@@ -252,6 +252,7 @@ static status make_object(const char *name, size_t n_bytes, int *fd, struct err 
     if (code == 0)
         return OK;
     close(*fd);
+    *fd = -1;
     shm_unlink(name);
     return err_set(
         err, ERR_IO,
@@ -294,15 +295,15 @@ static status tell_node(struct mpi *m, const struct comm *c, void *data, size_t 
     return OK;
 }
 
-/* The leader makes and names it, the others open it; the name goes when all have tried.
- * An empty name tells that there is none. */
+/* The leader creates and names the object, the others open it; then it loses its name. An
+ * empty name says that there is none. */
 static status mpi_window(void *self, const struct comm *c, size_t n_bytes, void **memory,
                          struct err *err)
 {
     struct mpi *m = self;
     char name[NAME_MAX_BYTES] = "", reply = 0;
-    struct err lost = {0};
-    status made = OK;
+    struct err later = {0};
+    status result = OK;
     int fd = -1;
 
     drop_window(m);
@@ -310,24 +311,26 @@ static status mpi_window(void *self, const struct comm *c, size_t n_bytes, void 
     if (c->local_rank == 0) {
         snprintf(name, sizeof name, "/ferry-%ld-%d-%d", (long)getpid(), c->rank,
                  m->n_windows++);
-        made = make_object(name, m->window_bytes, &fd, err);
-        if (made != OK)
+        result = make_object(name, m->window_bytes, &fd, err);
+        if (result != OK)
             name[0] = '\0';
     }
-    TRY(tell_node(m, c, name, sizeof name, true, made == OK ? err : &lost));
-    if (made == OK && !name[0])
-        made = err_set(err, ERR_IO, "the first rank of host %s found no shared memory",
-                       c->peer[c->rank].host);
-    if (made == OK)
-        made = map_object(m, name, fd, err);
-    const status met = tell_node(m, c, &reply, 1, false, made == OK ? err : &lost);
+    const status sent = tell_node(m, c, name, sizeof name, true, &later);
+    if (result == OK && sent == OK && !name[0])
+        result = err_set(err, ERR_IO, "the first rank of host %s found no shared memory",
+                         c->peer[c->rank].host);
+    if (result == OK && sent == OK)
+        result = map_object(m, name, fd, err);
+    else if (fd >= 0)
+        close(fd);
+    const status met = sent == OK ? tell_node(m, c, &reply, 1, false, &later) : sent;
     if (c->local_rank == 0 && name[0])
         shm_unlink(name);
-    if (made == OK)
-        made = met;
-    if (made == OK)
+    if (result == OK && met != OK)
+        *err = later;
+    else if (result == OK)
         *memory = (char *)m->point + PAGE;
-    return made;
+    return result != OK ? result : met;
 }
 
 /* ------------------------------------------------------------ the rest */

@@ -121,8 +121,6 @@ status exchange_open(struct exchange *x, struct comm *c, size_t n_max, enum wire
         .comm = c, .loops = codec_loops(), .is_checked = is_checked, .n_max = n_max};
     measure(x, widest);
     if (mem_alloc(&x->rounded, WIRE_ALIGN, sizeof *x->rounded, err) != OK ||
-        mem_alloc(&x->send, (size_t)c->n_nodes, sizeof *x->send, err) != OK ||
-        mem_alloc(&x->recv, (size_t)c->n_nodes, sizeof *x->recv, err) != OK ||
         take_memory(x, err) != OK) {
         exchange_close(x);
         return err->code;
@@ -134,27 +132,18 @@ void exchange_close(struct exchange *x)
 {
     free(x->private_memory);
     free(x->rounded);
-    free(x->send);
-    free(x->recv);
     *x = (struct exchange){0};
 }
 
 /* ------------------------------------------------------------ between nodes */
 
-/* Segments carry their checksum behind them. */
-static struct comm_msg message(const struct exchange *x, int node, char *segment,
-                               size_t n_bytes)
-{
-    return (struct comm_msg){x->comm->leader[node], segment,
-                             n_bytes + (x->is_checked ? CRC_BYTES : 0)};
-}
-
+/* Append the checksum of a segment that goes out, if messages carry one. */
 static void seal(const struct exchange *x, char *segment, size_t n_bytes)
 {
+    if (!x->is_checked)
+        return;
     const uint32_t crc = crc32c(0, segment, n_bytes);
-
-    if (x->is_checked)
-        memcpy(segment + n_bytes, &crc, CRC_BYTES);
+    memcpy(segment + n_bytes, &crc, CRC_BYTES);
 }
 
 static status verify(const struct exchange *x, const struct comm_msg *m, struct err *err)
@@ -174,66 +163,49 @@ static status verify(const struct exchange *x, const struct comm_msg *m, struct 
         x->bucket, comm_name(x->comm, m->peer, name));
 }
 
-static status swap(struct exchange *x, size_t n_send, size_t n_recv, struct err *err)
+enum stage { TO_OWNERS, FROM_OWNERS };
+
+/* TO_OWNERS: each node gets its shard from everybody. FROM_OWNERS: everybody gets each
+ * node's result, which lies where the part to send lay before. Every node begins with
+ * another partner, so that not all send to the first one first. */
+static status swap_segments(struct exchange *x, size_t n, enum wire w, enum stage stage,
+                            struct err *err)
 {
-    TRY(comm_swap(x->comm, x->send, n_send, x->recv, n_recv, err));
+    struct comm *c = x->comm;
+    struct comm_msg *send = c->msg, *recv = c->msg + c->size;
+    const size_t crc_bytes = x->is_checked ? CRC_BYTES : 0;
+    size_t n_send = 0, n_recv = 0;
+
+    for (int step = 1; step < c->n_nodes; step++) {
+        const int to = (c->node + step) % c->n_nodes;
+        const int from = (c->node + c->n_nodes - step) % c->n_nodes;
+        const int sent = stage == TO_OWNERS ? to : c->node; /* whose shard */
+        const int received = stage == TO_OWNERS ? c->node : from;
+        const size_t n_out = wire_segment_bytes(w, shard(x, n, sent).n);
+        const size_t n_in = wire_segment_bytes(w, shard(x, n, received).n);
+        char *out = out_segment(x, w, n, sent);
+        char *in =
+            stage == TO_OWNERS ? in_segment(x, w, n, from) : out_segment(x, w, n, from);
+        if (n_out && (stage == TO_OWNERS || step == 1))
+            seal(x, out, n_out);
+        if (n_out)
+            send[n_send++] = (struct comm_msg){c->leader[to], out, n_out + crc_bytes};
+        if (n_in)
+            recv[n_recv++] = (struct comm_msg){c->leader[from], in, n_in + crc_bytes};
+    }
+    TRY(comm_swap(c, send, n_send, recv, n_recv, err));
     for (size_t i = 0; x->is_checked && i < n_recv; i++)
-        TRY(verify(x, &x->recv[i], err));
+        TRY(verify(x, &recv[i], err));
     return OK;
 }
 
-/* Each owner gets its shard from everybody. The partners are met in a turned order, so
- * that not all nodes send to the first one first. */
-static status send_to_owners(struct exchange *x, size_t n, enum wire w, struct err *err)
-{
-    const struct comm *c = x->comm;
-    const size_t mine = wire_segment_bytes(w, shard(x, n, c->node).n);
-    size_t n_send = 0, n_recv = 0;
-
-    for (int step = 1; step < c->n_nodes; step++) {
-        const int to = (c->node + step) % c->n_nodes;
-        const int from = (c->node + c->n_nodes - step) % c->n_nodes;
-        const size_t theirs = wire_segment_bytes(w, shard(x, n, to).n);
-        if (theirs) {
-            x->send[n_send++] = message(x, to, out_segment(x, w, n, to), theirs);
-            seal(x, out_segment(x, w, n, to), theirs);
-        }
-        if (mine)
-            x->recv[n_recv++] = message(x, from, in_segment(x, w, n, from), mine);
-    }
-    return swap(x, n_send, n_recv, err);
-}
-
-/* Everybody gets the owners' results, which lie where the parts to send lay before. */
-static status send_from_owners(struct exchange *x, size_t n, enum wire w, struct err *err)
-{
-    const struct comm *c = x->comm;
-    const size_t mine = wire_segment_bytes(w, shard(x, n, c->node).n);
-    size_t n_send = 0, n_recv = 0;
-
-    if (mine)
-        seal(x, out_segment(x, w, n, c->node), mine);
-    for (int step = 1; step < c->n_nodes; step++) {
-        const int to = (c->node + step) % c->n_nodes;
-        const int from = (c->node + c->n_nodes - step) % c->n_nodes;
-        const size_t theirs = wire_segment_bytes(w, shard(x, n, from).n);
-        if (mine)
-            x->send[n_send++] = message(x, to, out_segment(x, w, n, c->node), mine);
-        if (theirs)
-            x->recv[n_recv++] = message(x, from, out_segment(x, w, n, from), theirs);
-    }
-    return swap(x, n_send, n_recv, err);
-}
-
-/* The leader's part of a stage, with everybody of the node there before and after. */
-static status between_nodes(struct exchange *x, size_t n, enum wire w,
-                            status (*stage)(struct exchange *, size_t, enum wire,
-                                            struct err *),
+/* The leader's part of a stage, between two barriers of its node. */
+static status between_nodes(struct exchange *x, size_t n, enum wire w, enum stage stage,
                             struct err *err)
 {
     TRY(comm_meet(x->comm, err));
     if (x->comm->local_rank == 0)
-        TRY(stage(x, n, w, err));
+        TRY(swap_segments(x, n, w, stage, err));
     return comm_meet(x->comm, err);
 }
 
@@ -351,9 +323,9 @@ status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *
     if (x->comm->n_nodes == 1)
         return exchange_sum_node(x, g, n, err);
     TRY(sum_inside(x, g, n, w, residual, err));
-    TRY(between_nodes(x, n, w, send_to_owners, err));
+    TRY(between_nodes(x, n, w, TO_OWNERS, err));
     sum_owned(x, g, n, w, residual, true);
-    TRY(between_nodes(x, n, w, send_from_owners, err));
+    TRY(between_nodes(x, n, w, FROM_OWNERS, err));
     take_results(x, g, n, w);
     return OK;
 }
@@ -366,7 +338,7 @@ status exchange_reduce(struct exchange *x, float *g, size_t n, enum wire w,
         return OK;
     TRY(sum_inside(x, g, n, w, residual, err));
     if (x->comm->n_nodes > 1)
-        TRY(between_nodes(x, n, w, send_to_owners, err));
+        TRY(between_nodes(x, n, w, TO_OWNERS, err));
     sum_owned(x, g, n, w, residual, false);
     return comm_meet(x->comm, err); /* before the next bucket comes in */
 }
@@ -382,7 +354,7 @@ status exchange_spread(struct exchange *x, float *v, size_t n, struct err *err)
     x->loops->encode[WIRE_FP32](out_segment(x, WIRE_FP32, n, c->node),
                                 (struct codec_range){s.n, mine.first, mine.n},
                                 v + s.first + mine.first);
-    TRY(between_nodes(x, n, WIRE_FP32, send_from_owners, err));
+    TRY(between_nodes(x, n, WIRE_FP32, FROM_OWNERS, err));
     take_results(x, v, n, WIRE_FP32);
     return comm_meet(x->comm, err); /* before the next one overwrites it */
 }

@@ -22,8 +22,6 @@
 #include "dist/comm/comm.h"
 #include "dist/exchange/codec.h"
 
-struct comm_msg;
-
 struct exchange {
     struct comm *comm;
     const struct codec_loops *loops;
@@ -33,8 +31,7 @@ struct exchange {
     char *slots, *out, *in; /* inputs of the node's ranks; segments going and coming */
     size_t slot_bytes, out_bytes, in_bytes;
     float *rounded; /* [WIRE_ALIGN] */
-    struct comm_msg *send, *recv;
-    int bucket; /* for messages about a damaged one */
+    int bucket;     /* for messages about a damaged one */
 };
 
 /* A meeting of all ranks. Buckets up to n_max elements in any wire up to `widest`. */
