@@ -25,19 +25,18 @@ static inline float half_float(uint32_t bits)
     return x;
 }
 
-/* IEEE half; what is too large becomes infinite. */
+/* IEEE half; what is too large becomes infinite. Selections instead of branches, so that
+ * compilers vectorise loops over it. Adding 1/2 rounds a denormal at its last bit. */
 static inline uint16_t half_from(float x)
 {
     const uint32_t bits = half_bits(x), sign = bits >> 16 & 0x8000u;
     const uint32_t size = bits & 0x7fffffffu;
+    const uint32_t denormal = half_bits(half_float(size) + 0.5f) - 0x3f000000u;
+    const uint32_t normal = (size + 0xc8000fffu + (size >> 13 & 1u)) >> 13;
+    const uint32_t finite = size < 0x38800000u ? denormal : normal;
+    const uint32_t large = size > 0x7f800000u ? 0x7e00u : 0x7c00u; /* NaN, infinity */
 
-    if (size > 0x7f800000u)
-        return (uint16_t)(sign | 0x7e00u);
-    if (size >= 0x477ff000u)
-        return (uint16_t)(sign | 0x7c00u);
-    if (size < 0x38800000u) /* denormal: adding 1/2 rounds at its last bit */
-        return (uint16_t)(sign | (half_bits(half_float(size) + 0.5f) - 0x3f000000u));
-    return (uint16_t)(sign | (size + 0xc8000fffu + (size >> 13 & 1u)) >> 13);
+    return (uint16_t)(sign | (size < 0x477ff000u ? finite : large));
 }
 
 static inline float half_to(uint16_t h)

@@ -3,7 +3,7 @@
  *
  * Encoding and decoding of a range of a segment (recipe/wire.h), sums, and the hash that
  * proves replicas equal. Compiled for any machine and for AVX2, chosen at start; both
- * give the same bits, because products and sums are never contracted.
+ * give the same bits, because the compiler may not contract products and sums.
  *
  *   fp32  as it is
  *   bf16  the upper half, rounded to nearest even
@@ -30,10 +30,9 @@ struct codec_range {
 };
 
 struct codec_loops {
-    /* x[0..n) to and from the range; add: x += decoded */
+    /* x[0..n) to and from the range */
     void (*encode[N_WIRES])(void *segment, struct codec_range r, const float *x);
     void (*decode[N_WIRES])(float *x, const void *segment, struct codec_range r);
-    void (*add[N_WIRES])(float *x, const void *segment, struct codec_range r);
 
     void (*sum)(float *x, const float *y, size_t n); /* x += y */
     /* What rounding lost: lost = x - rounded, 0 where that is not finite. */

@@ -120,7 +120,7 @@ status exchange_open(struct exchange *x, struct comm *c, size_t n_max, enum wire
     *x = (struct exchange){
         .comm = c, .loops = codec_loops(), .is_checked = is_checked, .n_max = n_max};
     measure(x, widest);
-    if (mem_alloc(&x->rounded, WIRE_ALIGN, sizeof *x->rounded, err) != OK ||
+    if (mem_alloc(&x->block, WIRE_ALIGN, sizeof *x->block, err) != OK ||
         take_memory(x, err) != OK) {
         exchange_close(x);
         return err->code;
@@ -131,7 +131,7 @@ status exchange_open(struct exchange *x, struct comm *c, size_t n_max, enum wire
 void exchange_close(struct exchange *x)
 {
     free(x->private_memory);
-    free(x->rounded);
+    free(x->block);
     *x = (struct exchange){0};
 }
 
@@ -223,8 +223,8 @@ static void round_off(struct exchange *x, char *segment, struct codec_range r,
     x->loops->encode[w](segment, r, v);
     if (!residual)
         return;
-    x->loops->decode[w](x->rounded, segment, r);
-    x->loops->lost(residual, v, x->rounded, r.n);
+    x->loops->decode[w](x->block, segment, r);
+    x->loops->lost(residual, v, x->block, r.n);
 }
 
 /* Bring in this rank's bucket, and add up its share of every shard; what belongs to
@@ -272,8 +272,10 @@ static void sum_owned(struct exchange *x, float *g, size_t n, enum wire w,
         const size_t at = s.first + mine.first + done;
         const struct codec_range r = {s.n, mine.first + done, m};
         for (int node = 0; node < c->n_nodes; node++)
-            if (node != c->node)
-                x->loops->add[w](total + at, in_segment(x, w, n, node), r);
+            if (node != c->node) {
+                x->loops->decode[w](x->block, in_segment(x, w, n, node), r);
+                x->loops->sum(total + at, x->block, m);
+            }
         if (is_rounded)
             round_off(x, out_segment(x, w, n, c->node), r, w, total + at,
                       residual ? residual + at : NULL);

@@ -30,8 +30,8 @@ struct exchange {
     void *private_memory;
     char *slots, *out, *in; /* inputs of the node's ranks; segments going and coming */
     size_t slot_bytes, out_bytes, in_bytes;
-    float *rounded; /* [WIRE_ALIGN] */
-    int bucket;     /* for messages about a damaged one */
+    float *block; /* [WIRE_ALIGN] decoded */
+    int bucket;   /* for messages about a damaged one */
 };
 
 /* A meeting of all ranks. Buckets up to n_max elements in any wire up to `widest`. */

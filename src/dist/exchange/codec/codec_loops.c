@@ -1,14 +1,8 @@
 /*
  * One file, compiled once for each instruction set: CODEC_VARIANT is plain or v3. The
- * loops have no branches and fixed trip counts inside a block, so that compilers turn
- * them into vector code; gcc -fopt-info-vec names every one of them.
- *
- * Rounding to nearest even by integers: adding half of the last kept bit, less one, plus
- * the kept bit itself, carries exactly when the rest is above half, or is half and the
- * kept bit is odd.
- *
- * Halves are made and read by F16C where the variant has it, which rounds in the same
- * way.
+ * loops have no branches and fixed trip counts inside a block, so that compilers
+ * vectorise them; gcc -fopt-info-vec names every one of them. Halves are converted by
+ * F16C where the variant has it, which rounds as device/half.h does.
  */
 #include <string.h>
 #ifdef __F16C__
@@ -16,67 +10,17 @@
 #endif
 
 #include "base/rng.h"
+#include "device/half.h"
 #include "dist/exchange/codec.h"
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 
-enum { BLOCK = 128 }; /* elements worked on at once; int8's reach */
+enum { BLOCK = 128 }; /* elements of one int8 scale */
 
-static uint32_t bits_of(float x)
-{
-    uint32_t u;
-
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-static float float_of(uint32_t u)
-{
-    float x;
-
-    memcpy(&x, &u, sizeof x);
-    return x;
-}
-
-#define INFINITE  0x7F800000u
-#define MAGNITUDE 0x7FFFFFFFu
-
-/* ------------------------------------------------------------ one element */
-
-static uint16_t bf16_of(float x)
-{
-    const uint32_t u = bits_of(x), magnitude = u & MAGNITUDE;
-    const uint32_t rounded = (u + 0x7FFF + ((u >> 16) & 1)) >> 16;
-    const uint32_t quiet = (u >> 16) | 0x40; /* a NaN must not round to infinity */
-
-    return (uint16_t)(magnitude > INFINITE ? quiet : rounded);
-}
-
-static float of_bf16(uint16_t h)
-{
-    return float_of((uint32_t)h << 16);
-}
-
-/* |x| < 65504. Below 2^-14 the halves are multiples of 2^-24: adding 1/2, whose last bit
- * is worth just that, rounds to them. */
-static uint16_t half_of(float x)
-{
-    const uint32_t u = bits_of(x), sign = (u >> 16) & 0x8000, a = u & MAGNITUDE;
-    const uint32_t normal = (a - (112u << 23) + 0xFFF + ((a >> 13) & 1)) >> 13;
-    const uint32_t small = bits_of(float_of(a) + 0.5f) - bits_of(0.5f);
-
-    return (uint16_t)(sign | (a < (113u << 23) ? small : normal));
-}
-
-static float of_half(uint16_t h)
-{
-    const uint32_t a = ((uint32_t)h & 0x7FFF) << 13, sign = ((uint32_t)h & 0x8000) << 16;
-    const float normal = float_of(a + (112u << 23));
-    const float small = float_of(a + (113u << 23)) - float_of(113u << 23);
-
-    return float_of(bits_of(a < (1u << 23) ? small : normal) | sign);
-}
+#define INFINITE   0x7F800000u
+#define MAGNITUDE  0x7FFFFFFFu
+#define NOT_FINITE half_float(0x7FC00000u)
 
 /* ------------------------------------------------------------ one block */
 
@@ -86,13 +30,11 @@ static uint32_t most(const float *x, size_t n)
     uint32_t m = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const uint32_t a = bits_of(x[i]) & MAGNITUDE;
+        const uint32_t a = half_bits(x[i]) & MAGNITUDE;
         m = a > m ? a : m;
     }
     return m;
 }
-
-#define NOT_FINITE float_of(0x7FC00000u)
 
 /* The power of two that an fp16 block is multiplied by when it arrives. */
 static float half_scale(uint32_t m)
@@ -101,13 +43,13 @@ static float half_scale(uint32_t m)
 
     if (m >= INFINITE)
         return NOT_FINITE;
-    return float_of((exponent > 15 ? exponent - 14 : 1) << 23);
+    return half_float((exponent > 15 ? exponent - 14 : 1) << 23);
 }
 
 /* 2^k to 2^-k, exactly; 2^127 would give a denormal, whose block has no such maximum. */
 static float reciprocal(float power)
 {
-    return float_of((254u << 23) - bits_of(power));
+    return half_float((254u << 23) - half_bits(power));
 }
 
 /* What an int8 block's values are multiples of. A block too small for its reciprocal to
@@ -116,62 +58,38 @@ static float byte_scale(uint32_t m)
 {
     if (m >= INFINITE)
         return NOT_FINITE;
-    return m < bits_of(1e-30f) ? 0 : float_of(m) / 127;
+    return m < half_bits(1e-30f) ? 0 : half_float(m) / 127;
 }
 
 #ifdef __F16C__
 
-enum { AT_ONCE = 8 };
-
-static void put_halves(uint16_t *to, const float *x, float up)
+/* Eight at a time; both return how many elements they have converted. */
+static size_t encode_eights(uint16_t *to, const float *x, float up, size_t n)
 {
-    const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(x), _mm256_set1_ps(up));
-
-    _mm_storeu_si128((__m128i *)to, _mm256_cvtps_ph(scaled, _MM_FROUND_TO_NEAREST_INT));
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(x + i), _mm256_set1_ps(up));
+        _mm_storeu_si128((__m128i *)(to + i),
+                         _mm256_cvtps_ph(scaled, _MM_FROUND_TO_NEAREST_INT));
+    }
+    return n / 8 * 8;
 }
 
-static __m256 get_halves(const uint16_t *from, float scale)
+static size_t decode_eights(float *x, const uint16_t *from, float scale, size_t n)
 {
-    return _mm256_mul_ps(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from)),
-                         _mm256_set1_ps(scale));
-}
-
-/* Each returns how many elements it has done. */
-static size_t encode_halves(uint16_t *to, const float *x, float up, size_t n)
-{
-    size_t i = 0;
-
-    for (; i + AT_ONCE <= n; i += AT_ONCE)
-        put_halves(to + i, x + i, up);
-    return i;
-}
-
-static size_t decode_halves(float *x, const uint16_t *from, float scale, size_t n)
-{
-    size_t i = 0;
-
-    for (; i + AT_ONCE <= n; i += AT_ONCE)
-        _mm256_storeu_ps(x + i, get_halves(from + i, scale));
-    return i;
-}
-
-static size_t add_halves(float *x, const uint16_t *from, float scale, size_t n)
-{
-    size_t i = 0;
-
-    for (; i + AT_ONCE <= n; i += AT_ONCE)
-        _mm256_storeu_ps(
-            x + i, _mm256_add_ps(_mm256_loadu_ps(x + i), get_halves(from + i, scale)));
-    return i;
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        const __m256 h = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i)));
+        _mm256_storeu_ps(x + i, _mm256_mul_ps(h, _mm256_set1_ps(scale)));
+    }
+    return n / 8 * 8;
 }
 
 #else
-#define encode_halves(to, x, up, n)      0
-#define decode_halves(x, from, scale, n) 0
-#define add_halves(x, from, scale, n)    0
+#define encode_eights(to, x, up, n)      0
+#define decode_eights(x, from, scale, n) 0
 #endif
 
-/* A block that arrives as NaN whatever is in it carries nothing else. */
+/* A block with something not finite arrives as NaN throughout, so nothing else is sent.
+ */
 static void half_encode(uint16_t *restrict to, float *scale, const float *restrict x,
                         size_t n)
 {
@@ -181,22 +99,15 @@ static void half_encode(uint16_t *restrict to, float *scale, const float *restri
         return;
     }
     const float up = reciprocal(*scale);
-    for (size_t i = encode_halves(to, x, up, n); i < n; i++)
-        to[i] = half_of(x[i] * up);
+    for (size_t i = encode_eights(to, x, up, n); i < n; i++)
+        to[i] = half_from(x[i] * up);
 }
 
 static void half_decode(float *restrict x, const uint16_t *restrict from, float scale,
                         size_t n)
 {
-    for (size_t i = decode_halves(x, from, scale, n); i < n; i++)
-        x[i] = of_half(from[i]) * scale;
-}
-
-static void half_add(float *restrict x, const uint16_t *restrict from, float scale,
-                     size_t n)
-{
-    for (size_t i = add_halves(x, from, scale, n); i < n; i++)
-        x[i] += of_half(from[i]) * scale;
+    for (size_t i = decode_eights(x, from, scale, n); i < n; i++)
+        x[i] = half_to(from[i]) * scale;
 }
 
 /* Adding 1.5 * 2^23 leaves the nearest integer, ties to even, in the low bits. */
@@ -205,7 +116,14 @@ static void byte_encode(int8_t *to, float *scale, const float *x, size_t n)
     *scale = byte_scale(most(x, n));
     const float up = *scale > 0 ? 1 / *scale : 0;
     for (size_t i = 0; i < n; i++)
-        to[i] = (int8_t)(bits_of(x[i] * up + 12582912.0f) - bits_of(12582912.0f));
+        to[i] = (int8_t)(half_bits(x[i] * up + 12582912.0f) - half_bits(12582912.0f));
+}
+
+static void byte_decode(float *restrict x, const int8_t *restrict from, float scale,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)from[i] * scale;
 }
 
 /* ------------------------------------------------------------ ranges */
@@ -235,23 +153,12 @@ static void decode_fp32(float *x, const void *segment, struct codec_range r)
     memcpy(x, payload(segment, r, sizeof *x), r.n * sizeof *x);
 }
 
-static void sum(float *restrict x, const float *restrict y, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        x[i] += y[i];
-}
-
-static void add_fp32(float *x, const void *segment, struct codec_range r)
-{
-    sum(x, payload(segment, r, sizeof *x), r.n);
-}
-
 static void encode_bf16(void *segment, struct codec_range r, const float *restrict x)
 {
     uint16_t *restrict to = payload(segment, r, sizeof *to);
 
     for (size_t i = 0; i < r.n; i++)
-        to[i] = bf16_of(x[i]);
+        to[i] = half_from_b(x[i]);
 }
 
 static void decode_bf16(float *restrict x, const void *segment, struct codec_range r)
@@ -259,15 +166,7 @@ static void decode_bf16(float *restrict x, const void *segment, struct codec_ran
     const uint16_t *restrict from = payload(segment, r, sizeof *from);
 
     for (size_t i = 0; i < r.n; i++)
-        x[i] = of_bf16(from[i]);
-}
-
-static void add_bf16(float *restrict x, const void *segment, struct codec_range r)
-{
-    const uint16_t *restrict from = payload(segment, r, sizeof *from);
-
-    for (size_t i = 0; i < r.n; i++)
-        x[i] += of_bf16(from[i]);
+        x[i] = half_to_b(from[i]);
 }
 
 static void encode_fp16(void *segment, struct codec_range r, const float *x)
@@ -279,22 +178,13 @@ static void encode_fp16(void *segment, struct codec_range r, const float *x)
         half_encode(to + at, scale++, x + at, least(WIRE_ALIGN, r.n - at));
 }
 
-static void decode_fp16(float *restrict x, const void *segment, struct codec_range r)
+static void decode_fp16(float *x, const void *segment, struct codec_range r)
 {
-    const uint16_t *restrict from = payload(segment, r, sizeof *from);
+    const uint16_t *from = payload(segment, r, sizeof *from);
     const float *scale = scales(segment, WIRE_FP16, r, WIRE_ALIGN);
 
     for (size_t at = 0; at < r.n; at += WIRE_ALIGN)
         half_decode(x + at, from + at, *scale++, least(WIRE_ALIGN, r.n - at));
-}
-
-static void add_fp16(float *restrict x, const void *segment, struct codec_range r)
-{
-    const uint16_t *restrict from = payload(segment, r, sizeof *from);
-    const float *scale = scales(segment, WIRE_FP16, r, WIRE_ALIGN);
-
-    for (size_t at = 0; at < r.n; at += WIRE_ALIGN)
-        half_add(x + at, from + at, *scale++, least(WIRE_ALIGN, r.n - at));
 }
 
 static void encode_int8(void *segment, struct codec_range r, const float *x)
@@ -306,31 +196,26 @@ static void encode_int8(void *segment, struct codec_range r, const float *x)
         byte_encode(to + at, scale++, x + at, least(BLOCK, r.n - at));
 }
 
-static void decode_int8(float *restrict x, const void *segment, struct codec_range r)
+static void decode_int8(float *x, const void *segment, struct codec_range r)
 {
-    const int8_t *restrict from = payload(segment, r, sizeof *from);
+    const int8_t *from = payload(segment, r, sizeof *from);
     const float *scale = scales(segment, WIRE_INT8, r, BLOCK);
 
-    for (size_t at = 0; at < r.n; at += BLOCK, scale++)
-        for (size_t i = at; i < least(at + BLOCK, r.n); i++)
-            x[i] = (float)from[i] * *scale;
+    for (size_t at = 0; at < r.n; at += BLOCK)
+        byte_decode(x + at, from + at, *scale++, least(BLOCK, r.n - at));
 }
 
-static void add_int8(float *restrict x, const void *segment, struct codec_range r)
+static void sum(float *restrict x, const float *restrict y, size_t n)
 {
-    const int8_t *restrict from = payload(segment, r, sizeof *from);
-    const float *scale = scales(segment, WIRE_INT8, r, BLOCK);
-
-    for (size_t at = 0; at < r.n; at += BLOCK, scale++)
-        for (size_t i = at; i < least(at + BLOCK, r.n); i++)
-            x[i] += (float)from[i] * *scale;
+    for (size_t i = 0; i < n; i++)
+        x[i] += y[i];
 }
 
 static void lost(float *to, const float *x, const float *restrict rounded, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const float gap = x[i] - rounded[i];
-        to[i] = (bits_of(gap) & MAGNITUDE) < INFINITE ? gap : 0;
+        to[i] = (half_bits(gap) & MAGNITUDE) < INFINITE ? gap : 0;
     }
 }
 
@@ -343,7 +228,7 @@ enum { LANES = 32 };
 static void hash_row(uint32_t lane[LANES], const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const uint32_t mixed = (lane[i] ^ bits_of(x[i])) * 0x9E3779B1u;
+        const uint32_t mixed = (lane[i] ^ half_bits(x[i])) * 0x9E3779B1u;
         lane[i] = mixed ^ (mixed >> 15);
     }
 }
@@ -370,7 +255,6 @@ extern const struct codec_loops TABLE;
 const struct codec_loops TABLE = {
     .encode = {encode_fp32, encode_bf16, encode_fp16, encode_int8},
     .decode = {decode_fp32, decode_bf16, decode_fp16, decode_int8},
-    .add = {add_fp32, add_bf16, add_fp16, add_int8},
     .sum = sum,
     .lost = lost,
     .hash = hash,
