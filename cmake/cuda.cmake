@@ -79,7 +79,7 @@ if(FERRY_CUDA_HEADERS)
 endif()
 find_path(FERRY_NCCL_HEADERS nccl.h HINTS ${cuda_root}/../include /usr/local/cuda/include)
 if(FERRY_NCCL_HEADERS AND FERRY_CUDA_HEADERS)
-  add_library(ferry_nccl_prototypes OBJECT src/dist/comm/nccl/prototypes.c)
+  add_library(ferry_nccl_prototypes OBJECT tests/standin/nccl_prototypes.c)
   target_include_directories(ferry_nccl_prototypes PRIVATE src)
   target_include_directories(ferry_nccl_prototypes SYSTEM PRIVATE ${FERRY_NCCL_HEADERS}
     ${FERRY_CUDA_HEADERS})

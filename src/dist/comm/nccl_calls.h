@@ -2,7 +2,7 @@
  * nccl_calls - what we call of libnccl, which is opened when a run first needs it.
  *
  * The prototypes are written here, so that every build knows them, and compared with
- * NVIDIA's header where that is installed (nccl/prototypes.c). Enums of theirs are
+ * NVIDIA's header where that is installed (tests/standin/nccl_prototypes.c). Enums of theirs are
  * unsigned here, as compilers make them.
  */
 #pragma once
@@ -39,7 +39,7 @@ struct nccl_id {
     N(ncclGetLastError, (struct ncclComm *comm))
 /* clang-format on */
 
-/* Constants of NVIDIA's header, under our names: prototypes.c compares them too. */
+/* Constants of NVIDIA's header, under our names: nccl_prototypes.c compares them too. */
 enum {
     NCCL_SYSTEM_ERROR = 2,
     NCCL_INVALID_USAGE = 5,
