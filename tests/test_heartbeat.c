@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dist/watch/watch_server.h"
+#include "dist/watch/control_server.h"
 #include "test.h"
 
-static const uint8_t token[BEAT_TOKEN] = "a token of thirty-two bytes....";
-static const uint8_t wrong[BEAT_TOKEN] = "this is not the job's own token";
+static const uint8_t token[CHANNEL_TOKEN] = "a token of thirty-two bytes....";
+static const uint8_t wrong[CHANNEL_TOKEN] = "this is not the job's own token";
 
 /* A server turned by a thread until told otherwise. */
 struct tower {
-    struct watch_server server;
+    struct control_server server;
     pthread_t thread;
     pthread_mutex_t lock;
     atomic_bool is_over, is_paused;
@@ -34,7 +34,7 @@ static void *turn(void *arg)
             continue;
         }
         pthread_mutex_lock(&t->lock);
-        watch_server_turn(&t->server, 0.01);
+        control_server_turn(&t->server, 0.01);
         pthread_mutex_unlock(&t->lock);
         usleep(1000);
     }
@@ -42,12 +42,12 @@ static void *turn(void *arg)
 }
 
 /* The usual times, some times faster. */
-static const struct watch_limits limits = {.t_silence = 2,
-                                           .t_closed = 0.5,
-                                           .t_start = 10,
-                                           .t_late = 2,
-                                           .t_stall = 10,
-                                           .t_stranger = 0.6};
+static const struct liveness_limits limits = {.t_silence = 2,
+                                              .t_closed = 0.5,
+                                              .t_start = 10,
+                                              .t_late = 2,
+                                              .t_stall = 10,
+                                              .t_stranger = 0.6};
 static const struct heartbeat_times times = {.period = 0.2,
                                              .retry = 0.2,
                                              .connect = 0.2,
@@ -56,13 +56,13 @@ static const struct heartbeat_times times = {.period = 0.2,
                                              .goodbye = 2};
 
 static void tower_open_at(struct tower *t, const char *address, uint16_t port,
-                          const uint8_t key[BEAT_TOKEN], size_t n_ranks)
+                          const uint8_t key[CHANNEL_TOKEN], size_t n_ranks)
 {
     struct err err;
 
     t->is_over = t->is_paused = false;
     pthread_mutex_init(&t->lock, NULL);
-    CHECK_OK(watch_server_open(&t->server, address, port, n_ranks, key, limits, &err),
+    CHECK_OK(control_server_open(&t->server, address, port, n_ranks, key, limits, &err),
              &err);
     CHECK(t->server.port != 0);
     CHECK(pthread_create(&t->thread, NULL, turn, t) == 0);
@@ -77,15 +77,15 @@ static void tower_close(struct tower *t)
 {
     t->is_over = true;
     pthread_join(t->thread, NULL);
-    watch_server_close(&t->server);
+    control_server_close(&t->server);
     pthread_mutex_destroy(&t->lock);
 }
 
 /* A copy of what the server knows of a rank. */
-static struct watch_rank seen(struct tower *t, uint32_t rank)
+static struct liveness_rank seen(struct tower *t, uint32_t rank)
 {
     pthread_mutex_lock(&t->lock);
-    const struct watch_rank r = t->server.watch.rank[rank];
+    const struct liveness_rank r = t->server.liveness.rank[rank];
     pthread_mutex_unlock(&t->lock);
     return r;
 }
@@ -105,7 +105,7 @@ static void count_leave(void *ctx, const char *why)
     n_leaves++;
 }
 
-static struct heartbeat_config config_of(const struct tower *t, struct pulse *p,
+static struct heartbeat_config config_of(const struct tower *t, struct phase *p,
                                          uint32_t rank, uint32_t n_ranks)
 {
     struct heartbeat_config c = {.rank = rank,
@@ -115,7 +115,7 @@ static struct heartbeat_config config_of(const struct tower *t, struct pulse *p,
                                  .t_lost = 1.5,
                                  .t_first = 2,
                                  .times = times,
-                                 .pulse = p,
+                                 .phase = p,
                                  .stop = count_stop,
                                  .leave = count_leave};
 
@@ -135,17 +135,17 @@ static struct heartbeat_config config_of(const struct tower *t, struct pulse *p,
 TEST(what_a_rank_publishes_arrives)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
 
     tower_open(&t, 2);
     const struct heartbeat_config c = config_of(&t, &p, 1, 2);
-    pulse_set(&p, 41, PULSE_COMPUTE);
+    phase_set(&p, 41, PHASE_COMPUTE);
     CHECK_OK(heartbeat_open(&h, &c, &err), &err);
     SOON(seen(&t, 1).last.step == 41);
-    pulse_set(&p, 42, PULSE_EXCHANGE);
-    SOON(seen(&t, 1).last.step == 42 && seen(&t, 1).last.phase == PULSE_EXCHANGE);
+    phase_set(&p, 42, PHASE_EXCHANGE);
+    SOON(seen(&t, 1).last.step == 42 && seen(&t, 1).last.phase == PHASE_EXCHANGE);
     CHECK(seen(&t, 1).pid == (uint32_t)getpid());
     CHECK(!seen(&t, 0).has_joined);
     CHECK(heartbeat_is_current(h));
@@ -159,7 +159,7 @@ TEST(what_a_rank_publishes_arrives)
 TEST(orders_reach_the_rank)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
 
@@ -167,11 +167,11 @@ TEST(orders_reach_the_rank)
     const struct heartbeat_config c = config_of(&t, &p, 0, 1);
     CHECK_OK(heartbeat_open(&h, &c, &err), &err);
     pthread_mutex_lock(&t.lock);
-    watch_server_order(&t.server, BEAT_STOP);
+    control_server_order(&t.server, CHANNEL_STOP);
     pthread_mutex_unlock(&t.lock);
     SOON(n_stops == 1);
     pthread_mutex_lock(&t.lock);
-    watch_server_order(&t.server, BEAT_LEAVE);
+    control_server_order(&t.server, CHANNEL_LEAVE);
     pthread_mutex_unlock(&t.lock);
     SOON(n_leaves > 0);
     CHECK(n_stops == 1);
@@ -182,7 +182,7 @@ TEST(orders_reach_the_rank)
 TEST(a_rank_with_another_token_never_joins)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
 
@@ -200,7 +200,7 @@ TEST(a_rank_with_another_token_never_joins)
 TEST(a_rank_passes_by_the_watcher_of_another_job)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t, other;
     struct err err;
 
@@ -218,7 +218,7 @@ TEST(a_rank_passes_by_the_watcher_of_another_job)
 TEST(a_rank_of_another_world_is_told_what_is_wrong)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
 
@@ -234,7 +234,7 @@ TEST(a_rank_of_another_world_is_told_what_is_wrong)
 TEST(a_silent_server_is_noticed_and_one_that_wakes_in_time_is_not)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
 
@@ -260,7 +260,7 @@ TEST(a_silent_server_is_noticed_and_one_that_wakes_in_time_is_not)
 TEST(a_rank_whose_connection_breaks_comes_back_on_another)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
 
@@ -271,9 +271,9 @@ TEST(a_rank_whose_connection_breaks_comes_back_on_another)
     const uint16_t port = t.server.port;
     t.is_over = true;
     pthread_join(t.thread, NULL);
-    watch_server_close(&t.server);
+    control_server_close(&t.server);
     t.is_over = false;
-    CHECK_OK(watch_server_open(&t.server, "127.0.0.1", port, 1, token, limits, &err),
+    CHECK_OK(control_server_open(&t.server, "127.0.0.1", port, 1, token, limits, &err),
              &err);
     CHECK(pthread_create(&t.thread, NULL, turn, &t) == 0);
     SOON(seen(&t, 0).last.seq > 0);
@@ -309,7 +309,7 @@ static bool is_dropped(int fd)
 TEST(strangers_who_babble_or_keep_silent_are_shown_the_door)
 {
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
     char noise[4096];
@@ -332,7 +332,7 @@ TEST(a_crowd_of_strangers_does_not_keep_a_rank_out)
 {
     enum { CROWD = 200 };
     struct heartbeat *h;
-    struct pulse p = {0};
+    struct phase p = {0};
     struct tower t;
     struct err err;
     int fd[CROWD];
@@ -355,38 +355,39 @@ static void read_all(int fd, void *out, size_t n)
 }
 
 /* A rank made by hand, to say what a heartbeat never would. */
-static int join_by_hand(const struct tower *t, struct beat_key *key)
+static int join_by_hand(const struct tower *t, struct channel_key *key)
 {
-    struct beat_join j = {.rank = 0, .n_ranks = 1, .host = "by hand"};
-    uint8_t hello[BEAT_HELLO_BYTES], join[BEAT_JOIN_BYTES], welcome[BEAT_WELCOME_BYTES];
-    uint8_t nonce[BEAT_NONCE];
-    enum beat_answer answer;
+    struct channel_join j = {.rank = 0, .n_ranks = 1, .host = "by hand"};
+    uint8_t hello[CHANNEL_HELLO_BYTES], join[CHANNEL_JOIN_BYTES],
+        welcome[CHANNEL_WELCOME_BYTES];
+    uint8_t nonce[CHANNEL_NONCE];
+    enum channel_answer answer;
     const int fd = dial(t->server.port);
 
     read_all(fd, hello, sizeof hello);
-    CHECK(beat_get_hello(nonce, hello));
-    CHECK(beat_random(j.nonce, sizeof j.nonce));
-    beat_put_join(join, &j, token, nonce);
-    CHECK(beat_send(fd, join, sizeof join));
+    CHECK(channel_get_hello(nonce, hello));
+    CHECK(channel_random(j.nonce, sizeof j.nonce));
+    channel_put_join(join, &j, token, nonce);
+    CHECK(channel_send(fd, join, sizeof join));
     read_all(fd, welcome, sizeof welcome);
-    *key = beat_session(token, nonce, j.nonce);
-    CHECK(beat_get_welcome(&answer, welcome, key) && answer == BEAT_ACCEPTED);
+    *key = channel_session(token, nonce, j.nonce);
+    CHECK(channel_get_welcome(&answer, welcome, key) && answer == CHANNEL_ACCEPTED);
     return fd;
 }
 
 TEST(a_replayed_beat_ends_the_session)
 {
-    const struct beat b = {.seq = 1, .step = 3};
-    uint8_t wire[BEAT_BEAT_BYTES], ack[BEAT_ACK_BYTES];
-    struct beat_key key;
+    const struct channel_beat b = {.seq = 1, .step = 3};
+    uint8_t wire[CHANNEL_BEAT_BYTES], ack[CHANNEL_ACK_BYTES];
+    struct channel_key key;
     struct tower t;
 
     tower_open(&t, 1);
     const int fd = join_by_hand(&t, &key);
-    beat_put_beat(wire, &b, &key);
-    CHECK(beat_send(fd, wire, sizeof wire));
+    channel_put_beat(wire, &b, &key);
+    CHECK(channel_send(fd, wire, sizeof wire));
     read_all(fd, ack, sizeof ack);
-    CHECK(beat_send(fd, wire, sizeof wire));
+    CHECK(channel_send(fd, wire, sizeof wire));
     CHECK(is_dropped(fd));
     CHECK(seen(&t, 0).last.seq == 1);
     close(fd);
@@ -395,16 +396,16 @@ TEST(a_replayed_beat_ends_the_session)
 
 TEST(a_rank_that_never_reads_its_answers_does_not_stop_the_others)
 {
-    struct beat_key key;
+    struct channel_key key;
     struct tower t;
     bool is_open = true;
 
     tower_open(&t, 1);
     const int fd = join_by_hand(&t, &key);
     for (uint64_t seq = 1; seq < 200000 && is_open; seq++) {
-        const struct beat b = {.seq = seq};
-        uint8_t wire[BEAT_BEAT_BYTES];
-        beat_put_beat(wire, &b, &key);
+        const struct channel_beat b = {.seq = seq};
+        uint8_t wire[CHANNEL_BEAT_BYTES];
+        channel_put_beat(wire, &b, &key);
         is_open = send(fd, wire, sizeof wire, MSG_NOSIGNAL) == sizeof wire;
     }
     close(fd);

@@ -15,7 +15,7 @@
 #include "base/sha256.h"
 #include "base/speaker.h"
 #include "dist/watch/control.h"
-#include "dist/watch/watch_server.h"
+#include "dist/watch/control_server.h"
 #include "launch/child.h"
 #include "launch/command.h"
 #include "launch/probe.h"
@@ -38,8 +38,8 @@ enum outcome { FINISHED, LOST, HOPELESS };
 struct start {
     struct hosts hosts; /* those that answered */
     char job[JOB_TEXT], token[SHA256_HEX + 1];
-    uint8_t key[BEAT_TOKEN];
-    struct watch_server server;
+    uint8_t key[CHANNEL_TOKEN];
+    struct control_server server;
     struct child mpirun;
     double t_begin;
     double t_done;    /* when the last rank said goodbye; 0: not yet */
@@ -175,8 +175,8 @@ static status make_token(struct supervisor *s, struct start *st, struct err *err
     const size_t n_same = s->n_starts ? CONTROL_LAUNCHER / 2 : 0;
     char hex[SHA256_HEX];
 
-    if (!beat_random(s->name + n_same, JOB_BYTES - n_same) ||
-        !beat_random(st->key, sizeof st->key))
+    if (!channel_random(s->name + n_same, JOB_BYTES - n_same) ||
+        !channel_random(st->key, sizeof st->key))
         return err_set(err, ERR_IO, "the system gave no random bytes");
     sha256_hex(hex, s->name);
     snprintf(st->job, sizeof st->job, "%.*s", JOB_TEXT - 1, hex);
@@ -273,16 +273,16 @@ static status listen_for_ranks(const struct supervisor *s, struct start *st,
                                struct err *err)
 {
     const struct launch_config *c = s->job->config;
-    struct watch_limits limits = watch_limits_default;
+    struct liveness_limits limits = liveness_limits_default;
     char address[OPT_TEXT_MAX], control[OPT_TEXT_MAX + 16];
 
     limits.t_start = c->start_limit;
     if (c->stall_limit > 0)
         limits.t_stall = c->stall_limit;
     TRY(find_address(s, &st->hosts, address, sizeof address, err));
-    TRY(watch_server_open(&st->server, is_numeric(address) ? address : "",
-                          (uint16_t)c->port, hosts_ranks(&st->hosts), st->key, limits,
-                          err));
+    TRY(control_server_open(&st->server, is_numeric(address) ? address : "",
+                            (uint16_t)c->port, hosts_ranks(&st->hosts), st->key, limits,
+                            err));
     snprintf(control, sizeof control, "%s:%u", address, st->server.port);
     if (setenv("FERRY_CONTROL", control, 1) != 0 || setenv("FERRY_JOB", st->job, 1) != 0)
         return err_set(err, ERR_MEMORY, "the environment is full");
@@ -313,13 +313,13 @@ static void pass_signals(struct supervisor *s, struct start *st)
     if (n_signals && !s->was_stopped) {
         s->was_stopped = true;
         note(s, "stopping: the ranks save and end; a second signal ends them at once");
-        watch_server_order(&st->server, BEAT_STOP);
+        control_server_order(&st->server, CHANNEL_STOP);
     }
 }
 
 static void note_complete(struct supervisor *s, struct start *st)
 {
-    if (st->is_complete || !watch_all_joined(&st->server.watch))
+    if (st->is_complete || !liveness_all_joined(&st->server.liveness))
         return;
     st->is_complete = true;
     const double now = clock_now();
@@ -327,27 +327,28 @@ static void note_complete(struct supervisor *s, struct start *st)
         note(s,
              "%zu ranks report %.1f s after the start, %.1f s after the loss was seen; "
              "it was at step %llu",
-             st->server.watch.n_ranks, now - st->t_begin, now - s->t_lost,
+             st->server.liveness.n_ranks, now - st->t_begin, now - s->t_lost,
              (unsigned long long)s->step_lost);
     else
-        note(s, "%zu ranks report %.1f s after the start", st->server.watch.n_ranks,
+        note(s, "%zu ranks report %.1f s after the start", st->server.liveness.n_ranks,
              now - st->t_begin);
 }
 
 /* Says all verdicts of the moment; true when one of them is the end. */
 static bool judge_ranks(struct supervisor *s, struct start *st)
 {
-    const struct watch *w = &st->server.watch;
+    const struct liveness *w = &st->server.liveness;
     const bool stall_ends = s->job->config->stall_limit > 0;
-    struct watch_event e;
+    struct liveness_event e;
     bool is_lost = false;
     char text[256];
 
-    while ((e = watch_judge(&st->server.watch, clock_now())).verdict != WATCH_NOTHING) {
-        watch_say(w, e, text, sizeof text);
+    while ((e = liveness_judge(&st->server.liveness, clock_now())).verdict !=
+           LIVENESS_NOTHING) {
+        liveness_say(w, e, text, sizeof text);
         note(s, "%s", text);
-        const bool ends = e.verdict == WATCH_DEAD || e.verdict == WATCH_MISSING ||
-                          (e.verdict == WATCH_STALLED && stall_ends);
+        const bool ends = e.verdict == LIVENESS_DEAD || e.verdict == LIVENESS_MISSING ||
+                          (e.verdict == LIVENESS_STALLED && stall_ends);
         if (ends && !is_lost)
             snprintf(s->reason, sizeof s->reason, "%s", text);
         is_lost |= ends;
@@ -356,12 +357,12 @@ static bool judge_ranks(struct supervisor *s, struct start *st)
 }
 
 /* The rank whose connection broke first, without goodbye; -1 when there is none. */
-static int first_to_go(const struct watch *w)
+static int first_to_go(const struct liveness *w)
 {
     int first = -1;
 
     for (size_t i = 0; i < w->n_ranks; i++) {
-        const struct watch_rank *r = &w->rank[i];
+        const struct liveness_rank *r = &w->rank[i];
         if (r->has_joined && !r->is_open && !r->is_done &&
             (first < 0 || r->t_closed < w->rank[first].t_closed))
             first = (int)i;
@@ -371,7 +372,7 @@ static int first_to_go(const struct watch *w)
 
 static void give_reason(struct supervisor *s, const struct start *st, int code)
 {
-    const struct watch *w = &st->server.watch;
+    const struct liveness *w = &st->server.liveness;
     const int first = first_to_go(w);
     const bool is_ours = code >= ERR_USAGE && code <= ERR_LOST; /* not mpirun's own */
 
@@ -398,8 +399,8 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
 
     if (code == 0)
         return FINISHED;
-    watch_server_turn(&st->server, 0);
-    const bool is_agreed = watch_agreed(&st->server.watch, &told);
+    control_server_turn(&st->server, 0);
+    const bool is_agreed = liveness_agreed(&st->server.liveness, &told);
     if (is_agreed && told == OK) {
         note(s, "every rank had finished before %s ended with status %d",
              command_mpirun(s->job->config, s->mpi), code);
@@ -412,7 +413,7 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
      * ranks agree on before any update was ever made: missing data, a full disk. Later
      * it may pass: a host that comes back has its disks a little after its ssh. */
     const bool is_lasting =
-        is_agreed && !s->has_worked && !watch_any_worked(&st->server.watch);
+        is_agreed && !s->has_worked && !liveness_any_worked(&st->server.liveness);
     s->code = code == ERR_USAGE || code == ERR_FORMAT || code == ERR_NUMERIC || is_lasting
                   ? (status)code
                   : ERR_COMM;
@@ -428,7 +429,7 @@ static bool has_ended(const struct supervisor *s, struct start *st)
 
     if (child_has_ended(&st->mpirun))
         return true;
-    if (!watch_all_done(&st->server.watch))
+    if (!liveness_all_done(&st->server.liveness))
         return false;
     if (st->t_done <= 0)
         st->t_done = now;
@@ -443,7 +444,7 @@ static bool has_ended(const struct supervisor *s, struct start *st)
 static enum outcome watch_job(struct supervisor *s, struct start *st)
 {
     for (;;) {
-        watch_server_turn(&st->server, 0.1);
+        control_server_turn(&st->server, 0.1);
         pass_signals(s, st);
         note_complete(s, st);
         if (has_ended(s, st))
@@ -452,7 +453,7 @@ static enum outcome watch_job(struct supervisor *s, struct start *st)
             snprintf(s->reason, sizeof s->reason,
                      "a rank counts %u ranks where %zu were started; %s is not of the "
                      "MPI library that the program was built with",
-                     st->server.refused, st->server.watch.n_ranks,
+                     st->server.refused, st->server.liveness.n_ranks,
                      command_mpirun(s->job->config, s->mpi));
             s->code = ERR_USAGE;
             return HOPELESS;
@@ -475,12 +476,12 @@ static enum outcome watch_job(struct supervisor *s, struct start *st)
 static void end_job(struct start *st)
 {
     if (st->server.client) {
-        watch_server_order(&st->server, BEAT_LEAVE);
-        watch_server_turn(&st->server, 0);
+        control_server_order(&st->server, CHANNEL_LEAVE);
+        control_server_turn(&st->server, 0);
     }
     child_end(&st->mpirun, t_mpirun);
-    while (st->server.client && watch_gone_at(&st->server.watch) > clock_now())
-        watch_server_turn(&st->server, 0.1);
+    while (st->server.client && liveness_gone_at(&st->server.liveness) > clock_now())
+        control_server_turn(&st->server, 0.1);
 }
 
 /* A start that got further than all before it begins the count anew: faults that are few
@@ -502,8 +503,8 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     else
         s->code = OK; /* *err says it all */
     const double t_seen = clock_now();
-    s->step_lost = st->server.client ? watch_step(&st->server.watch) : 0;
-    s->has_worked |= st->server.client && watch_any_worked(&st->server.watch);
+    s->step_lost = st->server.client ? liveness_step(&st->server.liveness) : 0;
+    s->has_worked |= st->server.client && liveness_any_worked(&st->server.liveness);
     end_job(st);
     if (outcome == LOST) {
         s->t_lost = t_seen;
@@ -511,7 +512,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
         note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason,
              clock_now() - t_seen);
     }
-    watch_server_close(&st->server);
+    control_server_close(&st->server);
     memcpy(s->old_job, st->job, sizeof s->old_job);
     return outcome;
 }

@@ -110,7 +110,7 @@ status train_assess(struct trainer *t, struct err *err)
     if (!t->data.valid.is_there || t->evaluated_at == t->state.step)
         return OK;
     t->evaluated_at = t->state.step;
-    train_pulse(t, PULSE_EVALUATE);
+    train_phase(t, PHASE_EVALUATE);
     record_evaluating(&t->record);
     TRY(swap_average(t, err));
     const status measured = measure(t, &r, err);

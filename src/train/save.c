@@ -208,7 +208,7 @@ status train_save_begin(struct trainer *t, struct err *err)
     TRY(settle(t, err));
     wait_for_disk(t);
     TRY(take_reports(t, NULL, err));
-    train_pulse(t, PULSE_SAVE);
+    train_phase(t, PHASE_SAVE);
     if (t->config.replica_check_every)
         TRY(trainer_compare(t, err)); /* a restart must not begin from wrong weights */
     TRY(gather_moments(t, err));
@@ -241,7 +241,7 @@ static status finish_last(struct trainer *t, struct err *err)
 
 status train_save_last(struct trainer *t, struct err *err)
 {
-    train_pulse(t, PULSE_SAVE);
+    train_phase(t, PHASE_SAVE);
     TRY(settle(t, err));
     wait_for_disk(t);
     TRY(take_reports(t, NULL, err));

@@ -160,7 +160,7 @@ static status compute(struct trainer *t, struct record_step *rec,
     model_zero_grads(&t->model); /* the only place where gradients begin */
     rec->t_backward += clock_next(&clock);
     do {
-        train_pulse(t, PULSE_DATA);
+        train_phase(t, PHASE_DATA);
         TRY(prefetch_next(t->prefetch, item, err));
         const struct model_batch batch = upload_batch(item->batch);
         rec->t_data += clock_next(&clock);
@@ -171,7 +171,7 @@ static status compute(struct trainer *t, struct record_step *rec,
             break;
         }
 
-        train_pulse(t, PULSE_COMPUTE);
+        train_phase(t, PHASE_COMPUTE);
         model_forward(&t->model, &batch, &run);
         rec->t_forward += clock_next(&clock);
         if (item->is_last && t->reducer)
@@ -236,7 +236,7 @@ static status finish_exchange(struct trainer *t, struct record_step *rec,
 {
     struct reducer_times times;
 
-    train_pulse(t, PULSE_EXCHANGE);
+    train_phase(t, PHASE_EXCHANGE);
     TRY(reducer_finish(t->reducer, facts, &times, err));
     if (t->mirror)
         device_upload(&t->device, t->model.grad, t->mirror);
@@ -280,7 +280,7 @@ static status follow_scale(struct trainer *t, const struct record_step *rec,
 static status apply(struct trainer *t, struct record_step *rec, double n_target,
                     struct err *err)
 {
-    train_pulse(t, PULSE_UPDATE);
+    train_phase(t, PHASE_UPDATE);
     rec->rate = schedule_rate(&t->schedule, t->state.step);
     const struct optim_update update = {t->state.step, rec->rate, n_target,
                                         rec->loss_scale};

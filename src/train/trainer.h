@@ -112,11 +112,11 @@ struct train_host {
 status train_run(const struct train_config *config, struct train_host *host,
                  struct err *err) MUST_CHECK;
 
-/* Tell who watches what this rank does now. */
-static inline void train_pulse(struct trainer *t, enum pulse_phase phase)
+/* Publish what this rank does now, for its heartbeat. */
+static inline void train_phase(struct trainer *t, enum phase_id phase)
 {
     if (t->control)
-        pulse_set(&t->control->pulse, (uint64_t)t->state.step, phase);
+        phase_set(&t->control->phase, (uint64_t)t->state.step, phase);
 }
 
 /* Whether nodes train alone between meetings. */

@@ -76,10 +76,10 @@ static status write_state(const struct worker *w, const char *name, struct err *
 static status work(struct worker *w, struct control *c, struct err *err)
 {
     while (w->step < w->n_steps && !is_stopped) {
-        pulse_set(&c->pulse, w->step, PULSE_COMPUTE);
+        phase_set(&c->phase, w->step, PHASE_COMPUTE);
         usleep(w->step_us);
         w->chain = rng_hash(w->chain, w->step++);
-        pulse_set(&c->pulse, w->step, PULSE_UPDATE);
+        phase_set(&c->phase, w->step, PHASE_UPDATE);
         if (w->step % w->save_every == 0 && control_is_current(c))
             TRY(write_state(w, "state", err));
     }

@@ -27,7 +27,7 @@ static const double t_last_words = 1; /* for the console to take them */
 struct meeting {
     char hosts[N_HOSTS_TEXT];
     uint16_t port;
-    uint8_t token[BEAT_TOKEN];
+    uint8_t token[CHANNEL_TOKEN];
 };
 
 /* ---- what the heartbeat calls ---- */
@@ -85,15 +85,15 @@ static int digit_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-static status read_token(uint8_t token[BEAT_TOKEN], const char *path, struct err *err)
+static status read_token(uint8_t token[CHANNEL_TOKEN], const char *path, struct err *err)
 {
     struct file_map map = {0};
     status result = OK;
 
     TRY(file_map_open(&map, path, err));
-    if (map.n_bytes < (size_t)2 * BEAT_TOKEN)
+    if (map.n_bytes < (size_t)2 * CHANNEL_TOKEN)
         result = err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
-    for (size_t i = 0; result == OK && i < BEAT_TOKEN; i++) {
+    for (size_t i = 0; result == OK && i < CHANNEL_TOKEN; i++) {
         const int hi = digit_of((char)map.data[2 * i]);
         const int lo = digit_of((char)map.data[2 * i + 1]);
         if (hi < 0 || lo < 0)
@@ -150,20 +150,20 @@ static void *watch_on(void *arg)
     double t_end = 0;
 
     for (;;) {
-        watch_server_turn(&c->server, 0.1);
+        control_server_turn(&c->server, 0.1);
         const double now = clock_now();
         if (c->is_closing && t_end <= 0)
             t_end = now + t_linger;
-        if (t_end > 0 && (now > t_end || watch_all_done(&c->server.watch)))
+        if (t_end > 0 && (now > t_end || liveness_all_done(&c->server.liveness)))
             return NULL;
-        const struct watch_event e = watch_judge(&c->server.watch, now);
-        if (e.verdict == WATCH_NOTHING)
+        const struct liveness_event e = liveness_judge(&c->server.liveness, now);
+        if (e.verdict == LIVENESS_NOTHING)
             continue;
         char text[256];
-        watch_say(&c->server.watch, e, text, sizeof text);
+        liveness_say(&c->server.liveness, e, text, sizeof text);
         speaker_say(c->speaker, "ferry: %s", text);
-        if (e.verdict == WATCH_DEAD || e.verdict == WATCH_MISSING) {
-            watch_server_order(&c->server, BEAT_LEAVE);
+        if (e.verdict == LIVENESS_DEAD || e.verdict == LIVENESS_MISSING) {
+            control_server_order(&c->server, CHANNEL_LEAVE);
             speaker_flush(c->speaker, t_last_words);
             comm_abort(ERR_COMM);
         }
@@ -178,11 +178,11 @@ static status start_watching(struct control *c, struct meeting *m, size_t n_rank
 
     if (wanted < 0 || wanted > 65535)
         return err_set(err, ERR_USAGE, "FERRY_CONTROL_PORT '%.20s' is not a port", port);
-    if (!beat_random(m->token, sizeof m->token))
+    if (!channel_random(m->token, sizeof m->token))
         return err_set(err, ERR_IO, "the system gave no random bytes");
     TRY(speaker_open(&c->speaker, fileno(c->console), err));
-    TRY(watch_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
-                          watch_limits_default, err));
+    TRY(control_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
+                            liveness_limits_default, err));
     own_addresses(m->hosts, sizeof m->hosts);
     m->port = c->server.port;
     TRY(thread_start(&c->watcher, watch_on, c, err));
@@ -216,10 +216,10 @@ static status join(struct control *c, uint32_t n_ranks, const struct meeting *m,
                                       .n_ranks = n_ranks,
                                       .hosts = m->hosts,
                                       .port = m->port,
-                                      .t_lost = watch_limits_default.t_silence,
+                                      .t_lost = liveness_limits_default.t_silence,
                                       .t_first = t_first,
                                       .times = heartbeat_times_default,
-                                      .pulse = &c->pulse,
+                                      .phase = &c->phase,
                                       .ctx = c,
                                       .stop = on_stop,
                                       .leave = on_leave};
@@ -273,7 +273,7 @@ void control_close(struct control *c, status result)
         pthread_join(c->watcher, NULL);
         c->watches = false;
     }
-    watch_server_close(&c->server);
+    control_server_close(&c->server);
     speaker_close(c->speaker, t_last_words);
     c->speaker = NULL;
 }

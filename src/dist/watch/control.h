@@ -11,7 +11,7 @@
  * status ERR_LOST. An order to stop is a SIGTERM to this process, as from a user.
  *
  * Owns: the heartbeat's thread; on a first rank that watches also the watcher's. Borrows
- * the console. Threads: opened and closed by one; `pulse` has one writer.
+ * the console. Threads: opened and closed by one; `phase` has one writer.
  */
 #pragma once
 
@@ -21,20 +21,20 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "dist/watch/beat.h"
+#include "dist/watch/channel.h"
+#include "dist/watch/control_server.h"
 #include "dist/watch/heartbeat.h"
-#include "dist/watch/pulse.h"
-#include "dist/watch/watch_server.h"
+#include "dist/watch/phase.h"
 
 struct comm;
 struct speaker;
 
 struct control {
-    struct pulse pulse; /* what training publishes: pulse_set(&c.pulse, step, phase) */
+    struct phase phase; /* what training publishes: phase_set(&c.phase, step, phase) */
     uint32_t rank;
     FILE *console;               /* a rank's last words, the watcher's verdicts */
     struct heartbeat *heartbeat; /* NULL: one rank, which nobody watches */
-    struct watch_server server;
+    struct control_server server;
     struct speaker *speaker; /* the watcher's */
     pthread_t watcher;
     bool watches;

@@ -46,33 +46,33 @@ struct heartbeat {
     /* of the thread */
     enum stage stage;
     int fd;
-    struct beat_inbox in;
-    struct beat_key key;
-    struct beat_join join;
+    struct channel_inbox in;
+    struct channel_key key;
+    struct channel_join join;
     uint64_t seq;
     double t_began, t_next_try, t_next_beat, t_sampled, t_phase, t_waited, t_span;
     uint64_t last_word, goodbye; /* number of the last beat; 0 before it was sent */
-    bool was_stopped, is_over, is_starting; /* the last beat said PULSE_START */
+    bool was_stopped, is_over, is_starting; /* the last beat said PHASE_START */
 
     pthread_mutex_t lock; /* of the outcome of the first connection */
     pthread_cond_t changed;
     bool is_settled;
-    enum beat_answer answer;
+    enum channel_answer answer;
     bool is_welcome;
     _Atomic double t_answer; /* of the last answer */
     status result;           /* how this rank ended; written before is_closing */
     atomic_bool is_closing;
 };
 
-/* ---- the pulse ---- */
+/* ---- the phase ---- */
 
 static void sample(struct heartbeat *h, double now)
 {
-    const struct pulse_now p = pulse_get(h->config.pulse);
+    const struct phase_now p = phase_get(h->config.phase);
 
     if (p.word != h->last_word)
         h->t_phase = now;
-    else if (pulse_waits(p.phase))
+    else if (phase_waits(p.phase))
         h->t_waited += now - h->t_sampled;
     h->t_span += now - h->t_sampled;
     h->last_word = p.word;
@@ -137,21 +137,21 @@ static bool finish_connect(struct heartbeat *h)
 
 static bool take_hello(struct heartbeat *h)
 {
-    uint8_t nonce[BEAT_NONCE], out[BEAT_JOIN_BYTES];
+    uint8_t nonce[CHANNEL_NONCE], out[CHANNEL_JOIN_BYTES];
 
-    if (!beat_get_hello(nonce, h->in.bytes) ||
-        !beat_random(h->join.nonce, sizeof h->join.nonce))
+    if (!channel_get_hello(nonce, h->in.bytes) ||
+        !channel_random(h->join.nonce, sizeof h->join.nonce))
         return false;
-    h->key = beat_session(h->config.token, nonce, h->join.nonce);
-    beat_put_join(out, &h->join, h->config.token, nonce);
-    return beat_send(h->fd, out, sizeof out);
+    h->key = channel_session(h->config.token, nonce, h->join.nonce);
+    channel_put_join(out, &h->join, h->config.token, nonce);
+    return channel_send(h->fd, out, sizeof out);
 }
 
-static void settle(struct heartbeat *h, enum beat_answer answer)
+static void settle(struct heartbeat *h, enum channel_answer answer)
 {
     pthread_mutex_lock(&h->lock);
     h->is_settled = true;
-    h->is_welcome = answer == BEAT_ACCEPTED;
+    h->is_welcome = answer == CHANNEL_ACCEPTED;
     h->answer = answer;
     pthread_cond_broadcast(&h->changed);
     pthread_mutex_unlock(&h->lock);
@@ -159,31 +159,31 @@ static void settle(struct heartbeat *h, enum beat_answer answer)
 
 static bool take_welcome(struct heartbeat *h, double now)
 {
-    enum beat_answer answer;
+    enum channel_answer answer;
 
-    if (!beat_get_welcome(&answer, h->in.bytes, &h->key))
+    if (!channel_get_welcome(&answer, h->in.bytes, &h->key))
         return false;
     settle(h, answer);
     h->seq = h->goodbye = 0;
     h->t_next_beat = now;
     h->t_answer = now;
-    return answer == BEAT_ACCEPTED;
+    return answer == CHANNEL_ACCEPTED;
 }
 
 static bool take_ack(struct heartbeat *h, double now)
 {
-    struct beat_ack ack;
+    struct channel_ack ack;
 
-    if (!beat_get_ack(&ack, h->in.bytes, &h->key) || ack.seq > h->seq)
+    if (!channel_get_ack(&ack, h->in.bytes, &h->key) || ack.seq > h->seq)
         return false;
     h->t_answer = now;
     h->t_began = now;
     h->is_over |= h->goodbye && ack.seq == h->goodbye;
-    if (ack.order == BEAT_STOP && !h->was_stopped) {
+    if (ack.order == CHANNEL_STOP && !h->was_stopped) {
         h->was_stopped = true;
         h->config.stop(h->config.ctx);
     }
-    if (ack.order == BEAT_LEAVE && !h->is_closing)
+    if (ack.order == CHANNEL_LEAVE && !h->is_closing)
         h->config.leave(h->config.ctx, "another rank of the job was lost");
     return true;
 }
@@ -204,9 +204,9 @@ static bool take_message(struct heartbeat *h, double now)
 
 static size_t message_bytes(enum stage stage)
 {
-    return stage == HELLO     ? BEAT_HELLO_BYTES
-           : stage == WELCOME ? BEAT_WELCOME_BYTES
-                              : BEAT_ACK_BYTES;
+    return stage == HELLO     ? CHANNEL_HELLO_BYTES
+           : stage == WELCOME ? CHANNEL_WELCOME_BYTES
+                              : CHANNEL_ACK_BYTES;
 }
 
 static void listen_to(struct heartbeat *h, double now)
@@ -220,12 +220,12 @@ static void listen_to(struct heartbeat *h, double now)
         return;
     }
     while (h->stage != CLOSED) {
-        const enum beat_receipt got =
-            beat_receive(&h->in, h->fd, message_bytes(h->stage));
-        if (got == BEAT_PARTIAL)
+        const enum channel_receipt got =
+            channel_receive(&h->in, h->fd, message_bytes(h->stage));
+        if (got == CHANNEL_PARTIAL)
             return;
         h->in.n = 0;
-        if (got == BEAT_CLOSED || !take_message(h, now))
+        if (got == CHANNEL_CLOSED || !take_message(h, now))
             hang_up(h, now);
     }
 }
@@ -233,23 +233,23 @@ static void listen_to(struct heartbeat *h, double now)
 static void send_beat(struct heartbeat *h, double now)
 {
     const bool is_last = h->is_closing;
-    const struct pulse_now p = pulse_get(h->config.pulse);
-    const struct beat b = {.seq = ++h->seq,
-                           .step = p.step,
-                           .phase = (uint32_t)p.phase,
-                           .age_ms = milliseconds(now - h->t_phase),
-                           .waited_ms = milliseconds(h->t_waited),
-                           .span_ms = milliseconds(h->t_span),
-                           .is_last = is_last,
-                           .result = is_last ? h->result : OK};
-    uint8_t out[BEAT_BEAT_BYTES];
+    const struct phase_now p = phase_get(h->config.phase);
+    const struct channel_beat b = {.seq = ++h->seq,
+                                   .step = p.step,
+                                   .phase = (uint32_t)p.phase,
+                                   .age_ms = milliseconds(now - h->t_phase),
+                                   .waited_ms = milliseconds(h->t_waited),
+                                   .span_ms = milliseconds(h->t_span),
+                                   .is_last = is_last,
+                                   .result = is_last ? h->result : OK};
+    uint8_t out[CHANNEL_BEAT_BYTES];
 
     h->t_waited = h->t_span = 0;
-    h->is_starting = p.phase == PULSE_START;
+    h->is_starting = p.phase == PHASE_START;
     h->goodbye = is_last ? h->seq : 0;
     h->t_next_beat = now + h->config.times.period;
-    beat_put_beat(out, &b, &h->key);
-    if (!beat_send(h->fd, out, sizeof out))
+    channel_put_beat(out, &b, &h->key);
+    if (!channel_send(h->fd, out, sizeof out))
         hang_up(h, now);
 }
 
@@ -259,7 +259,7 @@ static bool is_beat_due(const struct heartbeat *h, double now)
     if (h->is_closing && !h->goodbye)
         return true;
     return now >= h->t_next_beat ||
-           (h->is_starting && pulse_get(h->config.pulse).phase != PULSE_START);
+           (h->is_starting && phase_get(h->config.phase).phase != PHASE_START);
 }
 
 /* What time alone brings about. */
@@ -399,7 +399,7 @@ static void init(struct heartbeat *h, const struct heartbeat_config *c)
     h->config = *c;
     h->fd = -1;
     h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    h->join = (struct beat_join){
+    h->join = (struct channel_join){
         .rank = c->rank, .n_ranks = c->n_ranks, .pid = (uint32_t)getpid()};
     host_name(h->join.host, sizeof h->join.host);
     h->t_sampled = h->t_phase = now;

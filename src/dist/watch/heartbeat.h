@@ -1,13 +1,13 @@
 /*
- * heartbeat - the thread that reports a rank's pulse over the control channel.
+ * heartbeat - the thread that reports the phase of a rank over the control channel.
  *
- * It says once a second what the training thread published last (dist/watch/pulse.h), and
+ * It says once a second what the training thread published last (dist/watch/phase.h), and
  * takes the orders that come back. A connection that falls silent is opened anew every
  * second. A rank that has heard no answer for `t_lost` seconds has been given up by the
  * other side, which has started or will start another in its place: so it calls `lost`,
  * which ends the process. MPI is not involved: it may be what hangs.
  *
- * Owns: its thread and socket. Borrows the pulse. The callbacks run on the thread.
+ * Owns: its thread and socket. Borrows the phase. The callbacks run on the thread.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "dist/watch/beat.h"
-#include "dist/watch/pulse.h"
+#include "dist/watch/channel.h"
+#include "dist/watch/phase.h"
 
 /* In seconds. */
 struct heartbeat_times {
@@ -34,11 +34,11 @@ struct heartbeat_config {
     uint32_t rank, n_ranks;
     const char *hosts; /* "a,b,c": where the other end may be; the first that answers */
     uint16_t port;
-    uint8_t token[BEAT_TOKEN];
+    uint8_t token[CHANNEL_TOKEN];
     double t_lost;  /* without an answer */
     double t_first; /* for the first connection */
     struct heartbeat_times times;
-    struct pulse *pulse;
+    struct phase *phase;
     void *ctx;
     void (*stop)(void *ctx);                   /* save and end was ordered; called once */
     void (*leave)(void *ctx, const char *why); /* ordered to end at once, or lost */

@@ -1,11 +1,11 @@
 /*
- * pulse - what a rank is doing now, as the training thread publishes it: one store.
+ * phase - what a rank is doing now; the training thread publishes it in one store.
  *
  * The heartbeat thread reads it several times a second and reports it over the control
- * channel, so that a hung job can say who was where. A rank in a phase that waits is
- * blocked by others; one in another phase is working and may be the one waited for.
+ * channel, so that a hung job can say which rank was where. A rank in a phase that waits
+ * is blocked by others; one in another phase is working and may be the one waited for.
  *
- * Threads: one writes (pulse_set), any read (pulse_get).
+ * Threads: one writes (phase_set), any read (phase_get).
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* name, text, does a rank in it wait for others? */
-#define PULSE_PHASES(P)            \
+#define PHASE_LIST(P)              \
     P(START, "start", false)       \
     P(DATA, "data", false)         \
     P(COMPUTE, "compute", false)   \
@@ -25,36 +25,36 @@
     P(BARRIER, "wait", true)       \
     P(END, "end", false)
 
-enum pulse_phase {
-#define P(name, ...) PULSE_##name,
-    PULSE_PHASES(P) PULSE_N_PHASES
+enum phase_id {
+#define P(name, ...) PHASE_##name,
+    PHASE_LIST(P) N_PHASES
 #undef P
 };
 
-struct pulse {
+struct phase {
     _Atomic uint64_t word; /* step << 24 | phase << 16 | count of stores */
     uint16_t n_stores;     /* the writer's own */
 };
 
-struct pulse_now {
+struct phase_now {
     uint64_t step;
-    enum pulse_phase phase;
+    enum phase_id phase;
     uint64_t word; /* differs whenever something was published in between */
 };
 
-static inline void pulse_set(struct pulse *p, uint64_t step, enum pulse_phase phase)
+static inline void phase_set(struct phase *p, uint64_t step, enum phase_id phase)
 {
     atomic_store_explicit(&p->word, step << 24 | (uint64_t)phase << 16 | ++p->n_stores,
                           memory_order_relaxed);
 }
 
-static inline struct pulse_now pulse_get(struct pulse *p)
+static inline struct phase_now phase_get(struct phase *p)
 {
     const uint64_t word = atomic_load_explicit(&p->word, memory_order_relaxed);
 
-    return (struct pulse_now){word >> 24, (enum pulse_phase)(word >> 16 & 0xFF), word};
+    return (struct phase_now){word >> 24, (enum phase_id)(word >> 16 & 0xFF), word};
 }
 
 /* "exchange"; "?" for a number that is no phase. */
-const char *pulse_text(unsigned phase);
-bool pulse_waits(unsigned phase);
+const char *phase_text(unsigned phase);
+bool phase_waits(unsigned phase);

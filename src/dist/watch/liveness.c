@@ -1,4 +1,4 @@
-#include "dist/watch/watch.h"
+#include "dist/watch/liveness.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "dist/watch/pulse.h"
+#include "dist/watch/phase.h"
 
-const struct watch_limits watch_limits_default = {.t_silence = 8,
-                                                  .t_closed = 2,
-                                                  .t_start = 60,
-                                                  .t_late = 10,
-                                                  .t_stall = 60,
-                                                  .t_stranger = 3};
+const struct liveness_limits liveness_limits_default = {.t_silence = 8,
+                                                        .t_closed = 2,
+                                                        .t_start = 60,
+                                                        .t_late = 10,
+                                                        .t_stall = 60,
+                                                        .t_stranger = 3};
 
 /* A watcher that judges more rarely than this has slept. */
 static const double t_asleep = 2;
@@ -22,23 +22,23 @@ static const double t_quiet = 60;
 /* Others wait for a rank when their share of waiting exceeds its own by so much. */
 static const double late_share = 0.35;
 
-status watch_open(struct watch *w, size_t n_ranks, struct watch_limits limits, double now,
-                  struct err *err)
+status liveness_open(struct liveness *w, size_t n_ranks, struct liveness_limits limits,
+                     double now, struct err *err)
 {
-    *w = (struct watch){
+    *w = (struct liveness){
         .limits = limits, .n_ranks = n_ranks, .t_open = now, .t_judged = now};
     return mem_alloc(&w->rank, n_ranks, sizeof *w->rank, err);
 }
 
-void watch_close(struct watch *w)
+void liveness_close(struct liveness *w)
 {
     free(w->rank);
-    *w = (struct watch){0};
+    *w = (struct liveness){0};
 }
 
-void watch_joined(struct watch *w, const struct beat_join *j, double now)
+void liveness_joined(struct liveness *w, const struct channel_join *j, double now)
 {
-    struct watch_rank *r = &w->rank[j->rank];
+    struct liveness_rank *r = &w->rank[j->rank];
 
     if (!r->has_joined)
         r->t_joined = r->t_moved = now;
@@ -48,9 +48,10 @@ void watch_joined(struct watch *w, const struct beat_join *j, double now)
     memcpy(r->host, j->host, sizeof r->host);
 }
 
-void watch_heard(struct watch *w, uint32_t rank, const struct beat *b, double now)
+void liveness_heard(struct liveness *w, uint32_t rank, const struct channel_beat *b,
+                    double now)
 {
-    struct watch_rank *r = &w->rank[rank];
+    struct liveness_rank *r = &w->rank[rank];
     const double span = b->span_ms * 1e-3;
 
     if (b->step != r->last.step || b->phase != r->last.phase ||
@@ -63,16 +64,16 @@ void watch_heard(struct watch *w, uint32_t rank, const struct beat *b, double no
     r->last = *b;
     r->t_beat = now;
     r->is_done |= b->is_last;
-    r->has_worked |= b->phase >= PULSE_DATA && b->phase <= PULSE_UPDATE;
+    r->has_worked |= b->phase >= PHASE_DATA && b->phase <= PHASE_UPDATE;
 }
 
-void watch_hung_up(struct watch *w, uint32_t rank, double now)
+void liveness_hung_up(struct liveness *w, uint32_t rank, double now)
 {
     w->rank[rank].is_open = false;
     w->rank[rank].t_closed = now;
 }
 
-static bool is_silent(const struct watch *w, const struct watch_rank *r, double now)
+static bool is_silent(const struct liveness *w, const struct liveness_rank *r, double now)
 {
     if (!r->has_joined || r->is_done || r->is_dead)
         return false;
@@ -81,7 +82,7 @@ static bool is_silent(const struct watch *w, const struct watch_rank *r, double 
 }
 
 /* How much more of their time the other ranks wait than rank i does. */
-static double others_wait(const struct watch *w, size_t i)
+static double others_wait(const struct liveness *w, size_t i)
 {
     double sum = 0;
 
@@ -92,22 +93,22 @@ static double others_wait(const struct watch *w, size_t i)
 }
 
 /* Is another rank waiting, has been for t_late, while this one works as long? */
-static bool holds_up(const struct watch *w, size_t i, double now)
+static bool holds_up(const struct liveness *w, size_t i, double now)
 {
-    const struct watch_rank *r = &w->rank[i];
+    const struct liveness_rank *r = &w->rank[i];
     bool waiting = false;
 
-    if (pulse_waits(r->last.phase) || now - r->t_moved < w->limits.t_late)
+    if (phase_waits(r->last.phase) || now - r->t_moved < w->limits.t_late)
         return false;
     for (size_t k = 0; k < w->n_ranks; k++)
-        waiting |= k != i && pulse_waits(w->rank[k].last.phase) &&
+        waiting |= k != i && phase_waits(w->rank[k].last.phase) &&
                    now - w->rank[k].t_moved > w->limits.t_late;
     return waiting;
 }
 
-static bool is_late(const struct watch *w, size_t i, double now)
+static bool is_late(const struct liveness *w, size_t i, double now)
 {
-    const struct watch_rank *r = &w->rank[i];
+    const struct liveness_rank *r = &w->rank[i];
 
     if (w->n_ranks < 2 || r->is_done || now - r->t_joined < 2 * w->limits.t_late)
         return false;
@@ -116,15 +117,15 @@ static bool is_late(const struct watch *w, size_t i, double now)
            others_wait(w, i) > (r->is_late ? 0.5 * late_share : late_share);
 }
 
-static bool judge_late(struct watch *w, size_t i, double now, struct watch_event *e)
+static bool judge_late(struct liveness *w, size_t i, double now, struct liveness_event *e)
 {
-    struct watch_rank *r = &w->rank[i];
+    struct liveness_rank *r = &w->rank[i];
     const bool late = is_late(w, i, now);
 
     if (late == r->is_late || (late && r->t_named > 0 && now - r->t_named < t_quiet))
         return false;
-    *e = (struct watch_event){late ? WATCH_LATE : WATCH_CAUGHT_UP, (uint32_t)i,
-                              late ? now - r->t_moved : now - r->t_named};
+    *e = (struct liveness_event){late ? LIVENESS_LATE : LIVENESS_CAUGHT_UP, (uint32_t)i,
+                                 late ? now - r->t_moved : now - r->t_named};
     r->is_late = late;
     if (late)
         r->t_named = now;
@@ -132,25 +133,26 @@ static bool judge_late(struct watch *w, size_t i, double now, struct watch_event
 }
 
 /* Everybody waits for everybody: the exchange itself hangs. */
-static bool judge_stall(struct watch *w, double now, struct watch_event *e)
+static bool judge_stall(struct liveness *w, double now, struct liveness_event *e)
 {
     double moved = w->t_open;
 
     for (size_t i = 0; i < w->n_ranks; i++) {
-        const struct watch_rank *r = &w->rank[i];
-        const bool waits = r->has_joined && !r->is_done && pulse_waits(r->last.phase);
+        const struct liveness_rank *r = &w->rank[i];
+        const bool waits = r->has_joined && !r->is_done && phase_waits(r->last.phase);
         moved = fmax(moved, waits ? r->t_moved : now);
     }
     const bool stalled = now - moved > w->limits.t_stall;
     if (stalled == w->is_stalled)
         return false;
     w->is_stalled = stalled;
-    *e = (struct watch_event){stalled ? WATCH_STALLED : WATCH_MOVING, 0, now - moved};
+    *e = (struct liveness_event){stalled ? LIVENESS_STALLED : LIVENESS_MOVING, 0,
+                                 now - moved};
     return true;
 }
 
 /* The watcher itself stood still: what came in meanwhile has waited for it unread. */
-static void forgive(struct watch *w, double gap)
+static void forgive(struct liveness *w, double gap)
 {
     for (size_t i = 0; i < w->n_ranks; i++) {
         w->rank[i].t_beat += gap;
@@ -159,23 +161,23 @@ static void forgive(struct watch *w, double gap)
     w->t_open += gap;
 }
 
-static bool judge_rank(struct watch *w, size_t i, double now, struct watch_event *e)
+static bool judge_rank(struct liveness *w, size_t i, double now, struct liveness_event *e)
 {
-    struct watch_rank *r = &w->rank[i];
+    struct liveness_rank *r = &w->rank[i];
 
     if (!r->has_joined && !r->is_dead && now - w->t_open > w->limits.t_start)
-        *e = (struct watch_event){WATCH_MISSING, (uint32_t)i, now - w->t_open};
+        *e = (struct liveness_event){LIVENESS_MISSING, (uint32_t)i, now - w->t_open};
     else if (is_silent(w, r, now))
-        *e = (struct watch_event){WATCH_DEAD, (uint32_t)i, now - r->t_beat};
+        *e = (struct liveness_event){LIVENESS_DEAD, (uint32_t)i, now - r->t_beat};
     else
         return r->has_joined && judge_late(w, i, now, e);
     r->is_dead = true;
     return true;
 }
 
-struct watch_event watch_judge(struct watch *w, double now)
+struct liveness_event liveness_judge(struct liveness *w, double now)
 {
-    struct watch_event e = {0};
+    struct liveness_event e = {0};
 
     if (now - w->t_judged > t_asleep)
         forgive(w, now - w->t_judged);
@@ -185,23 +187,24 @@ struct watch_event watch_judge(struct watch *w, double now)
             return e;
     if (judge_stall(w, now, &e))
         return e;
-    return (struct watch_event){0};
+    return (struct liveness_event){0};
 }
 
-static void say_rank(const struct watch *w, struct watch_event e, char *out, size_t n)
+static void say_rank(const struct liveness *w, struct liveness_event e, char *out,
+                     size_t n)
 {
-    const struct watch_rank *r = &w->rank[e.rank];
-    const char *phase = pulse_text(r->last.phase);
+    const struct liveness_rank *r = &w->rank[e.rank];
+    const char *phase = phase_text(r->last.phase);
     const unsigned long long step = r->last.step;
 
-    if (e.verdict == WATCH_MISSING)
+    if (e.verdict == LIVENESS_MISSING)
         snprintf(out, n, "rank %u did not report within %.0f s of the start", e.rank,
                  e.seconds);
-    else if (e.verdict == WATCH_DEAD)
+    else if (e.verdict == LIVENESS_DEAD)
         snprintf(out, n, "rank %u on %s is dead: %s %.1f s, last at step %llu in %s",
                  e.rank, r->host, r->is_open ? "silent for" : "gone since", e.seconds,
                  step, phase);
-    else if (e.verdict == WATCH_LATE)
+    else if (e.verdict == LIVENESS_LATE)
         snprintf(out, n,
                  "rank %u on %s is late: the others wait for it (step %llu, in %s for "
                  "%.1f s); training goes on",
@@ -211,23 +214,23 @@ static void say_rank(const struct watch *w, struct watch_event e, char *out, siz
                  r->host, e.seconds, step);
 }
 
-void watch_say(const struct watch *w, struct watch_event e, char *out, size_t n)
+void liveness_say(const struct liveness *w, struct liveness_event e, char *out, size_t n)
 {
-    if (e.verdict == WATCH_STALLED)
+    if (e.verdict == LIVENESS_STALLED)
         snprintf(out, n,
                  "every rank waits for the others since %.0f s at step %llu; is the "
                  "network between the hosts whole?",
-                 e.seconds, (unsigned long long)watch_step(w));
-    else if (e.verdict == WATCH_MOVING)
+                 e.seconds, (unsigned long long)liveness_step(w));
+    else if (e.verdict == LIVENESS_MOVING)
         snprintf(out, n, "the ranks move again, step %llu",
-                 (unsigned long long)watch_step(w));
-    else if (e.verdict != WATCH_NOTHING)
+                 (unsigned long long)liveness_step(w));
+    else if (e.verdict != LIVENESS_NOTHING)
         say_rank(w, e, out, n);
     else if (n)
         out[0] = '\0';
 }
 
-bool watch_all_joined(const struct watch *w)
+bool liveness_all_joined(const struct liveness *w)
 {
     for (size_t i = 0; i < w->n_ranks; i++)
         if (!w->rank[i].has_joined)
@@ -235,7 +238,7 @@ bool watch_all_joined(const struct watch *w)
     return true;
 }
 
-bool watch_all_done(const struct watch *w)
+bool liveness_all_done(const struct liveness *w)
 {
     for (size_t i = 0; i < w->n_ranks; i++)
         if (!w->rank[i].is_done)
@@ -243,7 +246,7 @@ bool watch_all_done(const struct watch *w)
     return true;
 }
 
-bool watch_any_worked(const struct watch *w)
+bool liveness_any_worked(const struct liveness *w)
 {
     for (size_t i = 0; i < w->n_ranks; i++)
         if (w->rank[i].has_worked)
@@ -251,7 +254,7 @@ bool watch_any_worked(const struct watch *w)
     return false;
 }
 
-bool watch_agreed(const struct watch *w, status *result)
+bool liveness_agreed(const struct liveness *w, status *result)
 {
     *result = w->rank[0].last.result;
     for (size_t i = 0; i < w->n_ranks; i++)
@@ -260,7 +263,7 @@ bool watch_agreed(const struct watch *w, status *result)
     return true;
 }
 
-uint64_t watch_step(const struct watch *w)
+uint64_t liveness_step(const struct liveness *w)
 {
     uint64_t step = 0;
 
@@ -270,7 +273,7 @@ uint64_t watch_step(const struct watch *w)
     return step;
 }
 
-double watch_gone_at(const struct watch *w)
+double liveness_gone_at(const struct liveness *w)
 {
     double t = 0;
 

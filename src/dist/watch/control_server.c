@@ -1,4 +1,4 @@
-#include "dist/watch/watch_server.h"
+#include "dist/watch/control_server.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -16,24 +16,24 @@
 
 enum { N_STRANGERS = 64, NO_RANK = -1 };
 
-struct watch_client {
+struct control_client {
     int fd; /* -1: free */
     int64_t rank;
     double t_opened;
     uint64_t seq;
-    uint8_t nonce[BEAT_NONCE];
-    struct beat_key key;
-    struct beat_inbox in;
+    uint8_t nonce[CHANNEL_NONCE];
+    struct channel_key key;
+    struct channel_inbox in;
 };
 
-static void drop(struct watch_server *s, struct watch_client *c)
+static void drop(struct control_server *s, struct control_client *c)
 {
     if (c->fd < 0)
         return;
     close(c->fd);
     c->fd = -1;
     if (c->rank != NO_RANK)
-        watch_hung_up(&s->watch, (uint32_t)c->rank, clock_now());
+        liveness_hung_up(&s->liveness, (uint32_t)c->rank, clock_now());
     c->rank = NO_RANK;
 }
 
@@ -69,7 +69,7 @@ static uint16_t port_of(int fd)
     return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
 }
 
-static status open_listener(struct watch_server *s, const char *address, uint16_t port,
+static status open_listener(struct control_server *s, const char *address, uint16_t port,
                             struct err *err)
 {
     const struct addrinfo hints = {.ai_family = address[0] ? AF_UNSPEC : AF_INET,
@@ -94,20 +94,20 @@ static status open_listener(struct watch_server *s, const char *address, uint16_
 }
 
 /* Watch fd; events of it carry `id`. */
-static bool follow(const struct watch_server *s, int fd, uint64_t id)
+static bool follow(const struct control_server *s, int fd, uint64_t id)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.u64 = id};
 
     return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
-static status open_all(struct watch_server *s, const char *address, uint16_t port,
-                       size_t n_ranks, struct watch_limits limits, struct err *err)
+static status open_all(struct control_server *s, const char *address, uint16_t port,
+                       size_t n_ranks, struct liveness_limits limits, struct err *err)
 {
-    TRY(watch_open(&s->watch, n_ranks, limits, clock_now(), err));
+    TRY(liveness_open(&s->liveness, n_ranks, limits, clock_now(), err));
     TRY(mem_alloc(&s->client, s->max_clients, sizeof *s->client, err));
     for (size_t i = 0; i < s->max_clients; i++)
-        s->client[i] = (struct watch_client){.fd = -1, .rank = NO_RANK};
+        s->client[i] = (struct control_client){.fd = -1, .rank = NO_RANK};
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll < 0)
         return err_set(err, ERR_IO, "epoll: %s", strerror(errno));
@@ -117,21 +117,21 @@ static status open_all(struct watch_server *s, const char *address, uint16_t por
     return OK;
 }
 
-status watch_server_open(struct watch_server *s, const char *address, uint16_t port,
-                         size_t n_ranks, const uint8_t token[BEAT_TOKEN],
-                         struct watch_limits limits, struct err *err)
+status control_server_open(struct control_server *s, const char *address, uint16_t port,
+                           size_t n_ranks, const uint8_t token[CHANNEL_TOKEN],
+                           struct liveness_limits limits, struct err *err)
 {
-    *s = (struct watch_server){
+    *s = (struct control_server){
         .listener = -1, .epoll = -1, .max_clients = 2 * n_ranks + N_STRANGERS};
-    memcpy(s->token, token, BEAT_TOKEN);
+    memcpy(s->token, token, CHANNEL_TOKEN);
     if (open_all(s, address, port, n_ranks, limits, err) != OK) {
-        watch_server_close(s);
+        control_server_close(s);
         return err->code;
     }
     return OK;
 }
 
-void watch_server_close(struct watch_server *s)
+void control_server_close(struct control_server *s)
 {
     for (size_t i = 0; s->client && i < s->max_clients; i++)
         drop(s, &s->client[i]);
@@ -140,19 +140,19 @@ void watch_server_close(struct watch_server *s)
         close(s->listener);
     if (s->max_clients && s->epoll >= 0)
         close(s->epoll);
-    watch_close(&s->watch);
-    *s = (struct watch_server){.listener = -1, .epoll = -1};
+    liveness_close(&s->liveness);
+    *s = (struct control_server){.listener = -1, .epoll = -1};
 }
 
 /* ---- serving ---- */
 
 /* A free place, or that of the stranger who has been here longest. */
-static struct watch_client *place(struct watch_server *s)
+static struct control_client *place(struct control_server *s)
 {
-    struct watch_client *oldest = NULL;
+    struct control_client *oldest = NULL;
 
     for (size_t i = 0; i < s->max_clients; i++) {
-        struct watch_client *c = &s->client[i];
+        struct control_client *c = &s->client[i];
         if (c->fd < 0)
             return c;
         if (c->rank == NO_RANK && (!oldest || c->t_opened < oldest->t_opened))
@@ -163,26 +163,26 @@ static struct watch_client *place(struct watch_server *s)
     return oldest;
 }
 
-static void greet(struct watch_server *s, int fd)
+static void greet(struct control_server *s, int fd)
 {
-    struct watch_client *c = place(s);
-    uint8_t hello[BEAT_HELLO_BYTES];
+    struct control_client *c = place(s);
+    uint8_t hello[CHANNEL_HELLO_BYTES];
     const int yes = 1;
 
-    *c = (struct watch_client){.fd = fd, .rank = NO_RANK, .t_opened = clock_now()};
+    *c = (struct control_client){.fd = fd, .rank = NO_RANK, .t_opened = clock_now()};
     s->n_opened++;
-    if (!beat_random(c->nonce, sizeof c->nonce) ||
+    if (!channel_random(c->nonce, sizeof c->nonce) ||
         !follow(s, fd, (uint64_t)(c - s->client))) {
         drop(s, c);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    beat_put_hello(hello, c->nonce);
-    if (!beat_send(fd, hello, sizeof hello))
+    channel_put_hello(hello, c->nonce);
+    if (!channel_send(fd, hello, sizeof hello))
         drop(s, c);
 }
 
-static void accept_some(struct watch_server *s)
+static void accept_some(struct control_server *s)
 {
     for (int i = 0; i < N_STRANGERS; i++) {
         const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -192,15 +192,16 @@ static void accept_some(struct watch_server *s)
     }
 }
 
-static enum beat_answer answer_to(const struct watch_server *s, const struct beat_join *j)
+static enum channel_answer answer_to(const struct control_server *s,
+                                     const struct channel_join *j)
 {
-    if (j->n_ranks != s->watch.n_ranks)
-        return BEAT_WRONG_SIZE;
-    return j->rank < j->n_ranks ? BEAT_ACCEPTED : BEAT_WRONG_RANK;
+    if (j->n_ranks != s->liveness.n_ranks)
+        return CHANNEL_WRONG_SIZE;
+    return j->rank < j->n_ranks ? CHANNEL_ACCEPTED : CHANNEL_WRONG_RANK;
 }
 
 /* A rank has one connection; a new one replaces the old, whose end we may never see. */
-static void replace_old(struct watch_server *s, const struct watch_client *c,
+static void replace_old(struct control_server *s, const struct control_client *c,
                         int64_t rank)
 {
     for (size_t i = 0; i < s->max_clients; i++)
@@ -208,74 +209,74 @@ static void replace_old(struct watch_server *s, const struct watch_client *c,
             drop(s, &s->client[i]);
 }
 
-static bool take_join(struct watch_server *s, struct watch_client *c)
+static bool take_join(struct control_server *s, struct control_client *c)
 {
-    uint8_t welcome[BEAT_WELCOME_BYTES];
-    struct beat_join j;
+    uint8_t welcome[CHANNEL_WELCOME_BYTES];
+    struct channel_join j;
 
-    if (!beat_get_join(&j, c->in.bytes, s->token, c->nonce))
+    if (!channel_get_join(&j, c->in.bytes, s->token, c->nonce))
         return false;
-    c->key = beat_session(s->token, c->nonce, j.nonce);
-    const enum beat_answer answer = answer_to(s, &j);
-    beat_put_welcome(welcome, answer, &c->key);
-    if (!beat_send(c->fd, welcome, sizeof welcome))
+    c->key = channel_session(s->token, c->nonce, j.nonce);
+    const enum channel_answer answer = answer_to(s, &j);
+    channel_put_welcome(welcome, answer, &c->key);
+    if (!channel_send(c->fd, welcome, sizeof welcome))
         return false;
-    if (answer != BEAT_ACCEPTED) {
+    if (answer != CHANNEL_ACCEPTED) {
         s->refused = j.n_ranks;
         return false;
     }
     replace_old(s, c, j.rank);
     c->rank = j.rank;
-    watch_joined(&s->watch, &j, clock_now());
+    liveness_joined(&s->liveness, &j, clock_now());
     return true;
 }
 
-static bool send_ack(const struct watch_server *s, const struct watch_client *c)
+static bool send_ack(const struct control_server *s, const struct control_client *c)
 {
-    const struct beat_ack ack = {c->seq, s->order};
-    uint8_t out[BEAT_ACK_BYTES];
+    const struct channel_ack ack = {c->seq, s->order};
+    uint8_t out[CHANNEL_ACK_BYTES];
 
-    beat_put_ack(out, &ack, &c->key);
-    return beat_send(c->fd, out, sizeof out);
+    channel_put_ack(out, &ack, &c->key);
+    return channel_send(c->fd, out, sizeof out);
 }
 
-static bool take_beat(struct watch_server *s, struct watch_client *c)
+static bool take_beat(struct control_server *s, struct control_client *c)
 {
-    struct beat b;
+    struct channel_beat b;
 
-    if (!beat_get_beat(&b, c->in.bytes, &c->key) || b.seq <= c->seq)
+    if (!channel_get_beat(&b, c->in.bytes, &c->key) || b.seq <= c->seq)
         return false;
     c->seq = b.seq;
-    watch_heard(&s->watch, (uint32_t)c->rank, &b, clock_now());
+    liveness_heard(&s->liveness, (uint32_t)c->rank, &b, clock_now());
     return send_ack(s, c);
 }
 
 /* Some messages of one client, so that a busy one leaves time for the others. */
-static void serve(struct watch_server *s, struct watch_client *c)
+static void serve(struct control_server *s, struct control_client *c)
 {
     for (int i = 0; i < 8 && c->fd >= 0; i++) {
         const bool is_stranger = c->rank == NO_RANK;
-        const enum beat_receipt got =
-            beat_receive(&c->in, c->fd, is_stranger ? BEAT_JOIN_BYTES : BEAT_BEAT_BYTES);
-        if (got == BEAT_PARTIAL)
+        const enum channel_receipt got = channel_receive(
+            &c->in, c->fd, is_stranger ? CHANNEL_JOIN_BYTES : CHANNEL_BEAT_BYTES);
+        if (got == CHANNEL_PARTIAL)
             return;
         c->in.n = 0;
-        if (got == BEAT_CLOSED || !(is_stranger ? take_join(s, c) : take_beat(s, c)))
+        if (got == CHANNEL_CLOSED || !(is_stranger ? take_join(s, c) : take_beat(s, c)))
             drop(s, c);
     }
 }
 
-static void drop_strangers(struct watch_server *s, double now)
+static void drop_strangers(struct control_server *s, double now)
 {
     for (size_t i = 0; i < s->max_clients; i++) {
-        struct watch_client *c = &s->client[i];
+        struct control_client *c = &s->client[i];
         if (c->fd >= 0 && c->rank == NO_RANK &&
-            now - c->t_opened > s->watch.limits.t_stranger)
+            now - c->t_opened > s->liveness.limits.t_stranger)
             drop(s, c);
     }
 }
 
-void watch_server_turn(struct watch_server *s, double t)
+void control_server_turn(struct control_server *s, double t)
 {
     struct epoll_event event[64];
 
@@ -292,11 +293,11 @@ void watch_server_turn(struct watch_server *s, double t)
     drop_strangers(s, clock_now());
 }
 
-void watch_server_order(struct watch_server *s, enum beat_order order)
+void control_server_order(struct control_server *s, enum channel_order order)
 {
     s->order = order;
     for (size_t i = 0; i < s->max_clients; i++) {
-        struct watch_client *c = &s->client[i];
+        struct control_client *c = &s->client[i];
         if (c->fd >= 0 && c->rank != NO_RANK && !send_ack(s, c))
             drop(s, c);
     }

@@ -1,15 +1,15 @@
-#include "dist/watch/watch.h"
+#include "dist/watch/liveness.h"
 
-#include "dist/watch/pulse.h"
+#include "dist/watch/phase.h"
 #include "test.h"
 
 /* A job on a clock of its own: `tick` lets a quarter of a second pass, with beats of the
  * ranks that speak every second. */
 struct job {
-    struct watch w;
+    struct liveness w;
     double now;
-    struct beat say[4]; /* what each rank says; seq 0: it is silent */
-    struct watch_event seen[64];
+    struct channel_beat say[4]; /* what each rank says; seq 0: it is silent */
+    struct liveness_event seen[64];
     size_t n_seen;
 };
 
@@ -18,19 +18,20 @@ static void job_open(struct job *j, size_t n_ranks)
     struct err err;
 
     *j = (struct job){.now = 1000};
-    CHECK_OK(watch_open(&j->w, n_ranks, watch_limits_default, j->now, &err), &err);
+    CHECK_OK(liveness_open(&j->w, n_ranks, liveness_limits_default, j->now, &err), &err);
     for (uint32_t r = 0; r < n_ranks; r++) {
-        struct beat_join join = {.rank = r, .n_ranks = (uint32_t)n_ranks};
+        struct channel_join join = {.rank = r, .n_ranks = (uint32_t)n_ranks};
         snprintf(join.host, sizeof join.host, "n%u", r);
-        watch_joined(&j->w, &join, j->now);
-        j->say[r] = (struct beat){.seq = 1, .phase = PULSE_COMPUTE, .span_ms = 1000};
+        liveness_joined(&j->w, &join, j->now);
+        j->say[r] =
+            (struct channel_beat){.seq = 1, .phase = PHASE_COMPUTE, .span_ms = 1000};
     }
 }
 
 static void judge(struct job *j)
 {
-    for (struct watch_event e;
-         (e = watch_judge(&j->w, j->now)).verdict != WATCH_NOTHING;) {
+    for (struct liveness_event e;
+         (e = liveness_judge(&j->w, j->now)).verdict != LIVENESS_NOTHING;) {
         CHECK(j->n_seen < 64);
         j->seen[j->n_seen++] = e;
     }
@@ -44,7 +45,7 @@ static void run(struct job *j, double seconds)
             if (!j->say[r].seq)
                 continue;
             j->say[r].seq++;
-            watch_heard(&j->w, r, &j->say[r], j->now);
+            liveness_heard(&j->w, r, &j->say[r], j->now);
         }
         judge(j);
     }
@@ -62,7 +63,7 @@ static void train(struct job *j, double seconds, const uint32_t waited[])
     }
 }
 
-static size_t count(const struct job *j, enum watch_verdict v)
+static size_t count(const struct job *j, enum liveness_verdict v)
 {
     size_t n = 0;
 
@@ -79,8 +80,8 @@ TEST(ranks_that_beat_are_left_alone)
     job_open(&j, 4);
     train(&j, 300, waited);
     CHECK(j.n_seen == 0);
-    CHECK(watch_step(&j.w) == 300);
-    watch_close(&j.w);
+    CHECK(liveness_step(&j.w) == 300);
+    liveness_close(&j.w);
 }
 
 TEST(eight_seconds_of_silence_are_death_and_seven_are_not)
@@ -90,7 +91,7 @@ TEST(eight_seconds_of_silence_are_death_and_seven_are_not)
     job_open(&j, 2);
     run(&j, 5);
     j.say[1].step = 17;
-    j.say[0].phase = j.say[1].phase = PULSE_EXCHANGE;
+    j.say[0].phase = j.say[1].phase = PHASE_EXCHANGE;
     run(&j, 1);
     const uint64_t seq = j.say[1].seq;
     j.say[1].seq = 0;
@@ -103,36 +104,36 @@ TEST(eight_seconds_of_silence_are_death_and_seven_are_not)
     run(&j, 8);
     CHECK(j.n_seen == 0);
     run(&j, 0.5);
-    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_DEAD && j.seen[0].rank == 1);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == LIVENESS_DEAD && j.seen[0].rank == 1);
     char text[200];
-    watch_say(&j.w, j.seen[0], text, sizeof text);
+    liveness_say(&j.w, j.seen[0], text, sizeof text);
     CHECK_STR(text,
               "rank 1 on n1 is dead: silent for 8.2 s, last at step 17 in exchange");
     run(&j, 20);
-    CHECK(count(&j, WATCH_DEAD) == 1); /* said once */
-    watch_close(&j.w);
+    CHECK(count(&j, LIVENESS_DEAD) == 1); /* said once */
+    liveness_close(&j.w);
 }
 
 TEST(a_closed_connection_is_death_unless_the_rank_comes_back_soon)
 {
-    const struct beat_join again = {.rank = 0, .n_ranks = 2, .host = "n0"};
+    const struct channel_join again = {.rank = 0, .n_ranks = 2, .host = "n0"};
     struct job j;
 
     job_open(&j, 2);
     run(&j, 3);
     j.say[0].seq = 0;
-    watch_hung_up(&j.w, 0, j.now);
+    liveness_hung_up(&j.w, 0, j.now);
     run(&j, 1.5);
     CHECK(j.n_seen == 0);
-    watch_joined(&j.w, &again, j.now);
+    liveness_joined(&j.w, &again, j.now);
     j.say[0].seq = 1;
     run(&j, 10);
     CHECK(j.n_seen == 0);
     j.say[0].seq = 0;
-    watch_hung_up(&j.w, 0, j.now);
+    liveness_hung_up(&j.w, 0, j.now);
     run(&j, 2.5);
-    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_DEAD && j.seen[0].rank == 0);
-    watch_close(&j.w);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == LIVENESS_DEAD && j.seen[0].rank == 0);
+    liveness_close(&j.w);
 }
 
 TEST(a_rank_that_said_goodbye_may_be_silent)
@@ -142,40 +143,40 @@ TEST(a_rank_that_said_goodbye_may_be_silent)
     job_open(&j, 2);
     status result;
     for (int r = 0; r < 2; r++) {
-        CHECK(!watch_agreed(&j.w, &result));
+        CHECK(!liveness_agreed(&j.w, &result));
         j.say[r].is_last = true;
         run(&j, 1);
     }
-    CHECK(watch_agreed(&j.w, &result) && result == OK);
+    CHECK(liveness_agreed(&j.w, &result) && result == OK);
     j.say[0].seq = j.say[1].seq = 0;
-    watch_hung_up(&j.w, 0, j.now);
+    liveness_hung_up(&j.w, 0, j.now);
     run(&j, 60);
     CHECK(j.n_seen == 0);
-    CHECK(watch_all_done(&j.w));
-    j.say[1] = (struct beat){.seq = 9, .is_last = true, .result = ERR_IO};
+    CHECK(liveness_all_done(&j.w));
+    j.say[1] = (struct channel_beat){.seq = 9, .is_last = true, .result = ERR_IO};
     run(&j, 1);
-    CHECK(!watch_agreed(&j.w, &result)); /* one finished, the other did not */
-    watch_close(&j.w);
+    CHECK(!liveness_agreed(&j.w, &result)); /* one finished, the other did not */
+    liveness_close(&j.w);
 }
 
 TEST(a_rank_that_never_joins_is_missed_after_the_start)
 {
-    const struct beat_join first = {.rank = 0, .n_ranks = 2, .host = "n0"};
-    const struct beat b = {.seq = 1, .span_ms = 1000};
-    struct watch_event e = {0};
-    struct watch w;
+    const struct channel_join first = {.rank = 0, .n_ranks = 2, .host = "n0"};
+    const struct channel_beat b = {.seq = 1, .span_ms = 1000};
+    struct liveness_event e = {0};
+    struct liveness w;
     struct err err;
 
-    CHECK_OK(watch_open(&w, 2, watch_limits_default, 0, &err), &err);
-    watch_joined(&w, &first, 1);
-    for (double now = 1; now < 62 && e.verdict == WATCH_NOTHING; now += 1) {
-        watch_heard(&w, 0, &b, now);
-        e = watch_judge(&w, now);
-        CHECK(now > 60 || e.verdict == WATCH_NOTHING);
+    CHECK_OK(liveness_open(&w, 2, liveness_limits_default, 0, &err), &err);
+    liveness_joined(&w, &first, 1);
+    for (double now = 1; now < 62 && e.verdict == LIVENESS_NOTHING; now += 1) {
+        liveness_heard(&w, 0, &b, now);
+        e = liveness_judge(&w, now);
+        CHECK(now > 60 || e.verdict == LIVENESS_NOTHING);
     }
-    CHECK(e.verdict == WATCH_MISSING && e.rank == 1);
-    CHECK(!watch_all_joined(&w));
-    watch_close(&w);
+    CHECK(e.verdict == LIVENESS_MISSING && e.rank == 1);
+    CHECK(!liveness_all_joined(&w));
+    liveness_close(&w);
 }
 
 TEST(a_watcher_that_slept_blames_nobody)
@@ -191,8 +192,8 @@ TEST(a_watcher_that_slept_blames_nobody)
     CHECK(j.n_seen == 0);
     j.say[2].seq = 0;
     run(&j, 9);
-    CHECK(count(&j, WATCH_DEAD) == 1);
-    watch_close(&j.w);
+    CHECK(count(&j, LIVENESS_DEAD) == 1);
+    liveness_close(&j.w);
 }
 
 TEST(the_rank_that_others_wait_for_is_late_and_not_dead)
@@ -205,12 +206,12 @@ TEST(the_rank_that_others_wait_for_is_late_and_not_dead)
     train(&j, 30, even);
     CHECK(j.n_seen == 0);
     train(&j, 40, one_slow);
-    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_LATE && j.seen[0].rank == 2);
-    watch_say(&j.w, j.seen[0], text, sizeof text);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == LIVENESS_LATE && j.seen[0].rank == 2);
+    liveness_say(&j.w, j.seen[0], text, sizeof text);
     CHECK(strstr(text, "rank 2 on n2 is late") && strstr(text, "training goes on"));
     train(&j, 60, even);
-    CHECK(j.n_seen == 2 && j.seen[1].verdict == WATCH_CAUGHT_UP);
-    watch_close(&j.w);
+    CHECK(j.n_seen == 2 && j.seen[1].verdict == LIVENESS_CAUGHT_UP);
+    liveness_close(&j.w);
 }
 
 TEST(a_rank_stuck_in_its_work_is_named_with_the_phase)
@@ -221,17 +222,17 @@ TEST(a_rank_stuck_in_its_work_is_named_with_the_phase)
 
     job_open(&j, 2);
     train(&j, 30, even);
-    j.say[0].phase = PULSE_SAVE;
-    j.say[1].phase = PULSE_EXCHANGE;
+    j.say[0].phase = PHASE_SAVE;
+    j.say[1].phase = PHASE_EXCHANGE;
     for (int s = 1; s <= 12; s++) {
         j.say[0].age_ms = j.say[1].age_ms = (uint32_t)s * 1000;
         j.say[1].waited_ms = 1000;
         run(&j, 1);
     }
-    CHECK(j.n_seen == 1 && j.seen[0].verdict == WATCH_LATE && j.seen[0].rank == 0);
-    watch_say(&j.w, j.seen[0], text, sizeof text);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == LIVENESS_LATE && j.seen[0].rank == 0);
+    liveness_say(&j.w, j.seen[0], text, sizeof text);
     CHECK(strstr(text, "in save for"));
-    watch_close(&j.w);
+    liveness_close(&j.w);
 }
 
 TEST(when_all_wait_the_network_is_suspected_once)
@@ -241,7 +242,7 @@ TEST(when_all_wait_the_network_is_suspected_once)
     job_open(&j, 3);
     run(&j, 5);
     for (int r = 0; r < 3; r++)
-        j.say[r].phase = PULSE_EXCHANGE;
+        j.say[r].phase = PHASE_EXCHANGE;
     for (int s = 1; s <= 100; s++) {
         for (int r = 0; r < 3; r++) {
             j.say[r].age_ms = (uint32_t)s * 1000;
@@ -249,12 +250,12 @@ TEST(when_all_wait_the_network_is_suspected_once)
         }
         run(&j, 1);
     }
-    CHECK(count(&j, WATCH_STALLED) == 1 && j.n_seen == 1);
+    CHECK(count(&j, LIVENESS_STALLED) == 1 && j.n_seen == 1);
     for (int r = 0; r < 3; r++)
-        j.say[r] = (struct beat){.seq = 500, .step = 1, .span_ms = 1000};
+        j.say[r] = (struct channel_beat){.seq = 500, .step = 1, .span_ms = 1000};
     run(&j, 2);
-    CHECK(count(&j, WATCH_MOVING) == 1);
-    watch_close(&j.w);
+    CHECK(count(&j, LIVENESS_MOVING) == 1);
+    liveness_close(&j.w);
 }
 
 TEST(ranks_that_did_not_say_goodbye_are_gone_a_silence_later)
@@ -263,9 +264,9 @@ TEST(ranks_that_did_not_say_goodbye_are_gone_a_silence_later)
 
     job_open(&j, 2);
     run(&j, 4);
-    CHECK_NEAR(watch_gone_at(&j.w), j.now + 8, 1e-9);
-    watch_hung_up(&j.w, 0, j.now);
-    watch_hung_up(&j.w, 1, j.now);
-    CHECK(watch_gone_at(&j.w) == 0);
-    watch_close(&j.w);
+    CHECK_NEAR(liveness_gone_at(&j.w), j.now + 8, 1e-9);
+    liveness_hung_up(&j.w, 0, j.now);
+    liveness_hung_up(&j.w, 1, j.now);
+    CHECK(liveness_gone_at(&j.w) == 0);
+    liveness_close(&j.w);
 }

@@ -1,5 +1,6 @@
 /*
- * watch_server - the listening end of the control channel: sockets in, facts for a watch.
+ * control_server - the listening end of the control channel: sockets in, facts for a
+ * watch.
  *
  * One thread turns it: accept, prove the token, take beats, answer each with the order in
  * force. Nothing a client sends can stall or grow it: sockets never block, messages have
@@ -15,18 +16,18 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "dist/watch/beat.h"
-#include "dist/watch/watch.h"
+#include "dist/watch/channel.h"
+#include "dist/watch/liveness.h"
 
-struct watch_client;
+struct control_client;
 
-struct watch_server {
-    struct watch watch;
-    uint8_t token[BEAT_TOKEN];
-    enum beat_order order; /* what every answer says */
+struct control_server {
+    struct liveness liveness;
+    uint8_t token[CHANNEL_TOKEN];
+    enum channel_order order; /* what every answer says */
     int listener, epoll;
     uint16_t port;
-    struct watch_client *client;
+    struct control_client *client;
     size_t n_clients, max_clients;
     uint32_t refused; /* ranks that proved themselves but are of another world size */
     uint64_t n_opened;
@@ -36,13 +37,13 @@ struct watch_server {
  * Listen on `address` (numeric, or "" for every interface) and `port` (0: any free one)
  * for a job of n_ranks with this token.
  */
-status watch_server_open(struct watch_server *s, const char *address, uint16_t port,
-                         size_t n_ranks, const uint8_t token[BEAT_TOKEN],
-                         struct watch_limits limits, struct err *err) MUST_CHECK;
-void watch_server_close(struct watch_server *s); /* a zeroed one is fine */
+status control_server_open(struct control_server *s, const char *address, uint16_t port,
+                           size_t n_ranks, const uint8_t token[CHANNEL_TOKEN],
+                           struct liveness_limits limits, struct err *err) MUST_CHECK;
+void control_server_close(struct control_server *s); /* a zeroed one is fine */
 
 /* Wait up to t seconds for something, serve all that is there. */
-void watch_server_turn(struct watch_server *s, double t);
+void control_server_turn(struct control_server *s, double t);
 
 /* From now on, and at once to every rank that is connected. */
-void watch_server_order(struct watch_server *s, enum beat_order order);
+void control_server_order(struct control_server *s, enum channel_order order);

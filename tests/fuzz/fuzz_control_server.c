@@ -4,7 +4,7 @@
  * the second the size of portions that are dealt to them in turn. Who proved nothing must
  * change nothing; a rank may say what it likes of itself and of nobody else.
  */
-#include "dist/watch/watch_server.h"
+#include "dist/watch/control_server.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "dist/watch/pulse.h"
+#include "dist/watch/phase.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static const uint8_t token[BEAT_TOKEN] = "unknown to whoever writes these";
+static const uint8_t token[CHANNEL_TOKEN] = "unknown to whoever writes these";
 
 static int dial(uint16_t port)
 {
@@ -35,30 +35,31 @@ static int dial(uint16_t port)
 
 struct insider {
     int fd; /* -1: there is none */
-    struct beat_key key;
+    struct channel_key key;
 };
 
-static bool hear(struct watch_server *s, int fd, void *out, size_t n)
+static bool hear(struct control_server *s, int fd, void *out, size_t n)
 {
-    watch_server_turn(s, 0);
+    control_server_turn(s, 0);
     return recv(fd, out, n, MSG_DONTWAIT) == (ssize_t)n;
 }
 
-static struct insider join(struct watch_server *s)
+static struct insider join(struct control_server *s)
 {
-    uint8_t hello[BEAT_HELLO_BYTES], out[BEAT_JOIN_BYTES], welcome[BEAT_WELCOME_BYTES];
-    struct beat_join j = {.rank = 0, .n_ranks = 2, .host = "inside"};
+    uint8_t hello[CHANNEL_HELLO_BYTES], out[CHANNEL_JOIN_BYTES],
+        welcome[CHANNEL_WELCOME_BYTES];
+    struct channel_join j = {.rank = 0, .n_ranks = 2, .host = "inside"};
     struct insider in = {.fd = dial(s->port)};
-    uint8_t nonce[BEAT_NONCE];
+    uint8_t nonce[CHANNEL_NONCE];
 
     if (in.fd < 0)
         return in;
-    if (!hear(s, in.fd, hello, sizeof hello) || !beat_get_hello(nonce, hello))
+    if (!hear(s, in.fd, hello, sizeof hello) || !channel_get_hello(nonce, hello))
         __builtin_trap();
-    beat_put_join(out, &j, token, nonce);
-    in.key = beat_session(token, nonce, j.nonce);
-    if (!beat_send(in.fd, out, sizeof out) || !hear(s, in.fd, welcome, sizeof welcome) ||
-        !s->watch.rank[0].has_joined)
+    channel_put_join(out, &j, token, nonce);
+    in.key = channel_session(token, nonce, j.nonce);
+    if (!channel_send(in.fd, out, sizeof out) ||
+        !hear(s, in.fd, welcome, sizeof welcome) || !s->liveness.rank[0].has_joined)
         __builtin_trap();
     return in;
 }
@@ -66,11 +67,11 @@ static struct insider join(struct watch_server *s)
 /* Its portion as a beat, under a true seal. */
 static void say(const struct insider *in, const uint8_t *data, size_t n)
 {
-    enum { SAID = BEAT_BEAT_BYTES - SHA256_BYTES };
-    uint8_t out[BEAT_BEAT_BYTES];
-    const struct beat empty = {0};
+    enum { SAID = CHANNEL_BEAT_BYTES - SHA256_BYTES };
+    uint8_t out[CHANNEL_BEAT_BYTES];
+    const struct channel_beat empty = {0};
 
-    beat_put_beat(out, &empty, &in->key); /* its mark */
+    channel_put_beat(out, &empty, &in->key); /* its mark */
     memcpy(out + 4, data, n < SAID - 4 ? n : SAID - 4);
     sha256_hmac(out + SAID, in->key.bytes, SHA256_BYTES, out, SAID);
     (void)!send(in->fd, out, sizeof out, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -78,29 +79,29 @@ static void say(const struct insider *in, const uint8_t *data, size_t n)
 
 /* ---- all ---- */
 
-static void check_ranks(struct watch_server *s, bool has_insider)
+static void check_ranks(struct control_server *s, bool has_insider)
 {
     char text[256];
 
-    if (s->watch.rank[1].has_joined || s->watch.rank[0].has_joined != has_insider ||
-        s->watch.rank[0].last.phase >= PULSE_N_PHASES)
+    if (s->liveness.rank[1].has_joined || s->liveness.rank[0].has_joined != has_insider ||
+        s->liveness.rank[0].last.phase >= N_PHASES)
         __builtin_trap();
     for (double late = 0; late < 100; late += 1) {
-        const struct watch_event e = watch_judge(&s->watch, clock_now() + late);
-        if (e.verdict != WATCH_NOTHING)
-            watch_say(&s->watch, e, text, sizeof text);
+        const struct liveness_event e = liveness_judge(&s->liveness, clock_now() + late);
+        if (e.verdict != LIVENESS_NOTHING)
+            liveness_say(&s->liveness, e, text, sizeof text);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct watch_server s;
+    struct control_server s;
     struct insider in = {.fd = -1};
     struct err err;
     int fd[4];
 
-    if (n < 2 ||
-        watch_server_open(&s, "127.0.0.1", 0, 2, token, watch_limits_default, &err) != OK)
+    if (n < 2 || control_server_open(&s, "127.0.0.1", 0, 2, token,
+                                     liveness_limits_default, &err) != OK)
         return 0;
     const size_t n_clients = 1 + (data[0] & 127) % 4, portion = 1 + data[1];
     if (data[0] & 128)
@@ -109,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fd[i] = dial(s.port);
     for (size_t at = 2, i = 0; at < n; at += portion, i++) {
         const size_t most = n - at < portion ? n - at : portion;
-        watch_server_turn(&s, 0);
+        control_server_turn(&s, 0);
         if (in.fd >= 0 && i % 2 == 0)
             say(&in, data + at, most);
         else if (fd[i % n_clients] >= 0)
@@ -118,11 +119,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (size_t i = 0; i < n_clients; i++)
         if (fd[i] >= 0)
             close(fd[i]);
-    watch_server_turn(&s, 0);
-    watch_server_order(&s, BEAT_STOP);
+    control_server_turn(&s, 0);
+    control_server_order(&s, CHANNEL_STOP);
     check_ranks(&s, in.fd >= 0);
     if (in.fd >= 0)
         close(in.fd);
-    watch_server_close(&s);
+    control_server_close(&s);
     return 0;
 }

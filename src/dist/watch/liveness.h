@@ -1,0 +1,93 @@
+/*
+ * liveness - which ranks are alive, who is late, and since when: the judgement without
+ * the sockets.
+ *
+ * Facts go in with the time they were learnt (a rank joined, beat, hung up); verdicts
+ * come out one at a time. Time is an argument, so that tests have a clock of their own. A
+ * rank silent for too long is dead. A rank that works while the others wait for it is
+ * late: it is named, and named again when it caught up, and nothing else happens to it.
+ *
+ * Owns: the table of ranks. Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dist/watch/channel.h"
+
+struct liveness_limits {
+    double t_silence;  /* without a beat: dead */
+    double t_closed;   /* without a new connection after the old one closed: dead */
+    double t_start;    /* until every rank must have joined */
+    double t_late;     /* a rank that keeps others waiting for so long is named */
+    double t_stall;    /* so long without any rank moving is said */
+    double t_stranger; /* until a connection must have proved itself */
+};
+
+extern const struct liveness_limits liveness_limits_default;
+
+enum liveness_verdict {
+    LIVENESS_NOTHING,
+    LIVENESS_DEAD,      /* of rank: the job is lost */
+    LIVENESS_MISSING,   /* rank never joined: the job is lost */
+    LIVENESS_LATE,      /* the others wait for rank */
+    LIVENESS_CAUGHT_UP, /* a late rank is with the others again */
+    LIVENESS_STALLED,   /* no rank moves and all wait */
+    LIVENESS_MOVING,    /* after LIVENESS_STALLED */
+};
+
+struct liveness_rank {
+    bool has_joined, is_done, is_open, is_late, is_dead;
+    bool has_worked; /* on an update */
+    char host[CHANNEL_HOST];
+    uint32_t pid;
+    struct channel_beat last;
+    double t_joined, t_beat, t_closed;
+    double t_moved; /* when step or phase last changed, on the watch's clock */
+    double waits;   /* share of its time spent waiting: an average over t_late seconds */
+    double t_named;
+};
+
+struct liveness {
+    struct liveness_limits limits;
+    struct liveness_rank *rank;
+    size_t n_ranks;
+    double t_open, t_judged;
+    bool is_stalled;
+};
+
+struct liveness_event {
+    enum liveness_verdict verdict;
+    uint32_t rank;
+    double seconds; /* silent, late or stalled for so long */
+};
+
+status liveness_open(struct liveness *w, size_t n_ranks, struct liveness_limits limits,
+                     double now, struct err *err) MUST_CHECK;
+void liveness_close(struct liveness *w);
+
+void liveness_joined(struct liveness *w, const struct channel_join *j, double now);
+void liveness_heard(struct liveness *w, uint32_t rank, const struct channel_beat *b,
+                    double now);
+void liveness_hung_up(struct liveness *w, uint32_t rank, double now);
+
+/* The next verdict, LIVENESS_NOTHING when there is none. Call it some times a second: a
+ * long pause means that the watcher slept, and the ranks are not to blame for that. */
+struct liveness_event liveness_judge(struct liveness *w, double now);
+
+/* "rank 2 on n2 is dead: silent for 8.1 s, last heard of at step 17 in exchange". */
+void liveness_say(const struct liveness *w, struct liveness_event e, char *out, size_t n);
+
+bool liveness_all_joined(const struct liveness *w);
+bool liveness_all_done(const struct liveness *w);
+bool liveness_any_worked(const struct liveness *w);
+/* All said goodbye, with this one status. */
+bool liveness_agreed(const struct liveness *w, status *result);
+/* Finished updates of the rank that is furthest; 0 before the first beat. */
+uint64_t liveness_step(const struct liveness *w);
+/* When the last of the ranks that never said goodbye must have ended itself at the
+ * latest, because it has heard nothing from us for t_silence. */
+double liveness_gone_at(const struct liveness *w);
