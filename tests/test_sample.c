@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "sample/sample_gloss.h"
+#include "sample/gloss.h"
 #include "score/bleu.h"
 #include "test.h"
 
@@ -190,6 +190,8 @@ TEST(the_split_is_a_property_of_the_german_sentence)
     str_release(&line);
 }
 
+static struct gloss dictionary;
+
 static double gloss_bleu(const struct text *en, const struct text *de)
 {
     const struct bleu_options how = {0};
@@ -197,11 +199,12 @@ static double gloss_bleu(const struct text *en, const struct text *de)
     struct str gloss = str_new(0), line = str_new(0);
     struct err err = {0};
 
+    gloss_open(&dictionary);
     for (size_t i = 0; i < en->n; i++) {
         str_reset(&gloss);
         str_reset(&line);
         str_add(&line, en->line[i], en->n_bytes[i]);
-        sample_gloss(str_text(&line), &gloss);
+        gloss_sentence(&dictionary, str_text(&line), &gloss);
         CHECK_OK(str_check(&gloss, "gloss", &err), &err);
         const struct bleu_text hyp = {str_text(&gloss), gloss.len};
         const struct bleu_text ref = {de->line[i], de->n_bytes[i]};
@@ -231,11 +234,14 @@ TEST(the_gloss_is_one_german_word_for_each_english_one)
 {
     struct str out = str_new(0);
 
-    sample_gloss("Yesterday the old man did not see my sister's twenty-one books.", &out);
+    gloss_open(&dictionary);
+    gloss_sentence(&dictionary,
+                   "Yesterday the old man did not see my sister's twenty-one books.",
+                   &out);
     CHECK_STR(str_text(&out), "Gestern der alt Mann nicht sehen mein Schwester "
                               "einundzwanzig Bücher.");
     str_reset(&out);
-    sample_gloss("If it rains, who stays here?", &out);
+    gloss_sentence(&dictionary, "If it rains, who stays here?", &out);
     CHECK_STR(str_text(&out), "Wenn es regnet, wer bleibt hier?");
     str_release(&out);
 }

@@ -1,87 +1,122 @@
 /* Each phenomenon of the sample corpus with a sentence whose translation is known, said
  * from a tree built by hand. */
-#include "sample/sample_english.h"
-#include "sample/sample_german.h"
-#include "sample/sample_morph.h"
+#include "sample/english.h"
+#include "sample/german.h"
+#include "sample/inflect.h"
 #include "test.h"
 
 #define NP(determiner, word, ...) \
-    (&(struct sample_np){         \
-        .noun = noun(word), .det = sample_lexicon_det(determiner), __VA_ARGS__})
-#define NAME(word) (&(struct sample_np){.noun = noun(word)})
+    (&(struct np){.noun = noun(word), .det = lexicon_det(determiner), __VA_ARGS__})
+#define NAME(word) (&(struct np){.noun = noun(word)})
 #define PRONOUN(word) \
-    (&(struct sample_np){.kind = NP_PRONOUN, .pronoun = sample_lexicon_pronoun(word)})
-#define IT(word)                             \
-    (&(struct sample_np){.kind = NP_PRONOUN, \
-                         .noun = noun(word), \
-                         .pronoun = sample_lexicon_pronoun("it")})
-#define KIND(what, ...)   (&(struct sample_np){.kind = NP_##what, __VA_ARGS__})
+    (&(struct np){.kind = NP_PRONOUN, .pronoun = LEXICON_FIND(pronouns, word)})
+#define IT(word)                      \
+    (&(struct np){.kind = NP_PRONOUN, \
+                  .noun = noun(word), \
+                  .pronoun = LEXICON_FIND(pronouns, "it")})
+#define KIND(what, ...)   (&(struct np){.kind = NP_##what, __VA_ARGS__})
 #define THE(word, ...)    NP("the", word, __VA_ARGS__)
 #define MANY              .is_plural = true
-#define ADJ(word)         .adjective = sample_lexicon_adjective(word)
+#define ADJ(word)         .adjective = LEXICON_FIND(adjectives, word)
 #define VERB(name, frame) .verb = verb(name, FRAME_##frame)
 #define TENSE(name)       .tense = TENSE_##name
-#define MODAL(word)       .modal = sample_lexicon_modal(word)
-#define PHRASE(text, where)                                 \
-    {                                                       \
-        .phrase = sample_lexicon_phrase(text, SLOT_##where) \
+#define MODAL(word)       .modal = LEXICON_FIND(modals, word)
+#define PHRASE(text, where)                  \
+    {                                        \
+        .phrase = phrase(text, SLOT_##where) \
     }
-#define PP(en, de, casus, what)                                         \
-    {                                                                   \
-        .prep = sample_lexicon_prep(en, de, CASE_##casus), .np = (what) \
+#define PP(en, de, casus, what)                          \
+    {                                                    \
+        .prep = prep(en, de, CASE_##casus), .np = (what) \
     }
-#define CLAUSE(...) (&(struct sample_clause){__VA_ARGS__})
+#define CLAUSE(...) (&(struct clause){__VA_ARGS__})
 #define NOT         .is_negated = true
 
-static const struct sample_noun *noun(const char *en)
+/* A verb's name is its base with particle or preposition: "pick up", "wait for". */
+static bool is_named(const struct verb *v, const char *name)
 {
-    const struct sample_noun *n = sample_lexicon_noun(en);
+    const size_t n = strlen(v->en.base);
+    const char *tail = v->particle ? v->particle : v->en_prep;
+
+    if (strncmp(name, v->en.base, n) != 0)
+        return false;
+    return tail ? name[n] == ' ' && strcmp(name + n + 1, tail) == 0 : !name[n];
+}
+
+static const struct phrase *phrase(const char *en, enum slot slot)
+{
+    for (size_t i = 0; i < lexicon_phrases_n; i++)
+        if (lexicon_phrases[i].slot == slot && strcmp(lexicon_phrases[i].en, en) == 0)
+            return &lexicon_phrases[i];
+    return NULL;
+}
+
+static const struct prep *prep(const char *en, const char *de, enum casus object_case)
+{
+    for (const struct prep *p = lexicon_preps; p < lexicon_preps + lexicon_preps_n; p++)
+        if (p->object_case == object_case && strcmp(p->en, en) == 0 &&
+            strcmp(p->de, de) == 0)
+            return p;
+    return NULL;
+}
+
+/* "when" and "if" have one row for each German conjunction. */
+static const struct link *conjunction(const char *en, const char *de)
+{
+    for (const struct link *l = lexicon_links; l < lexicon_links + lexicon_links_n; l++)
+        if (strcmp(l->en, en) == 0 && strcmp(l->de, de) == 0)
+            return l;
+    return NULL;
+}
+
+static const struct noun *noun(const char *en)
+{
+    const struct noun *n = LEXICON_FIND(nouns, en);
 
     if (!n)
         test_fail(__FILE__, __LINE__, "no noun '%s'", en);
     return n;
 }
 
-static const struct sample_verb *verb(const char *en, enum sample_frame frame)
+static const struct verb *verb(const char *en, enum frame frame)
 {
-    const struct sample_verb *v = sample_lexicon_verb(en, frame);
-
-    if (!v)
-        test_fail(__FILE__, __LINE__, "no verb '%s'", en);
-    return v;
+    for (size_t i = 0; i < lexicon_verbs_n; i++)
+        if (lexicon_verbs[i].frame == frame && is_named(&lexicon_verbs[i], en))
+            return &lexicon_verbs[i];
+    test_fail(__FILE__, __LINE__, "no verb '%s'", en);
+    return NULL;
 }
 
-static void check_sentence(const struct sample_sentence *s, const char *en,
-                           const char *de)
+static void check_sentence(const struct sentence *s, const char *en, const char *de)
 {
     struct str text = str_new(0);
 
-    sample_english_say(s, &text);
+    say_sentence(&english, s, &text);
     CHECK_STR(str_text(&text), en);
     str_reset(&text);
-    sample_german_say(s, &text);
+    say_sentence(&german, s, &text);
     CHECK_STR(str_text(&text), de);
     str_release(&text);
 }
 
-static void says(const struct sample_clause *c, const char *en, const char *de)
+static void says(const struct clause *c, const char *en, const char *de)
 {
-    check_sentence(&(struct sample_sentence){.main = c}, en, de);
+    check_sentence(&(struct sentence){.main = c}, en, de);
 }
 
-static void asks(const struct sample_clause *c, const char *en, const char *de)
+static void asks(const struct clause *c, const char *en, const char *de)
 {
-    check_sentence(&(struct sample_sentence){.main = c, .is_question = true}, en, de);
+    check_sentence(&(struct sentence){.main = c, .is_question = true}, en, de);
 }
 
-static void links(const struct sample_clause *first, const char *en_link,
-                  const char *de_link, const struct sample_clause *second,
-                  bool is_second_first, const char *en, const char *de)
+static void links(const struct clause *first, const char *en_link, const char *de_link,
+                  const struct clause *second, bool is_second_first, const char *en,
+                  const char *de)
 {
-    const struct sample_sentence s = {.main = first,
-                                      .link = sample_lexicon_link(en_link, de_link),
-                                      .other = second,
-                                      .is_other_first = is_second_first};
+    const struct sentence s = {.main = first,
+                               .link = conjunction(en_link, de_link),
+                               .other = second,
+                               .is_other_first = is_second_first};
 
     CHECK(s.link);
     check_sentence(&s, en, de);
@@ -102,10 +137,10 @@ TEST(articles_and_adjectives_agree_in_gender_and_case)
          "This young woman helps my sick mother.",
          "Diese junge Frau hilft meiner kranken Mutter.");
     says(CLAUSE(VERB("drink", OBJECT), TENSE(PRESENT), .subject = PRONOUN("she"),
-                .object = &(struct sample_np){.noun = noun("milk"), ADJ("cold")}),
+                .object = &(struct np){.noun = noun("milk"), ADJ("cold")}),
          "She drinks cold milk.", "Sie trinkt kalte Milch.");
     says(CLAUSE(VERB("drink", OBJECT), TENSE(PRESENT), .subject = PRONOUN("he"),
-                .object = &(struct sample_np){.noun = noun("coffee"), ADJ("hot")}),
+                .object = &(struct np){.noun = noun("coffee"), ADJ("hot")}),
          "He drinks hot coffee.", "Er trinkt heißen Kaffee.");
     says(CLAUSE(VERB("buy", OBJECT), TENSE(PRESENT), .subject = PRONOUN("we"),
                 .object = NP("a", "table", ADJ("expensive"))),
@@ -140,19 +175,17 @@ TEST(weak_nouns_end_in_n_outside_the_nominative)
 TEST(an_owner_follows_in_the_genitive_unless_it_is_a_name)
 {
     says(CLAUSE(VERB("repair", OBJECT), TENSE(PRESENT), .subject = PRONOUN("I"),
-                .object = &(struct sample_np){.noun = noun("car"),
-                                              ADJ("new"),
-                                              .owner = NP("my", "brother")}),
+                .object = &(struct np){.noun = noun("car"),
+                                       ADJ("new"),
+                                       .owner = NP("my", "brother")}),
          "I repair my brother's new car.", "Ich repariere das neue Auto meines Bruders.");
     says(CLAUSE(VERB("repair", OBJECT), TENSE(PRESENT), .subject = PRONOUN("I"),
-                .object = &(struct sample_np){.noun = noun("car"),
-                                              ADJ("new"),
-                                              .owner = NAME("Anna")}),
+                .object =
+                    &(struct np){.noun = noun("car"), ADJ("new"), .owner = NAME("Anna")}),
          "I repair Anna's new car.", "Ich repariere Annas neues Auto.");
     says(CLAUSE(VERB("live", SPOT), TENSE(PRESENT), .subject = PRONOUN("we"),
-                .spot = PP(
-                    "in", "in", DATIVE,
-                    (&(struct sample_np){.noun = noun("house"), .owner = THE("child")}))),
+                .spot = PP("in", "in", DATIVE,
+                           (&(struct np){.noun = noun("house"), .owner = THE("child")}))),
          "We live in the child's house.", "Wir wohnen im Haus des Kindes.");
 }
 
@@ -170,8 +203,8 @@ TEST(the_past_is_a_perfect_with_the_participle_at_the_end)
                 .object = NP("a", "elephant")),
          "The king had an elephant.", "Der König hatte einen Elefanten.");
     says(CLAUSE(VERB("be", BE), TENSE(PAST), .subject = PRONOUN("you"),
-                .predicate = sample_lexicon_adjective("tired"),
-                .degree = sample_lexicon_phrase("very", SLOT_DEGREE)),
+                .predicate = LEXICON_FIND(adjectives, "tired"),
+                .degree = phrase("very", SLOT_DEGREE)),
          "You were very tired.", "Du warst sehr müde.");
 }
 
@@ -237,22 +270,22 @@ TEST(subordinate_clauses_end_with_the_finite_verb)
           false, "They sang after they had eaten the cake.",
           "Sie haben gesungen, nachdem sie den Kuchen gegessen hatten.");
     says(CLAUSE(VERB("say", THAT), TENSE(PRESENT), .subject = NAME("Peter"),
-                .complement_link = sample_lexicon_link("that", "dass"),
+                .complement_link = conjunction("that", "dass"),
                 .complement =
                     CLAUSE(VERB("buy", OBJECT), TENSE(PRESENT), MODAL("want"),
                            .subject = PRONOUN("he"), .object = NP("a", "house"))),
          "Peter says that he wants to buy a house.",
          "Peter sagt, dass er ein Haus kaufen will.");
     says(CLAUSE(VERB("know", THAT), TENSE(PRESENT), NOT, .subject = PRONOUN("I"),
-                .complement_link = sample_lexicon_link("whether", "ob"),
+                .complement_link = conjunction("whether", "ob"),
                 .complement =
                     CLAUSE(VERB("be", BE), TENSE(PAST), .subject = PRONOUN("she"),
-                           .predicate = sample_lexicon_adjective("happy"))),
+                           .predicate = LEXICON_FIND(adjectives, "happy"))),
          "I do not know whether she was happy.", "Ich weiß nicht, ob sie glücklich war.");
     asks(CLAUSE(VERB("know", THAT), TENSE(PRESENT), .subject = PRONOUN("you"),
                 .complement =
                     CLAUSE(VERB("live", SPOT), TENSE(PRESENT), .subject = THE("teacher"),
-                           .ask = sample_lexicon_phrase("where", SLOT_ASK))),
+                           .ask = phrase("where", SLOT_ASK))),
          "Do you know where the teacher lives?", "Weißt du, wo der Lehrer wohnt?");
 }
 
@@ -266,8 +299,7 @@ TEST(what_is_fronted_is_followed_by_the_finite_verb)
     says(CLAUSE(VERB("travel", GOAL), TENSE(FUTURE), .subject = NAME("Maria"),
                 .spot = PP("to", "nach", DATIVE, NAME("Vienna")),
                 .means = PHRASE("by train", MEANS),
-                .comment = sample_lexicon_phrase("perhaps", SLOT_COMMENT),
-                .front = FRONT_COMMENT),
+                .comment = phrase("perhaps", SLOT_COMMENT), .front = FRONT_COMMENT),
          "Perhaps Maria will travel to Vienna by train.",
          "Vielleicht wird Maria mit dem Zug nach Wien reisen.");
     says(CLAUSE(VERB("sit", SPOT), TENSE(PAST), .subject = NP("a", "bird"),
@@ -311,22 +343,19 @@ TEST(negation_is_kein_before_what_is_indefinite_and_nicht_otherwise)
 TEST(never_and_already_stand_behind_what_is_known)
 {
     says(CLAUSE(VERB("read", OBJECT), TENSE(PERFECT), .subject = PRONOUN("he"),
-                .object = THE("book"), .mid = sample_lexicon_phrase("already", SLOT_MID)),
+                .object = THE("book"), .mid = phrase("already", SLOT_MID)),
          "He has already read the book.", "Er hat das Buch schon gelesen.");
     says(CLAUSE(VERB("read", OBJECT), TENSE(PERFECT), .subject = PRONOUN("he"),
-                .object = NP("a", "book"),
-                .mid = sample_lexicon_phrase("never", SLOT_MID)),
+                .object = NP("a", "book"), .mid = phrase("never", SLOT_MID)),
          "He has never read a book.", "Er hat nie ein Buch gelesen.");
     says(CLAUSE(VERB("read", OBJECT), TENSE(PRESENT), .subject = PRONOUN("he"),
-                .object = THE("book"), .mid = sample_lexicon_phrase("often", SLOT_MID)),
+                .object = THE("book"), .mid = phrase("often", SLOT_MID)),
          "He often reads the book.", "Er liest oft das Buch.");
     says(CLAUSE(VERB("eat", OBJECT), TENSE(PAST), .subject = PRONOUN("she"),
-                .object = THE("soup"),
-                .manner = sample_lexicon_phrase("quickly", SLOT_MANNER)),
+                .object = THE("soup"), .manner = phrase("quickly", SLOT_MANNER)),
          "She ate the soup quickly.", "Sie hat die Suppe schnell gegessen.");
     says(CLAUSE(VERB("eat", OBJECT), TENSE(PAST), .subject = PRONOUN("she"),
-                .object = NP("a", "soup"),
-                .manner = sample_lexicon_phrase("quickly", SLOT_MANNER)),
+                .object = NP("a", "soup"), .manner = phrase("quickly", SLOT_MANNER)),
          "She ate a soup quickly.", "Sie hat schnell eine Suppe gegessen.");
 }
 
@@ -356,13 +385,13 @@ TEST(relative_pronouns_agree_and_their_clauses_stand_between_commas)
          "Sie sieht die Pferde, mit denen das Mädchen spielt.");
     says(CLAUSE(VERB("laugh", ALONE), TENSE(PRESENT),
                 .subject = THE(
-                    "woman", .relative = CLAUSE(
-                                 VERB("be", BE), TENSE(PRESENT),
-                                 .subject =
-                                     &(struct sample_np){
-                                         .noun = noun("brother"),
+                    "woman",
+                    .relative = CLAUSE(
+                        VERB("be", BE), TENSE(PRESENT),
+                        .subject =
+                            &(struct np){.noun = noun("brother"),
                                          .owner = KIND(RELATIVE, .noun = noun("woman"))},
-                                 .predicate = sample_lexicon_adjective("rich")))),
+                        .predicate = LEXICON_FIND(adjectives, "rich")))),
          "The woman whose brother is rich laughs.",
          "Die Frau, deren Bruder reich ist, lacht.");
 }
@@ -373,7 +402,7 @@ TEST(it_takes_the_gender_of_what_it_stands_for)
                  .object = THE("table")),
           "because", "weil",
           CLAUSE(VERB("be", BE), TENSE(PAST), .subject = IT("table"),
-                 .predicate = sample_lexicon_adjective("old")),
+                 .predicate = LEXICON_FIND(adjectives, "old")),
           false, "The man sold the table because it was old.",
           "Der Mann hat den Tisch verkauft, weil er alt war.");
     links(CLAUSE(VERB("find", OBJECT), TENSE(PAST), .subject = PRONOUN("I"),
@@ -416,35 +445,31 @@ TEST(questions_invert_and_question_words_take_the_case_of_their_verb)
                 .object = NP("how many", "egg", MANY)),
          "How many eggs did the child eat?", "Wie viele Eier hat das Kind gegessen?");
     asks(CLAUSE(VERB("go", GOAL), TENSE(PAST), .subject = THE("thief", MANY),
-                .ask = &(struct sample_phrase){"where", "wohin", SLOT_ASK, 0, false}),
+                .ask = &(struct phrase){"where", "wohin", SLOT_ASK, 0, false}),
          "Where did the thieves go?", "Wohin sind die Diebe gegangen?");
     asks(CLAUSE(VERB("come back", ALONE), TENSE(PRESENT), MODAL("can"), NOT,
-                .subject = PRONOUN("we"), .ask = sample_lexicon_phrase("why", SLOT_ASK)),
+                .subject = PRONOUN("we"), .ask = phrase("why", SLOT_ASK)),
          "Why can we not come back?", "Warum können wir nicht zurückkommen?");
 }
 
 TEST(numbers_turn_round_in_german)
 {
     says(CLAUSE(VERB("cost", OBJECT), TENSE(PRESENT), .subject = NP("this", "shirt"),
-                .object = &(struct sample_np){.noun = noun("euro"), MANY, .number = 21}),
+                .object = &(struct np){.noun = noun("euro"), MANY, .number = 21}),
          "This shirt costs twenty-one euros.", "Dieses Hemd kostet einundzwanzig Euro.");
     says(CLAUSE(VERB("be", BE), TENSE(PRESENT), .subject = NP("her", "aunt"),
-                .predicate = sample_lexicon_adjective("old"),
-                .measure = &(struct sample_np){.noun = noun("year"), MANY, .number = 67}),
+                .predicate = LEXICON_FIND(adjectives, "old"),
+                .measure = &(struct np){.noun = noun("year"), MANY, .number = 67}),
          "Her aunt is sixty-seven years old.",
          "Ihre Tante ist siebenundsechzig Jahre alt.");
     says(CLAUSE(VERB("build", OBJECT), TENSE(PAST), .subject = PRONOUN("they"),
                 .object =
-                    &(struct sample_np){
-                        .noun = noun("church"), MANY, .number = 3, ADJ("small")},
-                .time =
-                    PP("ago", "vor", DATIVE,
-                       (&(struct sample_np){.noun = noun("year"), MANY, .number = 12}))),
+                    &(struct np){.noun = noun("church"), MANY, .number = 3, ADJ("small")},
+                .time = PP("ago", "vor", DATIVE,
+                           (&(struct np){.noun = noun("year"), MANY, .number = 12}))),
          "They built three small churches twelve years ago.",
          "Sie haben vor zwölf Jahren drei kleine Kirchen gebaut.");
 
-    struct sample_morph_word de;
-    struct sample_english_word en;
     const struct {
         unsigned n;
         const char *de, *en;
@@ -458,10 +483,8 @@ TEST(numbers_turn_round_in_german)
         {300, "dreihundert", "three hundred"},
         {777, "siebenhundertsiebenundsiebzig", "seven hundred and seventy-seven"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sample_morph_number(&de, cases[i].n);
-        sample_english_number(&en, cases[i].n);
-        CHECK_STR(de.text, cases[i].de);
-        CHECK_STR(en.text, cases[i].en);
+        CHECK_STR(inflect_number(cases[i].n).text, cases[i].de);
+        CHECK_STR(inflect_en_number(cases[i].n).text, cases[i].en);
     }
 }
 
@@ -506,10 +529,9 @@ TEST(two_objects_stand_dative_first_unless_a_pronoun_comes_before)
 
 TEST(english_spells_its_regular_and_irregular_forms)
 {
-    struct sample_english_word w;
     const struct {
         const char *verb;
-        enum sample_frame frame;
+        enum frame frame;
         const char *form[5];
     } verbs[] = {
         {"try", FRAME_INFINITIVE, {"try", "tries", "tried", "tried", "trying"}},
@@ -526,22 +548,18 @@ TEST(english_spells_its_regular_and_irregular_forms)
         {"radio", "radios"},   {"church", "churches"}, {"policeman", "policemen"}};
 
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        for (enum sample_english_form f = FORM_BASE; f <= FORM_ING; f++) {
-            sample_english_verb(&w, verb(verbs[i].verb, verbs[i].frame), f);
-            CHECK_STR(w.text, verbs[i].form[f]);
-        }
-    for (size_t i = 0; i < sizeof nouns / sizeof *nouns; i++) {
-        sample_english_noun(&w, noun(nouns[i][0]), true);
-        CHECK_STR(w.text, nouns[i][1]);
-    }
+        for (enum english_form f = FORM_BASE; f <= FORM_ING; f++)
+            CHECK_STR(inflect_en_verb(verb(verbs[i].verb, verbs[i].frame), f).text,
+                      verbs[i].form[f]);
+    for (size_t i = 0; i < sizeof nouns / sizeof *nouns; i++)
+        CHECK_STR(inflect_en_noun(noun(nouns[i][0]), true).text, nouns[i][1]);
 }
 
 TEST(german_verbs_take_the_ending_of_their_person)
 {
-    struct sample_morph_word w;
     const struct {
         const char *verb;
-        enum sample_frame frame;
+        enum frame frame;
         const char *form[4];
     } verbs[] = {{"work", FRAME_ALONE, {"arbeite", "arbeitest", "arbeitet", "arbeiten"}},
                  {"dance", FRAME_ALONE, {"tanze", "tanzt", "tanzt", "tanzen"}},
@@ -556,8 +574,7 @@ TEST(german_verbs_take_the_ending_of_their_person)
                  {"eat", FRAME_OBJECT, {"esse", "isst", "isst", "essen"}}};
 
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        for (enum sample_person person = PERSON_ICH; person <= PERSON_PLURAL; person++) {
-            sample_morph_present(&w, verb(verbs[i].verb, verbs[i].frame), person);
-            CHECK_STR(w.text, verbs[i].form[person]);
-        }
+        for (enum person person = PERSON_ICH; person <= PERSON_PLURAL; person++)
+            CHECK_STR(inflect_present(verb(verbs[i].verb, verbs[i].frame), person).text,
+                      verbs[i].form[person]);
 }

@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "sample/gloss.h"
 #include "sample/sample.h"
-#include "sample/sample_gloss.h"
 
 const struct opt_table cmd_sample_options = {sample_options_rows, SAMPLE_N_OPTIONS};
 
@@ -27,7 +27,7 @@ static status write_gloss(const char *dir, struct err *err)
 
     TRY(file_join(from, sizeof from, dir, "test.en", err));
     TRY(file_join(to, sizeof to, dir, "test.gloss", err));
-    return sample_gloss_file(from, to, err);
+    return gloss_file(from, to, err);
 }
 
 status cmd_sample(int argc, char **argv, struct err *err)

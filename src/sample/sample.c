@@ -6,9 +6,9 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/table.h"
-#include "sample/sample_draw.h"
-#include "sample/sample_english.h"
-#include "sample/sample_german.h"
+#include "sample/draw.h"
+#include "sample/english.h"
+#include "sample/german.h"
 
 const struct opt sample_options_rows[SAMPLE_N_OPTIONS] = {
 #define X(kind, field, ...) \
@@ -39,11 +39,11 @@ void sample_open(struct sample_generator *g, uint64_t seed)
 
 void sample_pair(struct sample_generator *g, uint64_t i, struct str *en, struct str *de)
 {
-    struct sample_sentence s;
+    struct sentence s;
 
-    sample_draw_sentence(&g->pick, rng_hash(g->key, i), &s);
-    sample_english_say(&s, en);
-    sample_german_say(&s, de);
+    draw_sentence(&g->pick, rng_hash(g->key, i), &s);
+    say_sentence(&english, &s, en);
+    say_sentence(&german, &s, de);
 }
 
 enum sample_split sample_split_of(const char *de)

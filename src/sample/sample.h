@@ -1,7 +1,7 @@
 /*
  * sample - the embedded corpus: English-German sentence pairs from a grammar of ours.
  *
- * A pair is a random tree (sample_draw.h) said in both languages. Word order and
+ * A pair is a random tree (draw.h) said in both languages. Word order and
  * agreement differ, so that a word-for-word translation is poor; yet English determines
  * German, so that a small model can learn the corpus nearly perfectly in minutes.
  *
@@ -16,7 +16,7 @@
 
 #include "base/opt.h"
 #include "base/str.h"
-#include "sample/sample_pick.h"
+#include "sample/pick.h"
 
 /* kind, field, default, help, limits */
 #define SAMPLE_OPTIONS(X)                                                   \
@@ -38,7 +38,6 @@ enum {
 extern const struct opt sample_options_rows[SAMPLE_N_OPTIONS];
 
 enum sample_split { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, N_SPLITS };
-enum sample_side { SIDE_EN, SIDE_DE, N_SIDES };
 
 struct sample_stats {
     uint64_t n_pairs[N_SPLITS];
@@ -61,7 +60,7 @@ status sample_write(const struct sample_options *o, const char *dir,
 /* The endless stream of pairs that sample_write takes its own from. */
 struct sample_generator {
     uint64_t key;
-    struct sample_pick pick;
+    struct pick pick;
 };
 
 void sample_open(struct sample_generator *g, uint64_t seed);

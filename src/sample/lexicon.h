@@ -1,10 +1,10 @@
 /*
- * sample_lexicon - the words of the embedded sample corpus, English beside German.
+ * lexicon - the words of the sample corpus, English beside German.
  *
  * A row says everything that the two grammars need to inflect its word: what no rule of
- * sample_english.c or sample_german.c predicts is spelled out, what is left NULL is
- * regular. An English word form together with its place in the sentence picks one German
- * word, because the corpus is for training from English to German.
+ * inflect.c predicts is spelled out, what is left NULL is regular. An English word form
+ * together with its place in the sentence picks one German word, because the corpus is
+ * for training from English to German.
  *
  * The tables are constants; everything here may be used from any thread.
  */
@@ -13,14 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum sample_gender { GENDER_MASCULINE, GENDER_FEMININE, GENDER_NEUTER };
-enum sample_case { CASE_NOMINATIVE, CASE_ACCUSATIVE, CASE_DATIVE, CASE_GENITIVE };
+enum sample_side { SIDE_EN, SIDE_DE, N_SIDES };
+
+enum gender { GENDER_MASCULINE, GENDER_FEMININE, GENDER_NEUTER };
+enum casus { CASE_NOMINATIVE, CASE_ACCUSATIVE, CASE_DATIVE, CASE_GENITIVE };
 
 /* The columns of every German verb table. */
-enum sample_person { PERSON_ICH, PERSON_DU, PERSON_ER, PERSON_PLURAL };
+enum person { PERSON_ICH, PERSON_DU, PERSON_ER, PERSON_PLURAL };
 
 /* What a noun is good for; verbs and adjectives name the classes they go with. */
-enum sample_class {
+enum class {
     CLASS_PERSON = 1 << 0,
     CLASS_JOB = 1 << 1,  /* "He is a baker." */
     CLASS_MALE = 1 << 2, /* may be the subject of that */
@@ -53,22 +55,22 @@ enum sample_class {
     CLASS_STOP = 1 << 25    /* "to the station" is "zum", not "in den" */
 };
 
-struct sample_noun {
-    const char *en, *en_plural; /* NULL: regular */
-    const char *de, *de_plural; /* de_plural NULL: same as de */
-    enum sample_gender gender;
+struct noun {
+    const char *en, *de, *de_plural; /* de_plural NULL: same as de */
+    enum gender gender;
     unsigned classes;
     const char *de_genitive; /* NULL: de + "s" unless feminine or weak */
+    const char *en_plural;   /* NULL: regular */
 };
 
-struct sample_adjective {
+struct adjective {
     const char *en, *de;
     unsigned classes;    /* of the nouns it describes */
     const char *de_stem; /* before an ending; NULL: de */
 };
 
 /* What follows the verb, and so what the German clause looks like. */
-enum sample_frame {
+enum frame {
     FRAME_ALONE,      /* sleep */
     FRAME_OBJECT,     /* see: accusative; help: dative */
     FRAME_RECIPIENT,  /* give: dative and accusative */
@@ -89,16 +91,16 @@ enum sample_frame {
 
 #define FRAME_BIT(name) (1u << FRAME_##name)
 
-struct sample_verb {
+struct verb {
     struct {
         const char *base, *past, *participle, *ing; /* NULL: regular */
     } en;
     struct {
         const char *infinitive, *participle; /* without and with the prefix */
-        const char *du, *er, *ich, *plural;  /* present tense; NULL: regular */
+        const char *er;                      /* present tense; NULL: regular */
         const char *preterite;               /* set: its past is not a perfect */
     } de;
-    enum sample_frame frame;
+    enum frame frame;
     unsigned subjects, objects; /* classes; of FRAME_GOAL and FRAME_SPOT, the places */
     const char *prefix;         /* separable: an|rufen */
     const char *particle;       /* turn on: behind a pronoun object */
@@ -110,23 +112,24 @@ struct sample_verb {
     bool is_to; /* FRAME_RECIPIENT: "explain it to him", never "explain him it" */
 };
 
-struct sample_modal {
-    const char *en_present, *en_third, *en_past; /* en_past NULL: present only */
-    const char *en_lead;                         /* between it and the infinitive */
-    bool is_lexical;                             /* "does not want to" */
+struct modal {
+    const char *en, *en_third, *en_past; /* en_past NULL: present only */
+    const char *en_lead;                 /* between it and the infinitive */
+    bool is_lexical;                     /* "does not want to" */
     bool is_negatable;
-    const char *de_er, *de_du, *de_plural, *de_past;
+    const char *de_er, *de_plural, *de_past;
 };
 
-struct sample_pronoun {
+struct pronoun {
     const char *en, *en_object;
     const char *de[3]; /* nominative, accusative, dative */
-    enum sample_person person;
-    bool is_it; /* German follows the gender of what "it" stands for */
+    enum person person;
+    unsigned weight; /* how often, among all pronouns */
+    bool is_it;      /* German follows the gender of what "it" stands for */
 };
 
 /* Which endings a determiner takes, and which it leaves to the adjective. */
-enum sample_declension {
+enum declension {
     DECLINE_NONE,   /* nothing there, or a number: strong adjective */
     DECLINE_DER,    /* der, die, das: weak adjective */
     DECLINE_DIESER, /* stem + strong ending: weak adjective */
@@ -134,10 +137,10 @@ enum sample_declension {
     DECLINE_VIELE   /* stem + strong ending: strong adjective */
 };
 
-struct sample_det {
+struct det {
     const char *en, *en_plural; /* NULL: has no such number */
     const char *de;
-    enum sample_declension declension;
+    enum declension declension;
     unsigned weight; /* how often, among all determiners */
     bool is_question;
     bool is_owner;    /* my, your...: stands well before kin */
@@ -146,7 +149,7 @@ struct sample_det {
 };
 
 /* Where a fixed phrase stands. */
-enum sample_slot {
+enum slot {
     SLOT_TIME,    /* English: end; German: early in the middle field */
     SLOT_MID,     /* often: English: before the verb */
     SLOT_MANNER,  /* slowly */
@@ -158,7 +161,7 @@ enum sample_slot {
     N_SLOTS
 };
 
-enum sample_tense {
+enum tense {
     TENSE_PRESENT = 1 << 0,     /* sees: sieht */
     TENSE_PROGRESSIVE = 1 << 1, /* is seeing: sieht gerade */
     TENSE_PAST = 1 << 2,        /* saw: hat gesehen */
@@ -167,14 +170,14 @@ enum sample_tense {
     TENSE_FUTURE = 1 << 5       /* will see: wird sehen */
 };
 
-struct sample_phrase {
+struct phrase {
     const char *en, *de;
-    enum sample_slot slot;
+    enum slot slot;
     unsigned tenses; /* that it goes with */
     bool is_late;    /* SLOT_MID: German puts it behind a definite object */
 };
 
-enum sample_prep_use {
+enum prep_use {
     USE_SPOT_IN,   /* in + dative, with places */
     USE_SPOT_ON,   /* auf, unter... + dative, with furniture */
     USE_SPOT_NEAR, /* vor, hinter, neben + dative, with places */
@@ -189,52 +192,46 @@ enum sample_prep_use {
     USE_CLOCK
 };
 
-struct sample_prep {
+struct prep {
     const char *en, *de;
-    enum sample_case object_case;
-    enum sample_prep_use use;
+    enum casus object_case;
+    enum prep_use use;
     bool is_after; /* English puts it behind: three days ago */
 };
 
-enum sample_order { ORDER_SECOND, ORDER_FIRST, ORDER_LAST };
+/* Where the German finite verb stands; English inverts in questions alone. */
+enum order { ORDER_SECOND, ORDER_FIRST, ORDER_QUESTION, ORDER_LAST };
 
 /* How two clauses are joined. */
-struct sample_link {
+struct link {
     const char *en, *de;
-    enum sample_order order; /* of the German clause behind it */
-    unsigned tenses;         /* of that clause */
-    unsigned main_tenses;    /* of the clause before it; 0: the same tense */
+    enum order order;     /* of the German clause behind it */
+    unsigned tenses;      /* of that clause */
+    unsigned main_tenses; /* of the clause before it; 0: the same tense */
     unsigned weight;
     bool is_frontable;
     bool is_about_it; /* the second clause may explain an object of the first */
     bool has_en_comma, has_de_comma; /* before it */
 };
 
-#define SAMPLE_TABLE(row, name)     \
-    extern const struct row name[]; \
-    extern const size_t name##_n
+#define LEXICON_TABLE(row, name)              \
+    extern const struct row lexicon_##name[]; \
+    extern const size_t lexicon_##name##_n
 
-SAMPLE_TABLE(sample_noun, sample_nouns);
-SAMPLE_TABLE(sample_verb, sample_verbs);
-SAMPLE_TABLE(sample_adjective, sample_lexicon_adjectives);
-SAMPLE_TABLE(sample_modal, sample_lexicon_modals);
-SAMPLE_TABLE(sample_pronoun, sample_lexicon_pronouns);
-SAMPLE_TABLE(sample_det, sample_lexicon_dets);
-SAMPLE_TABLE(sample_phrase, sample_lexicon_phrases);
-SAMPLE_TABLE(sample_prep, sample_lexicon_preps);
-SAMPLE_TABLE(sample_link, sample_lexicon_links);
+LEXICON_TABLE(noun, nouns);
+LEXICON_TABLE(verb, verbs);
+LEXICON_TABLE(adjective, adjectives);
+LEXICON_TABLE(modal, modals);
+LEXICON_TABLE(pronoun, pronouns);
+LEXICON_TABLE(det, dets);
+LEXICON_TABLE(phrase, phrases);
+LEXICON_TABLE(prep, preps);
+LEXICON_TABLE(link, links);
 
-/* The rows by their English; NULL when there is none. A verb's name is its base with
- * particle and preposition: "pick up", "wait for". */
-const struct sample_noun *sample_lexicon_noun(const char *en);
-const struct sample_adjective *sample_lexicon_adjective(const char *en);
-const struct sample_verb *sample_lexicon_verb(const char *en, enum sample_frame frame);
-const struct sample_modal *sample_lexicon_modal(const char *en_present);
-const struct sample_pronoun *sample_lexicon_pronoun(const char *en);
+/* The first row of a table whose English, its first member, is `en`; NULL: none. */
+const void *lexicon_find(const void *rows, size_t n, size_t row_bytes, const char *en);
+#define LEXICON_FIND(name, en) \
+    lexicon_find(lexicon_##name, lexicon_##name##_n, sizeof *lexicon_##name, en)
+
 /* By either number; "" is the plural without a determiner. */
-const struct sample_det *sample_lexicon_det(const char *en);
-const struct sample_phrase *sample_lexicon_phrase(const char *en, enum sample_slot slot);
-const struct sample_prep *sample_lexicon_prep(const char *en, const char *de,
-                                              enum sample_case object_case);
-/* "when" and "if" have one row for each German conjunction. */
-const struct sample_link *sample_lexicon_link(const char *en, const char *de);
+const struct det *lexicon_det(const char *en);

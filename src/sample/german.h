@@ -1,5 +1,5 @@
 /*
- * sample_german - says a tree in German.
+ * german - the German of a tree.
  *
  * A clause is written in its fields: front, finite verb, middle, the rest of the verb,
  * and the clauses behind it. Main clauses have the finite verb second, questions first,
@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include "base/str.h"
-#include "sample/sample_tree.h"
+#include "sample/say.h"
 
-/* Appends the sentence to out, without a line end. */
-void sample_german_say(const struct sample_sentence *s, struct str *out);
+extern const struct language german;

@@ -1,5 +1,5 @@
 /*
- * sample_chances - how often the sample corpus shows what: its difficulty, in one place.
+ * chances - how often the sample corpus shows what: its difficulty, in one place.
  *
  * Percentages of the cases in which a choice is possible, and relative weights where
  * one of several is taken.
@@ -7,7 +7,8 @@
 #pragma once
 
 enum {
-    /* Kinds of sentence; the rest of 100 are plain statements. */
+    /* Kinds of sentence. */
+    CHANCE_STATEMENT = 46,
     CHANCE_LINKED = 22,      /* two clauses: because, when, but... */
     CHANCE_COMPLEMENT = 9,   /* that, whether, where */
     CHANCE_INFINITIVE = 5,   /* tries to */
@@ -39,30 +40,15 @@ enum {
     CHANCE_NUMBER = 22, /* of plurals */
     CHANCE_OWNER = 5,   /* my father's */
     CHANCE_PARTNER = 3, /* and my sister */
-    CHANCE_RELATIVE = 8,
-
-    WEIGHT_I = 2,
-    WEIGHT_YOU = 1,
-    WEIGHT_WE = 3,
-    WEIGHT_THIRD = 3, /* he, she, they: each */
-
-    /* Tenses. */
-    WEIGHT_PRESENT = 32,
-    WEIGHT_PROGRESSIVE = 10,
-    WEIGHT_PAST = 34,
-    WEIGHT_PERFECT = 12,
-    WEIGHT_FUTURE = 12,
-
-    /* Frames of the verb. */
-    WEIGHT_ALONE = 9,
-    WEIGHT_OBJECT = 42,
-    WEIGHT_RECIPIENT = 10,
-    WEIGHT_PREP = 12,
-    WEIGHT_GOAL = 7,
-    WEIGHT_AT = 6,
-    WEIGHT_PUT = 2,
-    WEIGHT_LIKE = 4,
-    WEIGHT_BE = 11,
-    WEIGHT_JOB = 2,
-    WEIGHT_EXIST = 2
+    CHANCE_RELATIVE = 8
 };
+
+/* Weights of the verb's frames and tenses. Pronouns, determiners and conjunctions have
+ * theirs in the lexicon. */
+/* clang-format off */
+#define CHANCES_OF_FRAMES(X)                                                     \
+    X(ALONE, 9) X(OBJECT, 42) X(RECIPIENT, 10) X(PREP, 12) X(GOAL, 7) X(SPOT, 6) \
+    X(PUT, 2) X(LIKE, 4) X(BE, 11) X(JOB, 2) X(EXIST, 2)
+#define CHANCES_OF_TENSES(X) \
+    X(PRESENT, 32) X(PROGRESSIVE, 10) X(PAST, 34) X(PERFECT, 12) X(FUTURE, 12)
+/* clang-format on */

@@ -1,0 +1,184 @@
+#include "sample/gloss.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/lines.h"
+#include "base/mem.h"
+#include "sample/say.h"
+
+/* Words that are in no table by themselves: auxiliaries and parts of fixed phrases. */
+/* clang-format off */
+static const char *const small_words[][2] = {
+    {"am", "bin"}, {"is", "ist"}, {"are", "sind"}, {"was", "war"}, {"were", "waren"},
+    {"been", "gewesen"}, {"has", "hat"}, {"have", "haben"}, {"had", "hatte"},
+    {"will", "wird"}, {"would", "möchte"}, {"like", "gern"}, {"do", ""}, {"does", ""},
+    {"did", ""}, {"not", "nicht"}, {"cannot", "kann nicht"}, {"to", "zu"}, {"any", ""},
+    {"who", "wer"}, {"what", "was"}, {"whose", "dessen"}, {"there", "es"},
+    {"an", "ein"}, {"how", "wie"}, {"many", "viele"}, {"hundred", "hundert"},
+    {"last", "letzte"}, {"next", "nächste"}, {"by", "mit"}, {"at", "um"}, {"of", "von"},
+    {"course", "natürlich"}, {"front", "vor"}, {"morning", "Morgen"},
+    {"evening", "Abend"}, {"night", "Nacht"}, {"spring", "Frühling"},
+    {"summer", "Sommer"}, {"autumn", "Herbst"}, {"winter", "Winter"},
+    {"Monday", "Montag"}, {"Tuesday", "Dienstag"}, {"Wednesday", "Mittwoch"},
+    {"Thursday", "Donnerstag"}, {"Friday", "Freitag"}, {"Saturday", "Samstag"},
+    {"Sunday", "Sonntag"}, {"home", "Hause"}, {"up", "auf"}, {"off", "aus"},
+    {"away", "weg"}, {"back", "zurück"}, {"asleep", "ein"}, {"for", "für"},
+    {"about", "über"}, {"after", "nach"},
+};
+/* clang-format on */
+
+static void add(struct gloss *g, const char *en, const char *de)
+{
+    if (!en)
+        return;
+    BUG_ON(g->n == GLOSS_MAX);
+    g->entry[g->n].en = inflect_join(en, "", "");
+    g->entry[g->n++].de = inflect_join(de, "", "");
+}
+
+static void add_function_words(struct gloss *g)
+{
+    for (size_t i = 0; i < sizeof small_words / sizeof *small_words; i++)
+        add(g, small_words[i][0], small_words[i][1]);
+    for (size_t i = 0; i < lexicon_dets_n; i++) {
+        const struct det *d = &lexicon_dets[i];
+        const struct word de =
+            inflect_det(d, CASE_NOMINATIVE, d->en ? COLUMN_MASCULINE : COLUMN_PLURAL);
+        add(g, d->en, de.text);
+        add(g, d->en_plural, de.text);
+    }
+    for (size_t i = 0; i < lexicon_pronouns_n; i++) {
+        add(g, lexicon_pronouns[i].en, lexicon_pronouns[i].de[CASE_NOMINATIVE]);
+        add(g, lexicon_pronouns[i].en_object, lexicon_pronouns[i].de[CASE_ACCUSATIVE]);
+    }
+    for (size_t i = 0; i < lexicon_modals_n; i++) {
+        add(g, lexicon_modals[i].en, lexicon_modals[i].de_er);
+        add(g, lexicon_modals[i].en_third, lexicon_modals[i].de_er);
+        add(g, lexicon_modals[i].en_past, lexicon_modals[i].de_past);
+    }
+}
+
+static void add_fixed_words(struct gloss *g)
+{
+    for (size_t i = 0; i < lexicon_phrases_n; i++)
+        add(g, lexicon_phrases[i].en, lexicon_phrases[i].de);
+    for (size_t i = 0; i < lexicon_preps_n; i++)
+        add(g, lexicon_preps[i].en, lexicon_preps[i].de);
+    for (size_t i = 0; i < lexicon_links_n; i++)
+        add(g, lexicon_links[i].en, lexicon_links[i].de);
+    for (size_t i = 0; i < lexicon_adjectives_n; i++)
+        add(g, lexicon_adjectives[i].en, lexicon_adjectives[i].de);
+}
+
+static void add_verb(struct gloss *g, const struct verb *v)
+{
+    const struct word infinitive =
+        inflect_join(v->prefix ? v->prefix : "", v->de.infinitive, "");
+    const struct word er = inflect_present(v, PERSON_ER);
+    const char *const de[] = {infinitive.text, er.text, v->de.participle,
+                              v->de.participle, infinitive.text};
+
+    for (enum english_form form = FORM_BASE; form <= FORM_ING; form++)
+        add(g, inflect_en_verb(v, form).text, de[form]);
+}
+
+void gloss_open(struct gloss *g)
+{
+    g->n = 0;
+    add_function_words(g);
+    add_fixed_words(g);
+    for (size_t i = 0; i < 2 * lexicon_nouns_n; i++) {
+        const struct noun *n = &lexicon_nouns[i / 2];
+        add(g, inflect_en_noun(n, i % 2).text,
+            inflect_noun(n, CASE_NOMINATIVE, i % 2).text);
+    }
+    for (size_t i = 0; i < lexicon_verbs_n; i++)
+        add_verb(g, &lexicon_verbs[i]);
+    for (unsigned n = 1; n < 100; n++)
+        add(g, inflect_en_number(n).text, inflect_number(n).text);
+}
+
+static const char *find(const struct gloss *g, const char *en)
+{
+    for (size_t i = 0; i < g->n; i++)
+        if (strcmp(g->entry[i].en.text, en) == 0)
+            return g->entry[i].de.text;
+    return NULL;
+}
+
+/* One word as it stands, else as if it were not the first, else itself. */
+static void say_gloss(const struct gloss *g, struct say *l, const char *en, size_t n)
+{
+    struct word word = {""};
+
+    if (n > 2 && memcmp(en + n - 2, "'s", 2) == 0)
+        n -= 2;
+    if (n >= sizeof word.text)
+        return;
+    memcpy(word.text, en, n);
+    struct word small = word;
+    if (small.text[0] >= 'A' && small.text[0] <= 'Z')
+        small.text[0] = (char)(small.text[0] + 0x20);
+    const char *de = find(g, word.text), *de_small = de ? de : find(g, small.text);
+    say_word(l, de_small ? de_small : word.text);
+}
+
+void gloss_sentence(const struct gloss *g, const char *en, struct str *out)
+{
+    struct say l = {.out = out, .start = out->len};
+    char mark = '.';
+
+    while (*en) {
+        const size_t n = strcspn(en, " ,.?");
+        if (n)
+            say_gloss(g, &l, en, n);
+        en += n;
+        if (*en == ',')
+            say_comma(&l);
+        else if (*en == '.' || *en == '?')
+            mark = *en;
+        en += *en != '\0';
+    }
+    say_end(&l, mark);
+}
+
+/* A line of a file is not terminated, as gloss_sentence wants it. */
+static status gloss_lines(const struct gloss *g, struct lines *in, struct str *out,
+                          struct err *err)
+{
+    struct str text = str_new(0);
+    struct line line;
+    status result = OK;
+
+    while (result == OK && lines_next(in, &line)) {
+        str_reset(&text);
+        str_add(&text, line.text, line.n_bytes);
+        gloss_sentence(g, str_text(&text), out);
+        str_putc(out, '\n');
+        result = str_check(&text, "a line", err);
+    }
+    str_release(&text);
+    return result == OK ? str_check(out, "the gloss", err) : result;
+}
+
+status gloss_file(const char *from, const char *to, struct err *err)
+{
+    struct str out = str_new(0);
+    struct gloss *g;
+    struct lines in;
+
+    TRY(lines_open(&in, from, err));
+    status result = mem_alloc(&g, 1, sizeof *g, err);
+    if (result == OK) {
+        gloss_open(g);
+        result = gloss_lines(g, &in, &out, err);
+    }
+    if (result == OK)
+        result = file_write(to, str_text(&out), out.len, err);
+    free(g);
+    str_release(&out);
+    lines_close(&in);
+    return result;
+}
