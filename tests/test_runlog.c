@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <stdlib.h>
+
 #include "base/file.h"
 #include "base/str.h"
 #include "report/read/runlog.h"
@@ -196,4 +198,50 @@ TEST(a_missing_log_is_named)
     CHECK_FAILS(runlog_open(&log, test_path("run.jsonl"), &err), &err, ERR_IO,
                 "run.jsonl");
     runlog_close(&log);
+}
+
+/* The text of a section of the document, from its heading to the next one. */
+static char *section(const char *doc, const char *heading)
+{
+    const char *at = strstr(doc, heading);
+
+    CHECK(at != NULL);
+    const char *end = strstr(at + strlen(heading), "\n### ");
+    return end ? strndup(at, (size_t)(end - at)) : strdup(at);
+}
+
+TEST(the_document_names_every_field_of_the_schema)
+{
+    static const struct {
+        const char *heading;
+        enum runlog_kind kind;
+    } parts[] = {
+        {"### start", RUNLOG_KIND_START},       {"### start", RUNLOG_KIND_DATA},
+        {"### start", RUNLOG_KIND_NETWORK},     {"### step", RUNLOG_KIND_STEP},
+        {"### ranks", RUNLOG_KIND_RANKS},       {"### ranks", RUNLOG_KIND_RANK},
+        {"### ranks", RUNLOG_KIND_CARD},        {"### eval", RUNLOG_KIND_EVAL},
+        {"### The others", RUNLOG_KIND_SAVE},   {"### The others", RUNLOG_KIND_BEST},
+        {"### The others", RUNLOG_KIND_SKIP},   {"### The others", RUNLOG_KIND_TEST},
+        {"### The others", RUNLOG_KIND_SAMPLE}, {"### The others", RUNLOG_KIND_STOP},
+    };
+    struct file_map map;
+
+    CHECK_OK(file_map_open(&map, FERRY_TEST_DATA "/../../docs/formats/runlog.md", &err),
+             &err);
+    char *doc = strndup((const char *)map.data, map.n_bytes);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char *text = section(doc, parts[i].heading);
+        const struct runlog_object *of = &runlog_schema[parts[i].kind];
+        /* t and step are said once, of every entry */
+        for (size_t k = parts[i].kind < RUNLOG_ENTRIES_N ? 2 : 0; k < of->n; k++) {
+            char name[80];
+            snprintf(name, sizeof name, "`%s`", of->field[k].name);
+            if (!strstr(text, name))
+                test_fail(__FILE__, __LINE__, "%s is missing in '%s'", name,
+                          parts[i].heading);
+        }
+        free(text);
+    }
+    free(doc);
+    file_map_close(&map);
 }

@@ -141,7 +141,7 @@ struct rates {
 
 static double tokens_per_s(const struct record_step *rec)
 {
-    return (double)(rec->n_source + rec->n_target) / rec->t_step;
+    return (rec->source_tokens + rec->target_tokens) / rec->t_step;
 }
 
 /* One step of the same training, computed by other threads. */
@@ -170,7 +170,7 @@ static status run_steps(struct trainer *t, struct pool *other,
     for (size_t i = 0; i < o->steps + WARM_UP; i++) {
         struct record_step rec;
         TRY(train_step(t, &rec, err));
-        r->loss = rec.loss / (double)rec.n_target;
+        r->loss = rec.loss / rec.target_tokens;
         if (i < WARM_UP)
             continue;
         const size_t at = i - WARM_UP;

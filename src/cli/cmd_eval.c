@@ -1,6 +1,7 @@
 #include "cli/cmd.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,20 +158,17 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
 
 static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
 {
-    json_t *o = json_object();
+    const struct runlog_test test = {.t = clock_wall(),
+                                     .step = (double)e->dir.step,
+                                     .name = e->config.set,
+                                     .loss = r->valid_loss,
+                                     .eval_loss = r->eval_loss,
+                                     .forced_bleu = r->forced_bleu,
+                                     .bleu = r->has_bleu ? r->bleu : NAN,
+                                     .bleu_signature = r->has_bleu ? r->signature : NULL,
+                                     .sentences = (double)r->n_pairs};
 
-    json_object_set_new(o, "event", json_string("test"));
-    json_object_set_new(o, "t", json_real(clock_wall()));
-    json_object_set_new(o, "step", json_integer(e->dir.step));
-    json_object_set_new(o, "name", json_string(e->config.set));
-    json_object_set_new(o, "loss", json_real(r->valid_loss));
-    json_object_set_new(o, "eval_loss", json_real(r->eval_loss));
-    json_object_set_new(o, "forced_bleu", json_real(r->forced_bleu));
-    json_object_set_new(o, "bleu", r->has_bleu ? json_real(r->bleu) : json_null());
-    if (r->has_bleu)
-        json_object_set_new(o, "bleu_signature", json_string(r->signature));
-    json_object_set_new(o, "sentences", json_integer((json_int_t)r->n_pairs));
-    return o;
+    return journal_object(RUNLOG_KIND_TEST, &test);
 }
 
 static void print(const struct eval *e, const struct evaluate_result *r)

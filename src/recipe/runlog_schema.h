@@ -168,7 +168,7 @@ struct json_t;
 #define RUNLOG_MEMBER_REAL(name)       double name;
 #define RUNLOG_MEMBER_MAYBE(name)      double name;
 #define RUNLOG_MEMBER_FLAG(name)       bool name;
-#define RUNLOG_MEMBER_TEXT(name)       char *name;
+#define RUNLOG_MEMBER_TEXT(name)       const char *name;
 #define RUNLOG_MEMBER_JSON(name)       struct json_t *name;
 #define RUNLOG_MEMBER(type, name, ...) RUNLOG_MEMBER_##type(name)
 
@@ -304,6 +304,13 @@ enum runlog_kind {
 #undef K
         RUNLOG_KINDS_N,
     RUNLOG_ENTRIES_N = RUNLOG_KIND_DATA
+};
+
+/* Fields of a step that add up over ranks. */
+enum {
+#define F(type, name, unit, steps, ranks) +(RUNLOG_##ranks == RUNLOG_ADD)
+    RUNLOG_STEP_ADDED = 0 RUNLOG_STEP(F)
+#undef F
 };
 
 /* A kind's rows; those of an entry begin with RUNLOG_COMMON's. */

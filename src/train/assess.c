@@ -48,8 +48,11 @@ static status show_samples(struct trainer *t, const struct translations *out,
                  set->source.line[i].text);
         snprintf(reference, sizeof reference, "%.*s", (int)set->target.line[i].n_bytes,
                  set->target.line[i].text);
-        TRY(record_sample(&t->record, t->state.step, source, reference,
-                          translations_text(out, i, 0), err));
+        const struct runlog_sample sample = {.step = (double)t->state.step,
+                                             .source = source,
+                                             .reference = reference,
+                                             .translation = translations_text(out, i, 0)};
+        TRY(record_sample(&t->record, sample, err));
     }
     return OK;
 }
@@ -117,15 +120,14 @@ status train_assess(struct trainer *t, struct err *err)
     struct err ignored;
     if (swap_average(t, measured == OK ? err : &ignored) != OK || measured != OK)
         return measured == OK ? err->code : measured;
-    struct record_eval e = {.step = t->state.step,
-                            .valid_loss = r.valid_loss,
-                            .eval_loss = r.eval_loss,
-                            .forced_bleu = r.forced_bleu,
-                            .has_bleu = r.has_bleu,
-                            .bleu = r.bleu,
-                            .seconds = clock_now() - t_start};
-    memcpy(e.signature, r.signature, sizeof e.signature);
-    TRY(record_evaluated(&t->record, &e, err));
+    const struct runlog_eval e = {.step = (double)t->state.step,
+                                  .valid_loss = r.valid_loss,
+                                  .eval_loss = r.eval_loss,
+                                  .forced_bleu = r.forced_bleu,
+                                  .bleu = r.has_bleu ? r.bleu : NAN,
+                                  .bleu_signature = r.has_bleu ? r.signature : NULL,
+                                  .seconds = clock_now() - t_start};
+    TRY(record_evaluated(&t->record, e, err));
     judge(t, &r);
     return OK;
 }

@@ -11,74 +11,51 @@
 #include "base/str.h"
 #include "train/trainer.h"
 
-static void set_real(json_t *o, const char *key, double x)
-{
-    json_object_set_new(o, key, json_real(x));
-}
-
-static void set_int(json_t *o, const char *key, uint64_t x)
-{
-    json_object_set_new(o, key, json_integer((json_int_t)x));
-}
-
-/* What the rank's GPU said of itself; what it did not say is left out. */
-static void add_gpu(json_t *o, const struct device_usage *u)
-{
-    const struct {
-        const char *key;
-        double value;
-    } facts[] = {{"gpu_busy", u->busy},
-                 {"gpu_power_w", u->power_w},
-                 {"gpu_power_limit_w", u->power_limit_w},
-                 {"gpu_memory_mib", u->memory_mib},
-                 {"gpu_memory_all_mib", u->memory_all_mib},
-                 {"gpu_clock_mhz", u->clock_mhz},
-                 {"gpu_clock_max_mhz", u->clock_max_mhz}};
-
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (isfinite(facts[i].value))
-            set_real(o, facts[i].key, facts[i].value);
-}
-
 /* Cards belong to the host: its first rank speaks for them. */
-static void add_cards(json_t *o, const struct meter_lap *lap)
+static json_t *cards_of(const struct meter_lap *lap)
 {
     json_t *cards = json_object();
 
     for (size_t i = 0; i < lap->cards.n; i++) {
         const struct meter_card *c = &lap->cards.card[i];
-        json_object_set_new(cards, c->name,
-                            json_pack("{s:I,s:I,s:I}", "sent", (json_int_t)c->sent_bytes,
-                                      "received", (json_int_t)c->received_bytes, "errors",
-                                      (json_int_t)c->n_errors));
+        const struct runlog_card card = {(double)c->sent_bytes, (double)c->received_bytes,
+                                         (double)c->n_errors, NAN};
+        json_object_set_new(cards, c->name, journal_object(RUNLOG_KIND_CARD, &card));
     }
-    json_object_set_new(o, "cards", cards);
+    return cards;
 }
 
 static json_t *own_line(struct trainer *t)
 {
     const struct record_step *s = &t->since_stats;
-    const struct comm_traffic now = comm_traffic(t->comm);
+    const struct comm_traffic now = comm_traffic(t->comm), *before = &t->traffic;
     const struct meter_lap lap = meter_next(&t->meter);
-    json_t *o = json_object();
+    const struct device_usage *gpu = &lap.gpu; /* NAN: it did not say */
+    const struct runlog_rank r = {
+        .rank = t->comm->rank,
+        .host = t->comm->peer[t->comm->rank].host,
+        .t_step = s->t_step,
+        .t_data = s->t_data,
+        .t_compute = s->t_compute,
+        .t_comm = s->t_comm,
+        .t_hidden = s->t_hidden,
+        .t_update = s->t_update,
+        .cores = lap.cores,
+        .memory_mib = lap.memory_mib,
+        .gpu_busy = gpu->busy,
+        .gpu_power_w = gpu->power_w,
+        .gpu_power_limit_w = gpu->power_limit_w,
+        .gpu_memory_mib = gpu->memory_mib,
+        .gpu_memory_all_mib = gpu->memory_all_mib,
+        .gpu_clock_mhz = gpu->clock_mhz,
+        .gpu_clock_max_mhz = gpu->clock_max_mhz,
+        .sent_bytes = (double)(now.sent_bytes - before->sent_bytes),
+        .received_bytes = (double)(now.received_bytes - before->received_bytes),
+        .cards = t->comm->local_rank == 0 ? cards_of(&lap) : NULL,
+    };
 
-    set_int(o, "rank", (uint64_t)t->comm->rank);
-    json_object_set_new(o, "host", json_string(t->comm->peer[t->comm->rank].host));
-    set_real(o, "t_step", s->t_step);
-    set_real(o, "t_data", s->t_data);
-    set_real(o, "t_compute", s->t_forward + s->t_backward);
-    set_real(o, "t_comm", s->t_comm);
-    set_real(o, "t_hidden", s->t_hidden);
-    set_real(o, "t_update", s->t_update);
-    set_real(o, "cores", lap.cores);
-    set_real(o, "memory_mib", lap.memory_mib);
-    add_gpu(o, &lap.gpu);
-    set_int(o, "sent_bytes", now.sent_bytes - t->traffic.sent_bytes);
-    set_int(o, "received_bytes", now.received_bytes - t->traffic.received_bytes);
-    if (t->comm->local_rank == 0)
-        add_cards(o, &lap);
     t->traffic = now;
-    return o;
+    return journal_object(RUNLOG_KIND_RANK, &r);
 }
 
 /* Every rank's line in one array, on the first rank. */

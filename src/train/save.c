@@ -94,12 +94,12 @@ static status record_report(struct trainer *t, const struct saver_report *r,
         return record_best(&t->record, r->step, r->target.name, r->target.value, err);
     if (t->comm->size == 1)
         t->saved_at = r->step; /* several ranks: decided together */
-    const struct record_save save = {.step = r->step,
-                                     .name = r->target.name,
-                                     .n_bytes = r->n_bytes,
-                                     .t_blocked = r->t_blocked,
-                                     .t_total = r->t_total};
-    return record_saved(&t->record, &save, err);
+    const struct runlog_save save = {.step = (double)r->step,
+                                     .path = r->target.name,
+                                     .bytes = (double)r->n_bytes,
+                                     .seconds = r->t_blocked,
+                                     .total_seconds = r->t_total};
+    return record_saved(&t->record, save, err);
 }
 
 /* Failures of the run's own checkpoint stay in *last for who must have it. */

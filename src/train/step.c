@@ -42,9 +42,9 @@ static void add_facts(struct trainer *t, const struct batch *b, struct record_st
     for (size_t s = 0; s < b->n_sents; s++)
         flops_add(work, (size_t)(b->src_at[s + 1] - b->src_at[s]),
                   (size_t)(b->tgt_at[s + 1] - b->tgt_at[s]));
-    rec->n_source += b->n_src;
-    rec->n_target += b->n_tgt;
-    rec->n_sents += b->n_sents;
+    rec->source_tokens += (double)b->n_src;
+    rec->target_tokens += (double)b->n_tgt;
+    rec->sentences += (double)b->n_sents;
 }
 
 /* Whether a checkpoint of the state after this update may be written: then nothing of
@@ -192,7 +192,7 @@ static status compute(struct trainer *t, struct record_step *rec,
 /* What this rank tells the others. */
 static struct ranks_own own_facts(const struct trainer *t, const struct record_step *rec)
 {
-    const double n = (double)rec->n_target;
+    const double n = rec->target_tokens;
     const bool has_written =
         t->is_saving && t->saver && saver_phase(t->saver) == SAVER_WRITTEN;
 
@@ -209,26 +209,10 @@ static void add_sums(struct trainer *t, const struct record_step *rec,
 {
     struct ranks_sums *sum = &t->apart;
 
-    sum->loss += rec->loss;
-    sum->n_source += (double)rec->n_source;
-    sum->n_target += (double)rec->n_target;
-    sum->n_sents += (double)rec->n_sents;
-    sum->flops += rec->flops;
-    sum->linear_flops += rec->linear_flops;
+    record_add_sums(sum->of_step, rec);
     sum->n_stop = stop_requested();
     sum->n_damaged = dataset_check_has_failed(&t->check);
     sum->n_written = mine->has_written;
-}
-
-/* The update's record is that of all ranks, as if one had made it. */
-static void take_sums(struct record_step *rec, const struct ranks_sums *sum)
-{
-    rec->loss = sum->loss;
-    rec->n_source = (uint64_t)sum->n_source;
-    rec->n_target = (uint64_t)sum->n_target;
-    rec->n_sents = (uint64_t)sum->n_sents;
-    rec->flops = sum->flops;
-    rec->linear_flops = sum->linear_flops;
 }
 
 static status finish_exchange(struct trainer *t, struct record_step *rec,
@@ -251,13 +235,14 @@ static status meet(struct trainer *t, struct record_step *rec,
 {
     t->sum = t->apart;
     t->apart = (struct ranks_sums){0};
-    const struct reducer_facts facts = {.sum = &t->sum.loss,
+    const struct reducer_facts facts = {.sum = t->sum.of_step,
                                         .n_sum = RANKS_N_SUMS,
                                         .mine = &mine->mean_loss,
                                         .n_mine = RANKS_N_OWN,
                                         .all = &t->own->mean_loss};
     TRY(finish_exchange(t, rec, &facts, err));
-    take_sums(rec, &t->sum);
+    /* the update's record is that of all ranks, as if one had made it */
+    record_take_sums(rec, t->sum.of_step);
     return OK;
 }
 
@@ -306,9 +291,10 @@ static status update_together(struct trainer *t, struct record_step *rec,
         TRY(meet(t, rec, &mine, err));
     else
         t->apart = (struct ranks_sums){0};
-    BUG_ON(rec->n_target != item->update_tgt); /* every pair of the update, once */
+    BUG_ON(rec->target_tokens !=
+           (double)item->update_tgt); /* every pair of the update, once */
     struct clock_lap clock = clock_start();
-    const status result = apply(t, rec, (double)rec->n_target, err);
+    const status result = apply(t, rec, rec->target_tokens, err);
     if (result == OK)
         follow_average(t, 1);
     rec->t_update += clock_next(&clock);
@@ -368,14 +354,14 @@ static status update_apart(struct trainer *t, struct record_step *rec,
     struct clock_lap clock;
 
     add_sums(t, rec, &mine);
-    take_sums(rec, &(struct ranks_sums){0});
+    record_take_sums(rec, (const double[RECORD_SUMS]){0});
     TRY(finish_exchange(t, rec, NULL, err));
     clock = clock_start();
     const status result = apply(t, rec, (double)item->node_tgt, err);
     if (result != OK && result != ERR_NUMERIC)
         return result;
-    rec->n_skipped = result == ERR_NUMERIC;
-    mine.n_skipped = rec->n_skipped ? (double)t->state.skipped_in_a_row + 1 : 0;
+    rec->skipped = result == ERR_NUMERIC;
+    mine.n_skipped = rec->skipped > 0 ? (double)t->state.skipped_in_a_row + 1 : 0;
     rec->t_update += clock_next(&clock);
     t->is_synced = is_saved || (t->state.step + 1) % t->config.local_steps == 0;
     return t->is_synced ? average(t, rec, &mine, is_saved, err) : OK;
@@ -388,8 +374,8 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
     struct prefetch_item item;
 
     *rec = (struct record_step){
-        .n_steps = 1,
-        .epoch = t->state.cursor.epoch,
+        .steps = 1,
+        .epoch = (double)t->state.cursor.epoch,
         .loss_scale = t->state.scale.scale > 0 ? (double)t->state.scale.scale : 1};
     TRY(compute(t, rec, &work, &item, err));
     const struct flops flops = flops_training(&t->config.model, &work);
@@ -398,10 +384,11 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
 
     const status result = train_is_local(t) ? update_apart(t, rec, &item, err)
                                             : update_together(t, rec, &item, err);
+    rec->t_compute = rec->t_forward + rec->t_backward;
     rec->t_step = clock_now() - t_start;
     t->state.cursor = item.after;
     t->state.step += result == OK;
-    t->state.n_skipped += rec->n_skipped;
-    rec->step = t->state.step;
+    t->state.n_skipped += rec->skipped > 0;
+    rec->step = (double)t->state.step;
     return result;
 }

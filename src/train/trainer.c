@@ -62,7 +62,7 @@ static status count_skips(struct trainer *t, const struct record_step *rec,
     struct state *s = &t->state;
     char name[RANKS_NAME_MAX];
 
-    s->skipped_in_a_row = rec->n_skipped ? s->skipped_in_a_row + 1 : 0;
+    s->skipped_in_a_row = rec->skipped > 0 ? s->skipped_in_a_row + 1 : 0;
     if (!train_is_local(t) || !t->is_synced)
         return OK;
     const int rank = ranks_most_skipped(t->comm, t->own);
@@ -90,11 +90,11 @@ static status update(struct trainer *t, struct err *err)
     TRY(count_skips(t, &rec, err));
     note_odd_rank(t);
     meter_look(&t->meter);
-    s->n_source += rec.n_source;
-    s->n_target += rec.n_target;
+    s->n_source += (uint64_t)rec.source_tokens;
+    s->n_target += (uint64_t)rec.target_tokens;
     s->t_trained += rec.t_step;
     record_add(&t->since_stats, &rec);
-    t->wants_stats |= record_is_due(&t->record, rec.step);
+    t->wants_stats |= record_is_due(&t->record, (int64_t)rec.step);
     if (t->wants_stats && t->is_synced)
         TRY(train_rank_stats(t, err));
     return record_update(&t->record, &rec, err);

@@ -295,7 +295,7 @@ void runlog_close(struct runlog *log)
     for (size_t i = 0; i < log->n_sample; i++)
         runlog_entry_free(RUNLOG_KIND_SAMPLE, &log->sample[i]);
     for (size_t i = 0; i < log->n_host; i++)
-        free(log->host[i]);
+        free((char *)log->host[i]);
     free(log->start);
     free(log->step);
     free(log->eval);

@@ -43,7 +43,7 @@ struct runlog {
     struct runlog_sample *sample;
     struct runlog_ranks *lap; /* its ranks: rank[first .. first + n) */
     struct runlog_rank *rank;
-    char **host; /* names of hosts, each once */
+    const char **host; /* names of hosts, each once */
     size_t n_start, n_step, n_eval, n_event, n_sample, n_lap, n_rank, n_host;
     size_t cap_start, cap_step, cap_eval, cap_event, cap_sample, cap_lap, cap_rank,
         cap_host;

@@ -7,24 +7,20 @@
 #include "report/read/runlog.h"
 #include "report/read/runlog_entry.h"
 
-/* The one copy of a host's name that the log keeps, in place of *name. */
-static status intern_host(struct runlog *log, char **name, struct err *err)
+/* The one copy of a host's name that the log keeps, in place of the rank's own. */
+static status intern_host(struct runlog *log, struct runlog_rank *r, struct err *err)
 {
-    for (size_t i = 0; *name && i < log->n_host; i++)
-        if (strcmp(log->host[i], *name) == 0) {
-            free(*name);
-            *name = log->host[i];
+    for (size_t i = 0; r->host && i < log->n_host; i++)
+        if (strcmp(log->host[i], r->host) == 0) {
+            runlog_entry_free(RUNLOG_KIND_RANK, r);
+            r->host = log->host[i];
             return OK;
         }
-    if (!*name)
+    if (!r->host)
         return OK;
-    const status result =
-        mem_grow(&log->host, &log->cap_host, log->n_host + 1, sizeof *log->host, err);
-    if (result != OK)
-        free(*name);
-    else
-        log->host[log->n_host++] = *name;
-    return result;
+    TRY(mem_grow(&log->host, &log->cap_host, log->n_host + 1, sizeof *log->host, err));
+    log->host[log->n_host++] = r->host;
+    return OK;
 }
 
 static void add(double *sum, double v)
@@ -66,11 +62,12 @@ static status read_rank(struct runlog *log, const struct entry *e, json_t *o,
     status result = runlog_entry_get(e, RUNLOG_KIND_RANK, o, &r, err);
     if (result == OK)
         result = read_cards(e, json_object_get(o, "cards"), &r, err);
+    if (result == OK)
+        result = intern_host(log, &r, err);
     if (result != OK) {
-        free(r.host);
+        runlog_entry_free(RUNLOG_KIND_RANK, &r);
         return result;
     }
-    TRY(intern_host(log, &r.host, err));
     log->rank[log->n_rank++] = r;
     return OK;
 }

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/json_text.h"
 
 enum { WAITING_MAX = 16 << 20 };
 
@@ -70,6 +72,46 @@ status journal_open(struct journal *j, const char *run_dir, struct err *err)
     if (!ends_in_a_line(j->fd))
         str_putc(&j->waiting, '\n');
     return OK;
+}
+
+json_t *journal_number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *value_of(const struct runlog_field *f, const void *at)
+{
+    switch (f->type) {
+    case RUNLOG_TEXT:
+        return *(const char *const *)at ? json_text(*(const char *const *)at) : NULL;
+    case RUNLOG_FLAG:
+        return json_boolean(*(const bool *)at);
+    case RUNLOG_JSON:
+        return *(json_t *const *)at;
+    case RUNLOG_INT:
+        return json_integer((json_int_t) * (const double *)at);
+    case RUNLOG_MAYBE:
+        return isfinite(*(const double *)at) ? journal_number(*(const double *)at) : NULL;
+    case RUNLOG_REAL:
+        break;
+    }
+    return journal_number(*(const double *)at);
+}
+
+json_t *journal_object(enum runlog_kind kind, const void *fields)
+{
+    const struct runlog_object *schema = &runlog_schema[kind];
+    json_t *o = json_object();
+
+    if (kind < RUNLOG_ENTRIES_N)
+        json_object_set_new(o, "event", json_string(schema->name));
+    for (size_t i = 0; i < schema->n; i++) {
+        const struct runlog_field *f = &schema->field[i];
+        json_t *v = value_of(f, (const char *)fields + f->at);
+        if (v)
+            json_object_set_new(o, f->name, v);
+    }
+    return o;
 }
 
 status journal_put(struct journal *j, struct json_t *o, struct err *err)

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "recipe/runlog_schema.h"
 
 struct json_t;
 
@@ -31,6 +32,11 @@ extern const struct journal journal_none;
 status journal_open(struct journal *j, const char *run_dir, struct err *err) MUST_CHECK;
 /* ERR_IO when lines are lost. */
 status journal_close(struct journal *j, struct err *err) MUST_CHECK;
+
+/* JSON has no NaN and no infinity: they become null. */
+struct json_t *journal_number(double x);
+/* An entry, or an object of one, from the struct of its kind in runlog_schema.h. */
+struct json_t *journal_object(enum runlog_kind kind, const void *fields);
 
 /* One line; takes *o over. ERR_MEMORY when there is none for it. */
 status journal_put(struct journal *j, struct json_t *o, struct err *err) MUST_CHECK;

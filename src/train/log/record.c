@@ -1,10 +1,10 @@
 #include "train/log/record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,40 +13,10 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/host.h"
+#include "base/json_text.h"
 #include "dist/comm/comm.h"
+#include "train/log/record_console.h"
 #include "train/run/preflight.h"
-
-/* The reference leaves the first updates out of its averages. */
-enum { WARM_UP = 10 };
-
-static json_t *event(const char *kind, int64_t step)
-{
-    json_t *o = json_object();
-
-    json_object_set_new(o, "event", json_string(kind));
-    json_object_set_new(o, "t", json_real(clock_wall()));
-    json_object_set_new(o, "step", json_integer(step));
-    return o;
-}
-
-/* JSON has no NaN and no infinity: they become null. */
-static void set_real(json_t *o, const char *key, double x)
-{
-    json_object_set_new(o, key, isfinite(x) ? json_real(x) : json_null());
-}
-
-static void set_int(json_t *o, const char *key, int64_t x)
-{
-    json_object_set_new(o, key, json_integer((json_int_t)x));
-}
-
-/* Text of users may be anything; what is not UTF-8 cannot be JSON. */
-static void set_text(json_t *o, const char *key, const char *text)
-{
-    json_t *v = json_string(text);
-
-    json_object_set_new(o, key, v ? v : json_string("(not UTF-8)"));
-}
 
 /* A person should know when the disk refuses a file, and when it is over; once each. */
 static void say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
@@ -59,9 +29,10 @@ static void say_stuck(struct record *r, const char *name, bool *was_stuck, bool 
     *was_stuck = is_stuck;
 }
 
-static status put_line(struct record *r, json_t *o, struct err *err)
+static status put_entry(struct record *r, enum runlog_kind kind, const void *fields,
+                        struct err *err)
 {
-    TRY(journal_put(&r->journal, o, err));
+    TRY(journal_put(&r->journal, journal_object(kind, fields), err));
     say_stuck(r, "run.jsonl", &r->is_journal_stuck, r->journal.is_stuck, r->journal.why);
     return OK;
 }
@@ -128,236 +99,107 @@ status record_close(struct record *r, struct err *err)
     return result;
 }
 
-void record_note(struct record *r, const char *fmt, ...)
-{
-    char text[1200];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    progress_note(&r->console, text);
-}
-
-/* ---- the console ---- */
-
-static double mean_loss(const struct record_step *s)
-{
-    return s->n_target ? s->loss / (double)s->n_target : NAN;
-}
-
-static double tokens_per_s(const struct record_step *s)
-{
-    return s->t_step > 0 ? (double)(s->n_source + s->n_target) / s->t_step : 0;
-}
-
-/* "0:00:1.234": the reference's time a step is all the time since it printed the last. */
-static void put_reference_step(struct record *r, const struct record_step *s)
-{
-    const bool is_first = r->step_printed <= r->first_step;
-    const int64_t n = s->step - (is_first ? r->first_step : r->step_printed);
-    const double now = clock_now(),
-                 t = (now - (is_first ? r->t_begin : r->t_printed)) / (double)n;
-    const int64_t minutes = (int64_t)(t / 60);
-
-    record_note(r, "*** Global step %" PRId64 ": ***     Train loss: %.4f ", s->step - 1,
-                mean_loss(s));
-    record_note(r, "time per step = %" PRId64 ":%02d:%.3f", minutes / 60,
-                (int)(minutes % 60), t - 60 * (double)minutes);
-    r->t_printed = now;
-    r->step_printed = s->step;
-}
-
-/* "64 GFLOP/s (71 % of roof)  net 3 %": the part of a step spent waiting for it. */
-static void describe_speed(const struct record *r, const struct record_step *s, char *out,
-                           size_t n)
-{
-    const double gflops = s->t_step > 0 ? s->flops / s->t_step * 1e-9 : 0;
-    char share[32] = "", net[24] = "";
-
-    if (r->roof_gflops > 0)
-        snprintf(share, sizeof share, " (%.0f %% of roof)",
-                 100 * gflops / r->roof_gflops);
-    if (s->t_comm + s->t_hidden > 0 && s->t_step > 0)
-        snprintf(net, sizeof net, "  net %.0f %%", 100 * s->t_comm / s->t_step);
-    snprintf(out, n, "%.0f tok/s  %.0f GFLOP/s%s%s", tokens_per_s(s), gflops, share, net);
-}
-
-static void put_console(struct record *r, const struct record_step *s, bool stays)
-{
-    const int64_t last = r->config->max_steps;
-    const double done = (double)(s->step - r->first_step);
-    const double left = (clock_now() - r->t_begin) / done * (double)(last - s->step);
-    char line[300], eta[24], speed[100];
-
-    describe_speed(r, s, speed, sizeof speed);
-    snprintf(line, sizeof line,
-             "step %" PRId64 "/%" PRId64 "  epoch %" PRIu64 "  loss %.4f  rate %.2e  "
-             "norm %.2f  %s  ETA %s",
-             s->step, last, s->epoch + 1, mean_loss(s), s->rate, s->grad_norm, speed,
-             progress_duration(eta, left));
-    if (stays)
-        progress_note(&r->console, line);
-    else
-        progress_line(&r->console, line);
-}
-
-/* ---- events ---- */
-
-static void add_config(json_t *o, const struct train_config *c)
+static json_t *config_of(const struct train_config *c)
 {
     json_t *config = json_object();
     struct str text = str_new(0);
 
     for (size_t i = 0; i < train_config_table.n; i++) {
         const struct opt *row = &train_config_table.opt[i];
-        const char *field = (const char *)c + row->at;
+        const void *field = (const char *)c + row->at;
+        json_t *v;
         str_reset(&text);
         opt_value(row, c, &text);
         if (row->type == OPT_INT)
-            set_int(config, row->name, *(const int64_t *)(const void *)field);
+            v = json_integer((json_int_t) * (const int64_t *)field);
         else if (row->type == OPT_REAL)
-            set_real(config, row->name, *(const double *)(const void *)field);
+            v = journal_number(*(const double *)field);
         else if (row->type == OPT_BOOL)
-            json_object_set_new(config, row->name, json_boolean(*(const bool *)field));
+            v = json_boolean(*(const bool *)field);
         else
-            set_text(config, row->name, str_text(&text));
+            v = json_text(str_text(&text));
+        json_object_set_new(config, row->name, v);
     }
     str_release(&text);
-    json_object_set_new(o, "config", config);
-}
-
-/* "4 ranks on 2 nodes, each " or nothing. */
-static const char *describe_ranks(char *text, size_t n, const struct comm *c)
-{
-    text[0] = '\0';
-    if (c->size > 1)
-        snprintf(text, n, "%d ranks on %d node%s, each ", c->size, c->n_nodes,
-                 c->n_nodes == 1 ? "" : "s");
-    return text;
-}
-
-static void say_start(struct record *r, const struct record_start *s)
-{
-    char ranks[64];
-
-    if (r->is_reference) {
-        record_note(r,
-                    s->is_resumed ? "*** Restored checkpoint from %s. Resuming training"
-                                  : "*** Starting training from scratch",
-                    r->config->run);
-        record_note(r, "*** Total trainable parameters: %zu", s->n_parameters);
-        return;
-    }
-    record_note(r, "%s %s: %zu parameters, %" PRIu64 " pairs, %s%s",
-                s->is_resumed ? "resuming" : "training", r->config->run, s->n_parameters,
-                s->train_pairs, describe_ranks(ranks, sizeof ranks, s->comm), s->device);
+    return config;
 }
 
 /* What carries the ranks' messages, and what preflight found of it. */
-static void add_network(json_t *o, const struct record_start *s)
+static json_t *network_of(const struct record_start *s)
 {
     const struct preflight *p = s->preflight;
-    json_t *network = json_object(), *settings = json_array(), *hosts = json_array();
+    const struct runlog_start network = {
+        .backend = s->comm->backend,
+        .library = s->comm->library ? s->comm->library : "",
+        .gradients = s->gradients,
+        .settings = json_array(),
+        .hosts = json_array(),
+        .latency_s = p->t_latency,
+        .mb_per_s = p->mb_per_s,
+        .clock_spread_s = p->clock_spread,
+        .free_mib = p->free_mib,
+        .disk_mib = p->disk_mib,
+    };
 
-    set_text(network, "backend", s->comm->backend);
-    set_text(network, "library", s->comm->library ? s->comm->library : "");
-    if (s->gradients)
-        set_text(network, "gradients", s->gradients);
     for (size_t i = 0; comm_setting(s->comm, i); i++)
-        json_array_append_new(settings, json_string(comm_setting(s->comm, i)));
-    json_object_set_new(network, "settings", settings);
+        json_array_append_new(network.settings, json_string(comm_setting(s->comm, i)));
     for (int i = 0; i < s->comm->size; i++)
-        json_array_append_new(hosts, json_string(s->comm->peer[i].host));
-    json_object_set_new(network, "hosts", hosts);
-    set_real(network, "latency_s", p->t_latency);
-    set_real(network, "mb_per_s", p->mb_per_s);
-    set_real(network, "clock_spread_s", p->clock_spread);
-    set_real(network, "free_mib", p->free_mib);
-    set_real(network, "disk_mib", p->disk_mib);
-    json_object_set_new(o, "network", network);
-}
-
-/* What a person should know before it takes hours. */
-static void say_doubts(struct record *r, const struct record_start *s)
-{
-    enum { CLOCKS_APART = 5 };
-
-    if (s->is_crowded)
-        record_note(r, "more threads than cores: %d rank%s of %zu threads on this host",
-                    s->comm->local_size, s->comm->local_size == 1 ? "" : "s", s->threads);
-    if (s->comm->size > 1 && s->preflight->clock_spread > CLOCKS_APART)
-        record_note(r,
-                    "the clocks of the hosts differ by %.0f s, host %s is furthest from "
-                    "the others; times in logs will differ too",
-                    s->preflight->clock_spread,
-                    s->comm->peer[s->preflight->clock_rank].host);
+        json_array_append_new(network.hosts, json_string(s->comm->peer[i].host));
+    return journal_object(RUNLOG_KIND_NETWORK, &network);
 }
 
 status record_begin(struct record *r, const struct record_start *s, struct err *err)
 {
-    json_t *o = event("start", s->step), *data = json_object();
     char host[128];
+    struct runlog_start e = {
+        .t = clock_wall(),
+        .step = (double)s->step,
+        .version = FERRY_VERSION,
+        .resumed = s->is_resumed,
+        .host = host,
+        .device = s->device,
+        .threads = (double)s->threads,
+        .processors = (double)sysconf(_SC_NPROCESSORS_ONLN),
+        .ranks = s->comm->size,
+        .nodes = s->comm->n_nodes,
+        .parameters = (double)s->n_parameters,
+        .micro_tokens = (double)s->micro_tokens,
+        .config = config_of(r->config),
+        .train_pairs = (double)s->train_pairs,
+        .train_source_tokens = (double)s->train_source_tokens,
+        .train_target_tokens = (double)s->train_target_tokens,
+        .valid_pairs = (double)s->valid_pairs,
+        .tokenizer_pieces = (double)s->tokenizer_pieces,
+        .roof_gflops = s->roof_gflops,
+        .network = s->comm->size > 1 ? network_of(s) : NULL,
+    };
 
     host_name(host, sizeof host);
-    set_text(o, "version", FERRY_VERSION);
-    json_object_set_new(o, "resumed", json_boolean(s->is_resumed));
-    set_text(o, "host", host);
-    set_text(o, "device", s->device);
-    set_int(o, "threads", (int64_t)s->threads);
-    set_int(o, "processors", sysconf(_SC_NPROCESSORS_ONLN));
-    set_int(o, "ranks", s->comm->size);
-    set_int(o, "nodes", s->comm->n_nodes);
-    set_int(o, "parameters", (int64_t)s->n_parameters);
-    set_int(o, "micro_tokens", (int64_t)s->micro_tokens);
-    add_config(o, r->config);
-    set_int(data, "train_pairs", (int64_t)s->train_pairs);
-    set_int(data, "train_source_tokens", (int64_t)s->train_source_tokens);
-    set_int(data, "train_target_tokens", (int64_t)s->train_target_tokens);
-    set_int(data, "valid_pairs", (int64_t)s->valid_pairs);
-    set_int(data, "tokenizer_pieces", (int64_t)s->tokenizer_pieces);
-    json_object_set_new(o, "data", data);
-    set_real(o, "roof_gflops", s->roof_gflops);
-    if (s->comm->size > 1)
-        add_network(o, s);
+    e.data = journal_object(RUNLOG_KIND_DATA, &e);
     r->roof_gflops = s->roof_gflops;
-    say_start(r, s);
-    say_doubts(r, s);
-    return put_line(r, o, err);
+    record_console_start(r, s);
+    return put_entry(r, RUNLOG_KIND_START, &e, err);
 }
 
-static int64_t memory_mib(void)
+static double memory_mib(void)
 {
     struct rusage use;
 
-    return getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_maxrss / 1024 : 0;
+    return getrusage(RUSAGE_SELF, &use) == 0 ? (double)(use.ru_maxrss / 1024) : 0;
 }
 
-static status log_step(struct record *r, const struct record_step *s, struct err *err)
+static status log_step(struct record *r, const struct record_step *sum, struct err *err)
 {
-    json_t *o = event("step", s->step);
+    struct record_step e = *sum;
 
-    set_int(o, "epoch", (int64_t)s->epoch);
-    set_real(o, "loss", mean_loss(s));
-    set_real(o, "rate", s->rate);
-    set_real(o, "grad_norm", s->grad_norm);
-    if (strcmp(r->config->loss_scaling, "none") != 0)
-        set_real(o, "loss_scale", s->loss_scale);
-    set_int(o, "source_tokens", (int64_t)s->n_source);
-    set_int(o, "target_tokens", (int64_t)s->n_target);
-    set_int(o, "sentences", (int64_t)s->n_sents);
-    set_int(o, "steps", s->n_steps);
-    set_real(o, "t_step", s->t_step);
-    set_real(o, "t_data", s->t_data);
-    set_real(o, "t_compute", s->t_forward + s->t_backward);
-    set_real(o, "t_comm", s->t_comm);
-    set_real(o, "t_hidden", s->t_hidden);
-    set_real(o, "t_update", s->t_update);
-    set_real(o, "tokens_per_s", tokens_per_s(s));
-    set_real(o, "gflops", s->t_step > 0 ? s->flops / s->t_step * 1e-9 : NAN);
-    set_int(o, "memory_mib", memory_mib());
-    set_int(o, "skipped", s->n_skipped);
-    return put_line(r, o, err);
+    e.t = clock_wall();
+    e.loss = record_console_loss(sum);
+    if (strcmp(r->config->loss_scaling, "none") == 0)
+        e.loss_scale = NAN;
+    e.tokens_per_s = record_console_speed(sum);
+    e.gflops = sum->t_step > 0 ? sum->flops / sum->t_step * 1e-9 : NAN;
+    e.memory_mib = memory_mib();
+    return put_entry(r, RUNLOG_KIND_STEP, &e, err);
 }
 
 /* What the disk refuses stays in the writer's buffer for the next time. */
@@ -388,9 +230,9 @@ static status flush_events(struct record *r, struct err *err)
 static status summarize_times(struct record *r, const struct record_step *s, int64_t step,
                               struct err *err)
 {
-    const double n = (double)s->n_steps;
+    const double n = s->steps;
     const struct tb_event_value values[] = {
-        {"time/compute", (float)((s->t_forward + s->t_backward) / n)},
+        {"time/compute", (float)(s->t_compute / n)},
         {"time/network_exposed", (float)(s->t_comm / n)},
         {"time/network_hidden", (float)(s->t_hidden / n)},
         {"time/data", (float)(s->t_data / n)},
@@ -407,10 +249,10 @@ static status summarize(struct record *r, const struct record_step *s,
     const char *rule = r->config->loss_scaling;
     const bool scales = strcmp(rule, "backoff") == 0 || strcmp(rule, "logmax") == 0;
     struct tb_event_value values[6] = {
-        {"train_loss", (float)mean_loss(now)},
+        {"train_loss", (float)record_console_loss(now)},
         {"learning_rate", (float)now->rate},
         {"Loss_Optimization/global_gradient_norm", (float)now->grad_norm},
-        {"global_step/sec", (float)(s->t_step > 0 ? (double)s->n_steps / s->t_step : 0)}};
+        {"global_step/sec", (float)(s->t_step > 0 ? s->steps / s->t_step : 0)}};
     size_t n = 4;
 
     if (!r->has_events)
@@ -422,33 +264,49 @@ static status summarize(struct record *r, const struct record_step *s,
     if (scales)
         values[n++] = (struct tb_event_value){"Loss_Optimization/loss_scale",
                                               (float)now->loss_scale};
-    TRY(put_values(r, now->step, values, n, err));
-    TRY(summarize_times(r, s, now->step, err));
+    TRY(put_values(r, (int64_t)now->step, values, n, err));
+    TRY(summarize_times(r, s, (int64_t)now->step, err));
     return flush_events(r, err);
+}
+
+/* The fields that both have stand at the same places. */
+static_assert(offsetof(struct record_step, skipped) ==
+                  offsetof(struct runlog_step, skipped),
+              "record_step begins as runlog_step does");
+
+static double *field_of(const struct record_step *s, const struct runlog_field *f)
+{
+    return (double *)((char *)s + f->at);
 }
 
 void record_add(struct record_step *sum, const struct record_step *s)
 {
-    sum->step = s->step;
-    sum->epoch = s->epoch;
-    sum->rate = s->rate;
-    sum->grad_norm = s->grad_norm;
-    sum->loss_scale = s->loss_scale;
-    sum->loss += s->loss;
-    sum->n_source += s->n_source;
-    sum->n_target += s->n_target;
-    sum->n_sents += s->n_sents;
-    sum->n_steps += s->n_steps;
-    sum->n_skipped += s->n_skipped;
-    sum->t_step += s->t_step;
-    sum->t_data += s->t_data;
-    sum->t_forward += s->t_forward;
-    sum->t_backward += s->t_backward;
-    sum->t_comm += s->t_comm;
-    sum->t_hidden += s->t_hidden;
-    sum->t_update += s->t_update;
+    for (size_t i = 0; i < runlog_schema[RUNLOG_KIND_STEP].n; i++) {
+        const struct runlog_field *f = &runlog_schema[RUNLOG_KIND_STEP].field[i];
+        if (f->over_steps == RUNLOG_SUM || f->over_steps == RUNLOG_MEAN)
+            *field_of(sum, f) += *field_of(s, f);
+        else
+            *field_of(sum, f) = *field_of(s, f);
+    }
     sum->flops += s->flops;
-    sum->linear_flops += s->linear_flops;
+}
+
+void record_add_sums(double *sum, const struct record_step *s)
+{
+    for (size_t i = 0; i < runlog_schema[RUNLOG_KIND_STEP].n; i++)
+        if (runlog_schema[RUNLOG_KIND_STEP].field[i].over_ranks == RUNLOG_ADD)
+            *sum++ += *field_of(s, &runlog_schema[RUNLOG_KIND_STEP].field[i]);
+    sum[0] += s->flops;
+    sum[1] += s->linear_flops;
+}
+
+void record_take_sums(struct record_step *s, const double *sum)
+{
+    for (size_t i = 0; i < runlog_schema[RUNLOG_KIND_STEP].n; i++)
+        if (runlog_schema[RUNLOG_KIND_STEP].field[i].over_ranks == RUNLOG_ADD)
+            *field_of(s, &runlog_schema[RUNLOG_KIND_STEP].field[i]) = *sum++;
+    s->flops = sum[0];
+    s->linear_flops = sum[1];
 }
 
 static bool is_due(const struct record *r, int64_t step, int64_t every)
@@ -463,25 +321,21 @@ bool record_is_due(const struct record *r, int64_t step)
 
 status record_update(struct record *r, const struct record_step *s, struct err *err)
 {
+    const int64_t step = (int64_t)s->step;
+    /* nodes that train alone know their common loss only when they meet */
+    const bool due = record_is_due(r, step) && s->target_tokens > 0;
+
     record_add(&r->since_log, s);
     record_add(&r->since_summary, s);
-    if (s->step > r->first_step + WARM_UP) {
-        r->objects += s->n_source + s->n_target;
+    if (step > r->first_step + RECORD_WARM_UP) {
+        r->objects += s->source_tokens + s->target_tokens;
         r->t_objects += s->t_step;
     }
-    if (r->is_reference && (s->step - 1) % r->config->log_every == 0 && s->n_target)
-        put_reference_step(r, s);
-    if (is_due(r, s->step, r->config->summary_every) && s->n_target) {
+    if (is_due(r, step, r->config->summary_every) && s->target_tokens > 0) {
         TRY(summarize(r, &r->since_summary, s, err));
         r->since_summary = (struct record_step){0};
     }
-    /* nodes that train alone know their common loss only when they meet */
-    const bool due = record_is_due(r, s->step) && s->n_target;
-    if (!r->is_reference && due && !r->console.is_terminal)
-        put_console(r, &r->since_log, true);
-    else if (!r->is_reference && r->console.is_terminal && s->n_target &&
-             progress_due(&r->console))
-        put_console(r, &r->since_log, false);
+    record_console_update(r, s, due);
     if (due) {
         TRY(log_step(r, &r->since_log, err));
         r->since_log = (struct record_step){0};
@@ -531,125 +385,69 @@ status record_ranks(struct record *r, int64_t step, struct json_t *ranks, struct
     const struct tb_event_value values[] = {
         {"network/sent_mb", (float)(card_bytes(ranks, "sent") * 1e-6)},
         {"network/received_mb", (float)(card_bytes(ranks, "received") * 1e-6)}};
-    json_t *o = event("ranks", step);
+    const struct runlog_ranks e = {.t = clock_wall(),
+                                   .step = (double)step,
+                                   .slowest = (double)slowest_of(ranks),
+                                   .ranks = json_incref(ranks)};
 
-    set_int(o, "slowest", slowest_of(ranks));
-    json_object_set(o, "ranks", ranks);
-    TRY(put_values(r, step, values, 2, err));
-    return put_line(r, o, err);
+    const status result = put_entry(r, RUNLOG_KIND_RANKS, &e, err);
+    return result == OK ? put_values(r, step, values, 2, err) : result;
 }
 
 status record_skip(struct record *r, int64_t step, const char *reason, struct err *err)
 {
-    json_t *o = event("skip", step);
+    const struct runlog_skip e = {clock_wall(), (double)step, reason};
 
-    set_text(o, "reason", reason);
     record_note(r, "step %" PRId64 " skipped: %s", step + 1, reason);
-    return put_line(r, o, err);
+    return put_entry(r, RUNLOG_KIND_SKIP, &e, err);
 }
 
-void record_evaluating(struct record *r)
+status record_evaluated(struct record *r, struct runlog_eval e, struct err *err)
 {
-    if (r->is_reference)
-        record_note(r, "*** Running evaluation on a validation set:");
-}
+    const struct tb_event_value values[] = {{"eval_loss", (float)e.eval_loss},
+                                            {"Eval_BLEU_Score", (float)e.forced_bleu},
+                                            {"valid_loss", (float)e.valid_loss},
+                                            {"BLEU", (float)e.bleu}};
 
-static void say_evaluated(struct record *r, const struct record_eval *e)
-{
-    char bleu[48] = "";
-
-    if (r->is_reference) {
-        record_note(r, "***     Validation loss: %.4f ", e->eval_loss);
-        record_note(r, "***     Eval BLUE score: %.4g", e->forced_bleu);
-        return;
-    }
-    if (e->has_bleu)
-        snprintf(bleu, sizeof bleu, "  BLEU %.2f", e->bleu);
-    record_note(r, "evaluated at step %" PRId64 ": valid loss %.4f%s  (%.1f s)", e->step,
-                e->valid_loss, bleu, e->seconds);
-}
-
-status record_evaluated(struct record *r, const struct record_eval *e, struct err *err)
-{
-    const struct tb_event_value values[] = {{"eval_loss", (float)e->eval_loss},
-                                            {"Eval_BLEU_Score", (float)e->forced_bleu},
-                                            {"valid_loss", (float)e->valid_loss},
-                                            {"BLEU", (float)e->bleu}};
-    json_t *o = event("eval", e->step);
-
-    set_real(o, "valid_loss", e->valid_loss);
-    set_real(o, "eval_loss", e->eval_loss);
-    set_real(o, "forced_bleu", e->forced_bleu);
-    set_real(o, "bleu", e->has_bleu ? e->bleu : NAN);
-    if (e->has_bleu)
-        set_text(o, "bleu_signature", e->signature);
-    set_real(o, "seconds", e->seconds);
-    say_evaluated(r, e);
-    TRY(put_values(r, e->step, values, e->has_bleu ? 4 : 3, err));
+    e.t = clock_wall();
+    record_console_evaluated(r, &e);
+    TRY(put_values(r, (int64_t)e.step, values, isfinite(e.bleu) ? 4 : 3, err));
     TRY(flush_events(r, err));
-    return put_line(r, o, err);
+    return put_entry(r, RUNLOG_KIND_EVAL, &e, err);
 }
 
-status record_sample(struct record *r, int64_t step, const char *source,
-                     const char *reference, const char *translation, struct err *err)
+status record_sample(struct record *r, struct runlog_sample s, struct err *err)
 {
-    json_t *o = event("sample", step);
-
-    set_text(o, "source", source);
-    set_text(o, "reference", reference);
-    set_text(o, "translation", translation);
-    if (r->is_reference) {
-        record_note(r, "***     *****EVAL Source[0]:     %s", source);
-        record_note(r, "***     *****EVAL Target[0]:     %s", reference);
-        record_note(r, "***     *****EVAL Prediction[0]: %s", translation);
-    }
-    return put_line(r, o, err);
+    s.t = clock_wall();
+    record_console_sample(r, &s);
+    return put_entry(r, RUNLOG_KIND_SAMPLE, &s, err);
 }
 
-status record_saved(struct record *r, const struct record_save *s, struct err *err)
+status record_saved(struct record *r, struct runlog_save s, struct err *err)
 {
-    json_t *o = event("save", s->step);
-
-    set_text(o, "path", s->name);
-    set_int(o, "bytes", (int64_t)s->n_bytes);
-    set_real(o, "seconds", s->t_blocked);
-    set_real(o, "total_seconds", s->t_total);
-    return put_line(r, o, err);
+    s.t = clock_wall();
+    return put_entry(r, RUNLOG_KIND_SAVE, &s, err);
 }
 
 status record_best(struct record *r, int64_t step, const char *name, double value,
                    struct err *err)
 {
-    json_t *o = event("best", step);
+    const bool is_bleu = strncmp(name, "bleu=", 5) == 0;
+    const struct runlog_best e = {.t = clock_wall(),
+                                  .step = (double)step,
+                                  .path = name,
+                                  .valid_loss = is_bleu ? NAN : value,
+                                  .bleu = is_bleu ? value : NAN};
 
-    set_text(o, "path", name);
-    set_real(o, strncmp(name, "bleu=", 5) == 0 ? "bleu" : "valid_loss", value);
-    return put_line(r, o, err);
+    return put_entry(r, RUNLOG_KIND_BEST, &e, err);
 }
 
 status record_stop(struct record *r, int64_t step, const char *reason,
                    const char *message, struct err *err)
 {
-    json_t *o = event("stop", step);
-    const double t = clock_now() - r->t_begin;
-    char took[24];
+    const struct runlog_stop e = {clock_wall(), (double)step, reason, message};
 
-    set_text(o, "reason", reason);
-    set_text(o, "message", message);
-    if (strcmp(reason, "error") == 0)
-        return put_line(r, o, err); /* whoever called us gets the error to show */
-    if (r->is_reference && r->t_objects > 0) {
-        record_note(r, "*** Finished training");
-        record_note(r, "*** Avg time per step: %.3fs",
-                    r->t_objects / (double)(step - r->first_step - WARM_UP));
-        record_note(r, "*** Avg objects per second: %.3f",
-                    (double)r->objects / r->t_objects);
-    } else if (r->is_reference) {
-        record_note(r, "*** Finished training");
-        record_note(r, "*** Not enough steps for benchmarking");
-    } else {
-        record_note(r, "%s at step %" PRId64 " after %s", message, step,
-                    progress_duration(took, t));
-    }
-    return put_line(r, o, err);
+    if (strcmp(reason, "error") != 0) /* whoever called us gets the error to show */
+        record_console_stop(r, step, message);
+    return put_entry(r, RUNLOG_KIND_STOP, &e, err);
 }

@@ -25,36 +25,17 @@ struct comm;
 struct json_t;
 struct preflight;
 
-/* One update, or the sum of several. */
+/* One update, or the sum of several: the fields of a step entry, of which `loss` is a sum
+ * over target tokens here, and what is not logged. */
 struct record_step {
-    int64_t step; /* updates made, this one included */
-    uint64_t epoch;
-    double loss; /* sum over target tokens */
-    double rate, grad_norm;
-    double loss_scale; /* of this update */
-    uint64_t n_source, n_target, n_sents;
-    int64_t n_steps, n_skipped;
-    double t_step, t_data, t_forward, t_backward, t_update; /* seconds */
-    double t_comm, t_hidden;    /* of the network: waited for, and hidden by computing */
-    double flops, linear_flops; /* all; of projections and output layer alone */
+    RUNLOG_COMMON(RUNLOG_MEMBER)
+    RUNLOG_STEP(RUNLOG_MEMBER)
+    double t_forward, t_backward; /* of t_compute */
+    double flops, linear_flops;   /* all; of projections and output layer alone */
 };
 
-struct record_eval {
-    int64_t step;
-    double valid_loss, eval_loss, forced_bleu;
-    bool has_bleu;
-    double bleu;
-    char signature[128];
-    double seconds;
-};
-
-/* A checkpoint that has reached the disk. */
-struct record_save {
-    int64_t step;
-    const char *name;
-    uint64_t n_bytes;
-    double t_blocked, t_total; /* seconds that training stood still; until it was safe */
-};
+/* The reference leaves the first updates out of its averages. */
+enum { RECORD_WARM_UP = 10 };
 
 struct record {
     const struct train_config *config;
@@ -71,7 +52,7 @@ struct record {
     double t_printed; /* when the reference's line of step_printed was shown */
     int64_t step_printed;
     int64_t first_step;
-    uint64_t objects; /* tokens trained on by this process, after its first ten updates */
+    double objects; /* tokens trained on by this process, after its first ten updates */
     double t_objects;
 };
 
@@ -106,6 +87,10 @@ status record_update(struct record *r, const struct record_step *s,
 bool record_is_due(const struct record *r, int64_t step);
 /* Sums of one more update. */
 void record_add(struct record_step *sum, const struct record_step *s);
+/* What ranks add up of an update: sum[RECORD_SUMS] += it, and *s = it of all ranks. */
+enum { RECORD_SUMS = RUNLOG_STEP_ADDED + 2 };
+void record_add_sums(double *sum, const struct record_step *s);
+void record_take_sums(struct record_step *s, const double *sum);
 /* What every rank measured of itself: an array of objects, which is borrowed. */
 status record_ranks(struct record *r, int64_t step, struct json_t *ranks,
                     struct err *err) MUST_CHECK;
@@ -113,13 +98,13 @@ status record_skip(struct record *r, int64_t step, const char *reason,
                    struct err *err) MUST_CHECK;
 /* An evaluation begins; samples may follow, record_evaluated() ends it. */
 void record_evaluating(struct record *r);
-status record_evaluated(struct record *r, const struct record_eval *e,
+/* Of these entries the caller fills all but the time. */
+status record_evaluated(struct record *r, struct runlog_eval e,
                         struct err *err) MUST_CHECK;
-status record_sample(struct record *r, int64_t step, const char *source,
-                     const char *reference, const char *translation,
+status record_sample(struct record *r, struct runlog_sample s,
                      struct err *err) MUST_CHECK;
-status record_saved(struct record *r, const struct record_save *s,
-                    struct err *err) MUST_CHECK;
+/* A checkpoint has reached the disk. */
+status record_saved(struct record *r, struct runlog_save s, struct err *err) MUST_CHECK;
 status record_best(struct record *r, int64_t step, const char *name, double value,
                    struct err *err) MUST_CHECK;
 status record_stop(struct record *r, int64_t step, const char *reason,

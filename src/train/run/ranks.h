@@ -14,20 +14,9 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "recipe/runlog_schema.h"
 
 struct comm;
-
-/* Summed over the ranks of an update. */
-#define RANKS_SUMS(S)                                        \
-    S(loss)                                                  \
-    S(n_source)                                              \
-    S(n_target)                                              \
-    S(n_sents)                                               \
-    S(flops)                                                 \
-    S(linear_flops)                                          \
-    S(n_stop)    /* ranks that were told to stop */          \
-    S(n_damaged) /* ranks that found damage in their data */ \
-    S(n_written) /* ranks whose part of the save under way is done */
 
 /* Of each rank. */
 #define RANKS_OWN(S)                                                          \
@@ -38,10 +27,12 @@ struct comm;
     S(save_failed) /* ...and in vain */                                       \
     S(n_skipped)   /* updates in a row that its node, training alone, left out */
 
+/* Summed over the ranks of an update. */
 struct ranks_sums {
-#define S(name) double name;
-    RANKS_SUMS(S)
-#undef S
+    double of_step[RUNLOG_STEP_ADDED + 2]; /* record_add_sums() */
+    double n_stop;                         /* ranks that were told to stop */
+    double n_damaged;                      /* ranks that found damage in their data */
+    double n_written; /* ranks whose part of the save under way is done */
 };
 
 struct ranks_own {
@@ -51,10 +42,8 @@ struct ranks_own {
 };
 
 enum {
-#define S(name) +1
-    RANKS_N_SUMS = 0 RANKS_SUMS(S),
-    RANKS_N_OWN = 0 RANKS_OWN(S)
-#undef S
+    RANKS_N_SUMS = sizeof(struct ranks_sums) / sizeof(double),
+    RANKS_N_OWN = sizeof(struct ranks_own) / sizeof(double)
 };
 
 /*
