@@ -9,8 +9,14 @@ pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 ferry_kernels(f64 double)
 
 # Kernels of device/gpu as C, run by fibres: a GPU for machines without one.
-add_library(ferry_standin STATIC tests/standin/fibres.c tests/standin/fibre_device.c
-  tests/standin/program_float.c tests/standin/program_half.c tests/standin/program_bfloat.c)
+# Compiled once, for the device of the tests and for the stand-in of CUDA's driver.
+add_library(standin_program OBJECT tests/standin/fibres.c tests/standin/program_float.c
+  tests/standin/program_half.c tests/standin/program_bfloat.c)
+set_target_properties(standin_program PROPERTIES POSITION_INDEPENDENT_CODE ON
+  C_VISIBILITY_PRESET hidden)
+target_include_directories(standin_program PRIVATE tests src)
+add_library(ferry_standin STATIC tests/standin/fibre_device.c
+  $<TARGET_OBJECTS:standin_program>)
 target_include_directories(ferry_standin PUBLIC tests src)
 target_link_libraries(ferry_standin PUBLIC ferry_device m)
 
@@ -32,8 +38,7 @@ foreach(lib "cuda 1" "cublasLt 13" "nccl 2" "nvidia-ml 1")
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/standin C_VISIBILITY_PRESET hidden)
   target_include_directories(standin_${name} PRIVATE tests src)
 endforeach()
-target_sources(standin_cuda PRIVATE tests/standin/fibres.c tests/standin/program_float.c
-  tests/standin/program_half.c tests/standin/program_bfloat.c)
+target_sources(standin_cuda PRIVATE $<TARGET_OBJECTS:standin_program>)
 target_link_libraries(standin_cuda PRIVATE Threads::Threads m)
 target_link_libraries(standin_cublasLt PRIVATE standin_cuda)
 target_link_libraries(standin_nccl PRIVATE standin_cuda)

@@ -35,9 +35,15 @@ typedef real tile_loose
 
 enum { TILE_LANES = TILE_BYTES / sizeof(real), TILE_ROWS = 6 };
 
+#ifndef TILE_CHECKED
 #define TILE_INLINE      static inline __attribute__((always_inline))
 #define TILE_UNROLL      _Pragma("GCC unroll 16")
 #define TILE_UNROLL_SOME _Pragma("GCC unroll 4")
+#else /* by a sanitizer: its checks of every unrolled access take a minute to compile */
+#define TILE_INLINE static inline
+#define TILE_UNROLL
+#define TILE_UNROLL_SOME
+#endif
 
 /* n rounded up to whole vectors. */
 TILE_INLINE size_t tile_pad(size_t n)
