@@ -19,11 +19,6 @@ status corpus_open(struct corpus *c, const char *path, struct err *err)
     return OK;
 }
 
-status corpus_verify(const struct corpus *c, struct err *err)
-{
-    return corpus_file_verify(c, err);
-}
-
 void corpus_close(struct corpus *c)
 {
     file_map_close(&c->map);

@@ -3,9 +3,9 @@
  *
  * The file is written once by `ferry prepare` (corpus_file.h, docs/formats/corpus.md)
  * and never changed. Token ids are little-endian uint16 on disk and in memory, without
- * specials. Opening looks at both ends of the file, whatever its size; corpus_verify()
- * reads all of it. A file that was damaged between the ends is safe to use: no view
- * leaves the mapping, and batch_gather() names the pair.
+ * specials. Opening looks at both ends of the file, whatever its size;
+ * corpus_file_verify() reads all of it. A file that was damaged between the ends is safe
+ * to use: no view leaves the mapping, and batch_gather() names the pair.
  *
  * Owns:     the mapping.  Borrows: nothing.
  * Outlives: every `struct sentence` handed out, which points into the mapping.
@@ -40,9 +40,6 @@ struct sentence {
 
 /* Map `path` and check its ends. On failure *c is closed and needs no corpus_close(). */
 status corpus_open(struct corpus *c, const char *path, struct err *err) MUST_CHECK;
-
-/* Read everything: ERR_FORMAT when checksum, offsets or tokens are not as written. */
-status corpus_verify(const struct corpus *c, struct err *err) MUST_CHECK;
 
 /* Unmap. Safe on a zeroed or already closed corpus. */
 void corpus_close(struct corpus *c);

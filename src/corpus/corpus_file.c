@@ -1,7 +1,6 @@
 #include "corpus/corpus_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 
 #define END_MAGIC "FERRYEND"
 
-enum { VOCAB_MIN = 4, VOCAB_MAX = 1 << 16, OFFSETS_BUFFER = 1 << 15 };
+enum { VOCAB_MIN = 4, VOCAB_MAX = 1 << 16 };
 
 struct head {
     char magic[8];
@@ -147,14 +146,6 @@ status corpus_file_verify(const struct corpus *c, struct err *err)
     return check_tokens(c, err);
 }
 
-static status damaged(const char *path, struct err *err)
-{
-    return err_set(err, ERR_FORMAT,
-                   "%s is damaged (its checksum does not match what was written); is the "
-                   "disk in order?",
-                   path);
-}
-
 status corpus_file_read_back(const char *path, struct err *err)
 {
     struct corpus c;
@@ -165,17 +156,13 @@ status corpus_file_read_back(const char *path, struct err *err)
     const uint64_t want = c.checksum;
     corpus_close(&c);
     TRY(checksum_of_part(&sum, path, n, err));
-    return sum == want ? OK : damaged(path, err);
-}
-
-static void writer_free(struct corpus_file_writer *w)
-{
-    if (w->file.path)
-        close(w->offsets);
-    file_writer_abort(&w->file);
-    free(w->start);
-    free(w->token);
-    *w = (struct corpus_file_writer){0};
+    if (sum == want)
+        return OK;
+    return err_set(
+        err, ERR_FORMAT,
+        "%s is damaged: its checksum does not match what was written; check the "
+        "disk",
+        path);
 }
 
 static struct head head_of(const struct corpus_file_writer *w)
@@ -199,33 +186,28 @@ static status open_offsets(struct corpus_file_writer *w, struct err *err)
     char path[FILE_PATH_MAX + 64];
 
     snprintf(path, sizeof path, "%s.offsets", w->file.tmp);
-    w->offsets = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (w->offsets < 0)
+    w->offsets = fopen(path, "w+e");
+    if (!w->offsets)
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
     unlink(path);
     return OK;
 }
 
-static status open_file(struct corpus_file_writer *w, const char *path, struct err *err)
-{
-    TRY(file_writer_open(&w->file, path, err));
-    w->offsets = -1;
-    TRY(open_offsets(w, err));
-    return mem_alloc(&w->start, OFFSETS_BUFFER, sizeof *w->start, err);
-}
-
-static status flush_offsets(struct corpus_file_writer *w, struct err *err)
-{
-    TRY(file_put(w->offsets, w->start, w->n_buffered * sizeof *w->start, w->file.path,
-                 err));
-    w->n_buffered = 0;
-    return OK;
-}
-
 static status add_offset(struct corpus_file_writer *w, struct err *err)
 {
-    w->start[w->n_buffered++] = w->n_tokens;
-    return w->n_buffered == OFFSETS_BUFFER ? flush_offsets(w, err) : OK;
+    if (fwrite(&w->n_tokens, sizeof w->n_tokens, 1, w->offsets) == 1)
+        return OK;
+    return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+}
+
+static status begin_file(struct corpus_file_writer *w, const char *path, struct err *err)
+{
+    const struct head head = head_of(w);
+
+    TRY(file_writer_open(&w->file, path, err));
+    TRY(open_offsets(w, err));
+    TRY(put(w, &head, sizeof head, err));
+    return add_offset(w, err);
 }
 
 status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
@@ -237,13 +219,10 @@ status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t
         return err_set(err, ERR_USAGE,
                        "%s: a vocabulary of %zu pieces; a packed corpus takes %d to %d",
                        path, vocab, VOCAB_MIN, VOCAB_MAX);
-    const struct head head = head_of(w);
-    if (open_file(w, path, err) != OK || put(w, &head, sizeof head, err) != OK ||
-        add_offset(w, err) != OK) {
-        writer_free(w);
-        return err->code;
-    }
-    return OK;
+    if (begin_file(w, path, err) == OK)
+        return OK;
+    corpus_file_abort(w);
+    return err->code;
 }
 
 static status add_side(struct corpus_file_writer *w, struct corpus_file_side side,
@@ -272,15 +251,15 @@ status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side sou
 
 static status copy_offsets(struct corpus_file_writer *w, struct err *err)
 {
-    const size_t n_room = OFFSETS_BUFFER * sizeof *w->start;
-    ssize_t n;
+    unsigned char block[1 << 14];
+    const bool is_good =
+        fseek(w->offsets, 0, SEEK_SET) == 0; /* writes what is buffered */
+    size_t n;
 
-    TRY(flush_offsets(w, err));
-    for (off_t at = 0; (n = pread(w->offsets, w->start, n_room, at)) != 0; at += n) {
-        if (n < 0)
-            return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
-        TRY(put(w, w->start, (size_t)n, err));
-    }
+    while (is_good && (n = fread(block, 1, sizeof block, w->offsets)) > 0)
+        TRY(put(w, block, n, err));
+    if (!is_good || ferror(w->offsets))
+        return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
     return OK;
 }
 
@@ -303,16 +282,17 @@ static status finish(struct corpus_file_writer *w, struct err *err)
 
 status corpus_file_commit(struct corpus_file_writer *w, struct err *err)
 {
-    const int offsets = w->offsets;
     const status result = finish(w, err);
 
-    if (!w->file.path) /* it was closed by its commit, and only it */
-        close(offsets);
-    writer_free(w);
+    corpus_file_abort(w);
     return result;
 }
 
 void corpus_file_abort(struct corpus_file_writer *w)
 {
-    writer_free(w);
+    if (w->offsets)
+        fclose(w->offsets);
+    file_writer_abort(&w->file);
+    free(w->token);
+    *w = (struct corpus_file_writer){0};
 }

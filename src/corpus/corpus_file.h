@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -30,7 +31,7 @@ enum { CORPUS_FILE_VERSION = 2, CORPUS_FILE_HEAD = 32, CORPUS_FILE_FOOT = 40 };
 status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
                          struct err *err) MUST_CHECK;
 
-/* Everything else: the checksum, every offset, every token. */
+/* Read everything: ERR_FORMAT when checksum, offsets or tokens are not as written. */
 status corpus_file_verify(const struct corpus *c, struct err *err) MUST_CHECK;
 
 /* Read the file at `path` in blocks and compare its checksum, in constant memory. */
@@ -45,9 +46,7 @@ struct corpus_file_side {
 struct corpus_file_writer {
     struct file_writer file;
     struct checksum checksum;
-    int offsets;     /* open while file.path is set */
-    uint64_t *start; /* the offsets that are not there yet */
-    size_t n_buffered;
+    FILE *offsets;
     uint64_t n_sides, n_tokens;
     uint16_t *token; /* the side being written */
     size_t token_cap;

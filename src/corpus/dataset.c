@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "corpus/checksum.h"
+#include "corpus/corpus_file.h"
 
 static status open_text(struct dataset_text *t, const char *dir, const char *name,
                         size_t n_pairs, struct err *err)
@@ -120,7 +121,7 @@ void dataset_close(struct dataset *d)
 
 static status verify(const struct corpus *c, const char *name, struct err *err)
 {
-    if (!c->data || corpus_verify(c, err) == OK)
+    if (!c->data || corpus_file_verify(c, err) == OK)
         return OK;
     return err_wrap(err, "%s.bin", name);
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "corpus/corpus.h"
+#include "corpus/corpus_file.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_page.h"
 
@@ -124,7 +124,7 @@ status inspect_corpus(json_t *page, const char *path, const struct inspect_confi
     (void)c; /* all of it is read in any case, so that it is always verified */
     TRY(corpus_open(&corpus, path, err));
     inspect_page_text(page, "corpus", path);
-    status result = corpus_verify(&corpus, err);
+    status result = corpus_file_verify(&corpus, err);
     if (result == OK)
         result = describe(page, &corpus, side, err);
     else

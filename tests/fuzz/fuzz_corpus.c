@@ -1,6 +1,6 @@
 /* Any bytes as a packed corpus, once as they are and once with the checksum of their ends
  * made right: refused with a sentence, or every batch can be gathered or is refused, and
- * a corpus that passes corpus_verify() gives them all. */
+ * a corpus that passes corpus_file_verify() gives them all. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static void read_all(const struct corpus *c)
 {
     struct err why;
-    const bool is_sound = corpus_verify(c, &why) == OK;
+    const bool is_sound = corpus_file_verify(c, &why) == OK;
     const struct order_rule rule = {.max_length = 9, .batch_tokens = 32};
     struct order_cursor at = {0};
     struct order order;
