@@ -128,6 +128,13 @@ status file_writer_add(struct file_writer *w, const void *data, size_t n, struct
     return OK;
 }
 
+status file_writer_add_line(struct file_writer *w, const void *text, size_t n,
+                            struct err *err)
+{
+    TRY(file_writer_add(w, text, n, err));
+    return file_writer_add(w, "\n", 1, err);
+}
+
 /* The rename is durable once its directory is. */
 static void sync_dir_of(const char *path)
 {

@@ -36,6 +36,9 @@ status file_writer_open(struct file_writer *w, const char *path,
                         struct err *err) MUST_CHECK;
 status file_writer_add(struct file_writer *w, const void *data, size_t n,
                        struct err *err) MUST_CHECK;
+/* The same with a line feed behind it. */
+status file_writer_add_line(struct file_writer *w, const void *text, size_t n,
+                            struct err *err) MUST_CHECK;
 /* Flush, fsync, rename into place, fsync the directory. Closes *w either way. */
 status file_writer_commit(struct file_writer *w, struct err *err) MUST_CHECK;
 /* Forget everything written. Safe on a zeroed, committed or aborted writer. */

@@ -33,7 +33,7 @@ static void print_overlap(const struct prepare_stats *s)
             printf("%12" PRIu64 "  of %" PRIu64 " %s pairs also stand in the training "
                    "text (%" PRIu64 " sources, %" PRIu64 " targets)\n",
                    s->overlap[set][OVERLAP_PAIR], s->set[set].n_pairs,
-                   prepare_stats_set_name(set), s->overlap[set][OVERLAP_SOURCE],
+                   prepare_stats_set_names[set], s->overlap[set][OVERLAP_SOURCE],
                    s->overlap[set][OVERLAP_TARGET]);
     if (s->overlap_held_out[OVERLAP_SOURCE] || s->overlap_held_out[OVERLAP_TARGET])
         printf("%12" PRIu64 "  of %" PRIu64 " test pairs also stand in the validation "
@@ -50,7 +50,7 @@ static void print_stages(const struct prepare_stats *s)
     for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++) {
         const struct prepare_stage_stats *st = &s->stage[i];
         printf("%-8s %12" PRIu64 " %12" PRIu64 " %14" PRIu64 " %9.2f %12.0f %10.0f%s\n",
-               prepare_stats_stage_name(i), st->before.n_pairs, st->after.n_pairs,
+               prepare_stats_stage_names[i], st->before.n_pairs, st->after.n_pairs,
                st->after.n_bytes[PAIRS_SOURCE] + st->after.n_bytes[PAIRS_TARGET],
                st->seconds,
                st->seconds > 0 ? (double)st->before.n_pairs / st->seconds : 0,
@@ -77,7 +77,7 @@ static void print_summary(const struct prepare_stats *s, const char *out)
     print_stages(s);
     print_dropped(s);
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
-        print_set(prepare_stats_set_name(set), &s->set[set]);
+        print_set(prepare_stats_set_names[set], &s->set[set]);
     print_overlap(s);
     if (s->n_words_forgotten)
         printf("%12" PRIu64

@@ -60,7 +60,7 @@ static status read_columns(int column[PAIRS_SIDES], const char *text, struct err
 
 status prepare_config_check(const struct prepare_config *c, struct err *err)
 {
-    struct prepare_names names;
+    struct prepare_reference_names names;
     int column[PAIRS_SIDES];
 
     TRY(check_training(c, err));
@@ -78,7 +78,7 @@ status prepare_config_check(const struct prepare_config *c, struct err *err)
         return err_set(err, ERR_USAGE,
                        "min_chars = %" PRId64 " exceeds max_chars = %" PRId64,
                        c->min_chars, c->max_chars);
-    return c->reference_names ? prepare_names_of(&names, c, err) : OK;
+    return c->reference_names ? prepare_reference_find(&names, c, err) : OK;
 }
 
 uint64_t prepare_budget(const struct prepare *p)
@@ -158,15 +158,102 @@ static uint64_t hash_config(const struct prepare *p)
     return checksum_value(&sum);
 }
 
-/* A directory that cannot be written to is better known before the long stages. */
-status prepare_open_work(struct prepare *p, struct err *err)
+/*
+ * Make the directory and its work directory, when they are not yet there: the first stage
+ * does so once it has nothing against the input. A directory that cannot be written to is
+ * refused before the long stages.
+ */
+static status open_work(struct prepare *p, struct err *err)
 {
     if (p->work.is_open)
         return OK;
     TRY(file_make_dirs(p->config->out, err));
     if (access(p->config->out, W_OK | X_OK) != 0)
         return err_set(err, ERR_IO, "%s: %s", p->config->out, strerror(errno));
-    return work_open(&p->work, p->config->out, hash_config(p), err);
+    return workdir_open(&p->work, p->config->out, hash_config(p), err);
+}
+
+/* The counts of every file, for a run that continues after this stage. */
+static status keep_counts(struct prepare *p, struct err *err)
+{
+    struct str bytes = str_new(0);
+
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
+        for (size_t i = 0; i < p->input[set].n_files; i++) {
+            str_add(&bytes, &p->input[set].file[i].n_lines, sizeof(uint64_t));
+            str_add(&bytes, &p->input[set].file[i].n_skipped, sizeof(uint64_t));
+        }
+    status result = str_check(&bytes, "the line counts", err);
+    if (result == OK)
+        result = workdir_write(&p->work, "lines", bytes.data, bytes.len, err);
+    str_release(&bytes);
+    return result;
+}
+
+static status take_counts(struct prepare *p, const uint64_t *n, size_t n_left,
+                          struct err *err)
+{
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++) {
+        struct pairs *in = &p->input[set];
+        in->n_lines = 0;
+        for (size_t i = 0; i < in->n_files; i++, n += 2, n_left -= 2) {
+            if (n_left < 2)
+                return err_set(err, ERR_FORMAT, "the line counts of %s are damaged",
+                               p->work.dir);
+            in->file[i].n_lines = n[0];
+            in->file[i].n_skipped = n[1];
+            in->n_lines += n[0];
+        }
+    }
+    return OK;
+}
+
+/* The counts of a stage that is taken over from an earlier run. */
+static status recall_counts(struct prepare *p, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct file_map map;
+
+    TRY(workdir_path(&p->work, path, "lines", err));
+    TRY(file_map_open(&map, path, err));
+    const status result = take_counts(p, (const uint64_t *)(const void *)map.data,
+                                      map.n_bytes / sizeof(uint64_t), err);
+    file_map_close(&map);
+    return result;
+}
+
+/* Units that were passed over are known after a whole reading. */
+static status count_all(struct prepare *p, struct err *err)
+{
+    uint64_t n_bytes = 0;
+
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
+        n_bytes += pairs_bytes(&p->input[set]);
+    progress_begin(p->progress, "counting", "MiB", (n_bytes >> 20) + 1);
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++) {
+        TRY(pairs_count(&p->input[set], p->progress, err));
+        if (p->input[set].n_lines > INT32_MAX)
+            return err_set(err, ERR_USAGE, "%" PRIu64 " pairs, at most %d are taken",
+                           p->input[set].n_lines, INT32_MAX);
+    }
+    progress_end(p->progress, (n_bytes >> 20) + 1);
+    return OK;
+}
+
+status prepare_stage_count(struct prepare *p, struct err *err)
+{
+    const struct pairs *in = &p->input[PREPARE_TRAIN];
+    struct prepare_stage_stats *s = &p->stats->stage[PREPARE_COUNT];
+
+    TRY(count_all(p, err));
+    for (size_t i = 0; i < in->n_files; i++)
+        for (int side = 0; side < PAIRS_SIDES; side++)
+            if (side == PAIRS_SOURCE || !in->file[i].is_both)
+                s->before.n_bytes[side] += in->file[i].n_bytes[side];
+    s->before.n_pairs = in->n_lines;
+    s->after = s->before;
+    TRY(open_work(p, err));
+    return keep_counts(p, err);
 }
 
 /* What an earlier run left; nothing of it when another was meant. */
@@ -174,14 +261,14 @@ static status reopen_work(struct prepare *p, struct err *err)
 {
     bool is_ours;
 
-    if (!work_is_there(p->config->out))
+    if (!workdir_exists(p->config->out))
         return OK;
-    TRY(prepare_open_work(p, err));
-    TRY(work_load(&p->work, PREPARE_COUNT, p->stats, &is_ours, err));
+    TRY(open_work(p, err));
+    TRY(workdir_load(&p->work, PREPARE_COUNT, p->stats, &is_ours, err));
     if (is_ours && !p->config->fresh)
-        return prepare_recall_count(p, err);
+        return recall_counts(p, err);
     *p->stats = (struct prepare_stats){0};
-    return work_wipe(&p->work, err);
+    return workdir_wipe(&p->work, err);
 }
 
 static status load_learned(struct prepare *p, struct err *err)
@@ -190,7 +277,7 @@ static status load_learned(struct prepare *p, struct err *err)
 
     if (p->spm)
         return OK;
-    TRY(work_path(&p->work, path, "final/" DATASET_VOCAB ".model", err));
+    TRY(workdir_path(&p->work, path, "final/" DATASET_VOCAB ".model", err));
     return spm_load(&p->spm, path, err);
 }
 
@@ -208,9 +295,7 @@ static status run_stage(struct prepare *p, enum prepare_stage stage, stage_fn *f
     s->seconds = clock_now() - begun;
     getrusage(RUSAGE_SELF, &usage);
     s->peak_kib = (uint64_t)usage.ru_maxrss;
-    const status result = work_save(&p->work, stage, p->stats, &p->made, err);
-    work_release(&p->made);
-    return result;
+    return workdir_save(&p->work, stage, p->stats, err);
 }
 
 /* The stages that an earlier run did not finish. */
@@ -226,11 +311,11 @@ static status run_stages(struct prepare *p, struct err *err)
     char note[100];
 
     for (; stage < N_PREPARE_STAGES && is_done; stage++) {
-        TRY(work_load(&p->work, stage, p->stats, &is_done, err));
+        TRY(workdir_load(&p->work, stage, p->stats, &is_done, err));
         if (!is_done)
             break;
         snprintf(note, sizeof note, "%-10s done by an earlier run",
-                 prepare_stats_stage_name(stage));
+                 prepare_stats_stage_names[stage]);
         progress_note(p->progress, note);
     }
     for (int i = 0; i < (int)stage; i++)
@@ -250,7 +335,8 @@ static status remove_stale(const struct prepare *p, struct err *err)
 
     for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
         for (size_t i = 0; i < 3 && !p->input[set].n_files; i++) {
-            snprintf(name, sizeof name, "%s.%s", prepare_stats_set_name(set), endings[i]);
+            snprintf(name, sizeof name, "%s.%s", prepare_stats_set_names[set],
+                     endings[i]);
             TRY(file_join(path, sizeof path, p->config->out, name, err));
             TRY(file_remove(path, err));
         }
@@ -264,11 +350,11 @@ static status publish(struct prepare *p, struct err *err)
 
     TRY(file_join(mark, sizeof mark, p->config->out, DATASET_MARK, err));
     TRY(file_remove(mark, err));
-    TRY(work_publish(&p->work, err));
+    TRY(workdir_publish(&p->work, err));
     TRY(remove_stale(p, err));
     TRY(prepare_stats_write(p->stats, mark, prepare_config_table, p->config, p->input,
                             err));
-    return work_remove(&p->work, err);
+    return workdir_remove(&p->work, err);
 }
 
 static status run(struct prepare *p, struct err *err)
@@ -290,8 +376,7 @@ status prepare_run(const struct prepare_config *config, struct progress *progres
     const status s = run(&p, err);
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         pairs_close(&p.input[set]);
-    work_release(&p.made);
-    work_close(&p.work);
+    workdir_close(&p.work);
     pool_close(p.pool);
     spm_free(p.spm);
     return s;

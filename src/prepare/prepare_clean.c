@@ -1,13 +1,9 @@
-/*
- * A batch of pairs is read, judged by all threads, and written in its order, so that the
- * result does not depend on their number.
- */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "prepare/clean/duplicates.h"
+#include "prepare/duplicates.h"
 #include "prepare/prepare_stages.h"
 
 enum { HELD_OUT_KEEP, HELD_OUT_PAIR, HELD_OUT_SIDE };
@@ -24,12 +20,10 @@ struct verdict {
 struct judge {
     struct filter filter;
     struct str text, core[PAIRS_SIDES];
-    struct err err;
 };
 
 struct cleaning {
     struct prepare *p;
-    struct prepare_batch batch;
     struct verdict *verdict; /* [PREPARE_BATCH_PAIRS] */
     struct judge *judge;     /* [n_judges], one a thread */
     size_t n_judges;
@@ -157,14 +151,10 @@ static status open_threads(struct cleaning *c, struct err *err)
 static status open_outputs(struct cleaning *c, struct err *err)
 {
     struct prepare *p = c->p;
-    char path[FILE_PATH_MAX];
 
-    TRY(work_path(&p->work, path, "clean.source", err));
-    TRY(file_writer_open(&c->out[PAIRS_SOURCE], path, err));
-    TRY(work_path(&p->work, path, "clean.target", err));
-    TRY(file_writer_open(&c->out[PAIRS_TARGET], path, err));
-    TRY(work_path(&p->work, path, "clean.places", err));
-    TRY(file_writer_open(&c->places, path, err));
+    TRY(workdir_create(&p->work, &c->places, err, "clean.places"));
+    TRY(workdir_create(&p->work, &c->out[PAIRS_SOURCE], err, "clean.source"));
+    TRY(workdir_create(&p->work, &c->out[PAIRS_TARGET], err, "clean.target"));
     if (c->kind == DUPLICATES_NONE)
         return OK;
     return duplicates_open(&c->duplicates, p->work.dir, p->input[PREPARE_TRAIN].n_lines,
@@ -176,7 +166,6 @@ static status open_cleaning(struct cleaning *c, struct prepare *p, struct err *e
     *c = (struct cleaning){.p = p, .options = options_of(p->config)};
     c->kind = (enum duplicates_kind)choice(p->config->duplicates, "exact", "near");
     c->held_out = choice(p->config->held_out, "pair", "side");
-    TRY(prepare_batch_open(&c->batch, err));
     TRY(learn_profile(c, err));
     TRY(open_threads(c, err));
     TRY(read_held_out(c, PREPARE_VALID, err));
@@ -201,7 +190,6 @@ static void close_cleaning(struct cleaning *c)
     file_writer_abort(&c->out[PAIRS_SOURCE]);
     file_writer_abort(&c->out[PAIRS_TARGET]);
     file_writer_abort(&c->places);
-    prepare_batch_close(&c->batch);
 }
 
 /* A kept pair: its hashes, and whether a held-out set has it. */
@@ -228,14 +216,13 @@ static void compare(const struct cleaning *c, struct judge *j, struct verdict *v
         v->reason = FILTER_HELD_OUT;
 }
 
-static status judge_pair(const struct cleaning *c, struct judge *j, size_t i)
+static status judge_pair(const struct cleaning *c, struct judge *j, struct verdict *v,
+                         const struct pairs_row *row, struct err *err)
 {
-    const struct pairs_row row = prepare_batch_row(&c->batch, i);
-    struct verdict *v = &c->verdict[i];
     struct line side[PAIRS_SIDES];
 
     *v = (struct verdict){0};
-    TRY(filter_pair(&j->filter, row.side, row.is_cut, &v->reason, &j->err));
+    TRY(filter_pair(&j->filter, row->side, row->is_cut, &v->reason, err));
     if (v->reason != CLEAN_KEEP)
         return OK;
     for (int s = 0; s < PAIRS_SIDES; s++) {
@@ -246,160 +233,120 @@ static status judge_pair(const struct cleaning *c, struct judge *j, size_t i)
         str_add(&j->text, clean->data, clean->len);
     }
     compare(c, j, v, side);
-    return str_check(&j->text, "cleaned text", &j->err);
+    return str_check(&j->text, "cleaned text", err);
 }
 
-static void judge_part(void *ctx, size_t part, size_t n_parts)
+static status judge_range(void *ctx, const struct prepare_batch *b, size_t part,
+                          struct pool_range range, struct err *err)
 {
     const struct cleaning *c = ctx;
-    const struct pool_range r = pool_split(c->batch.n, part, n_parts);
-    struct judge *j = &c->judge[part];
 
-    str_reset(&j->text);
-    j->err.code = OK;
-    for (size_t i = r.begin; i < r.end; i++)
-        if (judge_pair(c, j, i) != OK)
-            return;
+    str_reset(&c->judge[part].text);
+    for (size_t i = range.begin; i < range.end; i++) {
+        const struct pairs_row row = prepare_batch_row(b, i);
+        TRY(judge_pair(c, &c->judge[part], &c->verdict[i], &row, err));
+    }
+    return OK;
 }
 
 /* Text and newline; what is written is counted. */
 static status put_line(struct cleaning *c, int s, struct line line, struct err *err)
 {
     c->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] += line.n_bytes + 1;
-    TRY(file_writer_add(&c->out[s], line.text, line.n_bytes, err));
-    return file_writer_add(&c->out[s], "\n", 1, err);
+    return file_writer_add_line(&c->out[s], line.text, line.n_bytes, err);
 }
 
-static status put_pair(struct cleaning *c, const struct judge *j, const struct verdict *v,
-                       const struct pairs_row *row, struct err *err)
+/* What a thread found about pair `i`, in the order of the pairs. */
+static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
+                       struct err *err)
 {
+    struct cleaning *c = ctx;
+    const struct pairs_row row = prepare_batch_row(b, i);
+    const struct verdict *v = &c->verdict[i];
     struct prepare_stage_stats *stats = &c->p->stats->stage[PREPARE_CLEAN];
     struct line side[PAIRS_SIDES];
 
     for (int s = 0; s < PAIRS_SIDES; s++) {
-        stats->before.n_bytes[s] += row->side[s].n_bytes + 1;
-        side[s] = (struct line){str_text(&j->text) + v->at[s], v->n_bytes[s]};
+        stats->before.n_bytes[s] += row.side[s].n_bytes + 1;
+        side[s] = (struct line){str_text(&c->judge[part].text) + v->at[s], v->n_bytes[s]};
     }
-    prepare_stats_count(c->p->stats, v->reason, row);
+    prepare_stats_count(c->p->stats, v->reason, &row);
     if (v->reason != CLEAN_KEEP && v->reason != FILTER_HELD_OUT)
         return OK;
-    if (v->overlap[PREPARE_VALID])
-        overlap_mark(&c->overlap[PREPARE_VALID], overlap_key_of(side));
-    if (v->overlap[PREPARE_TEST])
-        overlap_mark(&c->overlap[PREPARE_TEST], overlap_key_of(side));
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
+        if (v->overlap[set])
+            overlap_mark(&c->overlap[set], overlap_key_of(side));
     if (v->reason != CLEAN_KEEP)
         return OK;
     for (int s = 0; s < PAIRS_SIDES; s++)
         TRY(put_line(c, s, side[s], err));
-    const struct prepare_place place = {row->file, {row->line[0], row->line[1]}};
+    const struct prepare_place place = {row.file, {row.line[0], row.line[1]}};
     TRY(file_writer_add(&c->places, &place, sizeof place, err));
     return c->kind == DUPLICATES_NONE ? OK : duplicates_add(&c->duplicates, v->key, err);
-}
-
-/* What the threads found, in the order of the pairs. */
-static status put_batch(struct cleaning *c, struct err *err)
-{
-    for (size_t t = 0; t < c->n_judges; t++) {
-        const struct pool_range r = pool_split(c->batch.n, t, c->n_judges);
-        if (c->judge[t].err.code != OK) {
-            *err = c->judge[t].err;
-            return err->code;
-        }
-        for (size_t i = r.begin; i < r.end; i++) {
-            const struct pairs_row row = prepare_batch_row(&c->batch, i);
-            TRY(put_pair(c, &c->judge[t], &c->verdict[i], &row, err));
-        }
-    }
-    return OK;
 }
 
 static status clean_all(struct cleaning *c, struct err *err)
 {
     struct pairs *in = &c->p->input[PREPARE_TRAIN];
-    struct pairs_row row;
-    bool has = true;
+    const struct prepare_job job = {
+        .label = "cleaning", .pairs = in, .work = judge_range, .put = put_pair, .ctx = c};
 
-    progress_begin(c->p->progress, "cleaning", "pairs", in->n_lines);
-    while (has) {
-        prepare_batch_reset(&c->batch);
-        while (has && !prepare_batch_is_full(&c->batch)) {
-            TRY(pairs_next(in, &row, &has, err));
-            if (has)
-                TRY(prepare_batch_add(&c->batch, &row, err));
-        }
-        pool_run(c->p->pool, judge_part, c);
-        TRY(put_batch(c, err));
-        progress_update(c->p->progress, in->n_read);
-    }
+    TRY(prepare_batch_run(c->p, &job, err));
     if (in->n_read != in->n_lines)
         return err_set(err, ERR_IO,
                        "%" PRIu64 " pairs were counted and %" PRIu64
                        " read: the text changed meanwhile",
                        in->n_lines, in->n_read);
-    progress_end(c->p->progress, in->n_read);
     return OK;
 }
 
-/* The samples among the first duplicates. */
-static status show_duplicate(struct prepare *p, const struct duplicates_found *f,
-                             uint64_t n, struct pairs_row *row, struct err *err)
-{
-    static const int reason[] = {CLEAN_KEEP, FILTER_DUPLICATE, FILTER_NEAR};
+/* Text that was written before it was known to be a duplicate: it no longer counts, and
+ * the first ones of each kind are samples. */
+struct taking_back {
+    struct prepare *p;
+    struct duplicates_found found;
+};
 
-    for (int k = DUPLICATES_EXACT; k <= DUPLICATES_NEAR; k++)
-        for (uint64_t i = 0; i < f->n[k] && i < DUPLICATES_SHOWN; i++)
-            if (f->first[k][i] == n) {
-                TRY(prepare_text_where(p, n, row, err));
-                prepare_stats_sample(p->stats, reason[k], (size_t)i, row);
-            }
-    return OK;
-}
-
-/* Text that was written before it was known to be one too many. */
-static status take_back(struct prepare *p, const struct duplicates_found *f,
+static status take_back(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
                         struct err *err)
 {
-    struct prepare_size *after = &p->stats->stage[PREPARE_CLEAN].after;
-    struct prepare_text text;
-    struct pairs_row row = {0};
-    bool has = true;
+    static const int reason[] = {CLEAN_KEEP, FILTER_DUPLICATE, FILTER_NEAR};
+    const struct taking_back *t = ctx;
+    const struct duplicates_found *f = &t->found;
+    struct pairs_row row = prepare_batch_row(b, i);
+    const uint64_t n = row.line[PAIRS_SOURCE] - 1;
 
-    TRY(prepare_text_open(&text, p, err));
-    file_map_close(&text.duplicate); /* they are what is looked for */
-    status result = OK;
-    for (uint64_t n = 0; result == OK; n++) {
-        result = prepare_text_next(&text, row.side, &has, err);
-        if (result != OK || !has)
-            break;
-        if (!(f->bit[n / 8] >> n % 8 & 1))
-            continue;
-        for (int s = 0; s < PAIRS_SIDES; s++)
-            after->n_bytes[s] -= row.side[s].n_bytes + 1;
-        result = show_duplicate(p, f, n, &row, err);
-    }
-    prepare_text_close(&text);
-    return result;
+    (void)part;
+    if (!(f->bit[n / 8] >> n % 8 & 1))
+        return OK;
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        t->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] -= row.side[s].n_bytes + 1;
+    for (int k = DUPLICATES_EXACT; k <= DUPLICATES_NEAR; k++)
+        for (uint64_t at = 0; at < f->n[k] && at < DUPLICATES_SHOWN; at++)
+            if (f->first[k][at] == n) {
+                TRY(prepare_batch_where(t->p, &row, err));
+                prepare_stats_sample(t->p->stats, reason[k], (size_t)at, &row);
+            }
+    return OK;
 }
 
 static status drop_duplicates(struct cleaning *c, struct err *err)
 {
     struct prepare *p = c->p;
-    struct duplicates_found found;
-    char path[FILE_PATH_MAX];
+    struct taking_back t = {.p = p};
+    const struct prepare_job job = {.with_duplicates = true, .put = take_back, .ctx = &t};
 
     if (c->kind == DUPLICATES_NONE)
         return OK;
-    TRY(duplicates_find(&c->duplicates, &found, err));
-    prepare_stats_drop(p->stats, FILTER_DUPLICATE, found.n[DUPLICATES_EXACT]);
-    prepare_stats_drop(p->stats, FILTER_NEAR, found.n[DUPLICATES_NEAR]);
-    status result = work_path(&p->work, path, "duplicates", err);
+    TRY(duplicates_find(&c->duplicates, &t.found, err));
+    prepare_stats_drop(p->stats, FILTER_DUPLICATE, t.found.n[DUPLICATES_EXACT]);
+    prepare_stats_drop(p->stats, FILTER_NEAR, t.found.n[DUPLICATES_NEAR]);
+    status result =
+        workdir_write(&p->work, "duplicates", t.found.bit, t.found.n_bytes, err);
     if (result == OK)
-        result = file_write(path, found.bit, found.n_bytes, err);
-    if (result == OK)
-        result = take_back(p, &found, err);
-    free(found.bit);
-    TRY(result);
-    return work_add(&p->made, err, "duplicates");
+        result = prepare_batch_run(p, &job, err);
+    free(t.found.bit);
+    return result;
 }
 
 static status nothing_left(const struct prepare_stats *s, struct err *err)
@@ -425,9 +372,6 @@ static status finish(struct cleaning *c, struct err *err)
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
     TRY(file_writer_commit(&c->places, err));
-    TRY(work_add(&c->p->made, err, "clean.places"));
-    TRY(work_add(&c->p->made, err, "clean.source"));
-    TRY(work_add(&c->p->made, err, "clean.target"));
     TRY(drop_duplicates(c, err));
     for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
         for (int part = 0; part < N_OVERLAP; part++)

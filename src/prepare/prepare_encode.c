@@ -1,76 +1,62 @@
-/*
- * Batches of pairs, encoded by all threads, go to the bins of the shuffle in their order.
- * A record of a bin is struct record, the ids of both sides in 16 bits, and with
- * reference_names the text of both sides.
- */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "prepare/packer.h"
-#include "prepare/prepare_bins.h"
+#include "base/rng.h"
+#include "prepare/bin_sort.h"
 #include "prepare/prepare_stages.h"
-#include "prepare/shuffle.h"
 #include "text/subword/encoder.h"
 
 /* What each thread has for itself: the ids of its part of the batch, end to end. */
 struct worker {
     struct encoder *encoder;
     struct spm_ids ids;
-    struct err err;
 };
 
 struct encoding {
     struct prepare *p;
-    struct prepare_batch batch;
-    struct worker *worker; /* [n_workers], one a thread */
+    struct worker *worker; /* [n_workers], one per thread */
     size_t n_workers;
     struct {
         size_t at, n;
     } (*side)[PAIRS_SIDES]; /* [PREPARE_BATCH_PAIRS] in the worker's ids */
-    struct shuffle shuffle;
+    struct bin_sort sort;
+    uint64_t key, n_sorted; /* of the random order */
     uint16_t *narrow;
     size_t narrow_cap;
+    /* of a held-out set: raw text and corpus */
+    struct prepare_pack pack;
+    struct file_writer text[PAIRS_SIDES];
+    const struct pairs *input;
 };
 
-static void encode_part(void *ctx, size_t part, size_t n_parts)
+static status encode_range(void *ctx, const struct prepare_batch *b, size_t part,
+                           struct pool_range range, struct err *err)
 {
     struct encoding *e = ctx;
-    const struct pool_range r = pool_split(e->batch.n, part, n_parts);
     struct worker *w = &e->worker[part];
 
     w->ids.n = 0;
-    w->err.code = OK;
-    for (size_t i = r.begin; i < r.end; i++) {
-        const struct pairs_row row = prepare_batch_row(&e->batch, i);
+    for (size_t i = range.begin; i < range.end; i++) {
+        const struct pairs_row row = prepare_batch_row(b, i);
         for (int s = 0; s < PAIRS_SIDES; s++) {
             e->side[i][s].at = w->ids.n;
-            if (encoder_encode(w->encoder, row.side[s], &w->ids, &w->err) != OK)
-                return;
+            TRY(encoder_encode(w->encoder, row.side[s], &w->ids, err));
             e->side[i][s].n = w->ids.n - e->side[i][s].at;
         }
     }
-}
-
-/* Encode the batch; an error of any thread is that of all. */
-static status encode_batch(struct encoding *e, struct err *err)
-{
-    pool_run(e->p->pool, encode_part, e);
-    for (size_t i = 0; i < e->n_workers; i++)
-        if (e->worker[i].err.code != OK) {
-            *err = e->worker[i].err;
-            return err->code;
-        }
     return OK;
 }
 
-/* The ids of side `s` of pair `i`, which is in part `part`. */
-static struct spm_ids ids_of(const struct encoding *e, size_t part, size_t i, int s)
+/* The ids of pair `i`, which is in part `part`. */
+static void find_ids(const struct encoding *e, size_t part, size_t i,
+                     struct spm_ids ids[PAIRS_SIDES])
 {
     int32_t *all = e->worker[part].ids.id;
 
-    return (struct spm_ids){.id = all ? all + e->side[i][s].at : NULL,
-                            .n = e->side[i][s].n};
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        ids[s] = (struct spm_ids){.id = all ? all + e->side[i][s].at : NULL,
+                                  .n = e->side[i][s].n};
 }
 
 static status narrow(struct encoding *e, const struct spm_ids ids[PAIRS_SIDES],
@@ -84,8 +70,7 @@ static status narrow(struct encoding *e, const struct spm_ids ids[PAIRS_SIDES],
     return OK;
 }
 
-/* Control characters alone are no text to SentencePiece. row->line is the number of the
- * pair in the cleaned text. */
+/* Control characters alone are no text to SentencePiece. */
 static status drop_pair(struct encoding *e, struct pairs_row *row, struct err *err)
 {
     const uint64_t seen = e->p->stats->n_reason[FILTER_PIECES];
@@ -93,71 +78,41 @@ static status drop_pair(struct encoding *e, struct pairs_row *row, struct err *e
     prepare_stats_drop(e->p->stats, FILTER_PIECES, 1);
     if (seen >= PREPARE_SAMPLES)
         return OK;
-    TRY(prepare_text_where(e->p, row->line[PAIRS_SOURCE] - 1, row, err));
+    TRY(prepare_batch_where(e->p, row, err));
     prepare_stats_sample(e->p->stats, FILTER_PIECES, (size_t)seen, row);
     return OK;
 }
 
-static status add_pair(struct encoding *e, size_t part, size_t i, struct err *err)
+static status add_pair(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
+                       struct err *err)
 {
-    struct pairs_row row = prepare_batch_row(&e->batch, i);
-    const struct spm_ids ids[PAIRS_SIDES] = {ids_of(e, part, i, 0),
-                                             ids_of(e, part, i, 1)};
+    struct encoding *e = ctx;
+    struct pairs_row row = prepare_batch_row(b, i);
+    struct spm_ids ids[PAIRS_SIDES];
     const bool with_text = e->p->config->reference_names;
     struct prepare_stage_stats *stats = &e->p->stats->stage[PREPARE_ENCODE];
-    struct prepare_record record = {.n_ids = {(uint32_t)ids[0].n, (uint32_t)ids[1].n}};
+    struct prepare_record record;
 
+    find_ids(e, part, i, ids);
     if (!ids[0].n || !ids[1].n)
         return drop_pair(e, &row, err);
     TRY(narrow(e, ids, err));
     for (int s = 0; s < PAIRS_SIDES; s++) {
+        record.n_ids[s] = (uint32_t)ids[s].n;
         record.n_bytes[s] = with_text ? (uint32_t)row.side[s].n_bytes : 0;
         stats->after.n_bytes[s] += ids[s].n * sizeof *e->narrow;
     }
     stats->after.n_pairs++;
-    const struct shuffle_piece piece[] = {
+    const struct bin_sort_piece piece[] = {
         {&record, sizeof record},
         {e->narrow, (ids[0].n + ids[1].n) * sizeof *e->narrow},
         {row.side[0].text, record.n_bytes[0]},
         {row.side[1].text, record.n_bytes[1]}};
-    return shuffle_add(&e->shuffle, piece, 4, err);
-}
-
-static status add_batch(struct encoding *e, struct err *err)
-{
-    TRY(encode_batch(e, err));
-    for (size_t part = 0; part < e->n_workers; part++) {
-        const struct pool_range r = pool_split(e->batch.n, part, e->n_workers);
-        for (size_t i = r.begin; i < r.end; i++)
-            TRY(add_pair(e, part, i, err));
-    }
-    return OK;
-}
-
-static status encode_text(struct encoding *e, struct prepare_text *text, struct err *err)
-{
-    struct pairs_row row = {0};
-    uint64_t n = 0;
-    bool has = true;
-
-    while (has) {
-        prepare_batch_reset(&e->batch);
-        while (has && !prepare_batch_is_full(&e->batch)) {
-            TRY(prepare_text_next(text, row.side, &has, err));
-            row.line[PAIRS_SOURCE] = row.line[PAIRS_TARGET] = text->n_read;
-            if (has)
-                TRY(prepare_batch_add(&e->batch, &row, err));
-        }
-        TRY(add_batch(e, err));
-        n += e->batch.n;
-        progress_update(e->p->progress, n);
-    }
-    progress_end(e->p->progress, n);
-    return OK;
+    return bin_sort_add(&e->sort, rng_hash(e->key, e->n_sorted++), piece, 4, err);
 }
 
 /* Ids take two bytes, and a piece stands for at least a byte of text, or nearly so. */
-static status open_shuffle(struct encoding *e, struct err *err)
+static status open_bins(struct encoding *e, struct err *err)
 {
     struct prepare_stats *stats = e->p->stats;
     const struct prepare_size *text = &stats->stage[PREPARE_CLEAN].after;
@@ -166,126 +121,75 @@ static status open_shuffle(struct encoding *e, struct err *err)
                               n_text * (e->p->config->reference_names ? 3 : 2);
     size_t n_bins;
 
-    TRY(shuffle_bins(&n_bins, n_record, text->n_pairs, prepare_budget(e->p), err));
+    TRY(bin_sort_plan(&n_bins, n_record, text->n_pairs, prepare_budget(e->p), "pairs",
+                      err));
     stats->n_bins = n_bins;
-    return shuffle_open(&e->shuffle, e->p->work.dir, PREPARE_BINS, n_bins,
-                        (uint64_t)e->p->config->seed, err);
+    e->key = rng_key((uint64_t)e->p->config->seed, "prepare");
+    for (size_t k = 0; k < n_bins; k++)
+        TRY(workdir_add(&e->p->work, err, PREPARE_BINS "-%zu", k));
+    return bin_sort_open(&e->sort, e->p->work.dir, PREPARE_BINS, n_bins, err);
 }
 
 static status encode_training(struct encoding *e, struct err *err)
 {
     struct prepare *p = e->p;
-    struct prepare_text text;
+    const struct prepare_job job = {
+        .label = "encoding", .work = encode_range, .put = add_pair, .ctx = e};
 
-    progress_begin(p->progress, "encoding", "pairs", p->stats->n_reason[CLEAN_KEEP]);
     p->stats->stage[PREPARE_ENCODE].before = p->stats->stage[PREPARE_CLEAN].after;
-    TRY(open_shuffle(e, err));
-    TRY(prepare_text_open(&text, p, err));
-    const status result = encode_text(e, &text, err);
-    prepare_text_close(&text);
-    TRY(result);
-    TRY(shuffle_commit(&e->shuffle, err));
-    for (uint64_t k = 0; k < p->stats->n_bins; k++)
-        TRY(work_add(&p->made, err, PREPARE_BINS "-%llu", (unsigned long long)k));
+    TRY(open_bins(e, err));
+    TRY(prepare_batch_run(p, &job, err));
+    TRY(bin_sort_commit(&e->sort, err));
     if (!p->stats->n_reason[CLEAN_KEEP])
         return err_set(err, ERR_FORMAT, "the tokenizer sees no text in any of the pairs");
     return OK;
 }
 
-/* Raw text of a held-out set, and its corpus. */
-struct held_out {
-    struct packer packer;
-    struct file_writer text[PAIRS_SIDES];
-};
-
-static status open_held_out(struct held_out *h, struct prepare *p, enum prepare_set set,
-                            struct err *err)
+static status put_held_out(void *ctx, const struct prepare_batch *b, size_t part,
+                           size_t i, struct err *err)
 {
-    static const char *const ending[PAIRS_SIDES] = {"source", "target"};
-    const char *name = prepare_stats_set_name(set);
-    char file[64], path[FILE_PATH_MAX];
+    struct encoding *e = ctx;
+    const struct pairs_row row = prepare_batch_row(b, i);
+    struct spm_ids ids[PAIRS_SIDES];
 
-    for (int s = 0; s < PAIRS_SIDES; s++) {
-        snprintf(file, sizeof file, "%s.%s", name, ending[s]);
-        TRY(file_join(path, sizeof path, p->work.final, file, err));
-        TRY(file_writer_open(&h->text[s], path, err));
-        TRY(work_add(&p->made, err, "final/%s", file));
-    }
-    snprintf(file, sizeof file, "%s.bin", name);
-    TRY(file_join(path, sizeof path, p->work.final, file, err));
-    TRY(work_add(&p->made, err, "final/%s", file));
-    return packer_open(&h->packer, path, p->spm, p->stats->tokenizer_hash,
-                       &p->stats->set[set], err);
-}
-
-static status put_held_out(struct held_out *h, struct encoding *e, struct err *err)
-{
-    TRY(encode_batch(e, err));
-    for (size_t part = 0; part < e->n_workers; part++) {
-        const struct pool_range r = pool_split(e->batch.n, part, e->n_workers);
-        for (size_t i = r.begin; i < r.end; i++) {
-            const struct pairs_row row = prepare_batch_row(&e->batch, i);
-            const struct spm_ids ids[PAIRS_SIDES] = {ids_of(e, part, i, 0),
-                                                     ids_of(e, part, i, 1)};
-            TRY(packer_add(&h->packer, ids, err));
-            for (int s = 0; s < PAIRS_SIDES; s++) {
-                TRY(file_writer_add(&h->text[s], row.side[s].text, row.side[s].n_bytes,
-                                    err));
-                TRY(file_writer_add(&h->text[s], "\n", 1, err));
-            }
-        }
-    }
+    if (row.is_cut)
+        return err_set(err, ERR_FORMAT,
+                       "%s:%llu: a line of more than 1 MiB; a held-out set must be kept "
+                       "whole",
+                       e->input->file[row.file].path[PAIRS_SOURCE],
+                       (unsigned long long)row.line[PAIRS_SOURCE]);
+    find_ids(e, part, i, ids);
+    TRY(prepare_pack_add(&e->pack, ids, err));
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        TRY(file_writer_add_line(&e->text[s], row.side[s].text, row.side[s].n_bytes,
+                                 err));
     return OK;
-}
-
-static status read_held_out(struct held_out *h, struct encoding *e, struct pairs *in,
-                            struct err *err)
-{
-    struct pairs_row row;
-    bool has = true;
-
-    while (has) {
-        prepare_batch_reset(&e->batch);
-        while (has && !prepare_batch_is_full(&e->batch)) {
-            TRY(pairs_next(in, &row, &has, err));
-            if (!has)
-                break;
-            if (row.is_cut)
-                return err_set(err, ERR_FORMAT,
-                               "%s:%llu: a line of more than a mebibyte; a held-out set "
-                               "is kept whole",
-                               in->file[row.file].path[PAIRS_SOURCE],
-                               (unsigned long long)row.line[PAIRS_SOURCE]);
-            TRY(prepare_batch_add(&e->batch, &row, err));
-        }
-        TRY(put_held_out(h, e, err));
-    }
-    TRY(file_writer_commit(&h->text[PAIRS_SOURCE], err));
-    TRY(file_writer_commit(&h->text[PAIRS_TARGET], err));
-    return packer_commit(&h->packer, err);
 }
 
 static status encode_held_out(struct encoding *e, enum prepare_set set, struct err *err)
 {
-    struct held_out h = {0};
+    static const char *const ending[PAIRS_SIDES] = {"source", "target"};
+    struct prepare *p = e->p;
+    const struct prepare_job job = {
+        .pairs = &p->input[set], .work = encode_range, .put = put_held_out, .ctx = e};
 
-    if (!e->p->input[set].n_files)
+    if (!p->input[set].n_files)
         return OK;
-    pairs_rewind(&e->p->input[set]);
-    e->p->stats->set[set] = (struct prepare_set_stats){0};
-    status result = open_held_out(&h, e->p, set, err);
-    if (result == OK)
-        result = read_held_out(&h, e, &e->p->input[set], err);
-    packer_release(&h.packer);
-    file_writer_abort(&h.text[PAIRS_SOURCE]);
-    file_writer_abort(&h.text[PAIRS_TARGET]);
-    return result;
+    pairs_rewind(&p->input[set]);
+    e->input = &p->input[set];
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        TRY(workdir_create(&p->work, &e->text[s], err, "final/%s.%s",
+                           prepare_stats_set_names[set], ending[s]));
+    TRY(prepare_pack_open(&e->pack, p, set, err));
+    TRY(prepare_batch_run(p, &job, err));
+    TRY(file_writer_commit(&e->text[PAIRS_SOURCE], err));
+    TRY(file_writer_commit(&e->text[PAIRS_TARGET], err));
+    return prepare_pack_commit(&e->pack, err);
 }
 
 static status open_encoding(struct encoding *e, struct prepare *p, struct err *err)
 {
     *e = (struct encoding){.p = p, .n_workers = pool_size(p->pool)};
-    TRY(prepare_batch_open(&e->batch, err));
     TRY(mem_alloc(&e->side, PREPARE_BATCH_PAIRS, sizeof *e->side, err));
     TRY(mem_alloc(&e->worker, e->n_workers, sizeof *e->worker, err));
     /* Words once seen cost nothing: a quarter of the memory keeps millions of them. */
@@ -304,8 +208,10 @@ static void close_encoding(struct encoding *e)
     free(e->worker);
     free(e->side);
     free(e->narrow);
-    shuffle_abort(&e->shuffle);
-    prepare_batch_close(&e->batch);
+    bin_sort_abort(&e->sort);
+    prepare_pack_release(&e->pack);
+    file_writer_abort(&e->text[PAIRS_SOURCE]);
+    file_writer_abort(&e->text[PAIRS_TARGET]);
 }
 
 status prepare_stage_encode(struct prepare *p, struct err *err)
@@ -315,10 +221,9 @@ status prepare_stage_encode(struct prepare *p, struct err *err)
     status result = open_encoding(&e, p, err);
     if (result == OK)
         result = encode_training(&e, err);
-    if (result == OK)
-        result = encode_held_out(&e, PREPARE_VALID, err);
-    if (result == OK)
-        result = encode_held_out(&e, PREPARE_TEST, err);
+    for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS && result == OK;
+         set++)
+        result = encode_held_out(&e, set, err);
     close_encoding(&e);
     return result;
 }

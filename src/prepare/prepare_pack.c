@@ -1,16 +1,60 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "prepare/packer.h"
-#include "prepare/prepare_bins.h"
+#include "corpus/corpus.h"
+#include "prepare/bin_sort.h"
 #include "prepare/prepare_stages.h"
-#include "prepare/shuffle.h"
 
+status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare_set set,
+                         struct err *err)
+{
+    char name[32];
+
+    *k = (struct prepare_pack){.stats = &p->stats->set[set]};
+    *k->stats = (struct prepare_set_stats){0};
+    snprintf(name, sizeof name, "final/%s.bin", prepare_stats_set_names[set]);
+    TRY(workdir_add(&p->work, err, "%s", name));
+    TRY(file_join(k->path, sizeof k->path, p->work.dir, name, err));
+    return corpus_file_create(&k->corpus, k->path, spm_size(p->spm),
+                              p->stats->tokenizer_hash, err);
+}
+
+status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_SIDES],
+                        struct err *err)
+{
+    struct corpus_file_side side[PAIRS_SIDES];
+
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        side[s] = (struct corpus_file_side){ids[s].id, ids[s].n};
+        prepare_stats_side(&k->stats->side[s], side[s].id, side[s].n);
+    }
+    k->stats->n_pairs++;
+    return corpus_file_add(&k->corpus, side[PAIRS_SOURCE], side[PAIRS_TARGET], err);
+}
+
+status prepare_pack_commit(struct prepare_pack *k, struct err *err)
+{
+    struct corpus c;
+
+    TRY(corpus_file_commit(&k->corpus, err));
+    TRY(corpus_file_read_back(k->path, err));
+    TRY(corpus_open(&c, k->path, err));
+    k->stats->n_bytes = c.n_bytes;
+    k->stats->checksum = c.checksum;
+    corpus_close(&c);
+    return OK;
+}
+
+void prepare_pack_release(struct prepare_pack *k)
+{
+    corpus_file_abort(&k->corpus);
+}
+
+/* The stage: records of the bins, in their random order, to train.bin. */
 struct packing {
     struct prepare *p;
-    struct packer packer;
-    struct prepare_tok tok; /* with reference_names */
+    struct prepare_pack pack;
+    struct prepare_reference reference; /* with reference_names */
     struct spm_ids ids[PAIRS_SIDES];
     uint64_t n;
 };
@@ -41,32 +85,28 @@ static status pack_record(void *ctx, const unsigned char *bytes, size_t n,
     BUG_ON(n != (size_t)(text - (const char *)bytes) + r.n_bytes[0] + r.n_bytes[1]);
     TRY(widen(&k->ids[0], ids, r.n_ids[0], err));
     TRY(widen(&k->ids[1], ids + 2 * (size_t)r.n_ids[0], r.n_ids[1], err));
-    TRY(packer_add(&k->packer, k->ids, err));
+    TRY(prepare_pack_add(&k->pack, k->ids, err));
     progress_update(k->p->progress, ++k->n);
     if (!k->p->config->reference_names)
         return OK;
     const struct line line[PAIRS_SIDES] = {{text, r.n_bytes[0]},
                                            {text + r.n_bytes[0], r.n_bytes[1]}};
-    return prepare_tok_add(&k->tok, k->ids, line, err);
+    return prepare_reference_add(&k->reference, k->p->spm, k->ids, line, err);
 }
 
 static status pack(struct packing *k, struct err *err)
 {
     struct prepare *p = k->p;
-    char path[FILE_PATH_MAX];
+    const bool with_reference = p->config->reference_names;
 
-    TRY(file_join(path, sizeof path, p->work.final, "train.bin", err));
-    p->stats->set[PREPARE_TRAIN] = (struct prepare_set_stats){0};
-    TRY(packer_open(&k->packer, path, p->spm, p->stats->tokenizer_hash,
-                    &p->stats->set[PREPARE_TRAIN], err));
-    if (p->config->reference_names)
-        TRY(prepare_tok_open(&k->tok, p, err));
-    TRY(shuffle_emit(p->work.dir, PREPARE_BINS, (size_t)p->stats->n_bins, pack_record, k,
-                     err));
-    if (p->config->reference_names)
-        TRY(prepare_tok_commit(&k->tok, p, err));
-    TRY(packer_commit(&k->packer, err));
-    return work_add(&p->made, err, "final/train.bin");
+    TRY(prepare_pack_open(&k->pack, p, PREPARE_TRAIN, err));
+    if (with_reference)
+        TRY(prepare_reference_open(&k->reference, p, err));
+    TRY(bin_sort_emit(p->work.dir, PREPARE_BINS, (size_t)p->stats->n_bins, pack_record, k,
+                      err));
+    if (with_reference)
+        TRY(prepare_reference_commit(&k->reference, p, err));
+    return prepare_pack_commit(&k->pack, err);
 }
 
 status prepare_stage_pack(struct prepare *p, struct err *err)
@@ -80,8 +120,8 @@ status prepare_stage_pack(struct prepare *p, struct err *err)
     if (result == OK)
         progress_end(p->progress, k.n);
     s->after = s->before;
-    prepare_tok_abort(&k.tok);
-    packer_release(&k.packer);
+    prepare_reference_abort(&k.reference);
+    prepare_pack_release(&k.pack);
     spm_ids_release(&k.ids[0]);
     spm_ids_release(&k.ids[1]);
     return result;

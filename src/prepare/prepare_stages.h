@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/pool.h"
+#include "corpus/corpus_file.h"
 #include "prepare/prepare.h"
-#include "prepare/work.h"
-#include "text/line_reader.h"
+#include "prepare/workdir.h"
 #include "text/subword/spm.h"
 
 struct prepare {
@@ -12,18 +12,13 @@ struct prepare {
     struct progress *progress;
     struct prepare_stats *stats;
     struct pairs input[N_PREPARE_SETS];
-    struct work work;
-    struct work_files made; /* by the present stage */
+    struct workdir work;
     struct pool *pool;
     struct spm *spm; /* given, or of the learn stage */
 };
 
 /* Bytes that one stage may use for what grows with the corpus. */
 uint64_t prepare_budget(const struct prepare *p);
-
-/* Make the directory and its place of work, when it is not yet there: the first stage
- * does so once it has nothing against the input. */
-status prepare_open_work(struct prepare *p, struct err *err) MUST_CHECK;
 
 /* The stages, in order. Each reads what those before it left, adds to the statistics and
  * lists the files it made. */
@@ -33,69 +28,82 @@ status prepare_stage_learn(struct prepare *p, struct err *err) MUST_CHECK;
 status prepare_stage_encode(struct prepare *p, struct err *err) MUST_CHECK;
 status prepare_stage_pack(struct prepare *p, struct err *err) MUST_CHECK;
 
-/* The counts of a stage that is taken over from an earlier run. */
-status prepare_recall_count(struct prepare *p, struct err *err) MUST_CHECK;
+/* A run of pairs, copied from where they were read. */
+enum { PREPARE_BATCH_PAIRS = 8192 };
+struct prepare_batch;
+/* Pair `i`, valid until the next batch. */
+struct pairs_row prepare_batch_row(const struct prepare_batch *b, size_t i);
 
-/* The text that the clean stage left, pair by pair, duplicates passed over. */
-struct prepare_text {
-    struct line_reader side[PAIRS_SIDES];
-    struct file_map duplicate; /* bits */
-    uint64_t n_read;           /* pairs passed, duplicates included */
+/* What to do with every pair of a corpus, in batches. */
+struct prepare_job {
+    const char *label;    /* of the progress line; NULL: none */
+    struct pairs *pairs;  /* to read; NULL: the text that the clean stage left, where */
+    bool with_duplicates; /* pairs found to be duplicates are left out, or not */
+    /* The pairs of a range, on thread `part`; NULL: nothing. */
+    status (*work)(void *ctx, const struct prepare_batch *b, size_t part,
+                   struct pool_range range, struct err *err);
+    /* Then each pair in order, on the calling thread, with the part that it was in;
+     * NULL: nothing. */
+    status (*put)(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
+                  struct err *err);
+    void *ctx;
 };
-status prepare_text_open(struct prepare_text *t, const struct prepare *p,
-                         struct err *err) MUST_CHECK;
-void prepare_text_close(struct prepare_text *t);
-status prepare_text_next(struct prepare_text *t, struct line side[PAIRS_SIDES], bool *has,
+status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
                          struct err *err) MUST_CHECK;
 
-/* Where the i-th pair that cleaning wrote stood in the input: file and lines of *row. */
-status prepare_text_where(const struct prepare *p, uint64_t i, struct pairs_row *row,
-                          struct err *err) MUST_CHECK;
+/* A row of cleaned text has its number there, from 1, as its line: replace it by the
+ * file and the lines where the pair stood in the input. */
+status prepare_batch_where(const struct prepare *p, struct pairs_row *row,
+                           struct err *err) MUST_CHECK;
 
-/* The file of these places: one prepare_place a pair. */
+/* What clean.places holds of each pair. */
 struct prepare_place {
     uint64_t file, line[PAIRS_SIDES];
 };
 
-/* A run of pairs with room for what threads find out about them. */
-enum { PREPARE_BATCH_PAIRS = 8192, PREPARE_BATCH_BYTES = 8 << 20 };
-struct prepare_batch {
-    struct str text;
-    struct prepare_batch_pair {
-        size_t at[PAIRS_SIDES], n_bytes[PAIRS_SIDES]; /* in text */
-        uint64_t line[PAIRS_SIDES];
-        size_t file;
-        bool is_cut;
-    } * pair; /* [PREPARE_BATCH_PAIRS] */
-    size_t n;
+/* What the encode stage leaves to the pack stage: records sorted by random keys. After
+ * this head come the ids of both sides in 16 bits, then the bytes of both. */
+#define PREPARE_BINS "bin" /* of prepare/bin_sort.h */
+struct prepare_record {
+    uint32_t n_ids[PAIRS_SIDES], n_bytes[PAIRS_SIDES];
 };
-status prepare_batch_open(struct prepare_batch *b, struct err *err) MUST_CHECK;
-void prepare_batch_close(struct prepare_batch *b);
-void prepare_batch_reset(struct prepare_batch *b);
-bool prepare_batch_is_full(const struct prepare_batch *b);
-status prepare_batch_add(struct prepare_batch *b, const struct pairs_row *row,
-                         struct err *err) MUST_CHECK;
-struct pairs_row prepare_batch_row(const struct prepare_batch *b, size_t i);
 
-/* The reference's names for what was made (reference_names). */
-struct prepare_names {
+/* Ids in, the packed corpus of a set and its statistics out. */
+struct prepare_pack {
+    struct corpus_file_writer corpus;
+    struct prepare_set_stats *stats;
+    char path[FILE_PATH_MAX];
+};
+status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare_set set,
+                         struct err *err) MUST_CHECK;
+status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_SIDES],
+                        struct err *err) MUST_CHECK;
+/* Put the file in place, read it back and complete the statistics. */
+status prepare_pack_commit(struct prepare_pack *k, struct err *err) MUST_CHECK;
+/* Safe on a zeroed one; without a commit nothing is left behind. */
+void prepare_pack_release(struct prepare_pack *k);
+
+/* The languages of the reference's file names, and the size of the vocabulary. */
+struct prepare_reference_names {
     char lang[PAIRS_SIDES][16], size[16];
 };
-status prepare_names_of(struct prepare_names *n, const struct prepare_config *c,
-                        struct err *err) MUST_CHECK;
+status prepare_reference_find(struct prepare_reference_names *n,
+                              const struct prepare_config *c, struct err *err) MUST_CHECK;
 
-/* The reference's files of the training text, while it is packed. */
-struct prepare_tok {
-    const struct spm *spm;
+/* The reference's files of the training text, while it is packed (reference_names). */
+struct prepare_reference {
+    struct prepare_reference_names names;
     struct file_writer text[PAIRS_SIDES], tok[PAIRS_SIDES];
     struct str line;
 };
-status prepare_tok_open(struct prepare_tok *t, struct prepare *p,
-                        struct err *err) MUST_CHECK;
+status prepare_reference_open(struct prepare_reference *r, struct prepare *p,
+                              struct err *err) MUST_CHECK;
 /* One pair: its ids and its text. */
-status prepare_tok_add(struct prepare_tok *t, const struct spm_ids ids[PAIRS_SIDES],
-                       const struct line text[PAIRS_SIDES], struct err *err) MUST_CHECK;
+status prepare_reference_add(struct prepare_reference *r, const struct spm *spm,
+                             const struct spm_ids ids[PAIRS_SIDES],
+                             const struct line text[PAIRS_SIDES],
+                             struct err *err) MUST_CHECK;
 /* Put these files, and all others of the reference, in place. */
-status prepare_tok_commit(struct prepare_tok *t, struct prepare *p,
-                          struct err *err) MUST_CHECK;
-void prepare_tok_abort(struct prepare_tok *t);
+status prepare_reference_commit(struct prepare_reference *r, struct prepare *p,
+                                struct err *err) MUST_CHECK;
+void prepare_reference_abort(struct prepare_reference *r);

@@ -12,27 +12,10 @@
 
 enum { PREPARE_STATS_VERSION = 2 };
 
-const char *prepare_stats_set_name(enum prepare_set set)
-{
-    static const char *const names[] = {
 #define S(code, name) name,
-        PREPARE_SET_LIST(S)
+const char *const prepare_stats_set_names[N_PREPARE_SETS] = {PREPARE_SET_LIST(S)};
+const char *const prepare_stats_stage_names[N_PREPARE_STAGES] = {PREPARE_STAGE_LIST(S)};
 #undef S
-    };
-
-    return names[set];
-}
-
-const char *prepare_stats_stage_name(enum prepare_stage stage)
-{
-    static const char *const names[] = {
-#define S(code, name) name,
-        PREPARE_STAGE_LIST(S)
-#undef S
-    };
-
-    return names[stage];
-}
 
 void prepare_stats_side(struct prepare_side_stats *s, const int32_t *id, size_t n)
 {
@@ -235,7 +218,7 @@ static json_t *overlap_json(const struct prepare_stats *s)
     for (enum prepare_set i = PREPARE_VALID; i < N_PREPARE_SETS; i++)
         if (s->set[i].n_pairs) {
             char name[32];
-            snprintf(name, sizeof name, "%s in train", prepare_stats_set_name(i));
+            snprintf(name, sizeof name, "%s in train", prepare_stats_set_names[i]);
             json_object_set_new(all, name, parts_json(s->overlap[i]));
         }
     if (s->set[PREPARE_VALID].n_pairs && s->set[PREPARE_TEST].n_pairs)
@@ -257,7 +240,7 @@ static json_t *seconds_json(const struct prepare_stats *s)
     json_t *all = json_object();
 
     for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++)
-        json_object_set_new(all, prepare_stats_stage_name(i),
+        json_object_set_new(all, prepare_stats_stage_names[i],
                             json_real(s->stage[i].seconds));
     json_object_set_new(all, "total", json_real(prepare_stats_seconds(s)));
     return all;
@@ -279,7 +262,7 @@ static json_t *stages_json(const struct prepare_stats *s)
         const double rate =
             st->seconds > 0 ? (double)st->before.n_pairs / st->seconds : 0;
         json_object_set_new(
-            all, prepare_stats_stage_name(i),
+            all, prepare_stats_stage_names[i],
             json_pack("{s:o, s:o, s:f, s:f, s:f, s:b}", "before", size_json(&st->before),
                       "after", size_json(&st->after), "seconds", st->seconds,
                       "pairs_a_second", rate, "peak_mib", (double)st->peak_kib / 1024,
@@ -294,7 +277,7 @@ static json_t *sets_json(const struct prepare_stats *s, const struct pairs *inpu
 
     for (enum prepare_set i = 0; i < N_PREPARE_SETS; i++)
         if (s->set[i].n_pairs)
-            json_object_set_new(all, prepare_stats_set_name(i),
+            json_object_set_new(all, prepare_stats_set_names[i],
                                 set_json(&s->set[i], &input[i]));
     return all;
 }

@@ -88,8 +88,8 @@ struct prepare_stats {
     struct prepare_stage_stats stage[N_PREPARE_STAGES];
 };
 
-const char *prepare_stats_set_name(enum prepare_set set);
-const char *prepare_stats_stage_name(enum prepare_stage stage);
+extern const char *const prepare_stats_set_names[N_PREPARE_SETS];
+extern const char *const prepare_stats_stage_names[N_PREPARE_STAGES];
 
 /* Count one encoded side of a set. */
 void prepare_stats_side(struct prepare_side_stats *s, const int32_t *id, size_t n);

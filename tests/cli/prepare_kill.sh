@@ -76,5 +76,5 @@ err_lacks 'done by an earlier run'
 mkdir -p run1/prepare.work
 exec 7<run1/prepare.work
 flock 7
-refuses 3 'another ferry prepare is at work there' "$FERRY" prepare "${options[@]}" out=run1
+refuses 3 'another ferry prepare is running there' "$FERRY" prepare "${options[@]}" out=run1
 exec 7<&-

@@ -5,28 +5,24 @@
 #include "base/utf8.h"
 #include "text/line_reader.h"
 
+static const struct {
+    const char *name, *why;
+} reasons[] = {
+#define V(code, name, why) {name, why},
+    FILTER_LIST(V)
+#undef V
+};
+
 const char *filter_name(int reason)
 {
-    static const char *const names[] = {
-#define V(code, name, why) name,
-        FILTER_LIST(V)
-#undef V
-    };
-
     return reason < N_CLEAN ? clean_name((enum clean_verdict)reason)
-                            : names[reason - N_CLEAN];
+                            : reasons[reason - N_CLEAN].name;
 }
 
 const char *filter_why(int reason)
 {
-    static const char *const reasons[] = {
-#define V(code, name, why) why,
-        FILTER_LIST(V)
-#undef V
-    };
-
     return reason < N_CLEAN ? clean_why((enum clean_verdict)reason)
-                            : reasons[reason - N_CLEAN];
+                            : reasons[reason - N_CLEAN].why;
 }
 
 void filter_init(struct filter *f, struct filter_options options, bool is_factored)

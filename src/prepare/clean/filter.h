@@ -5,7 +5,7 @@
  * form C), then come the rules of Moses (text/clean.h), then those of ours, in the order
  * of FILTER_LIST. With the defaults only the rules of Moses, and that a line must be
  * UTF-8 and not longer than LINE_READER_MAX, drop anything. Duplicates are known only
- * when all pairs were seen: prepare/clean/duplicates.h; text without pieces only to the
+ * when all pairs were seen: prepare/duplicates.h; text without pieces only to the
  * tokenizer.
  *
  * Owns: the text of the last pair. Borrows: the profile. Threads: one a struct.

@@ -2,11 +2,10 @@
  * duplicates - which pairs of a corpus were there before, in bounded memory.
  *
  * Each pair is known by two pairs of 64-bit hashes, of its text and of its core
- * (filter_core). They are written to bin files by ranges of the hash; afterwards one bin
- * at a time is sorted, and of equal ones all but the first get their bit.
+ * (filter_core). They are sorted on disk (prepare/bin_sort.h), and of equal ones all but
+ * the first get their bit: 1 bit of memory per pair, besides what sorting takes.
  *
- * Memory: a mebibyte a bin while adding; 40 bytes a pair of one bin, and a bit a pair of
- * all, while finding. Owns: the bins. Threads: one.
+ * Owns: the bins being written. Threads: one.
  */
 #pragma once
 
@@ -15,14 +14,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/file.h"
 #include "base/lines.h"
+#include "prepare/bin_sort.h"
 
 enum duplicates_kind { DUPLICATES_NONE, DUPLICATES_EXACT, DUPLICATES_NEAR };
 
 /* What a pair is known by. */
 struct duplicates_key {
-    uint64_t text[2], core[2];
+    uint64_t core[2], text[2];
 };
 
 /* `core` is that of near duplicates, or the text itself when they do not matter. */
@@ -32,11 +31,11 @@ struct duplicates_key duplicates_key_of(const struct line text[2],
 struct duplicates {
     char dir[FILE_PATH_MAX];
     size_t n_bins;
-    struct file_writer *bin;
+    struct bin_sort sort;
     uint64_t n_pairs;
 };
 
-/* For at most n_pairs pairs, so that a bin fits max_bytes. */
+/* For at most n_pairs pairs, so that sorting fits max_bytes. */
 status duplicates_open(struct duplicates *d, const char *dir, uint64_t n_pairs,
                        uint64_t max_bytes, struct err *err) MUST_CHECK;
 /* The next pair. */

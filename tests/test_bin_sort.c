@@ -1,28 +1,30 @@
-#include "prepare/shuffle.h"
+#include "prepare/bin_sort.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/rng.h"
 #include "base/str.h"
-#include "prepare/clean/duplicates.h"
+#include "prepare/duplicates.h"
 #include "test.h"
 
-/* Records 0, 1, ... n - 1 as text, in two pieces. */
+/* Records 0, 1, ... n - 1 as text, in two pieces, with random keys. */
 static void write_records(const char *name, uint64_t n, size_t n_bins, uint64_t seed)
 {
-    struct shuffle s;
+    struct bin_sort s;
     struct err err = {0};
     char text[32];
 
-    CHECK_OK(shuffle_open(&s, test_dir(), name, n_bins, seed, &err), &err);
+    CHECK_OK(bin_sort_open(&s, test_dir(), name, n_bins, &err), &err);
     for (uint64_t i = 0; i < n; i++) {
         const int len = snprintf(text, sizeof text, "%llu", (unsigned long long)i);
-        const struct shuffle_piece piece[] = {{"r", 1}, {text, (size_t)len}};
-        CHECK_OK(shuffle_add(&s, piece, 2, &err), &err);
+        const struct bin_sort_piece piece[] = {{"r", 1}, {text, (size_t)len}};
+        CHECK_OK(bin_sort_add(&s, rng_hash(rng_key(seed, "prepare"), i), piece, 2, &err),
+                 &err);
     }
-    CHECK_OK(shuffle_commit(&s, &err), &err);
-    shuffle_abort(&s);
+    CHECK_OK(bin_sort_commit(&s, &err), &err);
+    bin_sort_abort(&s);
 }
 
 static status collect(void *ctx, const unsigned char *record, size_t n, struct err *err)
@@ -40,7 +42,7 @@ static void read_records(struct str *all, const char *name, size_t n_bins)
     struct err err = {0};
 
     str_reset(all);
-    CHECK_OK(shuffle_emit(test_dir(), name, n_bins, collect, all, &err), &err);
+    CHECK_OK(bin_sort_emit(test_dir(), name, n_bins, collect, all, &err), &err);
 }
 
 TEST(the_order_does_not_depend_on_the_bins)
@@ -94,7 +96,7 @@ TEST(a_bin_that_was_cut_is_noticed_wherever)
     CHECK(n == 2 * (12 + 2));
     for (int64_t left = n - 1; left > 0; left--) {
         CHECK(truncate(path, left) == 0);
-        const status s = shuffle_emit(test_dir(), "cut", 1, collect, &all, &err);
+        const status s = bin_sort_emit(test_dir(), "cut", 1, collect, &all, &err);
         if (left == n / 2)
             CHECK_OK(s, &err);
         else
@@ -108,11 +110,12 @@ TEST(bins_follow_from_memory)
     struct err err = {0};
     size_t n;
 
-    CHECK_OK(shuffle_bins(&n, 1000, 10, 64 << 20, &err), &err);
+    CHECK_OK(bin_sort_plan(&n, 1000, 10, 64 << 20, "pairs", &err), &err);
     CHECK(n == 1);
-    CHECK_OK(shuffle_bins(&n, (uint64_t)3 << 30, 1000, (uint64_t)2 << 30, &err), &err);
+    CHECK_OK(bin_sort_plan(&n, (uint64_t)3 << 30, 1000, (uint64_t)2 << 30, "pairs", &err),
+             &err);
     CHECK(n == 4);
-    CHECK_FAILS(shuffle_bins(&n, (uint64_t)1 << 40, 1000, 64 << 20, &err), &err,
+    CHECK_FAILS(bin_sort_plan(&n, (uint64_t)1 << 40, 1000, 64 << 20, "pairs", &err), &err,
                 ERR_USAGE, "memory_mib = 64");
 }
 

@@ -1,4 +1,4 @@
-#include "prepare/work.h"
+#include "prepare/workdir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ struct file_mark {
     uint64_t n_bytes, checksum;
 };
 
-bool work_is_there(const char *out)
+bool workdir_exists(const char *out)
 {
     char dir[FILE_PATH_MAX];
     struct err ignored;
@@ -40,10 +40,10 @@ bool work_is_there(const char *out)
 }
 
 /* Call fn for each file of a directory. */
-typedef status entry_fn(const struct work *w, const char *dir, const char *name,
+typedef status entry_fn(const struct workdir *w, const char *dir, const char *name,
                         struct err *err);
 
-static status each_file(const struct work *w, const char *dir, entry_fn *fn,
+static status each_file(const struct workdir *w, const char *dir, entry_fn *fn,
                         struct err *err)
 {
     DIR *handle = opendir(dir);
@@ -60,7 +60,7 @@ static status each_file(const struct work *w, const char *dir, entry_fn *fn,
     return result;
 }
 
-static status remove_file(const struct work *w, const char *dir, const char *name,
+static status remove_file(const struct workdir *w, const char *dir, const char *name,
                           struct err *err)
 {
     char path[FILE_PATH_MAX];
@@ -70,14 +70,14 @@ static status remove_file(const struct work *w, const char *dir, const char *nam
     return file_remove(path, err);
 }
 
-static status remove_half_written(const struct work *w, const char *dir, const char *name,
-                                  struct err *err)
+static status remove_half_written(const struct workdir *w, const char *dir,
+                                  const char *name, struct err *err)
 {
     return strstr(name, ".tmp-") ? remove_file(w, dir, name, err) : OK;
 }
 
-/* The mark of a whole directory, which a kill left half-written beside its place. */
-static status remove_half_mark(const struct work *w, const char *dir, const char *name,
+/* The mark of a whole directory, half-written by a run that was interrupted. */
+static status remove_half_mark(const struct workdir *w, const char *dir, const char *name,
                                struct err *err)
 {
     static const char half[] = DATASET_MARK ".tmp-";
@@ -85,7 +85,7 @@ static status remove_half_mark(const struct work *w, const char *dir, const char
     return strncmp(name, half, strlen(half)) == 0 ? remove_file(w, dir, name, err) : OK;
 }
 
-static status lock(struct work *w, struct err *err)
+static status lock(struct workdir *w, struct err *err)
 {
     w->lock = open(w->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (w->lock < 0)
@@ -93,10 +93,10 @@ static status lock(struct work *w, struct err *err)
     w->is_open = true;
     if (flock(w->lock, LOCK_EX | LOCK_NB) == 0)
         return OK;
-    return err_set(err, ERR_IO, "%s: another ferry prepare is at work there", w->out);
+    return err_set(err, ERR_IO, "%s: another ferry prepare is running there", w->out);
 }
 
-static status open_dirs(struct work *w, struct err *err)
+static status open_dirs(struct workdir *w, struct err *err)
 {
     TRY(file_join(w->dir, sizeof w->dir, w->out, WORK_DIR, err));
     TRY(file_join(w->final, sizeof w->final, w->dir, "final", err));
@@ -108,25 +108,26 @@ static status open_dirs(struct work *w, struct err *err)
     return each_file(w, w->final, remove_half_written, err);
 }
 
-status work_open(struct work *w, const char *out, uint64_t config, struct err *err)
+status workdir_open(struct workdir *w, const char *out, uint64_t config, struct err *err)
 {
-    *w = (struct work){.config = config};
+    *w = (struct workdir){.config = config};
     snprintf(w->out, sizeof w->out, "%s", out);
     if (open_dirs(w, err) == OK)
         return OK;
-    work_close(w);
+    workdir_close(w);
     return err->code;
 }
 
-void work_close(struct work *w)
+void workdir_close(struct workdir *w)
 {
     if (w->is_open)
         close(w->lock);
-    *w = (struct work){0};
+    free(w->made);
+    *w = (struct workdir){0};
 }
 
-status work_path(const struct work *w, char path[FILE_PATH_MAX], const char *name,
-                 struct err *err)
+status workdir_path(const struct workdir *w, char path[FILE_PATH_MAX], const char *name,
+                    struct err *err)
 {
     TRY(file_join(path, FILE_PATH_MAX, w->dir, name, err));
     if (strncmp(name, FINAL, strlen(FINAL)) != 0 || file_exists(path))
@@ -138,49 +139,68 @@ status work_path(const struct work *w, char path[FILE_PATH_MAX], const char *nam
     return OK;
 }
 
-status work_forget(const struct work *w, const char *name, struct err *err)
+static status list_file(struct workdir *w, const char *fmt, va_list args, struct err *err)
 {
-    return remove_file(w, w->dir, name, err);
-}
-
-status work_add(struct work_files *f, struct err *err, const char *fmt, ...)
-{
-    va_list args;
-
-    TRY(mem_grow(&f->name, &f->cap, f->n + 1, sizeof *f->name, err));
-    va_start(args, fmt);
-    const int n = vsnprintf(f->name[f->n], sizeof *f->name, fmt, args);
-    va_end(args);
-    if (n < 0 || (size_t)n >= sizeof *f->name)
-        return err_set(err, ERR_USAGE, "the file name '%s...' is too long",
-                       f->name[f->n]);
-    f->n++;
+    TRY(mem_grow(&w->made, &w->cap_made, w->n_made + 1, sizeof *w->made, err));
+    char *name = w->made[w->n_made];
+    const int n = vsnprintf(name, sizeof *w->made, fmt, args);
+    if (n < 0 || (size_t)n >= sizeof *w->made)
+        return err_set(err, ERR_USAGE, "the file name '%s...' is too long", name);
+    w->n_made++;
     return OK;
 }
 
-void work_release(struct work_files *f)
+status workdir_add(struct workdir *w, struct err *err, const char *fmt, ...)
 {
-    free(f->name);
-    *f = (struct work_files){0};
+    va_list args;
+
+    va_start(args, fmt);
+    const status result = list_file(w, fmt, args, err);
+    va_end(args);
+    return result;
 }
 
-static status mark_path(const struct work *w, char path[FILE_PATH_MAX],
+status workdir_create(struct workdir *w, struct file_writer *to, struct err *err,
+                      const char *fmt, ...)
+{
+    char path[FILE_PATH_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    const status result = list_file(w, fmt, args, err);
+    va_end(args);
+    TRY(result);
+    TRY(file_join(path, sizeof path, w->dir, w->made[w->n_made - 1], err));
+    return file_writer_open(to, path, err);
+}
+
+status workdir_write(struct workdir *w, const char *name, const void *bytes, size_t n,
+                     struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(workdir_add(w, err, "%s", name));
+    TRY(file_join(path, sizeof path, w->dir, name, err));
+    return file_write(path, bytes, n, err);
+}
+
+static status mark_path(const struct workdir *w, char path[FILE_PATH_MAX],
                         enum prepare_stage stage, struct err *err)
 {
     char name[64];
 
-    snprintf(name, sizeof name, "stage-%s", prepare_stats_stage_name(stage));
+    snprintf(name, sizeof name, "stage-%s", prepare_stats_stage_names[stage]);
     return file_join(path, FILE_PATH_MAX, w->dir, name, err);
 }
 
-static status describe(const struct work *w, const char *name, struct file_mark *m,
+static status describe(const struct workdir *w, const char *name, struct file_mark *m,
                        struct err *err)
 {
     char path[FILE_PATH_MAX];
 
     *m = (struct file_mark){0};
     snprintf(m->name, sizeof m->name, "%s", name);
-    TRY(work_path(w, path, name, err));
+    TRY(workdir_path(w, path, name, err));
     const int64_t n = file_bytes(path);
     if (n < 0)
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
@@ -188,11 +208,10 @@ static status describe(const struct work *w, const char *name, struct file_mark 
     return checksum_of_file(&m->checksum, path, err);
 }
 
-status work_save(const struct work *w, enum prepare_stage stage,
-                 const struct prepare_stats *stats, const struct work_files *files,
-                 struct err *err)
+status workdir_save(struct workdir *w, enum prepare_stage stage,
+                    const struct prepare_stats *stats, struct err *err)
 {
-    const struct head head = {MAGIC, w->config, stage, sizeof *stats, files->n};
+    const struct head head = {MAGIC, w->config, stage, sizeof *stats, w->n_made};
     char path[FILE_PATH_MAX];
     struct file_mark m;
     struct str bytes = str_new(0);
@@ -200,8 +219,8 @@ status work_save(const struct work *w, enum prepare_stage stage,
 
     str_add(&bytes, &head, sizeof head);
     str_add(&bytes, stats, sizeof *stats);
-    for (size_t i = 0; i < files->n && result == OK; i++) {
-        result = describe(w, files->name[i], &m, err);
+    for (size_t i = 0; i < w->n_made && result == OK; i++) {
+        result = describe(w, w->made[i], &m, err);
         str_add(&bytes, &m, sizeof m);
     }
     const uint64_t sum = checksum_of(str_text(&bytes), bytes.len);
@@ -211,11 +230,12 @@ status work_save(const struct work *w, enum prepare_stage stage,
     if (result == OK)
         result = file_write(path, bytes.data, bytes.len, err);
     str_release(&bytes);
+    w->n_made = 0;
     return result;
 }
 
 /* Whether the bytes are a mark of this stage under this configuration. */
-static bool is_mark(const struct work *w, enum prepare_stage stage,
+static bool is_mark(const struct workdir *w, enum prepare_stage stage,
                     const struct file_map *map)
 {
     struct head head;
@@ -234,7 +254,7 @@ static bool is_mark(const struct work *w, enum prepare_stage stage,
 }
 
 /* Whether the files are still those that were marked. */
-static bool has_files(const struct work *w, const struct file_map *map)
+static bool has_files(const struct workdir *w, const struct file_map *map)
 {
     const size_t at = sizeof(struct head) + sizeof(struct prepare_stats);
     struct err ignored;
@@ -251,8 +271,8 @@ static bool has_files(const struct work *w, const struct file_map *map)
     return true;
 }
 
-status work_load(const struct work *w, enum prepare_stage stage,
-                 struct prepare_stats *stats, bool *is_done, struct err *err)
+status workdir_load(const struct workdir *w, enum prepare_stage stage,
+                    struct prepare_stats *stats, bool *is_done, struct err *err)
 {
     char path[FILE_PATH_MAX];
     struct file_map map;
@@ -269,7 +289,7 @@ status work_load(const struct work *w, enum prepare_stage stage,
     return OK;
 }
 
-static status publish_file(const struct work *w, const char *dir, const char *name,
+static status publish_file(const struct workdir *w, const char *dir, const char *name,
                            struct err *err)
 {
     char from[FILE_PATH_MAX], to[FILE_PATH_MAX];
@@ -281,22 +301,22 @@ static status publish_file(const struct work *w, const char *dir, const char *na
     return OK;
 }
 
-status work_publish(const struct work *w, struct err *err)
+status workdir_publish(const struct workdir *w, struct err *err)
 {
     return each_file(w, w->final, publish_file, err);
 }
 
-status work_wipe(const struct work *w, struct err *err)
+status workdir_wipe(const struct workdir *w, struct err *err)
 {
     TRY(each_file(w, w->final, remove_file, err));
     return each_file(w, w->dir, remove_file, err);
 }
 
-status work_remove(struct work *w, struct err *err)
+status workdir_remove(struct workdir *w, struct err *err)
 {
-    TRY(work_wipe(w, err));
+    TRY(workdir_wipe(w, err));
     if (rmdir(w->final) != 0 || rmdir(w->dir) != 0)
         return err_set(err, ERR_IO, "%s: %s", w->dir, strerror(errno));
-    work_close(w);
+    workdir_close(w);
     return OK;
 }

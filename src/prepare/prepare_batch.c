@@ -1,0 +1,210 @@
+/*
+ * Pairs are read into a batch, worked on by all threads and handed on in their order, so
+ * that no result depends on the number of threads.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "prepare/prepare_stages.h"
+#include "text/line_reader.h"
+
+enum { BATCH_BYTES = 8 << 20 };
+
+/* The text that the clean stage left, pair by pair, duplicates passed over. */
+struct text {
+    struct line_reader side[PAIRS_SIDES];
+    struct file_map duplicate; /* bits */
+    uint64_t n_read;           /* pairs passed, duplicates included */
+};
+
+static status open_text(struct text *t, const struct prepare *p, bool with_duplicates,
+                        struct err *err)
+{
+    static const char *const names[PAIRS_SIDES] = {"clean.source", "clean.target"};
+    char path[FILE_PATH_MAX];
+
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        TRY(workdir_path(&p->work, path, names[s], err));
+        TRY(line_reader_open(&t->side[s], path, path, err));
+        line_reader_keep_mark(&t->side[s]);
+    }
+    if (with_duplicates || strcmp(p->config->duplicates, "keep") == 0)
+        return OK;
+    TRY(workdir_path(&p->work, path, "duplicates", err));
+    return file_map_open(&t->duplicate, path, err);
+}
+
+static void close_text(struct text *t)
+{
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        line_reader_close(&t->side[s]);
+    file_map_close(&t->duplicate);
+}
+
+static bool is_duplicate(const struct text *t, uint64_t i)
+{
+    return t->duplicate.data && (t->duplicate.data[i / 8] >> i % 8 & 1);
+}
+
+static status next_text(struct text *t, struct pairs_row *row, bool *has, struct err *err)
+{
+    bool has_target;
+
+    *row = (struct pairs_row){0};
+    do {
+        TRY(line_reader_next(&t->side[PAIRS_SOURCE], &row->side[PAIRS_SOURCE], has, err));
+        TRY(line_reader_next(&t->side[PAIRS_TARGET], &row->side[PAIRS_TARGET],
+                             &has_target, err));
+        if (*has != has_target)
+            return err_set(err, ERR_FORMAT, "%s changed while it was read",
+                           t->side[PAIRS_SOURCE].in.name);
+    } while (*has && is_duplicate(t, t->n_read++));
+    row->line[PAIRS_SOURCE] = row->line[PAIRS_TARGET] = t->n_read;
+    return OK;
+}
+
+status prepare_batch_where(const struct prepare *p, struct pairs_row *row,
+                           struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct prepare_place place;
+    const off_t at = (off_t)((row->line[PAIRS_SOURCE] - 1) * sizeof place);
+
+    TRY(workdir_path(&p->work, path, "clean.places", err));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    const ssize_t n = pread(fd, &place, sizeof place, at);
+    close(fd);
+    if (n != sizeof place)
+        return err_set(err, ERR_FORMAT, "%s was cut", path);
+    row->file = (size_t)place.file;
+    memcpy(row->line, place.line, sizeof row->line);
+    return OK;
+}
+
+struct prepare_batch {
+    struct str text;
+    struct batch_pair {
+        struct pairs_row row; /* its text is at at[] */
+        size_t at[PAIRS_SIDES];
+    } pair[PREPARE_BATCH_PAIRS];
+    size_t n;
+};
+
+static status add_row(struct prepare_batch *b, const struct pairs_row *row,
+                      struct err *err)
+{
+    struct batch_pair *p = &b->pair[b->n++];
+
+    p->row = *row;
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        p->at[s] = b->text.len;
+        str_add(&b->text, row->side[s].text, row->side[s].n_bytes);
+    }
+    return str_check(&b->text, "a batch of pairs", err);
+}
+
+struct pairs_row prepare_batch_row(const struct prepare_batch *b, size_t i)
+{
+    struct pairs_row row = b->pair[i].row;
+
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        row.side[s].text = str_text(&b->text) + b->pair[i].at[s];
+    return row;
+}
+
+/* A job under way. */
+struct run {
+    const struct prepare_job *job;
+    struct text text;
+    struct prepare_batch *batch;
+    struct err *err; /* [n_parts] of each thread */
+    size_t n_parts;
+};
+
+static status fill_batch(struct run *r, bool *has, struct err *err)
+{
+    struct prepare_batch *b = r->batch;
+    struct pairs_row row;
+
+    str_reset(&b->text);
+    b->n = 0;
+    while (*has && b->n < PREPARE_BATCH_PAIRS && b->text.len < BATCH_BYTES) {
+        TRY(r->job->pairs ? pairs_next(r->job->pairs, &row, has, err)
+                          : next_text(&r->text, &row, has, err));
+        if (*has)
+            TRY(add_row(b, &row, err));
+    }
+    return OK;
+}
+
+static void work_part(void *ctx, size_t part, size_t n_parts)
+{
+    struct run *r = ctx;
+    const struct pool_range range = pool_split(r->batch->n, part, n_parts);
+
+    r->err[part].code = OK;
+    if (r->job->work(r->job->ctx, r->batch, part, range, &r->err[part]) != OK)
+        return; /* read from r->err by use_batch */
+}
+
+static status use_batch(struct run *r, struct pool *pool, struct err *err)
+{
+    const struct prepare_job *job = r->job;
+
+    if (job->work)
+        pool_run(pool, work_part, r);
+    for (size_t part = 0; part < r->n_parts; part++) {
+        const struct pool_range range = pool_split(r->batch->n, part, r->n_parts);
+        if (r->err[part].code != OK) {
+            *err = r->err[part];
+            return err->code;
+        }
+        for (size_t i = range.begin; i < range.end && job->put; i++)
+            TRY(job->put(job->ctx, r->batch, part, i, err));
+    }
+    return OK;
+}
+
+static status run_job(struct run *r, struct prepare *p, struct err *err)
+{
+    struct progress silent = {0}, *progress = r->job->label ? p->progress : &silent;
+    const struct pairs *in = r->job->pairs;
+    uint64_t n = 0;
+    bool has = true;
+
+    TRY(mem_alloc(&r->batch, 1, sizeof *r->batch, err));
+    TRY(mem_alloc(&r->err, r->n_parts, sizeof *r->err, err));
+    r->batch->text = str_new(0);
+    if (!in)
+        TRY(open_text(&r->text, p, r->job->with_duplicates, err));
+    progress_begin(progress, r->job->label, "pairs",
+                   in ? in->n_lines : p->stats->n_reason[CLEAN_KEEP]);
+    while (has) {
+        TRY(fill_batch(r, &has, err));
+        TRY(use_batch(r, p->pool, err));
+        n += r->batch->n;
+        progress_update(progress, n);
+    }
+    progress_end(progress, n);
+    return OK;
+}
+
+status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
+                         struct err *err)
+{
+    struct run r = {.job = job, .n_parts = pool_size(p->pool)};
+    const status result = run_job(&r, p, err);
+
+    close_text(&r.text);
+    if (r.batch)
+        str_release(&r.batch->text);
+    free(r.batch);
+    free(r.err);
+    return result;
+}
