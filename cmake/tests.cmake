@@ -103,6 +103,7 @@ endforeach()
 
 target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
 target_link_options(test_exchange PRIVATE -Wl,--wrap=crc32c)
+target_link_options(test_pool PRIVATE -Wl,--wrap=sched_yield)
 add_dependencies(test_comm standin_mpi_broken)
 target_compile_definitions(test_comm PRIVATE
   MPI_BROKEN="${CMAKE_BINARY_DIR}/standin/standin_mpi_broken.so")

@@ -9,6 +9,16 @@
 
 enum { MOST = 8 };
 
+static atomic_int n_yields;
+
+/* Linked in place of the system's: counts the calls. */
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+    atomic_fetch_add(&n_yields, 1);
+    return 0;
+}
+
 struct job {
     atomic_int calls[MOST];
     pthread_t thread[MOST];
@@ -80,6 +90,27 @@ TEST(no_job_is_lost_whether_the_threads_spin_or_sleep)
             usleep(2000); /* long enough for the workers to fall asleep */
     }
     pool_close(pool);
+}
+
+static void dawdle(void *ctx, size_t part, size_t n_parts)
+{
+    (void)n_parts;
+    if (part == *(size_t *)ctx)
+        usleep(20000);
+}
+
+/* Neither the caller nor a worker may ask the system again and again. */
+TEST(whoever_waits_long_sleeps_without_calling_the_scheduler)
+{
+    struct pool *pool;
+    struct err err = {0};
+
+    CHECK_OK(pool_open(&pool, 3, false, &err), &err);
+    n_yields = 0;
+    for (size_t slow = 0; slow < 3; slow++)
+        pool_run(pool, dawdle, &slow);
+    pool_close(pool);
+    CHECK(n_yields == 0);
 }
 
 TEST(pools_beside_each_other_do_not_mix)

@@ -1,8 +1,8 @@
 /*
- * A job is published by raising `round`; workers spin on it for about a millisecond
+ * A job is published by raising `round`; workers spin on it for up to a millisecond
  * (kernels follow each other closely inside a step) and then sleep. `left` counts
- * the parts still running; the caller spins on it, because it has just done a part of
- * the same length itself.
+ * the parts still running; the caller spins on it as long, because it has just done a
+ * part of the same length itself, and then sleeps until the last worker wakes it.
  */
 #include "base/pool.h"
 
@@ -30,17 +30,22 @@ struct pool {
     atomic_size_t left;
     atomic_bool closing;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_cond_t wake, done; /* a new round; the last part has ended */
+    atomic_bool is_caller_asleep;
     struct worker *worker; /* [n_threads - 1] */
     size_t n_started;
 };
 
-static void relax(void)
+/* Tell the core that this is a loop that waits. No system call: thousands of them would
+ * hold up every other thread of the machine. */
+static inline void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
 #else
-    sched_yield();
+    __asm__ volatile("" ::: "memory");
 #endif
 }
 
@@ -61,6 +66,32 @@ static unsigned next_round(struct pool *p, unsigned seen)
     return now;
 }
 
+/* Sequentially consistent: either the last worker sees that the caller sleeps, or the
+ * caller sees that nothing is left. */
+static void end_part(struct pool *p)
+{
+    if (atomic_fetch_sub(&p->left, 1) > 1 || !atomic_load(&p->is_caller_asleep))
+        return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_signal(&p->done);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void await_workers(struct pool *p)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (!atomic_load_explicit(&p->left, memory_order_acquire))
+            return;
+        relax();
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->is_caller_asleep, true);
+    while (atomic_load(&p->left))
+        pthread_cond_wait(&p->done, &p->lock);
+    atomic_store(&p->is_caller_asleep, false);
+    pthread_mutex_unlock(&p->lock);
+}
+
 static void *work(void *arg)
 {
     const struct worker *w = arg;
@@ -72,7 +103,7 @@ static void *work(void *arg)
         if (atomic_load(&p->closing))
             return NULL;
         p->fn(p->ctx, w->part, p->n_threads);
-        atomic_fetch_sub_explicit(&p->left, 1, memory_order_release);
+        end_part(p);
     }
 }
 
@@ -95,11 +126,7 @@ void pool_run(struct pool *p, pool_fn *fn, void *ctx)
     atomic_store_explicit(&p->left, p->n_threads - 1, memory_order_relaxed);
     publish(p);
     fn(ctx, 0, p->n_threads);
-    for (int spins = 0; atomic_load_explicit(&p->left, memory_order_acquire); spins++)
-        if (spins < SPINS)
-            relax();
-        else
-            sched_yield();
+    await_workers(p);
 }
 
 bool pool_allowed(struct pool_cpus *allowed)
@@ -159,6 +186,7 @@ status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err
     p->n_threads = n_threads ? n_threads : pool_cores();
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
+    pthread_cond_init(&p->done, NULL);
     if (mem_alloc(&p->worker, p->n_threads, sizeof *p->worker, err) != OK ||
         start_workers(p, pin && p->n_threads <= pool_cores(), err) != OK) {
         pool_close(p);
@@ -176,6 +204,7 @@ void pool_close(struct pool *p)
     publish(p);
     for (size_t i = 0; i < p->n_started; i++)
         pthread_join(p->worker[i].thread, NULL);
+    pthread_cond_destroy(&p->done);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
     free(p->worker);
