@@ -17,10 +17,9 @@ static char *const args[] = {train, base, run, NULL};
 
 static struct command_plan plan_of(const char *list)
 {
-    const struct opt_table table = {launch_config_rows, LAUNCH_N_OPTIONS};
     struct err err;
 
-    CHECK_OK(opt_defaults(table, &config, &err), &err);
+    CHECK_OK(opt_defaults(launch_config_table, &config, &err), &err);
     CHECK_OK(hosts_parse(&hosts, list, &err), &err);
     for (size_t i = 0; i < hosts.n; i++)
         hosts.host[i].n_cores = 8;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "plan/lengths.h"
+#include "plan/plan.h"
 #include "plan/sweep.h"
 #include "plan/workload.h"
 #include "test.h"
@@ -22,12 +23,12 @@ static struct forecast_training base(void)
 /* Options as typed: name, value, ..., NULL. */
 static struct forecast_options options(const char *const *word)
 {
-    struct forecast_options o;
+    struct plan_options o;
 
-    CHECK_OK(opt_defaults(forecast_options_table, &o, &err), &err);
+    CHECK_OK(opt_defaults(plan_options_table, &o, &err), &err);
     for (; *word; word += 2)
-        CHECK_OK(opt_set(forecast_options_table, &o, word[0], word[1], &err), &err);
-    return o;
+        CHECK_OK(opt_set(plan_options_table, &o, word[0], word[1], &err), &err);
+    return o.forecast;
 }
 
 #define OPTIONS(...) options((const char *const[]){__VA_ARGS__, NULL})

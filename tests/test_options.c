@@ -10,7 +10,7 @@ static const struct {
     const char *name, *words, *summary;
     const struct opt_table *options;
 } commands[] = {
-#define C(name, words, summary) {#name, words, summary, &cmd_##name##_options},
+#define C(name, options, words, summary) {#name, words, summary, &options},
     COMMAND_LIST(C)
 #undef C
 };

@@ -73,11 +73,10 @@ static bool same_file(const char *dir_a, const char *dir_b, const char *name)
 
 static struct sample_options defaults(void)
 {
-    const struct opt_table table = {sample_options_rows, SAMPLE_N_OPTIONS};
     struct sample_options o;
     struct err err = {0};
 
-    CHECK_OK(opt_defaults(table, &o, &err), &err);
+    CHECK_OK(opt_defaults(sample_options_table, &o, &err), &err);
     return o;
 }
 

@@ -90,6 +90,18 @@ status str_check(const struct str *s, const char *what, struct err *err)
     return OK;
 }
 
+bool str_begins(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+bool str_ends(const char *text, const char *ending)
+{
+    const size_t n = strlen(text), k = strlen(ending);
+
+    return n >= k && strcmp(text + n - k, ending) == 0;
+}
+
 /* Edit distance of two short names, one row of the table at a time. */
 static size_t distance(const char *a, const char *b)
 {

@@ -38,6 +38,9 @@ const char *str_text(const struct str *s);
 /* ERR_MEMORY if any append was lost; `what` names the thing that was built. */
 status str_check(const struct str *s, const char *what, struct err *err) MUST_CHECK;
 
+bool str_begins(const char *text, const char *beginning);
+bool str_ends(const char *text, const char *ending);
+
 /*
  * For "did you mean": *best becomes `candidate` when that is nearer to `name`. It stays
  * NULL when nothing shares about half of the name. '-' and '_' count as the same.

@@ -1,10 +1,8 @@
-#include "bench/bench_kernels.h"
-
-#include <jansson.h>
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/pool.h"
+#include "bench/bench.h"
+#include "bench/bench_cases.h"
 #include "train/log/roof.h"
 
 /* What memory and products of the device can do. */
@@ -14,39 +12,36 @@ struct roof {
 
 /* Where there is no BLAS to compare with, as on a GPU, products are measured against the
  * best of their own. */
-static status measure_roof(struct roof *r, const struct bench_cases_options *o,
-                           bool is_gpu, struct err *err)
+static status measure_roof(struct roof *r, const struct bench *b, bool is_gpu,
+                           struct err *err)
 {
     const struct roof_shape shape = {1024, 2048, 512, 0, 0};
 
-    TRY(roof_memory(&r->gb_per_s, o->device, o->threads, err));
+    TRY(roof_memory(&r->gb_per_s, b->config->device, b->threads, err));
     r->gflops = NAN;
     if (!is_gpu)
-        TRY(roof_gemm(&r->gflops, o->threads, 0.3, err));
-    return r->gflops > 0 ? OK
-                         : roof_shape(&r->gflops, o->device, o->threads, shape, 0.3, err);
+        TRY(roof_gemm(&r->gflops, b->threads, 0.3, err));
+    if (r->gflops > 0)
+        return OK;
+    return roof_shape(&r->gflops, b->config->device, b->threads, shape, 0.3, err);
 }
 
-static void report(const char *name, double t, struct bench_cost cost, struct roof roof,
-                   bool as_json, FILE *out)
+static void report(const struct bench *b, const char *name, double t,
+                   struct bench_cost cost, struct roof roof)
 {
     const double gb = cost.reals * sizeof(float) * 1e-9, gflop = cost.flops * 1e-9;
     const double t_memory = gb / roof.gb_per_s, t_products = gflop / roof.gflops;
     const char *limit = t_memory > t_products ? "memory" : "products";
     const double percent = 100 * (t_memory > t_products ? t_memory : t_products) / t;
 
-    if (as_json) {
-        json_t *j = json_pack("{ss, ss, sf, sf, sf, sf, ss}", "bench", "kernel", "name",
-                              name, "ms", 1e3 * t, "gb_per_s", gb / t, "gflops",
-                              gflop / t, "percent_of_roof", percent, "roof", limit);
-        json_dumpf(j, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
-        fputc('\n', out);
-        json_decref(j);
-    } else {
-        fprintf(out,
+    if (b->config->json)
+        bench_json(b, json_pack("{ss, ss, sf, sf, sf, sf, ss}", "bench", "kernel", "name",
+                                name, "ms", 1e3 * t, "gb_per_s", gb / t, "gflops",
+                                gflop / t, "percent_of_roof", percent, "roof", limit));
+    else
+        fprintf(b->out,
                 "kernel    %-20s %9.3f ms  %6.1f GB/s  %6.1f GFLOP/s  %3.0f %% of %s\n",
                 name, 1e3 * t, gb / t, gflop / t, percent, limit);
-    }
 }
 
 /* The shortest of several runs, in seconds. */
@@ -66,30 +61,34 @@ static status time_case(struct bench_cases *b, const struct bench_case *c, doubl
     return OK;
 }
 
-static status run(struct bench_cases *b, const struct bench_cases_options *o,
-                  bool as_json, FILE *out, struct err *err)
+static status time_all(const struct bench *b, struct bench_cases *cases, struct err *err)
 {
     struct roof roof;
     double best;
 
-    TRY(measure_roof(&roof, o, b->device.driver, err));
+    TRY(measure_roof(&roof, b, cases->device.driver, err));
     for (size_t i = 0; i < bench_cases_n; i++) {
         const struct bench_case *c = &bench_cases_list[i];
         if (c->is_for_doctor)
             continue;
-        TRY(time_case(b, c, &best, err));
-        report(c->name, best, c->cost(b), roof, as_json, out);
+        TRY(time_case(cases, c, &best, err));
+        report(b, c->name, best, c->cost(cases), roof);
     }
     return OK;
 }
 
-status bench_kernels(const struct bench_cases_options *o, bool as_json, FILE *out,
-                     struct err *err)
+status bench_kernels(const struct bench *b, struct err *err)
 {
-    struct bench_cases b;
+    const struct bench_cases_options o = {.model = &b->model,
+                                          .device = b->config->device,
+                                          .threads = b->threads,
+                                          .tokens = b->tokens,
+                                          .length = b->mean,
+                                          .dropout = b->config->dropout};
+    struct bench_cases cases;
 
-    TRY(bench_cases_open(&b, o, err));
-    const status result = run(&b, o, as_json, out, err);
-    bench_cases_close(&b);
+    TRY(bench_cases_open(&cases, &o, err));
+    const status result = time_all(b, &cases, err);
+    bench_cases_close(&cases);
     return result;
 }

@@ -1,16 +1,13 @@
-#include "bench/bench_step.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "bench/bench.h"
 #include "corpus/corpus_file.h"
 #include "recipe/flops.h"
 #include "train/log/roof.h"
@@ -40,27 +37,26 @@ static void draw_side(struct rng *r, int32_t *id, size_t n, int64_t vocab)
 }
 
 /* Enough pairs for all steps; both sides of a pair are of about the same length. */
-static status write_corpus(const struct bench_step_options *o, const char *path,
-                           struct err *err)
+static status write_corpus(const struct bench *b, const char *path, struct err *err)
 {
-    const size_t n_pairs = ((o->against ? 2 : 1) * o->steps + WARM_UP + 3) * o->tokens /
-                           (o->mean_length / 2 + 1);
+    const size_t n_pairs =
+        ((b->against ? 2 : 1) * b->steps + WARM_UP + 3) * b->tokens / (b->mean / 2 + 1);
     struct rng r = rng_open(rng_key(7, "bench"));
     struct corpus_file_writer w;
     int32_t *id;
 
-    TRY(mem_alloc(&id, 2 * longest(o->mean_length), sizeof *id, err));
-    status result = corpus_file_create(&w, path, (uint32_t)o->model.vocab_size, 0, err);
+    TRY(mem_alloc(&id, 2 * longest(b->mean), sizeof *id, err));
+    status result = corpus_file_create(&w, path, (uint32_t)b->model.vocab_size, 0, err);
     if (result == OK) {
-        int32_t *other = id + longest(o->mean_length);
+        int32_t *other = id + longest(b->mean);
         for (size_t i = 0; result == OK && i < n_pairs; i++) {
-            const size_t n = draw_length(&r, o->mean_length);
+            const size_t n = draw_length(&r, b->mean);
             const size_t a = n - rng_below(&r, n > 6 ? 4 : 1);
-            const size_t b = n - rng_below(&r, n > 6 ? 4 : 1);
-            draw_side(&r, id, a - 2, o->model.vocab_size);
-            draw_side(&r, other, b - 2, o->model.vocab_size);
+            const size_t c = n - rng_below(&r, n > 6 ? 4 : 1);
+            draw_side(&r, id, a - 2, b->model.vocab_size);
+            draw_side(&r, other, c - 2, b->model.vocab_size);
             result = corpus_file_add(&w, (struct corpus_file_side){id, a - 2},
-                                     (struct corpus_file_side){other, b - 2}, err);
+                                     (struct corpus_file_side){other, c - 2}, err);
         }
         if (result == OK)
             result = corpus_file_commit(&w, err);
@@ -71,38 +67,37 @@ static status write_corpus(const struct bench_step_options *o, const char *path,
     return result;
 }
 
-static status open_corpus(struct corpus *c, const struct bench_step_options *o,
-                          struct err *err)
+static status open_corpus(struct corpus *c, const struct bench *b, struct err *err)
 {
     char path[FILE_PATH_MAX];
     int fd;
 
     TRY(file_temporary(&fd, path, err));
     close(fd);
-    status result = write_corpus(o, path, err);
+    status result = write_corpus(b, path, err);
     if (result == OK)
         result = corpus_open(c, path, err);
     unlink(path); /* the mapping keeps it */
     return result;
 }
 
-static status open_trainer(struct trainer *t, struct comm *comm,
-                           const struct bench_step_options *o, struct err *err)
+static status open_trainer(struct trainer *t, struct comm *comm, const struct bench *b,
+                           struct err *err)
 {
     struct train_config *c = &t->config;
     float *flat;
 
     TRY(opt_defaults(train_config_table, c, err));
-    c->model = o->model;
-    c->batch_tokens = (int64_t)o->tokens;
-    c->attention_dropout = c->relu_dropout = c->residual_dropout = o->dropout;
-    c->max_length = (int64_t)longest(o->mean_length);
+    c->model = b->model;
+    c->batch_tokens = (int64_t)b->tokens;
+    c->attention_dropout = c->relu_dropout = c->residual_dropout = b->config->dropout;
+    c->max_length = (int64_t)longest(b->mean);
     TRY(comm_open(comm, (struct comm_options){.kind = "self"}, err));
     t->comm = comm;
-    TRY(open_corpus(&t->data.train, o, err));
+    TRY(open_corpus(&t->data.train, b, err));
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
-    TRY(device_open(&t->device, o->device,
-                    (struct device_options){.threads = o->threads, .pin = true}, err));
+    TRY(device_open(&t->device, b->config->device,
+                    (struct device_options){.threads = b->threads, .pin = true}, err));
     TRY(model_open(&t->model, &t->device, &c->model, true, err));
     TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, NULL, err));
     TRY(mem_alloc(&flat, t->model.params.n_flat, sizeof *flat, err));
@@ -114,25 +109,20 @@ static status open_trainer(struct trainer *t, struct comm *comm,
     return train_feed(t, err);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, by_value);
-    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
-
-static double peak_mib(void)
-{
-    struct rusage use;
-
-    return getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
-}
+struct result {
+    size_t threads;
+    double tokens_per_s; /* source and target, of the median step */
+    double best_tokens_per_s;
+    double gflops;      /* of projections and output layer, of the median step */
+    double roof_gflops; /* of the BLAS, times threads: median of those after each step;
+                           0 on a GPU */
+    double best_roof_gflops;
+    double against_tokens_per_s; /* of the median step with the other threads */
+    double times_against; /* a step's rate over its neighbour's: median of the ratios */
+    double t_step, t_data, t_forward, t_backward, t_update; /* seconds, means */
+    double loss;                                            /* of the last step */
+    double peak_mib;
+};
 
 /* What each timed step gives: [steps]. */
 struct rates {
@@ -163,11 +153,10 @@ static status step_against(struct trainer *t, struct pool *other, double *rate,
  * The roof is measured after every step: a host that gives out less for some seconds
  * lowers both, and their medians can be compared. Phases are summed.
  */
-static status run_steps(struct trainer *t, struct pool *other,
-                        const struct bench_step_options *o, struct bench_step_result *r,
-                        struct rates *rates, struct err *err)
+static status run_steps(struct trainer *t, struct pool *other, const struct bench *b,
+                        struct result *r, struct rates *rates, struct err *err)
 {
-    for (size_t i = 0; i < o->steps + WARM_UP; i++) {
+    for (size_t i = 0; i < b->steps + WARM_UP; i++) {
         struct record_step rec;
         TRY(train_step(t, &rec, err));
         r->loss = rec.loss / rec.target_tokens;
@@ -175,8 +164,8 @@ static status run_steps(struct trainer *t, struct pool *other,
             continue;
         const size_t at = i - WARM_UP;
         if (at == 0)
-            r->peak_mib = peak_mib(); /* before the roof's own memory */
-        if (!t->device.driver)        /* a GPU's roof is not the processor's */
+            r->peak_mib = bench_peak_mib(); /* before the roof's own memory */
+        if (!t->device.driver)              /* a GPU's roof is not the processor's */
             TRY(roof_gemm(&rates->roof[at], pool_size(t->device.pool), ROOF_SECONDS,
                           err));
         rates->tokens[at] = tokens_per_s(&rec);
@@ -194,20 +183,20 @@ static status run_steps(struct trainer *t, struct pool *other,
     return OK;
 }
 
-static void summarize(const struct trainer *t, const struct bench_step_options *o,
-                      struct bench_step_result *r, struct rates *rates)
+static void summarize(const struct trainer *t, const struct bench *b, struct result *r,
+                      struct rates *rates)
 {
-    const double n = (double)o->steps;
+    const double n = (double)b->steps;
 
     r->threads = pool_size(t->device.pool);
-    r->tokens_per_s = median(rates->tokens, o->steps);
-    r->best_tokens_per_s = rates->tokens[o->steps - 1];
-    r->gflops = median(rates->work, o->steps) * 1e-9;
-    r->roof_gflops = median(rates->roof, o->steps);
-    r->best_roof_gflops = rates->roof[o->steps - 1];
-    if (o->against) {
-        r->against_tokens_per_s = median(rates->against, o->steps);
-        r->times_against = median(rates->ratio, o->steps);
+    r->tokens_per_s = bench_median(rates->tokens, b->steps);
+    r->best_tokens_per_s = rates->tokens[b->steps - 1];
+    r->gflops = bench_median(rates->work, b->steps) * 1e-9;
+    r->roof_gflops = bench_median(rates->roof, b->steps);
+    r->best_roof_gflops = rates->roof[b->steps - 1];
+    if (b->against) {
+        r->against_tokens_per_s = bench_median(rates->against, b->steps);
+        r->times_against = bench_median(rates->ratio, b->steps);
     }
     r->t_step /= n;
     r->t_data /= n;
@@ -217,41 +206,88 @@ static void summarize(const struct trainer *t, const struct bench_step_options *
 }
 
 static status run(struct trainer *t, struct comm *comm, struct pool **other,
-                  const struct bench_step_options *o, struct bench_step_result *r,
-                  struct err *err)
+                  const struct bench *b, struct result *r, struct err *err)
 {
     double *rate;
 
-    TRY(open_trainer(t, comm, o, err));
-    if (o->against > pool_size(t->device.pool))
+    TRY(open_trainer(t, comm, b, err));
+    if (b->against > pool_size(t->device.pool))
         return err_set(err, ERR_USAGE, "against=%zu: the device has %zu threads",
-                       o->against, pool_size(t->device.pool));
-    if (o->against)
-        TRY(pool_open(other, o->against, true, err));
-    TRY(mem_alloc(&rate, 5 * o->steps, sizeof *rate, err));
-    struct rates rates = {rate, rate + o->steps, rate + 2 * o->steps, rate + 3 * o->steps,
-                          rate + 4 * o->steps};
-    const status result = run_steps(t, *other, o, r, &rates, err);
+                       b->against, pool_size(t->device.pool));
+    if (b->against)
+        TRY(pool_open(other, b->against, true, err));
+    TRY(mem_alloc(&rate, 5 * b->steps, sizeof *rate, err));
+    struct rates rates = {rate, rate + b->steps, rate + 2 * b->steps, rate + 3 * b->steps,
+                          rate + 4 * b->steps};
+    const status result = run_steps(t, *other, b, r, &rates, err);
     if (result == OK)
-        summarize(t, o, r, &rates);
+        summarize(t, b, r, &rates);
     free(rate);
     return result;
 }
 
-status bench_step(const struct bench_step_options *o, struct bench_step_result *r,
-                  struct err *err)
+static json_t *result_json(const struct bench *b, const struct result *r)
+{
+    json_t *o = json_pack(
+        "{ss, ss, sI, sI, sf, sf, sf, sf, s{sf, sf, sf, sf, sf}, sf}", "bench", "step",
+        "size", b->config->size, "tokens", (json_int_t)b->tokens, "threads",
+        (json_int_t)r->threads, "tokens_per_s", r->tokens_per_s, "best_tokens_per_s",
+        r->best_tokens_per_s, "gflops", r->gflops, "peak_mib", r->peak_mib, "phases",
+        "step", r->t_step, "data", r->t_data, "forward", r->t_forward, "backward",
+        r->t_backward, "update", r->t_update, "loss", r->loss);
+
+    if (r->roof_gflops > 0)
+        json_object_update_new(o, json_pack("{sf, sf, sf}", "roof_gflops", r->roof_gflops,
+                                            "best_roof_gflops", r->best_roof_gflops,
+                                            "percent_of_roof",
+                                            100 * r->gflops / r->roof_gflops));
+    if (b->against)
+        json_object_update_new(
+            o, json_pack("{sI, sf, sf}", "against", (json_int_t)b->against,
+                         "against_tokens_per_s", r->against_tokens_per_s, "times_against",
+                         r->times_against));
+    return o;
+}
+
+static void report(const struct bench *b, const struct result *r)
+{
+    if (b->config->json) {
+        bench_json(b, result_json(b, r));
+        return;
+    }
+    fprintf(b->out,
+            "step      %s, %zu target tokens, %zu threads: %.0f tokens/s, %.1f GFLOP/s, ",
+            b->config->size, b->tokens, r->threads, r->tokens_per_s, r->gflops);
+    if (r->roof_gflops > 0)
+        fprintf(b->out, "%.0f %% of the roof of %.1f, ", 100 * r->gflops / r->roof_gflops,
+                r->roof_gflops);
+    fprintf(b->out,
+            "peak %.0f MiB\n          %.0f ms: data %.1f, forward and output %.1f, "
+            "backward %.1f, update %.1f\n",
+            r->peak_mib, 1e3 * r->t_step, 1e3 * r->t_data, 1e3 * r->t_forward,
+            1e3 * r->t_backward, 1e3 * r->t_update);
+    if (b->against)
+        fprintf(b->out,
+                "          %.2f times the %.0f tokens/s with threads=%zu in turns with "
+                "it\n",
+                r->times_against, r->against_tokens_per_s, b->against);
+}
+
+status bench_step(const struct bench *b, struct err *err)
 {
     struct comm comm = {0};
     struct pool *other = NULL;
+    struct result r = {0};
     struct trainer *t;
 
-    *r = (struct bench_step_result){0};
     TRY(mem_alloc(&t, 1, sizeof *t, err));
     t->run_dir.lock = -1;
-    const status result = run(t, &comm, &other, o, r, err);
+    const status result = run(t, &comm, &other, b, &r, err);
     train_close(t);
     pool_close(other);
     comm_close(&comm);
     free(t);
+    if (result == OK)
+        report(b, &r);
     return result;
 }

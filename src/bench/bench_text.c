@@ -1,14 +1,11 @@
-#include "bench/bench_text.h"
-
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "bench/bench.h"
 #include "text/subword/encoder.h"
 #include "text/subword/spm_train.h"
 
@@ -113,11 +110,11 @@ static status run(struct job *j, const struct file_map *text, struct pool *pool,
     return OK;
 }
 
-static status learn(struct job *j, const struct bench_text_options *o,
-                    const struct file_map *text, struct pool *pool, struct spm **spm,
-                    struct result *r, struct err *err)
+static status learn(struct job *j, const struct bench *b, const struct file_map *text,
+                    struct pool *pool, struct spm **spm, struct result *r,
+                    struct err *err)
 {
-    const struct spm_train_options options = {.vocab_size = o->vocab_size,
+    const struct spm_train_options options = {.vocab_size = (size_t)b->config->vocab_size,
                                               .is_at_most = true};
     double start = clock_now(), ignored;
 
@@ -132,7 +129,7 @@ static status learn(struct job *j, const struct bench_text_options *o,
     start = clock_now();
     TRY(spm_train_words(spm, options, j->share[0].words, err));
     r->t_learn = clock_now() - start;
-    return o->out[0] ? spm_save(*spm, o->out, err) : OK;
+    return b->config->out[0] ? spm_save(*spm, b->config->out, err) : OK;
 }
 
 /* Encode with both encoders; *sum and the numbers must come out the same. */
@@ -155,56 +152,52 @@ static status encode(struct job *j, const struct file_map *text, struct pool *po
     return OK;
 }
 
-static void report(const struct bench_text_options *o, const struct result *r, FILE *out)
+static void report(const struct bench *b, const struct result *r)
 {
     const double n = (double)r->n_lines;
 
-    if (o->json) {
+    if (b->config->json) {
         char sum[17];
         snprintf(sum, sizeof sum, "%016llx", (unsigned long long)r->sum);
-        json_t *root = json_pack(
-            "{ss, sI, sI, sI, sI, ss, sI, sf, sf, sf, sf, sf, sf, sf}", "bench", "text",
-            "lines", (json_int_t)r->n_lines, "ids", (json_int_t)r->n_ids, "words",
-            (json_int_t)r->n_words, "pieces", (json_int_t)r->n_pieces, "sum", sum,
-            "threads", (json_int_t)o->threads, "count_s", r->t_count, "learn_s",
-            r->t_learn, "encode_one_s", r->t_own_one, "encode_s", r->t_own,
-            "library_one_s", r->t_library_one, "library_s", r->t_library, "peak_mib",
-            r->peak_mib);
-        json_dumpf(root, out, JSON_COMPACT | JSON_REAL_PRECISION(6));
-        fputc('\n', out);
-        json_decref(root);
+        bench_json(b,
+                   json_pack("{ss, sI, sI, sI, sI, ss, sI, sf, sf, sf, sf, sf, sf, sf}",
+                             "bench", "text", "lines", (json_int_t)r->n_lines, "ids",
+                             (json_int_t)r->n_ids, "words", (json_int_t)r->n_words,
+                             "pieces", (json_int_t)r->n_pieces, "sum", sum, "threads",
+                             (json_int_t)b->threads, "count_s", r->t_count, "learn_s",
+                             r->t_learn, "encode_one_s", r->t_own_one, "encode_s",
+                             r->t_own, "library_one_s", r->t_library_one, "library_s",
+                             r->t_library, "peak_mib", r->peak_mib));
         return;
     }
-    if (!o->tokenizer[0])
-        fprintf(out,
+    if (!b->config->tokenizer[0])
+        fprintf(b->out,
                 "learn     %.0f lines, %llu different words: counted in %.2f s on %zu "
                 "threads, %llu pieces learned in %.2f s, peak %.0f MiB\n",
-                n, (unsigned long long)r->n_words, r->t_count, o->threads,
+                n, (unsigned long long)r->n_words, r->t_count, b->threads,
                 (unsigned long long)r->n_pieces, r->t_learn, r->peak_mib);
     if (r->t_own_one > 0)
-        fprintf(out,
+        fprintf(b->out,
                 "encode    1 thread: %.0f lines/s, the library %.0f, %.1f times; %zu "
                 "threads: %.0f, %.0f, %.1f times; the same ids\n",
                 n / r->t_own_one, n / r->t_library_one, r->t_library_one / r->t_own_one,
-                o->threads, n / r->t_own, n / r->t_library, r->t_library / r->t_own);
+                b->threads, n / r->t_own, n / r->t_library, r->t_library / r->t_own);
 }
 
-static status measure(const struct bench_text_options *o, struct job *j,
-                      const struct file_map *text, struct pool *pool, struct result *r,
-                      struct err *err)
+static status measure(const struct bench *b, struct job *j, const struct file_map *text,
+                      struct pool *pool, struct result *r, struct err *err)
 {
-    struct rusage use;
     struct spm *spm = NULL;
     struct job one = {.share = j->share, .n = 1};
     struct lines all = lines_over(text->data, text->n_bytes);
-    status s = o->tokenizer[0] ? spm_load(&spm, o->tokenizer, err)
-                               : learn(j, o, text, pool, &spm, r, err);
+    status s = b->config->tokenizer[0] ? spm_load(&spm, b->config->tokenizer, err)
+                                       : learn(j, b, text, pool, &spm, r, err);
 
     r->n_pieces = s == OK ? spm_size(spm) : 0;
     r->n_lines = lines_count(&all);
-    r->peak_mib = getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
+    r->peak_mib = bench_peak_mib();
     j->spm = one.spm = spm;
-    if (s == OK && !o->is_learning_only) {
+    if (s == OK && !b->config->learn_only) {
         struct pool *single;
         s = pool_open(&single, 1, false, err);
         if (s == OK)
@@ -219,20 +212,30 @@ static status measure(const struct bench_text_options *o, struct job *j,
     return s;
 }
 
-status bench_text(const struct bench_text_options *o, FILE *out, struct err *err)
+status bench_text(const struct bench *b, struct err *err)
 {
-    struct job j = {.n = o->threads};
+    const struct bench_config *c = b->config;
+    struct job j = {.n = b->threads};
     struct result r = {0};
     struct file_map text;
     struct pool *pool;
     status s;
 
-    TRY(file_map_open(&text, o->path, err));
-    s = pool_open(&pool, o->threads, false, err);
+    if (!c->text[0])
+        return err_set(err, ERR_USAGE,
+                       "text is missing; name a file with one sentence "
+                       "per line");
+    if (c->tokenizer[0] && (c->out[0] || c->learn_only))
+        return err_set(err, ERR_USAGE,
+                       "tokenizer = %s leaves nothing to learn; leave out tokenizer, or "
+                       "out and learn_only",
+                       c->tokenizer);
+    TRY(file_map_open(&text, c->text, err));
+    s = pool_open(&pool, b->threads, false, err);
     if (s == OK)
         s = mem_alloc(&j.share, j.n, sizeof *j.share, err);
     if (s == OK)
-        s = measure(o, &j, &text, pool, &r, err);
+        s = measure(b, &j, &text, pool, &r, err);
     for (size_t i = 0; j.share && i < j.n; i++) {
         word_counts_free(j.share[i].words);
         spm_ids_release(&j.share[i].ids);
@@ -241,6 +244,6 @@ status bench_text(const struct bench_text_options *o, FILE *out, struct err *err
     pool_close(pool);
     file_map_close(&text);
     if (s == OK)
-        report(o, &r, out);
+        report(b, &r);
     return s;
 }

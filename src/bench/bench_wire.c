@@ -1,26 +1,16 @@
-#include "bench/bench_wire.h"
-
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "bench/bench.h"
 #include "dist/comm/comm.h"
 #include "dist/exchange/codec.h"
 #include "dist/exchange/reducer.h"
 #include "recipe/params.h"
 
 enum { N_LOOP = 1 << 22 }; /* elements: 16 MiB of fp32, no cache holds them */
-
-static void put_json(FILE *out, json_t *o)
-{
-    json_dumpf(o, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
-    fputc('\n', out);
-    fflush(out);
-    json_decref(o);
-}
 
 /* Small numbers around zero, as gradients are; cheap to make by the hundred million. */
 static void fill(float *x, size_t n)
@@ -70,7 +60,7 @@ static double time_loop(enum loop loop, enum wire w, float *x, void *segment)
     return N_LOOP * sizeof(float) / best / 1e9;
 }
 
-static status bench_loops(const struct bench_wire_options *o, FILE *out, struct err *err)
+static status time_loops(const struct bench *b, struct err *err)
 {
     float *x;
     void *segment;
@@ -85,20 +75,20 @@ static status bench_loops(const struct bench_wire_options *o, FILE *out, struct 
         const double encode = time_loop(ENCODE, (enum wire)w, x, segment);
         const double add = time_loop(ADD, (enum wire)w, x, segment);
         const double decode = time_loop(DECODE, (enum wire)w, x, segment);
-        if (o->json)
-            put_json(out, json_pack("{ss, ss, sf, sf, sf}", "bench", "codec", "wire",
+        if (b->config->json)
+            bench_json(b, json_pack("{ss, ss, sf, sf, sf}", "bench", "codec", "wire",
                                     wire_name((enum wire)w), "encode_gb_per_s", encode,
                                     "add_gb_per_s", add, "decode_gb_per_s", decode));
         else
-            fprintf(out,
+            fprintf(b->out,
                     "wire      %s: encode %.1f, add %.1f, decode %.1f GB/s of fp32\n",
                     wire_name((enum wire)w), encode, add, decode);
     }
     const double hash = time_loop(HASH, WIRE_FP32, x, segment);
-    if (o->json)
-        put_json(out, json_pack("{ss, sf}", "bench", "hash", "gb_per_s", hash));
+    if (b->config->json)
+        bench_json(b, json_pack("{ss, sf}", "bench", "hash", "gb_per_s", hash));
     else
-        fprintf(out, "wire      hash of the weights %.1f GB/s\n", hash);
+        fprintf(b->out, "wire      hash of the weights %.1f GB/s\n", hash);
     free(segment);
     free(x);
     return OK;
@@ -110,13 +100,6 @@ struct timed {
     double t_best, t_median, t_cpu; /* seconds an exchange; of the thread's processor */
     double sent_bytes, stated_bytes;
 };
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 static status time_exchange(struct comm *c, const struct params *p, struct reducer *r,
                             float *g, size_t steps, struct timed *t, struct err *err)
@@ -139,84 +122,83 @@ static status time_exchange(struct comm *c, const struct params *p, struct reduc
         if (i > 0)
             seconds[i - 1] = clock_next(&lap);
     }
-    qsort(seconds, steps, sizeof *seconds, by_size);
     const struct comm_traffic after = comm_traffic(c);
+    t->t_median = bench_median(seconds, steps);
     t->t_best = seconds[0];
-    t->t_median = seconds[steps / 2];
     t->t_cpu = (after.t_cpu - before.t_cpu) / (double)steps;
     t->sent_bytes = (double)(after.sent_bytes - before.sent_bytes) / (double)steps;
     free(seconds);
     return result;
 }
 
-static void report(const struct bench_wire_options *o, const struct comm *c,
-                   const struct params *p, enum wire w, const struct timed *t, FILE *out)
+static void report(const struct bench *b, const struct comm *c, const struct params *p,
+                   enum wire w, const struct timed *t)
 {
     const double mb = (double)p->n_flat * 4 / 1e6;
 
     if (c->rank != 0)
         return;
-    if (o->json)
-        put_json(out,
-                 json_pack("{ss, ss, sf, si, si, sf, sf, sf, sf, sf}", "bench",
-                           "exchange", "wire", wire_name(w), "mb", mb, "ranks", c->size,
-                           "nodes", c->n_nodes, "seconds", t->t_median, "best_seconds",
-                           t->t_best, "cpu_seconds", t->t_cpu, "sent_mb",
-                           t->sent_bytes / 1e6, "stated_mb", t->stated_bytes / 1e6));
+    if (b->config->json)
+        bench_json(b,
+                   json_pack("{ss, ss, sf, si, si, sf, sf, sf, sf, sf}", "bench",
+                             "exchange", "wire", wire_name(w), "mb", mb, "ranks", c->size,
+                             "nodes", c->n_nodes, "seconds", t->t_median, "best_seconds",
+                             t->t_best, "cpu_seconds", t->t_cpu, "sent_mb",
+                             t->sent_bytes / 1e6, "stated_mb", t->stated_bytes / 1e6));
     else
-        fprintf(out,
+        fprintf(b->out,
                 "wire      %s: %.1f MB over %d ranks on %d nodes in %.3f s (best %.3f), "
                 "%.3f s of it on a processor; sent %.1f MB, stated %.1f\n",
                 wire_name(w), mb, c->size, c->n_nodes, t->t_median, t->t_best, t->t_cpu,
                 t->sent_bytes / 1e6, t->stated_bytes / 1e6);
-    fflush(out);
+    fflush(b->out);
 }
 
-static status bench_exchange(const struct bench_wire_options *o, struct comm *c,
-                             const struct params *p, enum wire w, float *g, FILE *out,
-                             struct err *err)
+static status time_wire(const struct bench *b, struct comm *c, const struct params *p,
+                        enum wire w, float *g, struct err *err)
 {
-    const struct reducer_options options = {.wire = w,
-                                            .bucket_bytes = o->bucket_mib << 20};
+    const struct reducer_options options = {
+        .wire = w, .bucket_bytes = (size_t)b->config->bucket_mib << 20};
     struct reducer *r;
     struct timed t;
 
     TRY(reducer_open(&r, c, p, options, err));
-    const status result = time_exchange(c, p, r, g, o->steps, &t, err);
+    const status result = time_exchange(c, p, r, g, b->steps, &t, err);
     t.stated_bytes =
         wire_step(reducer_buckets(r), w, (size_t)c->node, (size_t)c->n_nodes, false)
             .sent_bytes;
     reducer_close(r);
     if (result == OK)
-        report(o, c, p, w, &t, out);
+        report(b, c, p, w, &t);
     return result;
 }
 
-static status bench_ranks(const struct bench_wire_options *o, struct comm *c, FILE *out,
-                          struct err *err)
+static status time_wires(const struct bench *b, struct comm *c, struct err *err)
 {
     struct params p;
     float *g = NULL;
 
-    TRY(params_open(&p, o->model, err));
+    TRY(params_open(&p, &b->model, err));
     status result = mem_alloc(&g, p.n_flat, sizeof *g, err);
     for (int w = 0; result == OK && w < N_WIRES; w++)
-        if (strcmp(o->wire, "all") == 0 || (int)wire_find(o->wire) == w)
-            result = bench_exchange(o, c, &p, (enum wire)w, g, out, err);
+        if (strcmp(b->config->wire, "all") == 0 || (int)wire_find(b->config->wire) == w)
+            result = time_wire(b, c, &p, (enum wire)w, g, err);
     free(g);
     params_close(&p);
     return result;
 }
 
-status bench_wire(const struct bench_wire_options *o, FILE *out, struct err *err)
+status bench_wire(const struct bench *b, struct err *err)
 {
+    const struct comm_options o = {.kind = "auto",
+                                   .poll_us = (int)b->config->comm_poll_us};
     struct comm c;
 
-    TRY(comm_open(&c, (struct comm_options){.kind = "auto", .poll_us = o->poll_us}, err));
+    TRY(comm_open(&c, o, err));
     status result =
-        c.rank == 0 && strcmp(o->wire, "all") == 0 ? bench_loops(o, out, err) : OK;
+        c.rank == 0 && strcmp(b->config->wire, "all") == 0 ? time_loops(b, err) : OK;
     if (result == OK && c.size > 1)
-        result = bench_ranks(o, &c, out, err);
+        result = time_wires(b, &c, err);
     comm_close(&c);
     return result;
 }

@@ -1,15 +1,18 @@
-#include "bench/doctor_exchange.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "bench/doctor.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
 
 enum { N = 4 << 20, REPEATS = 3 };
+
+struct result {
+    double seconds;  /* of one sum, as the card saw it */
+    double furthest; /* from the right result */
+};
 
 struct summing {
     struct comm_nccl *nccl;
@@ -45,7 +48,7 @@ static double furthest_from_sum(const float *x, int n_ranks)
     return most;
 }
 
-static status sum_on(struct doctor_exchange *r, struct comm *c, struct device *d,
+static status sum_on(struct result *r, struct comm *c, struct device *d,
                      struct comm_nccl *nccl, struct mat m, float *host, struct err *err)
 {
     struct summing s = {.nccl = nccl, .x = m.mem};
@@ -68,15 +71,14 @@ static status sum_on(struct doctor_exchange *r, struct comm *c, struct device *d
     return OK;
 }
 
-static status sum_with(struct doctor_exchange *r, struct comm *c, struct device *d,
+static status sum_with(struct result *r, struct comm *c, struct device *d,
                        struct comm_nccl *nccl, struct err *err)
 {
     struct mat m = {NULL, 0, 1, N, N};
     float *host;
 
-    snprintf(r->library, sizeof r->library, "%s", comm_nccl_library(nccl));
     TRY(mem_alloc(&host, N, sizeof *host, err));
-    status result = device_alloc(d, &m.mem, r->n_bytes, err);
+    status result = device_alloc(d, &m.mem, N * sizeof *host, err);
     if (result == OK)
         result = sum_on(r, c, d, nccl, m, host, err);
     device_free(d, m.mem);
@@ -84,34 +86,45 @@ static status sum_with(struct doctor_exchange *r, struct comm *c, struct device 
     return result;
 }
 
-/* Closing NCCL is no meeting: whoever is done first would end the others' last sum. */
-static status try_nccl(struct doctor_exchange *r, struct comm *c, struct device *d,
-                       struct err *err)
+static void report(struct doctor *doctor, const struct comm *c, const char *library,
+                   const struct result *r)
+{
+    fprintf(doctor->out, "  %s  %d rank%s by %-12s %.1e from the right sum, %.2f GB/s\n",
+            doctor_verdict(doctor, r->furthest == 0), c->size, c->size == 1 ? "" : "s",
+            library, r->furthest, N * sizeof(float) / r->seconds * 1e-9);
+}
+
+/* Closing NCCL does not wait for the others: without the agreement before it, the first
+ * rank that is done would end the others' last sum. */
+static status examine_nccl(struct doctor *doctor, struct comm *c, struct device *d,
+                           struct err *err)
 {
     const struct comm_nccl_options o = {.wire = WIRE_FP32, .n_buckets = 1, .n_max = N};
     struct comm_nccl *nccl;
+    struct result r = {0};
     struct err why;
 
     TRY(comm_nccl_open(&nccl, c, d, o, &why, err));
-    if (!nccl) {
-        snprintf(r->why_not, sizeof r->why_not, "%.500s", why.msg);
+    if (c->rank == 0)
+        fputs("a sum over cards\n", doctor->out);
+    if (c->rank == 0 && !nccl)
+        fprintf(doctor->out, "  none  %s\n", why.msg);
+    if (!nccl)
         return OK;
-    }
-    const status result = comm_agree(c, sum_with(r, c, d, nccl, err), err);
+    const status result = comm_agree(c, sum_with(&r, c, d, nccl, err), err);
+    if (result == OK && c->rank == 0)
+        report(doctor, c, comm_nccl_library(nccl), &r);
     comm_nccl_close(nccl);
     return result;
 }
 
-status doctor_exchange(struct doctor_exchange *r, struct comm *c, const char *device,
-                       struct err *err)
+status doctor_exchange(struct doctor *doctor, struct comm *c, struct err *err)
 {
     const struct device_options options = {.local_rank = (size_t)c->local_rank};
     struct device d;
 
-    *r = (struct doctor_exchange){.n_bytes = N * sizeof(float)};
-    TRY(comm_agree(c, device_open(&d, device, options, err), err));
-    r->is_gpu = d.driver;
-    const status result = r->is_gpu ? try_nccl(r, c, &d, err) : OK;
+    TRY(comm_agree(c, device_open(&d, doctor->device, options, err), err));
+    const status result = d.driver ? examine_nccl(doctor, c, &d, err) : OK;
     device_close(&d);
     return result;
 }

@@ -1,18 +1,28 @@
-#include "bench/doctor_kernels.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "bench/bench_cases.h"
+#include "bench/doctor.h"
 
 enum { WIDE = 128, NARROW = 32 }; /* heads: the widest, and some that every device has */
+
+/* Kernels add in another order than the CPU, and 16 bits may round to the number beside;
+ * more than this, by precision, is a mistake. */
+static const double limits[DOCTOR_PRECISIONS] = {2e-4, 6e-3, 5e-2};
+
+/* By precision: the largest |device - cpu| / (1 + |cpu|) of anything that the kernel
+ * wrote, and the tensor where that is. */
+struct gaps {
+    double gap[DOCTOR_PRECISIONS];
+    const char *where[DOCTOR_PRECISIONS];
+};
 
 /* The device and the CPU in one precision. */
 struct pair {
     struct bench_cases it, cpu;
 };
 
-static void note(struct doctor_gap *g, int p, double gap, const char *where)
+static void note(struct gaps *g, int p, double gap, const char *where)
 {
     if (gap <= g->gap[p])
         return; /* not so for NaN */
@@ -28,7 +38,7 @@ static double gap_of(double got, double want)
                : fabs(got - want) / (1 + fabs(want));
 }
 
-static void compare(struct pair *pair, int p, struct doctor_gap *g)
+static void compare(struct pair *pair, int p, struct gaps *g)
 {
     struct bench_cases *it = &pair->it, *cpu = &pair->cpu;
 
@@ -49,19 +59,18 @@ static void compare(struct pair *pair, int p, struct doctor_gap *g)
 /* A card that fails in a kernel says so when somebody waits, and not in which. */
 static status sync(struct device *d, const char *name, struct err *err)
 {
-    static const char *const precisions[] = {"fp32", "fp16", "bf16"};
     struct err why;
 
     if (device_sync(d, &why) == OK)
         return OK;
-    return err_set(err, why.code, "%s in %s: %.400s", name, precisions[d->precision],
-                   why.msg);
+    return err_set(err, why.code, "%s in %s: %.400s", name,
+                   doctor_precision[d->precision], why.msg);
 }
 
 static status run_case(struct pair *pairs, const struct bench_case *c, size_t width,
-                       struct doctor_gap *g, struct err *err)
+                       struct gaps *g, struct err *err)
 {
-    *g = (struct doctor_gap){0};
+    *g = (struct gaps){0};
     for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
         struct bench_cases *both[] = {&pairs[p].it, &pairs[p].cpu};
         for (int i = 0; i < 2; i++) {
@@ -76,10 +85,33 @@ static status run_case(struct pair *pairs, const struct bench_case *c, size_t wi
     return OK;
 }
 
-static status run_all(struct pair *pairs, doctor_kernels_fn *tell, struct err *err)
+/* Width 0: the kernel has no heads. g NULL: the device has none so wide. */
+static void report(struct doctor *d, const char *name, size_t width, const struct gaps *g)
+{
+    char label[64];
+    bool is_good = true;
+
+    snprintf(label, sizeof label, width ? "%s, %zu wide" : "%s", name, width);
+    if (!g) {
+        fprintf(d->out, "  none  %-28s  wider than this device's heads\n", label);
+        return;
+    }
+    for (int p = 0; p < DOCTOR_PRECISIONS; p++)
+        is_good &= g->gap[p] <= limits[p];
+    fprintf(d->out, "  %s  %-28s", doctor_verdict(d, is_good), label);
+    for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
+        fprintf(d->out, "  %7.1e", g->gap[p]);
+        if (!(g->gap[p] <= limits[p]))
+            fprintf(d->out, " in %s", g->where[p]);
+    }
+    fputc('\n', d->out);
+    fflush(d->out); /* the next kernel may hang */
+}
+
+static status run_all(struct doctor *d, struct pair *pairs, struct err *err)
 {
     static const size_t widths[] = {16, 32, 64, WIDE};
-    struct doctor_gap g;
+    struct gaps g;
     struct err why;
 
     for (size_t i = 0; i < bench_cases_n; i++) {
@@ -88,11 +120,11 @@ static status run_all(struct pair *pairs, doctor_kernels_fn *tell, struct err *e
             const size_t width = c->has_heads ? widths[w] : 0;
             if (device_reserve_attention(&pairs->it.device, width, pairs->it.length,
                                          &why) != OK) {
-                tell(c->name, width, NULL);
+                report(d, c->name, width, NULL);
                 continue;
             }
             TRY(run_case(pairs, c, width, &g, err));
-            tell(c->name, width, &g);
+            report(d, c->name, width, &g);
         }
     }
     return OK;
@@ -122,13 +154,16 @@ static status open_pairs(struct pair *pairs, const char *device, struct err *err
     return OK;
 }
 
-status doctor_kernels(const char *device, doctor_kernels_fn *tell, struct err *err)
+status doctor_kernels(struct doctor *d, struct err *err)
 {
     struct pair pairs[DOCTOR_PRECISIONS] = {0};
-    status result = open_pairs(pairs, device, err);
 
+    fprintf(d->out, "%-36s  %7s  %7s  %7s\n", "every kernel, how far from the CPU",
+            doctor_precision[0], doctor_precision[1], doctor_precision[2]);
+    fflush(d->out);
+    status result = open_pairs(pairs, d->device, err);
     if (result == OK)
-        result = run_all(pairs, tell, err);
+        result = run_all(d, pairs, err);
     for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
         bench_cases_close(&pairs[p].it);
         bench_cases_close(&pairs[p].cpu);

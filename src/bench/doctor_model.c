@@ -1,11 +1,9 @@
-#include "bench/doctor_model.h"
-
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "bench/doctor.h"
 #include "device/device.h"
 #include "model/model.h"
 #include "train/update/optim.h"
@@ -21,6 +19,18 @@ static const struct model_config tiny = {.vocab_size = V,
                                          .encoder_layers = 2,
                                          .decoder_layers = 2,
                                          .norm_epsilon = 1e-6};
+
+/* The largest differences from the CPU, by precision; see doctor_kernels.c. */
+static const double loss_limits[] = {1e-4, 5e-3, 2e-2};
+static const double weight_limits[] = {1e-4, 3e-3, 5e-3};
+static const double slope_limit = 2e-2;
+
+struct result {
+    double slope, slope_wanted;              /* by gradient, by differences */
+    double loss[UPDATES], loss_cpu[UPDATES]; /* mean token loss of the updates */
+    double distance; /* root mean square difference of the weights after them */
+    double moved;    /* the same between the CPU's weights before and after */
+};
 
 /* Sentences of equal length, of random ids; the same for every device. */
 struct text {
@@ -134,7 +144,7 @@ static status loss_at(struct patient *p, double by, double *sum, struct err *err
     return result == OK ? model_set_weights(&p->model, p->flat, err) : result;
 }
 
-static status check_slope(struct patient *p, struct doctor_model *r, struct err *err)
+static status check_slope(struct patient *p, struct result *r, struct err *err)
 {
     const double h = 1e-3;
     const struct model_run run = {.smooth = 0.1, .want_grad = true};
@@ -194,7 +204,7 @@ static double distance(const float *a, const float *b, size_t n)
     return sqrt(sum / (double)n);
 }
 
-static status examine(struct patient *it, struct patient *cpu, struct doctor_model *r,
+static status examine(struct patient *it, struct patient *cpu, struct result *r,
                       struct err *err)
 {
     const size_t n = it->model.params.n_flat;
@@ -208,12 +218,12 @@ static status examine(struct patient *it, struct patient *cpu, struct doctor_mod
     return OK;
 }
 
-status doctor_model(struct doctor_model *r, const char *device, enum precision precision,
-                    struct err *err)
+static status run_both(struct result *r, const char *device, enum precision precision,
+                       struct err *err)
 {
     struct patient it = {0}, cpu = {0};
 
-    *r = (struct doctor_model){0};
+    *r = (struct result){0};
     status result = admit(&it, device, precision, err);
     if (result == OK)
         result = admit(&cpu, "cpu", precision, err);
@@ -222,4 +232,35 @@ status doctor_model(struct doctor_model *r, const char *device, enum precision p
     discharge(&it);
     discharge(&cpu);
     return result;
+}
+
+static void report(struct doctor *d, int p, const struct result *r)
+{
+    const double slope = fabs(r->slope - r->slope_wanted) / (1 + fabs(r->slope_wanted));
+
+    if (p == PRECISION_FP32) /* differences are too small for 16 bits */
+        fprintf(d->out,
+                "  %s  slope of the loss      %.5g by gradient, %.5g by differences\n",
+                doctor_verdict(d, slope <= slope_limit), r->slope, r->slope_wanted);
+    for (int i = 0; i < UPDATES; i++) {
+        const double gap = fabs(r->loss[i] - r->loss_cpu[i]);
+        fprintf(d->out, "  %s  loss of update %d       %.6f, on the CPU %.6f\n",
+                doctor_verdict(d, gap <= loss_limits[p] * r->loss_cpu[i]), i + 1,
+                r->loss[i], r->loss_cpu[i]);
+    }
+    fprintf(d->out,
+            "  %s  weights after them     %.1e from the CPU's, which moved by %.1e\n",
+            doctor_verdict(d, r->distance <= weight_limits[p]), r->distance, r->moved);
+}
+
+status doctor_model(struct doctor *d, struct err *err)
+{
+    struct result r;
+
+    for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
+        fprintf(d->out, "a small model in %s\n", doctor_precision[p]);
+        TRY(run_both(&r, d->device, (enum precision)p, err));
+        report(d, p, &r);
+    }
+    return OK;
 }

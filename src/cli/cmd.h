@@ -15,26 +15,28 @@
  * for ever: it must end at once (dist/comm/comm.h). */
 extern bool cmd_has_peers;
 
-/* name, the words it takes, what it does; in the order of use */
-#define COMMAND_LIST(C)                                                                  \
-    C(sample, "DIR", "write a German-English sample corpus")                             \
-    C(fetch, "NAME DIR", "download a corpus, whole and checked")                         \
-    C(prepare, "key=value...", "clean, encode and pack parallel text")                   \
-    C(train, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run")          \
-    C(launch, "-H a:2,b:2 -- train CONFIG...", "train on many machines, through faults") \
-    C(eval, "RUN", "loss and BLEU of a trained model")                                   \
-    C(translate, "RUN [FILE]", "translate raw text")                                     \
-    C(score, "REF HYP", "BLEU as sacreBLEU computes it")                                 \
-    C(average, "RUN", "average the weights of several checkpoints")                      \
-    C(inspect, "FILE...", "what is inside a checkpoint, event file, corpus, tokenizer")  \
-    C(bench, "[gemm|memory|kernels|wire|step]", "speed of this machine and of a step")   \
-    C(doctor, "[--device D]", "which devices there are, and whether one computes right") \
-    C(watch, "RUN", "how a run stands now, in the terminal or as a page")                \
-    C(report, "RUN [RUN...]", "answer the questions of a run; compare several")          \
-    C(plan, "CONFIG", "predict step time, traffic and cost of a cluster")
+/* name, its options, the words it takes, what it does; in the order of use */
+/* clang-format off */
+#define COMMAND_LIST(C)                                                                   \
+    C(sample, sample_options_table, "DIR", "write a German-English sample corpus")        \
+    C(fetch, fetch_config_table, "NAME DIR", "download a corpus and verify it")           \
+    C(prepare, prepare_config_table, "key=value...", "clean, encode and pack parallel text") \
+    C(train, train_config_table, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run") \
+    C(launch, launch_config_table, "-H a:2,b:2 -- train CONFIG...", "train on many machines; restart after failures") \
+    C(eval, eval_options, "RUN", "loss and BLEU of a trained model")                      \
+    C(translate, cmd_translate_options, "RUN [FILE]", "translate raw text")               \
+    C(score, cmd_score_options, "REF HYP", "BLEU as sacreBLEU computes it")               \
+    C(average, cmd_average_options, "RUN", "average the weights of several checkpoints")  \
+    C(inspect, inspect_options, "FILE...", "show what a checkpoint, event file, corpus or tokenizer contains") \
+    C(bench, bench_options, "[gemm|memory|kernels|wire|step|text]", "measure the speed of this machine and of a step") \
+    C(doctor, cmd_doctor_options, "[--device D]", "list the devices and check that one computes correctly") \
+    C(watch, cmd_watch_options, "RUN", "show the state of a run, in the terminal or as a page") \
+    C(report, cmd_report_options, "RUN [RUN...]", "judge a run from its files, or compare several") \
+    C(plan, plan_options_table, "CONFIG", "predict step time, traffic and cost of a cluster")
+/* clang-format on */
 
-#define C(name, words, summary)                                           \
+#define C(name, options, words, summary)                                  \
     status cmd_##name(int argc, char **argv, struct err *err) MUST_CHECK; \
-    extern const struct opt_table cmd_##name##_options;
+    extern const struct opt_table options;
 COMMAND_LIST(C)
 #undef C

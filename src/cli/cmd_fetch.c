@@ -4,8 +4,6 @@
 #include "cli/cmd.h"
 #include "fetch/fetch.h"
 
-const struct opt_table cmd_fetch_options = {fetch_config_rows, FETCH_N_OPTIONS};
-
 /* The next command, to be copied. */
 static void print_prepare(const struct fetch_result *r, const char *dir)
 {
@@ -28,7 +26,7 @@ status cmd_fetch(int argc, char **argv, struct err *err)
     struct fetch_config config;
     struct fetch_result result;
 
-    TRY(opt_read(cmd_fetch_options, &config, &words, argc, argv, err));
+    TRY(opt_read(fetch_config_table, &config, &words, argc, argv, err));
     if (words.n != 2)
         return err_set(err, ERR_USAGE,
                        "which corpus, and where to? usage: ferry fetch NAME DIR, NAME "

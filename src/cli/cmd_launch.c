@@ -8,8 +8,6 @@
 #include "launch/launch_config.h"
 #include "launch/supervisor.h"
 
-const struct opt_table cmd_launch_options = {launch_config_rows, LAUNCH_N_OPTIONS};
-
 /* What mpirun's users type. */
 static const char *long_form(const char *word)
 {
@@ -31,10 +29,10 @@ static status read_options(struct launch_config *c, int argc, char **argv, char 
         argv[n] = (char *)long_form(argv[n]);
         n++;
     }
-    TRY(opt_defaults(cmd_launch_options, c, err));
+    TRY(opt_defaults(launch_config_table, c, err));
     *rest = argv + (n < argc ? n + 1 : argc);
     argv[n] = NULL; /* where opt_parse's array ends */
-    TRY(opt_parse(cmd_launch_options, c, &words, n, argv, err));
+    TRY(opt_parse(launch_config_table, c, &words, n, argv, err));
     if (!**rest)
         return err_set(err, ERR_USAGE,
                        "say what to start, behind --: ferry launch -n 2 -- train CONFIG");

@@ -5,8 +5,6 @@
 #include "cli/cmd.h"
 #include "prepare/prepare.h"
 
-const struct opt_table cmd_prepare_options = {prepare_config_rows, PREPARE_N_OPTIONS};
-
 static double percent(uint64_t part, uint64_t all)
 {
     return all ? 100 * (double)part / (double)all : 0;
@@ -95,7 +93,7 @@ status cmd_prepare(int argc, char **argv, struct err *err)
     struct prepare_config config;
     struct prepare_stats stats;
 
-    TRY(opt_read(cmd_prepare_options, &config, &words, argc, argv, err));
+    TRY(opt_read(prepare_config_table, &config, &words, argc, argv, err));
     if (prepare_run(&config, &progress, &stats, err) != OK) {
         if (progress.is_open)
             fputc('\n', stderr); /* the error gets a line of its own */

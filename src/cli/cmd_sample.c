@@ -6,8 +6,6 @@
 #include "sample/gloss.h"
 #include "sample/sample.h"
 
-const struct opt_table cmd_sample_options = {sample_options_rows, SAMPLE_N_OPTIONS};
-
 static void print_summary(const struct sample_stats *s, const char *dir)
 {
     for (enum sample_split split = 0; split < N_SPLITS; split++)
@@ -36,7 +34,7 @@ status cmd_sample(int argc, char **argv, struct err *err)
     struct sample_options options;
     struct sample_stats stats;
 
-    TRY(opt_read(cmd_sample_options, &options, &words, argc, argv, err));
+    TRY(opt_read(sample_options_table, &options, &words, argc, argv, err));
     if (words.n == 0)
         return err_set(err, ERR_USAGE,
                        "which directory? usage: ferry sample DIR [--pairs N] [--seed S]");

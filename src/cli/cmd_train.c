@@ -16,8 +16,6 @@
 
 bool cmd_has_peers;
 
-const struct opt_table cmd_train_options = {train_config_rows, TRAIN_N_OPTIONS};
-
 /*
  * Defaults, then the file, then the command line. Without a file, the configuration of
  * the run directory itself is taken when there is one: `ferry train run=DIR` goes on.

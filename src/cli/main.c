@@ -16,8 +16,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-#define C(name, words, summary) \
-    {#name, words, summary, cmd_##name, &cmd_##name##_options},
+#define C(name, options, words, summary) {#name, words, summary, cmd_##name, &options},
     COMMAND_LIST(C)
 #undef C
 };

@@ -12,12 +12,14 @@
 #include "fetch/catalog.h"
 #include "fetch/debian.h"
 
-const struct opt fetch_config_rows[FETCH_N_OPTIONS] = {
+static const struct opt rows[] = {
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct fetch_config, field), field, __VA_ARGS__)
     FETCH_OPTIONS(X)
 #undef X
 };
+
+const struct opt_table fetch_config_table = {rows, sizeof rows / sizeof *rows};
 
 const char *fetch_set_name(enum fetch_set set)
 {

@@ -31,13 +31,7 @@ struct fetch_config {
     FETCH_OPTIONS(OPT_FIELD)
 };
 
-enum {
-#define X(...) +1
-    FETCH_N_OPTIONS = 0 FETCH_OPTIONS(X)
-#undef X
-};
-
-extern const struct opt fetch_config_rows[FETCH_N_OPTIONS];
+extern const struct opt_table fetch_config_table;
 
 enum fetch_set { FETCH_TRAIN, FETCH_VALID, FETCH_TEST, N_FETCH_SETS };
 enum fetch_side { FETCH_EN, FETCH_DE, N_FETCH_SIDES };

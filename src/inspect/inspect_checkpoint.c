@@ -41,42 +41,29 @@ static const char *const role_text[] = {
 #undef R
 };
 
-static bool starts(const char *name, const char *with)
-{
-    return strncmp(name, with, strlen(with)) == 0;
-}
-
-static bool ends(const char *name, const char *with)
-{
-    const size_t n = strlen(name), k = strlen(with);
-
-    return n >= k && strcmp(name + n - k, with) == 0;
-}
-
 /* The names are the reference's, of float32 and of mixed precision. */
 static enum role role_of(const char *name)
 {
-    if (ends(name, MODEL_DIR_AVERAGE))
-        return ROLE_AVERAGE;
-    if (starts(name, WEIGHTS))
-        return ROLE_WEIGHT;
-    if (strcmp(name, "global_step") == 0)
-        return ROLE_COUNTER;
-    if (!starts(name, SLOTS))
-        return ROLE_OTHER;
-    if (ends(name, "/Adam"))
-        return ROLE_ADAM_M;
-    if (ends(name, "/Adam_1"))
-        return ROLE_ADAM_V;
-    if (ends(name, "/Momentum"))
-        return ROLE_MOMENTUM;
-    if (strstr(name, "nvgrad2_ema"))
+    static const struct {
+        const char *beginning, *ending;
+        enum role role;
+    } list[] = {{"", MODEL_DIR_AVERAGE, ROLE_AVERAGE},
+                {WEIGHTS, "", ROLE_WEIGHT},
+                {"global_step", "global_step", ROLE_COUNTER},
+                {SLOTS, "/Adam", ROLE_ADAM_M},
+                {SLOTS, "/Adam_1", ROLE_ADAM_V},
+                {SLOTS, "/Momentum", ROLE_MOMENTUM},
+                {SLOTS, "/beta1_power", ROLE_COUNTER},
+                {SLOTS, "/beta2_power", ROLE_COUNTER},
+                {SLOTS MASTER, "", ROLE_MASTER},
+                {SLOTS "Variable", "", ROLE_SCALE}};
+
+    if (str_begins(name, SLOTS) && strstr(name, "nvgrad2_ema"))
         return ROLE_NORM;
-    if (ends(name, "/beta1_power") || ends(name, "/beta2_power"))
-        return ROLE_COUNTER;
-    if (starts(name, SLOTS MASTER))
-        return ROLE_MASTER;
-    return starts(name, SLOTS "Variable") ? ROLE_SCALE : ROLE_OTHER;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (str_begins(name, list[i].beginning) && str_ends(name, list[i].ending))
+            return list[i].role;
+    return ROLE_OTHER;
 }
 
 static uint64_t elements_of(const struct tensor_entry *e)
@@ -128,27 +115,25 @@ static void add_roles(json_t *page, const struct sums by_role[N_ROLES])
     add_role(table, "all", &all);
 }
 
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 static void add_file(json_t *table, const char *path, const char *holds)
 {
     const int64_t n = file_bytes(path);
+    const char *slash = strrchr(path, '/');
 
     if (n < 0)
         return;
     json_t *row = inspect_page_row(table);
-    inspect_page_text(row, "file", name_of(path));
+    inspect_page_text(row, "file", slash ? slash + 1 : path);
     inspect_page_int(row, "bytes", (uint64_t)n);
     inspect_page_text(row, "holds", holds);
 }
 
 static void add_files(json_t *page, const char *prefix, const struct tensor_index *index)
 {
+    static const char *const list[][2] = {
+        {"index", "name, shape, type, place and checksum of each tensor"},
+        {"meta", "the graph that TensorFlow restores them into"},
+        {"state", "place in the data, patience, best score"}};
     json_t *table = inspect_page_table(page, "files");
     char path[FILE_PATH_MAX + 64];
 
@@ -156,12 +141,10 @@ static void add_files(json_t *page, const char *prefix, const struct tensor_inde
         snprintf(path, sizeof path, "%s.data-%05u-of-%05u", prefix, i, index->n_shards);
         add_file(table, path, "the values of the tensors, one after the other");
     }
-    snprintf(path, sizeof path, "%s.index", prefix);
-    add_file(table, path, "name, shape, type, place and checksum of each tensor");
-    snprintf(path, sizeof path, "%s.meta", prefix);
-    add_file(table, path, "the graph that TensorFlow restores them into");
-    snprintf(path, sizeof path, "%s.state", prefix);
-    add_file(table, path, "place in the data, patience, best score");
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        snprintf(path, sizeof path, "%s.%s", prefix, list[i][0]);
+        add_file(table, path, list[i][1]);
+    }
 }
 
 static status add_state(json_t *page, const char *prefix, struct err *err)

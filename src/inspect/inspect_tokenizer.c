@@ -1,107 +1,30 @@
-#include <stdio.h>
-#include <string.h>
-
-#include "base/file.h"
 #include "corpus/checksum.h"
-#include "format/varint.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_page.h"
 #include "text/subword/spm.h"
+#include "text/subword/spm_parts.h"
 
-/* Of SentencePiece's messages: ModelProto, and in it a piece and the trainer's spec. */
-enum { MODEL_PIECE = 1, MODEL_TRAINER = 2, PIECE_KIND = 3, TRAINER_ALGORITHM = 3 };
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
-enum { KIND_NORMAL = 1, N_KINDS = 7, ALGORITHM_UNIGRAM = 1, N_ALGORITHMS = 5 };
-
-static const char *const kind_name[N_KINDS] = {
-    "of no known kind", "normal", "unknown", "control", "user-defined", "unused", "byte"};
-static const char *const algorithm_name[N_ALGORITHMS] = {"of no known kind", "unigram",
-                                                         "BPE", "words", "characters"};
-
-struct span {
-    const unsigned char *data;
-    size_t n;
-};
-
-struct field {
-    uint64_t number, value; /* value: of a varint */
-    struct span body;       /* of bytes */
-};
-
-static bool take_varint(struct span *in, uint64_t *value)
+/* What SentencePiece's interface does not tell: the kinds of the pieces and how they
+ * were found. */
+static status add_kinds(json_t *page, const struct spm *spm, struct err *err)
 {
-    const size_t n = varint_get64(in->data, in->n, value);
-
-    in->data += n;
-    in->n -= n;
-    return n > 0;
-}
-
-static bool skip(struct span *in, uint64_t n, struct span *body)
-{
-    if (n > in->n)
-        return false;
-    *body = (struct span){in->data, (size_t)n};
-    in->data += n;
-    in->n -= (size_t)n;
-    return true;
-}
-
-/* false at the end, and at anything that is not a field */
-static bool take_field(struct span *in, struct field *f)
-{
-    uint64_t tag, n;
-
-    *f = (struct field){0};
-    if (!take_varint(in, &tag))
-        return false;
-    f->number = tag >> 3;
-    switch (tag & 7) {
-    case WIRE_VARINT:
-        return take_varint(in, &f->value);
-    case WIRE_BYTES:
-        return take_varint(in, &n) && skip(in, n, &f->body);
-    case WIRE_FIXED64:
-        return skip(in, 8, &f->body);
-    case WIRE_FIXED32:
-        return skip(in, 4, &f->body);
-    default:
-        return false;
-    }
-}
-
-static uint64_t number_in(struct span message, uint64_t field, uint64_t absent)
-{
-    struct field f;
-
-    while (take_field(&message, &f))
-        if (f.number == field)
-            absent = f.value;
-    return absent;
-}
-
-/* What the processor does not tell: the kinds of the pieces, how they were found. */
-static void add_kinds(json_t *page, const struct spm *spm)
-{
+    static const char *const kinds[] = {NULL,           "normal", "unknown", "control",
+                                        "user-defined", "unused", "byte"};
+    static const char *const models[] = {NULL, "unigram", "BPE", "words", "characters"};
     const struct line bytes = spm_bytes(spm);
-    struct span model = {(const unsigned char *)bytes.text, bytes.n_bytes};
-    uint64_t n_kind[N_KINDS] = {0}, algorithm = ALGORITHM_UNIGRAM;
-    struct field f;
+    uint64_t n_kind[SPM_PARTS_BYTE + 1] = {0};
+    struct spm_parts parts;
 
-    while (take_field(&model, &f)) {
-        if (f.number == MODEL_TRAINER)
-            algorithm = number_in(f.body, TRAINER_ALGORITHM, algorithm);
-        if (f.number == MODEL_PIECE) {
-            const uint64_t kind = number_in(f.body, PIECE_KIND, KIND_NORMAL);
-            n_kind[kind < N_KINDS ? kind : 0]++;
-        }
-    }
-    inspect_page_text(page, "model",
-                      algorithm_name[algorithm < N_ALGORITHMS ? algorithm : 0]);
-    inspect_page_int(page, "pieces", spm_size(spm));
-    for (size_t k = 0; k < N_KINDS; k++)
+    TRY(spm_parts_read(&parts, bytes.text, bytes.n_bytes, err));
+    for (size_t i = 0; i < parts.n_pieces; i++)
+        n_kind[parts.piece[i].kind]++;
+    inspect_page_text(page, "model", models[parts.model]);
+    inspect_page_int(page, "pieces", parts.n_pieces);
+    for (size_t k = SPM_PARTS_NORMAL; k <= SPM_PARTS_BYTE; k++)
         if (n_kind[k])
-            inspect_page_int(page, kind_name[k], n_kind[k]);
+            inspect_page_int(page, kinds[k], n_kind[k]);
+    spm_parts_release(&parts);
+    return OK;
 }
 
 static void add_special(json_t *table, const struct spm *spm, const char *name,
@@ -145,9 +68,10 @@ status inspect_tokenizer(json_t *page, const char *path, const struct inspect_co
     uint64_t hash;
 
     TRY(spm_load(&spm, path, err));
-    const status result = checksum_of_file(&hash, path, err);
+    status result = checksum_of_file(&hash, path, err);
     inspect_page_text(page, "tokenizer", path);
-    add_kinds(page, spm);
+    if (result == OK)
+        result = add_kinds(page, spm, err);
     if (result == OK)
         inspect_page_hash(page, "hash", hash);
     struct err why = {0};

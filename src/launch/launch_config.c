@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct opt launch_config_rows[LAUNCH_N_OPTIONS] = {
+static const struct opt rows[] = {
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct launch_config, field), field, __VA_ARGS__)
     LAUNCH_OPTIONS(X)
 #undef X
 };
+
+const struct opt_table launch_config_table = {rows, sizeof rows / sizeof *rows};
 
 bool launch_config_ports(const struct launch_config *c, int *first, int *last)
 {

@@ -36,13 +36,7 @@ struct launch_config {
     LAUNCH_OPTIONS(OPT_FIELD)
 };
 
-enum {
-#define X(...) +1
-    LAUNCH_N_OPTIONS = 0 LAUNCH_OPTIONS(X)
-#undef X
-};
-
-extern const struct opt launch_config_rows[LAUNCH_N_OPTIONS];
+extern const struct opt_table launch_config_table;
 
 /* What no single row can say. */
 status launch_config_check(const struct launch_config *c, struct err *err) MUST_CHECK;

@@ -109,6 +109,23 @@ void page_end(struct str *out)
     str_puts(out, "</main>\n</body>\n</html>\n");
 }
 
+void page_fact(struct str *out, const char *label, const char *value, const char *fmt,
+               ...)
+{
+    char detail[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(detail, sizeof detail, fmt, ap);
+    va_end(ap);
+    str_puts(out, "<li>");
+    page_tag(out, "span", NULL, label);
+    page_tag(out, "b", NULL, value);
+    if (*detail)
+        page_tag(out, "small", NULL, detail);
+    str_puts(out, "</li>\n");
+}
+
 void page_row(struct str *out, const char *label, const char *value)
 {
     str_puts(out, "<tr>");

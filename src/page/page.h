@@ -26,6 +26,10 @@ void page_tagf(struct str *out, const char *tag, const char *css, const char *fm
 void page_begin(struct str *out, const char *title);
 void page_end(struct str *out);
 
+/* One of a <ul class="facts">: a number with its label above and a detail below. */
+void page_fact(struct str *out, const char *label, const char *value, const char *fmt,
+               ...) PRINTF(4, 5);
+
 /* One row of a two-column table: <tr><th>label<td>value. */
 void page_row(struct str *out, const char *label, const char *value);
 

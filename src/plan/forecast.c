@@ -411,12 +411,3 @@ struct failures forecast_failures(const struct forecast *f, size_t n_nodes,
                                                    : bytes / SAVE_BYTES_PER_S,
                              .restart = seconds_of(o->restart_time)};
 }
-
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct forecast_options, field), field, __VA_ARGS__)
-    FORECAST_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table forecast_options_table = {rows, sizeof rows / sizeof *rows};

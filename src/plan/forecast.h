@@ -137,5 +137,3 @@ struct forecast_bill forecast_bill(const struct forecast *f,
 /* Failures of a cluster of n nodes, from the options. */
 struct failures forecast_failures(const struct forecast *f, size_t n_nodes,
                                   double n_parameters);
-
-extern const struct opt_table forecast_options_table;

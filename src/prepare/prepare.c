@@ -12,14 +12,14 @@
 #include "corpus/dataset.h"
 #include "prepare/prepare_stages.h"
 
-const struct opt prepare_config_rows[PREPARE_N_OPTIONS] = {
+static const struct opt rows[] = {
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct prepare_config, field), field, __VA_ARGS__)
     PREPARE_OPTIONS(X)
 #undef X
 };
 
-const struct opt_table prepare_config_table = {prepare_config_rows, PREPARE_N_OPTIONS};
+const struct opt_table prepare_config_table = {rows, sizeof rows / sizeof *rows};
 
 static status need_both(const char *name, const char *source, const char *target,
                         struct err *err)

@@ -73,13 +73,6 @@ struct prepare_config {
     PREPARE_OPTIONS(OPT_FIELD)
 };
 
-enum {
-#define X(...) +1
-    PREPARE_N_OPTIONS = 0 PREPARE_OPTIONS(X)
-#undef X
-};
-
-extern const struct opt prepare_config_rows[PREPARE_N_OPTIONS];
 extern const struct opt_table prepare_config_table;
 
 /* Required options, and constraints between them. */

@@ -10,12 +10,14 @@
 #include "sample/english.h"
 #include "sample/german.h"
 
-const struct opt sample_options_rows[SAMPLE_N_OPTIONS] = {
+static const struct opt rows[] = {
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct sample_options, field), field, __VA_ARGS__)
     SAMPLE_OPTIONS(X)
 #undef X
 };
+
+const struct opt_table sample_options_table = {rows, sizeof rows / sizeof *rows};
 
 /* One sentence in SHARE is for testing, one for validation. */
 enum { SHARE = 32 };

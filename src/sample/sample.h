@@ -29,13 +29,7 @@ struct sample_options {
     SAMPLE_OPTIONS(OPT_FIELD)
 };
 
-enum {
-#define X(...) +1
-    SAMPLE_N_OPTIONS = 0 SAMPLE_OPTIONS(X)
-#undef X
-};
-
-extern const struct opt sample_options_rows[SAMPLE_N_OPTIONS];
+extern const struct opt_table sample_options_table;
 
 enum sample_split { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, N_SPLITS };
 

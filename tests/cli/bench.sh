@@ -54,7 +54,7 @@ if [ -e "$standin/libcuda.so.1" ]; then
     unset LD_LIBRARY_PATH FERRY_CUDA_IMAGE
 fi
 
-refuses 2 "nothing is called 'steps'" "$FERRY" bench steps
+refuses 2 "unknown part 'steps'" "$FERRY" bench steps
 refuses 2 'size' "$FERRY" bench step --size huge
 refuses 2 'tokens' "$FERRY" bench step --tokens 1
 refuses 2 'against=2: the device has 1 threads' "$FERRY" bench step "${tiny[@]}" --against 2

@@ -143,7 +143,7 @@ cp run/model.ckpt-6.* broken
 head -c 100 run/model.ckpt-6.meta >broken/model.ckpt-6.meta
 refuses 4 'broken/model.ckpt-6.meta is not whole' "$FERRY" inspect broken/model.ckpt-6 --verify
 rm broken/model.ckpt-6.index
-refuses 3 'broken/model.ckpt-6.index is not there' "$FERRY" inspect $data
+refuses 3 'broken/model.ckpt-6.index is missing' "$FERRY" inspect $data
 rm run/model.ckpt-6.data-00000-of-00001
 expect 0 "$FERRY" inspect run --no-tensors
 out_has 'using run/model.ckpt-3 instead'

@@ -40,8 +40,9 @@ bool bpe_cut_fits(const struct spm_parts *parts)
 {
     size_t n_unknown = 0;
 
-    if (!parts->is_bpe || parts->has_byte_fallback || parts->is_space_last ||
-        !parts->has_dummy_prefix || !parts->squeezes_spaces || !parts->escapes_spaces)
+    if (parts->model != SPM_PARTS_BPE || parts->has_byte_fallback ||
+        parts->is_space_last || !parts->has_dummy_prefix || !parts->squeezes_spaces ||
+        !parts->escapes_spaces)
         return false;
     for (size_t i = 0; i < parts->n_pieces; i++) {
         const struct spm_parts_piece *p = &parts->piece[i];

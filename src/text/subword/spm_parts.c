@@ -16,7 +16,6 @@ enum {
     TRAINER_BYTE_FALLBACK = 35
 };
 enum { NORM_CHARSMAP = 2, NORM_DUMMY_PREFIX, NORM_SQUEEZE, NORM_ESCAPE };
-enum { KIND_UNIGRAM = 1, KIND_BPE, KIND_WORD, KIND_CHAR };
 
 static struct line line_of(struct wire w)
 {
@@ -52,8 +51,9 @@ static bool read_trainer(struct wire message, struct spm_parts *p)
             return false;
         if (f.type != WIRE_VARINT)
             continue;
-        if (f.number == TRAINER_KIND && f.value >= KIND_UNIGRAM && f.value <= KIND_CHAR)
-            p->is_bpe = f.value == KIND_BPE;
+        if (f.number == TRAINER_KIND && f.value >= SPM_PARTS_UNIGRAM &&
+            f.value <= SPM_PARTS_CHARACTERS)
+            p->model = (enum spm_parts_model)f.value;
         else if (f.number == TRAINER_SPACE_LAST)
             p->is_space_last = f.value != 0;
         else if (f.number == TRAINER_BYTE_FALLBACK)
@@ -111,8 +111,10 @@ status spm_parts_read(struct spm_parts *p, const void *bytes, size_t n_bytes,
     bool is_good = true;
     status s = OK;
 
-    *p = (struct spm_parts){
-        .has_dummy_prefix = true, .squeezes_spaces = true, .escapes_spaces = true};
+    *p = (struct spm_parts){.model = SPM_PARTS_UNIGRAM,
+                            .has_dummy_prefix = true,
+                            .squeezes_spaces = true,
+                            .escapes_spaces = true};
     while (s == OK && is_good && message.n) {
         struct wire_field f;
         is_good = wire_take_field(&message, &f);

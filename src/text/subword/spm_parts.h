@@ -24,6 +24,14 @@ enum spm_parts_kind {
     SPM_PARTS_BYTE
 };
 
+/* How the pieces were found, by the numbers of the format. */
+enum spm_parts_model {
+    SPM_PARTS_UNIGRAM = 1,
+    SPM_PARTS_BPE,
+    SPM_PARTS_WORDS,
+    SPM_PARTS_CHARACTERS
+};
+
 struct spm_parts_piece {
     struct line text;
     float score;
@@ -34,7 +42,8 @@ struct spm_parts {
     struct spm_parts_piece *piece;
     size_t n_pieces, cap;
     struct wire trainer, charsmap; /* trainer settings; normalisation rules */
-    bool is_bpe, has_byte_fallback, is_space_last; /* of the trainer settings */
+    enum spm_parts_model model;    /* this and the next line: trainer settings */
+    bool has_byte_fallback, is_space_last;
     bool has_dummy_prefix, squeezes_spaces, escapes_spaces;
 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct opt train_config_rows[TRAIN_N_OPTIONS] = {
+static const struct opt rows[] = {
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct train_config, field), field, __VA_ARGS__)
     TRAIN_OPTIONS(X)
@@ -21,7 +21,7 @@ const struct opt train_config_rows[TRAIN_N_OPTIONS] = {
 #undef X
 };
 
-const struct opt_table train_config_table = {train_config_rows, TRAIN_N_OPTIONS};
+const struct opt_table train_config_table = {rows, sizeof rows / sizeof *rows};
 
 /* Ranges of a bucket do not follow tensors, so nothing that goes by tensor works. */
 static status check_shards(const struct train_config *c, struct err *err)

@@ -77,14 +77,6 @@ struct train_config {
     TRAIN_OPTIONS(OPT_FIELD)
 };
 
-enum {
-#define X(...) +1
-    TRAIN_N_OPTIONS =
-        0 TRAIN_OPTIONS(X) MODEL_OPTIONS(X) SCHEDULE_OPTIONS(X) OPTIM_OPTIONS(X)
-#undef X
-};
-
-extern const struct opt train_config_rows[TRAIN_N_OPTIONS];
 extern const struct opt_table train_config_table;
 
 /* What no single row can say: constraints between options. */

@@ -1,5 +1,5 @@
 /* The forecast for a terminal: the answer first, then the tables around it. */
-#include "plan/plan_views.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,9 +14,9 @@ static const char *topology_text(enum rounds_kind kind)
 }
 
 /* "2 nodes of 2 V100" or "2 nodes with 1, 2 V100". */
-void plan_views_cluster(struct str *out, const struct plan_views *v)
+void plan_text_cluster(struct str *out, const struct plan *p)
 {
-    const struct forecast *f = v->forecast;
+    const struct forecast *f = p->forecast;
     bool is_even = true;
 
     for (size_t i = 1; i < f->n_given; i++)
@@ -37,9 +37,9 @@ void plan_views_cluster(struct str *out, const struct plan_views *v)
                f->variant.is_mixed ? "mixed precision" : "fp32");
 }
 
-void plan_views_link(struct str *out, const struct plan_views *v)
+void plan_text_link(struct str *out, const struct plan *p)
 {
-    const struct forecast *f = v->forecast;
+    const struct forecast *f = p->forecast;
     const double rate = f->variant.rate;
 
     if (f->n_given < 2) {
@@ -62,19 +62,19 @@ void plan_views_link(struct str *out, const struct plan_views *v)
                fmt_bytes(rate).s, rate * 8e-6, fmt_seconds(f->variant.latency).s);
 }
 
-void plan_views_verdict(struct str *out, const struct plan_views *v)
+void plan_text_verdict(struct str *out, const struct plan *p)
 {
     static const char *const twice[] = {
         "devices twice as fast", "a link twice as fast", "half the latency",
         "a bus twice as fast inside the nodes", "no late devices"};
-    const double now = v->step.sim.seconds;
+    const double now = p->step.sim.seconds;
 
     str_printf(out, "%s: with %s a step would take %s instead of %s",
-               forecast_limit_word(v->limits.limit), twice[v->limits.limit],
-               fmt_seconds(v->limits.seconds[v->limits.limit]).s, fmt_seconds(now).s);
-    if (v->limits.limit != FORECAST_NETWORK && v->forecast->n_given > 1)
+               forecast_limit_word(p->limits.limit), twice[p->limits.limit],
+               fmt_seconds(p->limits.seconds[p->limits.limit]).s, fmt_seconds(now).s);
+    if (p->limits.limit != FORECAST_NETWORK && p->forecast->n_given > 1)
         str_printf(out, ", with a link twice as fast %s",
-                   fmt_seconds(v->limits.seconds[FORECAST_NETWORK]).s);
+                   fmt_seconds(p->limits.seconds[FORECAST_NETWORK]).s);
 }
 
 static void line(struct str *out, const char *label, const char *text)
@@ -82,39 +82,39 @@ static void line(struct str *out, const char *label, const char *text)
     str_printf(out, "%-10s %s\n", label, text);
 }
 
-static void write_answer(struct str *out, const struct plan_views *v)
+static void write_answer(struct str *out, const struct plan *p)
 {
-    const struct simulate_result *r = &v->step.sim;
+    const struct simulate_result *r = &p->step.sim;
     struct str s = str_new(4096);
 
-    plan_views_cluster(&s, v);
-    line(out, "config", v->config);
+    plan_text_cluster(&s, p);
+    line(out, "config", p->config);
     line(out, "cluster", str_text(&s));
     str_reset(&s);
-    plan_views_link(&s, v);
+    plan_text_link(&s, p);
     line(out, "network", str_text(&s));
     str_printf(out,
                "step       %.4g s, %.4g steps a second: compute %.4g s, waiting for the "
                "exchange %.4g s, update %.4g s\n",
                r->seconds, 1 / r->seconds, r->t_compute, r->t_exposed, r->t_update);
     str_printf(out, "tokens     %s a second, %s an update, %.0f %% of those computed\n",
-               fmt_count(v->step.tokens / r->seconds).s, fmt_count(v->step.tokens).s,
-               100 * v->step.useful);
+               fmt_count(p->step.tokens / r->seconds).s, fmt_count(p->step.tokens).s,
+               100 * p->step.useful);
     str_printf(out,
                "card       %.4g MB each way a step, %.4g MB/s = %.4g Mb/s on "
                "average, %.0f %% of what it can carry\n",
                r->card_bytes / 1e6, r->card_bytes / r->seconds / 1e6,
-               8 * r->card_bytes / r->seconds / 1e6, 100 * v->step.card_load);
+               8 * r->card_bytes / r->seconds / 1e6, 100 * p->step.card_load);
     str_reset(&s);
-    plan_views_verdict(&s, v);
+    plan_text_verdict(&s, p);
     line(out, "limit", str_text(&s));
     str_release(&s);
 }
 
-static void write_bill(struct str *out, const struct plan_views *v)
+static void write_bill(struct str *out, const struct plan *p)
 {
-    const struct forecast *f = v->forecast;
-    const struct forecast_bill b = forecast_bill(f, &v->step);
+    const struct forecast *f = p->forecast;
+    const struct forecast_bill b = forecast_bill(f, &p->step);
 
     str_printf(out, "run        %.4g hours to %s steps", b.hours, fmt_count(f->steps).s);
     if (f->device.busy_watts > 0)
@@ -125,19 +125,19 @@ static void write_bill(struct str *out, const struct plan_views *v)
     str_putc(out, '\n');
 }
 
-static void write_ways(struct str *out, const struct plan_views *v)
+static void write_ways(struct str *out, const struct plan *p)
 {
-    const enum sweep_way own = sweep_own_way(v->forecast);
+    const enum sweep_way own = sweep_own_way(p->forecast);
 
     str_puts(out,
              "\nthe same cluster in other ways\n"
              "                              s/step   tokens/s   MB/card   load  gain\n");
     for (int i = 0; i < SWEEP_N_WAYS; i++) {
-        const struct sweep_cell *c = &v->way[i];
+        const struct sweep_cell *c = &p->way[i];
         str_printf(out, "%c %-26s %8.4g %10.0f %9.1f %5.0f%% %5.2f\n",
                    i == (int)own ? '*' : ' ', sweep_way_name((enum sweep_way)i),
                    c->seconds, c->tokens_per_s, c->card_bytes / 1e6, 100 * c->card_load,
-                   v->way[SWEEP_REFERENCE].seconds / c->seconds);
+                   p->way[SWEEP_REFERENCE].seconds / c->seconds);
     }
 }
 
@@ -172,31 +172,31 @@ static void write_jitter(struct str *out, const struct sweep *s)
     }
 }
 
-static void write_failures(struct str *out, const struct plan_views *v)
+static void write_failures(struct str *out, const struct plan *p)
 {
-    const struct sweep *s = v->sweep;
+    const struct sweep *s = p->sweep;
 
     str_printf(out,
                "\nfailures, one machine in %s; a save takes %.3g s, a restart %.3g s; "
                "the best interval between saves\n"
                "nodes   fails every     Young s      Daly s  simulated s  time lost  "
                "of it work\n",
-               v->forecast->options.mtbf, s->failures[0].save, s->failures[0].restart);
+               p->forecast->options.mtbf, s->failures[0].save, s->failures[0].restart);
     for (int n = 0; n < SWEEP_N_NODES; n++)
         str_printf(out, "%5zu %10.4g h  %10.4g  %10.4g   %10.4g %9.2f%% %10.2f%%\n",
                    s->nodes[n], s->failures[n].mtbf / 3600, s->young[n], s->daly[n],
                    s->played[n], 100 * s->overhead[n], 100 * s->lost[n]);
 }
 
-status plan_views_text(struct str *out, const struct plan_views *v, struct err *err)
+status plan_text(struct str *out, const struct plan *p, struct err *err)
 {
-    write_answer(out, v);
-    write_bill(out, v);
-    write_ways(out, v);
-    if (v->sweep) {
-        write_nodes(out, v->sweep);
-        write_jitter(out, v->sweep);
-        write_failures(out, v);
+    write_answer(out, p);
+    write_bill(out, p);
+    write_ways(out, p);
+    if (p->sweep) {
+        write_nodes(out, p->sweep);
+        write_jitter(out, p->sweep);
+        write_failures(out, p);
     }
     return str_check(out, "the plan", err);
 }

@@ -1,5 +1,5 @@
 /* The forecast for programs: one object, seconds and bytes in plain units. */
-#include "plan/plan_views.h"
+#include "plan/plan.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -61,10 +61,10 @@ static json_t *buckets_json(const struct simulate_result *r)
     return list;
 }
 
-static void add_bill(json_t *o, const struct plan_views *v)
+static void add_bill(json_t *o, const struct plan *p)
 {
-    const struct forecast *f = v->forecast;
-    const struct forecast_bill b = forecast_bill(f, &v->step);
+    const struct forecast *f = p->forecast;
+    const struct forecast_bill b = forecast_bill(f, &p->step);
 
     json_object_set_new(o, "steps", number(f->steps));
     json_object_set_new(o, "hours", number(b.hours));
@@ -74,39 +74,39 @@ static void add_bill(json_t *o, const struct plan_views *v)
         json_object_set_new(o, "cost", number(b.total));
 }
 
-static json_t *plan_json(const struct plan_views *v)
+static json_t *whole_json(const struct plan *p)
 {
-    const struct forecast *f = v->forecast;
-    const struct simulate_result *r = &v->step.sim;
+    const struct forecast *f = p->forecast;
+    const struct simulate_result *r = &p->step.sim;
 
     return json_pack(
         "{ss, ss, sI, sI, so, so, so, ss, so, so, so, so, so, so, so, so, so, so, so, "
         "so, "
         "so}",
-        "config", v->config, "method", f->options.method, "nodes",
-        (json_int_t)v->step.n_nodes, "ranks", (json_int_t)v->step.n_ranks,
+        "config", p->config, "method", f->options.method, "nodes",
+        (json_int_t)p->step.n_nodes, "ranks", (json_int_t)p->step.n_ranks,
         "seconds_per_step", number(r->seconds), "bytes_per_card_per_step",
-        number(r->card_bytes), "tokens_per_s", number(v->step.tokens / r->seconds),
-        "limit", forecast_limit_word(v->limits.limit), "tokens_per_step",
-        number(v->step.tokens), "useful_tokens", number(v->step.useful),
+        number(r->card_bytes), "tokens_per_s", number(p->step.tokens / r->seconds),
+        "limit", forecast_limit_word(p->limits.limit), "tokens_per_step",
+        number(p->step.tokens), "useful_tokens", number(p->step.useful),
         "compute_seconds", number(r->t_compute), "exposed_seconds", number(r->t_exposed),
         "update_seconds", number(r->t_update), "exchange_seconds", number(r->t_exchange),
-        "alone_seconds", number(v->step.t_alone), "card_load", number(v->step.card_load),
+        "alone_seconds", number(p->step.t_alone), "card_load", number(p->step.card_load),
         "link_bytes_per_s", f->n_given > 1 ? number(f->variant.rate) : json_null(),
-        "seconds_per_step_network_doubled", number(v->limits.seconds[FORECAST_NETWORK]),
-        "operations_per_device", number(v->step.operations), "buckets", buckets_json(r),
-        "ways", ways_json(v->way));
+        "seconds_per_step_network_doubled", number(p->limits.seconds[FORECAST_NETWORK]),
+        "operations_per_device", number(p->step.operations), "buckets", buckets_json(r),
+        "ways", ways_json(p->way));
 }
 
-status plan_views_json(struct str *out, const struct plan_views *v, struct err *err)
+status plan_json(struct str *out, const struct plan *p, struct err *err)
 {
-    json_t *o = plan_json(v);
+    json_t *o = whole_json(p);
 
     if (!o)
         return err_set(err, ERR_MEMORY, "no memory for the plan as JSON");
-    add_bill(o, v);
-    if (v->sweep)
-        json_object_set_new(o, "by_nodes", sweep_json(v->sweep));
+    add_bill(o, p);
+    if (p->sweep)
+        json_object_set_new(o, "by_nodes", sweep_json(p->sweep));
     char *text =
         json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     json_decref(o);

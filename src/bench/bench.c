@@ -1,0 +1,185 @@
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/pool.h"
+#include "train/log/roof.h"
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct bench_config, field), field, __VA_ARGS__)
+    BENCH_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table bench_options = {rows, sizeof rows / sizeof *rows};
+
+/* name, d_model, d_ff, heads, layers of each stack, vocabulary */
+#define SIZE_LIST(S)                  \
+    S("base", 512, 2048, 8, 6, 32768) \
+    S("small", 256, 1024, 4, 3, 8192) \
+    S("tiny", 128, 256, 4, 4, 10000)
+
+static struct model_config size_of(const char *name)
+{
+#define S(text, d, f, h, l, v)                              \
+    if (strcmp(name, text) == 0)                            \
+        return (struct model_config){.vocab_size = (v),     \
+                                     .d_model = (d),        \
+                                     .d_ff = (f),           \
+                                     .heads = (h),          \
+                                     .encoder_layers = (l), \
+                                     .decoder_layers = (l), \
+                                     .norm_epsilon = 1e-6};
+    SIZE_LIST(S)
+#undef S
+    return (struct model_config){0};
+}
+
+/* ---- for the parts ---- */
+
+void bench_json(const struct bench *b, json_t *line)
+{
+    json_dumpf(line, b->out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
+    fputc('\n', b->out);
+    fflush(b->out);
+    json_decref(line);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, by_value);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+double bench_peak_mib(void)
+{
+    struct rusage use;
+
+    return getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss / 1024 : 0;
+}
+
+/* ---- matrix products and memory ---- */
+
+/* What products are measured against; 0 on a GPU, whose roof is not the processor's. */
+static status product_roof(double *gflops, const struct bench *b, struct err *err)
+{
+    struct device d;
+
+    TRY(device_open(&d, b->config->device, (struct device_options){.threads = 1}, err));
+    const bool is_gpu = d.driver;
+    device_close(&d);
+    *gflops = 0;
+    return is_gpu ? OK : roof_gemm(gflops, b->threads, 1, err);
+}
+
+static void tell_product(const struct bench *b, const char *name, struct roof_shape s,
+                         double rate, double roof)
+{
+    if (b->config->json) {
+        json_t *o = json_pack("{ss, ss, sI, sI, sI, sf}", "bench", "gemm", "name", name,
+                              "m", (json_int_t)s.M, "n", (json_int_t)s.N, "k",
+                              (json_int_t)s.K, "gflops", rate);
+        if (roof > 0)
+            json_object_update_new(o, json_pack("{sf, sf}", "roof_gflops", roof,
+                                                "percent_of_roof", 100 * rate / roof));
+        bench_json(b, o);
+        return;
+    }
+    fprintf(b->out, "gemm      %-32s %5zu x %5zu x %5zu  %7.1f GFLOP/s", name, s.M, s.N,
+            s.K, rate);
+    if (roof > 0)
+        fprintf(b->out, "  %3.0f %%", 100 * rate / roof);
+    fputc('\n', b->out);
+}
+
+/* The products of a step at this size: layer, M, N, K, transposed operands. */
+static status bench_gemm(const struct bench *b, struct err *err)
+{
+    const size_t T = b->tokens, D = (size_t)b->model.d_model, F = (size_t)b->model.d_ff;
+    const size_t V = (size_t)b->model.vocab_size, chunk = T < 512 ? T : 512;
+    const struct {
+        const char *name;
+        struct roof_shape shape;
+    } list[] = {{"q|k|v forward", {T, 3 * D, D, 0, 0}},
+                {"q|k|v input gradient", {T, D, 3 * D, 0, 1}},
+                {"q|k|v weight gradient", {D, 3 * D, T, 1, 0}},
+                {"attention out forward", {T, D, D, 0, 0}},
+                {"feed-forward 1 forward", {T, F, D, 0, 0}},
+                {"feed-forward 1 weight gradient", {D, F, T, 1, 0}},
+                {"feed-forward 2 forward", {T, D, F, 0, 0}},
+                {"feed-forward 2 weight gradient", {F, D, T, 1, 0}},
+                {"output logits", {chunk, V, D, 0, 1}},
+                {"output input gradient", {chunk, D, V, 0, 0}},
+                {"output weight gradient", {V, D, chunk, 1, 0}}};
+    double roof, rate;
+
+    TRY(product_roof(&roof, b, err));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        TRY(roof_shape(&rate, b->config->device, b->threads, list[i].shape, 0.3, err));
+        tell_product(b, list[i].name, list[i].shape, rate, roof);
+    }
+    return OK;
+}
+
+static status bench_memory(const struct bench *b, struct err *err)
+{
+    double one, all;
+
+    TRY(roof_memory(&one, b->config->device, 1, err));
+    TRY(roof_memory(&all, b->config->device, b->threads, err));
+    if (b->config->json)
+        bench_json(b,
+                   json_pack("{ss, sf, sf, sI}", "bench", "memory", "one_thread_gb_per_s",
+                             one, "gb_per_s", all, "threads", (json_int_t)b->threads));
+    else
+        fprintf(b->out, "memory    %.1f GB/s on one thread, %.1f on %zu\n", one, all,
+                b->threads);
+    return OK;
+}
+
+/* ---- which ---- */
+
+static const struct {
+    const char *name;
+    status (*run)(const struct bench *, struct err *);
+} parts[] = {{"gemm", bench_gemm}, {"memory", bench_memory}, {"kernels", bench_kernels},
+             {"wire", bench_wire}, {"step", bench_step},     {"text", bench_text}};
+
+status bench_run(const struct bench_config *c, const char *part, FILE *out,
+                 struct err *err)
+{
+    const struct bench b = {.config = c,
+                            .model = size_of(c->size),
+                            .threads = c->threads ? (size_t)c->threads : pool_cores(),
+                            .tokens = (size_t)c->tokens,
+                            .mean = (size_t)c->mean,
+                            .steps = (size_t)c->steps,
+                            .against = (size_t)c->against,
+                            .out = out};
+    bool is_found = false;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (part ? strcmp(part, parts[i].name) != 0
+                 : parts[i].run == bench_text && !c->text[0])
+            continue;
+        is_found = true;
+        TRY(parts[i].run(&b, err));
+    }
+    if (!is_found)
+        return err_set(
+            err, ERR_USAGE,
+            "unknown part '%.64s'; there are gemm, memory, kernels, wire, step "
+            "and text",
+            part);
+    return OK;
+}

@@ -1,0 +1,251 @@
+#include "inspect/inspect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "corpus/corpus_file.h"
+#include "corpus/dataset.h"
+#include "decode/model_dir.h"
+#include "format/crc32c.h"
+#include "format/le.h"
+#include "format/tf/sstable_layout.h"
+#include "inspect/inspect_page.h"
+#include "report/read/runlog.h"
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct inspect_config, field), field, __VA_ARGS__)
+    INSPECT_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table inspect_options = {rows, sizeof rows / sizeof *rows};
+
+enum kind {
+    KIND_CORPUS,
+    KIND_EVENTS,
+    KIND_TOKENIZER,
+    KIND_RUNLOG,
+    KIND_CHECKPOINT,
+    KIND_DATA,
+    KIND_POINTER, /* the file `checkpoint` */
+    KIND_UNKNOWN
+};
+
+static status (*const inspectors[])(json_t *page, const char *path,
+                                    const struct inspect_config *c, struct err *err) = {
+    [KIND_CORPUS] = inspect_corpus,         [KIND_EVENTS] = inspect_events,
+    [KIND_TOKENIZER] = inspect_tokenizer,   [KIND_RUNLOG] = inspect_runlog,
+    [KIND_CHECKPOINT] = inspect_checkpoint, [KIND_DATA] = inspect_data};
+
+/* ---- which kind is it ---- */
+
+static bool begins(const struct file_map *m, const char *with)
+{
+    const size_t n = strlen(with);
+
+    return m->n_bytes >= n && memcmp(m->data, with, n) == 0;
+}
+
+/* Every record of an event file starts with its length and that length's checksum. */
+static bool is_record(const struct file_map *m)
+{
+    return m->n_bytes >= 12 &&
+           crc32c_mask(crc32c(0, m->data, 8)) == le_get32(m->data + 8);
+}
+
+static bool is_index(const struct file_map *m)
+{
+    return m->n_bytes >= SSTABLE_FOOTER_BYTES &&
+           le_get64(m->data + m->n_bytes - 8) == SSTABLE_MAGIC;
+}
+
+/* Three files of ours are JSON: prepare.json, a checkpoint's .state and run.jsonl, whose
+ * first line decides. */
+static enum kind kind_of_json(const struct file_map *m)
+{
+    json_t *o =
+        json_loadb((const char *)m->data, m->n_bytes, JSON_DISABLE_EOF_CHECK, NULL);
+    const enum kind kind = json_object_get(o, "sets")        ? KIND_DATA
+                           : json_object_get(o, "next_pair") ? KIND_CHECKPOINT
+                           : json_object_get(o, "event")     ? KIND_RUNLOG
+                                                             : KIND_UNKNOWN;
+
+    json_decref(o);
+    return kind;
+}
+
+static enum kind kind_by_content(const struct file_map *m)
+{
+    if (begins(m, CORPUS_FILE_MAGIC))
+        return KIND_CORPUS;
+    if (is_record(m))
+        return KIND_EVENTS;
+    if (is_index(m))
+        return KIND_CHECKPOINT;
+    if (begins(m, "model_checkpoint_path"))
+        return KIND_POINTER;
+    return begins(m, "{") ? kind_of_json(m) : KIND_UNKNOWN;
+}
+
+/* Tensor data has no magic number, and a damaged file may have lost its own; then the
+ * inspector that the name asks for says what is wrong. */
+static enum kind kind_by_name(const char *path, const struct file_map *m)
+{
+    static const struct {
+        const char *ending;
+        enum kind kind;
+    } list[] = {{".index", KIND_CHECKPOINT}, {".meta", KIND_CHECKPOINT},
+                {".state", KIND_CHECKPOINT}, {".bin", KIND_CORPUS},
+                {".jsonl", KIND_RUNLOG},     {".model", KIND_TOKENIZER}};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    if (strstr(name, ".data-"))
+        return KIND_CHECKPOINT;
+    if (strstr(name, "tfevents"))
+        return KIND_EVENTS;
+    if (strcmp(name, DATASET_MARK) == 0)
+        return KIND_DATA;
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (str_ends(name, list[i].ending))
+            return list[i].kind;
+    /* the first field of SentencePiece's message is a piece, of some length */
+    return begins(m, "\n") ? KIND_TOKENIZER : KIND_UNKNOWN;
+}
+
+static status kind_of_file(enum kind *kind, const char *path, struct err *err)
+{
+    struct file_map map;
+
+    TRY(file_map_open(&map, path, err));
+    if (map.n_bytes == 0)
+        return err_set(err, ERR_FORMAT, "%s: the file is empty", path);
+    *kind = kind_by_content(&map);
+    if (*kind == KIND_UNKNOWN)
+        *kind = kind_by_name(path, &map);
+    file_map_close(&map);
+    return OK;
+}
+
+/* ---- from what the user typed to what an inspector takes ---- */
+
+static status show(struct inspect *v, enum kind kind, const char *path, const char *note,
+                   struct err *err)
+{
+    json_t *page = json_object();
+
+    status result = inspectors[kind](page, path, &v->config, err);
+    if (result == OK && *note)
+        inspect_page_text(page, "note", note);
+    if (result == OK && v->n_pages++ && !v->config.json)
+        fputc('\n', v->out);
+    if (result == OK)
+        result = inspect_page_print(page, v->config.json, v->out, err);
+    json_decref(page);
+    return result;
+}
+
+static status show_newest(struct inspect *v, const char *dir, struct err *err)
+{
+    char prefix[FILE_PATH_MAX], note[512];
+
+    TRY(model_dir_newest(prefix, sizeof prefix, dir, note, sizeof note, err));
+    return show(v, KIND_CHECKPOINT, prefix, note, err);
+}
+
+/* The prefix of a checkpoint from any of its files. */
+static status cut_prefix(char *path, struct err *err)
+{
+    static const char *const parts[] = {".index", ".meta", ".state"};
+    char whole[FILE_PATH_MAX], index[FILE_PATH_MAX + 8];
+
+    memcpy(whole, path, strlen(path) + 1);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (str_ends(path, parts[i]))
+            path[strlen(path) - strlen(parts[i])] = '\0';
+    char *slash = strrchr(path, '/'), *data = strstr(slash ? slash : path, ".data-");
+    if (data)
+        *data = '\0';
+    snprintf(index, sizeof index, "%s.index", path);
+    if (!file_exists(index))
+        return err_set(err, ERR_IO, "%s is part of a checkpoint, but %s is missing",
+                       whole, index);
+    return OK;
+}
+
+/* The directory that a path lies in. */
+static void cut_name(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        slash[slash == path] = '\0';
+    else
+        memcpy(path, ".", 2);
+}
+
+static status show_file(struct inspect *v, const char *word, struct err *err)
+{
+    enum kind kind = KIND_UNKNOWN;
+    char path[FILE_PATH_MAX];
+
+    memcpy(path, word, strlen(word) + 1);
+    TRY(kind_of_file(&kind, path, err));
+    if (kind == KIND_UNKNOWN)
+        return err_set(err, ERR_FORMAT,
+                       "%s is neither checkpoint, event file, corpus, tokenizer nor run "
+                       "log",
+                       path);
+    if (kind == KIND_CHECKPOINT)
+        TRY(cut_prefix(path, err));
+    if (kind == KIND_DATA || kind == KIND_POINTER)
+        cut_name(path);
+    return kind == KIND_POINTER ? show_newest(v, path, err)
+                                : show(v, kind, path, "", err);
+}
+
+static bool holds(const char *dir, const char *name)
+{
+    char path[FILE_PATH_MAX];
+    struct err ignored;
+
+    return file_join(path, sizeof path, dir, name, &ignored) == OK && file_exists(path);
+}
+
+/* A run is its log and its newest checkpoint. */
+static status show_dir(struct inspect *v, const char *dir, struct err *err)
+{
+    const bool has_log = holds(dir, RUNLOG_FILE), has_model = holds(dir, "checkpoint");
+    char log[FILE_PATH_MAX];
+
+    if (holds(dir, DATASET_MARK) || holds(dir, "train.bin"))
+        return show(v, KIND_DATA, dir, "", err);
+    if (!has_log && !has_model)
+        return err_set(
+            err, ERR_FORMAT,
+            "%s is neither a run directory nor a data directory: it has no " RUNLOG_FILE
+            ", no checkpoint and no " DATASET_MARK,
+            dir);
+    if (has_log) {
+        TRY(file_join(log, sizeof log, dir, RUNLOG_FILE, err));
+        TRY(show(v, KIND_RUNLOG, log, "", err));
+    }
+    return has_model ? show_newest(v, dir, err) : OK;
+}
+
+status inspect_show(struct inspect *v, const char *word, struct err *err)
+{
+    char index[FILE_PATH_MAX + 8];
+
+    if (strlen(word) >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "%.200s...: the path is too long", word);
+    if (file_is_dir(word))
+        return show_dir(v, word, err);
+    snprintf(index, sizeof index, "%s.index", word);
+    if (file_exists(index))
+        return show(v, KIND_CHECKPOINT, word, "", err);
+    if (!file_exists(word))
+        return err_set(err, ERR_IO, "%s: no such file, directory or checkpoint", word);
+    return show_file(v, word, err);
+}

@@ -1,0 +1,75 @@
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct plan_options, forecast.field), field, __VA_ARGS__)
+    FORECAST_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct plan_options, field), field, __VA_ARGS__)
+        PLAN_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table plan_options_table = {rows, sizeof rows / sizeof *rows};
+
+static status show(const struct plan_options *o, const struct plan *p, FILE *out,
+                   struct err *err)
+{
+    struct str text = str_new(1 << 26);
+    struct plan terse = *p;
+    status result = OK;
+
+    if (*o->html) {
+        result = plan_page(&text, p, err);
+        if (result == OK)
+            result = file_write(o->html, text.data, text.len, err);
+        str_reset(&text);
+    }
+    if (!o->tables)
+        terse.sweep = NULL;
+    if (result == OK)
+        result = o->json ? plan_json(&text, &terse, err) : plan_text(&text, &terse, err);
+    if (result == OK)
+        fputs(str_text(&text), out);
+    if (result == OK && *o->html && !o->json)
+        fprintf(out, "\n%s\n", o->html);
+    str_release(&text);
+    return result;
+}
+
+static status predict(const struct plan_options *o, struct plan *p, struct sweep *sweep,
+                      FILE *out, struct err *err)
+{
+    const struct forecast *f = p->forecast;
+
+    TRY(forecast_step(&p->step, f, &f->variant, err));
+    TRY(forecast_limits(&p->limits, f, &p->step, err));
+    if (o->tables || *o->html) {
+        TRY(sweep_run(sweep, f, err));
+        p->sweep = sweep;
+    }
+    TRY(sweep_ways(p->way, f, err));
+    return show(o, p, out, err);
+}
+
+status plan_run(const struct plan_options *o, const struct forecast_training *training,
+                const char *config, FILE *out, struct err *err)
+{
+    struct forecast f;
+    struct plan p = {.forecast = &f, .config = config};
+    struct sweep *sweep = NULL;
+
+    TRY(forecast_open(&f, training, &o->forecast, err));
+    status result = mem_alloc(&sweep, 1, sizeof *sweep, err);
+    if (result == OK)
+        result = predict(o, &p, sweep, out, err);
+    free(sweep);
+    forecast_close(&f);
+    return result;
+}

@@ -1,0 +1,46 @@
+/*
+ * plan - what `ferry plan` shows: a forecast as text, as JSON and as a page.
+ *
+ * Borrows everything it is given. Threads: one at a time.
+ */
+#pragma once
+
+#include "base/opt.h"
+#include "plan/sweep.h"
+
+/* kind, field, default, help, limits */
+#define PLAN_OPTIONS(X)                                                   \
+    X(BOOL, json, "false", "one JSON object instead of text", ANY)        \
+    X(STR, html, "", "also write a page with tables and plots here", ANY) \
+    X(BOOL, tables, "true", "also predict 1 to 1,000 nodes and failures", ANY)
+
+struct plan_options {
+    struct forecast_options forecast;
+    PLAN_OPTIONS(OPT_FIELD)
+};
+
+extern const struct opt_table plan_options_table;
+
+/* Predict and print to `out`; `config` is what the user calls the training options. */
+status plan_run(const struct plan_options *o, const struct forecast_training *training,
+                const char *config, FILE *out, struct err *err) MUST_CHECK;
+
+/* ---- for the views ---- */
+
+struct plan {
+    const struct forecast *forecast;
+    const char *config; /* as the user typed it */
+    struct forecast_step step;
+    struct forecast_limits limits;
+    struct sweep_cell way[SWEEP_N_WAYS]; /* on the cluster as given */
+    const struct sweep *sweep;           /* NULL: no tables wanted */
+};
+
+status plan_text(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
+status plan_json(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
+status plan_page(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
+
+/* Shared by text and page: who runs where, over which link, and what limits it. */
+void plan_text_cluster(struct str *out, const struct plan *p);
+void plan_text_link(struct str *out, const struct plan *p);
+void plan_text_verdict(struct str *out, const struct plan *p);

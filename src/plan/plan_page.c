@@ -1,0 +1,511 @@
+/* The forecast as a page that needs nothing but itself: answer, pictures, tables. */
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "page/fmt.h"
+#include "page/page.h"
+#include "page/plot.h"
+
+/* The drawing of one step: WIDTH units for the whole of it, in two lanes. */
+enum { WIDTH = 440, LANE = 20, GAP = 12, LEFT = 56 };
+
+static void write_bill_facts(struct str *out, const struct plan *p)
+{
+    const struct forecast *f = p->forecast;
+    const struct forecast_bill b = forecast_bill(f, &p->step);
+    char value[64];
+
+    page_fact(out, "Run", fmt_seconds(3600 * b.hours).s, "to %s steps",
+              fmt_count(f->steps).s);
+    snprintf(value, sizeof value, "%.4g kWh", b.kwh);
+    if (f->device.busy_watts > 0)
+        page_fact(out, "Energy", value, "of the devices alone");
+    snprintf(value, sizeof value, "%.2f", b.total);
+    if (f->options.price > 0 || f->options.price_kwh > 0)
+        page_fact(out, "Cost", value, "machines %.2f, energy %.2f", b.machines, b.energy);
+}
+
+/* The reference beside Ferry's way, or the other way round. */
+static void write_gain(struct str *out, const struct plan *p)
+{
+    const bool is_reference = p->forecast->variant.method == FORECAST_REFERENCE;
+    const double theirs = p->way[SWEEP_REFERENCE].seconds;
+    const double ours = is_reference ? p->way[SWEEP_BF16].seconds : p->step.sim.seconds;
+    char value[64];
+
+    snprintf(value, sizeof value, "%.2f\u00a0\u00d7", theirs / ours);
+    page_fact(out, is_reference ? "Ferry's way" : "Against the reference", value,
+              "%s: %s per step on this cluster",
+              is_reference ? "bf16, node first" : "its way",
+              fmt_seconds(is_reference ? ours : theirs).s);
+}
+
+static void write_facts(struct str *out, const struct plan *p)
+{
+    const struct simulate_result *r = &p->step.sim;
+
+    str_puts(out, "<ul class=\"facts\">\n");
+    page_fact(out, "Seconds per step", fmt_number(r->seconds, 4).s,
+              "%.4g steps per second", 1 / r->seconds);
+    page_fact(out, "Tokens per second", fmt_count(p->step.tokens / r->seconds).s,
+              "%s per update, %.0f %% of those computed", fmt_count(p->step.tokens).s,
+              100 * p->step.useful);
+    page_fact(out, "Through each card", fmt_bytes(r->card_bytes).s,
+              "each way per step; load %.0f %%", 100 * p->step.card_load);
+    page_fact(out, "Limit", forecast_limit_word(p->limits.limit), "what would help most");
+    write_bill_facts(out, p);
+    write_gain(out, p);
+    str_puts(out, "</ul>\n");
+}
+
+static void block(struct str *out, double from, double to, double seconds, int lane,
+                  int color, const char *what)
+{
+    const double scale = (WIDTH - LEFT) / seconds;
+
+    str_printf(out,
+               "<rect class=\"area c%d\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" "
+               "height=\"%d\"><title>",
+               color, LEFT + from * scale, lane * (LANE + GAP),
+               fmax(0.5, (to - from) * scale - 1), LANE);
+    page_textf(out, "%s: %s to %s", what, fmt_seconds(from).s, fmt_seconds(to).s);
+    str_puts(out, "</title></rect>\n");
+}
+
+static void write_lanes(struct str *out, const struct plan *p)
+{
+    const struct simulate_result *r = &p->step.sim;
+    const double T = r->seconds;
+    const size_t n =
+        r->n_buckets < SIMULATE_BUCKETS_MAX ? r->n_buckets : SIMULATE_BUCKETS_MAX;
+    char name[128];
+
+    block(out, 0, r->t_compute, T, 0, 1, "forward and backward");
+    block(out, T - r->t_update, T, T, 0, 3, "update");
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "exchange %zu of %zu, %s elements", i + 1,
+                 r->n_buckets, fmt_short(r->bucket[i].elements).s);
+        block(out, r->bucket[i].t_begin, r->bucket[i].t_end, T, 1, i % 2 ? 4 : 2, name);
+    }
+}
+
+static void write_step(struct str *out, const struct plan *p)
+{
+    const double T = p->step.sim.seconds;
+    double tick[PLOT_TICKS_MAX];
+    const size_t n_ticks = plot_ticks(tick, 0, T, 5);
+    const int bottom = 2 * LANE + GAP;
+
+    str_printf(out,
+               "<h2>One step</h2>\n<figure style=\"max-width:640px\"><svg viewBox=\"0 0 "
+               "%d %d\" role=\"img\" "
+               "aria-label=\"one step in time\">\n",
+               WIDTH + 8, bottom + 26);
+    str_printf(out,
+               "<text x=\"0\" y=\"%d\">device</text><text x=\"0\" y=\"%d\">network"
+               "</text>\n",
+               LANE - 8, 2 * LANE + GAP - 8);
+    write_lanes(out, p);
+    for (size_t i = 0; i < n_ticks; i++) {
+        const double x = LEFT + tick[i] / T * (WIDTH - LEFT);
+        str_printf(out,
+                   "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+                   "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g%s</text>\n",
+                   x, x, bottom + 4, bottom + 8, x, bottom + 22, tick[i], i ? "" : " s");
+    }
+    str_puts(out, "</svg>\n");
+    page_tagf(out, "figcaption", NULL,
+              "Rank 0: computing %s, then waiting %s for the last exchange, then the "
+              "update. Gradients leave in %zu exchanges in the order of backward; the "
+              "embedding is final last.",
+              fmt_seconds(p->step.sim.t_compute).s, fmt_seconds(p->step.sim.t_exposed).s,
+              p->step.sim.n_buckets);
+    str_puts(out, "</figure>\n");
+}
+
+/* Twice as fast, one resource at a time. */
+static void write_limits(struct str *out, const struct plan *p)
+{
+    static const char *const name[] = {
+        "devices twice as fast", "link twice as fast", "half the latency",
+        "bus inside the nodes twice as fast", "no late devices"};
+    struct str s = str_new(4096);
+
+    str_puts(out, "<h2>What limits it</h2>\n<p>The ");
+    plan_text_verdict(&s, p);
+    page_text(out, str_text(&s));
+    str_puts(out, ".</p>\n<table><tbody>\n");
+    for (int i = 0; i < FORECAST_N_LIMITS; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s per step, %.1f %% less",
+                 fmt_seconds(p->limits.seconds[i]).s,
+                 100 * (1 - p->limits.seconds[i] / p->step.sim.seconds));
+        page_row(out, name[i], text);
+    }
+    str_puts(out, "</tbody></table>\n");
+    str_release(&s);
+}
+
+static void begin_table(struct str *out, const char *const *name)
+{
+    str_puts(out, "<div style=\"overflow-x:auto\"><table><thead><tr>");
+    for (; *name; name++)
+        page_tag(out, "th", NULL, *name);
+    str_puts(out, "</tr></thead><tbody>\n");
+}
+
+static void end_table(struct str *out)
+{
+    str_puts(out, "</tbody></table></div>\n");
+}
+
+static void cell(struct str *out, const char *text)
+{
+    page_tag(out, "td", "narrow", text);
+}
+
+static void write_ways(struct str *out, const struct plan *p)
+{
+    static const char *const name[] = {
+        "way",         "seconds per step", "tokens per second",
+        "MB per card", "card load",        "speed-up over the reference",
+        NULL};
+    const enum sweep_way own = sweep_own_way(p->forecast);
+
+    str_puts(out, "<h2>The same cluster in other ways</h2>\n");
+    begin_table(out, name);
+    for (int i = 0; i < SWEEP_N_WAYS; i++) {
+        const struct sweep_cell *c = &p->way[i];
+        str_puts(out, "<tr>");
+        page_tagf(out, "th", "narrow", "%s%s", sweep_way_name((enum sweep_way)i),
+                  i == (int)own ? " (this plan)" : "");
+        cell(out, fmt_number(c->seconds, 4).s);
+        cell(out, fmt_count(c->tokens_per_s).s);
+        page_tagf(out, "td", "narrow", "%.1f", c->card_bytes / 1e6);
+        page_tagf(out, "td", "narrow", "%.0f %%", 100 * c->card_load);
+        page_tagf(out, "td", "narrow", "%.2f",
+                  p->way[SWEEP_REFERENCE].seconds / c->seconds);
+        str_puts(out, "</tr>\n");
+    }
+    end_table(out);
+}
+
+/* Curves over one logarithmic x. */
+enum { CURVES_MAX = 6 };
+struct curves {
+    struct series points[CURVES_MAX];
+    struct plot_curve curve[CURVES_MAX];
+    size_t n;
+};
+
+static status add_curve(struct curves *c, const char *name, enum plot_kind kind,
+                        int color, const double *x, const double *y, size_t n,
+                        struct err *err)
+{
+    struct series *s = &c->points[c->n];
+
+    c->curve[c->n++] = (struct plot_curve){name, kind, color, PLOT_NO_BEST, s};
+    for (size_t i = 0; i < n; i++)
+        TRY(series_add(s, x[i], y[i], err));
+    return OK;
+}
+
+/* Draws the curves unless making them failed; releases them. */
+static status draw(struct str *out, struct curves *c, struct plot plot, status made,
+                   struct err *err)
+{
+    plot.curve = c->curve;
+    plot.n_curves = c->n;
+    plot.is_log_x = true;
+    if (made == OK)
+        made = plot_write(out, &plot, err);
+    for (size_t i = 0; i < c->n; i++)
+        series_release(&c->points[i]);
+    return made;
+}
+
+struct chosen {
+    enum sweep_way way;
+    int color;
+    enum plot_kind kind;
+};
+
+enum { CHOSEN = 4 };
+static const struct chosen by_wire[CHOSEN] = {{SWEEP_REFERENCE, 2, PLOT_POINTS},
+                                              {SWEEP_NODE, 4, PLOT_POINTS},
+                                              {SWEEP_BF16, 1, PLOT_POINTS},
+                                              {SWEEP_INT8, 3, PLOT_POINTS}};
+static const struct chosen by_shape[CHOSEN] = {{SWEEP_FLAT, 5, PLOT_POINTS},
+                                               {SWEEP_NODE, 4, PLOT_POINTS},
+                                               {SWEEP_TREE, 3, PLOT_POINTS},
+                                               {SWEEP_BF16, 1, PLOT_POINTS}};
+static const struct chosen by_overlap[CHOSEN] = {{SWEEP_REFERENCE, 2, PLOT_POINTS},
+                                                 {SWEEP_REFERENCE_SERIAL, 2, PLOT_DASHED},
+                                                 {SWEEP_BF16, 1, PLOT_POINTS},
+                                                 {SWEEP_BF16_SERIAL, 1, PLOT_DASHED}};
+
+#define SECONDS "seconds per step"
+
+static const struct {
+    const struct chosen *list; /* [CHOSEN] */
+    bool by_rate, is_efficiency;
+    struct plot plot;
+} way_plots[] = {
+    {by_wire,
+     false,
+     false,
+     {.id = "wires",
+      .title = "Step time by wire",
+      .y_unit = SECONDS,
+      .x_unit = "nodes",
+      .from_zero = true}},
+    {by_wire,
+     false,
+     true,
+     {.id = "efficiency",
+      .title = "Efficiency",
+      .y_unit = "share of a device alone",
+      .x_unit = "nodes",
+      .from_zero = true,
+      .note = "Each way against one device of its own that waits for nobody."}},
+    {by_shape,
+     false,
+     false,
+     {.id = "topologies",
+      .title = "Step time by topology",
+      .y_unit = SECONDS,
+      .x_unit = "nodes",
+      .from_zero = true}},
+    {by_overlap,
+     false,
+     false,
+     {.id = "overlap",
+      .title = "What overlap is worth",
+      .y_unit = SECONDS,
+      .x_unit = "nodes",
+      .from_zero = true}},
+    {by_wire,
+     true,
+     false,
+     {.id = "rates",
+      .title = "Step time by link",
+      .y_unit = SECONDS,
+      .x_unit = "Mb/s of the link",
+      .is_log = true,
+      .note = "The cluster as given."}}};
+
+static status write_way_plots(struct str *out, const struct sweep *s, const double *nodes,
+                              struct err *err)
+{
+    double rates[SWEEP_N_RATES], y[SWEEP_N_RATES];
+
+    for (int i = 0; i < SWEEP_N_RATES; i++)
+        rates[i] = s->rates[i] / 1e6;
+    for (size_t k = 0; k < sizeof way_plots / sizeof *way_plots; k++) {
+        const bool by_rate = way_plots[k].by_rate;
+        const size_t n = by_rate ? SWEEP_N_RATES : SWEEP_N_NODES;
+        struct curves c = {.n = 0};
+        status made = OK;
+        for (int j = 0; j < CHOSEN && made == OK; j++) {
+            const struct chosen *w = &way_plots[k].list[j];
+            for (size_t i = 0; i < n; i++) {
+                const struct sweep_cell *at =
+                    by_rate ? &s->by_rate[i][w->way] : &s->by_nodes[i][w->way];
+                y[i] = way_plots[k].is_efficiency ? at->efficiency : at->seconds;
+            }
+            made = add_curve(&c, sweep_way_name(w->way), w->kind, w->color,
+                             by_rate ? rates : nodes, y, n, err);
+        }
+        TRY(draw(out, &c, way_plots[k].plot, made, err));
+    }
+    return OK;
+}
+
+static status write_jitter_plot(struct str *out, const struct sweep *s,
+                                const double *nodes, struct err *err)
+{
+    static const char *const name[SWEEP_N_JITTER] = {"none", "1 % spread", "2 %",
+                                                     "5 %",  "10 %",       "20 %"};
+    static const struct plot plot = {.id = "stragglers",
+                                     .title = "Stragglers",
+                                     .y_unit = SECONDS,
+                                     .x_unit = "nodes",
+                                     .note =
+                                         "Standard deviation of each device's compute "
+                                         "time; everybody waits for the last.",
+                                     .from_zero = true};
+    struct curves c = {.n = 0};
+    status made = OK;
+
+    for (int j = 0; j < SWEEP_N_JITTER && made == OK; j++)
+        made = add_curve(&c, name[j], PLOT_POINTS, 1 + (j + 5) % 6, nodes,
+                         s->by_jitter[j], SWEEP_N_NODES, err);
+    return draw(out, &c, plot, made, err);
+}
+
+static status write_failure_plot(struct str *out, const struct plan *p, struct err *err)
+{
+    enum { N = SWEEP_N_INTERVALS };
+    const struct sweep *s = p->sweep;
+    const struct failures f =
+        forecast_failures(p->forecast, p->step.n_nodes, p->step.n_parameters);
+    const double mark = failures_daly(&f) / 60;
+    const struct plot plot = {.id = "interval",
+                              .title = "How often to save",
+                              .y_unit = "% of time lost",
+                              .x_unit = "minutes between saves",
+                              .mark = &mark,
+                              .n_marks = 1,
+                              .mark_name = "Daly's interval",
+                              .from_zero = true};
+    double x[N], formula[N], played[N];
+    struct curves c = {.n = 0};
+
+    for (int i = 0; i < N; i++) {
+        x[i] = s->interval[i] / 60;
+        formula[i] = 100 * s->by_formula[i];
+        played[i] = 100 * s->by_play[i];
+    }
+    status made = add_curve(&c, "formula", PLOT_LINE, 1, x, formula, N, err);
+    if (made == OK)
+        made = add_curve(&c, "simulated", PLOT_POINTS, 2, x, played, N, err);
+    return draw(out, &c, plot, made, err);
+}
+
+static void write_nodes_table(struct str *out, const struct sweep *s)
+{
+    static const char *const name[] = {"nodes",
+                                       "reference",
+                                       "fp32",
+                                       "bf16",
+                                       "int8",
+                                       "flat ring, fp32",
+                                       "tree, bf16",
+                                       "bf16, no overlap",
+                                       "tokens per second, bf16",
+                                       "efficiency, bf16",
+                                       NULL};
+    static const enum sweep_way columns[] = {SWEEP_REFERENCE,  SWEEP_NODE, SWEEP_BF16,
+                                             SWEEP_INT8,       SWEEP_FLAT, SWEEP_TREE,
+                                             SWEEP_BF16_SERIAL};
+
+    str_puts(out, "<h3 style=\"margin-top:36px\">Seconds per step</h3>\n");
+    begin_table(out, name);
+    for (int n = 0; n < SWEEP_N_NODES; n++) {
+        const struct sweep_cell *c = s->by_nodes[n];
+        str_puts(out, "<tr>");
+        page_tag(out, "th", "narrow", fmt_count((double)s->nodes[n]).s);
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            cell(out, fmt_number(c[columns[i]].seconds, 4).s);
+        cell(out, fmt_count(c[SWEEP_BF16].tokens_per_s).s);
+        page_tagf(out, "td", "narrow", "%.0f %%", 100 * c[SWEEP_BF16].efficiency);
+        str_puts(out, "</tr>\n");
+    }
+    end_table(out);
+}
+
+static void write_failures_table(struct str *out, const struct plan *p)
+{
+    static const char *const name[] = {
+        "nodes",     "a failure every",       "Young", "Daly", "simulated best",
+        "time lost", "of it work done twice", NULL};
+    const struct sweep *s = p->sweep;
+
+    str_puts(out, "<div style=\"height:24px\"></div>\n");
+    page_tagf(out, "p", "quiet",
+              "One machine fails every %s; a save stops training for %s, a restart takes "
+              "%s. Best interval between saves by formula and as played.",
+              p->forecast->options.mtbf, fmt_seconds(s->failures[0].save).s,
+              fmt_seconds(s->failures[0].restart).s);
+    begin_table(out, name);
+    for (int n = 0; n < SWEEP_N_NODES; n++) {
+        str_puts(out, "<tr>");
+        page_tag(out, "th", "narrow", fmt_count((double)s->nodes[n]).s);
+        cell(out, fmt_seconds(s->failures[n].mtbf).s);
+        cell(out, fmt_seconds(s->young[n]).s);
+        cell(out, fmt_seconds(s->daly[n]).s);
+        cell(out, fmt_seconds(s->played[n]).s);
+        page_tagf(out, "td", "narrow", "%.2f %%", 100 * s->overhead[n]);
+        page_tagf(out, "td", "narrow", "%.2f %%", 100 * s->lost[n]);
+        str_puts(out, "</tr>\n");
+    }
+    end_table(out);
+}
+
+static status write_sweeps(struct str *out, const struct plan *p, struct err *err)
+{
+    double nodes[SWEEP_N_NODES];
+
+    for (int i = 0; i < SWEEP_N_NODES; i++)
+        nodes[i] = (double)p->sweep->nodes[i];
+    str_puts(out, "<h2>1 to 1,000 nodes</h2>\n<p class=\"quiet\">The same devices, the "
+                  "same batch on each, the same link.</p>\n<div class=\"plots\">\n");
+    TRY(write_way_plots(out, p->sweep, nodes, err));
+    TRY(write_jitter_plot(out, p->sweep, nodes, err));
+    str_puts(out, "</div>\n");
+    write_nodes_table(out, p->sweep);
+    str_puts(out, "<h2>Failures and checkpoints</h2>\n<div class=\"plots\">\n");
+    TRY(write_failure_plot(out, p, err));
+    str_puts(out, "</div>\n");
+    write_failures_table(out, p);
+    return OK;
+}
+
+static void row_number(struct str *out, const char *label, double x, const char *unit)
+{
+    char text[96];
+
+    snprintf(text, sizeof text, "%.5g %s", x, unit);
+    page_row(out, label, text);
+}
+
+/* What the numbers rest on. */
+static void write_basis(struct str *out, const struct plan *p)
+{
+    const struct hardware_device *d = &p->forecast->device;
+
+    str_puts(out, "<h2>What this rests on</h2>\n<table><tbody>\n");
+    page_row(out, "device", d->title);
+    if (p->forecast->options.compute_seconds > 0) {
+        row_number(out, "measured step of one device",
+                   p->forecast->options.compute_seconds, "s");
+    } else if (d->step_gflops > 0) {
+        row_number(out, "measured rate of a step", d->step_gflops, "GFLOP/s");
+    } else {
+        row_number(out, "published peak, fp32", d->fp32_tflops, "TFLOP/s");
+        row_number(out, "published peak, 16 bits", d->mixed_tflops, "TFLOP/s");
+        row_number(out, "share of it, fp32", 100 * d->share_fp32, "%");
+        row_number(out, "share of it, 16 bits", 100 * d->share_mixed, "%");
+    }
+    row_number(out, "memory", d->memory_gb_per_s, "GB/s");
+    row_number(out, "between devices of a node", d->inside_gb_per_s, "GB/s");
+    page_row(out, "link", p->forecast->link.title);
+    row_number(out, "operations per device and step", p->step.operations / 1e12, "TFLOP");
+    row_number(out, "parameters", p->step.n_parameters / 1e6, "million");
+    str_puts(out, "</tbody></table>\n");
+}
+
+status plan_page(struct str *out, const struct plan *p, struct err *err)
+{
+    struct str s = str_new(4096);
+
+    page_begin(out, "Ferry plan");
+    page_tag(out, "p", "kicker", "Ferry plan");
+    page_tag(out, "h1", NULL, p->config);
+    plan_text_cluster(&s, p);
+    str_puts(&s, ". Network: ");
+    plan_text_link(&s, p);
+    page_tagf(out, "p", "lead", "%s.", str_text(&s));
+    str_release(&s);
+    write_facts(out, p);
+    write_step(out, p);
+    write_limits(out, p);
+    write_ways(out, p);
+    if (p->sweep)
+        TRY(write_sweeps(out, p, err));
+    write_basis(out, p);
+    page_end(out);
+    return str_check(out, "the plan's page", err);
+}

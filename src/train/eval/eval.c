@@ -1,0 +1,213 @@
+#include "train/eval/eval.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "corpus/checksum.h"
+#include "corpus/dataset.h"
+#include "decode/model_dir.h"
+#include "train/eval/evaluate.h"
+#include "train/log/record.h"
+#include "train/run/config.h"
+
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct eval_config, field), field, __VA_ARGS__)
+    EVAL_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table eval_options = {rows, sizeof rows / sizeof *rows};
+
+/* Everything that is open while a set is evaluated. */
+struct eval {
+    const struct eval_config *config;
+    struct train_config *train; /* how the run was trained */
+    struct model_dir dir;
+    struct dataset data;
+    struct device device;
+    struct model model;
+    struct translator translator;
+    struct translations out;
+    FILE *console;
+};
+
+static status read_train_config(struct eval *e, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(mem_alloc(&e->train, 1, sizeof *e->train, err));
+    TRY(opt_defaults(train_config_table, e->train, err));
+    TRY(file_join(path, sizeof path, e->dir.dir, "config.yaml", err));
+    return opt_file(train_config_table, e->train, path, OPT_SKIP_UNKNOWN, err);
+}
+
+static status open_translator(struct eval *e, struct err *err)
+{
+    struct translate_config how;
+
+    TRY(opt_defaults(translate_config_table, &how, err));
+    how.beam = e->config->beam;
+    how.alpha = e->config->alpha;
+    return translate_open(&e->translator, &e->model, e->dir.spm, &how, err);
+}
+
+/* The same number of pieces is not enough: another tokenizer's ids are other words. */
+static status check_vocabulary(const struct eval *e, const char *data, struct err *err)
+{
+    const struct line model = spm_bytes(e->dir.spm);
+
+    if (e->data.vocab > (uint32_t)e->dir.config.vocab_size)
+        return err_set(err, ERR_FORMAT,
+                       "the vocabulary of %s has %u pieces, the model %lld: they do not "
+                       "match",
+                       data, e->data.vocab, (long long)e->dir.config.vocab_size);
+    if (e->data.tokenizer_hash != checksum_of(model.text, model.n_bytes))
+        return err_set(err, ERR_FORMAT,
+                       "the tokenizer of %s is not that of the model in %s; prepare the "
+                       "text with tokenizer=%s/vocab.model",
+                       data, e->dir.dir, e->dir.dir);
+    return OK;
+}
+
+static status open_all(struct eval *e, const char *run, struct err *err)
+{
+    const struct device_options options = {.threads = (size_t)e->config->threads,
+                                           .pin = true};
+
+    TRY(model_dir_open(&e->dir, run, e->config->checkpoint, err));
+    TRY(read_train_config(e, err));
+    const char *data = *e->config->data ? e->config->data : e->train->data;
+    if (!*data)
+        return err_set(err, ERR_USAGE,
+                       "%s does not say which data it was trained on; "
+                       "give data=DIR",
+                       run);
+    TRY(dataset_open(&e->data, data, err));
+    TRY(check_vocabulary(e, data, err));
+    TRY(device_open(&e->device, e->config->device, options, err));
+    TRY(model_open(&e->model, &e->device, &e->dir.config, false, err));
+    TRY(model_dir_load_weights(&e->model, e->dir.prefix, e->config->average, err));
+    return open_translator(e, err);
+}
+
+static void close_all(struct eval *e)
+{
+    translations_release(&e->out);
+    translate_close(&e->translator);
+    model_close(&e->model);
+    device_close(&e->device);
+    dataset_close(&e->data);
+    model_dir_close(&e->dir);
+    free(e->train);
+}
+
+static status measure(struct eval *e, struct evaluate_result *r, struct err *err)
+{
+    const struct dataset_set *set =
+        strcmp(e->config->set, "test") == 0 ? &e->data.test : &e->data.valid;
+    const struct evaluate_options o = {.smooth = e->train->label_smoothing,
+                                       .batch_tokens = (size_t)e->train->eval_tokens,
+                                       .max_length = EVALUATE_LENGTH,
+                                       .group = (size_t)e->train->eval_group,
+                                       .bleu_pairs = (size_t)e->config->pairs};
+    struct progress bar = progress_to(e->console);
+
+    if (!set->is_there)
+        return err_set(err, ERR_USAGE, "the data has no %s set", e->config->set);
+    TRY(evaluate_loss(r, &e->model, set, &o, err));
+    if (!e->config->bleu)
+        return OK;
+    progress_begin(&bar, "translating", "lines", set->source.n);
+    e->translator.progress = &bar;
+    const status result = evaluate_bleu(r, &e->out, &e->translator, set, &o, err);
+    e->translator.progress = NULL;
+    if (result == OK)
+        progress_end(&bar, r->n_translated);
+    return result;
+}
+
+static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
+{
+    const struct runlog_test test = {.t = clock_wall(),
+                                     .step = (double)e->dir.step,
+                                     .name = e->config->set,
+                                     .loss = r->valid_loss,
+                                     .eval_loss = r->eval_loss,
+                                     .forced_bleu = r->forced_bleu,
+                                     .bleu = r->has_bleu ? r->bleu : NAN,
+                                     .bleu_signature = r->has_bleu ? r->signature : NULL,
+                                     .sentences = (double)r->n_pairs};
+
+    return journal_object(RUNLOG_KIND_TEST, &test);
+}
+
+static void print(const struct eval *e, const struct evaluate_result *r, FILE *out)
+{
+    fprintf(out, "checkpoint         %s\n", e->dir.prefix);
+    fprintf(out, "%-18s %zu sentences, %zu target tokens\n",
+            strcmp(e->config->set, "test") == 0 ? "test set" : "valid set", r->n_pairs,
+            r->n_tokens);
+    fprintf(out, "loss               %.4f  per token\n", r->valid_loss);
+    fprintf(out, "eval_loss          %.4f  as the reference: mean of batch means\n",
+            r->eval_loss);
+    fprintf(out, "Eval_BLEU_Score    %.4f  as the reference: teacher-forced, on pieces\n",
+            r->forced_bleu);
+    if (r->has_bleu)
+        fprintf(out, "BLEU               %.2f   %s\n", r->bleu, r->signature);
+}
+
+static status write_translations(const struct eval *e, struct err *err)
+{
+    struct str text = str_new(0);
+
+    for (size_t i = 0; i < e->out.n_lines; i++) {
+        str_puts(&text, translations_text(&e->out, i, 0));
+        str_putc(&text, '\n');
+    }
+    status result = str_check(&text, "the translations", err);
+    if (result == OK)
+        result = file_write(e->config->output, str_text(&text), text.len, err);
+    str_release(&text);
+    return result;
+}
+
+static status evaluate(struct eval *e, const char *run, FILE *out, struct err *err)
+{
+    struct evaluate_result r = {0};
+
+    TRY(open_all(e, run, err));
+    TRY(measure(e, &r, err));
+    if (*e->config->output)
+        TRY(write_translations(e, err));
+    json_t *event = event_of(e, &r);
+    if (e->config->json) {
+        json_dumpf(event, out, JSON_PRESERVE_ORDER);
+        fputc('\n', out);
+    } else {
+        print(e, &r, out);
+    }
+    struct err lost = {0}; /* the run may be somebody else's, and read-only */
+    if (record_append(e->dir.dir, event, &lost) != OK)
+        fprintf(e->console, "not noted in the run's log: %s\n", lost.msg);
+    if (r.has_bleu && r.bleu < e->config->at_least)
+        return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
+                       r.bleu, e->config->at_least);
+    return OK;
+}
+
+status eval_run(const struct eval_config *c, const char *run, FILE *out, FILE *console,
+                struct err *err)
+{
+    struct eval e = {.config = c, .console = console};
+    const status result = evaluate(&e, run, out, err);
+
+    close_all(&e);
+    return result;
+}
