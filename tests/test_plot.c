@@ -243,19 +243,17 @@ TEST(long_text_is_kept_whole)
 
 TEST(a_bar_divides_its_width_in_proportion)
 {
-    const struct page_part part[] = {{"<a>", 1, 1, "one"},
-                                     {"empty", 0, 2, ""},
-                                     {"nan", NAN, 3, ""},
-                                     {"b", 3, 4, "three"}};
+    const struct page_part part[] = {
+        {"<a>", 1, 1}, {"empty", 0, 2}, {"nan", NAN, 3}, {"b", 3, 4}};
     struct str out = str_new(0);
 
-    page_bar(&out, "how \"it\" splits", part, 4);
+    page_bar(&out, &(struct page_bar){"how \"it\" splits", fmt_count, part, 4});
     CHECK(!markup_error(str_text(&out)));
     CHECK(strstr(str_text(&out), "x=\"0.00\" y=\"0\" width=\"100.00\""));
     CHECK(strstr(str_text(&out), "x=\"100.00\" y=\"0\" width=\"300.00\""));
     CHECK(strstr(str_text(&out), "25.0\u00a0%") && !strstr(str_text(&out), "empty"));
     str_reset(&out);
-    page_bar(&out, "nothing", part + 1, 2);
+    page_bar(&out, &(struct page_bar){"nothing", fmt_count, part + 1, 2});
     CHECK(out.len == 0);
     str_release(&out);
 }

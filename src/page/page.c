@@ -134,11 +134,12 @@ void page_row(struct str *out, const char *label, const char *value)
     str_puts(out, "</tr>\n");
 }
 
-static void bar_key(struct str *out, const struct page_part *part, double total)
+static void bar_key(struct str *out, const struct page_part *part, const char *text,
+                    double total)
 {
     str_printf(out, "<li><i class=\"c%d\"></i>", part->color);
     page_textf(out, "%s ", part->name);
-    page_tagf(out, "b", NULL, "%s", part->text);
+    page_tag(out, "b", NULL, text);
     if (part->size / total < 0.0005)
         page_tag(out, "span", "quiet", "under 0.1\u00a0%");
     else
@@ -146,8 +147,10 @@ static void bar_key(struct str *out, const struct page_part *part, double total)
     str_puts(out, "</li>");
 }
 
-void page_bar(struct str *out, const char *label, const struct page_part *part, size_t n)
+void page_bar(struct str *out, const struct page_bar *bar)
 {
+    const struct page_part *part = bar->part;
+    const size_t n = bar->n;
     double total = 0, at = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -156,7 +159,7 @@ void page_bar(struct str *out, const char *label, const struct page_part *part, 
         return;
     str_puts(out, "<div class=\"bar\"><svg viewBox=\"0 0 400 14\" role=\"img\" "
                   "preserveAspectRatio=\"none\" aria-label=\"");
-    page_text(out, label);
+    page_text(out, bar->title);
     str_puts(out, "\">");
     for (size_t i = 0; i < n; i++) {
         const double width = part[i].size > 0 ? 400 * part[i].size / total : 0;
@@ -170,6 +173,6 @@ void page_bar(struct str *out, const char *label, const struct page_part *part, 
     str_puts(out, "</svg>\n<ul class=\"legend\">");
     for (size_t i = 0; i < n; i++)
         if (part[i].size > 0)
-            bar_key(out, &part[i], total);
+            bar_key(out, &part[i], bar->text(part[i].size).s, total);
     str_puts(out, "</ul></div>\n");
 }

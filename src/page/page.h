@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "page/fmt.h"
 
 /* Text with the five special characters as entities; bytes that are no UTF-8 and
  * what is not shown but obeyed (utf8_is_shown) become U+FFFD. Safe in elements and in
@@ -38,9 +39,14 @@ struct page_part {
     const char *name;
     double size; /* parts that are not positive are left out */
     int color;   /* 1..6 */
-    char text[64];
 };
-void page_bar(struct str *out, const char *label, const struct page_part *part, size_t n);
+struct page_bar {
+    const char *title;
+    struct fmt (*text)(double size); /* such as fmt_seconds */
+    const struct page_part *part;
+    size_t n;
+};
+void page_bar(struct str *out, const struct page_bar *bar);
 
 /* The style sheet. */
 extern const char page_style[];

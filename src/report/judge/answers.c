@@ -3,11 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
-#include "page/page.h"
 
-enum { TEXT_MAX = 1 << 16, PICTURE_MAX = 1 << 24 };
+enum { TEXT_MAX = 1 << 16 };
 
 static const struct {
     const char *id, *question;
@@ -48,13 +48,13 @@ void answers_number(struct answer *a, const char *fmt, ...)
     va_end(ap);
 }
 
-void answers_row(struct answer *a, struct err *err, const char *label, const char *fmt,
-                 ...)
+void answers_row(struct answer *a, const char *label, const char *fmt, ...)
 {
     va_list ap;
 
     if (a->failed == OK)
-        a->failed = mem_grow(&a->row, &a->cap_rows, a->n_rows + 1, sizeof *a->row, err);
+        a->failed =
+            mem_grow(&a->row, &a->cap_rows, a->n_rows + 1, sizeof *a->row, a->err);
     if (a->failed != OK)
         return;
     struct answer_row *r = &a->row[a->n_rows++];
@@ -63,6 +63,14 @@ void answers_row(struct answer *a, struct err *err, const char *label, const cha
     va_start(ap, fmt);
     add_text(&r->value, fmt, ap);
     va_end(ap);
+}
+
+void answers_bar(struct answer *a, const char *title, struct fmt (*text)(double),
+                 const struct page_part *part, size_t n)
+{
+    BUG_ON(n > ANSWER_PARTS_MAX);
+    memcpy(a->part, part, n * sizeof *part);
+    a->bar = (struct page_bar){title, text, a->part, n};
 }
 
 void answers_missing(struct answer *a, const char *what)
@@ -99,50 +107,27 @@ static void release(struct answer *a)
     free(a->row);
     str_release(&a->number);
     str_release(&a->verdict);
-    str_release(&a->picture);
-}
-
-static void write_answer(struct str *out, const struct answer *a)
-{
-    str_printf(out, "<section class=\"answer %s\" id=\"ask-%s\">\n<div>",
-               answers_tone(a->tone), a->id);
-    page_tag(out, "h3", NULL, a->question);
-    page_tag(out, "p", "number", str_text(&a->number));
-    page_tag(out, "p", NULL, str_text(&a->verdict));
-    str_puts(out, "</div>\n<div>");
-    str_puts(out, str_text(&a->picture));
-    if (a->n_rows) {
-        str_puts(out, "<table><tbody>\n");
-        for (size_t i = 0; i < a->n_rows; i++)
-            page_row(out, str_text(&a->row[i].label), str_text(&a->row[i].value));
-        str_puts(out, "</tbody></table>");
-    }
-    str_puts(out, "</div>\n</section>\n");
 }
 
 status answers_open(struct answers *all, const struct run *run, struct err *err)
 {
-    status result = OK;
-
     *all = (struct answers){0};
     for (size_t i = 0; i < ANSWERS_N; i++) {
-        all->of[i] = (struct answer){.id = questions[i].id,
-                                     .question = questions[i].question,
-                                     .code = "plain",
-                                     .number = str_new(TEXT_MAX),
-                                     .verdict = str_new(TEXT_MAX),
-                                     .picture = str_new(PICTURE_MAX)};
-    }
-    for (size_t i = 0; result == OK && i < ANSWERS_N; i++) {
         struct answer *a = &all->of[i];
-        questions[i].fn(a, run, err);
-        result = a->failed;
-        if (result == OK)
-            result = str_check(&a->picture, a->question, err);
+        *a = (struct answer){.id = questions[i].id,
+                             .question = questions[i].question,
+                             .code = "plain",
+                             .number = str_new(TEXT_MAX),
+                             .verdict = str_new(TEXT_MAX),
+                             .err = err};
+        questions[i].fn(a, run);
+        a->err = NULL;
+        if (a->failed != OK) {
+            answers_close(all);
+            return err->code;
+        }
     }
-    if (result != OK)
-        answers_close(all);
-    return result;
+    return OK;
 }
 
 void answers_close(struct answers *all)
@@ -150,10 +135,4 @@ void answers_close(struct answers *all)
     for (size_t i = 0; i < ANSWERS_N; i++)
         release(&all->of[i]);
     *all = (struct answers){0};
-}
-
-void answers_html(struct str *out, const struct answers *all)
-{
-    for (size_t i = 0; i < ANSWERS_N; i++)
-        write_answer(out, &all->of[i]);
 }

@@ -2,11 +2,11 @@
  * answers - what people ask of a run, each answered with a number, a verdict in a plain
  * sentence, the evidence, and sometimes a picture.
  *
- * ANSWER_LIST is the only place that names a question. An answer is data first (a code
- * and values for programs; number, verdict and rows of evidence as plain text for
- * people); HTML, Markdown and JSON are made of it at the end.
+ * ANSWER_LIST is the only place that names a question. An answer is data (a code and
+ * values for programs; number, verdict and rows of evidence as plain text for people; and
+ * which picture belongs to it). HTML, Markdown and JSON are made of it in show.
  *
- * Owns: its strings. Threads: one at a time.
+ * Owns: its strings. Outlived by the run, whose names its bar borrows. Threads: one.
  */
 #pragma once
 
@@ -14,6 +14,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "page/fmt.h"
+#include "page/page.h"
 
 struct run;
 
@@ -48,7 +50,17 @@ struct answer_value {
     double v;
 };
 
-enum { ANSWER_VALUES_MAX = 48 };
+/* The picture beside an answer, which show draws from the run. */
+enum answer_figure {
+    ANSWER_NO_FIGURE,
+    ANSWER_FORECAST,   /* validation loss with the fitted curve, to twice the steps */
+    ANSWER_GAP,        /* validation minus training loss */
+    ANSWER_RATE,       /* the logged learning rate against its formula */
+    ANSWER_ARITHMETIC, /* the arithmetic rate against the measured roof */
+    ANSWER_TIMELINE    /* a typical step of each rank as a row of its phases */
+};
+
+enum { ANSWER_VALUES_MAX = 48, ANSWER_PARTS_MAX = 12 };
 
 struct answer {
     const char *id, *question;
@@ -59,12 +71,15 @@ struct answer {
     struct str number, verdict; /* plain text */
     struct answer_row *row;     /* plain text */
     size_t n_rows, cap_rows;
-    struct str picture; /* HTML */
-    status failed;      /* the first failure of a row or picture */
+    enum answer_figure figure;
+    struct page_bar bar; /* of these parts; without a title there is none */
+    struct page_part part[ANSWER_PARTS_MAX];
+    status failed; /* the first failure, told in *err */
+    struct err *err;
 };
 
 /* Used by the functions of ANSWER_LIST: each fills the zeroed answer it is given. */
-typedef void answer_fn(struct answer *a, const struct run *run, struct err *err);
+typedef void answer_fn(struct answer *a, const struct run *run);
 #define A(id, fn, question) answer_fn fn;
 ANSWER_LIST(A)
 #undef A
@@ -72,8 +87,10 @@ ANSWER_LIST(A)
 void answers_say(struct answer *a, enum answer_tone tone, const char *fmt, ...)
     PRINTF(3, 4);
 void answers_number(struct answer *a, const char *fmt, ...) PRINTF(2, 3);
-void answers_row(struct answer *a, struct err *err, const char *label, const char *fmt,
-                 ...) PRINTF(4, 5);
+void answers_row(struct answer *a, const char *label, const char *fmt, ...) PRINTF(3, 4);
+/* A bar of parts, at most ANSWER_PARTS_MAX; the names are borrowed. */
+void answers_bar(struct answer *a, const char *title, struct fmt (*text)(double),
+                 const struct page_part *part, size_t n);
 /* Unknown, because this is missing: names it. */
 void answers_missing(struct answer *a, const char *what);
 
@@ -95,5 +112,3 @@ void answers_close(struct answers *all);
 
 /* "good", "watch", "unknown" or "plain". */
 const char *answers_tone(enum answer_tone tone);
-/* All answers as HTML sections. */
-void answers_html(struct str *out, const struct answers *all);

@@ -4,25 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "page/fmt.h"
-#include "page/page.h"
 #include "report/judge/answers.h"
 #include "report/judge/run.h"
 #include "report/read/tensors.h"
 
 #define DROPPED "dropped: "
 
-static struct page_part part(const char *name, double bytes, int color)
-{
-    struct page_part p = {.name = name, .size = bytes, .color = color};
-
-    snprintf(p.text, sizeof p.text, "%s", fmt_bytes(bytes).s);
-    return p;
-}
-
 /* The files of one kind: a side each, or both sides in one. */
 static bool row_of_text(struct answer *a, const struct rundir *d, const char *label,
-                        const char *kind, struct err *err)
+                        const char *kind)
 {
     char suffix[64];
 
@@ -31,19 +21,19 @@ static bool row_of_text(struct answer *a, const struct rundir *d, const char *la
     snprintf(suffix, sizeof suffix, ": %s: lines", kind);
     const double lines = rundir_sum(d, "sets: train: inputs: ", suffix);
     if (isfinite(bytes))
-        answers_row(a, err, label, "%s (%s bytes), %s lines", fmt_bytes(bytes).s,
+        answers_row(a, label, "%s (%s bytes), %s lines", fmt_bytes(bytes).s,
                     fmt_count(bytes).s, fmt_count(lines).s);
     return isfinite(bytes);
 }
 
-static void rows_of_text(struct answer *a, const struct rundir *d, struct err *err)
+static void rows_of_text(struct answer *a, const struct rundir *d)
 {
-    bool is_known = row_of_text(a, d, "raw text, source", "source", err);
+    bool is_known = row_of_text(a, d, "raw text, source", "source");
 
-    is_known |= row_of_text(a, d, "raw text, target", "target", err);
-    is_known |= row_of_text(a, d, "raw text, both sides", "pairs", err);
+    is_known |= row_of_text(a, d, "raw text, target", "target");
+    is_known |= row_of_text(a, d, "raw text, both sides", "pairs");
     if (!is_known)
-        answers_row(a, err, "raw text", "missing");
+        answers_row(a, "raw text", "missing");
 }
 
 /* stage, as in prepare.json; whether the text is tokens, before and after it */
@@ -93,7 +83,7 @@ static struct str end_of_stage(struct answer *a, const struct rundir *d, size_t 
 
 /* Pairs, tokens and bytes (source + target) before and after each stage, where they were
  * kept. */
-static void rows_of_stages(struct answer *a, const struct rundir *d, struct err *err)
+static void rows_of_stages(struct answer *a, const struct rundir *d)
 {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         char key[80], label[40];
@@ -102,58 +92,60 @@ static void rows_of_stages(struct answer *a, const struct rundir *d, struct err 
             continue;
         struct str before = end_of_stage(a, d, i, 0), after = end_of_stage(a, d, i, 1);
         snprintf(label, sizeof label, "stage: %s", stages[i].name);
-        answers_row(a, err, label, "%s \u2192 %s", str_text(&before), str_text(&after));
+        answers_row(a, label, "%s \u2192 %s", str_text(&before), str_text(&after));
         str_release(&before);
         str_release(&after);
     }
 }
 
+/* Whether a fact counts pairs that cleaning dropped. */
+static bool is_dropped(const struct rundir *d, size_t i)
+{
+    return strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
+           rundir_number(d, d->fact[i].key) > 0;
+}
+
 /* prepare.json: what came in, what cleaning took away, what was packed. */
-static void rows_of_prepare(struct answer *a, const struct rundir *d, struct err *err)
+static void rows_of_prepare(struct answer *a, const struct rundir *d)
 {
     if (!d->has_data) {
-        answers_row(a, err, "before preparation", "missing: %s%s",
+        answers_row(a, "before preparation", "missing: %s%s",
                     d->data_path ? d->data_path : "the log names no data directory",
                     d->data_path ? " could not be read here" : "");
         return;
     }
-    rows_of_text(a, d, err);
-    answers_row(a, err, "pairs before cleaning", "%s",
+    rows_of_text(a, d);
+    answers_row(a, "pairs before cleaning", "%s",
                 fmt_count(rundir_number(d, "pairs_in")).s);
     for (size_t i = 0; i < d->n_facts; i++)
-        if (strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
-            rundir_number(d, d->fact[i].key) > 0) {
+        if (is_dropped(d, i)) {
             char label[300];
             snprintf(label, sizeof label, "dropped, %s",
                      d->fact[i].key + strlen(DROPPED));
-            answers_row(a, err, label, "%s",
-                        fmt_count(rundir_number(d, d->fact[i].key)).s);
+            answers_row(a, label, "%s", fmt_count(rundir_number(d, d->fact[i].key)).s);
         }
-    answers_row(a, err, "packed for training", "%s",
+    answers_row(a, "packed for training", "%s",
                 fmt_bytes(rundir_number(d, "sets: train: bytes")).s);
-    rows_of_stages(a, d, err);
+    rows_of_stages(a, d);
 }
 
 /* What cleaning kept and why it dropped the rest. */
-static void picture_of_cleaning(struct answer *a, const struct rundir *d)
+static void bar_of_cleaning(struct answer *a, const struct rundir *d)
 {
-    struct page_part parts[12];
+    struct page_part parts[ANSWER_PARTS_MAX];
     size_t n = 0;
 
     if (!(rundir_number(d, "pairs_kept") > 0))
         return;
-    parts[n] = (struct page_part){.name = "kept", .color = 1};
-    parts[n++].size = rundir_number(d, "pairs_kept");
-    for (size_t i = 0; i < d->n_facts && n < sizeof parts / sizeof *parts; i++)
-        if (strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
-            rundir_number(d, d->fact[i].key) > 0) {
-            parts[n] = (struct page_part){.name = d->fact[i].key + strlen(DROPPED),
-                                          .color = 2 + (int)(n - 1) % 5};
-            parts[n++].size = rundir_number(d, d->fact[i].key);
+    parts[n++] = (struct page_part){"kept", rundir_number(d, "pairs_kept"), 1};
+    for (size_t i = 0; i < d->n_facts && n < ANSWER_PARTS_MAX; i++)
+        if (is_dropped(d, i)) {
+            parts[n] = (struct page_part){d->fact[i].key + strlen(DROPPED),
+                                          rundir_number(d, d->fact[i].key),
+                                          2 + (int)(n - 1) % 5};
+            n++;
         }
-    for (size_t i = 0; i < n; i++)
-        snprintf(parts[i].text, sizeof parts[i].text, "%s", fmt_count(parts[i].size).s);
-    page_bar(&a->picture, "Sentence pairs kept and dropped", parts, n);
+    answers_bar(a, "Sentence pairs kept and dropped", fmt_count, parts, n);
 }
 
 static void say_kept(struct answer *a, const struct rundir *d)
@@ -165,7 +157,7 @@ static void say_kept(struct answer *a, const struct rundir *d)
                     fmt_count(in).s, fmt_percent(kept / in).s);
 }
 
-void answers_files_data(struct answer *a, const struct run *run, struct err *err)
+void answers_files_data(struct answer *a, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const double tokens = s ? s->train_source_tokens + s->train_target_tokens : NAN;
@@ -189,38 +181,39 @@ void answers_files_data(struct answer *a, const struct run *run, struct err *err
     answers_value(a, "target_tokens", s->train_target_tokens);
     answers_value(a, "pairs_before_cleaning", rundir_number(&run->files, "pairs_in"));
     say_kept(a, &run->files);
-    picture_of_cleaning(a, &run->files);
-    answers_row(a, err, "validation pairs", "%s", fmt_count(s->valid_pairs).s);
-    answers_row(a, err, "tokenizer pieces", "%s", fmt_count(s->tokenizer_pieces).s);
+    bar_of_cleaning(a, &run->files);
+    answers_row(a, "validation pairs", "%s", fmt_count(s->valid_pairs).s);
+    answers_row(a, "tokenizer pieces", "%s", fmt_count(s->tokenizer_pieces).s);
     if (run->log.n_step)
-        answers_row(a, err, "epochs begun", "%s",
+        answers_row(a, "epochs begun", "%s",
                     fmt_count(run->log.step[run->log.n_step - 1].epoch + 1).s);
-    rows_of_prepare(a, &run->files, err);
+    rows_of_prepare(a, &run->files);
 }
 
-static void row_of_file(struct answer *a, const struct rundir_file *f, struct err *err)
+static void row_of_file(struct answer *a, const struct rundir_file *f)
 {
     if (f->bytes < 1000)
-        answers_row(a, err, f->name, "%s: %s", fmt_bytes(f->bytes).s, f->purpose);
+        answers_row(a, f->name, "%s: %s", fmt_bytes(f->bytes).s, f->purpose);
     else
-        answers_row(a, err, f->name, "%s (%s bytes): %s", fmt_bytes(f->bytes).s,
+        answers_row(a, f->name, "%s (%s bytes): %s", fmt_bytes(f->bytes).s,
                     fmt_count(f->bytes).s, f->purpose);
 }
 
-static void picture_of_files(struct answer *a, const struct rundir *d)
+static void bar_of_files(struct answer *a, const struct rundir *d)
 {
     struct page_part parts[8];
     size_t n = 0;
 
     for (size_t i = 0; i < d->n_files && n < sizeof parts / sizeof *parts; i++)
         if (d->file[i].is_newest) {
-            parts[n] = part(d->file[i].name, d->file[i].bytes, 1 + (int)(n % 6));
+            parts[n] =
+                (struct page_part){d->file[i].name, d->file[i].bytes, 1 + (int)(n % 6)};
             n++;
         }
-    page_bar(&a->picture, "Files of the newest checkpoint", parts, n);
+    answers_bar(a, "Files of the newest checkpoint", fmt_bytes, parts, n);
 }
 
-void answers_files_checkpoint(struct answer *a, const struct run *run, struct err *err)
+void answers_files_checkpoint(struct answer *a, const struct run *run)
 {
     const struct rundir *d = &run->files;
     double bytes = 0;
@@ -232,7 +225,7 @@ void answers_files_checkpoint(struct answer *a, const struct run *run, struct er
     }
     for (size_t i = 0; i < d->n_files; i++) {
         if (d->file[i].is_newest || strcmp(d->file[i].name, "checkpoint") == 0)
-            row_of_file(a, &d->file[i], err);
+            row_of_file(a, &d->file[i]);
         if (d->file[i].is_newest) {
             bytes += d->file[i].bytes;
             n++;
@@ -245,7 +238,7 @@ void answers_files_checkpoint(struct answer *a, const struct run *run, struct er
     answers_value(a, "step", d->newest_step);
     answers_value(a, "checkpoints", (double)d->n_checkpoints);
     answers_value(a, "best_models", (double)d->n_best);
-    picture_of_files(a, d);
+    bar_of_files(a, d);
     answers_say(a, ANSWER_PLAIN,
                 "The newest checkpoint is of step %s. The run directory keeps %zu "
                 "checkpoint%s, %s together.",
@@ -256,39 +249,37 @@ void answers_files_checkpoint(struct answer *a, const struct run *run, struct er
                     fmt_bytes(d->best_bytes).s);
 }
 
-static void rows_of_tensors(struct answer *a, const struct tensors *t, double parameters,
-                            struct err *err)
+static void rows_of_tensors(struct answer *a, const struct tensors *t, double parameters)
 {
     struct page_part parts[TENSORS_N];
     size_t n = 0;
 
     for (int k = 0; k < TENSORS_N; k++) {
+        const char *name = tensors_name((enum tensors_kind)k);
         if (!(t->bytes[k] > 0))
             continue;
-        parts[n++] = part(tensors_name((enum tensors_kind)k), t->bytes[k],
-                          tensors_color((enum tensors_kind)k));
+        parts[n++] =
+            (struct page_part){name, t->bytes[k], tensors_color((enum tensors_kind)k)};
         if (k == TENSORS_COUNTERS)
-            answers_row(a, err, tensors_name((enum tensors_kind)k), "%s bytes: %s",
-                        fmt_count(t->bytes[k]).s, t->counters);
+            answers_row(a, name, "%s bytes: %s", fmt_count(t->bytes[k]).s, t->counters);
         else
-            answers_row(a, err, tensors_name((enum tensors_kind)k),
-                        "%s bytes in %zu tensors: %s a parameter",
+            answers_row(a, name, "%s bytes in %zu tensors: %s a parameter",
                         fmt_count(t->bytes[k]).s, t->n[k],
                         fmt_number(t->bytes[k] / parameters, 3).s);
     }
-    answers_row(a, err, "together", "%s bytes", fmt_count(t->total).s);
-    page_bar(&a->picture, "What fills the data file", parts, n);
+    answers_row(a, "together", "%s bytes", fmt_count(t->total).s);
+    answers_bar(a, "What fills the data file", fmt_bytes, parts, n);
 }
 
 static void compare_size(struct answer *a, const struct rundir_file *data,
-                         const struct tensors *t, struct err *err)
+                         const struct tensors *t)
 {
     if (!data) {
         answers_say(a, ANSWER_UNKNOWN, "The data file itself is missing here.");
         return;
     }
     answers_value(a, "data_file_bytes", data->bytes);
-    answers_row(a, err, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
+    answers_row(a, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
     if (data->bytes == t->total) {
         answers_code(a, "exact");
         answers_say(a, ANSWER_GOOD,
@@ -305,7 +296,7 @@ static void compare_size(struct answer *a, const struct rundir_file *data,
 }
 
 /* By the index of the newest checkpoint. */
-void answers_files_sizes(struct answer *a, const struct run *run, struct err *err)
+void answers_files_sizes(struct answer *a, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const struct tensors *t = &run->files.tensors;
@@ -321,7 +312,7 @@ void answers_files_sizes(struct answer *a, const struct run *run, struct err *er
     answers_value(a, "average_bytes", t->bytes[TENSORS_AVERAGE]);
     answers_value(a, "counters_bytes", t->bytes[TENSORS_COUNTERS]);
     answers_number(a, "%s bytes a parameter", fmt_number(t->total / parameters, 3).s);
-    answers_row(a, err, "parameters", "%s", fmt_count(parameters).s);
-    rows_of_tensors(a, t, parameters, err);
-    compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"), t, err);
+    answers_row(a, "parameters", "%s", fmt_count(parameters).s);
+    rows_of_tensors(a, t, parameters);
+    compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"), t);
 }

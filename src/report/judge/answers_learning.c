@@ -3,21 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/fmt.h"
 #include "report/judge/answers.h"
 #include "report/judge/rates.h"
 #include "report/judge/run.h"
-#include "report/show/figures.h"
 
 enum { MIN_EVALS = 4 };
 
-static void row_of_gain(struct answer *a, struct err *err, const struct fit *fit,
-                        const char *label, double factor, bool is_bleu)
+static void row_of_gain(struct answer *a, const struct fit *fit, const char *label,
+                        double factor, bool is_bleu)
 {
     const struct fit_range g = fit_gain(fit, factor);
     const double sign = is_bleu ? 1 : -1;
 
-    answers_row(a, err, label, "%s %s (95 %%: %s to %s)",
+    answers_row(a, label, "%s %s (95 %%: %s to %s)",
                 fmt_signed(sign * g.mid, is_bleu ? 2 : 3).s, is_bleu ? "points" : "nats",
                 fmt_signed(sign * (is_bleu ? g.low : g.high), is_bleu ? 2 : 3).s,
                 fmt_signed(sign * (is_bleu ? g.high : g.low), is_bleu ? 2 : 3).s);
@@ -33,7 +31,7 @@ static void values_of_gain(struct answer *a, const struct fit *fit,
     answers_value(a, key[2], g.high);
 }
 
-static void rows_of_gains(struct answer *a, const struct learning *l, struct err *err)
+static void rows_of_gains(struct answer *a, const struct learning *l)
 {
     static const char *const loss_keys[][3] = {
         {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
@@ -49,22 +47,22 @@ static void rows_of_gains(struct answer *a, const struct learning *l, struct err
         values_of_gain(a, &l->fit_loss, loss_keys[i], factor[i]);
     for (size_t i = 0; l->fit_bleu.is_known && i < 3; i++)
         values_of_gain(a, &l->fit_bleu, bleu_keys[i], factor[i]);
-    row_of_gain(a, err, &l->fit_loss, "loss, 10 % more steps", 1.1, false);
-    row_of_gain(a, err, &l->fit_loss, "loss, 50 % more", 1.5, false);
-    row_of_gain(a, err, &l->fit_loss, "loss, twice the steps", 2, false);
+    row_of_gain(a, &l->fit_loss, "loss, 10 % more steps", 1.1, false);
+    row_of_gain(a, &l->fit_loss, "loss, 50 % more", 1.5, false);
+    row_of_gain(a, &l->fit_loss, "loss, twice the steps", 2, false);
     if (!l->fit_bleu.is_known) {
-        answers_row(a, err, "BLEU", "missing: fewer than %d evaluations have one",
+        answers_row(a, "BLEU", "missing: fewer than %d evaluations have one",
                     FIT_MIN_POINTS);
         return;
     }
     const char *name = l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU";
     char label[64];
     snprintf(label, sizeof label, "%s, 10 %% more steps", name);
-    row_of_gain(a, err, &l->fit_bleu, label, 1.1, true);
+    row_of_gain(a, &l->fit_bleu, label, 1.1, true);
     snprintf(label, sizeof label, "%s, 50 %% more", name);
-    row_of_gain(a, err, &l->fit_bleu, label, 1.5, true);
+    row_of_gain(a, &l->fit_bleu, label, 1.5, true);
     snprintf(label, sizeof label, "%s, twice the steps", name);
-    row_of_gain(a, err, &l->fit_bleu, label, 2, true);
+    row_of_gain(a, &l->fit_bleu, label, 2, true);
 }
 
 static void say_trained(struct answer *a, const struct learning *l)
@@ -113,7 +111,7 @@ static void say_trained(struct answer *a, const struct learning *l)
     }
 }
 
-void answers_learning_trained(struct answer *a, const struct run *run, struct err *err)
+void answers_learning_trained(struct answer *a, const struct run *run)
 {
     const struct learning *l = &run->learning;
 
@@ -123,20 +121,19 @@ void answers_learning_trained(struct answer *a, const struct run *run, struct er
     if (l->best < l->loss.n) {
         answers_value(a, "best_loss", l->loss.y[l->best]);
         answers_value(a, "best_loss_step", l->loss.x[l->best]);
-        answers_row(a, err, "best validation loss", "%s at step %s",
+        answers_row(a, "best validation loss", "%s at step %s",
                     fmt_number(l->loss.y[l->best], 4).s, fmt_count(l->loss.x[l->best]).s);
     }
     if (!l->fit_loss.is_known)
         return;
-    rows_of_gains(a, l, err);
-    answers_row(a, err, "how",
+    rows_of_gains(a, l);
+    answers_row(a, "how",
                 "a power law that flattens, through the %zu evaluations from step %s on; "
                 "the interval holds every such curve that fits them about as well as the "
                 "best one does. It assumes that nothing changes: data, model, course of "
                 "the learning rate",
                 l->fit_loss.n, fmt_count(l->fit_loss.from).s);
-    if (a->failed == OK)
-        a->failed = figures_forecast(&a->picture, run, err);
+    a->figure = ANSWER_FORECAST;
 }
 
 static void say_overfit(struct answer *a, const struct learning *l)
@@ -174,7 +171,7 @@ static void say_overfit(struct answer *a, const struct learning *l)
     }
 }
 
-static void row_of_gap_trend(struct answer *a, const struct learning *l, struct err *err)
+static void row_of_gap_trend(struct answer *a, const struct learning *l)
 {
     const size_t half = (l->gap.n + 1) / 2, n = half < MIN_EVALS ? MIN_EVALS : half;
     const size_t from = l->gap.n > n ? l->gap.n - n : 0;
@@ -184,13 +181,13 @@ static void row_of_gap_trend(struct answer *a, const struct learning *l, struct 
     if (!isfinite(fit.slope))
         return;
     answers_value(a, "gap_per_1000_steps", 1000 * fit.slope);
-    answers_row(a, err, "trend of the gap", "%s a thousand steps (95 %%: %s to %s)",
+    answers_row(a, "trend of the gap", "%s a thousand steps (95 %%: %s to %s)",
                 fmt_signed(1000 * fit.slope, 4).s,
                 fmt_signed(1000 * (fit.slope - fit.t_95 * fit.se), 4).s,
                 fmt_signed(1000 * (fit.slope + fit.t_95 * fit.se), 4).s);
 }
 
-static void rows_of_gap(struct answer *a, const struct run *run, struct err *err)
+static void rows_of_gap(struct answer *a, const struct run *run)
 {
     const struct learning *l = &run->learning;
     const size_t last = l->loss.n - 1;
@@ -198,26 +195,25 @@ static void rows_of_gap(struct answer *a, const struct run *run, struct err *err
     answers_value(a, "gap", l->gap.y[last]);
     answers_value(a, "turned_at", l->turned_at);
     answers_value(a, "rise", l->rise);
-    answers_row(a, err, "validation loss, last", "%s", fmt_number(l->loss.y[last], 4).s);
-    answers_row(a, err, "training loss, same time", "%s",
+    answers_row(a, "validation loss, last", "%s", fmt_number(l->loss.y[last], 4).s);
+    answers_row(a, "training loss, same time", "%s",
                 fmt_number(l->loss.y[last] - l->gap.y[last], 4).s);
-    answers_row(a, err, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
+    answers_row(a, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
                 fmt_signed(l->gap.y[last], 3).s);
-    row_of_gap_trend(a, l, err);
+    row_of_gap_trend(a, l);
     if (run_config(run, "residual_dropout") > 0)
-        answers_row(a, err, "note",
+        answers_row(a, "note",
                     "training loss is measured with dropout, which raises it: the gap is "
                     "larger than it looks");
-    if (a->failed == OK)
-        a->failed = figures_gap(&a->picture, run, err);
+    a->figure = ANSWER_GAP;
 }
 
-void answers_learning_overfit(struct answer *a, const struct run *run, struct err *err)
+void answers_learning_overfit(struct answer *a, const struct run *run)
 {
     answers_code(a, learning_overfit_code(run->learning.overfit));
     say_overfit(a, &run->learning);
     if (run->learning.overfit != OVERFIT_EARLY)
-        rows_of_gap(a, run, err);
+        rows_of_gap(a, run);
 }
 
 static void say_rate(struct answer *a, const struct run *run, const struct schedule *s)
@@ -234,20 +230,20 @@ static void say_rate(struct answer *a, const struct run *run, const struct sched
             fmt_count(s->warmup).s);
 }
 
-static void rows_of_schedule(struct answer *a, const struct run *run, struct err *err)
+static void rows_of_schedule(struct answer *a, const struct run *run)
 {
     struct str formula = str_new(4096);
     struct schedule s;
     size_t n;
 
     if (!rates_schedule(&s, run)) {
-        answers_row(a, err, "formula",
+        answers_row(a, "formula",
                     "missing: the logged configuration does not give a whole policy");
         return;
     }
     say_rate(a, run, &s);
     schedule_describe(&s, &formula);
-    answers_row(a, err, "formula", "%s", str_text(&formula));
+    answers_row(a, "formula", "%s", str_text(&formula));
     str_release(&formula);
     const double gap = rates_difference(&s, run, &n);
     answers_value(a, "largest_difference", n ? gap : NAN);
@@ -261,7 +257,7 @@ static void rows_of_schedule(struct answer *a, const struct run *run, struct err
                     fmt_percent(gap).s);
 }
 
-void answers_learning_rate(struct answer *a, const struct run *run, struct err *err)
+void answers_learning_rate(struct answer *a, const struct run *run)
 {
     const struct runlog_step *last = NULL, *peak = NULL;
 
@@ -274,19 +270,18 @@ void answers_learning_rate(struct answer *a, const struct run *run, struct err *
     }
     if (!last) {
         answers_missing(a, "the log holds no learning rate");
-        rows_of_schedule(a, run, err);
+        rows_of_schedule(a, run);
         return;
     }
     answers_number(a, "peak %s", fmt_number(peak->rate, 3).s);
     answers_value(a, "peak_rate", peak->rate);
     answers_value(a, "peak_step", peak->step);
     answers_value(a, "last_rate", last->rate);
-    answers_row(a, err, "highest logged", "%s at step %s", fmt_number(peak->rate, 3).s,
+    answers_row(a, "highest logged", "%s at step %s", fmt_number(peak->rate, 3).s,
                 fmt_count(peak->step).s);
-    answers_row(a, err, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
+    answers_row(a, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
                 fmt_count(last->step).s);
     answers_code(a, "logged");
-    rows_of_schedule(a, run, err);
-    if (a->failed == OK)
-        a->failed = figures_rate(&a->picture, run, err);
+    rows_of_schedule(a, run);
+    a->figure = ANSWER_RATE;
 }

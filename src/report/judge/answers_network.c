@@ -4,13 +4,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "page/fmt.h"
-#include "page/page.h"
 #include "page/series.h"
 #include "report/judge/answers.h"
 #include "report/judge/network.h"
 #include "report/judge/run.h"
-#include "report/show/figures.h"
 
 /* A rate in both units that people mix up. */
 static struct fmt both(double bytes_per_s)
@@ -22,14 +19,6 @@ static struct fmt both(double bytes_per_s)
     snprintf(f.s, sizeof f.s, "%.20s\u00a0MB/s = %.20s\u00a0Mb/s",
              fmt_number(1e-6 * bytes_per_s, 3).s, fmt_number(8e-6 * bytes_per_s, 3).s);
     return f;
-}
-
-static struct page_part part(const char *name, double t, int color)
-{
-    struct page_part p = {.name = name, .size = t, .color = color};
-
-    snprintf(p.text, sizeof p.text, "%s", fmt_seconds(t).s);
-    return p;
 }
 
 /* True when there is nothing to judge: one process, one host, or nothing known. */
@@ -116,41 +105,40 @@ static void values_of_network(struct answer *a, const struct network *w)
     answers_value(a, "step_on_twice_the_link_s", w->t_twice);
 }
 
-static void rows_of_link(struct answer *a, const struct network *w, struct err *err)
+static void rows_of_link(struct answer *a, const struct network *w)
 {
     if (isfinite(w->sent))
-        answers_row(a, err, "bytes a card a step", "%s sent, %s received",
+        answers_row(a, "bytes a card a step", "%s sent, %s received",
                     fmt_bytes(w->sent).s, fmt_bytes(w->received).s);
     else
-        answers_row(a, err, "bytes a card a step", "missing: the log does not hold them");
-    answers_row(a, err, "load, mean over a step", "%s", both(w->rate).s);
-    answers_row(a, err, "link, as measured at the start", "%s", both(w->capacity).s);
+        answers_row(a, "bytes a card a step", "missing: the log does not hold them");
+    answers_row(a, "load, mean over a step", "%s", both(w->rate).s);
+    answers_row(a, "link, as measured at the start", "%s", both(w->capacity).s);
     if (isfinite(w->duty))
-        answers_row(a, err, "used of the link", "%s%s", fmt_percent(w->duty).s,
+        answers_row(a, "used of the link", "%s%s", fmt_percent(w->duty).s,
                     w->duty > 0.9 ? ": it is saturated" : "");
-    answers_row(a, err, "elasticity",
-                "%s: what a bandwidth of 1 %% less costs, in %%; %s",
+    answers_row(a, "elasticity", "%s: what a bandwidth of 1 %% less costs, in %%; %s",
                 fmt_number(w->elasticity, 2).s,
                 isfinite(w->wire) ? "computed from bytes and capacity"
                                   : "at most, as the link's capacity is missing");
 }
 
-static void picture_of_network(struct answer *a, const struct run *run,
-                               const struct network *w)
+static void bar_of_network(struct answer *a, const struct run_pace *p,
+                           const struct network *w)
 {
     const struct page_part parts[] = {
-        part("computing, network idle",
-             fmax(0, run->pace.t_compute + run->pace.t_update - w->hidden), 1),
-        part("computing, network at work", w->hidden, 5),
-        part("waiting for the network", w->exposed, 2),
-        part("waiting for the slowest rank", w->straggling > 0 ? w->straggling : 0, 4),
-        part("waiting for data", run->pace.t_data, 3),
+        {"computing, network idle", fmax(0, p->t_compute + p->t_update - w->hidden), 1},
+        {"computing, network at work", w->hidden, 5},
+        {"waiting for the network", w->exposed, 2},
+        {"waiting for the slowest rank", w->straggling, 4},
+        {"waiting for data", p->t_data, 3},
     };
 
-    page_bar(&a->picture, "What a step waits for", parts, sizeof parts / sizeof *parts);
+    answers_bar(a, "What a step waits for", fmt_seconds, parts,
+                sizeof parts / sizeof *parts);
 }
 
-void answers_network_bound(struct answer *a, const struct run *run, struct err *err)
+void answers_network_bound(struct answer *a, const struct run *run)
 {
     struct network w;
 
@@ -162,30 +150,30 @@ void answers_network_bound(struct answer *a, const struct run *run, struct err *
     answers_number(a, "%s, %s of a step", network_verdict_text(w.verdict),
                    fmt_percent(w.share).s);
     say_verdict(a, &w);
-    picture_of_network(a, run, &w);
-    answers_row(a, err, "exposed wait", "%s of %s a step", fmt_seconds(w.exposed).s,
+    bar_of_network(a, &run->pace, &w);
+    answers_row(a, "exposed wait", "%s of %s a step", fmt_seconds(w.exposed).s,
                 fmt_seconds(w.t_step).s);
-    answers_row(a, err, "hidden behind computing",
+    answers_row(a, "hidden behind computing",
                 isfinite(run->pace.t_hidden) ? "%s a step" : "%s",
                 fmt_seconds(run->pace.t_hidden).s);
     if (isfinite(w.straggling))
-        answers_row(a, err, "waiting for other ranks", "%s a step, mean of all ranks",
+        answers_row(a, "waiting for other ranks", "%s a step, mean of all ranks",
                     fmt_seconds(w.straggling).s);
-    rows_of_link(a, &w, err);
-    answers_row(a, err, "rule",
+    rows_of_link(a, &w);
+    answers_row(a, "rule",
                 "the network binds when it shows in more than 25 %% of a step and the "
                 "elasticity exceeds 0.25; computing binds when both are under 10 %%");
-    answers_row(a, err, "ranks", "%s", fmt_count(run->ranks).s);
+    answers_row(a, "ranks", "%s", fmt_count(run->ranks).s);
 }
 
 /* r of step time and network wait, over the entries that stand. */
-static double correlate(const struct run *run, size_t *n, status *failed, struct err *err)
+static double correlate(struct answer *a, const struct run *run, size_t *n)
 {
     double *x;
 
     *n = 0;
-    *failed = mem_alloc(&x, 2 * run->log.n_step, sizeof *x, err);
-    if (*failed != OK)
+    a->failed = mem_alloc(&x, 2 * run->log.n_step, sizeof *x, a->err);
+    if (a->failed != OK)
         return NAN;
     double *y = x + run->log.n_step;
     for (size_t i = 0; i < run->log.n_step; i++) {
@@ -200,40 +188,38 @@ static double correlate(const struct run *run, size_t *n, status *failed, struct
     return r;
 }
 
-static void rows_of_slowest(struct answer *a, const struct run *run, struct err *err)
+static void rows_of_slowest(struct answer *a, const struct run *run)
 {
     const struct rank_means *r = &run->by_rank;
 
     if (r->n < 2) {
         if (run->ranks > 1)
-            answers_row(a, err, "slowest rank",
-                        "missing: the log holds no ranks entries");
+            answers_row(a, "slowest rank", "missing: the log holds no ranks entries");
         return;
     }
     const struct rank_mean *slow = &r->of[r->slowest];
     answers_value(a, "slowest_rank", slow->rank);
     answers_value(a, "slowest_busy_s", slow->busy);
     answers_value(a, "slowest_share_of_entries", slow->slowest_share);
-    answers_row(a, err, "slowest rank",
+    answers_row(a, "slowest rank",
                 "rank %s on %s: busy %s a step, the slowest in %s of the entries",
                 fmt_count(slow->rank).s, slow->host ? slow->host : "a host not named",
                 fmt_seconds(slow->busy).s, fmt_percent(slow->slowest_share).s);
-    answers_row(a, err, "ranks compared", "%zu, over %zu entries", r->n, r->n_laps);
+    answers_row(a, "ranks compared", "%zu, over %zu entries", r->n, r->n_laps);
 }
 
-void answers_network_follows(struct answer *a, const struct run *run, struct err *err)
+void answers_network_follows(struct answer *a, const struct run *run)
 {
     struct network w;
     size_t n;
 
     network_judge(&w, run);
-    if (a->failed == OK && run->pace.mean > 0)
-        figures_timeline(&a->picture, run);
+    a->figure = ANSWER_TIMELINE;
     if (has_no_network(a, run, &w)) {
-        rows_of_slowest(a, run, err);
+        rows_of_slowest(a, run);
         return;
     }
-    const double r = correlate(run, &n, &a->failed, err);
+    const double r = correlate(a, run, &n);
     if (!isfinite(r)) {
         answers_missing(a, "step and network times that vary");
         return;
@@ -246,6 +232,6 @@ void answers_network_follows(struct answer *a, const struct run *run, struct err
                 "waiting for the network. That they move together does not say which "
                 "causes which.",
                 fmt_percent(r * r).s);
-    answers_row(a, err, "entries compared", "%s", fmt_count((double)n).s);
-    rows_of_slowest(a, run, err);
+    answers_row(a, "entries compared", "%s", fmt_count((double)n).s);
+    rows_of_slowest(a, run);
 }

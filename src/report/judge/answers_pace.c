@@ -6,36 +6,25 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "page/fmt.h"
-#include "page/page.h"
 #include "page/series.h"
 #include "report/judge/answers.h"
 #include "report/judge/run.h"
-#include "report/show/figures.h"
 
-static struct page_part part(const char *name, double t, int color)
-{
-    struct page_part p = {.name = name, .size = t, .color = color};
-
-    snprintf(p.text, sizeof p.text, "%s", fmt_seconds(t).s);
-    return p;
-}
-
-static void row_of_end(struct answer *a, const struct run *run, struct err *err)
+static void row_of_end(struct answer *a, const struct run *run)
 {
     const struct runlog_stop *stop = runlog_end(&run->log);
 
     if (run->log.has_no_clock) {
-        answers_row(a, err, "started, stopped",
+        answers_row(a, "started, stopped",
                     "missing: this log has no clock, only seconds a step");
         return;
     }
-    answers_row(a, err, "started", "%s", fmt_time(run->log.t_first).s);
+    answers_row(a, "started", "%s", fmt_time(run->log.t_first).s);
     if (stop)
-        answers_row(a, err, "stopped", "%s (%s)", fmt_time(stop->t).s,
+        answers_row(a, "stopped", "%s (%s)", fmt_time(stop->t).s,
                     stop->reason ? stop->reason : "reason missing");
     else
-        answers_row(a, err, "last entry", "%s; there is no stop event",
+        answers_row(a, "last entry", "%s; there is no stop event",
                     fmt_time(run->log.t_last).s);
 }
 
@@ -58,32 +47,31 @@ static double seconds_a_step(const struct run *run)
     return (run->times.wall - run->times.idle) / run->steps_taken;
 }
 
-static void row_of_length(struct answer *a, const struct run *run, double steps,
-                          struct err *err)
+static void row_of_length(struct answer *a, const struct run *run, double steps)
 {
     char label[80];
     const double each = seconds_a_step(run);
 
     snprintf(label, sizeof label, "to %s steps", fmt_count(steps).s);
     if (steps > run->step)
-        answers_row(a, err, label, "%s in all, %s more", fmt_seconds(each * steps).s,
+        answers_row(a, label, "%s in all, %s more", fmt_seconds(each * steps).s,
                     fmt_seconds(each * (steps - run->step)).s);
     else
-        answers_row(a, err, label, "%s", fmt_seconds(each * steps).s);
+        answers_row(a, label, "%s", fmt_seconds(each * steps).s);
 }
 
-static void rows_of_lengths(struct answer *a, const struct run *run, struct err *err)
+static void rows_of_lengths(struct answer *a, const struct run *run)
 {
     if (!(seconds_a_step(run) > 0) || !(run->step > 0))
         return;
     answers_value(a, "seconds_a_step_with_everything", seconds_a_step(run));
     if (run->to_steps >= 1)
-        row_of_length(a, run, run->to_steps, err);
+        row_of_length(a, run, run->to_steps);
     if (run->max_steps > run->step && run->max_steps != run->to_steps)
-        row_of_length(a, run, run->max_steps, err);
+        row_of_length(a, run, run->max_steps);
     if (run->state == RUN_FINISHED)
-        row_of_length(a, run, 2 * run->step, err);
-    answers_row(a, err, "counted on",
+        row_of_length(a, run, 2 * run->step);
+    answers_row(a, "counted on",
                 "%s a step, evaluations and saves included; to another number with "
                 "steps=N",
                 fmt_seconds(seconds_a_step(run)).s);
@@ -100,18 +88,18 @@ static void say_remaining(struct answer *a, const struct run *run)
                 fmt_seconds(left * seconds_a_step(run)).s);
 }
 
-static void picture_of_time(struct answer *a, const struct run_times *t)
+static void bar_of_time(struct answer *a, const struct run_times *t)
 {
     const struct page_part parts[] = {
-        part("steps", t->in_steps, 1),
-        part("evaluations", t->in_evals, 2),
-        part("saving", t->in_saves, 4),
-        part("other", t->in_other > 1e-3 * t->wall ? t->in_other : 0, 6),
-        part("between sessions", t->idle, 5),
+        {"steps", t->in_steps, 1},
+        {"evaluations", t->in_evals, 2},
+        {"saving", t->in_saves, 4},
+        {"other", t->in_other > 1e-3 * t->wall ? t->in_other : 0, 6},
+        {"between sessions", t->idle, 5},
     };
 
-    page_bar(&a->picture, "Where the wall time went", parts,
-             sizeof parts / sizeof *parts);
+    answers_bar(a, "Where the wall time went", fmt_seconds, parts,
+                sizeof parts / sizeof *parts);
     answers_value(a, "wall_s", t->wall);
     answers_value(a, "in_steps_s", t->in_steps);
     answers_value(a, "in_evaluations_s", t->in_evals);
@@ -126,7 +114,7 @@ static const char *state_code(enum run_state state)
     return codes[state];
 }
 
-void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
+void answers_pace_time(struct answer *a, const struct run *run)
 {
     const struct run_times *t = &run->times;
 
@@ -138,7 +126,7 @@ void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
     answers_value(a, "steps", run->step);
     answers_value(a, "sessions", (double)run->log.n_start);
     answers_value(a, "steps_lost", run->steps_lost);
-    picture_of_time(a, t);
+    bar_of_time(a, t);
     answers_number(a, "%s", fmt_seconds(t->wall).s);
     answers_say(a, ANSWER_PLAIN, "From the first entry of the log to the last, %s steps.",
                 fmt_count(run->step).s);
@@ -147,30 +135,30 @@ void answers_pace_time(struct answer *a, const struct run *run, struct err *err)
                     fmt_seconds(run->pace.mean).s, fmt_number(1 / run->pace.mean, 3).s);
     say_sessions(a, run);
     say_remaining(a, run);
-    row_of_end(a, run, err);
-    answers_row(a, err, "evaluations", "%zu, taking %s", run->log.n_eval,
+    row_of_end(a, run);
+    answers_row(a, "evaluations", "%zu, taking %s", run->log.n_eval,
                 t->in_evals > 0 ? fmt_seconds(t->in_evals).s : "a time not logged");
-    rows_of_lengths(a, run, err);
+    rows_of_lengths(a, run);
 }
 
 /* "0.250 s a step, 4.00 steps a second": both, so that neither is taken for the other. */
-static void row_of_pace(struct answer *a, struct err *err, const char *label, double t)
+static void row_of_pace(struct answer *a, const char *label, double t)
 {
-    answers_row(a, err, label, "%s seconds a step = %s steps a second",
-                fmt_number(t, 3).s, fmt_number(1 / t, 3).s);
+    answers_row(a, label, "%s seconds a step = %s steps a second", fmt_number(t, 3).s,
+                fmt_number(1 / t, 3).s);
 }
 
-static void explain_left_out(struct answer *a, const struct run_pace *p, struct err *err)
+static void explain_left_out(struct answer *a, const struct run_pace *p)
 {
     if (p->n_left_out > 0)
-        answers_row(a, err, "left out",
+        answers_row(a, "left out",
                     "%s step%s: the first entry of each session, which warms up "
                     "memory and threads",
                     fmt_count(p->n_left_out).s, p->n_left_out == 1 ? "" : "s");
     else
-        answers_row(a, err, "left out", "nothing");
+        answers_row(a, "left out", "nothing");
     if (p->steps_an_entry > 1)
-        answers_row(a, err, "resolution",
+        answers_row(a, "resolution",
                     "an entry averages up to %s steps, so single slow steps are smoothed",
                     fmt_count(p->steps_an_entry).s);
 }
@@ -194,15 +182,15 @@ static void values_of_step(struct answer *a, const struct run_pace *p)
     answers_value(a, "tokens_per_s", p->tokens_per_s);
 }
 
-void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
+void answers_pace_step(struct answer *a, const struct run *run)
 {
     const struct run_pace *p = &run->pace;
     const struct page_part parts[] = {
-        part("waiting for data", p->t_data, 3),
-        part("computing", p->t_compute, 1),
-        part("exchange with other ranks", p->t_comm, 2),
-        part("updating weights", p->t_update, 4),
-        part("other", p->other > 1e-4 * p->mean ? p->other : 0, 6),
+        {"waiting for data", p->t_data, 3},
+        {"computing", p->t_compute, 1},
+        {"exchange with other ranks", p->t_comm, 2},
+        {"updating weights", p->t_update, 4},
+        {"other", p->other > 1e-4 * p->mean ? p->other : 0, 6},
     };
 
     if (!(p->mean > 0)) {
@@ -217,28 +205,28 @@ void answers_pace_step(struct answer *a, const struct run *run, struct err *err)
         "%s, 95 %% at most %s.",
         fmt_number(1 / p->mean, 3).s, fmt_count(p->n_steps).s, fmt_seconds(p->median).s,
         fmt_seconds(p->p95).s);
-    page_bar(&a->picture, "How a step splits", parts, sizeof parts / sizeof *parts);
-    row_of_pace(a, err, "mean", p->mean);
-    row_of_pace(a, err, "median", p->median);
-    row_of_pace(a, err, "95th percentile", p->p95);
-    row_of_pace(a, err, "slowest", p->slowest);
-    explain_left_out(a, p, err);
+    answers_bar(a, "How a step splits", fmt_seconds, parts, sizeof parts / sizeof *parts);
+    row_of_pace(a, "mean", p->mean);
+    row_of_pace(a, "median", p->median);
+    row_of_pace(a, "95th percentile", p->p95);
+    row_of_pace(a, "slowest", p->slowest);
+    explain_left_out(a, p);
     if (!isfinite(p->t_compute))
-        answers_row(a, err, "phases", "missing: the log holds no t_compute");
+        answers_row(a, "phases", "missing: the log holds no t_compute");
     if (isfinite(run->log.t_step))
-        answers_row(a, err, "as the log itself averages",
-                    "%s a step, evaluations included", fmt_seconds(run->log.t_step).s);
+        answers_row(a, "as the log itself averages", "%s a step, evaluations included",
+                    fmt_seconds(run->log.t_step).s);
     if (run->log.has_no_clock)
-        answers_row(a, err, "note",
+        answers_row(a, "note",
                     "the times of this log include evaluations: a median is nearer to "
                     "a step than the mean");
 }
 
-static void row_of_waiting(struct answer *a, const struct run_pace *p, struct err *err)
+static void row_of_waiting(struct answer *a, const struct run_pace *p)
 {
-    answers_row(a, err, "working", "%s computing + %s updating",
-                fmt_seconds(p->t_compute).s, fmt_seconds(p->t_update).s);
-    answers_row(a, err, "waiting", "%s for data, %s for other ranks and the network",
+    answers_row(a, "working", "%s computing + %s updating", fmt_seconds(p->t_compute).s,
+                fmt_seconds(p->t_update).s);
+    answers_row(a, "waiting", "%s for data, %s for other ranks and the network",
                 fmt_seconds(p->t_data).s, fmt_seconds(p->t_comm).s);
 }
 
@@ -255,7 +243,7 @@ static double mean_of(const struct rank_means *r, size_t field)
 
 /* Use is what a driver counts: a card that only waits for others can be 100 % busy. Power
  * does not lie. */
-static void rows_of_gpus(struct answer *a, const struct rank_means *r, struct err *err)
+static void rows_of_gpus(struct answer *a, const struct rank_means *r)
 {
     enum { LITTLE = 50 }; /* percent of the limit */
     const double busy = MEAN(r, gpu_busy), power = MEAN(r, gpu_power);
@@ -264,12 +252,12 @@ static void rows_of_gpus(struct answer *a, const struct rank_means *r, struct er
     answers_value(a, "gpu_busy", busy);
     answers_value(a, "gpu_power_w", power);
     if (!isfinite(power)) {
-        answers_row(a, err, "power",
+        answers_row(a, "power",
                     "missing: the log holds no power draw of the card; a card that "
                     "only waits can show 100 %% utilisation");
     } else {
-        answers_row(a, err, "power", "%s W a card, %s of the limit",
-                    fmt_number(power, 3).s, fmt_percent(share).s);
+        answers_row(a, "power", "%s W a card, %s of the limit", fmt_number(power, 3).s,
+                    fmt_percent(share).s);
         if (busy >= 0.9 && 100 * share < LITTLE)
             answers_say(a, ANSWER_WATCH,
                         "The cards call themselves %s busy but draw %s of the power that "
@@ -277,31 +265,31 @@ static void rows_of_gpus(struct answer *a, const struct rank_means *r, struct er
                         fmt_percent(busy).s, fmt_percent(share).s);
     }
     if (isfinite(busy))
-        answers_row(a, err, "cards", "%s of the time in use by their own count",
+        answers_row(a, "cards", "%s of the time in use by their own count",
                     fmt_percent(busy).s);
     if (isfinite(MEAN(r, gpu_clock)))
-        answers_row(a, err, "clock of the cards", "%s MHz of %s",
+        answers_row(a, "clock of the cards", "%s MHz of %s",
                     fmt_count(MEAN(r, gpu_clock)).s, fmt_count(MEAN(r, gpu_clock_max)).s);
     if (isfinite(MEAN(r, gpu_memory_all)))
-        answers_row(a, err, "memory of the cards", "%s of %s MiB",
+        answers_row(a, "memory of the cards", "%s of %s MiB",
                     fmt_count(MEAN(r, gpu_memory)).s,
                     fmt_count(MEAN(r, gpu_memory_all)).s);
 }
 
 /* Processor time tells threads that work from threads that were not given a core. */
-static void rows_of_processors(struct answer *a, const struct run *run, struct err *err)
+static void rows_of_processors(struct answer *a, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const struct rank_means *r = &run->by_rank;
     const double cores = MEAN(r, cores);
 
     if (isfinite(cores))
-        answers_row(a, err, "processor time",
+        answers_row(a, "processor time",
                     "%s processor seconds a second and rank, of %s thread%s",
                     fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s,
                     s && s->threads == 1 ? "" : "s");
     if (s && s->device && (strstr(s->device, "cuda") || strstr(s->device, "opencl")))
-        rows_of_gpus(a, r, err);
+        rows_of_gpus(a, r);
 }
 
 /* The roof is the BLAS's rate, which a matrix unit can leave behind. */
@@ -328,7 +316,7 @@ static void say_rate(struct answer *a, double of_roof, const char *device,
                     "measured on a busier machine, or one of the two is wrong.");
 }
 
-void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
+void answers_pace_busy(struct answer *a, const struct run *run)
 {
     const struct runlog_start *start = runlog_latest(&run->log);
     const struct run_pace *p = &run->pace;
@@ -353,16 +341,15 @@ void answers_pace_busy(struct answer *a, const struct run *run, struct err *err)
     say_rate(a, of_roof, start ? start->device : NULL,
              isfinite(p->gflops) ? "the machine's measured roof"
                                  : "the arithmetic rate (gflops)");
-    answers_row(a, err, "achieved", isfinite(p->gflops) ? "%s GFLOP/s" : "%s",
+    answers_row(a, "achieved", isfinite(p->gflops) ? "%s GFLOP/s" : "%s",
                 fmt_number(p->gflops, 3).s);
-    answers_row(a, err, "measured roof", isfinite(roof) ? "%s GFLOP/s" : "%s",
+    answers_row(a, "measured roof", isfinite(roof) ? "%s GFLOP/s" : "%s",
                 fmt_number(roof, 3).s);
-    answers_row(a, err, "throughput", "%s source + target tokens/s, %s target tokens/s",
+    answers_row(a, "throughput", "%s source + target tokens/s, %s target tokens/s",
                 fmt_count(p->tokens_per_s).s, fmt_count(p->target_per_s).s);
-    row_of_waiting(a, p, err);
-    rows_of_processors(a, run, err);
-    answers_row(a, err, "peak memory", isfinite(p->memory_mib) ? "%s MiB" : "%s",
+    row_of_waiting(a, p);
+    rows_of_processors(a, run);
+    answers_row(a, "peak memory", isfinite(p->memory_mib) ? "%s MiB" : "%s",
                 fmt_count(p->memory_mib).s);
-    if (a->failed == OK)
-        a->failed = figures_arithmetic(&a->picture, run, err);
+    a->figure = ANSWER_ARITHMETIC;
 }

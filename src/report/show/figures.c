@@ -8,266 +8,224 @@
 #include "page/plot.h"
 #include "report/judge/run.h"
 
-/* Everything drawn, by step; work that a resume threw away is not. */
-struct curves {
-    struct series loss, valid_loss, bleu, forced_bleu, grad_norm;
-    struct series data, compute, comm, update, other; /* each on top of those before */
-    struct series tokens, gflops, roof;
-    double *resume; /* steps at which a session went on */
-    size_t n_resumes;
+enum { CURVES_MAX = 5 };
+
+/* What a curve shows. The times of phases are in their order, each on top of those
+ * before. */
+enum quantity {
+    LOSS,
+    GRAD_NORM,
+    TOKENS,
+    GFLOPS,
+    DATA,
+    COMPUTE,
+    COMM,
+    UPDATE,
+    STEP,
+    OF_EVALS, /* from here on of evaluations */
+    VALID_LOSS = OF_EVALS,
+    BLEU,
+    FORCED_BLEU,
+    ROOF /* a line at the measured rate, over all steps */
 };
 
-static double or_zero(double v)
-{
-    return isfinite(v) ? v : 0;
-}
+struct curve {
+    const char *name;
+    enum plot_kind kind;
+    int color;
+    enum quantity y;
+    enum plot_best best;
+};
 
-/* Phase times stack up to the whole step, in milliseconds. */
-static status collect_phases(struct curves *c, const struct runlog_step *s,
-                             struct err *err)
-{
-    const double ms = 1000 / s->steps;
-    const double data = or_zero(s->t_data), compute = data + or_zero(s->t_compute);
-    const double comm = compute + or_zero(s->t_comm);
-    const double update = comm + or_zero(s->t_update);
+struct figure {
+    struct plot plot; /* without its curves */
+    struct curve curve[CURVES_MAX];
+};
 
-    TRY(series_add(&c->data, s->step, isfinite(s->t_data) ? ms * data : NAN, err));
-    TRY(series_add(&c->compute, s->step, isfinite(s->t_compute) ? ms * compute : NAN,
-                   err));
-    TRY(series_add(&c->comm, s->step, isfinite(s->t_comm) ? ms * comm : NAN, err));
-    TRY(series_add(&c->update, s->step, isfinite(s->t_update) ? ms * update : NAN, err));
-    return series_add(&c->other, s->step, ms * s->t_step, err);
-}
+static const struct figure figures[] = {
+    {{.id = "plot-loss",
+      .title = "Loss",
+      .y_unit = "cross-entropy, nats a token, logarithmic",
+      .note = "Training loss is measured with dropout, validation loss without: early "
+              "on, validation may lie below.",
+      .is_log = true},
+     {{"training", PLOT_THIN, 1, LOSS},
+      {"validation", PLOT_POINTS, 2, VALID_LOSS, PLOT_BEST_LOW}}},
+    {{.id = "plot-bleu",
+      .title = "BLEU on the validation set",
+      .y_unit = "BLEU, 0 to 100",
+      .note = "Only \u201ctranslated text\u201d is a translation score. Teacher-forced "
+              "BLEU predicts each word from the correct words before it, on subwords: it "
+              "is comparable only with itself.",
+      .from_zero = true},
+     {{"translated text", PLOT_POINTS, 3, BLEU, PLOT_BEST_HIGH},
+      {"teacher-forced", PLOT_DASHED, 5, FORCED_BLEU}}},
+    {{.id = "plot-grad",
+      .title = "Gradient norm",
+      .y_unit = "Euclidean norm, logarithmic",
+      .note = "Before clipping. Spikes that come with a jump of the loss are worth a "
+              "look.",
+      .is_log = true},
+     {{"norm of the whole gradient", PLOT_THIN, 4, GRAD_NORM}}},
+    {{.id = "plot-step",
+      .title = "Time of a step",
+      .y_unit = "milliseconds a step",
+      .note =
+          "Stacked: the legend names the layers from top to bottom. Data and exchange "
+          "(with other ranks) are waiting, compute and update are work.",
+      .from_zero = true},
+     {{"other", PLOT_AREA, 6, STEP},
+      {"update", PLOT_AREA, 4, UPDATE},
+      {"exchange", PLOT_AREA, 2, COMM},
+      {"compute", PLOT_AREA, 1, COMPUTE},
+      {"data", PLOT_AREA, 3, DATA}}},
+    {{.id = "plot-tokens",
+      .title = "Throughput",
+      .y_unit = "tokens a second",
+      .note = "While stepping; evaluations and saves are apart.",
+      .from_zero = true},
+     {{"source + target tokens", PLOT_LINE, 3, TOKENS}}},
+};
 
-static status collect_steps(struct curves *c, const struct run *run, struct err *err)
+static const struct figure arithmetic = {
+    {.id = "plot-flops",
+     .title = "Arithmetic rate",
+     .y_unit = "GFLOP/s",
+     .from_zero = true},
+    {{"achieved", PLOT_LINE, 1, GFLOPS}, {"measured roof", PLOT_RULE, 2, ROOF}}};
+
+static double at_step(const struct runlog_step *s, enum quantity y)
 {
-    for (size_t i = 0; i < run->log.n_step; i++) {
-        const struct runlog_step *s = &run->log.step[i];
-        const double tokens = s->source_tokens + s->target_tokens;
-        if (s->is_lost)
-            continue;
-        TRY(series_add(&c->loss, s->step, s->loss, err));
-        TRY(series_add(&c->grad_norm, s->step, s->grad_norm, err));
-        TRY(series_add(&c->gflops, s->step, s->gflops, err));
-        TRY(series_add(&c->tokens, s->step,
-                       isfinite(tokens) ? tokens / s->t_step : s->tokens_per_s, err));
-        TRY(collect_phases(c, s, err));
+    const double phase[] = {s->t_data, s->t_compute, s->t_comm, s->t_update};
+    const double tokens = s->source_tokens + s->target_tokens, ms = 1000 / s->steps;
+    double sum = 0;
+
+    switch (y) {
+    case LOSS:
+        return s->loss;
+    case GRAD_NORM:
+        return s->grad_norm;
+    case TOKENS:
+        return isfinite(tokens) ? tokens / s->t_step : s->tokens_per_s;
+    case GFLOPS:
+        return s->gflops;
+    case STEP:
+        return ms * s->t_step;
+    default:
+        for (int i = 0; i <= (int)y - DATA; i++)
+            sum += isfinite(phase[i]) ? phase[i] : 0;
+        return isfinite(phase[y - DATA]) ? ms * sum : NAN;
     }
-    return OK;
 }
 
-static status collect_evals(struct curves *c, const struct run *run, struct err *err)
+static double at_eval(const struct runlog_eval *e, enum quantity y)
 {
-    for (size_t i = 0; i < run->log.n_eval; i++) {
-        const struct runlog_eval *e = &run->log.eval[i];
-        if (e->is_lost)
-            continue;
-        TRY(series_add(&c->valid_loss, e->step,
-                       isfinite(e->valid_loss) ? e->valid_loss : e->eval_loss, err));
-        TRY(series_add(&c->bleu, e->step, e->bleu, err));
-        TRY(series_add(&c->forced_bleu, e->step, 100 * e->forced_bleu, err));
-    }
-    return OK;
+    if (y == VALID_LOSS)
+        return isfinite(e->valid_loss) ? e->valid_loss : e->eval_loss;
+    return y == BLEU ? e->bleu : 100 * e->forced_bleu;
 }
 
-static status collect_roof(struct curves *c, const struct run *run, struct err *err)
+/* A line from the first step to the last, where the log has the rate. */
+static status collect_roof(struct series *to, const struct runlog *log, struct err *err)
 {
-    const struct runlog_start *start = runlog_latest(&run->log);
+    const double roof = log->n_start ? runlog_latest(log)->roof_gflops : NAN;
+    double first = NAN, last = NAN;
 
-    if (!start || !isfinite(start->roof_gflops) || c->gflops.n == 0)
+    for (size_t i = 0; i < log->n_step; i++)
+        if (!log->step[i].is_lost) {
+            first = isfinite(first) ? first : log->step[i].step;
+            last = log->step[i].step;
+        }
+    if (!isfinite(roof) || !isfinite(first))
         return OK;
-    TRY(series_add(&c->roof, c->gflops.x[0], start->roof_gflops, err));
-    return series_add(&c->roof, c->gflops.x[c->gflops.n - 1], start->roof_gflops, err);
+    TRY(series_add(to, first, roof, err));
+    return series_add(to, last, roof, err);
 }
 
-static status collect(struct curves *c, const struct run *run, struct err *err)
+/* Work that a resume threw away is not drawn. */
+static status collect(struct series *to, const struct runlog *log, enum quantity y,
+                      struct err *err)
 {
-    TRY(mem_alloc(&c->resume, run->log.n_start, sizeof *c->resume, err));
-    for (size_t i = 1; i < run->log.n_start; i++)
-        if (isfinite(run->log.start[i].step))
-            c->resume[c->n_resumes++] = run->log.start[i].step;
-    TRY(collect_steps(c, run, err));
-    TRY(collect_evals(c, run, err));
-    return collect_roof(c, run, err);
+    if (y == ROOF)
+        return collect_roof(to, log, err);
+    for (size_t i = 0; y < OF_EVALS && i < log->n_step; i++)
+        if (!log->step[i].is_lost)
+            TRY(series_add(to, log->step[i].step, at_step(&log->step[i], y), err));
+    for (size_t i = 0; y >= OF_EVALS && i < log->n_eval; i++)
+        if (!log->eval[i].is_lost)
+            TRY(series_add(to, log->eval[i].step, at_eval(&log->eval[i], y), err));
+    return OK;
 }
 
-static void release(struct curves *c)
+/* A run of one process has no network to show, and one without a roof none of it. */
+static bool is_drawn(const struct curve *c, const struct series *s,
+                     const struct runlog *log)
 {
-    series_release(&c->loss);
-    series_release(&c->valid_loss);
-    series_release(&c->bleu);
-    series_release(&c->forced_bleu);
-    series_release(&c->grad_norm);
-    series_release(&c->data);
-    series_release(&c->compute);
-    series_release(&c->comm);
-    series_release(&c->update);
-    series_release(&c->other);
-    series_release(&c->tokens);
-    series_release(&c->gflops);
-    series_release(&c->roof);
-    free(c->resume);
+    if (c->y == ROOF)
+        return s->n > 0;
+    for (size_t i = 0; c->y == COMM && i < log->n_step; i++)
+        if (!log->step[i].is_lost && isfinite(log->step[i].t_compute) &&
+            log->step[i].t_comm > 0)
+            return true;
+    return c->y != COMM;
 }
 
-/* What all plots of a run share. */
-static status draw(struct str *out, const struct curves *c, struct plot p,
+static status draw(struct str *out, const struct figure *f, const struct run *run,
                    struct err *err)
 {
+    const struct runlog *log = &run->log;
+    struct series points[CURVES_MAX] = {0};
+    struct plot_curve curve[CURVES_MAX];
+    struct plot p = f->plot;
+    double *resumed; /* steps at which a session went on */
+
     p.x_unit = "step";
-    p.mark = c->resume;
-    p.n_marks = c->n_resumes;
+    p.curve = curve;
+    TRY(mem_alloc(&resumed, log->n_start, sizeof *resumed, err));
+    for (size_t i = 1; i < log->n_start; i++)
+        if (isfinite(log->start[i].step))
+            resumed[p.n_marks++] = log->start[i].step;
+    p.mark = resumed;
     p.mark_name = "resumed";
-    return plot_write(out, &p, err);
-}
-
-#define CURVES(list) .curve = (list), .n_curves = sizeof(list) / sizeof *(list)
-
-static status draw_loss(struct str *out, const struct curves *c, struct err *err)
-{
-    const struct plot_curve list[] = {
-        {"training", PLOT_THIN, 1, PLOT_NO_BEST, &c->loss},
-        {"validation", PLOT_POINTS, 2, PLOT_BEST_LOW, &c->valid_loss},
-    };
-    return draw(out, c,
-                (struct plot){.id = "plot-loss",
-                              .title = "Loss",
-                              .y_unit = "cross-entropy, nats a token, logarithmic",
-                              .is_log = true,
-                              .note =
-                                  "Training loss is measured with dropout, validation "
-                                  "loss without: early on, validation may lie below.",
-                              CURVES(list)},
-                err);
-}
-
-static status draw_bleu(struct str *out, const struct curves *c, struct err *err)
-{
-    const struct plot_curve list[] = {
-        {"translated text", PLOT_POINTS, 3, PLOT_BEST_HIGH, &c->bleu},
-        {"teacher-forced", PLOT_DASHED, 5, PLOT_NO_BEST, &c->forced_bleu},
-    };
-    return draw(out, c,
-                (struct plot){.id = "plot-bleu",
-                              .title = "BLEU on the validation set",
-                              .y_unit = "BLEU, 0 to 100",
-                              .note =
-                                  "Only \u201ctranslated text\u201d is a translation "
-                                  "score. Teacher-forced BLEU predicts each word from "
-                                  "the correct words before it, on subwords: it is "
-                                  "comparable only with itself.",
-                              .from_zero = true,
-                              CURVES(list)},
-                err);
-}
-
-static status draw_grad_norm(struct str *out, const struct curves *c, struct err *err)
-{
-    const struct plot_curve list[] = {
-        {"norm of the whole gradient", PLOT_THIN, 4, PLOT_NO_BEST, &c->grad_norm},
-    };
-    return draw(out, c,
-                (struct plot){.id = "plot-grad",
-                              .title = "Gradient norm",
-                              .y_unit = "Euclidean norm, logarithmic",
-                              .note = "Before clipping. Spikes that come with a jump of "
-                                      "the loss are worth a look.",
-                              .is_log = true,
-                              CURVES(list)},
-                err);
-}
-
-/* A run of one process has no network to show. */
-static bool is_networked(const struct curves *c)
-{
-    for (size_t i = 0; i < c->comm.n; i++)
-        if (c->comm.y[i] > c->compute.y[i])
-            return true;
-    return false;
-}
-
-static status draw_step_time(struct str *out, const struct curves *c, struct err *err)
-{
-    struct plot_curve list[5];
-    size_t n = 0;
-
-    list[n++] = (struct plot_curve){"other", PLOT_AREA, 6, PLOT_NO_BEST, &c->other};
-    list[n++] = (struct plot_curve){"update", PLOT_AREA, 4, PLOT_NO_BEST, &c->update};
-    if (is_networked(c))
-        list[n++] = (struct plot_curve){"exchange", PLOT_AREA, 2, PLOT_NO_BEST, &c->comm};
-    list[n++] = (struct plot_curve){"compute", PLOT_AREA, 1, PLOT_NO_BEST, &c->compute};
-    list[n++] = (struct plot_curve){"data", PLOT_AREA, 3, PLOT_NO_BEST, &c->data};
-    return draw(out, c,
-                (struct plot){.id = "plot-step",
-                              .title = "Time of a step",
-                              .y_unit = "milliseconds a step",
-                              .note = "Stacked: the legend names the layers from top to "
-                                      "bottom. Data and exchange "
-                                      "(with other ranks) are waiting, compute and "
-                                      "update are work.",
-                              .from_zero = true,
-                              .curve = list,
-                              .n_curves = n},
-                err);
-}
-
-static status draw_tokens(struct str *out, const struct curves *c, struct err *err)
-{
-    const struct plot_curve list[] = {
-        {"source + target tokens", PLOT_LINE, 3, PLOT_NO_BEST, &c->tokens},
-    };
-    return draw(out, c,
-                (struct plot){.id = "plot-tokens",
-                              .title = "Throughput",
-                              .y_unit = "tokens a second",
-                              .note = "While stepping; evaluations and saves are apart.",
-                              .from_zero = true,
-                              CURVES(list)},
-                err);
-}
-
-static status draw_all(struct str *out, const struct curves *c, struct err *err)
-{
-    TRY(draw_loss(out, c, err));
-    TRY(draw_bleu(out, c, err));
-    TRY(draw_grad_norm(out, c, err));
-    TRY(draw_step_time(out, c, err));
-    return draw_tokens(out, c, err);
+    status result = OK;
+    for (size_t i = 0; result == OK && i < CURVES_MAX && f->curve[i].name; i++) {
+        const struct curve *c = &f->curve[i];
+        result = collect(&points[i], log, c->y, err);
+        if (is_drawn(c, &points[i], log))
+            curve[p.n_curves++] =
+                (struct plot_curve){c->name, c->kind, c->color, c->best, &points[i]};
+    }
+    if (result == OK && (f != &arithmetic || series_best(&points[0], 1) < points[0].n))
+        result = plot_write(out, &p, err);
+    for (size_t i = 0; i < CURVES_MAX; i++)
+        series_release(&points[i]);
+    free(resumed);
+    return result;
 }
 
 status figures_write(struct str *out, const struct run *run, struct err *err)
 {
-    struct curves c = {0};
-
-    status result = collect(&c, run, err);
-    if (result == OK)
-        result = draw_all(out, &c, err);
-    release(&c);
-    return result;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        TRY(draw(out, &figures[i], run, err));
+    return OK;
 }
 
-static status draw_arithmetic(struct str *out, const struct curves *c, struct err *err)
+status figures_answer(struct str *out, enum answer_figure figure, const struct run *run,
+                      struct err *err)
 {
-    const struct plot_curve list[] = {
-        {"achieved", PLOT_LINE, 1, PLOT_NO_BEST, &c->gflops},
-        {"measured roof", PLOT_RULE, 2, PLOT_NO_BEST, &c->roof},
-    };
-    return draw(out, c,
-                (struct plot){.id = "plot-flops",
-                              .title = "Arithmetic rate",
-                              .y_unit = "GFLOP/s",
-                              .from_zero = true,
-                              .curve = list,
-                              .n_curves = c->roof.n ? 2 : 1},
-                err);
-}
-
-status figures_arithmetic(struct str *out, const struct run *run, struct err *err)
-{
-    struct curves c = {0};
-
-    status result = collect(&c, run, err);
-    if (result == OK && series_best(&c.gflops, 1) < c.gflops.n)
-        result = draw_arithmetic(out, &c, err);
-    release(&c);
-    return result;
+    switch (figure) {
+    case ANSWER_NO_FIGURE:
+        break;
+    case ANSWER_FORECAST:
+        return figures_forecast(out, run, err);
+    case ANSWER_GAP:
+        return figures_gap(out, run, err);
+    case ANSWER_RATE:
+        return figures_rate(out, run, err);
+    case ANSWER_ARITHMETIC:
+        return draw(out, &arithmetic, run, err);
+    case ANSWER_TIMELINE:
+        figures_timeline(out, run);
+    }
+    return OK;
 }

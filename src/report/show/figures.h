@@ -3,21 +3,21 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "report/judge/answers.h"
 
 struct run;
 
 /* Every plot of the run, one after the other. */
 status figures_write(struct str *out, const struct run *run, struct err *err) MUST_CHECK;
 
-/* The arithmetic rate against the measured roof, for the answer about busy processors. */
-status figures_arithmetic(struct str *out, const struct run *run,
-                          struct err *err) MUST_CHECK;
-/* The logged learning rate against its formula, warm-up marked. */
-status figures_rate(struct str *out, const struct run *run, struct err *err) MUST_CHECK;
-/* Validation loss with the fitted curve and its interval, on to twice the steps. */
+/* The picture that an answer names, or nothing. */
+status figures_answer(struct str *out, enum answer_figure figure, const struct run *run,
+                      struct err *err) MUST_CHECK;
+
+/* For the files of figures. */
 status figures_forecast(struct str *out, const struct run *run,
                         struct err *err) MUST_CHECK;
-/* Validation minus training loss, with the step where validation turned. */
 status figures_gap(struct str *out, const struct run *run, struct err *err) MUST_CHECK;
-/* A typical step of each rank as a row of its phases. */
+status figures_rate(struct str *out, const struct run *run, struct err *err) MUST_CHECK;
+/* Nothing where no step was timed. */
 void figures_timeline(struct str *out, const struct run *run);

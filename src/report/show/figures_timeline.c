@@ -89,7 +89,7 @@ void figures_timeline(struct str *out, const struct run *run)
 
     for (size_t i = 0; i < n && r->n; i++)
         longest = fmax(longest, r->of[i].t_step);
-    if (!(longest > 0))
+    if (!(longest > 0) || !(run->pace.mean > 0))
         return;
     const double scale = (WIDTH - LEFT) / longest;
     str_puts(out, "<figure id=\"plot-timeline\">\n");

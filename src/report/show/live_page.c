@@ -66,8 +66,7 @@ status live_page(struct str *out, const struct judgement *t, double every,
     report_page_health(out, &t->health);
     str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
     TRY(figures_write(out, &t->run, err));
-    if (t->run.pace.mean > 0)
-        figures_timeline(out, &t->run);
+    figures_timeline(out, &t->run);
     str_puts(out, "</div>\n");
     write_ranks(out, &t->run.by_rank);
     str_puts(out, "<h2>In short</h2>\n<table><tbody>\n");
