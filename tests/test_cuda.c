@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "device/cuda/driver.h"
-#include "device/cuda/lane.h"
+#include "device/cuda/side_stream.h"
 #include "device/device.h"
 #include "device/gpu/gpu.h"
 #include "device/half.h"
@@ -380,15 +380,15 @@ TEST(a_wait_is_for_uploads_too)
 TEST(a_lane_closes_with_a_mark_that_nobody_waited_for)
 {
     struct device d;
-    struct lane *l;
+    struct side_stream *l;
     struct err err;
     void *mem;
 
     open_cuda(&d, PRECISION_FP32, "", "");
-    CHECK_OK(lane_open(&l, &d, 2, 0, &err), &err);
+    CHECK_OK(side_stream_open(&l, &d, 2, 0, &err), &err);
     CHECK_OK(device_alloc(&d, &mem, 64, &err), &err);
-    lane_mark(l, 0);
-    lane_close(l);
+    side_stream_mark(l, 0);
+    side_stream_close(l);
     device_free(&d, mem);
     device_close(&d);
 }

@@ -1,7 +1,7 @@
 /*
  * Every function that we open by name is in the library that we open it from, where that
  * library is installed (CMake looks: NVIDIA's toolkit, with its stub of the driver). The
- * prototypes are compared when Ferry is compiled: device/cuda/prototypes.c and
+ * prototypes are compared when Ferry is compiled: tests/standin/cuda_prototypes.c and
  * tests/standin/nccl_prototypes.c.
  */
 #include <stdlib.h>

@@ -72,7 +72,7 @@ def without_waits():
     """Whole statements, with the condition that stands before them."""
     call = re.compile(r"[^;{}]*\b(cuStreamWaitEvent|cuStreamSynchronize|cuEventRecord|cuda_wait|"
                       r"copy_after_compute|cuda_compute_after_copy)\((?!struct)[^;{}]*;")
-    for name in ("cuda.c", "product.c", "lane.c"):
+    for name in ("cuda.c", "gemm.c", "side_stream.c"):
         for match in call.finditer((CUDA / name).read_text()):
             yield name, match.start(), match[0], ";"
 

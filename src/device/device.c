@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "device/cuda/cuda.h"
-#include "device/emulate.h"
+#include "device/rounding.h"
 #include "device/opencl/opencl.h"
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
@@ -176,7 +176,7 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
         return err->code;
     }
     if (options.precision != PRECISION_FP32)
-        emulate_begin(d);
+        rounding_begin(d);
     snprintf(d->name, sizeof d->name, "%s, %zu thread%s", name, pool_size(d->pool),
              pool_size(d->pool) == 1 ? "" : "s");
     return OK;

@@ -1,8 +1,9 @@
 /*
  * half - 16-bit floating-point numbers on the host: IEEE half and bfloat16.
  *
- * Rounded to the nearest, ties to even, as every device does. Used to emulate mixed
- * precision on the CPU and to write the weights of a mixed checkpoint.
+ * Rounded to the nearest, ties to even, as every device does; half_from_b and half_to_b
+ * are of bfloat16. The one converter of the host: mixed precision on a CPU, gradients on
+ * the wire and weights in checkpoints all use it. GPUs have device/gpu/numbers.h.
  */
 #pragma once
 

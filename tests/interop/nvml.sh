@@ -1,5 +1,5 @@
 # Our prototypes of NVML are those of NVIDIA's header, which comes with neither nvcc nor the
-# driver; so is all that device/cuda/prototypes.c compares where that header is.
+# driver; so is all that tests/standin/cuda_prototypes.c compares where that header is.
 headers=$("$PYTHON" - <<'PYTHON'
 import pathlib, sys
 found = [p for place in sys.path for p in pathlib.Path(place).glob("nvidia/nvml_dev/include")]
@@ -19,4 +19,4 @@ err_has 'nvmlDeviceGetPowerUsage has another prototype'
 
 toolkit=${CUDA_HOME:-/usr/local/cuda}/include
 [ ! -e "$toolkit/cublasLt.h" ] ||
-    expect 0 "${compile[@]}" -isystem "$toolkit" "$ROOT/src/device/cuda/prototypes.c"
+    expect 0 "${compile[@]}" -isystem "$toolkit" "$ROOT/tests/standin/cuda_prototypes.c"

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "device/cuda/nvml.h"
-#include "device/cuda/state.h"
+#include "device/cuda/cuda_state.h"
 
 enum { PINNED = 4 << 20 };
 

@@ -2,8 +2,8 @@
  * driver - what we call of libcuda and libcublasLt, opened when first needed.
  *
  * The prototypes are written here, so that every build has the CUDA device, and compared
- * with NVIDIA's headers where those are installed (prototypes.c). Enums of theirs are
- * unsigned here, as compilers make them.
+ * with NVIDIA's headers where those are installed (tests/standin/cuda_prototypes.c).
+ * Enums of theirs are unsigned here, as compilers make them.
  *
  * Owns: nothing that is ever given back. Threads: one at a time.
  */
@@ -106,7 +106,7 @@ enum {
 #undef X
 };
 
-/* Constants of NVIDIA's headers, under our names: prototypes.c compares them too. */
+/* Constants of NVIDIA's headers, under our names: cuda_prototypes.c compares them too. */
 enum {
     DRIVER_NON_BLOCKING = 1, /* streams do not wait for the default one */
     DRIVER_NO_TIMING = 2,    /* events only order */

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "device/opencl/state.h"
+#include "device/opencl/opencl_state.h"
 
 extern const char gpu_program_source[];
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "device/opencl/state.h"
+#include "device/opencl/opencl_state.h"
 
 enum { PLATFORMS = 16, DEVICES = 64, FLUSH_EVERY = 32 };
 

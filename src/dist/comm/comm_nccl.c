@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/symbol.h"
-#include "device/cuda/lane.h"
+#include "device/cuda/side_stream.h"
 #include "device/device.h"
 #include "dist/comm/comm_backend.h"
 #include "dist/comm/nccl_calls.h"
@@ -25,7 +25,7 @@ struct comm_nccl {
     const struct nccl_calls *calls;
     char library[32];
     struct comm *comm;
-    struct lane *lane;
+    struct side_stream *side;
     struct ncclComm *group[N_GROUPS];
     struct CUstream_st *stream;
     enum wire wire; /* between nodes */
@@ -123,8 +123,9 @@ static status open_own(struct comm_nccl *n, struct device *d, struct comm_nccl_o
     TRY(refuse_options(o, err));
     TRY(open_library(&n->calls, &version, err));
     name_library(n->library, sizeof n->library, version);
-    TRY(lane_open(&n->lane, d, o.n_buckets,
-                  narrows ? (n->is_even ? o.n_max / n_local + 1 : o.n_max) : 0, err));
+    TRY(side_stream_open(&n->side, d, o.n_buckets,
+                         narrows ? (n->is_even ? o.n_max / n_local + 1 : o.n_max) : 0,
+                         err));
     const unsigned code = n->comm->rank == 0 ? n->calls->ncclGetUniqueId(id) : 0;
     if (code)
         return err_set(err, ERR_DEVICE, "%s gives no id: %s", n->library,
@@ -156,7 +157,7 @@ static status join(struct comm_nccl *n, struct nccl_id id, struct err *err)
     const struct comm *c = n->comm;
     const struct nccl_calls *calls = n->calls;
 
-    TRY(lane_enter(n->lane, err));
+    TRY(side_stream_enter(n->side, err));
     TRY(check(n, calls->ncclCommInitRank(&n->group[WORLD], c->size, id, c->rank),
               "ncclCommInitRank", err));
     if (c->n_nodes == 1)
@@ -231,7 +232,7 @@ void comm_nccl_close(struct comm_nccl *n)
     if (!n)
         return;
     leave(n);
-    lane_close(n->lane);
+    side_stream_close(n->side);
     free(n);
 }
 
@@ -244,7 +245,7 @@ const char *comm_nccl_library(const struct comm_nccl *n)
 
 void comm_nccl_mark(struct comm_nccl *n, size_t bucket)
 {
-    lane_mark(n->lane, bucket);
+    side_stream_mark(n->side, bucket);
 }
 
 static status sum(struct comm_nccl *n, enum group who, void *x, size_t count,
@@ -261,9 +262,9 @@ static status sum_wire(struct comm_nccl *n, enum group who, float *x, size_t cou
 {
     if (n->wire == WIRE_FP32)
         return sum(n, who, x, count, NCCL_FLOAT, err);
-    TRY(lane_narrow(n->lane, x, count, err));
-    TRY(sum(n, who, lane_narrowed(n->lane), count, NCCL_BFLOAT16, err));
-    return lane_widen(n->lane, x, count, err);
+    TRY(side_stream_narrow(n->side, x, count, err));
+    TRY(sum(n, who, side_stream_narrowed(n->side), count, NCCL_BFLOAT16, err));
+    return side_stream_widen(n->side, x, count, err);
 }
 
 /* What a ring of n_ranks sends and receives of count numbers. */
@@ -335,10 +336,10 @@ static status finish(struct comm_nccl *n, struct err *err)
 {
     const struct timespec nap = {.tv_nsec = SLEEP_NS};
 
-    TRY(lane_end(n->lane, err));
+    TRY(side_stream_end(n->side, err));
     for (int polls = 0;; polls++) {
         bool is_done;
-        TRY(lane_poll(n->lane, &is_done, err));
+        TRY(side_stream_poll(n->side, &is_done, err));
         if (is_done)
             return OK;
         TRY(watch(n, err));
@@ -352,7 +353,7 @@ static status finish(struct comm_nccl *n, struct err *err)
 static status run(struct comm_nccl *n, size_t bucket, float *g, size_t count,
                   bool is_inside, struct err *err)
 {
-    TRY(lane_begin(n->lane, bucket, &n->stream, err));
+    TRY(side_stream_begin(n->side, bucket, &n->stream, err));
     TRY(queue(n, g, count, is_inside, err));
     return finish(n, err);
 }
@@ -367,7 +368,7 @@ status comm_nccl_sum(struct comm_nccl *n, size_t bucket, float *g, size_t count,
     if (is_inside && n->comm->local_size == 1)
         return OK;
     if (run(n, bucket, g, count, is_inside, &why) == OK) {
-        *seconds = lane_seconds(n->lane);
+        *seconds = side_stream_seconds(n->side);
         return OK;
     }
     leave(n);

@@ -11,12 +11,13 @@
  * cards of a node then give each other their shards. Nodes with unlike numbers of ranks
  * are summed in one flat ring of the wire's type.
  *
- * A bucket goes through a lane of the device (device/cuda/lane.h): it waits for the mark
- * that was set when backward had queued all of it, runs while backward goes on, and is
- * polled, together with NCCL's own errors, until the card has done it. A failure ends
- * what NCCL has under way here and is ERR_COMM with the name of this rank and host.
+ * A bucket goes through a side stream of the device (device/cuda/side_stream.h): it
+ * waits for the mark that was set when backward had queued all of it, runs while backward
+ * goes on, and is polled, together with NCCL's own errors, until the card has done it. A
+ * failure ends what NCCL has under way here and is ERR_COMM with the name of this rank
+ * and host.
  *
- * Owns: the lane and NCCL's communicators. Borrows: communicator and device, which
+ * Owns: the stream and NCCL's communicators. Borrows: communicator and device, which
  * outlive it. Threads: comm_nccl_sum in jobs, the rest by the device's caller.
  */
 #pragma once

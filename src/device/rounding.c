@@ -1,4 +1,4 @@
-#include "device/emulate.h"
+#include "device/rounding.h"
 
 #include "base/pool.h"
 #include "device/device.h"
@@ -153,7 +153,7 @@ static void emu_attend_memory(struct device *d, struct mat out, struct mat q,
     settle(d, out);
 }
 
-void emulate_begin(struct device *d)
+void rounding_begin(struct device *d)
 {
     d->exact = d->k;
     d->rounding = *d->k; /* what stores nothing in 16 bits stays as it is */

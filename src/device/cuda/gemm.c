@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/cuda/state.h"
+#include "device/cuda/cuda_state.h"
 
 static unsigned type_of(const struct cuda *c, struct mat m)
 {
@@ -53,7 +53,7 @@ static void fail(struct cuda *c, unsigned code)
                  c->name, name_of(code), code);
 }
 
-/* As CALL of state.h, with cuBLASLt's own codes. */
+/* As CALL of cuda_state.h, with cuBLASLt's own codes. */
 #define BLAS(c, call)                              \
     do {                                           \
         if ((c)->gpu.failure.code == OK) {         \

@@ -1,5 +1,5 @@
 /*
- * emulate - mixed precision on a CPU.
+ * rounding - mixed precision on a CPU.
  *
  * A MAT_HALF is stored as reals there. These kernels call the exact ones and then round
  * what they stored to half or bfloat16, infinities included, so that training in mixed
@@ -11,4 +11,4 @@
 struct device;
 
 /* Put the rounding kernels in front of those of an open CPU device. */
-void emulate_begin(struct device *d);
+void rounding_begin(struct device *d);

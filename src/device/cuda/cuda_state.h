@@ -1,4 +1,4 @@
-/* state - what an open CUDA device holds; shared by the files of this folder alone. */
+/* cuda_state - what an open CUDA device holds, for the files of this folder alone. */
 #pragma once
 
 #include "device/cuda/driver.h"

@@ -3,7 +3,7 @@
  * first, and a result of 16 bits is rounded once, out of there.
  */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#include "device/opencl/state.h"
+#include "device/opencl/opencl_state.h"
 
 enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
 

@@ -1,4 +1,4 @@
-/* state - what an open OpenCL device holds; shared by the files of this folder alone. */
+/* opencl_state - what an open OpenCL device holds, for the files of this folder. */
 #pragma once
 
 #include "device/gpu/gpu.h"
