@@ -3,6 +3,7 @@
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
+# The program alone; a build directory that has tests keeps them.
 all:
 	@tools/install-deps build
 	@$(call build,release)
@@ -19,27 +20,25 @@ nvrtc:
 
 # Unit tests and fuzz inputs under ASan and UBSan, then everything in the release build.
 test:
-	@tools/install-deps build
-	@tools/install-deps test gpu || echo "going on without it: tests of MPICH or OpenCL skip themselves"
-	@echo "== building and testing with ASan and UBSan: build/dev"
-	@$(call build,dev)
-	@ctest --preset dev
-	@echo "== building and testing the release: build/release"
-	@$(call build,release)
-	@ctest --preset release
+	@tools/install-deps build test
+	@tools/install-deps peers || echo "continuing without them: tests of MPICH or OpenCL are skipped"
+	@tools/test
 
 test-tsan:
-	@tools/install-deps build
+	@tools/install-deps build test
 	@$(call build,tsan)
 	@ctest --preset tsan
 
 # The unit tests on ARM64: cross-compiled, run under qemu.
 test-arm64:
-	@tools/install-deps build arm64
+	@tools/install-deps build test arm64
 	@tools/test-arm64
 
 # Every fault on hosts of namespaces, COUNT times each (10); needs root and most of an hour.
 test-faults: all
+	@tools/install-deps test
+	@cmake --preset release -DBUILD_TESTING=ON --log-level=WARNING
+	@cmake --build --preset release --target net_tapdelay net_worker
 	@tests/net/run tests/net/faults.bash build/release/ferry
 
 # Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
@@ -49,7 +48,7 @@ test-interop: all
 
 # The demo on an OpenCL device, PoCL without a GPU, beside the CPU: some minutes.
 test-opencl: all
-	@tools/install-deps gpu
+	@tools/install-deps peers
 	@tests/cli/run tests/opencl/demo.sh build/release/ferry
 
 # ferry fetch with a real mirror, then prepare and a short training: needs the network.
@@ -57,7 +56,7 @@ test-online: all
 	@for script in tests/online/*.sh; do tests/cli/run $$script build/release/ferry || exit 1; done
 
 check:
-	@tools/install-deps build check
+	@tools/install-deps build test check
 	@tools/check
 
 # This machine, every kernel, a training step, and the same step in PyTorch and Marian.
@@ -66,7 +65,7 @@ bench: all
 	@bench/run build/release/ferry
 
 fuzz:
-	@tools/install-deps build check
+	@tools/install-deps build test check
 	@$(call build,fuzz)
 	@tools/fuzz build/fuzz
 

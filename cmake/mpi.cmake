@@ -33,7 +33,7 @@ function(ferry_mpi_module library wrapper)
   target_compile_options(ferry-mpi-${library} PRIVATE
     $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
   add_dependencies(ferry ferry-mpi-${library})
-  install(TARGETS ferry-mpi-${library} LIBRARY DESTINATION lib/ferry) # where ferry looks
+  install(TARGETS ferry-mpi-${library} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ferry) # where ferry looks
   set(ferry_mpi_found ${ferry_mpi_found} ${library} PARENT_SCOPE)
 endfunction()
 

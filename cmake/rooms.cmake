@@ -105,6 +105,8 @@ if(vector_kernels)
 endif()
 ferry_room(dist FOLDERS comm exchange watch BELOW recipe format device
   LIBS ferry_codec_plain ${vector_codec} Threads::Threads ${CMAKE_DL_LIBS} m)
+file(RELATIVE_PATH module_dir ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/ferry)
+target_compile_definitions(ferry_dist PRIVATE FERRY_MODULE_DIR="${module_dir}")
 if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()
@@ -145,8 +147,7 @@ ferry_room(bench BELOW train decode corpus LIBS PkgConfig::JANSSON m)
 ferry_room(inspect BELOW train report corpus LIBS PkgConfig::JANSSON)
 ferry_room(cli BELOW bench inspect train launch report plan decode prepare sample fetch
   LIBS PkgConfig::JANSSON)
-target_compile_definitions(ferry_cli PRIVATE FERRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 add_executable(ferry cmake/empty.c)
 target_link_libraries(ferry PRIVATE -Wl,--whole-archive ferry_cli -Wl,--no-whole-archive)
-install(TARGETS ferry RUNTIME DESTINATION bin)
+install(TARGETS ferry RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

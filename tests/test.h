@@ -1,7 +1,8 @@
 /*
  * test - cmocka with self-registering tests. A test file holds TEST blocks and nothing
- * lists them by hand; the process exits with the number of failed tests. A test name is
- * a sentence about behaviour. Run one by giving part of its name as the argument.
+ * lists them by hand; the process exits with the number of failed tests, or with 77 when
+ * every test was skipped. A test name is a sentence about behaviour. Run one by giving
+ * part of its name as the argument; a part that is in no name is an error.
  */
 #pragma once
 
@@ -30,6 +31,10 @@ const char *test_path(const char *name);
 const char *test_data(const char *name);
 
 _Noreturn void test_fail(const char *file, int line, const char *fmt, ...) PRINTF(3, 4);
+
+/* End the running test as skipped. The reason is in the list at the end of `make test`.
+ */
+_Noreturn void test_skip(const char *fmt, ...) PRINTF(1, 2);
 
 #define TEST(name)                                                 \
     static void name(void **state);                                \

@@ -168,7 +168,7 @@ TEST(all_instruction_sets_give_the_same_bits)
     static float x[N], p[N], v[N];
 
     if (codec_loops() != &codec_loops_v3)
-        return;
+        test_skip("this processor has no AVX2 to compare with");
     fill(x, N, test_seed());
     for (size_t i = 3000; i < 4500; i++) /* ties and small halves beside 2^14 */
         x[i] = i % 1024 ? ldexpf((float)(i % 4096) + 0.5f, -(int)(i % 37)) : 16384;

@@ -36,10 +36,8 @@ static void check_library(const char *path, const char *what, const char *const 
     char command[1200], line[4096];
     size_t n = 0;
 
-    if (!*path) {
-        printf("skipped: %s is not installed here\n", what);
-        skip();
-    }
+    if (!*path)
+        test_skip("%s is not installed here", what);
     snprintf(command, sizeof command, "nm -D --defined-only '%s'", path);
     FILE *f = popen(command, "re");
     CHECK(f);

@@ -2,8 +2,7 @@
 # cards older than sm_75. The other one here is no cuBLASLt at all.
 standin=$(dirname "$FERRY")/standin
 if [ ! -e "$standin/libcublasLt.so.13" ]; then
-    echo "skipped: no stand-ins in $standin"
-    exit 0
+    skip "no stand-ins for NVIDIA's libraries in $standin"
 fi
 export FERRY_CUDA_IMAGE=$standin
 

@@ -18,8 +18,7 @@ if ! ldconfig -p 2>/dev/null | grep -q libcuda.so.1; then
 fi
 
 if [ ! -e "$standin/libcuda.so.1" ]; then
-    echo "skipped: no stand-ins in $standin"
-    exit 0
+    skip "no stand-ins for NVIDIA's libraries in $standin"
 fi
 export LD_LIBRARY_PATH=$standin FERRY_CUDA_IMAGE=$standin
 

@@ -45,7 +45,7 @@ expect 2 env PATH=/nowhere "$FERRY" fetch debian-de-en w
 err_has 'needs apt-get'
 
 # apt itself, with the languages switched off as container images do.
-command -v apt-get >/dev/null || exit 0
+command -v apt-get >/dev/null || skip "the rest needs apt-get"
 i18n=repo/dists/here/main/i18n
 mkdir -p $i18n etc/sources.list.d
 cp en $i18n/Translation-en

@@ -1,8 +1,7 @@
 # Two ranks under MPICH's mpiexec, and under ferry launch with it.
 mpiexec=$(command -v mpiexec.mpich || command -v mpiexec.hydra || true)
 if [ -z "$mpiexec" ] || [ ! -e "$(dirname "$FERRY")/ferry-mpi-mpich.so" ]; then
-    echo "skipped: MPICH is not installed, or ferry was built without it"
-    exit 0
+    skip "MPICH is not installed, or ferry was built without it"
 fi
 launch=("$mpiexec" -n 2)
 rank_variable=PMI_RANK

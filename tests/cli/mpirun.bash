@@ -1,11 +1,9 @@
 # "${mpirun[@]}" -n N PROGRAM runs it as N ranks; where that cannot be, the test ends here.
 mpirun=("$(command -v mpirun.openmpi || command -v mpirun || true)" --oversubscribe)
 if [ -z "${mpirun[0]}" ]; then
-    echo "skipped: mpirun is not installed"
-    exit 0
+    skip "mpirun is not installed"
 fi
 [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
 if ! "${mpirun[@]}" -n 2 true >/dev/null 2>&1; then
-    echo "skipped: mpirun does not start processes here"
-    exit 0
+    skip "mpirun does not start processes here"
 fi

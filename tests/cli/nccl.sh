@@ -6,8 +6,7 @@
 . "$ROOT/tests/cli/mpirun.bash"
 standin=$(dirname "$FERRY")/standin
 if [ ! -e "$standin/libnccl.so.2" ]; then
-    echo "skipped: no stand-ins in $standin"
-    exit 0
+    skip "no stand-ins for NVIDIA's libraries in $standin"
 fi
 export LD_LIBRARY_PATH=$standin FERRY_CUDA_IMAGE=$standin FERRY_STANDIN_CARDS=2
 

@@ -4,8 +4,7 @@
 #   launch         the words that start two processes
 #   rank_variable  what the library calls a process's rank in the environment
 if ! "${launch[@]}" true >/dev/null 2>&1; then
-    echo "skipped: ${launch[0]} does not start processes here"
-    exit 0
+    skip "${launch[0]} does not start processes here"
 fi
 . "$ROOT/tests/cli/tiny.bash"
 

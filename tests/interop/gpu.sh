@@ -2,7 +2,7 @@
 # every architecture that it knows, NVRTC 12 for P100 and V100; docs/gpu.md says what the
 # kernels take, and the program carries what was compiled.
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-[ -x "$nvcc" ] || exit 77
+[ -x "$nvcc" ] || skip "nvcc is not installed"
 tools=$ROOT/tools
 
 # half is the storage with the most code of its own; the build compiles all three
@@ -26,8 +26,7 @@ got=0
 "$PYTHON" "$tools/gpu_nvrtc.py" --out old 60 70 >.out 2>.err || got=$?
 last='gpu_nvrtc.py 60 70'
 if [ "$got" -eq 77 ]; then
-    echo "no NVRTC 12: kernels for sm_60 and sm_70 are not tried"
-    exit 0
+    skip "kernels for sm_60 and sm_70: NVRTC 12 is not installed"
 fi
 [ "$got" -eq 0 ] || fail "status $got"
 expect 0 "$PYTHON" "$tools/gpu_resources.py" --docs "$ROOT/docs/gpu.md" 60 70

@@ -2,8 +2,7 @@
 # MPICH across two hosts, a rank on each: they train as one does; a killed rank is named, and the
 # job started again goes on from the checkpoint.
 command -v mpiexec.hydra >/dev/null && [ -e "$TOOLS/ferry-mpi-mpich.so" ] || {
-    echo "skipped: MPICH is not installed, or ferry was built without it"
-    exit 0
+    skip "MPICH is not installed, or ferry was built without it"
 }
 . "$ROOT/tests/net/subject.bash"
 hosts=(-H n1:1,n2:1 mpi=mpich bind=false restarts=30)

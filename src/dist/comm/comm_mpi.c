@@ -79,10 +79,11 @@ bool comm_mpi_is_wanted(void)
     return library_of_launcher() || srun_tasks() > 1;
 }
 
-/* Where the module is: FERRY_MPI_MODULE, beside the program, or in ../lib/ferry. */
+/* Where the module is: FERRY_MPI_MODULE, beside the program, or where `make install` puts
+ * it, seen from the program. */
 static bool find_module(const char *library, char path[PAGE])
 {
-    static const char *const places[] = {"", "../lib/ferry/"};
+    static const char *const places[] = {"", FERRY_MODULE_DIR "/"};
     const char *given = getenv("FERRY_MPI_MODULE");
     char dir[PAGE / 2];
 
@@ -110,7 +111,7 @@ static status open_module(struct mpi *m, const char *library, struct err *err)
     if (!find_module(library, path))
         return err_set(err, ERR_USAGE,
                        "this ferry has no module for %s (ferry-mpi-%s.so beside the "
-                       "program or in ../lib/ferry): copy it from the build, install "
+                       "program or in " FERRY_MODULE_DIR "): copy it from the build, install "
                        "that library's development package and build again, or start "
                        "with the other library's mpirun",
                        strcmp(library, "mpich") == 0 ? "MPICH" : "Open MPI", library);
