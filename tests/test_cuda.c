@@ -15,8 +15,8 @@
 #include "reals.h"
 #include "test.h"
 #include "train/log/meter.h"
+#include "train/run/micro_batch.h"
 #include "train/update/optim.h"
-#include "train/trainer.h"
 
 enum { STEPS = 2, MANY = 8192 };
 
@@ -194,36 +194,41 @@ TEST(without_either_wait_the_numbers_are_wrong)
 /* A plan for more memory than the card has, because memory_mib says so. */
 TEST(memory_that_a_step_lacks_is_told_with_what_to_set)
 {
-    struct trainer t = {.preflight.n_sharing = 1};
+    struct device d;
+    struct model m;
+    struct train_config c;
+    struct micro_batch b = {.config = &c, .model = &m};
     struct err err;
 
-    open_cuda(&t.device, PRECISION_FP32, "", "");
-    CHECK_OK(opt_defaults(train_config_table, &t.config, &err), &err);
-    t.config.batch_tokens = 1000000;
-    t.config.memory_mib = 1000000;
-    CHECK_OK(model_open(&t.model, &t.device, &config, true, &err), &err);
-    CHECK_FAILS(train_reserve(&t, &err), &err, ERR_MEMORY,
+    open_cuda(&d, PRECISION_FP32, "", "");
+    CHECK_OK(opt_defaults(train_config_table, &c, &err), &err);
+    c.batch_tokens = 1000000;
+    c.memory_mib = 1000000;
+    CHECK_OK(model_open(&m, &d, &config, true, &err), &err);
+    CHECK_FAILS(micro_batch_reserve(&b, 1, &err), &err, ERR_MEMORY,
                 "; 1000000 target tokens were at once: set micro_tokens = 500000 or "
                 "memory_mib = ");
-    free(t.losses);
-    model_close(&t.model);
-    device_close(&t.device);
+    micro_batch_release(&b);
+    model_close(&m);
+    device_close(&d);
 }
 
 /* Target tokens of a micro-batch of an update of 6,000. */
-static size_t micro_batch(struct device d)
+static size_t micro_tokens(struct device d)
 {
-    struct trainer t = {.device = d, .preflight.n_sharing = 1};
+    struct model m;
+    struct train_config c;
+    struct micro_batch b = {.config = &c, .model = &m};
     struct err err;
 
-    CHECK_OK(opt_defaults(train_config_table, &t.config, &err), &err);
-    t.config.batch_tokens = 6000;
-    CHECK_OK(model_open(&t.model, &t.device, &config, true, &err), &err);
-    CHECK_OK(train_reserve(&t, &err), &err);
-    free(t.losses);
-    model_close(&t.model);
-    device_close(&t.device);
-    return t.limit.n_tgt;
+    CHECK_OK(opt_defaults(train_config_table, &c, &err), &err);
+    c.batch_tokens = 6000;
+    CHECK_OK(model_open(&m, &d, &config, true, &err), &err);
+    CHECK_OK(micro_batch_reserve(&b, 1, &err), &err);
+    micro_batch_release(&b);
+    model_close(&m);
+    device_close(&d);
+    return b.limit.n_tgt;
 }
 
 TEST(a_card_has_as_much_at_once_as_fits)
@@ -232,9 +237,9 @@ TEST(a_card_has_as_much_at_once_as_fits)
     struct err err;
 
     open_cuda(&d, PRECISION_FP32, "", "");
-    CHECK(micro_batch(d) == 6000);
+    CHECK(micro_tokens(d) == 6000);
     CHECK_OK(device_open(&d, "cpu", (struct device_options){.threads = 1}, &err), &err);
-    CHECK(micro_batch(d) == 4096);
+    CHECK(micro_tokens(d) == 4096);
 }
 
 enum { M = 7, K = 10, N = 9, BAD = 3 };

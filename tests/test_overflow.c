@@ -9,7 +9,7 @@
 #include "test.h"
 #include "toy_run.h"
 #include "train/setup.h"
-#include "train/trainer.h"
+#include "train/step.h"
 
 enum { RANKS = 2, UPDATES = 5, POISONED = 2, END_OF_SENTENCE = 1, D = 16 };
 
@@ -56,12 +56,7 @@ static void run_rank(struct comm *c, void *ctx)
     struct err err = {0};
     float keep[D];
 
-    *t = (struct trainer){.config = *j->config,
-                          .comm = c,
-                          .run_dir = {.lock = -1},
-                          .evaluated_at = -1,
-                          .saved_at = -1};
-    CHECK_OK(setup_open(t, NULL, &err), &err);
+    CHECK_OK(setup_open(t, j->config, &(struct train_host){.comm = c}, &err), &err);
     CHECK_OK(setup_run(t, &err), &err);
     for (int i = 0; i < UPDATES; i++) {
         const bool is_poisoned = i == POISONED && c->rank == RANKS - 1;

@@ -351,7 +351,7 @@ TEST(the_moving_average_of_nodes_that_train_alone_decays_with_every_update)
 
 TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
 {
-    struct local_sgd o;
+    struct local_sgd o = {.steps = 2};
     struct device d;
     struct err err = {0};
     float w[3] = {1, 2, 3}, change[3];
@@ -359,7 +359,7 @@ TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
 
     CHECK_OK(device_open(&d, "cpu", (struct device_options){.threads = 1}, &err), &err);
     CHECK_OK(local_sgd_open(&o, &d, 3, 0.5, 0.9, &err), &err);
-    CHECK_OK(local_sgd_begin(&o, weights, &err), &err);
+    CHECK_OK(local_sgd_begin(&o, weights, 0, &err), &err);
     w[0] = 0.5F; /* the node went 0.5 down; another one went 1.5 down */
     CHECK_OK(local_sgd_change(&o, sum, weights, true, &err), &err);
     CHECK(change[0] == 0.5F && change[1] == 0 && change[2] == 0);

@@ -11,7 +11,8 @@
 #include "corpus/corpus_file.h"
 #include "recipe/flops.h"
 #include "train/log/roof.h"
-#include "train/trainer.h"
+#include "train/setup.h"
+#include "train/step.h"
 
 enum { WARM_UP = 2, LONGEST = 100, SHORTEST = 3 };
 #define ROOF_SECONDS 0.15 /* after each step: some products of each shape */
@@ -93,8 +94,8 @@ static status open_trainer(struct trainer *t, struct comm *comm, const struct be
     c->attention_dropout = c->relu_dropout = c->residual_dropout = b->config->dropout;
     c->max_length = (int64_t)longest(b->mean);
     TRY(comm_open(comm, (struct comm_options){.kind = "self"}, err));
-    t->comm = comm;
-    TRY(open_corpus(&t->data.train, b, err));
+    TRY(peers_open(&t->peers, comm, NULL, err));
+    TRY(open_corpus(&t->data.sets.train, b, err));
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
     TRY(device_open(&t->device, b->config->device,
                     (struct device_options){.threads = b->threads, .pin = true}, err));
@@ -105,8 +106,10 @@ static status open_trainer(struct trainer *t, struct comm *comm, const struct be
     const status result = model_set_weights(&t->model, flat, err);
     free(flat);
     TRY(result);
-    TRY(train_reserve(t, err));
-    return train_feed(t, err);
+    t->micro = (struct micro_batch){.config = c, .model = &t->model};
+    TRY(micro_batch_reserve(&t->micro, 1, err));
+    return training_data_prefetch(&t->data, c, &t->peers, t->micro.limit, t->state.cursor,
+                                  err);
 }
 
 struct result {
@@ -281,9 +284,8 @@ status bench_step(const struct bench *b, struct err *err)
     struct trainer *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    t->run_dir.lock = -1;
     const status result = run(t, &comm, &other, b, &r, err);
-    train_close(t);
+    setup_release(t);
     pool_close(other);
     comm_close(&comm);
     free(t);

@@ -14,7 +14,6 @@
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
 #include "format/tf/tf_checkpoint.h"
-#include "train/save/snapshot.h"
 
 #define SLOTS   "Loss_Optimization/"
 #define MASTERS SLOTS "FP32-master-copy/" /* in mixed precision; X itself has 16 bits */

@@ -16,20 +16,6 @@
 #include "train/save/state.h"
 #include "train/update/optim.h"
 
-struct snapshot;
-
-struct checkpoint {
-    struct model *model;
-    struct optim *optim;
-    struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
-    struct mat outer;   /* momentum of averagings over nodes; may be none */
-    struct mat whole_m,
-        whole_v;     /* to read into where the optimizer's are shards; or none */
-    bool is_sharded; /* moments come into a snapshot from all ranks, by the caller */
-    struct loss_scale scale;     /* as it begins; read ones replace it in the state */
-    const struct snapshot *copy; /* write these values; NULL: those on the device */
-};
-
 /* The flat arrays that a checkpoint holds, each [1, n_flat]; one that a run does not
  * have is none. */
 enum checkpoint_part {
@@ -40,6 +26,25 @@ enum checkpoint_part {
     CHECKPOINT_OUTER,
     CHECKPOINT_N_PARTS
 };
+
+/* Their values in host memory, taken between two updates. */
+struct checkpoint_copy {
+    float *part[CHECKPOINT_N_PARTS]; /* [n_flat]; NULL where the run has none */
+    double *norms;                   /* [n_list]; NovoGrad's, or NULL */
+};
+
+struct checkpoint {
+    struct model *model;
+    struct optim *optim;
+    struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
+    struct mat outer;   /* momentum of averagings over nodes; may be none */
+    struct mat whole_m,
+        whole_v;             /* to read into where the optimizer's are shards; or none */
+    bool is_sharded;         /* moments come into a copy from all ranks, by the caller */
+    struct loss_scale scale; /* as it begins; read ones replace it in the state */
+    const struct checkpoint_copy *copy; /* write these; NULL: those on the device */
+};
+
 struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part);
 
 /* Write PREFIX.* . *n_bytes: of all files. */

@@ -12,16 +12,15 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "train/save/snapshot.h"
 
 struct saver {
     struct checkpoint parts;
     struct saver_options options;
-    struct snapshot snapshot;
+    struct checkpoint_copy copy;
 
     struct saver_report report[SAVER_TARGETS];
     size_t n, n_taken;
-    struct state state; /* of a save in the foreground */
+    struct state state; /* of the save under way */
     double t_begin;
 
     pthread_t thread;
@@ -60,14 +59,13 @@ void saver_wait(struct saver *s)
 
 static status write_files(struct saver *s, struct saver_report *r, struct err *err)
 {
-    const struct state *state = s->options.in_background ? &s->snapshot.state : &s->state;
     struct checkpoint parts = s->parts;
     char prefix[FILE_PATH_MAX];
 
-    parts.copy = s->options.in_background ? &s->snapshot : NULL;
+    parts.copy = s->options.in_background ? &s->copy : NULL;
     TRY(file_make_dirs(r->target.shelf.dir, err));
     TRY(file_join(prefix, sizeof prefix, r->target.shelf.dir, r->target.name, err));
-    return checkpoint_write(&parts, state, prefix, &r->n_bytes, err);
+    return checkpoint_write(&parts, &s->state, prefix, &r->n_bytes, err);
 }
 
 static void write_all(struct saver *s)
@@ -127,6 +125,44 @@ static void begin_phase(struct saver *s, enum saver_phase phase)
 
 /* ---- the caller's side ---- */
 
+size_t saver_copy_bytes(const struct checkpoint *c)
+{
+    size_t n = c->optim->norms ? c->model->params.n_list * sizeof(double) : 0;
+
+    for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
+        if (checkpoint_part(c, (enum checkpoint_part)i).mem)
+            n += c->model->params.n_flat * sizeof(float);
+    return n;
+}
+
+static status alloc_copy(struct saver *s, struct err *err)
+{
+    const struct params *p = &s->parts.model->params;
+    struct checkpoint_copy *copy = &s->copy;
+
+    for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
+        if (checkpoint_part(&s->parts, (enum checkpoint_part)i).mem)
+            TRY(mem_alloc(&copy->part[i], p->n_flat, sizeof *copy->part[i], err));
+    if (!s->parts.optim->norms)
+        return OK;
+    return mem_alloc(&copy->norms, p->n_list, sizeof *copy->norms, err);
+}
+
+/* Nothing is allocated. Sharded moments stay as the caller has put them there. */
+static void take_copy(struct saver *s)
+{
+    const struct checkpoint *c = &s->parts;
+    struct checkpoint_copy *copy = &s->copy;
+
+    for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
+        if (copy->part[i] && !(c->is_sharded && (i == CHECKPOINT_M || i == CHECKPOINT_V)))
+            device_download(c->model->device, copy->part[i],
+                            checkpoint_part(c, (enum checkpoint_part)i));
+    if (copy->norms)
+        memcpy(copy->norms, c->optim->norms,
+               c->model->params.n_list * sizeof *copy->norms);
+}
+
 status saver_open(struct saver **out, const struct checkpoint *parts,
                   struct saver_options options, struct err *err)
 {
@@ -140,7 +176,7 @@ status saver_open(struct saver **out, const struct checkpoint *parts,
     pthread_cond_init(&s->changed, NULL);
     status result = OK;
     if (options.in_background)
-        result = snapshot_open(&s->snapshot, parts, err);
+        result = alloc_copy(s, err);
     if (result == OK && options.in_background) {
         const int why = pthread_create(&s->thread, NULL, thread_main, s);
         s->has_thread = why == 0;
@@ -166,7 +202,9 @@ void saver_close(struct saver *s)
         pthread_mutex_unlock(&s->lock);
         pthread_join(s->thread, NULL);
     }
-    snapshot_close(&s->snapshot);
+    for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
+        free(s->copy.part[i]);
+    free(s->copy.norms);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -175,7 +213,7 @@ void saver_close(struct saver *s)
 float *saver_part(struct saver *s, enum checkpoint_part part)
 {
     BUG_ON(saver_phase(s) != SAVER_IDLE || !s->options.in_background);
-    return s->snapshot.part[part];
+    return s->copy.part[part];
 }
 
 void saver_save(struct saver *s, const struct state *state,
@@ -188,7 +226,7 @@ void saver_save(struct saver *s, const struct state *state,
     for (size_t i = 0; i < n; i++)
         s->report[i] = (struct saver_report){.target = targets[i], .step = state->step};
     if (s->options.in_background)
-        snapshot_take(&s->snapshot, &s->parts, state);
+        take_copy(s);
     s->state = *state;
     const double t_copied = clock_now() - t_asked;
     begin_phase(s, SAVER_WRITING);

@@ -1,10 +1,10 @@
 /*
  * saver - checkpoints written by a thread of its own while training goes on.
  *
- * saver_save() copies the run's state (snapshot) and returns; the thread writes the files
- * of every target, and once all ranks have theirs, moves the pointer files. At most one
- * save is under way. Without memory for the copy the caller's
- * thread writes, which blocks training for as long as it takes.
+ * saver_save() copies the run's state to host memory and returns; the thread writes the
+ * files of every target, and once all ranks have theirs, moves the pointer files. At most
+ * one save is under way. Without memory for the copy the caller's thread writes, which
+ * blocks training for as long as it takes.
  *
  *     idle -> writing -> written -> publishing -> done -> idle
  *
@@ -26,7 +26,7 @@ struct saver;
 
 enum { SAVER_TARGETS = 3, SAVER_NAME_MAX = 96 };
 
-/* One checkpoint to make of a snapshot. */
+/* One checkpoint to make of a copy. */
 struct saver_target {
     struct checkpoint_shelf shelf;
     char name[SAVER_NAME_MAX];
@@ -47,12 +47,15 @@ struct saver_report {
     struct err failure;        /* code OK when it is on disk */
 };
 
+/* Bytes that a copy of the run takes. */
+size_t saver_copy_bytes(const struct checkpoint *parts);
+
 status saver_open(struct saver **s, const struct checkpoint *parts,
                   struct saver_options options, struct err *err) MUST_CHECK;
 /* Waits for a write under way, whose report is lost. NULL is fine. */
 void saver_close(struct saver *s);
 
-/* In SAVER_IDLE: where a part of the next snapshot goes that is gathered from ranks. */
+/* In SAVER_IDLE: where a part of the next copy goes that is gathered from ranks. */
 float *saver_part(struct saver *s, enum checkpoint_part part);
 
 /* Begin to save, in SAVER_IDLE. t_asked: when the save was due, on base/clock.h. */

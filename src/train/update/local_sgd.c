@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 /* Arrays go through the host in pieces, whatever the device: meetings are rare. */
-enum { PIECE = 1 << 20, N_ARRAYS = 4 };
+enum { PIECE = 1 << 20, N_ARRAYS = 3 };
 
 static status alloc(struct local_sgd *o, struct mat *m, size_t n, struct err *err)
 {
@@ -16,7 +16,8 @@ static status alloc(struct local_sgd *o, struct mat *m, size_t n, struct err *er
 status local_sgd_open(struct local_sgd *o, struct device *d, size_t n_flat, double rate,
                       double momentum, struct err *err)
 {
-    *o = (struct local_sgd){.device = d, .rate = rate, .momentum = momentum};
+    *o = (struct local_sgd){
+        .steps = o->steps, .device = d, .rate = rate, .momentum = momentum};
     TRY(alloc(o, &o->start, n_flat, err));
     return alloc(o, &o->v, n_flat, err);
 }
@@ -62,10 +63,15 @@ static void put(const struct local_sgd *o, struct work *w, struct mat to, size_t
     device_upload(o->device, mat_cols(to, w->at, w->n), w->x[i]);
 }
 
-status local_sgd_begin(struct local_sgd *o, struct mat weights, struct err *err)
+status local_sgd_begin(struct local_sgd *o, struct mat weights, int64_t step,
+                       struct err *err)
 {
     struct work w;
 
+    o->is_synced = true;
+    o->met_at = step;
+    if (!local_sgd_is_on(o))
+        return OK;
     TRY(work_open(&w, err));
     while (next_piece(&w, weights.cols)) {
         get(o, &w, 0, weights);

@@ -17,28 +17,38 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "device/device.h"
 
 struct local_sgd {
+    int64_t steps;  /* updates between meetings; below 2: nodes never train alone */
+    bool is_synced; /* after the last update all ranks held the same weights */
+    int64_t met_at; /* step of the last meeting */
     struct device *device;
     double rate, momentum;
     struct mat start, v; /* [1, n_flat] */
 };
 
+static inline bool local_sgd_is_on(const struct local_sgd *o)
+{
+    return o->steps > 1;
+}
+
+/* Needs o->steps, keeps it. */
 status local_sgd_open(struct local_sgd *o, struct device *d, size_t n_flat, double rate,
                       double momentum, struct err *err) MUST_CHECK;
 void local_sgd_close(struct local_sgd *o); /* zeroed is fine */
 
-/* The nodes are together here. */
-status local_sgd_begin(struct local_sgd *o, struct mat weights,
+/* The nodes are together here, with these weights after `step` updates. */
+status local_sgd_begin(struct local_sgd *o, struct mat weights, int64_t step,
                        struct err *err) MUST_CHECK;
 
 /* change = start - weights, or 0 for a rank whose node another one speaks for. */
 status local_sgd_change(const struct local_sgd *o, struct mat change, struct mat weights,
                         bool speaks, struct err *err) MUST_CHECK;
 
-/* change: summed over n_nodes; the next weights, where all nodes begin again. */
+/* change: summed over n_nodes, finite; the next weights, where all nodes begin again. */
 status local_sgd_step(struct local_sgd *o, struct mat weights, struct mat change,
                       size_t n_nodes, struct err *err) MUST_CHECK;

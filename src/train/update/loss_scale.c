@@ -82,3 +82,17 @@ void loss_scale_follow(struct loss_scale *s, double max_abs)
         log_max(s, max_abs);
     s->iteration++;
 }
+
+status loss_scale_update(struct loss_scale *s, struct device *d, struct mat gradient,
+                         double divisor, bool is_finite, struct err *err)
+{
+    double max = is_finite ? 1 : (double)INFINITY;
+
+    if (is_finite && s->rule == LOSS_SCALE_LOGMAX) {
+        d->k->maxabs(d, &max, gradient);
+        TRY(device_sync(d, err));
+        max /= divisor;
+    }
+    loss_scale_follow(s, max);
+    return OK;
+}

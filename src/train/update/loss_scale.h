@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "device/device.h"
 
 enum loss_scale_rule {
     LOSS_SCALE_NONE,
@@ -40,6 +41,16 @@ struct loss_scale {
 /* rule: none, static, backoff or logmax; `fixed` is the scale of static. */
 void loss_scale_begin(struct loss_scale *s, const char *rule, double fixed);
 
+/* What gradients are multiplied by now; 1 where nothing was begun. */
+static inline double loss_scale_factor(const struct loss_scale *s)
+{
+    return s->scale > 0 ? (double)s->scale : 1;
+}
+
 /* After an update: max_abs is the largest magnitude of the mean gradient, unscaled; not
  * finite means that the update overflowed and was skipped. */
 void loss_scale_follow(struct loss_scale *s, double max_abs);
+
+/* The same with the summed gradient, which is `divisor` times the mean and the scale. */
+status loss_scale_update(struct loss_scale *s, struct device *d, struct mat gradient,
+                         double divisor, bool is_finite, struct err *err) MUST_CHECK;

@@ -1,15 +1,11 @@
-/*
- * What every rank measured of itself, gathered at the cadence of the log: where its time
- * went, which processors and memory it used, what went through its host's cards. The
- * rank that kept the others waiting is the one that waited least itself.
- */
+#include "train/log/rank_stats.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "train/trainer.h"
 
 /* Cards belong to the host: its first rank speaks for them. */
 static json_t *cards_of(const struct meter_lap *lap)
@@ -25,15 +21,15 @@ static json_t *cards_of(const struct meter_lap *lap)
     return cards;
 }
 
-static json_t *own_line(struct trainer *t)
+static json_t *own_line(struct rank_stats *stats, const struct comm *comm)
 {
-    const struct record_step *s = &t->since_stats;
-    const struct comm_traffic now = comm_traffic(t->comm), *before = &t->traffic;
-    const struct meter_lap lap = meter_next(&t->meter);
+    const struct record_step *s = &stats->since;
+    const struct comm_traffic now = comm_traffic(comm), *before = &stats->traffic;
+    const struct meter_lap lap = meter_next(&stats->meter);
     const struct device_usage *gpu = &lap.gpu; /* NAN: it did not say */
     const struct runlog_rank r = {
-        .rank = t->comm->rank,
-        .host = t->comm->peer[t->comm->rank].host,
+        .rank = comm->rank,
+        .host = comm->peer[comm->rank].host,
         .t_step = s->t_step,
         .t_data = s->t_data,
         .t_compute = s->t_compute,
@@ -51,10 +47,10 @@ static json_t *own_line(struct trainer *t)
         .gpu_clock_max_mhz = gpu->clock_max_mhz,
         .sent_bytes = (double)(now.sent_bytes - before->sent_bytes),
         .received_bytes = (double)(now.received_bytes - before->received_bytes),
-        .cards = t->comm->local_rank == 0 ? cards_of(&lap) : NULL,
+        .cards = comm->local_rank == 0 ? cards_of(&lap) : NULL,
     };
 
-    t->traffic = now;
+    stats->traffic = now;
     return journal_object(RUNLOG_KIND_RANK, &r);
 }
 
@@ -72,10 +68,11 @@ static status join_lines(json_t **all, const struct str *text, struct err *err)
     return OK;
 }
 
-status train_rank_stats(struct trainer *t, struct err *err)
+status rank_stats_gather(struct rank_stats *s, struct comm *comm, struct record *record,
+                         int64_t step, struct err *err)
 {
     struct str text = str_new(0);
-    json_t *mine = own_line(t), *all = NULL;
+    json_t *mine = own_line(s, comm), *all = NULL;
     char *line = json_dumps(mine, JSON_COMPACT | JSON_PRESERVE_ORDER);
 
     json_decref(mine);
@@ -83,16 +80,16 @@ status train_rank_stats(struct trainer *t, struct err *err)
         return err_set(err, ERR_MEMORY, "no memory for what this rank measured");
     const size_t n = strlen(line);
     line[n] = '\n'; /* in place of its end: lengths travel apart */
-    status result = comm_gather(t->comm, t->comm->rank == 0 ? &text : NULL, NULL, line,
-                                n + 1, 0, err);
-    if (result == OK && t->comm->rank == 0)
+    status result =
+        comm_gather(comm, comm->rank == 0 ? &text : NULL, NULL, line, n + 1, 0, err);
+    if (result == OK && comm->rank == 0)
         result = join_lines(&all, &text, err);
     if (result == OK && all)
-        result = record_ranks(&t->record, t->state.step, all, err);
+        result = record_ranks(record, step, all, err);
     json_decref(all);
     free(line);
     str_release(&text);
-    t->since_stats = (struct record_step){0};
-    t->wants_stats = false;
+    s->since = (struct record_step){0};
+    s->is_due = false;
     return result;
 }

@@ -1,0 +1,127 @@
+#include "train/run/micro_batch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Larger micro-batches than this are not faster on a CPU, they only take memory. A card
+ * is faster the more it has at once. */
+enum { ENOUGH = 4096 };
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Sources may be half as long again as targets before they cut a micro-batch; the
+ * shortest side is S, one token, EOS. */
+static struct model_shape shape_of(const struct micro_batch *b, size_t n_tgt)
+{
+    const size_t longest = (size_t)b->config->max_length;
+
+    return (struct model_shape){.n_sents = n_tgt / CORPUS_MIN_LENGTH + 1,
+                                .n_src = max_size(n_tgt + n_tgt / 2, longest),
+                                .n_tgt = max_size(n_tgt, longest),
+                                .max_len = longest,
+                                .want_grad = true};
+}
+
+static size_t step_bytes(const struct micro_batch *b, size_t n_tgt)
+{
+    return model_measure(b->model, shape_of(b, n_tgt));
+}
+
+static double mib(size_t n_bytes)
+{
+    return (double)n_bytes / 1048576;
+}
+
+static size_t budget_of(const struct micro_batch *b, int n_sharing)
+{
+    if (b->config->memory_mib)
+        return (size_t)b->config->memory_mib << 20;
+    const size_t free_bytes = device_free_bytes(b->model->device);
+    return free_bytes ? free_bytes / max_size((size_t)n_sharing, 1) / 4 * 3 : SIZE_MAX;
+}
+
+/* The most target tokens an update can have. */
+static size_t update_tokens(const struct micro_batch *b)
+{
+    const struct train_config *c = b->config;
+
+    if (c->batch_tokens)
+        return (size_t)c->batch_tokens;
+    return (size_t)c->batch_sentences * (size_t)c->max_length;
+}
+
+/* The largest micro-batch that would be used if memory were no matter. */
+static size_t wanted_tokens(const struct micro_batch *b)
+{
+    const size_t n = update_tokens(b), own = b->model->device->card ? n : ENOUGH;
+    const size_t most = b->config->micro_tokens ? (size_t)b->config->micro_tokens : own;
+
+    return n < most ? n : most;
+}
+
+bool micro_batch_leaves(const struct micro_batch *b, size_t n_bytes)
+{
+    return step_bytes(b, wanted_tokens(b)) + n_bytes <= b->budget;
+}
+
+/* Who chose a size shall know that it does not fit, and what does. */
+static status choose_limit(const struct micro_batch *b, size_t *n_tgt, struct err *err)
+{
+    const size_t want = wanted_tokens(b);
+    size_t n = want;
+
+    while (n > 1 && step_bytes(b, n) > b->budget)
+        n -= n / 16 + 1;
+    if (step_bytes(b, n) > b->budget)
+        return err_set(err, ERR_MEMORY,
+                       "one sentence of max_length = %lld tokens needs %.0f MiB for a "
+                       "training step, %.0f MiB are allowed; lower max_length or raise "
+                       "memory_mib",
+                       (long long)b->config->max_length, mib(step_bytes(b, n)),
+                       mib(b->budget));
+    if (b->config->micro_tokens && n < want)
+        return err_set(err, ERR_MEMORY,
+                       "micro_tokens = %zu need %.0f MiB for a training step, %.0f MiB "
+                       "are allowed: %zu fit",
+                       want, mib(step_bytes(b, want)), mib(b->budget), n);
+    *n_tgt = n;
+    return OK;
+}
+
+status micro_batch_advise(const struct micro_batch *b, status result, struct err *err)
+{
+    const size_t now = b->limit.n_tgt, n = now / 2;
+
+    if (result != ERR_MEMORY || !n || !b->model->device->driver)
+        return result;
+    const size_t used = strlen(err->msg);
+    snprintf(
+        err->msg + used, sizeof err->msg - used,
+        "; %zu target tokens were at once: set micro_tokens = %zu or memory_mib = %zu",
+        now, n, (step_bytes(b, n) >> 20) + 1);
+    return result;
+}
+
+status micro_batch_reserve(struct micro_batch *b, int n_sharing, struct err *err)
+{
+    size_t n_tgt = 0;
+
+    b->budget = budget_of(b, n_sharing); /* what was free before we took any of it */
+    TRY(choose_limit(b, &n_tgt, err));
+    const struct model_shape shape = shape_of(b, n_tgt);
+    b->limit = (struct batch_limit){.n_src = n_tgt + n_tgt / 2, .n_tgt = n_tgt};
+    TRY(mem_alloc(&b->losses, shape.n_tgt, sizeof *b->losses, err));
+    return micro_batch_advise(b, model_reserve(b->model, shape, err), err);
+}
+
+void micro_batch_release(struct micro_batch *b)
+{
+    free(b->losses);
+    b->losses = NULL;
+}

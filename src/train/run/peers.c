@@ -1,0 +1,122 @@
+#include "train/run/peers.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "dist/exchange/reducer.h"
+
+status peers_open(struct peers *p, struct comm *comm, struct control *control,
+                  struct err *err)
+{
+    const size_t n = (size_t)comm->size;
+
+    *p = (struct peers){.comm = comm,
+                        .control = control,
+                        .dir = {.lock = -1},
+                        .compared_at = -1,
+                        .named_at = -1};
+    TRY(mem_alloc(&p->own, n, sizeof *p->own, err));
+    TRY(mem_alloc(&p->node, n, sizeof *p->node, err));
+    for (size_t r = 0; r < n; r++)
+        p->node[r] = comm->peer[r].node;
+    return OK;
+}
+
+void peers_close(struct peers *p)
+{
+    free(p->own);
+    free(p->node);
+    if (p->comm)
+        run_dir_close(&p->dir);
+}
+
+status peers_note_result(struct peers *p, status result)
+{
+    p->is_agreed = result != OK && result != ERR_COMM;
+    return result;
+}
+
+status peers_agree(struct peers *p, status mine, struct err *err)
+{
+    return peers_note_result(p, comm_agree(p->comm, mine, err));
+}
+
+void peers_phase(struct peers *p, int64_t step, enum phase_id phase)
+{
+    if (p->control)
+        phase_set(&p->control->phase, (uint64_t)step, phase);
+}
+
+status peers_broadcast(struct peers *p, struct device *d, struct mat flat, int from,
+                       struct err *err)
+{
+    enum { PIECE = 4 << 20 };
+    const size_t n = flat.cols;
+    status result = OK;
+    float *x;
+
+    TRY(mem_alloc(&x, n < PIECE ? n : PIECE, sizeof *x, err));
+    for (size_t at = 0; result == OK && at < n; at += PIECE) {
+        const size_t k = n - at < PIECE ? n - at : PIECE;
+        device_download(d, x, mat_cols(flat, at, k));
+        result = comm_bcast(p->comm, x, k * sizeof *x, from, err);
+        if (result == OK)
+            device_upload(d, mat_cols(flat, at, k), x);
+    }
+    free(x);
+    return result;
+}
+
+/* Weights of a GPU are compared on the host. */
+static status find_odd_replica(struct peers *p, struct device *d, struct mat flat,
+                               struct reducer_odd *odd, struct err *err)
+{
+    float *copy;
+
+    if (!d->driver)
+        return reducer_compare(p->comm, flat.mem, flat.cols, odd, err);
+    TRY(mem_alloc(&copy, flat.cols, sizeof *copy, err));
+    device_download(d, copy, flat);
+    const status result = reducer_compare(p->comm, copy, flat.cols, odd, err);
+    free(copy);
+    return result;
+}
+
+/* Ranks that hold different weights train different models and would never know. */
+status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t step,
+                     struct err *err)
+{
+    char name[RANKS_NAME_MAX], other[RANKS_NAME_MAX];
+    struct reducer_odd odd;
+
+    if (p->comm->size == 1 || p->compared_at == step)
+        return OK;
+    TRY(find_odd_replica(p, d, flat, &odd, err));
+    p->compared_at = step;
+    if (odd.rank < 0)
+        return OK;
+    p->is_agreed = true;
+    (void)ranks_name(p->comm, odd.rank, name);
+    if (!odd.is_clear)
+        return err_set(
+            err, ERR_DEVICE,
+            "step %lld: the weights of %s and %s differ, and it cannot be told "
+            "whose are wrong; the memory, processor or network of one of them "
+            "may be faulty",
+            (long long)step, ranks_name(p->comm, odd.other, other), name);
+    return err_set(err, ERR_DEVICE,
+                   "step %lld: the weights of %s differ from those of the other ranks; "
+                   "its memory, processor or network may be faulty, leave that host out",
+                   (long long)step, name);
+}
+
+bool peers_find_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX])
+{
+    enum { AGAIN_AFTER = 100 };
+
+    if (p->comm->size == 1 || (p->named_at >= 0 && step < p->named_at + AGAIN_AFTER) ||
+        !ranks_find_odd(p->comm, p->own, who, PEERS_TEXT_MAX))
+        return false;
+    p->named_at = step;
+    return true;
+}

@@ -1,0 +1,62 @@
+/*
+ * peers - the ranks of a run, as one of them sees them: where they run and write, what
+ * they said with the last update, and whether they all agree.
+ *
+ * Owns: its lists and the lock of the run directory. Borrows: comm and control, which
+ * outlive it. Threads: one at a time; what returns a status is a meeting of all ranks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "device/device.h"
+#include "dist/comm/comm.h"
+#include "dist/watch/control.h"
+#include "train/run/affinity.h"
+#include "train/run/preflight.h"
+#include "train/run/ranks.h"
+#include "train/run/run_dir.h"
+
+struct peers {
+    struct comm *comm;       /* borrowed */
+    struct control *control; /* who watches this rank; NULL: nobody */
+    struct affinity affinity;
+    struct run_dir dir;
+    struct preflight preflight;
+    int *node;              /* [size] of each rank */
+    struct ranks_sums mine; /* of this rank, since the ranks last exchanged them */
+    struct ranks_sums sum;  /* of all ranks, of the last exchange */
+    struct ranks_own *own;  /* [size] of each rank, of the last exchange */
+    int64_t compared_at;    /* step at which weights were last compared; -1: never */
+    int64_t named_at;       /* step at which an odd rank was last named; -1: never */
+    bool is_agreed;         /* the failure at hand is known to all ranks */
+};
+
+/* No meeting. Close it in any case. */
+status peers_open(struct peers *p, struct comm *comm, struct control *control,
+                  struct err *err) MUST_CHECK;
+void peers_close(struct peers *p); /* zeroed is fine */
+
+/* OK when all ranks bring OK; otherwise all return the first failure. */
+status peers_agree(struct peers *p, status mine, struct err *err) MUST_CHECK;
+/* Pass on the result of a meeting, and note whether a failure of it is known to all. */
+status peers_note_result(struct peers *p, status result) MUST_CHECK;
+
+/* Publish what this rank does now, for its heartbeat. No meeting. */
+void peers_phase(struct peers *p, int64_t step, enum phase_id phase);
+
+/* An array [1, n] of rank `from` to all, in pieces through the host. */
+status peers_broadcast(struct peers *p, struct device *d, struct mat flat, int from,
+                       struct err *err) MUST_CHECK;
+
+/* All ranks hold the same weights; otherwise ERR_DEVICE names the one that does not.
+ * Compares once a step. */
+status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t step,
+                     struct err *err) MUST_CHECK;
+
+/* Whether a rank was far from the others in the update of this step, with a sentence
+ * about it; at most once in 100 updates. No meeting. */
+enum { PEERS_TEXT_MAX = 256 };
+bool peers_find_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX]);

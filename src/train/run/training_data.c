@@ -1,0 +1,78 @@
+#include "train/run/training_data.h"
+
+#include <string.h>
+
+/* vocab_size may exceed the tokenizer's pieces: rows that no text uses. */
+static status settle_vocabulary(struct train_config *c, uint32_t n_pieces,
+                                struct err *err)
+{
+    struct model_config *m = &c->model;
+
+    if (m->vocab_size == 0)
+        m->vocab_size = n_pieces;
+    if (m->vocab_size < (int64_t)n_pieces)
+        return err_set(err, ERR_USAGE,
+                       "vocab_size = %lld, but the tokenizer of %s has %u pieces; leave "
+                       "vocab_size at 0 or raise it",
+                       (long long)m->vocab_size, c->data, n_pieces);
+    return model_config_check(m, err);
+}
+
+status training_data_open(struct training_data *d, struct train_config *c,
+                          bool is_checked, struct err *err)
+{
+    TRY(dataset_open(&d->sets, c->data, err));
+    if (is_checked)
+        TRY(dataset_check_start(&d->check, &d->sets, err));
+    TRY(settle_vocabulary(c, d->sets.vocab, err));
+    return spm_load(&d->spm, d->sets.tokenizer, err);
+}
+
+void training_data_close(struct training_data *d)
+{
+    struct err known; /* what the check found was said before */
+
+    (void)(dataset_check_finish(&d->check, &known) == OK);
+    prefetch_close(d->prefetch);
+    spm_free(d->spm);
+    dataset_close(&d->sets);
+}
+
+status training_data_prefetch(struct training_data *d, const struct train_config *c,
+                              const struct peers *p, struct batch_limit limit,
+                              struct order_cursor from, struct err *err)
+{
+    const struct order_rule rule = {.seed = (uint64_t)c->seed,
+                                    .drop_overlong = strcmp(c->overlong, "drop") == 0,
+                                    .max_length = (size_t)c->max_length,
+                                    .batch_tokens = (size_t)c->batch_tokens,
+                                    .batch_sentences = (size_t)c->batch_sentences};
+    const struct shard_rule shard = {p->comm->rank, p->comm->size, p->node};
+
+    return prefetch_open(&d->prefetch, &d->sets.train, rule, shard, limit, from, err);
+}
+
+static status judge(struct training_data *d, struct peers *p, bool waits, struct err *err)
+{
+    char name[RANKS_NAME_MAX];
+    status mine = OK;
+
+    if (waits || dataset_check_has_failed(&d->check))
+        mine = dataset_check_finish(&d->check, err);
+    if (mine != OK && p->comm->size > 1)
+        mine = err_wrap(err, "%s", ranks_name(p->comm, p->comm->rank, name));
+    return peers_agree(p, mine, err);
+}
+
+status training_data_poll(struct training_data *d, struct peers *p, struct err *err)
+{
+    const bool is_damaged =
+        p->comm->size == 1 ? dataset_check_has_failed(&d->check) : p->sum.n_damaged > 0;
+
+    return is_damaged ? judge(d, p, false, err) : OK;
+}
+
+status training_data_finish(struct training_data *d, struct peers *p, struct err *err)
+{
+    return judge(d, p, true, err);
+}

@@ -1,0 +1,41 @@
+/*
+ * training_data - the data directory of a run: its sets, its tokenizer, and the batches
+ * that a rank takes from it.
+ *
+ * Every node may have a copy of its own. The first rank of a node reads all of it once,
+ * beside the first steps; damage in one copy ends the run of all ranks, by its name.
+ *
+ * Owns: all of it. Threads: one at a time; prefetching and the check have their own.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "corpus/dataset.h"
+#include "corpus/prefetch.h"
+#include "text/subword/spm.h"
+#include "train/run/config.h"
+#include "train/run/peers.h"
+
+struct training_data {
+    struct dataset sets;
+    struct dataset_check check;
+    struct spm *spm;
+    struct prefetch *prefetch;
+};
+
+/* c->model.vocab_size 0 becomes the tokenizer's. is_checked: by a thread, from now on.
+ * Close it in any case. */
+status training_data_open(struct training_data *d, struct train_config *c,
+                          bool is_checked, struct err *err) MUST_CHECK;
+void training_data_close(struct training_data *d);
+
+/* Start to prefetch batches of this rank from `from` on. */
+status training_data_prefetch(struct training_data *d, const struct train_config *c,
+                              const struct peers *p, struct batch_limit limit,
+                              struct order_cursor from, struct err *err) MUST_CHECK;
+
+/* Meetings of all ranks: has any found damage by now, or (waiting for it) at all? */
+status training_data_poll(struct training_data *d, struct peers *p,
+                          struct err *err) MUST_CHECK;
+status training_data_finish(struct training_data *d, struct peers *p,
+                            struct err *err) MUST_CHECK;

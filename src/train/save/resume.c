@@ -1,0 +1,317 @@
+#include "train/save/resume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "corpus/dataset.h"
+#include "decode/model_dir.h"
+#include "format/tf/tf_checkpoint.h"
+#include "train/update/moving_average.h"
+
+static status run_path(const struct saving *s, char *path, const char *name,
+                       struct err *err)
+{
+    return file_join(path, FILE_PATH_MAX, s->config->run, name, err);
+}
+
+/* A run directory that holds a checkpoint resumes, with the options it began with. */
+static status check_options(struct saving *s, bool *is_there, struct err *err)
+{
+    char pointer[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    struct train_config *old;
+
+    *is_there = false;
+    if (!s->peers->dir.is_writer)
+        return OK;
+    TRY(run_path(s, pointer, "checkpoint", err));
+    TRY(run_path(s, path, "config.yaml", err));
+    *is_there = file_exists(pointer);
+    if (!*is_there || !file_exists(path))
+        return OK;
+    TRY(mem_alloc(&old, 1, sizeof *old, err));
+    status result = opt_defaults(train_config_table, old, err);
+    if (result == OK)
+        result = opt_file(train_config_table, old, path, OPT_REFUSE_UNKNOWN, err);
+    if (result == OK)
+        result = train_config_same(old, s->config, err);
+    free(old);
+    return result;
+}
+
+status resume_find(struct saving *s, struct err *err)
+{
+    bool is_there;
+
+    TRY(peers_agree(s->peers, check_options(s, &is_there, err), err));
+    return comm_any(s->peers->comm, is_there, &s->is_resumed, err);
+}
+
+/* ---- fresh ---- */
+
+/* Weights of another model of the same shape; its optimizer state stays behind. */
+static status take_weights(struct saving *s, struct err *err)
+{
+    struct model_dir from;
+
+    status result = model_dir_open(&from, s->config->init_from, "last", err);
+    if (result == OK)
+        result = model_dir_load_weights(s->parts.model, from.prefix, true, err);
+    model_dir_close(&from);
+    return result == OK ? OK : err_wrap(err, "init_from");
+}
+
+static status draw_weights(struct saving *s, struct err *err)
+{
+    struct model *m = s->parts.model;
+    float *flat;
+
+    TRY(mem_alloc(&flat, m->params.n_flat, sizeof *flat, err));
+    params_init(&m->params, (uint64_t)s->config->seed, flat);
+    const status result = model_set_weights(m, flat, err);
+    free(flat);
+    return result;
+}
+
+/* Every rank draws the same numbers; another model's weights are read by the first. */
+static status begin_fresh(struct saving *s, struct err *err)
+{
+    const bool takes = *s->config->init_from;
+    const struct model *m = s->parts.model;
+
+    status mine = draw_weights(s, err);
+    if (mine == OK && takes && s->peers->comm->rank == 0)
+        mine = take_weights(s, err);
+    TRY(peers_agree(s->peers, mine, err));
+    if (takes && s->peers->comm->size > 1)
+        TRY(peers_broadcast(s->peers, m->device, m->flat, 0, err));
+    return OK;
+}
+
+/* ---- resumed ---- */
+
+/* The checkpoint must belong to this data, or its position in the order means nothing. */
+static status check_data(const struct saving *s, const struct dataset *data,
+                         struct err *err)
+{
+    if (s->state->corpus_pairs != data->train.n_pairs)
+        return err_set(err, ERR_USAGE,
+                       "this run began on a corpus of %llu pairs, %s has %u; resume with "
+                       "the same data",
+                       (unsigned long long)s->state->corpus_pairs, s->config->data,
+                       data->train.n_pairs);
+    if (s->state->tokenizer_hash != data->tokenizer_hash)
+        return err_set(err, ERR_USAGE,
+                       "the tokenizer of %s is not the one that this run began with",
+                       s->config->data);
+    return OK;
+}
+
+/* From the rank that has read it to all. */
+static status send_all(struct saving *s, const struct checkpoint *parts, int from,
+                       struct err *err)
+{
+    const struct optim *o = parts->optim;
+
+    if (s->peers->comm->size == 1)
+        return OK;
+    for (int i = 0; i < CHECKPOINT_N_PARTS; i++) {
+        const struct mat flat = checkpoint_part(parts, (enum checkpoint_part)i);
+        if (flat.mem)
+            TRY(peers_broadcast(s->peers, o->device, flat, from, err));
+    }
+    if (!o->norms)
+        return OK;
+    return comm_bcast(s->peers->comm, o->norms, o->params->n_list * sizeof *o->norms,
+                      from, err);
+}
+
+/* A checkpoint that this rank could read. */
+struct candidate {
+    int64_t step; /* the number that its name ends with; -1: none */
+    size_t at;    /* in the pointer file */
+};
+
+/* The checkpoints of this rank's pointer file, newest first. */
+struct candidates {
+    struct tf_checkpoint names;
+    struct candidate *list; /* [names.n] */
+    size_t next;            /* that has not been tried */
+    struct err why;         /* there are none, although there is a file */
+};
+
+/* Names without a number stand behind the others; of equals the later in the file is the
+ * newer one. */
+static int newer_first(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->step != y->step)
+        return x->step > y->step ? -1 : 1;
+    return (x->at < y->at) - (x->at > y->at);
+}
+
+static int64_t step_of(const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    char *end = NULL;
+    const long long n = dash ? strtoll(dash + 1, &end, 10) : -1;
+
+    return end && end > dash + 1 && *end == '\0' ? n : -1;
+}
+
+/* A file that cannot be read lists nothing: another rank may have what it lacks. */
+static status list_candidates(struct candidates *c, const struct saving *s,
+                              struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(run_path(s, path, "checkpoint", err));
+    if (!s->peers->dir.is_writer || !file_exists(path))
+        return OK;
+    if (tf_checkpoint_read(&c->names, path, &c->why) != OK)
+        c->names = (struct tf_checkpoint){0};
+    const size_t n = c->names.n;
+    TRY(mem_alloc(&c->list, n, sizeof *c->list, err));
+    for (size_t i = 0; i < n; i++)
+        c->list[i] = (struct candidate){step_of(c->names.all[i]), i};
+    if (n)
+        qsort(c->list, n, sizeof *c->list, newer_first);
+    return OK;
+}
+
+/* Which rank has the newest checkpoint that was not tried yet, the first of equals; -1
+ * when none is left. */
+static status choose_rank(struct saving *s, const struct candidates *c, int *rank,
+                          struct err *err)
+{
+    enum { NONE = -2 };
+    struct comm *comm = s->peers->comm;
+    const int64_t mine = c->next < c->names.n ? c->list[c->next].step : NONE;
+    int64_t *all, best = NONE;
+
+    TRY(mem_alloc(&all, (size_t)comm->size, sizeof *all, err));
+    const status result = comm_allgather(comm, all, &mine, sizeof mine, err);
+    *rank = -1;
+    for (int r = 0; result == OK && r < comm->size; r++)
+        if (all[r] > best) {
+            best = all[r];
+            *rank = r;
+        }
+    free(all);
+    return result;
+}
+
+/* What the rank that has a checkpoint tells the others about it. */
+struct verdict {
+    enum checkpoint_kind kind;
+    struct state state;
+    struct err failure;
+};
+
+static status read_next(struct saving *s, const struct checkpoint *parts,
+                        struct candidates *c, struct verdict *v, struct err *err)
+{
+    const char *name = c->names.all[c->list[c->next++].at];
+    char prefix[FILE_PATH_MAX];
+
+    if (name[0] == '/')
+        snprintf(prefix, sizeof prefix, "%s", name);
+    else
+        TRY(run_path(s, prefix, name, err));
+    return checkpoint_read(parts, &v->state, prefix, &v->kind, err);
+}
+
+/* Read by one rank, and known to all whether it is whole. */
+static status try_rank(struct saving *s, const struct checkpoint *parts, int rank,
+                       struct candidates *c, struct verdict *v, struct err *err)
+{
+    struct comm *comm = s->peers->comm;
+    char name[RANKS_NAME_MAX];
+
+    *v = (struct verdict){0};
+    if (rank == comm->rank && read_next(s, parts, c, v, &v->failure) != OK &&
+        comm->size > 1)
+        (void)err_wrap(&v->failure, "%s", ranks_name(comm, rank, name));
+    return comm_bcast(comm, v, sizeof *v, rank, err);
+}
+
+static status load_newest(struct saving *s, const struct checkpoint *parts,
+                          struct candidates *c, enum checkpoint_kind *kind,
+                          struct err *err)
+{
+    struct verdict v;
+    int rank;
+
+    for (;;) {
+        TRY(choose_rank(s, c, &rank, err));
+        if (rank < 0)
+            break;
+        TRY(try_rank(s, parts, rank, c, &v, err));
+        if (v.failure.code == OK) {
+            *s->state = v.state;
+            *kind = v.kind;
+            return send_all(s, parts, rank, err);
+        }
+        progress_note(&s->record->console, v.failure.msg);
+    }
+    s->peers->is_agreed = true;
+    return err_set(err, ERR_FORMAT,
+                   "%s: no whole checkpoint is left to resume from%s%s; choose another "
+                   "run directory",
+                   s->config->run, *c->why.msg ? ": " : "", c->why.msg);
+}
+
+/* Shards are read whole, and each rank keeps its own of them. */
+static status load(struct saving *s, struct candidates *c, enum checkpoint_kind *kind,
+                   struct err *err)
+{
+    struct optim *o = s->parts.optim;
+    const size_t n = o->params->n_flat;
+    struct checkpoint parts = s->parts;
+    void *m = NULL, *v = NULL;
+
+    status result = list_candidates(c, s, err);
+    if (result == OK && parts.is_sharded)
+        result = device_alloc(o->device, &m, n * sizeof(float), err);
+    if (result == OK && parts.is_sharded)
+        result = device_alloc(o->device, &v, n * sizeof(float), err);
+    result = peers_agree(s->peers, result, err);
+    parts.whole_m = (struct mat){m, 0, 1, n, n};
+    parts.whole_v = (struct mat){v, 0, 1, n, n};
+    if (result == OK)
+        result = load_newest(s, &parts, c, kind, err);
+    if (result == OK && parts.is_sharded) {
+        reducer_pick(s->gradients->reducer, o->m.mem, m);
+        reducer_pick(s->gradients->reducer, o->v.mem, v);
+    }
+    device_free(o->device, m);
+    device_free(o->device, v);
+    return result;
+}
+
+status resume_begin(struct saving *s, const struct dataset *data,
+                    struct moving_average *average, struct err *err)
+{
+    enum checkpoint_kind kind = CHECKPOINT_FOREIGN;
+    struct candidates c = {0};
+
+    status result = s->is_resumed ? load(s, &c, &kind, err) : begin_fresh(s, err);
+    tf_checkpoint_release(&c.names);
+    free(c.list);
+    TRY(result);
+    if (s->is_resumed)
+        s->saved_at = s->state->step;
+    if (kind == CHECKPOINT_OURS)
+        return peers_agree(s->peers, check_data(s, data, err), err);
+    if (s->is_resumed)
+        progress_note(&s->record->console,
+                      "the checkpoint was made by another tool: weights are taken, the "
+                      "data begins a new epoch");
+    moving_average_begin(average, s->parts.model->flat);
+    s->state->corpus_pairs = data->train.n_pairs;
+    s->state->tokenizer_hash = data->tokenizer_hash;
+    return OK;
+}

@@ -1,0 +1,238 @@
+#include "train/save/saving.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+status saving_open(struct saving *s, bool has_room, struct err *err)
+{
+    const struct saver_options options = {.in_background =
+                                              has_room || s->parts.is_sharded,
+                                          .waits = s->peers->comm->size > 1};
+
+    if (!s->peers->dir.is_writer)
+        return OK;
+    if (!options.in_background)
+        record_note(s->record,
+                    "no memory for a copy of the run (%.0f MiB): training will stand "
+                    "still while checkpoints are written",
+                    (double)saver_copy_bytes(&s->parts) / 1048576);
+    return saver_open(&s->saver, &s->parts, options, err);
+}
+
+/* ---- what is wanted ---- */
+
+static struct saver_target *add_target(struct saving *s, const char *dir,
+                                       const char *kind, int64_t keep)
+{
+    struct saver_target *target = &s->wanted[s->n_wanted++];
+
+    BUG_ON(s->n_wanted > SAVER_TARGETS);
+    *target = (struct saver_target){
+        .shelf = {.kind = kind, .keep = (size_t)keep, .is_pointed = true}};
+    snprintf(target->shelf.dir, sizeof target->shelf.dir, "%.900s%s", s->config->run,
+             dir);
+    return target;
+}
+
+void saving_want(struct saving *s)
+{
+    if (s->saved_at == s->state->step)
+        return;
+    struct saver_target *target = add_target(s, "", "model.ckpt-", s->config->keep_last);
+    snprintf(target->name, sizeof target->name, "model.ckpt-%lld",
+             (long long)s->state->step);
+}
+
+void saving_want_best(struct saving *s, bool by_bleu, double value)
+{
+    const char *kind = by_bleu ? "bleu=" : "val_loss=";
+
+    if (!s->config->keep_best)
+        return;
+    struct saver_target *target =
+        add_target(s, "/best_models", kind, s->config->keep_best);
+    target->shelf.is_pointed = by_bleu == (strcmp(s->config->best_metric, "bleu") == 0);
+    target->value = value;
+    snprintf(target->name, sizeof target->name, "%s%.*f-step-%lld", kind, by_bleu ? 2 : 4,
+             value, (long long)s->state->step);
+}
+
+/* ---- what came of it ---- */
+
+static bool is_best(const struct saver_target *target)
+{
+    return strncmp(target->name, "model.ckpt-", 11) != 0;
+}
+
+static status record_report(struct saving *s, const struct saver_report *r,
+                            struct err *err)
+{
+    if (r->failure.code != OK) {
+        record_note(s->record, "%s not saved, training goes on: %s",
+                    is_best(&r->target) ? "best model" : "checkpoint", r->failure.msg);
+        return OK;
+    }
+    if (is_best(&r->target))
+        return record_best(s->record, r->step, r->target.name, r->target.value, err);
+    if (s->peers->comm->size == 1)
+        s->saved_at = r->step; /* several ranks: decided together */
+    const struct runlog_save save = {.step = (double)r->step,
+                                     .path = r->target.name,
+                                     .bytes = (double)r->n_bytes,
+                                     .seconds = r->t_blocked,
+                                     .total_seconds = r->t_total};
+    return record_saved(s->record, save, err);
+}
+
+/* Failures of the run's own checkpoint stay in *last for who must have it. */
+static status take_reports(struct saving *s, struct err *last, struct err *err)
+{
+    struct saver_report r;
+    status result = OK;
+
+    if (!s->saver || saver_phase(s->saver) != SAVER_DONE)
+        return OK;
+    while (saver_take(s->saver, &r)) {
+        if (last && !is_best(&r.target) && r.failure.code != OK)
+            *last = r.failure;
+        else if (result == OK)
+            result = record_report(s, &r, err);
+    }
+    return result;
+}
+
+/* ---- several ranks ---- */
+
+/* All writers have written. Only what is whole on every disk is published. */
+static void decide(struct saving *s, int failed_rank)
+{
+    char why[160], name[RANKS_NAME_MAX];
+
+    s->is_under_way = false;
+    if (failed_rank < 0 && s->has_checkpoint)
+        s->saved_at = s->step;
+    if (failed_rank >= 0)
+        snprintf(why, sizeof why, "%s could not write its copy; its log says why",
+                 ranks_name(s->peers->comm, failed_rank, name));
+    /* a rank that was given up must not touch what its successor may be using */
+    const bool is_current = !s->peers->control || control_is_current(s->peers->control);
+    if (s->saver && is_current)
+        saver_decide(s->saver, failed_rank < 0, failed_rank < 0 ? "" : why);
+    else if (s->saver)
+        saver_decide(s->saver, false, "this rank was given up by the watcher");
+}
+
+/* Wait for the save under way: a meeting of all ranks. */
+static status settle(struct saving *s, struct err *last, struct err *err)
+{
+    double failed = s->peers->comm->size;
+
+    if (s->saver)
+        saver_wait(s->saver);
+    if (s->is_under_way) {
+        if (s->saver && !saver_is_whole(s->saver))
+            failed = s->peers->comm->rank;
+        TRY(comm_min(s->peers->comm, &failed, 1, err));
+        decide(s, failed < s->peers->comm->size ? (int)failed : -1);
+    }
+    if (s->saver)
+        saver_wait(s->saver);
+    return take_reports(s, last, err);
+}
+
+status saving_poll(struct saving *s, struct err *err)
+{
+    if (s->is_under_way && (int)s->peers->sum.n_written == s->peers->dir.n_writers)
+        decide(s, ranks_failed_save(s->peers->comm, s->peers->own));
+    return take_reports(s, NULL, err);
+}
+
+/* Of a sharded optimizer, into the copy of the one rank that writes. */
+static status gather_moments(struct saving *s, struct err *err)
+{
+    float *m = NULL, *v = NULL;
+
+    if (!s->parts.is_sharded)
+        return OK;
+    if (s->saver) {
+        m = saver_part(s->saver, CHECKPOINT_M);
+        v = saver_part(s->saver, CHECKPOINT_V);
+    }
+    TRY(reducer_gather(s->gradients->reducer, s->parts.optim->m.mem, m, err));
+    return reducer_gather(s->gradients->reducer, s->parts.optim->v.mem, v, err);
+}
+
+/* Nodes that train alone have moments and a loss scale of their own; at a save all go on
+ * with those that are saved, so that the run does not depend on whether it was
+ * interrupted there. */
+static status share_moments(struct saving *s, struct err *err)
+{
+    const struct optim *o = s->parts.optim;
+
+    if (!local_sgd_is_on(s->local))
+        return OK;
+    TRY(comm_bcast(s->peers->comm, s->state, sizeof *s->state, 0, err));
+    TRY(peers_broadcast(s->peers, o->device, o->m, 0, err));
+    if (o->v.mem)
+        return peers_broadcast(s->peers, o->device, o->v, 0, err);
+    return comm_bcast(s->peers->comm, o->norms, o->params->n_list * sizeof *o->norms, 0,
+                      err);
+}
+
+/* One save at a time: this one waits for the one before. */
+status saving_begin(struct saving *s, struct err *err)
+{
+    const double t_asked = clock_now();
+    const struct model *m = s->parts.model;
+
+    if (!s->n_wanted)
+        return OK;
+    TRY(settle(s, NULL, err));
+    peers_phase(s->peers, s->state->step, PHASE_SAVE);
+    if (s->config->replica_check_every) /* a restart must not begin from wrong weights */
+        TRY(peers_compare(s->peers, m->device, m->flat, s->state->step, err));
+    TRY(gather_moments(s, err));
+    TRY(share_moments(s, err));
+    if (s->saver)
+        saver_save(s->saver, s->state, s->wanted, s->n_wanted, t_asked);
+    s->is_under_way = s->peers->comm->size > 1;
+    s->step = s->state->step;
+    s->has_checkpoint = false;
+    for (size_t i = 0; i < s->n_wanted; i++)
+        s->has_checkpoint |= !is_best(&s->wanted[i]);
+    s->peers->sum.n_written = 0;
+    s->n_wanted = 0;
+    return OK;
+}
+
+/* Is the run's checkpoint of this step on disk, everywhere? */
+static status finish_last(struct saving *s, struct err *err)
+{
+    struct err failure = {0};
+
+    TRY(settle(s, &failure, err));
+    if (failure.code == OK)
+        return OK;
+    s->saved_at = -1;
+    return err_set(err, failure.code, "%s", failure.msg);
+}
+
+status saving_finish(struct saving *s, struct err *err)
+{
+    peers_phase(s->peers, s->state->step, PHASE_SAVE);
+    TRY(settle(s, NULL, err));
+    saving_want(s);
+    TRY(saving_begin(s, err));
+    return peers_agree(s->peers, finish_last(s, err), err);
+}
+
+bool saving_has_written(const struct saving *s, bool *failed)
+{
+    const bool has =
+        s->is_under_way && s->saver && saver_phase(s->saver) == SAVER_WRITTEN;
+
+    *failed = has && !saver_is_whole(s->saver);
+    return has;
+}

@@ -1,0 +1,55 @@
+/*
+ * saving - what a run saves, when, and what came of it.
+ *
+ * A step may want the checkpoint of the run and the models that are best by a measure:
+ * saving_begin() starts to save what was wanted, saving_poll() records what has reached
+ * the disk, saving_finish() saves what is not yet saved and waits for it. A full disk
+ * stops a write, not the run, because the last whole checkpoint is still there; only in
+ * saving_finish() does a write that failed end the run.
+ *
+ * Owns: the saver. Borrows: everything else, set by the caller before the first call.
+ * Threads: one at a time; what returns a status is a meeting of all ranks.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "train/log/record.h"
+#include "train/run/config.h"
+#include "train/run/peers.h"
+#include "train/save/saver.h"
+#include "train/update/gradients.h"
+#include "train/update/local_sgd.h"
+
+struct saving {
+    const struct train_config *config;
+    struct peers *peers;
+    struct record *record;
+    struct state *state;
+    const struct local_sgd *local;
+    struct gradients *gradients;
+    struct checkpoint parts; /* what a checkpoint of this run holds */
+
+    struct saver *saver;                       /* NULL: this rank does not write */
+    struct saver_target wanted[SAVER_TARGETS]; /* at the end of this step */
+    size_t n_wanted;
+    bool is_under_way;   /* a save that ranks must agree on */
+    int64_t step;        /* of that save */
+    bool has_checkpoint; /* it holds the run's checkpoint, not only best models */
+    int64_t saved_at;    /* step of the last checkpoint on disk; -1: none */
+    bool is_resumed;     /* the run began from a checkpoint */
+};
+
+/* has_room: there is memory for a copy of the run. No meeting. */
+status saving_open(struct saving *s, bool has_room, struct err *err) MUST_CHECK;
+
+/* The next saving_begin() makes these. */
+void saving_want(struct saving *s);
+void saving_want_best(struct saving *s, bool by_bleu, double value);
+
+status saving_begin(struct saving *s, struct err *err) MUST_CHECK;
+status saving_poll(struct saving *s, struct err *err) MUST_CHECK;
+status saving_finish(struct saving *s, struct err *err) MUST_CHECK;
+
+/* Whether this rank's part of the save under way is written; *failed: in vain. */
+bool saving_has_written(const struct saving *s, bool *failed);

@@ -1,0 +1,52 @@
+/*
+ * gradients - what backward finishes, on its way to the sum over all ranks.
+ *
+ * With several ranks a slice of the gradient goes to the reducer as soon as backward has
+ * finished it. Before that its own sum of squares is taken, by which a rank that computes
+ * nonsense can be told from the others. A GPU's gradient that its own library cannot sum
+ * comes to the host, slice by slice. With one rank all of this does nothing.
+ *
+ * Owns: the reducer and its arrays. Borrows: device, model and comm, which outlive it.
+ * Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "dist/exchange/reducer.h"
+#include "model/model.h"
+#include "train/update/optim.h"
+
+struct gradients {
+    struct model *model;
+    struct reducer *reducer;    /* NULL: one rank */
+    struct optim_shard *shards; /* what this rank updates; NULL: everything */
+    float *mirror;              /* [n_flat] of a GPU's gradient on the host, or NULL */
+    double *slice_sq;           /* [most_slices] sums of squares of this rank's slices */
+    size_t n_slices, most_slices;
+    double early_sq; /* of the embedding's rows that backward does not write */
+};
+
+/* A meeting of all ranks of `comm`. Without a card to sum on, options.device is NULL. */
+status gradients_open(struct gradients *g, struct comm *comm, struct model *m,
+                      struct reducer_options options, struct err *err) MUST_CHECK;
+void gradients_close(struct gradients *g);
+
+/* Which part of the arrays this rank updates; comm is NULL: all of them. */
+status gradients_list_shards(struct gradients *g, struct optim_shards *shards,
+                             struct comm *comm, struct err *err) MUST_CHECK;
+
+/* An update begins: of each node alone, or of all ranks; is_flush as reducer_begin. */
+void gradients_begin(struct gradients *g, bool is_node_alone, bool is_flush);
+/* What the last backward of the update reports to, or NULL with one rank. b: its batch,
+ * after the forward pass. */
+const struct model_hook *gradients_hook(struct gradients *g, struct model_hook *hook,
+                                        const struct model_batch *b);
+/* After the last backward: *square of this rank's own gradient. */
+status gradients_measure(struct gradients *g, double *square, struct err *err) MUST_CHECK;
+/* The sum of all ranks is in the model's gradient; facts may be NULL. */
+status gradients_finish(struct gradients *g, const struct reducer_facts *facts,
+                        struct reducer_times *times, struct err *err) MUST_CHECK;
+
+/* Instead of begin and backward: sum what is in the model's gradient over all ranks. */
+void gradients_send(struct gradients *g, bool is_flush);
