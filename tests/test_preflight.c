@@ -26,8 +26,7 @@ static void open_case(struct case_of *c)
     c->options = (struct preflight_options){
         .config = &c->config, .checkpoint_mib = 700, .memory_mib = 1000};
     for (int r = 0; r < 4; r++)
-        c->all[r] = (struct preflight_facts){.program = 11,
-                                             .config = 22,
+        c->all[r] = (struct preflight_facts){.config = 22,
                                              .tokenizer = 33,
                                              .corpus = 44,
                                              .valid = 55,
@@ -78,15 +77,22 @@ TEST(ranks_share_the_memory_of_a_host_or_of_a_card)
     CHECK(c.found.n_sharing == 1);
 }
 
-TEST(another_program_configuration_tokenizer_or_corpus_is_refused_by_name)
+TEST(another_program_is_refused_by_name)
+{
+    uint64_t hash[] = {11, 11, 11, 12};
+    struct err err = {0};
+
+    CHECK_FAILS(preflight_judge_programs(&four, hash, &err), &err, ERR_USAGE,
+                "rank 3 on host b has another ferry program than rank 0 on host a");
+    hash[3] = 0; /* cannot tell */
+    CHECK_OK(preflight_judge_programs(&four, hash, &err), &err);
+}
+
+TEST(another_configuration_tokenizer_or_corpus_is_refused_by_name)
 {
     struct case_of c;
 
     open_case(&c);
-    c.all[3].program++;
-    REFUSED(&c, ERR_USAGE,
-            "rank 3 on host b has another ferry program than rank 0 on host a");
-    c.all[3].program = 0; /* cannot tell */
     c.all[2].config++;
     REFUSED(&c, ERR_USAGE, "rank 2 on host b has another configuration");
     c.all[2].config--;

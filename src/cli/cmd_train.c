@@ -12,6 +12,7 @@
 #include "dist/comm/comm.h"
 #include "dist/watch/control.h"
 #include "train/run/config.h"
+#include "train/run/preflight.h"
 #include "train/trainer.h"
 
 bool cmd_has_peers;
@@ -67,6 +68,7 @@ static status join_ranks(struct comm *comm, struct train_config *c, status parse
     struct err why = *err;
 
     TRY(comm_open(comm, o, err));
+    TRY(preflight_programs(comm, err));
     *err = why;
     TRY(comm_agree(comm, parsed, err));
     return words ? OK : share_config(comm, c, err);

@@ -69,13 +69,35 @@ static status refuse(const struct comm *c, int rank, const char *what, const cha
                    ranks_name(c, rank, name), what, c->peer[0].host, fix);
 }
 
+status preflight_judge_programs(const struct comm *c, const uint64_t *hash,
+                                struct err *err)
+{
+    for (int r = 1; r < c->size; r++)
+        if (hash[r] && hash[0] && hash[r] != hash[0])
+            return refuse(c, r, "ferry program", "copy one build to all hosts", err);
+    return OK;
+}
+
+status preflight_programs(struct comm *c, struct err *err)
+{
+    uint64_t mine, *all;
+
+    if (c->size == 1)
+        return OK;
+    mine = hash_program();
+    TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
+    status result = comm_allgather(c, all, &mine, sizeof mine, err);
+    if (result == OK)
+        result = preflight_judge_programs(c, all, err);
+    free(all);
+    return result;
+}
+
 static status compare(const struct comm *c, const struct preflight_facts *all,
                       struct err *err)
 {
     for (int r = 1; r < c->size; r++) {
         const struct preflight_facts *f = &all[r];
-        if (f->program && all->program && f->program != all->program)
-            return refuse(c, r, "ferry program", "copy one build to all hosts", err);
         if (f->config != all->config)
             return refuse(c, r, "configuration", "copy one file to all hosts", err);
         if (strcmp(f->kind, all->kind) != 0)
@@ -255,7 +277,6 @@ static struct preflight_facts own_facts(struct preflight_options o)
     const struct dataset *d = o.data;
     const size_t free_bytes = mem_free_bytes();
     struct preflight_facts f = {
-        .program = hash_program(),
         .config = hash_config(o.config),
         .tokenizer = d->tokenizer_hash,
         .card = o.device->card,

@@ -1,10 +1,11 @@
 /*
  * preflight - is everything the same everywhere, and is there enough of it?
  *
- * Before the model takes its memory all ranks compare what must be equal (configuration,
- * tokenizer, corpora, program), look at what must suffice (memory, disk) or should agree
- * (clocks), and time the exchange that training will make. The first difference is
- * refused with one sentence that names the rank and its host.
+ * First of all the ranks compare their programs: those of another build may lay out every
+ * message differently. Before the model takes its memory they compare what else must be
+ * equal (configuration, tokenizer, corpora), look at what must suffice (memory, disk) or
+ * should agree (clocks), and time the exchange that training will make. The first
+ * difference is refused with one sentence that names the rank and its host.
  *
  * Threads: one at a time; a meeting of all ranks.
  */
@@ -31,7 +32,7 @@ struct preflight_options {
 
 /* What a rank says of itself. The hashes must be equal everywhere; 0: not known. */
 struct preflight_facts {
-    uint64_t program, config, tokenizer, corpus, valid;
+    uint64_t config, tokenizer, corpus, valid;
     uint64_t card;             /* this rank's own; 0: the host's memory */
     char kind[8];              /* of its device; equal everywhere too */
     double clock;              /* seconds since 1970, of all ranks at the same moment */
@@ -46,6 +47,12 @@ struct preflight {
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */
     int n_sharing; /* ranks that compute in the same memory as this one; 0: not asked */
 };
+
+/* Compare the program files, before anything else is exchanged. */
+status preflight_programs(struct comm *c, struct err *err) MUST_CHECK;
+/* The judgement alone: hash[size] as the ranks gave them; 0: not known. */
+status preflight_judge_programs(const struct comm *c, const uint64_t *hash,
+                                struct err *err) MUST_CHECK;
 
 /* The judgement without the asking: all[size] as the ranks gave them. */
 status preflight_judge(struct preflight *p, const struct comm *c,
