@@ -570,65 +570,6 @@ TEST(who_keeps_something_of_a_place_sends_the_embedding_whole)
     }
 }
 
-/* One part alone, and the marks of ranks put together. */
-struct parts {
-    struct embed_rows rows[2];
-    struct exchange exchange[2];
-    float *flat[2];
-    bool is_named;
-};
-
-static status part_job(struct comm *c, void *ctx, struct err *err)
-{
-    struct parts *p = ctx;
-
-    TRY(embed_rows_merge(&p->rows[c->rank], c, err));
-    return embed_rows_sum(&p->rows[c->rank], &p->exchange[c->rank], p->flat[c->rank],
-                          p->is_named, WIRE_FP32, err);
-}
-
-static void part_rank(struct comm *c, void *ctx)
-{
-    static const int32_t row[2][3] = {{3, 299, -1}, {64, 3, 128}};
-    struct parts *p = ctx;
-    struct embed_rows *t = &p->rows[c->rank];
-    struct comm_job job = {.run = part_job, .ctx = p};
-    struct params params;
-    struct err err = {0};
-
-    CHECK_OK(params_open(&params, &tiny, &err), &err);
-    CHECK_OK(embed_rows_open(t, c, &params, 100, &err), &err);
-    p->flat[c->rank] = calloc(params.n_flat, sizeof(float));
-    for (size_t i = 0; i < params.n_flat; i++)
-        p->flat[c->rank][i] = (float)(c->rank + 1);
-    embed_rows_mark_none(t);
-    embed_rows_mark(t, row[c->rank], 3);
-    CHECK(embed_rows_square(t, p->flat[c->rank]) == (c->rank ? 3 * 16 * 4 : 2 * 16));
-    CHECK_OK(exchange_open(&p->exchange[c->rank], c, 100, WIRE_FP32, false, &err), &err);
-    comm_submit(c, &job);
-    CHECK_OK(comm_wait(c, &job, &err), &err);
-    for (size_t i = 0; i < params.n_flat; i++) {
-        const size_t at = i / 16;
-        const bool is_named = at == 3 || at == 64 || at == 128 || at == 299;
-        const bool is_summed = at < 300 && is_named == p->is_named;
-        CHECK(p->flat[c->rank][i] == (float)(is_summed ? 3 : c->rank + 1));
-    }
-    exchange_close(&p->exchange[c->rank]);
-    embed_rows_close(t);
-    free(p->flat[c->rank]);
-    params_close(&params);
-}
-
-TEST(a_part_sums_its_rows_and_touches_no_other)
-{
-    for (int is_named = 0; is_named < 2; is_named++) {
-        struct comm_sim_options options = sim(&layouts[3], test_seed());
-        struct parts p = {.is_named = is_named};
-        struct err err = {0};
-        CHECK_OK(comm_sim_run(&options, part_rank, &p, &err), &err);
-    }
-}
-
 TEST(ranks_without_a_micro_batch_take_part_with_zeros)
 {
     struct many m;

@@ -92,8 +92,3 @@ double wire_step_bytes(size_t n_elements, enum wire w, size_t n_nodes, bool is_s
 
     return share * (there + back);
 }
-
-double wire_ring_bytes(size_t n_elements, size_t n_ranks)
-{
-    return 2 * (double)(n_ranks - 1) / (double)n_ranks * 4 * (double)n_elements;
-}

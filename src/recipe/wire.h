@@ -60,6 +60,3 @@ struct wire_traffic wire_step(const struct buckets *b, enum wire w, size_t node,
 /* The same for n elements of any model, without the rounding of cuts: mean of nodes,
  * each way. */
 double wire_step_bytes(size_t n_elements, enum wire w, size_t n_nodes, bool is_sharded);
-
-/* For comparison: one flat ring over all ranks in fp32, as the reference had it. */
-double wire_ring_bytes(size_t n_elements, size_t n_ranks);

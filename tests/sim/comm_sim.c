@@ -161,20 +161,6 @@ static void leave_seat(struct sim *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void sim_spawn(void *self)
-{
-    struct sim_rank *r = self;
-
-    pthread_mutex_lock(&r->sim->lock);
-    r->sim->seat[2 * r->rank + 1].is_taken = true;
-    pthread_mutex_unlock(&r->sim->lock);
-}
-
-static void sim_begin(void *self)
-{
-    take_seat(((struct sim_rank *)self)->sim, 2 * ((struct sim_rank *)self)->rank + 1);
-}
-
 static void sim_end(void *self)
 {
     leave_seat(((struct sim_rank *)self)->sim);
@@ -352,11 +338,13 @@ static status sim_window(void *self, const struct comm *c, size_t n_bytes, void 
 
 /* ------------------------------------------------------------ the rest */
 
+/* The first call on the communication thread, which begins here. */
 static status sim_connect(void *self, int *rank, int *size, struct err *err)
 {
     const struct sim_rank *r = self;
 
     (void)err;
+    take_seat(r->sim, 2 * r->rank + 1);
     *rank = r->rank;
     *size = r->sim->size;
     return OK;
@@ -386,8 +374,6 @@ static const struct comm_backend sim_backend = {.name = "sim",
                                                 .lock = sim_lock,
                                                 .unlock = sim_unlock,
                                                 .wait = sim_wait,
-                                                .spawn = sim_spawn,
-                                                .begin = sim_begin,
                                                 .end = sim_end,
                                                 .release = sim_release};
 
@@ -398,6 +384,10 @@ static void *rank_main(void *arg)
     struct err err;
 
     take_seat(r->sim, 2 * r->rank);
+    pthread_mutex_lock(&r->sim->lock);
+    r->sim->seat[2 * r->rank + 1].is_taken =
+        true; /* for the thread that comm_start makes */
+    pthread_mutex_unlock(&r->sim->lock);
     if (comm_start(&c, &sim_backend, r, &err) == OK) {
         r->fn(&c, r->ctx);
         comm_close(&c);

@@ -172,8 +172,6 @@ static void *engine_main(void *arg)
     const struct comm_backend *b = e->backend;
     struct err why = {0};
 
-    if (b->begin)
-        b->begin(e->self);
     pthread_setname_np(pthread_self(), "ferry-comm");
     why.code = join_peers(e, &why);
     b->lock(e->self);
@@ -194,34 +192,34 @@ static void *engine_main(void *arg)
 
 /* ------------------------------------------------------------ opening and closing */
 
-static bool is_open(void *arg)
+static bool is_true(void *flag)
 {
-    return ((struct comm_engine *)arg)->is_open;
+    return *(bool *)flag;
 }
 
-static bool is_ended(void *arg)
+/* Until the thread has set the flag; the engine's failure so far. */
+static status wait_for(struct comm_engine *e, bool *flag, struct err *err)
 {
-    return ((struct comm_engine *)arg)->is_ended;
+    if (e->has_thread) {
+        e->backend->lock(e->self);
+        e->backend->wait(e->self, is_true, flag);
+    }
+    const status result = e->failure.code;
+    if (result != OK)
+        *err = e->failure;
+    if (e->has_thread)
+        e->backend->unlock(e->self);
+    return result;
 }
 
 static status start_thread(struct comm_engine *e, struct err *err)
 {
-    const struct comm_backend *b = e->backend;
-
-    if (b->spawn)
-        b->spawn(e->self);
     const int code = pthread_create(&e->thread, NULL, engine_main, e);
     if (code != 0)
         return err_set(err, ERR_COMM, "cannot start the communication thread: %s",
                        strerror(code));
     e->has_thread = true;
-    b->lock(e->self);
-    b->wait(e->self, is_open, e);
-    if (e->failure.code != OK)
-        *err = e->failure;
-    const status result = e->failure.code;
-    b->unlock(e->self);
-    return result;
+    return wait_for(e, &e->is_open, err);
 }
 
 status comm_start(struct comm *c, const struct comm_backend *backend, void *self,
@@ -260,6 +258,7 @@ status comm_open(struct comm *c, struct comm_options o, struct err *err)
 void comm_close(struct comm *c)
 {
     struct comm_engine *e = c->engine;
+    struct err why;
 
     if (!e)
         return;
@@ -267,9 +266,7 @@ void comm_close(struct comm *c)
         e->backend->lock(e->self);
         e->is_closing = true;
         e->backend->unlock(e->self);
-        e->backend->lock(e->self);
-        e->backend->wait(e->self, is_ended, e);
-        e->backend->unlock(e->self);
+        (void)wait_for(e, &e->is_ended, &why);
         pthread_join(e->thread, NULL);
     }
     if (e->backend)
@@ -308,25 +305,9 @@ void comm_submit(struct comm *c, struct comm_job *job)
     e->backend->unlock(e->self);
 }
 
-static bool is_job_done(void *arg)
-{
-    return ((struct comm_job *)arg)->is_done;
-}
-
 status comm_wait(struct comm *c, struct comm_job *job, struct err *err)
 {
-    struct comm_engine *e = c->engine;
-
-    if (e->has_thread) {
-        e->backend->lock(e->self);
-        e->backend->wait(e->self, is_job_done, job);
-    }
-    const status result = e->failure.code;
-    if (result != OK)
-        *err = e->failure;
-    if (e->has_thread)
-        e->backend->unlock(e->self);
-    return result;
+    return wait_for(c->engine, &job->is_done, err);
 }
 
 status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err)

@@ -28,7 +28,7 @@ typedef bool comm_ready_fn(void *arg);
 struct comm_backend {
     const char *name;
 
-    /* Learn rank and size. */
+    /* Learn rank and size; the first call on the communication thread. */
     status (*connect)(void *self, int *rank, int *size, struct err *err);
 
     /* Send and receive all of these at the same time; returns when all have arrived and
@@ -58,10 +58,7 @@ struct comm_backend {
     void (*unlock)(void *self);
     void (*wait)(void *self, comm_ready_fn *ready, void *arg);
 
-    /* Optional: the engine is about to start its thread; the thread begins; it unlocks
-     * for the last time. */
-    void (*spawn)(void *self);
-    void (*begin)(void *self);
+    /* Optional, instead of the thread's last unlock. */
     void (*end)(void *self);
 
     const char *(*setting)(void *self, size_t i); /* optional */

@@ -4,33 +4,24 @@
  *
  * Shared memory is a POSIX object made by the first rank of the node; its name goes to
  * the others once and is removed as soon as all have it, so that a crash leaves nothing
- * behind. Its first page is the meeting point: whoever comes last raises the generation;
- * the others spin for a moment and then sleep on it.
+ * behind. Its first page holds the barrier of the node.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "dist/comm/comm_backend.h"
 #include "dist/comm/mpi_calls.h"
 
-enum { PAGE = 4096, SPINS = 1000, SETTING_MAX = 128, N_SETTINGS_MAX = 16 };
-
-struct meeting_point {
-    _Atomic uint32_t n_here, generation;
-};
+enum { PAGE = 4096, SETTING_MAX = 128, N_SETTINGS_MAX = 16 };
 
 struct mpi {
     void *module;
@@ -39,8 +30,8 @@ struct mpi {
     bool is_connected;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct meeting_point *point; /* the first page of the window */
-    size_t window_bytes;         /* that page included */
+    pthread_barrier_t *barrier; /* in the first page of the window */
+    size_t window_bytes;        /* that page included */
     int n_windows;
     char setting[N_SETTINGS_MAX][SETTING_MAX];
     size_t n_settings;
@@ -207,65 +198,23 @@ static void mpi_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST
              given ? given : "");
 }
 
-static long futex(_Atomic uint32_t *word, int what, uint32_t value,
-                  const struct timespec *limit)
-{
-    return syscall(SYS_futex, word, what, value, limit, NULL, 0);
-}
-
 static status mpi_meet(void *self, const struct comm *c, struct err *err)
 {
-    const struct mpi *m = self;
-    struct meeting_point *p = m->point;
-    const struct timespec second = {.tv_sec = 1};
-    const uint32_t generation = atomic_load(&p->generation);
-
-    (void)err;
-    if (atomic_fetch_add(&p->n_here, 1) + 1 == (uint32_t)c->local_size) {
-        atomic_store(&p->n_here, 0);
-        atomic_fetch_add(&p->generation, 1);
-        futex(&p->generation, FUTEX_WAKE, INT32_MAX, NULL);
-        return OK;
-    }
-    for (int i = 0; i < SPINS; i++)
-        if (atomic_load(&p->generation) != generation)
-            return OK;
-    while (atomic_load(&p->generation) == generation)
-        futex(&p->generation, FUTEX_WAIT, generation, &second);
+    (void)c, (void)err;
+    pthread_barrier_wait(((struct mpi *)self)->barrier);
     return OK;
 }
 
 static void drop_window(struct mpi *m)
 {
-    if (m->point)
-        munmap(m->point, m->window_bytes);
-    m->point = NULL;
+    if (m->barrier)
+        munmap(m->barrier, m->window_bytes);
+    m->barrier = NULL;
 }
 
-/* A new object of n_bytes that are really there: a full /dev/shm is told now, and not by
- * a signal in the middle of a sum. */
-static status make_object(const char *name, size_t n_bytes, int *fd, struct err *err)
-{
-    *fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    if (*fd < 0)
-        return err_set(err, ERR_IO, "shared memory %s: %s", name, strerror(errno));
-    const int code = posix_fallocate(*fd, 0, (off_t)n_bytes);
-    if (code == 0)
-        return OK;
-    close(*fd);
-    *fd = -1;
-    shm_unlink(name);
-    return err_set(
-        err, ERR_IO,
-        "the ranks of a node share %zu MiB in /dev/shm, and it has no room for "
-        "them (%s): make it larger, or choose a smaller bucket_mib",
-        n_bytes >> 20, strerror(code));
-}
-
+/* Takes fd, which may be the -1 of a failed shm_open. */
 static status map_object(struct mpi *m, const char *name, int fd, struct err *err)
 {
-    if (fd < 0)
-        fd = shm_open(name, O_RDWR, 0600);
     if (fd < 0)
         return err_set(err, ERR_IO, "shared memory %s: %s", name, strerror(errno));
     void *memory = mmap(NULL, m->window_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -273,7 +222,32 @@ static status map_object(struct mpi *m, const char *name, int fd, struct err *er
     if (memory == MAP_FAILED)
         return err_set(err, ERR_MEMORY, "%zu MiB of shared memory: %s",
                        m->window_bytes >> 20, strerror(errno));
-    m->point = memory;
+    m->barrier = memory;
+    return OK;
+}
+
+/* A new object whose pages are allocated now: a full /dev/shm is an error here, and not a
+ * signal in the middle of a sum. */
+static status make_object(struct mpi *m, const char *name, int n_ranks, struct err *err)
+{
+    const int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    const int code = fd < 0 ? 0 : posix_fallocate(fd, 0, (off_t)m->window_bytes);
+    pthread_barrierattr_t attr;
+
+    if (map_object(m, name, fd, err) == OK && code != 0)
+        err_set(err, ERR_IO,
+                "the ranks of a node share %zu MiB in /dev/shm, and it has no room for "
+                "them (%s): make it larger, or choose a smaller bucket_mib",
+                m->window_bytes >> 20, strerror(code));
+    if (!m->barrier || code != 0) {
+        if (fd >= 0)
+            shm_unlink(name);
+        return err->code;
+    }
+    pthread_barrierattr_init(&attr);
+    pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(m->barrier, &attr, (unsigned)n_ranks);
+    pthread_barrierattr_destroy(&attr);
     return OK;
 }
 
@@ -302,35 +276,33 @@ static status mpi_window(void *self, const struct comm *c, size_t n_bytes, void 
                          struct err *err)
 {
     struct mpi *m = self;
+    const bool is_leader = c->local_rank == 0;
     char name[NAME_MAX_BYTES] = "", reply = 0;
     struct err later = {0};
     status result = OK;
-    int fd = -1;
 
     drop_window(m);
     m->window_bytes = PAGE + n_bytes;
-    if (c->local_rank == 0) {
+    if (is_leader) {
         snprintf(name, sizeof name, "/ferry-%ld-%d-%d", (long)getpid(), c->rank,
                  m->n_windows++);
-        result = make_object(name, m->window_bytes, &fd, err);
+        result = make_object(m, name, c->local_size, err);
         if (result != OK)
             name[0] = '\0';
     }
     const status sent = tell_node(m, c, name, sizeof name, true, &later);
-    if (result == OK && sent == OK && !name[0])
-        result = err_set(err, ERR_IO, "the first rank of host %s found no shared memory",
-                         c->peer[c->rank].host);
-    if (result == OK && sent == OK)
-        result = map_object(m, name, fd, err);
-    else if (fd >= 0)
-        close(fd);
+    if (!is_leader && sent == OK)
+        result = name[0] ? map_object(m, name, shm_open(name, O_RDWR, 0600), err)
+                         : err_set(err, ERR_IO,
+                                   "the first rank of host %s found no shared memory",
+                                   c->peer[c->rank].host);
     const status met = sent == OK ? tell_node(m, c, &reply, 1, false, &later) : sent;
-    if (c->local_rank == 0 && name[0])
+    if (is_leader && name[0])
         shm_unlink(name);
     if (result == OK && met != OK)
         *err = later;
     else if (result == OK)
-        *memory = (char *)m->point + PAGE;
+        *memory = (char *)m->barrier + PAGE;
     return result != OK ? result : met;
 }
 

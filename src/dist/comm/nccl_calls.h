@@ -1,9 +1,9 @@
 /*
  * nccl_calls - what we call of libnccl, which is opened when a run first needs it.
  *
- * The prototypes are written here, so that every build knows them, and compared with
- * NVIDIA's header where that is installed (tests/standin/nccl_prototypes.c). Enums of theirs are
- * unsigned here, as compilers make them.
+ * The prototypes are written here, so that every build knows them;
+ * tests/standin/nccl_prototypes.c compares them with NVIDIA's header where that is
+ * installed. Enums of theirs are unsigned here, as compilers make them.
  */
 #pragma once
 

@@ -30,8 +30,3 @@ const struct codec_loops *codec_loops(void)
 #endif
     return &codec_loops_plain;
 }
-
-uint64_t codec_hash(const float *x, size_t n)
-{
-    return codec_loops()->hash(x, n);
-}

@@ -37,12 +37,10 @@ struct codec_loops {
     void (*sum)(float *x, const float *y, size_t n); /* x += y */
     /* What rounding lost: lost = x - rounded, 0 where that is not finite. */
     void (*lost)(float *lost, const float *x, const float *rounded, size_t n);
+    /* Differs when any one element differs in any bit, 0 and -0 included. */
     uint64_t (*hash)(const float *x, size_t n);
 };
 
 /* The fastest for this machine. */
 const struct codec_loops *codec_loops(void);
 extern const struct codec_loops codec_loops_plain;
-
-/* 64 bits that differ when any one element differs in any bit, 0 and -0 included. */
-uint64_t codec_hash(const float *x, size_t n);

@@ -54,25 +54,33 @@ static char *in_segment(const struct exchange *x, enum wire w, size_t n, int nod
            (size_t)node * padded(wire_segment_bytes(w, shard(x, n, x->comm->node).n));
 }
 
+/* What a rank of this node brought in. */
+static float *slot(const struct exchange *x, int local_rank)
+{
+    return (float *)(x->slots + (size_t)local_rank * x->slot_bytes);
+}
+
 /* The node's running sum: a rank alone adds into its own gradient. */
 static float *node_sum(const struct exchange *x, float *g)
 {
-    return x->comm->local_size > 1 ? (float *)x->slots : g;
+    return x->comm->local_size > 1 ? slot(x, 0) : g;
 }
 
 /* ------------------------------------------------------------ opening */
 
-struct opening {
-    struct exchange *x;
-    void *memory;
-    size_t n_bytes;
-};
+static size_t memory_bytes(const struct exchange *x)
+{
+    return x->slot_bytes * (size_t)x->comm->local_size + x->out_bytes + x->in_bytes;
+}
 
 static status share_memory(struct comm *c, void *ctx, struct err *err)
 {
-    struct opening *o = ctx;
+    struct exchange *x = ctx;
+    void *memory;
 
-    return comm_window(c, o->n_bytes, &o->memory, err);
+    TRY(comm_window(c, memory_bytes(x), &memory, err));
+    x->slots = memory;
+    return OK;
 }
 
 static void measure(struct exchange *x, enum wire widest)
@@ -98,18 +106,15 @@ static void measure(struct exchange *x, enum wire widest)
 static status take_memory(struct exchange *x, struct err *err)
 {
     struct comm *c = x->comm;
-    const size_t slots = x->slot_bytes * (size_t)c->local_size;
-    struct opening o = {.x = x, .n_bytes = slots + x->out_bytes + x->in_bytes};
 
     if (c->local_size > 1) {
-        TRY(comm_run(c, share_memory, &o, err));
+        TRY(comm_run(c, share_memory, x, err));
     } else {
-        TRY(mem_alloc(&x->private_memory, o.n_bytes + CACHE_LINE, 1, err));
+        TRY(mem_alloc(&x->private_memory, memory_bytes(x) + CACHE_LINE, 1, err));
         const size_t past = (uintptr_t)x->private_memory % CACHE_LINE;
-        o.memory = (char *)x->private_memory + (past ? CACHE_LINE - past : 0);
+        x->slots = (char *)x->private_memory + (past ? CACHE_LINE - past : 0);
     }
-    x->slots = o.memory;
-    x->out = x->slots + slots;
+    x->out = x->slots + x->slot_bytes * (size_t)c->local_size;
     x->in = x->out + x->out_bytes;
     return OK;
 }
@@ -236,7 +241,7 @@ static status sum_inside(struct exchange *x, float *g, size_t n, enum wire w,
     float *total = node_sum(x, g);
 
     if (c->local_size > 1)
-        memcpy(x->slots + (size_t)c->local_rank * x->slot_bytes, g, n * sizeof *g);
+        memcpy(slot(x, c->local_rank), g, n * sizeof *g);
     TRY(comm_meet(x->comm, err));
     for (int node = 0; node < c->n_nodes; node++) {
         const struct wire_part s = shard(x, n, node), mine = share(c, s.n);
@@ -245,9 +250,7 @@ static status sum_inside(struct exchange *x, float *g, size_t n, enum wire w,
             m = least(WIRE_ALIGN, mine.n - done);
             const size_t at = s.first + mine.first + done;
             for (int l = 1; l < c->local_size; l++)
-                x->loops->sum(total + at,
-                              (const float *)(x->slots + (size_t)l * x->slot_bytes) + at,
-                              m);
+                x->loops->sum(total + at, slot(x, l) + at, m);
             if (residual)
                 x->loops->sum(total + at, residual + at, m);
             if (node != c->node)
@@ -302,19 +305,16 @@ status exchange_sum_node(struct exchange *x, float *g, size_t n, struct err *err
 {
     const struct comm *c = x->comm;
     const struct wire_part mine = share(c, n);
-    float *total = (float *)x->slots;
 
     BUG_ON(n > x->n_max);
     if (c->local_size == 1)
         return OK;
-    memcpy(x->slots + (size_t)c->local_rank * x->slot_bytes, g, n * sizeof *g);
+    memcpy(slot(x, c->local_rank), g, n * sizeof *g);
     TRY(comm_meet(x->comm, err));
     for (int l = 1; l < c->local_size; l++)
-        x->loops->sum(total + mine.first,
-                      (const float *)(x->slots + (size_t)l * x->slot_bytes) + mine.first,
-                      mine.n);
+        x->loops->sum(slot(x, 0) + mine.first, slot(x, l) + mine.first, mine.n);
     TRY(comm_meet(x->comm, err));
-    memcpy(g, x->slots, n * sizeof *g);
+    memcpy(g, slot(x, 0), n * sizeof *g);
     return comm_meet(x->comm, err); /* before the next bucket comes in */
 }
 

@@ -367,41 +367,32 @@ status reducer_spread(struct reducer *r, float *flat, struct err *err)
 struct gathering {
     struct reducer *reducer;
     const float *owned;
-    float *flat, *part; /* on rank 0: the array, and room for one rank's */
+    float *flat; /* NULL where nothing is gathered */
 };
 
-static size_t n_owned_by(const struct reducer *r, int rank)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->buckets.n_list; i++)
-        n += range_of(r, rank, i).n;
-    return n;
-}
-
-static void place(const struct reducer *r, int rank, float *flat, const float *owned)
-{
-    for (size_t i = 0; i < r->buckets.n_list; i++) {
-        const struct wire_part p = range_of(r, rank, i);
-        memcpy(flat + p.first, owned, p.n * sizeof *flat);
-        owned += p.n;
-    }
-}
-
+/* Bucket by bucket, each range straight to its place. */
 static status gather_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct gathering *g = ctx;
     const struct reducer *r = g->reducer;
-    struct comm_msg up = {0, (void *)g->owned, r->n_owned * sizeof *g->owned};
+    const float *owned = g->owned;
 
-    if (c->rank != 0)
-        return comm_swap(c, &up, r->n_owned > 0, NULL, 0, err);
-    place(r, 0, g->flat, g->owned);
-    for (int rank = 1; rank < c->size; rank++) {
-        const size_t n = n_owned_by(r, rank);
-        const struct comm_msg in = {rank, g->part, n * sizeof *g->part};
-        TRY(comm_swap(c, NULL, 0, &in, n > 0, err));
-        place(r, rank, g->flat, g->part);
+    for (size_t i = 0; i < r->buckets.n_list; i++) {
+        const struct wire_part mine = range_of(r, c->rank, i);
+        const struct comm_msg up = {0, (void *)owned, mine.n * sizeof *owned};
+        size_t n = 0;
+        if (g->flat)
+            memcpy(g->flat + mine.first, owned, up.n_bytes);
+        else
+            TRY(comm_swap(c, &up, mine.n > 0, NULL, 0, err));
+        for (int rank = 1; g->flat && r->options.is_sharded && rank < c->size; rank++) {
+            const struct wire_part p = range_of(r, rank, i);
+            if (p.n)
+                c->msg[n++] =
+                    (struct comm_msg){rank, g->flat + p.first, p.n * sizeof *g->flat};
+        }
+        TRY(comm_swap(c, NULL, 0, c->msg, n, err));
+        owned += mine.n;
     }
     return OK;
 }
@@ -409,21 +400,10 @@ static status gather_job(struct comm *c, void *ctx, struct err *err)
 status reducer_gather(struct reducer *r, const float *owned, float *flat, struct err *err)
 {
     struct gathering g = {.reducer = r, .owned = owned, .flat = flat};
-    size_t n_most = 0;
 
-    if (!r->options.is_sharded) {
-        if (flat)
-            place(r, r->comm->rank, flat, owned);
-        return OK;
-    }
-    for (int rank = 1; r->comm->rank == 0 && rank < r->comm->size; rank++) {
-        const size_t n = n_owned_by(r, rank);
-        n_most = n > n_most ? n : n_most;
-    }
-    TRY(mem_alloc(&g.part, n_most, sizeof *g.part, err));
-    const status result = comm_run(r->comm, gather_job, &g, err);
-    free(g.part);
-    return result;
+    if (r->options.is_sharded)
+        return comm_run(r->comm, gather_job, &g, err);
+    return flat ? gather_job(r->comm, &g, err) : OK; /* no rank needs another */
 }
 
 void reducer_pick(const struct reducer *r, float *owned, const float *flat)
@@ -449,7 +429,7 @@ static int votes_for(const uint64_t *hash, int n, uint64_t which)
 status reducer_compare(struct comm *c, const float *x, size_t n, struct reducer_odd *odd,
                        struct err *err)
 {
-    const uint64_t mine = codec_hash(x, n);
+    const uint64_t mine = codec_loops()->hash(x, n);
     uint64_t *hash;
     int best = 0;
 

@@ -14,23 +14,18 @@ enum { VERSION = 1, MARK = 4 };
 static const char mark_hello[] = "FryH", mark_join[] = "FryJ", mark_welcome[] = "FryW",
                   mark_beat[] = "FryB", mark_ack[] = "FryA";
 
-static bool has_mark(const uint8_t *in, const char *mark)
-{
-    return memcmp(in, mark, MARK) == 0;
-}
-
 /* The MAC of a message fills its last bytes and covers all before them. */
 static void seal(uint8_t *out, size_t n, const uint8_t *key)
 {
     sha256_hmac(out + n - SHA256_BYTES, key, SHA256_BYTES, out, n - SHA256_BYTES);
 }
 
-static bool is_sealed(const uint8_t *in, size_t n, const uint8_t *key)
+static bool is_valid(const uint8_t *in, size_t n, const char *mark, const uint8_t *key)
 {
     uint8_t mac[SHA256_BYTES];
 
     sha256_hmac(mac, key, SHA256_BYTES, in, n - SHA256_BYTES);
-    return sha256_equal(mac, in + n - SHA256_BYTES);
+    return memcmp(in, mark, MARK) == 0 && sha256_equal(mac, in + n - SHA256_BYTES);
 }
 
 /* A key for one purpose: the MAC of a word and the random numbers under the token. */
@@ -59,7 +54,7 @@ void channel_put_hello(uint8_t out[CHANNEL_HELLO_BYTES],
 bool channel_get_hello(uint8_t nonce[CHANNEL_NONCE],
                        const uint8_t in[CHANNEL_HELLO_BYTES])
 {
-    if (!has_mark(in, mark_hello) || le_get32(in + 4) != VERSION)
+    if (memcmp(in, mark_hello, MARK) != 0 || le_get32(in + 4) != VERSION)
         return false;
     memcpy(nonce, in + 8, CHANNEL_NONCE);
     return true;
@@ -92,8 +87,8 @@ bool channel_get_join(struct channel_join *j, const uint8_t in[CHANNEL_JOIN_BYTE
                       const uint8_t token[CHANNEL_TOKEN],
                       const uint8_t hello[CHANNEL_NONCE])
 {
-    if (!has_mark(in, mark_join) ||
-        !is_sealed(in, CHANNEL_JOIN_BYTES, derive(token, mark_join, hello, NULL).bytes))
+    if (!is_valid(in, CHANNEL_JOIN_BYTES, mark_join,
+                  derive(token, mark_join, hello, NULL).bytes))
         return false;
     j->rank = le_get32(in + 4);
     j->n_ranks = le_get32(in + 8);
@@ -125,8 +120,8 @@ bool channel_get_welcome(enum channel_answer *answer,
 {
     const uint32_t value = le_get32(in + 4);
 
-    if (!has_mark(in, mark_welcome) ||
-        !is_sealed(in, CHANNEL_WELCOME_BYTES, key->bytes) || value >= CHANNEL_N_ANSWERS)
+    if (!is_valid(in, CHANNEL_WELCOME_BYTES, mark_welcome, key->bytes) ||
+        value >= CHANNEL_N_ANSWERS)
         return false;
     *answer = (enum channel_answer)value;
     return true;
@@ -151,8 +146,8 @@ bool channel_get_beat(struct channel_beat *b, const uint8_t in[CHANNEL_BEAT_BYTE
 {
     const uint32_t last = le_get32(in + 4);
 
-    if (!has_mark(in, mark_beat) || !is_sealed(in, CHANNEL_BEAT_BYTES, key->bytes) ||
-        last > 1 + ERR_LOST || le_get32(in + 24) >= N_PHASES)
+    if (!is_valid(in, CHANNEL_BEAT_BYTES, mark_beat, key->bytes) || last > 1 + ERR_LOST ||
+        le_get32(in + 24) >= N_PHASES)
         return false;
     *b = (struct channel_beat){.seq = le_get64(in + 8),
                                .step = le_get64(in + 16),
@@ -179,7 +174,7 @@ bool channel_get_ack(struct channel_ack *a, const uint8_t in[CHANNEL_ACK_BYTES],
 {
     const uint32_t order = le_get32(in + 4);
 
-    if (!has_mark(in, mark_ack) || !is_sealed(in, CHANNEL_ACK_BYTES, key->bytes) ||
+    if (!is_valid(in, CHANNEL_ACK_BYTES, mark_ack, key->bytes) ||
         order >= CHANNEL_N_ORDERS)
         return false;
     *a = (struct channel_ack){le_get64(in + 8), (enum channel_order)order};

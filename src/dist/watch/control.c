@@ -57,7 +57,8 @@ static void on_leave(void *ctx, const char *why)
 
 /* ---- started by ferry launch ---- */
 
-status control_token_path(char *out, size_t n, const char *job, struct err *err)
+/* Path of a job's token file for this user. */
+static status token_path(char *out, size_t n, const char *job, struct err *err)
 {
     const char *home = getenv("HOME");
 
@@ -78,30 +79,20 @@ void control_job(char out[CONTROL_JOB + 1])
     snprintf(out, CONTROL_JOB + 1, "%s", job ? job : "");
 }
 
-static int digit_of(char c)
-{
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 static status read_token(uint8_t token[CHANNEL_TOKEN], const char *path, struct err *err)
 {
+    char hex[2 * CHANNEL_TOKEN + 1] = "";
     struct file_map map = {0};
-    status result = OK;
 
     TRY(file_map_open(&map, path, err));
-    if (map.n_bytes < (size_t)2 * CHANNEL_TOKEN)
-        result = err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
-    for (size_t i = 0; result == OK && i < CHANNEL_TOKEN; i++) {
-        const int hi = digit_of((char)map.data[2 * i]);
-        const int lo = digit_of((char)map.data[2 * i + 1]);
-        if (hi < 0 || lo < 0)
-            result = err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
-        token[i] = (uint8_t)(hi * 16 + lo);
-    }
+    if (map.n_bytes >= sizeof hex - 1)
+        memcpy(hex, map.data, sizeof hex - 1);
     file_map_close(&map);
-    return result;
+    if (strspn(hex, "0123456789abcdef") != sizeof hex - 1)
+        return err_set(err, ERR_FORMAT, "%s is not a token of ferry launch", path);
+    for (size_t i = 0; i < CHANNEL_TOKEN; i++)
+        token[i] = (uint8_t)strtoul((char[]){hex[2 * i], hex[2 * i + 1], '\0'}, NULL, 16);
+    return OK;
 }
 
 static status meet_launcher(struct meeting *m, const char *address, struct err *err)
@@ -116,7 +107,7 @@ static status meet_launcher(struct meeting *m, const char *address, struct err *
                        address);
     memcpy(m->hosts, address, (size_t)(colon - address));
     m->port = (uint16_t)port;
-    TRY(control_token_path(path, sizeof path, job ? job : "", err));
+    TRY(token_path(path, sizeof path, job ? job : "", err));
     return read_token(m->token, path, err);
 }
 

@@ -58,7 +58,3 @@ bool control_is_current(const struct control *c);
 enum { CONTROL_LAUNCHER = 8, CONTROL_JOB = 16 };
 /* The name of ours; "" without `ferry launch`. */
 void control_job(char out[CONTROL_JOB + 1]);
-
-/* Path of a job's token file for this user. */
-status control_token_path(char *out, size_t n, const char *job,
-                          struct err *err) MUST_CHECK;

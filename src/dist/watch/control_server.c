@@ -55,18 +55,13 @@ static int listen_on(const struct addrinfo *a)
     return -1;
 }
 
+/* The port is in the same place of a sockaddr_in. */
 static uint16_t port_of(int fd)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } a = {.v6 = {.sin6_port = 0}};
+    struct sockaddr_in6 a = {.sin6_port = 0};
     socklen_t n = sizeof a;
 
-    if (getsockname(fd, &a.any, &n) != 0)
-        return 0;
-    return ntohs(a.any.sa_family == AF_INET6 ? a.v6.sin6_port : a.v4.sin_port);
+    return getsockname(fd, (struct sockaddr *)&a, &n) == 0 ? ntohs(a.sin6_port) : 0;
 }
 
 static status open_listener(struct control_server *s, const char *address, uint16_t port,

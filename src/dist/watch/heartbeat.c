@@ -1,7 +1,6 @@
 #include "dist/watch/heartbeat.h"
 
 #include <errno.h>
-#include <math.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -54,13 +53,9 @@ struct heartbeat {
     uint64_t last_word, goodbye; /* number of the last beat; 0 before it was sent */
     bool was_stopped, is_over, is_starting; /* the last beat said PHASE_START */
 
-    pthread_mutex_t lock; /* of the outcome of the first connection */
-    pthread_cond_t changed;
-    bool is_settled;
-    enum channel_answer answer;
-    bool is_welcome;
-    _Atomic double t_answer; /* of the last answer */
-    status result;           /* how this rank ended; written before is_closing */
+    bool is_answered, is_welcome; /* by the other end: to JOIN, with ACCEPTED */
+    _Atomic double t_answer;      /* of the last answer */
+    status result;                /* how this rank ended; written before is_closing */
     atomic_bool is_closing;
 };
 
@@ -135,10 +130,11 @@ static bool finish_connect(struct heartbeat *h)
     return getsockopt(h->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error == 0;
 }
 
-static bool take_hello(struct heartbeat *h)
+static bool take_hello(struct heartbeat *h, double now)
 {
     uint8_t nonce[CHANNEL_NONCE], out[CHANNEL_JOIN_BYTES];
 
+    (void)now;
     if (!channel_get_hello(nonce, h->in.bytes) ||
         !channel_random(h->join.nonce, sizeof h->join.nonce))
         return false;
@@ -147,27 +143,18 @@ static bool take_hello(struct heartbeat *h)
     return channel_send(h->fd, out, sizeof out);
 }
 
-static void settle(struct heartbeat *h, enum channel_answer answer)
-{
-    pthread_mutex_lock(&h->lock);
-    h->is_settled = true;
-    h->is_welcome = answer == CHANNEL_ACCEPTED;
-    h->answer = answer;
-    pthread_cond_broadcast(&h->changed);
-    pthread_mutex_unlock(&h->lock);
-}
-
 static bool take_welcome(struct heartbeat *h, double now)
 {
     enum channel_answer answer;
 
     if (!channel_get_welcome(&answer, h->in.bytes, &h->key))
         return false;
-    settle(h, answer);
+    h->is_answered = true;
+    h->is_welcome = answer == CHANNEL_ACCEPTED;
     h->seq = h->goodbye = 0;
     h->t_next_beat = now;
     h->t_answer = now;
-    return answer == CHANNEL_ACCEPTED;
+    return h->is_welcome;
 }
 
 static bool take_ack(struct heartbeat *h, double now)
@@ -177,7 +164,6 @@ static bool take_ack(struct heartbeat *h, double now)
     if (!channel_get_ack(&ack, h->in.bytes, &h->key) || ack.seq > h->seq)
         return false;
     h->t_answer = now;
-    h->t_began = now;
     h->is_over |= h->goodbye && ack.seq == h->goodbye;
     if (ack.order == CHANNEL_STOP && !h->was_stopped) {
         h->was_stopped = true;
@@ -188,44 +174,34 @@ static bool take_ack(struct heartbeat *h, double now)
     return true;
 }
 
-/* One message of the stage we are in; false when the other end talks nonsense. */
-static bool take_message(struct heartbeat *h, double now)
-{
-    if (h->stage == HELLO && take_hello(h)) {
-        set_stage(h, WELCOME, now);
-        return true;
-    }
-    if (h->stage == WELCOME && take_welcome(h, now)) {
-        set_stage(h, OPEN, now);
-        return true;
-    }
-    return h->stage == OPEN && take_ack(h, now);
-}
-
-static size_t message_bytes(enum stage stage)
-{
-    return stage == HELLO     ? CHANNEL_HELLO_BYTES
-           : stage == WELCOME ? CHANNEL_WELCOME_BYTES
-                              : CHANNEL_ACK_BYTES;
-}
+/* The message that each stage waits for, what takes it (false: it is not valid), and the
+ * stage behind it. */
+static const struct {
+    size_t n_bytes;
+    bool (*take)(struct heartbeat *h, double now);
+    enum stage next;
+} awaited[] = {[HELLO] = {CHANNEL_HELLO_BYTES, take_hello, WELCOME},
+               [WELCOME] = {CHANNEL_WELCOME_BYTES, take_welcome, OPEN},
+               [OPEN] = {CHANNEL_ACK_BYTES, take_ack, OPEN}};
 
 static void listen_to(struct heartbeat *h, double now)
 {
     if (h->stage == CONNECTING) {
-        if (finish_connect(h)) {
+        if (finish_connect(h))
             set_stage(h, HELLO, now);
-            return;
-        }
-        hang_up(h, now);
+        else
+            hang_up(h, now);
         return;
     }
     while (h->stage != CLOSED) {
         const enum channel_receipt got =
-            channel_receive(&h->in, h->fd, message_bytes(h->stage));
+            channel_receive(&h->in, h->fd, awaited[h->stage].n_bytes);
         if (got == CHANNEL_PARTIAL)
             return;
         h->in.n = 0;
-        if (got == CHANNEL_CLOSED || !take_message(h, now))
+        if (got == CHANNEL_WHOLE && awaited[h->stage].take(h, now))
+            set_stage(h, awaited[h->stage].next, now);
+        else
             hang_up(h, now);
     }
 }
@@ -284,36 +260,29 @@ static void tick(struct heartbeat *h, double now)
     }
 }
 
-/* A rank that was never accepted has nobody to say goodbye to. */
-static bool goes_on(const struct heartbeat *h, double *t_closing)
+/* Wait a moment for something to happen, and do what is due. */
+static void turn(struct heartbeat *h)
 {
-    if (!h->is_closing)
-        return true;
-    if (*t_closing <= 0)
-        *t_closing = clock_now();
-    return h->is_welcome && !h->is_over &&
-           clock_now() - *t_closing < h->config.times.goodbye;
+    const int tick_ms = (int)(1000 * h->config.times.period / TICKS);
+    struct pollfd p[2] = {{h->is_closing ? -1 : h->wake, POLLIN, 0},
+                          {h->fd, h->stage == CONNECTING ? POLLOUT : POLLIN, 0}};
+
+    poll(p, 2, tick_ms); /* ignores negative descriptors */
+    const double now = clock_now();
+    if (h->fd >= 0 && p[1].revents)
+        listen_to(h, now);
+    tick(h, now);
 }
 
 static void *beat_on(void *arg)
 {
     struct heartbeat *h = arg;
-    const int tick_ms = (int)(1000 * h->config.times.period / TICKS);
-    double t_closing = 0;
 
-    while (goes_on(h, &t_closing)) {
-        struct pollfd p[2] = {{h->is_closing ? -1 : h->wake, POLLIN, 0},
-                              {h->fd, POLLIN, 0}};
-        if (h->stage == CONNECTING)
-            p[1].events = POLLOUT;
-        poll(p, 2, tick_ms); /* negative descriptors are passed over */
-        const double now = clock_now();
-        if (h->fd >= 0 && p[1].revents)
-            listen_to(h, now);
-        tick(h, now);
-    }
-    if (h->fd >= 0)
-        close(h->fd);
+    while (!h->is_closing)
+        turn(h);
+    const double t_end = clock_now() + h->config.times.goodbye;
+    while (!h->is_over && clock_now() < t_end)
+        turn(h);
     return NULL;
 }
 
@@ -354,77 +323,56 @@ static status resolve(struct heartbeat *h, struct err *err)
     return OK;
 }
 
-static status wait_for_welcome(struct heartbeat *h, struct err *err)
+/* Joins on the caller's thread; ours goes on from there. */
+static status join(struct heartbeat *h, struct err *err)
 {
     const struct heartbeat_config *c = &h->config;
-    struct timespec until;
+    const double t_end = clock_now() + c->t_first;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(1e9 * fmod(c->t_first, 1));
-    until.tv_sec += (time_t)c->t_first + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&h->lock);
-    int late = 0;
-    while (!h->is_settled && !late)
-        late = pthread_cond_timedwait(&h->changed, &h->lock, &until);
-    const bool is_settled = h->is_settled, is_welcome = h->is_welcome;
-    pthread_mutex_unlock(&h->lock);
-    if (is_welcome)
-        return OK;
-    if (!is_settled)
+    while (!h->is_answered && clock_now() < t_end)
+        turn(h);
+    if (!h->is_answered)
         return err_set(err, ERR_COMM,
                        "rank %u on %s cannot reach the control channel at %.200s port %u "
                        "within %.0f s; is a firewall in between?",
                        c->rank, h->join.host, c->hosts, c->port, c->t_first);
-    return err_set(err, ERR_COMM,
-                   "rank %u on %s counts %u ranks where another number was started; is "
-                   "mpirun of the MPI library that ferry was built with?",
-                   c->rank, h->join.host, c->n_ranks);
+    if (!h->is_welcome)
+        return err_set(err, ERR_COMM,
+                       "rank %u on %s counts %u ranks where another number was started; "
+                       "is mpirun of the MPI library that ferry was built with?",
+                       c->rank, h->join.host, c->n_ranks);
+    return OK;
 }
 
 static void release(struct heartbeat *h)
 {
-    pthread_cond_destroy(&h->changed);
-    pthread_mutex_destroy(&h->lock);
+    if (h->fd >= 0)
+        close(h->fd);
     if (h->wake >= 0)
         close(h->wake);
     free(h);
-}
-
-static void init(struct heartbeat *h, const struct heartbeat_config *c)
-{
-    const double now = clock_now();
-    pthread_condattr_t attr;
-
-    h->config = *c;
-    h->fd = -1;
-    h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    h->join = (struct channel_join){
-        .rank = c->rank, .n_ranks = c->n_ranks, .pid = (uint32_t)getpid()};
-    host_name(h->join.host, sizeof h->join.host);
-    h->t_sampled = h->t_phase = now;
-    h->t_answer = now;
-    pthread_mutex_init(&h->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&h->changed, &attr);
-    pthread_condattr_destroy(&attr);
 }
 
 status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
                       struct err *err)
 {
     struct heartbeat *h;
+    const double now = clock_now();
 
     *out = NULL;
     TRY(mem_alloc(&h, 1, sizeof *h, err));
-    init(h, c);
-    if (resolve(h, err) != OK || thread_start(&h->thread, beat_on, h, err) != OK) {
+    *h = (struct heartbeat){
+        .config = *c,
+        .fd = -1,
+        .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+        .join = {.rank = c->rank, .n_ranks = c->n_ranks, .pid = (uint32_t)getpid()},
+        .t_sampled = now,
+        .t_phase = now,
+        .t_answer = now};
+    host_name(h->join.host, sizeof h->join.host);
+    if (resolve(h, err) != OK || join(h, err) != OK ||
+        thread_start(&h->thread, beat_on, h, err) != OK) {
         release(h);
-        return err->code;
-    }
-    if (wait_for_welcome(h, err) != OK) {
-        heartbeat_close(h, err->code);
         return err->code;
     }
     *out = h;

@@ -1,23 +1,20 @@
 #include "dist/watch/phase.h"
 
+static const struct {
+    const char *text;
+    bool waits;
+} phases[N_PHASES] = {
+#define P(name, text, waits) {text, waits},
+    PHASE_LIST(P)
+#undef P
+};
+
 const char *phase_text(unsigned phase)
 {
-    static const char *const text[N_PHASES] = {
-#define P(name, words, waits) words,
-        PHASE_LIST(P)
-#undef P
-    };
-
-    return phase < N_PHASES ? text[phase] : "?";
+    return phase < N_PHASES ? phases[phase].text : "?";
 }
 
 bool phase_waits(unsigned phase)
 {
-    static const bool waiting[N_PHASES] = {
-#define P(name, words, waits) waits,
-        PHASE_LIST(P)
-#undef P
-    };
-
-    return phase < N_PHASES && waiting[phase];
+    return phase < N_PHASES && phases[phase].waits;
 }
