@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "score/bleu.h"
+#include "text/line_reader.h"
 
 /* kind, field, default, help, limits */
 #define SCORE_OPTIONS(X)                                                          \
@@ -39,6 +40,7 @@ enum { MAX_FILES = 16 };
 /* The hypothesis file is [0], its references follow. */
 struct inputs {
     const char *name[MAX_FILES];
+    struct str text[MAX_FILES];
     struct lines file[MAX_FILES];
     struct bleu_text line[MAX_FILES];
     size_t n;
@@ -47,7 +49,7 @@ struct inputs {
 static void inputs_close(struct inputs *in)
 {
     for (size_t i = 0; i < in->n; i++)
-        lines_close(&in->file[i]);
+        str_release(&in->text[i]);
 }
 
 static status inputs_check(const struct inputs *in, struct err *err)
@@ -87,8 +89,10 @@ static status inputs_open(struct inputs *in, const struct opt_words *words,
             return err_set(err, ERR_USAGE, "only one file can be standard input");
         has_stdin |= is_stdin;
         in->name[i] = is_stdin ? "standard input" : path;
-        TRY(lines_open(&in->file[i], path, err));
+        in->text[i] = str_new(SIZE_MAX / 2);
         in->n = i + 1;
+        TRY(line_reader_all(&in->text[i], path, err));
+        in->file[i] = lines_over(in->text[i].data, in->text[i].len);
     }
     return inputs_check(in, err);
 }

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/lines.h"
 #include "base/progress.h"
 #include "cli/cmd.h"
 #include "decode/model_dir.h"
 #include "decode/translate.h"
 #include "decode/translate_stream.h"
 #include "device/device.h"
+#include "text/line_reader.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */
@@ -102,15 +102,18 @@ static status open_model(struct work *w, const char *run, struct err *err)
 /* Lines of the input when they can be counted without using them up, else 0. */
 static uint64_t count_lines(const struct work *w)
 {
-    struct lines l;
+    struct line_reader r;
+    struct line line;
     struct err ignored = {0};
+    bool has = true;
     uint64_t n = 0;
 
-    if (w->fd != STDIN_FILENO && file_bytes(w->input) > 0 &&
-        lines_open(&l, w->input, &ignored) == OK) {
-        n = lines_count(&l);
-        lines_close(&l);
-    }
+    if (w->fd == STDIN_FILENO || file_bytes(w->input) == 0 ||
+        line_reader_open(&r, w->input, w->input, &ignored) != OK)
+        return 0;
+    while (line_reader_next(&r, &line, &has, &ignored) == OK && has)
+        n = r.n_lines;
+    line_reader_close(&r);
     return n;
 }
 

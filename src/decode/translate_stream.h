@@ -2,7 +2,7 @@
  * translate_stream - translate a text of any length in bounded memory.
  *
  * Reads a window of lines, translates it, hands the result on, and so forth; what comes
- * out is in the order of what came in. Lines are those of base/lines.h.
+ * out is in the order of what came in. Lines are those of text/line_reader.h.
  */
 #pragma once
 

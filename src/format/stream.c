@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 
-enum { IN_BUFFER = 1 << 17, MAGIC_BYTES = 6, XZ_MEMORY = 256 << 20, ZST_WINDOW_LOG = 27 };
+enum { IN_BUFFER = 1 << 17, XZ_MEMORY = 256 << 20, ZST_WINDOW_LOG = 27 };
 
 _Static_assert(STREAM_WINDOW_MAX == (size_t)1 << ZST_WINDOW_LOG, "one limit");
 
@@ -66,21 +66,30 @@ static void take(struct stream *s, size_t n)
     s->n_in += n;
 }
 
-/* Magic bytes; at least six are at hand unless the file is shorter. */
-static enum stream_kind recognise(const unsigned char *p, size_t n)
+/* What the first bytes say; *is_sure is false when more of them could change it. */
+static enum stream_kind recognise(const unsigned char *p, size_t n, bool *is_sure)
 {
-    if (n >= 3 && memcmp(p, "\x1f\x8b\x08", 3) == 0)
-        return STREAM_GZ;
-    if (n >= 6 && memcmp(p,
-                         "\xfd"
-                         "7zXZ\0",
-                         6) == 0)
-        return STREAM_XZ;
-    if (n >= 4 && memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0)
-        return STREAM_ZST;
-    /* a skippable frame, which pzstd writes first */
-    if (n >= 4 && (p[0] & 0xF0) == 0x50 && memcmp(p + 1, "\x2a\x4d\x18", 3) == 0)
-        return STREAM_ZST;
+    static const struct {
+        enum stream_kind kind;
+        unsigned char mask; /* of the first byte */
+        unsigned char n;
+        unsigned char bytes[6];
+    } magic[] = {
+        {STREAM_GZ, 0xFF, 3, {0x1F, 0x8B, 0x08}},
+        {STREAM_XZ, 0xFF, 6, {0xFD, '7', 'z', 'X', 'Z', 0}},
+        {STREAM_ZST, 0xFF, 4, {0x28, 0xB5, 0x2F, 0xFD}},
+        {STREAM_ZST, 0xF0, 4, {0x50, 0x2A, 0x4D, 0x18}}, /* skippable: pzstd's first */
+    };
+
+    *is_sure = n > 0;
+    for (size_t i = 0; n && i < sizeof magic / sizeof *magic; i++) {
+        const size_t n_seen = n < magic[i].n ? n : magic[i].n;
+        if ((p[0] & magic[i].mask) != magic[i].bytes[0] ||
+            memcmp(p + 1, magic[i].bytes + 1, n_seen - 1) != 0)
+            continue;
+        *is_sure = n_seen == magic[i].n;
+        return *is_sure ? magic[i].kind : STREAM_PLAIN;
+    }
     return STREAM_PLAIN;
 }
 
@@ -254,11 +263,13 @@ status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct er
     }
 }
 
+/* Without a path s->fd is open already. */
 static status open_file(struct stream *s, const char *path, struct err *err)
 {
     struct stat st;
 
-    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (path)
+        s->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0 || fstat(s->fd, &st) != 0)
         return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
     if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
@@ -267,12 +278,14 @@ static status open_file(struct stream *s, const char *path, struct err *err)
     return mem_alloc(&s->buf, IN_BUFFER, 1, err);
 }
 
-/* The first block decides what the file is. A pipe may give it in pieces. */
+/* The first bytes decide what the file is. A pipe may give them in pieces; a terminal
+ * that has given a line is not asked for more. */
 static status begin(struct stream *s, struct err *err)
 {
+    bool is_sure = false;
     size_t n = 0;
 
-    while (s->fd >= 0 && n < MAGIC_BYTES) {
+    while (s->fd >= 0 && !is_sure) {
         const ssize_t got = read(s->fd, s->buf + n, IN_BUFFER - n);
         if (got < 0 && errno == EINTR)
             continue;
@@ -281,38 +294,53 @@ static status begin(struct stream *s, struct err *err)
         if (got == 0)
             break;
         n += (size_t)got;
+        (void)recognise(s->buf, n, &is_sure);
     }
     if (s->fd >= 0) {
         s->next = s->buf;
         s->n_left = n;
     }
-    s->kind = recognise(s->next, s->n_left);
+    s->kind = recognise(s->next, s->n_left, &is_sure);
     return codec_open(s, err);
 }
 
-status stream_open(struct stream *s, const char *path, const char *name, struct err *err)
+/* What *s has says where its bytes come from. */
+static status start(struct stream *s, const char *path, const char *name, struct err *err)
 {
-    *s = (struct stream){.fd = -1, .name = strdup(name)};
-    if (!s->name)
+    const bool is_file = path || s->fd >= 0;
+
+    s->name = strdup(name);
+    if (!s->name) {
+        if (s->fd >= 0)
+            close(s->fd);
         return err_set(err, ERR_MEMORY, "%s: no memory to open it", name);
-    if (open_file(s, path, err) != OK || begin(s, err) != OK) {
+    }
+    if ((is_file && open_file(s, path, err) != OK) || begin(s, err) != OK) {
         stream_close(s);
         return err->code;
     }
     return OK;
+}
+
+status stream_open(struct stream *s, const char *path, const char *name, struct err *err)
+{
+    *s = (struct stream){.fd = -1};
+    return start(s, path, name, err);
+}
+
+status stream_open_fd(struct stream *s, int fd, const char *name, struct err *err)
+{
+    *s = (struct stream){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    if (s->fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
+    return start(s, NULL, name, err);
 }
 
 status stream_over(struct stream *s, const void *bytes, size_t n, const char *name,
                    struct err *err)
 {
-    *s = (struct stream){.fd = -1, .name = strdup(name), .next = bytes, .n_left = n};
-    if (!s->name)
-        return err_set(err, ERR_MEMORY, "%s: no memory to open it", name);
-    if (begin(s, err) != OK) {
-        stream_close(s);
-        return err->code;
-    }
-    return OK;
+    *s = (struct stream){.fd = -1, .next = bytes, .n_left = n};
+    return start(s, NULL, name, err);
 }
 
 void stream_close(struct stream *s)

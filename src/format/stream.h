@@ -37,6 +37,10 @@ struct stream {
 status stream_open(struct stream *s, const char *path, const char *name,
                    struct err *err) MUST_CHECK;
 
+/* The same of what is left of an open file, which stays the caller's to close. */
+status stream_open_fd(struct stream *s, int fd, const char *name,
+                      struct err *err) MUST_CHECK;
+
 /* The same over bytes that the caller keeps; `name` stands for them in messages. */
 status stream_over(struct stream *s, const void *bytes, size_t n, const char *name,
                    struct err *err) MUST_CHECK;

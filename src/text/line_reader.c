@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -33,17 +34,12 @@ static size_t decode16(const struct line_reader *f, const unsigned char *p, size
     return 4;
 }
 
-/* UTF-16 of the next block as UTF-8 at the end of the buffer, which has room for it. */
-static status fill16(struct line_reader *f, struct err *err)
+/* raw[0..n) as UTF-8 at the end of the buffer, which has room for it. */
+static void decode_block(struct line_reader *f, const unsigned char *raw, size_t n)
 {
-    unsigned char raw[BLOCK / 2];
-    size_t got, at = 0, len;
+    size_t at = 0, len;
     uint32_t code;
 
-    memcpy(raw, f->rest, f->n_rest);
-    TRY(stream_read(&f->in, raw + f->n_rest, sizeof raw - f->n_rest, &got, err));
-    f->ended = got == 0;
-    const size_t n = f->n_rest + got;
     f->n_rest = 0;
     while (n - at >= 2 && (len = decode16(f, raw + at, n - at, &code))) {
         f->end += utf8_encode((char *)f->buf + f->end, code);
@@ -53,6 +49,17 @@ static status fill16(struct line_reader *f, struct err *err)
         f->buf[f->end++] = 0xFF; /* half a unit: not text in any encoding */
     else if (at < n)
         memcpy(f->rest, raw + at, f->n_rest = n - at);
+}
+
+static status fill16(struct line_reader *f, struct err *err)
+{
+    unsigned char raw[BLOCK / 2];
+    size_t got;
+
+    memcpy(raw, f->rest, f->n_rest);
+    TRY(stream_read(&f->in, raw + f->n_rest, sizeof raw - f->n_rest, &got, err));
+    f->ended = got == 0;
+    decode_block(f, raw, f->n_rest + got);
     return OK;
 }
 
@@ -70,30 +77,31 @@ static status fill(struct line_reader *f, struct err *err)
     return OK;
 }
 
-/* At least three bytes, if there are, tell the encoding. */
+/* Could more bytes make these a byte order mark? A terminal that has given a short line
+ * must not be asked for more. */
+static bool may_be_mark(const unsigned char *p, size_t n)
+{
+    return n == 0 || (n == 1 && (p[0] == 0xEF || p[0] >= 0xFE)) ||
+           (n == 2 && memcmp(p, "\xEF\xBB", 2) == 0);
+}
+
+/* The first bytes tell the encoding. */
 static status begin(struct line_reader *f, struct err *err)
 {
+    f->max_line = LINE_READER_MAX;
     TRY(mem_grow(&f->buf, &f->cap, FIRST_CAP, 1, err));
-    while (!f->ended && f->end < 3)
+    while (!f->ended && may_be_mark(f->buf, f->end))
         TRY(fill(f, err));
     if (f->end >= 3 && memcmp(f->buf, "\xEF\xBB\xBF", 3) == 0)
         f->at = 3;
     if (f->end < 2 || (memcmp(f->buf, "\xFF\xFE", 2) && memcmp(f->buf, "\xFE\xFF", 2)))
         return OK;
     f->encoding = f->buf[0] == 0xFF ? LINE_READER_UTF16_LE : LINE_READER_UTF16_BE;
-
-    /* What was read so far is converted in place of being read again. */
-    const size_t n = f->end - 2, n_even = n & ~(size_t)1;
-    unsigned char *raw;
-    uint32_t code;
-    size_t at = 0, len;
-    TRY(mem_alloc(&raw, n + 1, 1, err));
-    memcpy(raw, f->buf + 2, n);
-    for (f->end = 0; at < n_even && (len = decode16(f, raw + at, n_even - at, &code));
-         at += len)
-        f->end += utf8_encode((char *)f->buf + f->end, code);
-    memcpy(f->rest, raw + at, f->n_rest = n - at);
-    free(raw);
+    const size_t n = f->end - 2;
+    unsigned char *raw = f->buf + f->cap - n; /* out of the way of what it becomes */
+    memmove(raw, f->buf + 2, n);
+    f->end = 0;
+    decode_block(f, raw, n);
     return OK;
 }
 
@@ -110,6 +118,13 @@ status line_reader_open(struct line_reader *f, const char *path, const char *nam
 {
     *f = (struct line_reader){0};
     return open_over(f, stream_open(&f->in, path, name, err), err);
+}
+
+status line_reader_open_fd(struct line_reader *f, int fd, const char *name,
+                           struct err *err)
+{
+    *f = (struct line_reader){0};
+    return open_over(f, stream_open_fd(&f->in, fd, name, err), err);
 }
 
 status line_reader_over(struct line_reader *f, const void *bytes, size_t n,
@@ -144,29 +159,14 @@ static status make_room(struct line_reader *f, struct err *err)
     return mem_grow(&f->buf, &f->cap, f->end + BLOCK, 1, err);
 }
 
-/* Pass over the rest of a line of which LINE_READER_MAX bytes stand in front. */
-static status skip_rest(struct line_reader *f, struct err *err)
-{
-    unsigned char *lf = NULL;
-
-    f->is_cut = true;
-    TRY(mem_grow(&f->buf, &f->cap, LINE_READER_MAX + BLOCK, 1, err));
-    f->at = f->end;
-    while (!f->ended) {
-        f->end = LINE_READER_MAX;
-        TRY(fill(f, err));
-        lf = memchr(f->buf + LINE_READER_MAX, '\n', f->end - LINE_READER_MAX);
-        if (lf)
-            break;
-    }
-    f->at = lf ? (size_t)(lf - f->buf) + 1 : f->end;
-    return OK;
-}
-
+/* A line of n bytes; what follows it starts at `next`. */
 static void hand_out(struct line_reader *f, struct line *line, size_t n, size_t next)
 {
     const char *text = (const char *)f->buf + f->at;
 
+    f->is_cut = n > f->max_line;
+    if (f->is_cut)
+        n = f->max_line;
     if (n && text[n - 1] == '\r')
         n--;
     *line = (struct line){text, n};
@@ -174,40 +174,39 @@ static void hand_out(struct line_reader *f, struct line *line, size_t n, size_t 
     f->n_lines++;
 }
 
+/* Pass over the rest of a line that was cut. Only now: whoever refuses such lines need
+ * not wait for the end of one. */
+static status skip_rest(struct line_reader *f, struct err *err)
+{
+    const unsigned char *lf = NULL;
+
+    while (!(lf = memchr(f->buf + f->at, '\n', f->end - f->at)) && !f->ended) {
+        f->at = f->end = 0;
+        TRY(fill(f, err));
+    }
+    f->at = lf ? (size_t)(lf - f->buf) + 1 : f->end;
+    f->has_rest = false;
+    return OK;
+}
+
 status line_reader_next(struct line_reader *f, struct line *line, bool *has,
                         struct err *err)
 {
-    size_t scanned = 0;
-
-    f->is_cut = false;
-    for (;;) {
+    if (f->has_rest)
+        TRY(skip_rest(f, err));
+    for (size_t scanned = 0;;) {
         const unsigned char *from = f->buf + f->at;
         const size_t n = f->end - f->at;
         const unsigned char *lf = memchr(from + scanned, '\n', n - scanned);
         *has = lf || n;
-        if (lf && (size_t)(lf - from) <= LINE_READER_MAX) {
-            hand_out(f, line, (size_t)(lf - from), (size_t)(lf - f->buf) + 1);
+        if (lf || (f->ended && n) || n > f->max_line) {
+            const size_t len = lf ? (size_t)(lf - from) : n;
+            f->has_rest = !lf && !f->ended;
+            hand_out(f, line, len, f->at + len + (lf != NULL));
             return OK;
         }
-        if (n > LINE_READER_MAX) {
-            memmove(f->buf, from, n);
-            f->at = 0;
-            f->end = n;
-            if (lf) { /* the end is at hand already */
-                f->is_cut = true;
-                hand_out(f, line, LINE_READER_MAX, (size_t)(lf - from) + 1);
-                return OK;
-            }
-            TRY(skip_rest(f, err));
-            *line = (struct line){(const char *)f->buf, LINE_READER_MAX};
-            f->n_lines++;
+        if (f->ended)
             return OK;
-        }
-        if (f->ended) {
-            if (n)
-                hand_out(f, line, n, f->end);
-            return OK;
-        }
         scanned = n;
         TRY(make_room(f, err));
         TRY(fill(f, err));
@@ -230,4 +229,24 @@ status line_reader_byte(struct line_reader *f, int *byte, struct err *err)
     f->at += *byte != LINE_READER_END;
     f->n_lines += *byte == '\n';
     return OK;
+}
+
+status line_reader_all(struct str *text, const char *path, struct err *err)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    struct line_reader f;
+
+    TRY(is_stdin ? line_reader_open_fd(&f, STDIN_FILENO, "standard input", err)
+                 : line_reader_open(&f, path, path, err));
+    status result = OK;
+    line_reader_keep_mark(&f);
+    for (bool is_last = false; result == OK && !is_last;) {
+        is_last = f.ended;
+        str_add(text, f.buf, f.end);
+        f.end = 0;
+        if (!is_last)
+            result = fill(&f, err);
+    }
+    line_reader_close(&f);
+    return result == OK ? str_check(text, path, err) : result;
 }

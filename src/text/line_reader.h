@@ -4,10 +4,10 @@
  * A line ends at LF and nowhere else (base/lines.h says why); one CR before it belongs to
  * no line. UTF-16 that begins with its byte order mark is handed out as UTF-8, malformed
  * where it was malformed; a byte order mark belongs to no line. A line longer than
- * LINE_READER_MAX is cut there and marked, however long it goes on: that, and unpacking
- * no more than a block at a time, bounds what a hostile file can ask for.
+ * max_line is cut there and marked, however long it goes on: that, and unpacking no more
+ * than a block at a time, bounds what a hostile file can ask for.
  *
- * Owns: the stream and a buffer of at most LINE_READER_MAX and a block. Threads: one.
+ * Owns: the stream and a buffer of at most max_line and a block. Threads: one.
  */
 #pragma once
 
@@ -17,9 +17,10 @@
 
 #include "base/err.h"
 #include "base/lines.h"
+#include "base/str.h"
 #include "format/stream.h"
 
-enum { LINE_READER_MAX = 1 << 20 };
+enum { LINE_READER_MAX = 1 << 20 }; /* bytes of a line, unless told otherwise */
 
 enum line_reader_encoding {
     LINE_READER_UTF8,
@@ -32,16 +33,21 @@ struct line_reader {
     enum line_reader_encoding encoding;
     unsigned char *buf; /* [cap]; unread bytes are [at, end) */
     size_t cap, at, end;
+    size_t max_line; /* may be set before the first line */
     unsigned char rest[4]; /* bytes of a character cut by the end of a block */
     size_t n_rest;
     uint64_t n_lines; /* lines handed out, or line feeds passed by line_reader_byte */
     bool ended;       /* the stream has no more */
-    bool is_cut;      /* the last line was longer than LINE_READER_MAX */
+    bool is_cut;      /* the last line was longer than max_line */
+    bool has_rest;    /* and its end is still to come */
 };
 
 /* On failure *f is closed. `name` is what messages call the file. */
 status line_reader_open(struct line_reader *f, const char *path, const char *name,
                         struct err *err) MUST_CHECK;
+/* The rest of an open file, which stays the caller's to close. */
+status line_reader_open_fd(struct line_reader *f, int fd, const char *name,
+                           struct err *err) MUST_CHECK;
 /* Over bytes that the caller keeps. */
 status line_reader_over(struct line_reader *f, const void *bytes, size_t n,
                         const char *name, struct err *err) MUST_CHECK;
@@ -59,3 +65,7 @@ enum { LINE_READER_END = -1 };
 status line_reader_byte(struct line_reader *f, int *byte, struct err *err) MUST_CHECK;
 /* The byte that line_reader_byte would give, which stays. */
 status line_reader_peek(struct line_reader *f, int *byte, struct err *err) MUST_CHECK;
+
+/* Append a whole file to *text, "-" for standard input: unpacked, as UTF-8, with its byte
+ * order mark if it had one in UTF-8. base/lines.h splits it. */
+status line_reader_all(struct str *text, const char *path, struct err *err) MUST_CHECK;
