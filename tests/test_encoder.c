@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "text/subword/spm_parts.h"
-#include "text/subword/spm_train.h"
+#include "train_lines.h"
 
 #include "hostile.h"
 #include "test.h"
@@ -34,7 +34,7 @@ static struct spm *learned_model(void)
     struct spm *spm;
     struct err err = {0};
 
-    CHECK_OK(spm_train(&spm, o, next_line, &t, NULL, &err), &err);
+    CHECK_OK(train_lines(&spm, o, next_line, &t, NULL, &err), &err);
     str_release(&t.line);
     return spm;
 }

@@ -5,13 +5,14 @@
 
 #include "base/file.h"
 #include "base/rng.h"
-#include "text/subword/spm_train.h"
+#include "train_lines.h"
 
 #include "hostile.h"
 #include "test.h"
 
 /* Both encoders over every line that `next` gives. */
-static void check_all(const struct spm *spm, spm_next_fn *next, void *ctx, uint64_t least)
+static void check_all(const struct spm *spm, train_lines_fn *next, void *ctx,
+                      uint64_t least)
 {
     struct encoder *e;
     struct spm_ids got = {0}, want = {0};
@@ -60,19 +61,14 @@ TEST(a_hundred_thousand_hostile_lines_get_the_ids_that_sentencepiece_gives)
 
     all.key = rng_key(test_seed(), "all");
     CHECK_OK(
-        spm_train(&spm,
-                  (struct spm_train_options){.vocab_size = 50000, .is_at_most = true},
-                  next_hostile, &learn, NULL, &err),
+        train_lines(&spm,
+                    (struct spm_train_options){.vocab_size = 50000, .is_at_most = true},
+                    next_hostile, &learn, NULL, &err),
         &err);
     check_all(spm, next_hostile, &all, 100000);
     str_release(&learn.line);
     str_release(&all.line);
     spm_free(spm);
-}
-
-static bool next_text(void *ctx, struct line *line)
-{
-    return lines_next(ctx, line);
 }
 
 /* FERRY_TEST_TEXT may name another text, such as all of Multi30k or Tatoeba. */
@@ -86,12 +82,12 @@ TEST(a_real_text_gets_the_ids_that_sentencepiece_gives)
 
     CHECK_OK(lines_open(&lines, path, &err), &err);
     CHECK_OK(
-        spm_train(&spm,
-                  (struct spm_train_options){.vocab_size = 32768, .is_at_most = true},
-                  next_text, &lines, NULL, &err),
+        train_lines(&spm,
+                    (struct spm_train_options){.vocab_size = 32768, .is_at_most = true},
+                    train_lines_next, &lines, NULL, &err),
         &err);
     lines_rewind(&lines);
-    check_all(spm, next_text, &lines, 1);
+    check_all(spm, train_lines_next, &lines, 1);
     lines_close(&lines);
     spm_free(spm);
 }

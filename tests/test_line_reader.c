@@ -1,11 +1,17 @@
-#include <stdlib.h>
+#include "text/line_reader.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
 #include "base/lines.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+
 #include "test.h"
-#include "text/line_reader.h"
 
 static struct line_reader open_over(const void *bytes, size_t n)
 {
@@ -163,4 +169,103 @@ TEST(bytes_can_be_seen_before_they_are_taken)
     CHECK(c == LINE_READER_END);
     line_reader_close(&f);
     line_reader_close(&f);
+}
+
+static void *write_pipe(void *path)
+{
+    FILE *out = fopen(path, "w");
+
+    for (int i = 0; out && i < 20000; i++) /* more than a pipe holds */
+        fprintf(out, "line %d\n", i);
+    if (out)
+        (void)fclose(out);
+    return NULL;
+}
+
+TEST(a_pipe_is_read_to_its_end)
+{
+    char path[512];
+    pthread_t writer;
+    struct str text = str_new(0);
+    struct line line;
+    struct err err = {0};
+
+    snprintf(path, sizeof path, "%s", test_path("pipe"));
+    CHECK(mkfifo(path, 0600) == 0);
+    CHECK(pthread_create(&writer, NULL, write_pipe, path) == 0);
+    CHECK_OK(line_reader_all(&text, path, &err), &err);
+    pthread_join(writer, NULL);
+    struct lines l = lines_over(text.data, text.len);
+    CHECK(lines_count(&l) == 20000);
+    CHECK(lines_next(&l, &line) && line.n_bytes == 6 &&
+          memcmp(line.text, "line 0", 6) == 0);
+    str_release(&text);
+}
+
+TEST(a_short_line_of_a_terminal_is_handed_out_at_once)
+{
+    static const char *const said[] = {"a\n", "\n", "P\n", "(\n", "\xEF\n", "\xFF\n"};
+    struct err err = {0};
+    int end[2];
+
+    alarm(60); /* a reader that waits for more never ends */
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct line_reader f;
+        const size_t n = strlen(said[i]);
+        char want[8];
+        CHECK(pipe(end) == 0 && write(end[1], said[i], n) == (ssize_t)n);
+        CHECK_OK(line_reader_open_fd(&f, end[0], "terminal", &err), &err);
+        snprintf(want, sizeof want, "%.*s", (int)n - 1, said[i]);
+        check_next(&f, want);
+        close(end[1]);
+        check_end(&f);
+        close(end[0]); /* it was not the reader's */
+    }
+    alarm(0);
+}
+
+TEST(a_limit_of_the_callers_own_cuts_before_the_end_of_the_line_has_come)
+{
+    struct err err = {0};
+    struct line_reader f;
+    int end[2];
+
+    alarm(60);
+    CHECK(pipe(end) == 0 && write(end[1], "abc\nabcdefgh", 12) == 12);
+    CHECK_OK(line_reader_open_fd(&f, end[0], "pipe", &err), &err);
+    f.max_line = 5;
+    check_next(&f, "abc");
+    CHECK(!f.is_cut);
+    check_next(&f, "abcde");
+    CHECK(f.is_cut && f.n_lines == 2);
+    CHECK(write(end[1], "ijk\nlast", 8) == 8);
+    close(end[1]);
+    check_next(&f, "last");
+    CHECK(!f.is_cut);
+    check_end(&f);
+    close(end[0]);
+    alarm(0);
+}
+
+TEST(a_whole_text_is_unpacked_and_decoded)
+{
+    const char *path = test_path("text");
+    struct str text = str_new(0);
+    struct err err = {0};
+
+    CHECK_OK(file_write(path, "\xEF\xBB\xBFone\r\ntwo", 11, &err), &err);
+    CHECK_OK(line_reader_all(&text, path, &err), &err);
+    CHECK_STR(str_text(&text), "\xEF\xBB\xBFone\r\ntwo");
+    str_reset(&text);
+    CHECK_OK(file_write(path, "\xFF\xFE\xE4\x00\n\x00", 6, &err), &err);
+    CHECK_OK(line_reader_all(&text, path, &err), &err);
+    CHECK_STR(str_text(&text), "\xC3\xA4\n");
+    str_reset(&text);
+    CHECK_OK(file_write(path, "", 0, &err), &err);
+    CHECK_OK(line_reader_all(&text, path, &err), &err);
+    CHECK(text.len == 0);
+    CHECK_FAILS(line_reader_all(&text, test_path("absent"), &err), &err, ERR_IO,
+                "absent: No such file");
+    CHECK_FAILS(line_reader_all(&text, test_dir(), &err), &err, ERR_IO, test_dir());
+    str_release(&text);
 }

@@ -1,10 +1,6 @@
 #include "base/lines.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "base/file.h"
 #include "base/rng.h"
 
 #include "test.h"
@@ -124,36 +120,6 @@ TEST(files_are_read_as_texts_are)
     CHECK_OK(file_write(path, "", 0, &err), &err);
     CHECK_OK(lines_open(&l, path, &err), &err);
     CHECK_STR(show(&l), "");
-    lines_close(&l);
-}
-
-static void *write_pipe(void *path)
-{
-    FILE *out = fopen(path, "w");
-
-    for (int i = 0; out && i < 20000; i++) /* more than a pipe holds */
-        fprintf(out, "line %d\n", i);
-    if (out)
-        (void)fclose(out);
-    return NULL;
-}
-
-TEST(a_pipe_is_read_to_its_end)
-{
-    char path[512];
-    pthread_t writer;
-    struct lines l;
-    struct line line;
-    struct err err = {0};
-
-    snprintf(path, sizeof path, "%s", test_path("pipe"));
-    CHECK(mkfifo(path, 0600) == 0);
-    CHECK(pthread_create(&writer, NULL, write_pipe, path) == 0);
-    CHECK_OK(lines_open(&l, path, &err), &err);
-    pthread_join(writer, NULL);
-    CHECK(lines_count(&l) == 20000);
-    CHECK(lines_next(&l, &line) && line.n_bytes == 6 &&
-          memcmp(line.text, "line 0", 6) == 0);
     lines_close(&l);
 }
 

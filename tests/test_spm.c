@@ -1,5 +1,5 @@
 #include "text/subword/spm.h"
-#include "text/subword/spm_train.h"
+#include "train_lines.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,21 +47,16 @@ static struct spm *train_golden(const json_t *golden)
     struct spm *spm;
     struct err err = {0};
 
-    CHECK_OK(spm_train(&spm, o, next_json, &lines, NULL, &err), &err);
+    CHECK_OK(train_lines(&spm, o, next_json, &lines, NULL, &err), &err);
     return spm;
 }
 
-static bool next_text(void *ctx, struct line *line)
-{
-    return lines_next(ctx, line);
-}
-
 static status train_text(struct spm **spm, const char *text, struct spm_train_options o,
-                         struct spm_train_count *count, struct err *err)
+                         struct word_counts_seen *count, struct err *err)
 {
     struct lines lines = lines_over(text, strlen(text));
 
-    return spm_train(spm, o, next_text, &lines, count, err);
+    return train_lines(spm, o, train_lines_next, &lines, count, err);
 }
 
 static struct spm *small_model(void)
@@ -290,31 +285,6 @@ TEST(a_model_of_another_kind_loads_but_fails_the_check_of_ids)
     spm_free(spm);
 }
 
-TEST(files_are_learned_from_one_after_the_other)
-{
-    const char *const text = "the ferry crosses the river\nthe river is wide\n";
-    const char *paths[] = {test_path("a"), test_path("b")};
-    struct spm *spm, *want = small_model();
-    struct spm_train_count count;
-    struct err err = {0};
-
-    CHECK_OK(file_write(paths[0], text, 28, &err), &err);
-    CHECK_OK(file_write(paths[1], text + 28, strlen(text) - 28, &err), &err);
-    CHECK_OK(spm_train_files(&spm, (struct spm_train_options){.vocab_size = 40}, paths, 2,
-                             &count, &err),
-             &err);
-    CHECK(count.n_lines == 2 && count.n_too_long == 0);
-    CHECK(spm_bytes(spm).n_bytes == spm_bytes(want).n_bytes &&
-          memcmp(spm_bytes(spm).text, spm_bytes(want).text, spm_bytes(spm).n_bytes) == 0);
-    spm_free(spm);
-    spm_free(want);
-    paths[1] = test_path("absent");
-    CHECK_FAILS(spm_train_files(&spm, (struct spm_train_options){.vocab_size = 40}, paths,
-                                2, NULL, &err),
-                &err, ERR_IO, "absent");
-    CHECK(spm == NULL);
-}
-
 TEST(every_character_of_the_text_gets_a_piece)
 {
     struct str text = str_new(0);
@@ -334,17 +304,20 @@ TEST(every_character_of_the_text_gets_a_piece)
 
 TEST(lines_over_the_limit_are_left_out_and_counted)
 {
+    struct str text = str_new(0);
     struct spm *spm;
-    struct spm_train_count count;
+    struct word_counts_seen seen;
     struct err err = {0};
 
-    CHECK_OK(
-        train_text(&spm, "the river\n\nzzzzzzzzzzzz qqqqqqqqqqq\n",
-                   (struct spm_train_options){.vocab_size = 14, .max_line_bytes = 20},
-                   &count, &err),
-        &err);
-    CHECK(count.n_lines == 2 && count.n_too_long == 1);
+    str_puts(&text, "the river\n\n");
+    for (int i = 0; i < 1000; i++)
+        str_puts(&text, "zzz qq");
+    CHECK_OK(train_text(&spm, str_text(&text),
+                        (struct spm_train_options){.vocab_size = 14}, &seen, &err),
+             &err);
+    CHECK(seen.n_lines == 2 && seen.n_too_long == 1);
     CHECK(spm_id(spm, "z") == ID_UNK);
+    str_release(&text);
     spm_free(spm);
 }
 
@@ -392,11 +365,6 @@ TEST(impossible_training_options_are_refused)
                                (struct spm_train_options){.vocab_size = bad[i]}, NULL,
                                &err),
                     &err, ERR_USAGE, "vocab_size");
-    CHECK_FAILS(
-        train_text(&spm, "a b c",
-                   (struct spm_train_options){.vocab_size = 8, .max_line_bytes = 9}, NULL,
-                   &err),
-        &err, ERR_USAGE, "max_line_bytes");
 }
 
 TEST(nothing_to_learn_from_is_said_in_a_sentence)

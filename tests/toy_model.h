@@ -15,7 +15,7 @@
 #include "recipe/params.h"
 #include "test.h"
 #include "text/subword/spm.h"
-#include "text/subword/spm_train.h"
+#include "train_lines.h"
 
 #define TOY_MODEL_TEXT                  \
     "the ferry crosses the river\n"     \
@@ -27,11 +27,6 @@
     "der Fluss ist breit und langsam\n" \
     "wir warten auf die Fähre\n"
 
-static inline bool toy_model_line(void *ctx, struct line *line)
-{
-    return lines_next(ctx, line);
-}
-
 static inline struct spm *toy_model_spm(void)
 {
     struct lines text = lines_over(TOY_MODEL_TEXT, sizeof TOY_MODEL_TEXT - 1);
@@ -39,7 +34,7 @@ static inline struct spm *toy_model_spm(void)
     struct err err = {0};
     struct spm *spm;
 
-    CHECK_OK(spm_train(&spm, o, toy_model_line, &text, NULL, &err), &err);
+    CHECK_OK(train_lines(&spm, o, train_lines_next, &text, NULL, &err), &err);
     return spm;
 }
 

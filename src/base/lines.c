@@ -1,9 +1,6 @@
 #include "base/lines.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char byte_order_mark[] = "\xEF\xBB\xBF";
 
@@ -18,57 +15,11 @@ static void start(struct lines *l, const char *text, size_t n_bytes)
     l->text = l->next = l->has_mark ? text + n_mark : text;
 }
 
-/* Everything that a stream which cannot be mapped has to say. */
-static status copy_stream(struct str *out, FILE *in, const char *name, struct err *err)
-{
-    char block[1 << 14];
-    size_t n;
-
-    *out = str_new(SIZE_MAX / 2);
-    while ((n = fread(block, 1, sizeof block, in)) > 0)
-        str_add(out, block, n);
-    if (ferror(in))
-        return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
-    return str_check(out, name, err);
-}
-
-static status copy_file(struct str *out, const char *path, struct err *err)
-{
-    FILE *in = fopen(path, "rbe");
-
-    if (!in)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-    const status s = copy_stream(out, in, path, err);
-    (void)fclose(in); /* only read from: nothing can be lost */
-    return s;
-}
-
-/* A pipe, a socket or a terminal: `score <(zcat ref.gz) hyp` hands us one. */
-static bool is_stream(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 &&
-           (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode));
-}
-
 status lines_open(struct lines *l, const char *path, struct err *err)
 {
-    const bool is_stdin = strcmp(path, "-") == 0;
-
     *l = (struct lines){0};
-    if (!is_stdin && !is_stream(path)) {
-        TRY(file_map_open(&l->map, path, err));
-        start(l, (const char *)l->map.data, l->map.n_bytes);
-        return OK;
-    }
-    const status s = is_stdin ? copy_stream(&l->copy, stdin, "standard input", err)
-                              : copy_file(&l->copy, path, err);
-    if (s != OK) {
-        lines_close(l);
-        return s;
-    }
-    start(l, l->copy.data, l->copy.len);
+    TRY(file_map_open(&l->map, path, err));
+    start(l, (const char *)l->map.data, l->map.n_bytes);
     return OK;
 }
 
@@ -83,7 +34,6 @@ struct lines lines_over(const void *text, size_t n_bytes)
 void lines_close(struct lines *l)
 {
     file_map_close(&l->map);
-    str_release(&l->copy);
     *l = (struct lines){0};
 }
 

@@ -1,5 +1,5 @@
 /*
- * lines - the lines of a text, one after the other, where they lie.
+ * lines - the lines of a text in memory, one after the other, where they lie.
  *
  * A line ends at LF and nowhere else, as `wc -l` and every tool of parallel corpora
  * count: U+2028, U+0085 and a lone CR are text. A last line without its LF counts; one
@@ -7,7 +7,9 @@
  * belong to no line. The bytes are not judged further: NUL and malformed UTF-8 are
  * handed on.
  *
- * Owns:     the mapping (or, for a pipe or "-", a copy in memory); lines_over borrows.
+ * Files of users are read by text/line_reader.h; here only what this program has written.
+ *
+ * Owns:     the mapping; lines_over borrows.
  * Outlives: every `struct line` handed out, which points into it.
  * Threads:  one at a time; two readers of one file are two structs.
  */
@@ -19,7 +21,6 @@
 
 #include "base/err.h"
 #include "base/file.h"
-#include "base/str.h"
 
 /* Bytes without a terminator of any kind. */
 struct line {
@@ -32,10 +33,9 @@ struct lines {
     uint64_t n_read; /* lines handed out; the 1-based number of the last one */
     bool has_mark;   /* a byte order mark stands just before `text` */
     struct file_map map;
-    struct str copy;
 };
 
-/* The file at `path`, "-" for standard input. On failure *l is closed. */
+/* The regular file at `path`. On failure *l is closed. */
 status lines_open(struct lines *l, const char *path, struct err *err) MUST_CHECK;
 
 /* A text that the caller keeps; needs no lines_close(). */

@@ -108,7 +108,7 @@ static uint64_t count_lines(const struct work *w)
     bool has = true;
     uint64_t n = 0;
 
-    if (w->fd == STDIN_FILENO || file_bytes(w->input) == 0 ||
+    if (w->fd == STDIN_FILENO || file_bytes(w->input) <= 0 ||
         line_reader_open(&r, w->input, w->input, &ignored) != OK)
         return 0;
     while (line_reader_next(&r, &line, &has, &ignored) == OK && has)

@@ -33,7 +33,7 @@ struct line_reader {
     enum line_reader_encoding encoding;
     unsigned char *buf; /* [cap]; unread bytes are [at, end) */
     size_t cap, at, end;
-    size_t max_line; /* may be set before the first line */
+    size_t max_line;       /* may be set before the first line */
     unsigned char rest[4]; /* bytes of a character cut by the end of a block */
     size_t n_rest;
     uint64_t n_lines; /* lines handed out, or line feeds passed by line_reader_byte */

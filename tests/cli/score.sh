@@ -36,6 +36,10 @@ out_has 'nrefs:2|case:mixed|eff:no|tok:none|smooth:floor[0.25]'
 out_has '100.0/100.0/100.0/100.0'
 expect 0 "$FERRY" score <(cat ref) hyp
 out_has '= 38.50 '
+gzip -c ref >ref.gz
+{ printf '\xff\xfe'; iconv -f UTF-8 -t UTF-16LE hyp; } >hyp.utf16
+expect 0 "$FERRY" score ref.gz hyp.utf16
+out_has '= 38.50 '
 
 refuses 2 "give a file of references" "$FERRY" score
 refuses 2 "only one file can be standard input" "$FERRY" score - -

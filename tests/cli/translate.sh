@@ -14,6 +14,12 @@ head -n 7 en >seven
 expect 0 "$FERRY" translate run seven
 [ "$(wc -l <.out)" -eq 7 ] || fail "seven lines in, seven lines out"
 cp .out want
+gzip -c seven >seven.gz
+expect 0 "$FERRY" translate run seven.gz
+cmp .out want || fail "a packed file gave something else"
+cp seven.gz .in
+expect 0 "$FERRY" translate run
+cmp .out want || fail "packed standard input gave something else"
 
 # A pipe, an output file and any window give the same; blank lines stay where they are.
 given "$(cat seven)"

@@ -7,14 +7,9 @@
 #include <string.h>
 
 #include "text/subword/encoder.h"
-#include "text/subword/spm_train.h"
+#include "train_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static bool next_line(void *ctx, struct line *line)
-{
-    return lines_next(ctx, line);
-}
 
 static void check_lines(const struct spm *spm, struct encoder *e, struct lines *lines)
 {
@@ -44,7 +39,7 @@ static struct spm *learn(void)
     struct spm *spm;
     struct err err = {0};
 
-    if (spm_train(&spm, o, next_line, &lines, NULL, &err) != OK)
+    if (train_lines(&spm, o, train_lines_next, &lines, NULL, &err) != OK)
         abort();
     return spm;
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "prepare/source/pairs_part.h"
+#include "text/line_reader.h"
 
 /* What a pipe has to say, in a file without a name. */
 static status spool(int from, int *to, struct err *err)
@@ -68,17 +69,18 @@ typedef status path_fn(struct pairs *p, struct line path, size_t i, struct err *
 static status each_path(struct pairs *p, const char *list, path_fn *add, size_t *n,
                         struct err *err)
 {
-    struct lines file = {0};
+    struct str text = str_new(0);
     struct line path;
     status result = OK;
 
     *n = 0;
     if (*list == '@') {
-        TRY(lines_open(&file, list + 1, err));
+        result = line_reader_all(&text, list + 1, err);
+        struct lines file = lines_over(text.data, text.len);
         while (result == OK && lines_next(&file, &path))
             if (path.n_bytes)
                 result = add(p, path, (*n)++, err);
-        lines_close(&file);
+        str_release(&text);
         return result;
     }
     for (bool more = true; more && result == OK; (*n)++) {

@@ -1,23 +1,15 @@
 #include "text/subword/spm_train.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "text/subword/bpe_learn.h"
 #include "text/subword/spm_parts.h"
 
 static status check_options(const struct spm_train_options *o, struct err *err)
 {
-    enum { LEAST_LINE = 10, MOST_LINE = 1 << 30 }; /* SentencePiece's own limits */
-
     if (o->vocab_size <= ID_N_SPECIAL || o->vocab_size > SPM_VOCAB_MAX)
         return err_set(err, ERR_USAGE, "vocab_size = %zu: want %d to %d", o->vocab_size,
                        ID_N_SPECIAL + 1, SPM_VOCAB_MAX);
-    if (o->max_line_bytes &&
-        (o->max_line_bytes < LEAST_LINE || o->max_line_bytes > MOST_LINE))
-        return err_set(err, ERR_USAGE, "max_line_bytes = %zu: want %d to %d",
-                       o->max_line_bytes, LEAST_LINE, MOST_LINE);
     return OK;
 }
 
@@ -87,71 +79,5 @@ status spm_train_words(struct spm **spm, struct spm_train_options options,
     if (s == OK)
         s = spm_parse(spm, str_text(&bytes), bytes.len, err);
     str_release(&bytes);
-    return s;
-}
-
-static status count_all(struct word_counts *words, spm_next_fn *next, void *ctx,
-                        struct err *err)
-{
-    struct line line;
-
-    while (next(ctx, &line))
-        TRY(word_counts_add(words, line, err));
-    return word_counts_finish(words, err);
-}
-
-status spm_train(struct spm **spm, struct spm_train_options options, spm_next_fn *next,
-                 void *ctx, struct spm_train_count *count, struct err *err)
-{
-    const struct word_counts_options o = {.max_line_bytes = options.max_line_bytes};
-    struct word_counts *words;
-    status s;
-
-    *spm = NULL;
-    TRY(check_options(&options, err));
-    TRY(word_counts_new(&words, o, err));
-    s = count_all(words, next, ctx, err);
-    if (count)
-        *count = (struct spm_train_count){word_counts_seen(words).n_lines,
-                                          word_counts_seen(words).n_too_long};
-    if (s == OK)
-        s = spm_train_words(spm, options, words, err);
-    word_counts_free(words);
-    return s;
-}
-
-/* The lines of several files, one after the other. */
-struct file_chain {
-    struct lines *file;
-    size_t n, at;
-};
-
-static bool next_of_chain(void *ctx, struct line *line)
-{
-    struct file_chain *chain = ctx;
-
-    for (; chain->at < chain->n; chain->at++)
-        if (lines_next(&chain->file[chain->at], line))
-            return true;
-    return false;
-}
-
-status spm_train_files(struct spm **spm, struct spm_train_options options,
-                       const char *const *paths, size_t n_paths,
-                       struct spm_train_count *count, struct err *err)
-{
-    struct file_chain chain = {.n = n_paths};
-    status s;
-
-    *spm = NULL;
-    TRY(mem_alloc(&chain.file, n_paths, sizeof *chain.file, err));
-    s = OK;
-    for (size_t i = 0; s == OK && i < n_paths; i++)
-        s = lines_open(&chain.file[i], paths[i], err);
-    if (s == OK)
-        s = spm_train(spm, options, next_of_chain, &chain, count, err);
-    for (size_t i = 0; i < n_paths; i++)
-        lines_close(&chain.file[i]);
-    free(chain.file);
     return s;
 }
