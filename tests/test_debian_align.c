@@ -8,18 +8,18 @@ static struct err err;
 static struct str got;
 static struct debian_align_stats stats;
 
-static status keep(void *to, const char *const text[N_ALIGN_SIDES], struct err *unused)
+static status keep(void *to, const char *const text[N_FETCH_SIDES], struct err *unused)
 {
     (void)to;
     (void)unused;
-    str_printf(&got, "%s = %s\n", text[ALIGN_EN], text[ALIGN_DE]);
+    str_printf(&got, "%s = %s\n", text[FETCH_EN], text[FETCH_DE]);
     return OK;
 }
 
 static const char *align(const char *en, const char *de)
 {
-    const char *const text[N_ALIGN_SIDES] = {en, de};
-    const size_t n[N_ALIGN_SIDES] = {strlen(en), strlen(de)};
+    const char *const text[N_FETCH_SIDES] = {en, de};
+    const size_t n[N_FETCH_SIDES] = {strlen(en), strlen(de)};
 
     str_reset(&got);
     stats = (struct debian_align_stats){0};
@@ -91,7 +91,7 @@ TEST(empty_texts_align_to_nothing)
 static void add(struct debian_pairs *p, enum fetch_set set, const char *en,
                 const char *de)
 {
-    const char *const text[N_ALIGN_SIDES] = {en, de};
+    const char *const text[N_FETCH_SIDES] = {en, de};
 
     CHECK_OK(debian_pairs_add(p, set, text, &err), &err);
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/lines.h"
 #include "base/str.h"
 
 extern char **environ;
@@ -42,12 +42,12 @@ static const char conf[] =
     "Dir::Log \"%1$s/log\";\n";
 
 /* Paths that apt and we use, absolute. */
-struct place {
+struct apt_paths {
     char dir[FILE_PATH_MAX], conf[FILE_PATH_MAX], log[FILE_PATH_MAX],
         targets[FILE_PATH_MAX];
 };
 
-static status find_place(struct place *p, const char *dir, struct err *err)
+static status find_paths(struct apt_paths *p, const char *dir, struct err *err)
 {
     char whole[PATH_MAX];
 
@@ -65,7 +65,7 @@ static status find_place(struct place *p, const char *dir, struct err *err)
     return file_join(p->targets, sizeof p->targets, p->dir, "targets", err);
 }
 
-static status make_dirs(const struct place *p, struct err *err)
+static status make_dirs(const struct apt_paths *p, struct err *err)
 {
     static const char *const below[] = {"state/lists/partial", "cache/archives/partial",
                                         "log"};
@@ -80,7 +80,7 @@ static status make_dirs(const struct place *p, struct err *err)
     return file_write(path, "", 0, err);
 }
 
-static status write_conf(const struct place *p, struct err *err)
+static status write_conf(const struct apt_paths *p, struct err *err)
 {
     struct str text = str_new(0);
     const char *rest = conf;
@@ -166,10 +166,10 @@ static char *word(const char *text)
 status apt_update(const char *dir, struct err *err)
 {
     static const char form[] = "$(LANGUAGE) $(FILENAME)";
-    struct place p;
+    struct apt_paths p;
     int code;
 
-    TRY(find_place(&p, dir, err));
+    TRY(find_paths(&p, dir, err));
     TRY(make_dirs(&p, err));
     TRY(write_conf(&p, err));
     char *update[] = {word("apt-get"), word("-c"), p.conf, word("update"), NULL};
@@ -193,57 +193,45 @@ status apt_update(const char *dir, struct err *err)
 /* The first line of apt's that says what is wrong. */
 static void first_error(const char *log, char *out, size_t n_out)
 {
-    struct file_map m;
+    struct lines lines;
+    struct line line;
     struct err ignored;
 
     snprintf(out, n_out, "apt names no error");
-    if (file_map_open(&m, log, &ignored) != OK)
+    if (lines_open(&lines, log, &ignored) != OK)
         return;
-    const char *text = (const char *)m.data;
-    for (size_t at = 0; at < m.n_bytes;) {
-        const char *stop = memchr(text + at, '\n', m.n_bytes - at);
-        const size_t n = stop ? (size_t)(stop - (text + at)) : m.n_bytes - at;
-        if (n > 3 &&
-            (memcmp(text + at, "E: ", 3) == 0 || memcmp(text + at, "Err:", 4) == 0)) {
-            snprintf(out, n_out, "%.*s", (int)n, text + at);
+    while (lines_next(&lines, &line))
+        if (line.n_bytes > 3 &&
+            (memcmp(line.text, "E: ", 3) == 0 || memcmp(line.text, "Err:", 4) == 0)) {
+            snprintf(out, n_out, "%.*s", (int)line.n_bytes, line.text);
             break;
         }
-        at += n + 1;
-    }
-    file_map_close(&m);
+    lines_close(&lines);
 }
 
 /* The next file of `lang` in apt's list; false at its end. */
-static bool next_target(const struct file_map *list, size_t *at, const char *lang,
-                        char path[FILE_PATH_MAX])
+static bool next_target(struct lines *list, const char *lang, char path[FILE_PATH_MAX])
 {
-    const char *text = (const char *)list->data;
-    const size_t n_lang = strlen(lang);
+    const size_t n = strlen(lang) + 1;
+    struct line line;
 
-    while (*at < list->n_bytes) {
-        const char *line = text + *at;
-        const char *stop = memchr(line, '\n', list->n_bytes - *at);
-        const size_t n = stop ? (size_t)(stop - line) : list->n_bytes - *at;
-        *at += n + 1;
-        if (n > n_lang + 1 && n < FILE_PATH_MAX && memcmp(line, lang, n_lang) == 0 &&
-            line[n_lang] == ' ') {
-            snprintf(path, FILE_PATH_MAX, "%.*s", (int)(n - n_lang - 1),
-                     line + n_lang + 1);
+    while (lines_next(list, &line))
+        if (line.n_bytes > n && line.n_bytes < FILE_PATH_MAX &&
+            memcmp(line.text, lang, n - 1) == 0 && line.text[n - 1] == ' ') {
+            snprintf(path, FILE_PATH_MAX, "%.*s", (int)(line.n_bytes - n), line.text + n);
             return true;
         }
-    }
     return false;
 }
 
-static status unpack_all(const struct place *p, const struct file_map *list,
-                         const char *lang, const char *out, struct err *err)
+static status unpack_all(const struct apt_paths *p, struct lines *list, const char *lang,
+                         const char *out, struct err *err)
 {
     char path[FILE_PATH_MAX];
-    size_t at = 0;
     int code;
 
     TRY(file_write(out, "", 0, err));
-    while (next_target(list, &at, lang, path)) {
+    while (next_target(list, lang, path)) {
         char *cat[] = {word(HELPER),     word("-c"), word(p->conf),
                        word("cat-file"), path,       NULL};
         TRY(run(cat, out, O_APPEND, false, &code, err));
@@ -257,16 +245,16 @@ static status unpack_all(const struct place *p, const struct file_map *list,
 status apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
                         struct err *err)
 {
-    struct place p;
-    struct file_map list;
+    struct apt_paths p;
+    struct lines list;
     char name[32], why[256];
 
-    TRY(find_place(&p, dir, err));
+    TRY(find_paths(&p, dir, err));
     snprintf(name, sizeof name, "Translation-%s", lang);
     TRY(file_join(out, n_out, p.dir, name, err));
-    TRY(file_map_open(&list, p.targets, err));
+    TRY(lines_open(&list, p.targets, err));
     const status result = unpack_all(&p, &list, lang, out, err);
-    file_map_close(&list);
+    lines_close(&list);
     TRY(result);
     if (file_bytes(out) > 0)
         return OK;

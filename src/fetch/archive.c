@@ -1,13 +1,27 @@
 #include "fetch/archive.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "format/stream.h"
 #include "format/tar.h"
 
 enum { STEP = 1 << 16 };
+
+struct member {
+    const struct catalog_member *want;
+    struct digest *digest;
+    struct file_writer to;
+    bool is_found, is_same; /* same: it stands in its place already */
+};
+
+struct archive {
+    const struct catalog_file *file;
+    const char *dir;
+    struct member member[CATALOG_MEMBERS];
+};
 
 static status read_stream(void *from, void *buf, size_t n, size_t *got, struct err *err)
 {
@@ -15,7 +29,7 @@ static status read_stream(void *from, void *buf, size_t n, size_t *got, struct e
 }
 
 /* The catalogue's member with the last part of this name, or NULL. */
-static struct archive_member *wanted(struct archive *a, const char *path)
+static struct member *wanted(struct archive *a, const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -26,23 +40,22 @@ static struct archive_member *wanted(struct archive *a, const char *path)
     return NULL;
 }
 
-static status unpack_member(struct archive *a, struct archive_member *m, struct tar *t,
+static status unpack_member(struct archive *a, struct member *m, struct tar *t,
                             struct err *err)
 {
-    const struct catalog_member *want = &a->file->member[m - a->member];
     unsigned char buf[STEP];
     char path[FILE_PATH_MAX];
     size_t got;
 
     m->is_found = true;
-    tally_init(&m->tally);
-    TRY(file_join(path, sizeof path, a->dir, want->name, err));
+    digest_start(m->digest);
+    TRY(file_join(path, sizeof path, a->dir, m->want->name, err));
     TRY(file_writer_open(&m->to, path, err));
     for (;;) {
         TRY(tar_data(t, buf, sizeof buf, &got, err));
         if (got == 0)
             return OK;
-        tally_add(&m->tally, buf, got);
+        digest_add(m->digest, buf, got);
         TRY(file_writer_add(&m->to, buf, got, err));
     }
 }
@@ -50,7 +63,7 @@ static status unpack_member(struct archive *a, struct archive_member *m, struct 
 static status take_entry(struct archive *a, struct tar *t, const struct tar_entry *e,
                          struct err *err)
 {
-    struct archive_member *m = wanted(a, e->path);
+    struct member *m = wanted(a, e->path);
 
     if (!m || e->kind == TAR_DIR)
         return OK;
@@ -65,21 +78,20 @@ static status take_entry(struct archive *a, struct tar *t, const struct tar_entr
     return unpack_member(a, m, t, err);
 }
 
-static status check_member(struct archive *a, size_t i, struct err *err)
+static status check_member(struct archive *a, struct member *m, struct err *err)
 {
-    const struct catalog_member *want = &a->file->member[i];
-    struct archive_member *m = &a->member[i];
+    const struct catalog_member *want = m->want;
 
     if (!m->is_found)
         return err_set(err, ERR_FORMAT, "%s: has no member %s", a->file->name,
                        want->name);
     const uint64_t n =
-        want->unit == CATALOG_LINES ? tally_lines(&m->tally) : m->tally.n_segments;
+        want->unit == CATALOG_LINES ? digest_lines(m->digest) : m->digest->n_segments;
     if (n != want->n)
         return err_set(
             err, ERR_FORMAT, "%s: member %s has %" PRIu64 " %s, and should have %" PRIu64,
             a->file->name, want->name, n, catalog_unit_name(want->unit), want->n);
-    tally_hex(&m->tally, m->sha256);
+    digest_end(m->digest);
     return OK;
 }
 
@@ -100,41 +112,36 @@ static status unpack(struct archive *a, struct stream *s, struct progress *progr
         TRY(take_entry(a, &t, &e, err));
         progress_update(progress, s->n_in / 1000);
     }
-    while (got) /* padding, and the packer's checksum behind it */
+    while (got) /* padding, and the compressor's checksum behind it */
         TRY(stream_read(s, rest, sizeof rest, &got, err));
     progress_end(progress, s->n_in / 1000);
     for (size_t i = 0; i < a->file->n_members; i++)
-        TRY(check_member(a, i, err));
+        TRY(check_member(a, &a->member[i], err));
     return OK;
 }
 
-status archive_open(struct archive *a, const char *path, const struct catalog_file *file,
-                    const char *dir, struct progress *progress, struct err *err)
+static status read_archive(struct archive *a, const char *path, struct progress *progress,
+                           struct err *err)
 {
     struct stream s;
     const int64_t n = file_bytes(path);
 
-    *a = (struct archive){.file = file, .dir = dir};
-    TRY(stream_open(&s, path, file->name, err));
+    TRY(stream_open(&s, path, a->file->name, err));
     progress_begin(progress, "unpack", "kB", n > 0 ? (uint64_t)n / 1000 : 0);
     const status result = unpack(a, &s, progress, err);
     stream_close(&s);
-    if (result != OK)
-        archive_abort(a);
     return result;
 }
 
 /* Nothing that the user may have put there is overwritten. */
-static status compare(struct archive_member *m, struct err *err)
+static status compare(struct member *m, struct err *err)
 {
-    struct tally there;
-    char sha256[SHA256_HEX];
+    struct digest there;
 
     if (!file_exists(m->to.path))
         return OK;
-    TRY(tally_file(&there, m->to.path, err));
-    tally_hex(&there, sha256);
-    m->is_same = strcmp(sha256, m->sha256) == 0;
+    TRY(digest_file(&there, m->to.path, err));
+    m->is_same = strcmp(there.sha256, m->digest->sha256) == 0;
     if (!m->is_same)
         return err_set(err, ERR_USAGE,
                        "%s is there already and is not the file of the corpus; move it "
@@ -143,26 +150,28 @@ static status compare(struct archive_member *m, struct err *err)
     return OK;
 }
 
-status archive_commit(struct archive *a, struct err *err)
+static status commit(struct archive *a, struct err *err)
 {
     for (size_t i = 0; i < a->file->n_members; i++)
-        if (compare(&a->member[i], err) != OK) {
-            archive_abort(a);
-            return err->code;
-        }
-    for (size_t i = 0; i < a->file->n_members; i++) {
-        struct archive_member *m = &a->member[i];
-        if (!m->is_same && file_writer_commit(&m->to, err) != OK) {
-            archive_abort(a);
-            return err->code;
-        }
-    }
-    archive_abort(a);
+        TRY(compare(&a->member[i], err));
+    for (size_t i = 0; i < a->file->n_members; i++)
+        if (!a->member[i].is_same)
+            TRY(file_writer_commit(&a->member[i].to, err));
     return OK;
 }
 
-void archive_abort(struct archive *a)
+status archive_unpack(struct digest member[CATALOG_MEMBERS], const char *path,
+                      const struct catalog_file *file, const char *dir,
+                      struct progress *progress, struct err *err)
 {
-    for (size_t i = 0; a->file && i < a->file->n_members; i++)
-        file_writer_abort(&a->member[i].to);
+    struct archive a = {.file = file, .dir = dir};
+
+    for (size_t i = 0; i < file->n_members; i++)
+        a.member[i] = (struct member){.want = &file->member[i], .digest = &member[i]};
+    status result = read_archive(&a, path, progress, err);
+    if (result == OK)
+        result = commit(&a, err);
+    for (size_t i = 0; i < file->n_members; i++)
+        file_writer_abort(&a.member[i].to);
+    return result;
 }

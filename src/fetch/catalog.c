@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -173,15 +173,14 @@ static status check(const struct catalog *c, const char *where, struct err *err)
 static status parse_lines(struct catalog *c, const char *text, size_t n,
                           const char *where, struct err *err)
 {
+    struct lines lines = lines_over(text, n);
     struct row r = {.where = where};
+    struct line line;
 
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        const size_t n_line = end ? (size_t)(end - (text + at)) : n - at;
+    while (lines_next(&lines, &line)) {
         r.line++;
-        TRY(split(&r, text + at, n_line, err));
+        TRY(split(&r, line.text, line.n_bytes, err));
         TRY(take(c, &r, err));
-        at += n_line + 1;
     }
     return check(c, where, err);
 }

@@ -7,28 +7,24 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "fetch/apt.h"
-#include "fetch/debian_align.h"
 #include "fetch/debian_pairs.h"
 #include "fetch/debian_text.h"
-#include "fetch/ledger.h"
-#include "fetch/tally.h"
+#include "fetch/manifest.h"
 #include "format/stream.h"
 
 /* All that is known of the two languages on the way to pairs. */
 struct material {
-    struct str bytes[N_ALIGN_SIDES];
-    struct debian_text text[N_ALIGN_SIDES];
+    struct str bytes[N_FETCH_SIDES];
+    struct debian_text text[N_FETCH_SIDES];
     struct debian_align_stats align;
     struct debian_pairs pairs;
     uint64_t n_common, n_left[N_FETCH_SETS];
     enum fetch_set set; /* of the description at hand */
 };
 
-static const char *const langs[N_ALIGN_SIDES] = {"en", "de"};
-
 static void material_release(struct material *m)
 {
-    for (int s = 0; s < N_ALIGN_SIDES; s++) {
+    for (int s = 0; s < N_FETCH_SIDES; s++) {
         debian_text_release(&m->text[s]);
         str_release(&m->bytes[s]);
     }
@@ -55,36 +51,34 @@ static status read_file(struct str *out, const char *path, struct err *err)
 }
 
 static status read_side(struct material *m, int side, const char *path,
-                        struct ledger *ledger, const char *from, struct err *err)
+                        struct manifest *manifest, const char *from, struct err *err)
 {
     struct str *bytes = &m->bytes[side];
-    struct ledger_entry e = {.from = from};
-    struct tally t;
+    struct digest d;
     char name[32];
 
     TRY(read_file(bytes, path, err));
-    TRY(debian_text_add(&m->text[side], str_text(bytes), bytes->len, langs[side], err));
+    TRY(debian_text_add(&m->text[side], str_text(bytes), bytes->len,
+                        fetch_side_names[side], err));
     if (m->text[side].n == 0)
         return err_set(err, ERR_FORMAT,
                        "%s: has no descriptions; a Translation-%s file of a Debian "
                        "archive is wanted",
-                       path, langs[side]);
+                       path, fetch_side_names[side]);
     debian_text_sort(&m->text[side]);
-    tally_init(&t);
-    tally_add(&t, bytes->data, bytes->len);
-    e.n_bytes = t.n_bytes;
-    tally_hex(&t, e.sha256);
-    e.unit = "descriptions";
-    e.n = m->text[side].n;
-    snprintf(name, sizeof name, "Translation-%s", langs[side]);
-    return ledger_put(ledger, name, &e, err);
+    digest_start(&d);
+    digest_add(&d, bytes->data, bytes->len);
+    digest_end(&d);
+    snprintf(name, sizeof name, "Translation-%s", fetch_side_names[side]);
+    return manifest_put(manifest, name, from, &d, "descriptions", m->text[side].n, err);
 }
 
 /* Both Translation files, from the user or from apt. */
 static status read_all(struct material *m, const struct fetch_config *c, const char *dir,
-                       struct ledger *ledger, struct progress *progress, struct err *err)
+                       struct manifest *manifest, struct progress *progress,
+                       struct err *err)
 {
-    const char *const given[N_ALIGN_SIDES] = {c->english, c->german};
+    const char *const given[N_FETCH_SIDES] = {c->english, c->german};
     char path[FILE_PATH_MAX];
 
     if (!c->english[0]) {
@@ -93,19 +87,19 @@ static status read_all(struct material *m, const struct fetch_config *c, const c
         progress_note(progress, path);
         TRY(apt_update(dir, err));
     }
-    for (int s = 0; s < N_ALIGN_SIDES; s++) {
+    for (int s = 0; s < N_FETCH_SIDES; s++) {
         if (given[s][0]) {
-            TRY(read_side(m, s, given[s], ledger, given[s], err));
+            TRY(read_side(m, s, given[s], manifest, given[s], err));
             continue;
         }
-        TRY(apt_translations(dir, langs[s], path, sizeof path, err));
-        TRY(read_side(m, s, path, ledger, "apt", err));
+        TRY(apt_translations(dir, fetch_side_names[s], path, sizeof path, err));
+        TRY(read_side(m, s, path, manifest, "apt", err));
         TRY(file_remove(path, err)); /* a copy of what is in apt's lists */
     }
     return OK;
 }
 
-static status on_pair(void *to, const char *const text[N_ALIGN_SIDES], struct err *err)
+static status on_pair(void *to, const char *const text[N_FETCH_SIDES], struct err *err)
 {
     struct material *m = to;
 
@@ -114,18 +108,18 @@ static status on_pair(void *to, const char *const text[N_ALIGN_SIDES], struct er
 
 static status align_all(struct material *m, struct err *err)
 {
-    const struct debian_text *de = &m->text[ALIGN_DE];
+    const struct debian_text *de = &m->text[FETCH_DE];
 
     for (size_t i = 0; i < de->n; i++) {
         const struct debian_text_item *german = &de->item[i];
         const struct debian_text_item *english =
-            debian_text_find(&m->text[ALIGN_EN], german->md5);
+            debian_text_find(&m->text[FETCH_EN], german->md5);
         if (!english)
             continue;
         m->n_common++;
         m->set = debian_pairs_set_of(english->package, english->n_package);
-        const char *const text[N_ALIGN_SIDES] = {english->text, german->text};
-        const size_t n[N_ALIGN_SIDES] = {english->n_text, german->n_text};
+        const char *const text[N_FETCH_SIDES] = {english->text, german->text};
+        const size_t n[N_FETCH_SIDES] = {english->n_text, german->n_text};
         TRY(debian_align(text, n, &m->align, on_pair, m, err));
     }
     TRY(debian_pairs_part(&m->pairs, m->n_left, err));
@@ -134,105 +128,83 @@ static status align_all(struct material *m, struct err *err)
             return err_set(err, ERR_FORMAT,
                            "the two languages have %" PRIu64 " descriptions in common, "
                            "which leave no pair for the %s set; more sources are needed",
-                           m->n_common, fetch_set_name(set));
+                           m->n_common, fetch_set_names[set]);
     return OK;
 }
 
-/* The six files. */
+/* The six files: "train.en" and so on. */
+enum { N_OUTPUTS = N_FETCH_SETS * N_FETCH_SIDES };
 struct outputs {
-    struct file_writer to[N_FETCH_SETS][N_FETCH_SIDES];
-    struct tally tally[N_FETCH_SETS][N_FETCH_SIDES];
+    char name[N_OUTPUTS][16], path[N_OUTPUTS][FILE_PATH_MAX];
+    struct file_writer to[N_OUTPUTS];
+    struct digest digest[N_OUTPUTS];
 };
 
-static status output_path(char path[FILE_PATH_MAX], const char *dir, enum fetch_set set,
-                          enum fetch_side side, struct err *err)
+static status name_outputs(struct outputs *o, const char *dir, struct err *err)
 {
-    char name[32];
-
-    snprintf(name, sizeof name, "%s.%s", fetch_set_name(set), fetch_side_name(side));
-    return file_join(path, FILE_PATH_MAX, dir, name, err);
-}
-
-static status open_outputs(struct outputs *o, const char *dir, struct err *err)
-{
-    char path[FILE_PATH_MAX];
-
-    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
-        for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++) {
-            TRY(output_path(path, dir, set, side, err));
-            TRY(file_writer_open(&o->to[set][side], path, err));
-            tally_init(&o->tally[set][side]);
-        }
+    for (int i = 0; i < N_OUTPUTS; i++) {
+        snprintf(o->name[i], sizeof o->name[i], "%s.%s",
+                 fetch_set_names[i / N_FETCH_SIDES], fetch_side_names[i % N_FETCH_SIDES]);
+        TRY(file_join(o->path[i], sizeof o->path[i], dir, o->name[i], err));
+    }
     return OK;
 }
 
 static status fill_outputs(struct outputs *o, const struct debian_pairs *p,
                            struct err *err)
 {
-    for (size_t i = 0; i < p->n; i++)
-        for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++) {
-            const enum fetch_set set = p->pair[i].set;
-            const char *text = p->text.data + p->pair[i].at[side];
-            tally_add(&o->tally[set][side], text, strlen(text));
-            tally_add(&o->tally[set][side], "\n", 1);
-            TRY(file_writer_add(&o->to[set][side], text, strlen(text), err));
-            TRY(file_writer_add(&o->to[set][side], "\n", 1, err));
+    for (int i = 0; i < N_OUTPUTS; i++) {
+        TRY(file_writer_open(&o->to[i], o->path[i], err));
+        digest_start(&o->digest[i]);
+    }
+    for (size_t k = 0; k < p->n; k++)
+        for (int side = 0; side < N_FETCH_SIDES; side++) {
+            const int i = (int)p->pair[k].set * N_FETCH_SIDES + side;
+            const char *text = p->text.data + p->pair[k].at[side];
+            digest_add(&o->digest[i], text, strlen(text));
+            digest_add(&o->digest[i], "\n", 1);
+            TRY(file_writer_add_line(&o->to[i], text, strlen(text), err));
         }
     return OK;
 }
 
 static status commit_outputs(struct outputs *o, const struct material *m,
-                             struct ledger *ledger, struct err *err)
+                             struct manifest *manifest, struct err *err)
 {
-    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
-        for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++) {
-            struct ledger_entry e = {.from = "Translation-en, Translation-de",
-                                     .n_bytes = o->tally[set][side].n_bytes,
-                                     .unit = "lines",
-                                     .n = m->n_left[set]};
-            char name[32];
-            tally_hex(&o->tally[set][side], e.sha256);
-            snprintf(name, sizeof name, "%s.%s", fetch_set_name(set),
-                     fetch_side_name(side));
-            TRY(file_writer_commit(&o->to[set][side], err));
-            TRY(ledger_put(ledger, name, &e, err));
-        }
+    for (int i = 0; i < N_OUTPUTS; i++) {
+        digest_end(&o->digest[i]);
+        TRY(file_writer_commit(&o->to[i], err));
+        TRY(manifest_put(manifest, o->name[i], "Translation-en, Translation-de",
+                         &o->digest[i], "lines", m->n_left[i / N_FETCH_SIDES], err));
+    }
     return OK;
 }
 
-static status write_all(const struct material *m, const char *dir, struct ledger *ledger,
-                        struct err *err)
+static status write_all(const struct material *m, struct outputs *o,
+                        struct manifest *manifest, struct err *err)
 {
-    struct outputs o = {0};
-    status result = open_outputs(&o, dir, err);
+    status result = fill_outputs(o, &m->pairs, err);
 
     if (result == OK)
-        result = fill_outputs(&o, &m->pairs, err);
-    if (result == OK)
-        result = commit_outputs(&o, m, ledger, err);
-    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
-        for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++)
-            file_writer_abort(&o.to[set][side]);
+        result = commit_outputs(o, m, manifest, err);
+    for (int i = 0; i < N_OUTPUTS; i++)
+        file_writer_abort(&o->to[i]);
     return result;
 }
 
 /* A directory without our record may hold somebody's text under the same names. */
-static status check_free(const char *dir, struct err *err)
+static status check_free(const struct outputs *o, const char *dir, struct err *err)
 {
     char path[FILE_PATH_MAX];
 
     TRY(file_join(path, sizeof path, dir, "fetch.json", err));
     if (file_exists(path))
         return OK;
-    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
-        for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++) {
-            TRY(output_path(path, dir, set, side, err));
-            if (file_exists(path))
-                return err_set(err, ERR_USAGE,
-                               "%s is there already and is not ours; give another "
-                               "directory",
-                               path);
-        }
+    for (int i = 0; i < N_OUTPUTS; i++)
+        if (file_exists(o->path[i]))
+            return err_set(err, ERR_USAGE,
+                           "%s is there already and is not ours; give another directory",
+                           o->path[i]);
     return OK;
 }
 
@@ -244,8 +216,8 @@ static void summarize(struct fetch_result *r, const struct material *m, const ch
         uint64_t n;
         const char *what;
     } row[] = {
-        {m->text[ALIGN_EN].n, "descriptions in English"},
-        {m->text[ALIGN_DE].n, "descriptions in German"},
+        {m->text[FETCH_EN].n, "descriptions in English"},
+        {m->text[FETCH_DE].n, "descriptions in German"},
         {m->n_common, "in both"},
         {a->n_unequal, "of them with unequal paragraphs: the title only"},
         {a->n_unlike, "paragraphs that are built differently, left out"},
@@ -263,35 +235,38 @@ static void summarize(struct fetch_result *r, const struct material *m, const ch
         str_printf(&r->summary, "%12" PRIu64 "  %s\n", row[i].n, row[i].what);
     for (enum fetch_set set = 0; set < N_FETCH_SETS; set++) {
         str_printf(&r->summary, "%12" PRIu64 "  pairs in %s/%s.{en,de}\n", m->n_left[set],
-                   dir, fetch_set_name(set));
+                   dir, fetch_set_names[set]);
         for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++)
-            str_printf(&r->files[set][side], "%s/%s.%s", dir, fetch_set_name(set),
-                       fetch_side_name(side));
+            str_printf(&r->files[set][side], "%s/%s.%s", dir, fetch_set_names[set],
+                       fetch_side_names[side]);
     }
 }
 
 static status make(struct material *m, const struct fetch_config *c, const char *dir,
-                   struct ledger *ledger, struct progress *progress, struct err *err)
+                   struct outputs *o, struct manifest *manifest,
+                   struct progress *progress, struct err *err)
 {
-    TRY(read_all(m, c, dir, ledger, progress, err));
+    TRY(read_all(m, c, dir, manifest, progress, err));
     TRY(align_all(m, err));
-    return write_all(m, dir, ledger, err);
+    return write_all(m, o, manifest, err);
 }
 
 status debian_fetch(const struct fetch_config *c, const char *dir,
                     struct progress *progress, struct fetch_result *r, struct err *err)
 {
     struct material m = {0};
-    struct ledger ledger;
+    struct outputs outputs = {0};
+    struct manifest manifest;
 
-    TRY(check_free(dir, err));
-    TRY(ledger_open(&ledger, dir, "debian-de-en", err));
+    TRY(name_outputs(&outputs, dir, err));
+    TRY(check_free(&outputs, dir, err));
+    TRY(manifest_open(&manifest, dir, "debian-de-en", err));
     debian_pairs_init(&m.pairs);
-    const status result = make(&m, c, dir, &ledger, progress, err);
+    const status result = make(&m, c, dir, &outputs, &manifest, progress, err);
     if (result == OK)
         summarize(r, &m, dir);
     material_release(&m);
-    ledger_close(&ledger);
+    manifest_close(&manifest);
     TRY(result);
     return str_check(&r->summary, "the summary", err);
 }

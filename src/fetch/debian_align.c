@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -22,7 +23,7 @@ struct parts {
     struct str text;
     struct piece *piece;
     size_t n, cap, n_paragraphs;
-    size_t item_indent; /* of the item that lines may go on, 0: none */
+    size_t item_indent; /* of the item that lines may continue, 0: none */
 };
 
 static void parts_release(struct parts *p)
@@ -115,27 +116,25 @@ static status add_line(struct parts *p, const char *s, size_t n, bool *is_open,
 
 static status take_apart(struct parts *p, const char *s, size_t n, struct err *err)
 {
-    const char *end = s + n;
-    bool is_open = false; /* the next line may go on with the piece */
+    struct lines lines = lines_over(s, n);
+    struct line line = {0};
+    bool is_open = false; /* the next line may continue the piece */
 
     *p = (struct parts){.text = str_new(0)};
-    const char *stop = memchr(s, '\n', n);
     TRY(begin_piece(p, TITLE, err));
-    add_words(p, s, (size_t)((stop ? stop : end) - s));
+    (void)lines_next(&lines, &line);
+    add_words(p, line.text, line.n_bytes);
     p->n_paragraphs = 1;
-    for (const char *at = stop ? stop + 1 : end; at < end;) {
-        stop = memchr(at, '\n', (size_t)(end - at));
-        const size_t n_line = (size_t)((stop ? stop : end) - at);
-        const char *line = n_line ? at + 1 : at; /* the blank that continues a field */
-        const size_t n_rest = n_line ? n_line - 1 : 0;
-        if (n_rest >= 1 && line[0] == '.' && (n_rest == 1 || line[1] == '\r')) {
+    while (lines_next(&lines, &line)) {
+        const size_t n_rest = line.n_bytes ? line.n_bytes - 1 : 0;
+        const char *rest = line.text + (line.n_bytes > 0); /* its first is a blank */
+        if (n_rest == 1 && *rest == '.') {
             p->n_paragraphs++;
             p->item_indent = 0;
             is_open = false;
         } else {
-            TRY(add_line(p, line, n_rest, &is_open, err));
+            TRY(add_line(p, rest, n_rest, &is_open, err));
         }
-        at += n_line + 1;
     }
     return str_check(&p->text, "a description", err);
 }
@@ -221,30 +220,30 @@ struct outlet {
     struct debian_align_stats *stats;
 };
 
-static status add_sentences(struct outlet *o, char *text[N_ALIGN_SIDES], struct err *err)
+static status add_sentences(struct outlet *o, char *text[N_FETCH_SIDES], struct err *err)
 {
-    while (*text[ALIGN_EN] && *text[ALIGN_DE]) {
-        size_t n[N_ALIGN_SIDES];
-        bool is_last[N_ALIGN_SIDES];
-        for (int s = 0; s < N_ALIGN_SIDES; s++) {
+    while (*text[FETCH_EN] && *text[FETCH_DE]) {
+        size_t n[N_FETCH_SIDES];
+        bool is_last[N_FETCH_SIDES];
+        for (int s = 0; s < N_FETCH_SIDES; s++) {
             n[s] = debian_align_sentence(text[s]);
             is_last[s] = text[s][n[s]] == '\0';
             text[s][n[s]] = '\0';
         }
         TRY(o->add(o->to, (const char *const *)text, err));
         o->stats->n_sentences++;
-        for (int s = 0; s < N_ALIGN_SIDES; s++)
+        for (int s = 0; s < N_FETCH_SIDES; s++)
             text[s] += n[s] + !is_last[s];
     }
     return OK;
 }
 
-static status add_piece(struct outlet *o, enum kind kind, char *text[N_ALIGN_SIDES],
+static status add_piece(struct outlet *o, enum kind kind, char *text[N_FETCH_SIDES],
                         struct err *err)
 {
-    if (!*text[ALIGN_EN] || !*text[ALIGN_DE])
+    if (!*text[FETCH_EN] || !*text[FETCH_DE])
         return OK;
-    if (kind == FLOW && n_sentences(text[ALIGN_EN]) == n_sentences(text[ALIGN_DE]))
+    if (kind == FLOW && n_sentences(text[FETCH_EN]) == n_sentences(text[FETCH_DE]))
         return add_sentences(o, text, err);
     o->stats->n_titles += kind == TITLE;
     o->stats->n_paragraphs += kind == FLOW;
@@ -273,7 +272,7 @@ static bool are_alike(const struct parts *en, size_t a, const struct parts *de, 
 
 static status pair_paragraphs(struct outlet *o, struct parts *p, struct err *err)
 {
-    struct parts *en = &p[ALIGN_EN], *de = &p[ALIGN_DE];
+    struct parts *en = &p[FETCH_EN], *de = &p[FETCH_DE];
     const bool is_equal =
         en->n_paragraphs == de->n_paragraphs && (en->n > 1) == (de->n > 1);
     const size_t n_paragraphs = is_equal ? en->n_paragraphs : 0;
@@ -285,7 +284,7 @@ static status pair_paragraphs(struct outlet *o, struct parts *p, struct err *err
         const bool alike = n_en == n_de && are_alike(en, a, de, b, n_en);
         o->stats->n_unlike += !alike;
         for (size_t i = 0; alike && i < n_en; i++) {
-            char *text[N_ALIGN_SIDES] = {en->text.data + en->piece[a + i].at,
+            char *text[N_FETCH_SIDES] = {en->text.data + en->piece[a + i].at,
                                          de->text.data + de->piece[b + i].at};
             TRY(add_piece(o, en->piece[a + i].kind, text, err));
         }
@@ -295,25 +294,25 @@ static status pair_paragraphs(struct outlet *o, struct parts *p, struct err *err
     return OK;
 }
 
-status debian_align(const char *const text[N_ALIGN_SIDES], const size_t n[N_ALIGN_SIDES],
+status debian_align(const char *const text[N_FETCH_SIDES], const size_t n[N_FETCH_SIDES],
                     struct debian_align_stats *stats, debian_align_fn *add, void *to,
                     struct err *err)
 {
     struct outlet o = {add, to, stats};
-    struct parts p[N_ALIGN_SIDES] = {0};
-    status result = take_apart(&p[ALIGN_EN], text[ALIGN_EN], n[ALIGN_EN], err);
+    struct parts p[N_FETCH_SIDES] = {0};
+    status result = take_apart(&p[FETCH_EN], text[FETCH_EN], n[FETCH_EN], err);
 
     if (result == OK)
-        result = take_apart(&p[ALIGN_DE], text[ALIGN_DE], n[ALIGN_DE], err);
-    for (int s = 0; s < N_ALIGN_SIDES; s++)
+        result = take_apart(&p[FETCH_DE], text[FETCH_DE], n[FETCH_DE], err);
+    for (int s = 0; s < N_FETCH_SIDES; s++)
         str_putc(&p[s].text, '\0'); /* so that an empty one is a string, too */
     if (result == OK)
-        result = str_check(&p[ALIGN_DE].text, "a description", err);
+        result = str_check(&p[FETCH_DE].text, "a description", err);
     if (result == OK)
-        result = str_check(&p[ALIGN_EN].text, "a description", err);
+        result = str_check(&p[FETCH_EN].text, "a description", err);
     if (result == OK)
         result = pair_paragraphs(&o, p, err);
-    for (int s = 0; s < N_ALIGN_SIDES; s++)
+    for (int s = 0; s < N_FETCH_SIDES; s++)
         parts_release(&p[s]);
     return result;
 }

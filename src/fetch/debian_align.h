@@ -14,11 +14,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-
-enum debian_align_side { ALIGN_EN, ALIGN_DE, N_ALIGN_SIDES };
+#include "fetch/fetch.h"
 
 /* Segments without line ends, blanks single; valid during the call. */
-typedef status debian_align_fn(void *to, const char *const text[N_ALIGN_SIDES],
+typedef status debian_align_fn(void *to, const char *const text[N_FETCH_SIDES],
                                struct err *err);
 
 struct debian_align_stats {
@@ -28,7 +27,7 @@ struct debian_align_stats {
 };
 
 /* Pairs of two descriptions (fetch/debian_text.h), title first, to `add`. */
-status debian_align(const char *const text[N_ALIGN_SIDES], const size_t n[N_ALIGN_SIDES],
+status debian_align(const char *const text[N_FETCH_SIDES], const size_t n[N_FETCH_SIDES],
                     struct debian_align_stats *stats, debian_align_fn *add, void *to,
                     struct err *err) MUST_CHECK;
 

@@ -56,19 +56,19 @@ static bool has_letter(const char *s)
 }
 
 status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
-                        const char *const text[N_ALIGN_SIDES], struct err *err)
+                        const char *const text[N_FETCH_SIDES], struct err *err)
 {
-    if (!has_letter(text[ALIGN_EN]) || !has_letter(text[ALIGN_DE]) ||
-        strstr(text[ALIGN_DE], "<trans>")) { /* a mark of sentences left untranslated */
+    if (!has_letter(text[FETCH_EN]) || !has_letter(text[FETCH_DE]) ||
+        strstr(text[FETCH_DE], "<trans>")) { /* a mark of sentences left untranslated */
         p->n_empty++;
         return OK;
     }
-    if (strcmp(text[ALIGN_EN], text[ALIGN_DE]) == 0) {
+    if (strcmp(text[FETCH_EN], text[FETCH_DE]) == 0) {
         p->n_equal++;
         return OK;
     }
     const uint64_t hash =
-        table_mix(hash_of(text[ALIGN_EN], ALIGN_EN), hash_of(text[ALIGN_DE], ALIGN_DE));
+        table_mix(hash_of(text[FETCH_EN], FETCH_EN), hash_of(text[FETCH_DE], FETCH_DE));
     if (table_set_has(&p->seen, hash)) {
         p->n_again++;
         return OK;
@@ -77,7 +77,7 @@ status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
     TRY(mem_grow(&p->pair, &p->cap, p->n + 1, sizeof *p->pair, err));
     struct debian_pair *pair = &p->pair[p->n++];
     pair->set = set;
-    for (int s = 0; s < N_ALIGN_SIDES; s++) {
+    for (int s = 0; s < N_FETCH_SIDES; s++) {
         pair->at[s] = p->text.len;
         str_add(&p->text, text[s], strlen(text[s]) + 1);
     }
@@ -87,8 +87,8 @@ status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
 static bool shares_side(const struct table_set *s, const struct debian_pairs *p,
                         const struct debian_pair *pair)
 {
-    return table_set_has(s, hash_of(p->text.data + pair->at[ALIGN_EN], ALIGN_EN)) ||
-           table_set_has(s, hash_of(p->text.data + pair->at[ALIGN_DE], ALIGN_DE));
+    return table_set_has(s, hash_of(p->text.data + pair->at[FETCH_EN], FETCH_EN)) ||
+           table_set_has(s, hash_of(p->text.data + pair->at[FETCH_DE], FETCH_DE));
 }
 
 /* Both sides of every pair of `set`. */
@@ -96,7 +96,7 @@ static status see_set(struct table_set *s, const struct debian_pairs *p,
                       enum fetch_set set, struct err *err)
 {
     for (size_t i = 0; i < p->n; i++)
-        for (int side = 0; p->pair[i].set == set && side < N_ALIGN_SIDES; side++)
+        for (int side = 0; p->pair[i].set == set && side < N_FETCH_SIDES; side++)
             TRY(table_set_add(s, hash_of(p->text.data + p->pair[i].at[side], side), err));
     return OK;
 }

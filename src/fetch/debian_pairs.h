@@ -20,7 +20,7 @@
 
 struct debian_pair {
     enum fetch_set set;
-    size_t at[N_ALIGN_SIDES]; /* in text */
+    size_t at[N_FETCH_SIDES]; /* in text */
 };
 
 struct debian_pairs {
@@ -37,7 +37,7 @@ void debian_pairs_init(struct debian_pairs *p);
 void debian_pairs_release(struct debian_pairs *p);
 /* Strings are copied. */
 status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
-                        const char *const text[N_ALIGN_SIDES],
+                        const char *const text[N_FETCH_SIDES],
                         struct err *err) MUST_CHECK;
 /* Drop what valid and test share with train, and test with valid; n_left counts the rest.
  */

@@ -5,43 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lines.h"
 #include "base/mem.h"
 
-/* The rest of the file, line by line. */
-struct cursor {
-    const char *at, *end;
-};
-
-struct slice {
-    const char *at;
-    size_t n;
-};
-
-static bool next_line(struct cursor *c, struct slice *line)
-{
-    if (c->at == c->end)
-        return false;
-    const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
-    *line = (struct slice){c->at, (size_t)((stop ? stop : c->end) - c->at)};
-    c->at = stop ? stop + 1 : c->end;
-    if (line->n && line->at[line->n - 1] == '\r')
-        line->n--;
-    return true;
-}
-
 /* The value of `line` when it is the field `name`. */
-static bool field(struct slice line, const char *name, struct slice *value)
+static bool field(struct line line, const char *name, struct line *value)
 {
     const size_t n = strlen(name);
 
-    if (line.n <= n || memcmp(line.at, name, n) != 0 || line.at[n] != ':')
+    if (line.n_bytes <= n || memcmp(line.text, name, n) != 0 || line.text[n] != ':')
         return false;
-    const char *at = line.at + n + 1, *end = line.at + line.n;
+    const char *at = line.text + n + 1, *end = line.text + line.n_bytes;
     while (at < end && (*at == ' ' || *at == '\t'))
         at++;
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
-    *value = (struct slice){at, (size_t)(end - at)};
+    *value = (struct line){at, (size_t)(end - at)};
     return true;
 }
 
@@ -50,12 +29,12 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool read_md5(struct slice s, unsigned char out[DEBIAN_MD5])
+static bool read_md5(struct line s, unsigned char out[DEBIAN_MD5])
 {
-    if (s.n != 2 * DEBIAN_MD5)
+    if (s.n_bytes != 2 * DEBIAN_MD5)
         return false;
     for (size_t i = 0; i < DEBIAN_MD5; i++) {
-        const int hi = digit(s.at[2 * i]), lo = digit(s.at[2 * i + 1]);
+        const int hi = digit(s.text[2 * i]), lo = digit(s.text[2 * i + 1]);
         if (hi < 0 || lo < 0)
             return false;
         out[i] = (unsigned char)(hi << 4 | lo);
@@ -63,53 +42,54 @@ static bool read_md5(struct slice s, unsigned char out[DEBIAN_MD5])
     return true;
 }
 
-/* Lines of a field go on while they begin with a blank. */
-static void extend(struct cursor *c, struct slice *text)
+/* A field goes on with lines that begin with a blank. */
+static void extend(struct lines *l, struct line *text)
 {
-    struct slice line;
+    struct line line;
 
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t') && next_line(c, &line))
-        text->n = (size_t)(line.at + line.n - text->at);
+    while (l->next < l->end && (*l->next == ' ' || *l->next == '\t') &&
+           lines_next(l, &line))
+        text->n_bytes = (size_t)(line.text + line.n_bytes - text->text);
 }
 
 /* One stanza; false at the end of the file. */
-static bool next_stanza(struct cursor *c, const char *key, struct debian_text_item *item,
+static bool next_stanza(struct lines *l, const char *key, struct debian_text_item *item,
                         bool *is_good)
 {
-    struct slice line, package = {0}, md5 = {0}, text = {0};
+    struct line line, package = {0}, md5 = {0}, text = {0};
     bool has = false;
 
-    while (next_line(c, &line)) {
-        if (line.n == 0) {
+    while (lines_next(l, &line)) {
+        if (line.n_bytes == 0) {
             if (has)
                 break;
             continue;
         }
         has = true;
         if (field(line, key, &text))
-            extend(c, &text);
+            extend(l, &text);
         else if (!field(line, "Package", &package))
             (void)field(line, "Description-md5", &md5);
     }
-    *is_good = package.n && text.n && package.n < 512 && text.n < UINT32_MAX &&
-               read_md5(md5, item->md5);
-    item->package = package.at;
-    item->n_package = (uint32_t)package.n;
-    item->text = text.at;
-    item->n_text = (uint32_t)text.n;
+    *is_good = package.n_bytes && text.n_bytes && package.n_bytes < 512 &&
+               text.n_bytes < UINT32_MAX && read_md5(md5, item->md5);
+    item->package = package.text;
+    item->n_package = (uint32_t)package.n_bytes;
+    item->text = text.text;
+    item->n_text = (uint32_t)text.n_bytes;
     return has;
 }
 
 status debian_text_add(struct debian_text *t, const char *bytes, size_t n,
                        const char *lang, struct err *err)
 {
-    struct cursor c = {bytes, bytes + n};
+    struct lines l = lines_over(bytes, n);
     struct debian_text_item item;
     char key[64];
     bool is_good;
 
     snprintf(key, sizeof key, "Description-%.16s", lang);
-    while (n && next_stanza(&c, key, &item, &is_good)) {
+    while (next_stanza(&l, key, &item, &is_good)) {
         if (!is_good) {
             t->n_bad++;
             continue;

@@ -81,7 +81,8 @@ static status check_room(const struct part *p, struct err *err)
     if (n_want > n_free)
         return err_set(err, ERR_IO,
                        "%s: %" PRIu64
-                       " MB are still to come and the disk has room for %" PRIu64 " MB",
+                       " MB are still to be downloaded and the disk has room for %" PRIu64
+                       " MB",
                        p->path, n_want / 1000000, n_free / 1000000);
     return OK;
 }
@@ -141,7 +142,7 @@ static void pause_before(const struct part *p, int64_t n_failed, const char *why
     nanosleep(&nap, NULL);
 }
 
-static status forget(struct part *p, struct err *err)
+static status start_over(struct part *p, struct err *err)
 {
     p->n = 0;
     p->n_total = -1;
@@ -171,7 +172,7 @@ static status try_once(struct part *p, struct transfer_result *r, struct err *er
 
     TRY(transfer_get(&q, &sink, r, err));
     if (r->end == TRANSFER_STALE)
-        TRY(forget(p, err));
+        TRY(start_over(p, err));
     return OK;
 }
 
@@ -181,12 +182,12 @@ static status give_up(const struct part *p, const struct transfer_result *r,
     if (r->end == TRANSFER_NEVER)
         return err_set(err, ERR_IO, "%.300s: %s", p->url, r->why);
     return err_set(err, ERR_IO,
-                   "%.300s: given up after %" PRId64
-                   " tries: %s; what came is kept, the same command goes on from there",
+                   "%.300s: gave up after %" PRId64
+                   " tries: %s; the same command continues from where it stopped",
                    p->url, n_failed, r->why);
 }
 
-/* Until it is whole, or there is no hope. */
+/* Until it is whole, or trying again is no use. */
 static status get_all(struct part *p, bool *is_local, struct err *err)
 {
     struct transfer_result r = {.end = TRANSFER_WHOLE};

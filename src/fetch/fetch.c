@@ -2,15 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "fetch/archives.h"
+#include "fetch/archive.h"
 #include "fetch/catalog.h"
 #include "fetch/debian.h"
+#include "fetch/download.h"
+#include "fetch/manifest.h"
+#include "fetch/transfer.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -21,19 +25,8 @@ static const struct opt rows[] = {
 
 const struct opt_table fetch_config_table = {rows, sizeof rows / sizeof *rows};
 
-const char *fetch_set_name(enum fetch_set set)
-{
-    static const char *const names[] = {"train", "valid", "test"};
-
-    return names[set];
-}
-
-const char *fetch_side_name(enum fetch_side side)
-{
-    static const char *const names[] = {"en", "de"};
-
-    return names[side];
-}
+const char *const fetch_set_names[N_FETCH_SETS] = {"train", "valid", "test"};
+const char *const fetch_side_names[N_FETCH_SIDES] = {"en", "de"};
 
 void fetch_result_release(struct fetch_result *r)
 {
@@ -41,6 +34,239 @@ void fetch_result_release(struct fetch_result *r)
     for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
         for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++)
             str_release(&r->files[set][side]);
+}
+
+struct job {
+    const struct fetch_config *config;
+    const char *dir;
+    struct progress *progress;
+    struct manifest manifest;
+};
+
+/* Names of one archive: in the manifest, whole (DIR/archives/NAME), and being downloaded
+ * (DIR/archives/NAME.part). */
+struct names {
+    char record[CATALOG_WORD + 16];
+    char whole[FILE_PATH_MAX], part[FILE_PATH_MAX];
+};
+
+static status make_names(struct names *n, const struct job *j,
+                         const struct catalog_file *f, struct err *err)
+{
+    char part[CATALOG_WORD + 32];
+
+    snprintf(n->record, sizeof n->record, "archives/%s", f->name);
+    snprintf(part, sizeof part, "%s.part", n->record);
+    TRY(file_join(n->whole, sizeof n->whole, j->dir, n->record, err));
+    return file_join(n->part, sizeof n->part, j->dir, part, err);
+}
+
+/* Is every member recorded and in its place? One that was changed is an error. */
+static status has_members(const struct job *j, const struct catalog_file *f, bool *has,
+                          struct err *err)
+{
+    struct digest now;
+
+    *has = true;
+    for (size_t i = 0; i < f->n_members && *has; i++) {
+        const char *was = manifest_find(&j->manifest, f->member[i].name, NULL);
+        char path[FILE_PATH_MAX];
+        TRY(file_join(path, sizeof path, j->dir, f->member[i].name, err));
+        *has = was && file_exists(path);
+        if (!*has)
+            break;
+        TRY(digest_file(&now, path, err));
+        if (strcmp(was, now.sha256) != 0)
+            return err_set(err, ERR_FORMAT,
+                           "%s is not what was unpacked (SHA-256 %.12s..., recorded "
+                           "%.12s...); remove it to unpack it again",
+                           path, now.sha256, was);
+    }
+    return OK;
+}
+
+/* Unpack the archive at `path` and record it and its members. */
+static status unpack(struct job *j, const struct catalog_file *f, const struct names *n,
+                     const char *path, const char *from, const struct digest *whole,
+                     struct err *err)
+{
+    struct digest member[CATALOG_MEMBERS];
+
+    TRY(archive_unpack(member, path, f, j->dir, j->progress, err));
+    if (path == n->part)
+        TRY(download_commit(n->part, n->whole, err));
+    for (size_t i = 0; i < f->n_members; i++)
+        TRY(manifest_put(&j->manifest, f->member[i].name, n->record, &member[i],
+                         catalog_unit_name(f->member[i].unit), f->member[i].n, err));
+    return manifest_put(&j->manifest, n->record, from, whole, NULL, 0, err);
+}
+
+/* An archive with its own name, put there by an earlier run or by the user. */
+static status use_whole(struct job *j, const struct catalog_file *f,
+                        const struct names *n, struct err *err)
+{
+    const char *from = "found here";
+    const char *was = manifest_find(&j->manifest, n->record, &from);
+    struct digest now;
+    bool has;
+
+    TRY(digest_file(&now, n->whole, err));
+    if (was && strcmp(was, now.sha256) != 0)
+        return err_set(err, ERR_FORMAT,
+                       "%s is not what was first downloaded (SHA-256 %.12s..., recorded "
+                       "%.12s...); remove it to download it again",
+                       n->whole, now.sha256, was);
+    TRY(has_members(j, f, &has, err));
+    return has ? OK : unpack(j, f, n, n->whole, from, &now, err);
+}
+
+/* A download that is whole, from the first byte to a name and an entry in the manifest.
+ */
+static status accept_part(struct job *j, const struct catalog_file *f,
+                          const struct names *n, const char *url, struct err *err)
+{
+    const char *was = manifest_find(&j->manifest, n->record, NULL);
+    struct digest now;
+
+    TRY(digest_file(&now, n->part, err));
+    if (was && strcmp(was, now.sha256) != 0)
+        return err_set(err, ERR_FORMAT,
+                       "%.300s is not what was first downloaded (SHA-256 %.12s..., "
+                       "recorded %.12s... in %s)",
+                       url, now.sha256, was, j->manifest.path);
+    const status result = unpack(j, f, n, n->part, url, &now, err);
+    return result == ERR_FORMAT ? err_wrap(err, "%.300s", url) : result;
+}
+
+/* One address; *is_final says that another one would not help. */
+static status try_url(struct job *j, const struct catalog_file *f, const struct names *n,
+                      const char *url, bool *is_final, struct err *err)
+{
+    const struct download_config d = {
+        .retries = j->config->retries,
+        .t_backoff = j->config->backoff,
+        .t_stall = j->config->stall,
+        .ca = j->config->ca,
+        .label = f->name,
+        .progress = j->progress,
+    };
+
+    TRY(download_get(&d, url, n->part, is_final, err));
+    const status result = accept_part(j, f, n, url, err);
+    *is_final = result != ERR_FORMAT;
+    if (result == ERR_FORMAT) { /* the wrong file: its bytes are of no use */
+        struct err other;
+        *is_final = download_discard(n->part, &other) != OK;
+    }
+    return result;
+}
+
+/* MIRROR + the path of `url` behind its host. */
+static status mirrored(char out[TRANSFER_URL], const char *mirror, size_t n_mirror,
+                       const char *url, struct err *err)
+{
+    const char *path = strchr(strstr(url, "://") + 3, '/');
+
+    while (n_mirror && mirror[n_mirror - 1] == '/')
+        n_mirror--;
+    if ((strncmp(mirror, "http://", 7) != 0 && strncmp(mirror, "https://", 8) != 0) ||
+        strcspn(mirror, " \t\r\n") < n_mirror)
+        return err_set(err, ERR_USAGE,
+                       "mirror '%.*s' is not an address like https://host/data",
+                       (int)(n_mirror < 200 ? n_mirror : 200), mirror);
+    if ((size_t)snprintf(out, TRANSFER_URL, "%.*s%s", (int)n_mirror, mirror, path) >=
+        TRANSFER_URL)
+        return err_set(err, ERR_USAGE, "mirror '%.100s...' is too long", mirror);
+    return OK;
+}
+
+/* Mirrors of the user first, in order, then what the catalogue says. */
+static status download_file(struct job *j, const struct catalog_file *f,
+                            const struct names *n, struct err *err)
+{
+    const char *mirror = j->config->mirror;
+    char url[TRANSFER_URL], note[sizeof err->msg + 32];
+    bool is_final = false;
+    size_t i = 0;
+
+    for (;;) {
+        if (*mirror) {
+            const size_t n_mirror = strcspn(mirror, ",");
+            TRY(mirrored(url, mirror, n_mirror, f->url[0], err));
+            mirror += n_mirror + (mirror[n_mirror] == ',');
+        } else {
+            snprintf(url, sizeof url, "%s", f->url[i++]);
+        }
+        if (try_url(j, f, n, url, &is_final, err) == OK)
+            return OK;
+        if (is_final || i == f->n_urls)
+            return err->code;
+        snprintf(note, sizeof note, "%s; trying the next address", err->msg);
+        progress_note(j->progress, note);
+    }
+}
+
+static status bring(struct job *j, const struct catalog_file *f, struct err *err)
+{
+    struct names n;
+    bool has;
+
+    TRY(make_names(&n, j, f, err));
+    if (file_exists(n.whole))
+        TRY(use_whole(j, f, &n, err));
+    else {
+        TRY(has_members(j, f, &has, err));
+        if (!has)
+            TRY(download_file(j, f, &n, err));
+    }
+    return j->config->keep ? OK : file_remove(n.whole, err);
+}
+
+/* "train.en" as indices; sides of other languages are not for ferry prepare's line. */
+static void list_member(struct fetch_result *r, const char *dir,
+                        const struct catalog_member *m)
+{
+    char set[32];
+
+    str_printf(&r->summary, "%12" PRIu64 "  %s in %s/%s\n", m->n,
+               catalog_unit_name(m->unit), dir, m->name);
+    for (enum fetch_set s = 0; s < N_FETCH_SETS; s++)
+        for (enum fetch_side side = 0; side < N_FETCH_SIDES; side++) {
+            struct str *files = &r->files[s][side];
+            snprintf(set, sizeof set, "%s.%s", fetch_set_names[s],
+                     fetch_side_names[side]);
+            if (strcmp(set, m->set) == 0)
+                str_printf(files, "%s%s/%s", files->len ? "," : "", dir, m->name);
+        }
+}
+
+static status bring_all(struct job *j, const struct catalog *catalog, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(file_join(path, sizeof path, j->dir, "archives", err));
+    TRY(file_make_dirs(path, err));
+    for (size_t i = 0; i < catalog->n_files; i++)
+        TRY(bring(j, &catalog->file[i], err));
+    return OK;
+}
+
+/* Every file of a catalogue in its place: downloaded, compared with what was recorded,
+ * unpacked and counted; from the next address when one of these fails. */
+static status fetch_catalog(const struct fetch_config *c, const struct catalog *catalog,
+                            const char *dir, struct progress *progress,
+                            struct fetch_result *r, struct err *err)
+{
+    struct job j = {.config = c, .dir = dir, .progress = progress};
+
+    TRY(manifest_open(&j.manifest, dir, catalog->name, err));
+    const status result = bring_all(&j, catalog, err);
+    manifest_close(&j.manifest);
+    TRY(result);
+    for (size_t i = 0; i < catalog->n_files; i++)
+        for (size_t k = 0; k < catalog->file[i].n_members; k++)
+            list_member(r, dir, &catalog->file[i].member[k]);
+    return str_check(&r->summary, "the list of files", err);
 }
 
 /* Held until *fd is closed. */
@@ -55,15 +281,16 @@ static status lock(int *fd, const char *dir, struct err *err)
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
         return OK;
     close(*fd);
-    return err_set(err, ERR_USAGE, "%s: another ferry fetch is at work here", dir);
+    return err_set(err, ERR_USAGE, "%s: another ferry fetch is running here", dir);
 }
 
 static status check_config(const struct fetch_config *c, bool is_debian, struct err *err)
 {
     if (is_debian ? c->mirror[0] : c->english[0] || c->german[0])
         return err_set(err, ERR_USAGE,
-                       is_debian ? "mirror is not for debian-de-en: apt knows its own"
-                                 : "english and german are for debian-de-en alone");
+                       is_debian
+                           ? "mirror is not for debian-de-en: apt has mirrors of its own"
+                           : "english and german are for debian-de-en alone");
     if (!c->english[0] != !c->german[0])
         return err_set(err, ERR_USAGE, "give both english and german, or neither");
     return OK;
@@ -78,7 +305,7 @@ static status run_locked(const struct fetch_config *c, const struct catalog *cat
     TRY(file_make_dirs(dir, err));
     TRY(lock(&fd, dir, err));
     const status result = catalog->n_files
-                              ? archives_fetch(c, catalog, dir, progress, r, err)
+                              ? fetch_catalog(c, catalog, dir, progress, r, err)
                               : debian_fetch(c, dir, progress, r, err);
     close(fd);
     return result;

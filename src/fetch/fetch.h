@@ -4,9 +4,9 @@
  *   debian-de-en   package descriptions, through apt (fetch/debian.h)
  *   any other      a catalogue of archives (fetch/catalog.h)
  *
- * A run that was ended at any moment is taken up by the next one. Files never have their
- * name before they are whole, and what was once recorded in fetch.json is compared ever
- * after. One run at a time works in a directory.
+ * An interrupted run continues where it stopped when it is started again. Files never
+ * have their name before they are whole, and they must agree with what fetch.json
+ * recorded of the first download. One run at a time works in a directory.
  */
 #pragma once
 
@@ -42,8 +42,8 @@ struct fetch_result {
     struct str files[N_FETCH_SETS][N_FETCH_SIDES]; /* with commas, for ferry prepare */
 };
 
-const char *fetch_set_name(enum fetch_set set);
-const char *fetch_side_name(enum fetch_side side);
+extern const char *const fetch_set_names[N_FETCH_SETS];
+extern const char *const fetch_side_names[N_FETCH_SIDES];
 
 /* Bring the corpus `name` to `dir`. *r is released by the caller, also after a failure.
  */

@@ -12,7 +12,7 @@
 
 enum { MAX_REDIRECTS = 10, CONNECT_SECONDS = 20, MAX_WAIT = 120 };
 
-/* One exchange: what the header lines said, and how far the body came. */
+/* One exchange: what the server said, and how far the body came. */
 struct exchange {
     CURL *curl;
     const struct transfer_request *q;
@@ -20,74 +20,39 @@ struct exchange {
     struct err *err;
     status failed; /* of the sink */
     struct transfer_head head;
-    char etag[TRANSFER_TEXT], date[TRANSFER_TEXT];
-    bool is_framed; /* chunks or HTTP/2: the end of the body is marked */
-    int64_t n_length, range_at, range_total;
-    double t_wait;
     uint64_t n_body;
     bool has_begun, is_refused, is_stale;
     char why[TRANSFER_TEXT];
     char curl_text[CURL_ERROR_SIZE];
 };
 
-static void forget_head(struct exchange *x)
+/* A field of the last answer's head, "" when it is not there. */
+static const char *field(const struct exchange *x, const char *name)
 {
-    x->etag[0] = x->date[0] = '\0';
-    x->is_framed = false;
-    x->n_length = x->range_at = x->range_total = -1;
-    x->t_wait = 0;
+    struct curl_header *h;
+
+    return curl_easy_header(x->curl, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK
+               ? h->value
+               : "";
 }
 
-/* The value of `line` when it is the field `name`. */
-static bool field(const char *line, const char *name, char *out, size_t n_out)
+/* Whether the end of the body is marked, even if its length was not given. */
+static bool is_framed(const struct exchange *x)
 {
-    const size_t n = strlen(name);
+    long version = 0;
 
-    if (strncasecmp(line, name, n) != 0 || line[n] != ':')
-        return false;
-    line += n + 1;
-    line += strspn(line, " \t");
-    snprintf(out, n_out, "%.*s", (int)strcspn(line, "\r\n"), line);
-    return true;
+    curl_easy_getinfo(x->curl, CURLINFO_HTTP_VERSION, &version);
+    return version >= CURL_HTTP_VERSION_2_0 ||
+           strcasecmp(field(x, "Transfer-Encoding"), "chunked") == 0;
 }
 
-static size_t on_header(char *bytes, size_t size, size_t n, void *user)
-{
-    struct exchange *x = user;
-    char line[TRANSFER_TEXT * 2], value[TRANSFER_TEXT];
-
-    n *= size;
-    snprintf(line, sizeof line, "%.*s", (int)n, bytes);
-    if (strncmp(line, "HTTP/", 5) == 0) {
-        forget_head(x); /* of a redirection, of 100 Continue, of a proxy */
-        x->is_framed = line[5] >= '2';
-    } else if (field(line, "ETag", value, sizeof value)) {
-        snprintf(x->etag, sizeof x->etag, "%s", value);
-    } else if (field(line, "Last-Modified", value, sizeof value)) {
-        snprintf(x->date, sizeof x->date, "%s", value);
-    } else if (field(line, "Transfer-Encoding", value, sizeof value)) {
-        x->is_framed |= strcasecmp(value, "chunked") == 0;
-    } else if (field(line, "Content-Length", value, sizeof value)) {
-        if (sscanf(value, "%" SCNd64, &x->n_length) != 1)
-            x->n_length = -1;
-    } else if (field(line, "Content-Range", value, sizeof value)) {
-        if (sscanf(value, "bytes %" SCNd64 "-%*d/%" SCNd64, &x->range_at,
-                   &x->range_total) < 2)
-            x->range_total = -1;
-    } else if (field(line, "Retry-After", value, sizeof value)) {
-        const double t = strtod(value, NULL);
-        x->t_wait = t > 0 ? (t < MAX_WAIT ? t : MAX_WAIT) : 0;
-    }
-    return n;
-}
-
-/* A weak tag says "about the same", which is not enough to sew two halves together. */
+/* A weak tag says "about the same", which is not enough to join two halves. */
 static void choose_validator(struct exchange *x)
 {
-    const bool is_strong = x->etag[0] == '"';
+    const bool is_strong = field(x, "ETag")[0] == '"';
 
     snprintf(x->head.validator, sizeof x->head.validator, "%s",
-             is_strong ? x->etag : x->date);
+             field(x, is_strong ? "ETag" : "Last-Modified"));
 }
 
 static bool refuse(struct exchange *x, bool is_stale, const char *why)
@@ -99,20 +64,27 @@ static bool refuse(struct exchange *x, bool is_stale, const char *why)
 }
 
 /* The head is complete and a body begins: is it one that we can take? */
-static bool begin_body(struct exchange *x, long code)
+static bool begin_body(struct exchange *x, bool is_part)
 {
+    int64_t n_length = -1, range_at = -1, range_total = -1;
+
+    if (sscanf(field(x, "Content-Length"), "%" SCNd64, &n_length) != 1)
+        n_length = -1;
+    if (sscanf(field(x, "Content-Range"), "bytes %" SCNd64 "-%*d/%" SCNd64, &range_at,
+               &range_total) < 2)
+        range_total = -1;
     choose_validator(x);
-    x->head.at = code == 206 ? x->q->at : 0;
-    x->head.n_total = code == 206 ? x->range_total : x->n_length;
-    if (code == 206 && (x->q->at == 0 || x->range_at != (int64_t)x->q->at))
+    x->head.at = is_part ? x->q->at : 0;
+    x->head.n_total = is_part ? range_total : n_length;
+    if (is_part && (x->q->at == 0 || range_at != (int64_t)x->q->at))
         return refuse(x, true, "the server sent other bytes than those asked for");
-    if (code == 206 && (strcmp(x->head.validator, x->q->validator) != 0 ||
-                        x->range_total != x->q->n_total))
+    if (is_part &&
+        (strcmp(x->head.validator, x->q->validator) != 0 || range_total != x->q->n_total))
         return refuse(x, true, "the file on the server has changed");
-    if (x->n_length < 0 && !x->is_framed)
+    if (n_length < 0 && !is_framed(x))
         return refuse(x, false,
-                      "the server does not say how long the file is, so that a cut one "
-                      "could not be told from a whole one");
+                      "the server sends no Content-Length, so that a file that was cut "
+                      "short could not be told from a whole one");
     x->has_begun = true;
     x->failed = x->sink->begin(x->sink->to, &x->head, x->err);
     return x->failed == OK;
@@ -127,7 +99,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
     curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &code);
     if (code != 200 && code != 206)
         return n; /* a page that explains itself to people */
-    if (!x->has_begun && !begin_body(x, code))
+    if (!x->has_begun && !begin_body(x, code == 206))
         return CURL_WRITEFUNC_ERROR;
     x->failed = x->sink->add(x->sink->to, bytes, n, x->err);
     x->n_body += n;
@@ -155,8 +127,6 @@ static void set_options(struct exchange *x, const char *url, struct curl_slist *
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_USERAGENT, "ferry/" FERRY_VERSION);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->curl_text);
-    curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(c, CURLOPT_HEADERDATA, x);
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
@@ -183,7 +153,7 @@ static bool redirected(struct exchange *x, long code, char url[TRANSFER_URL],
         return false;
     if (strncasecmp(url, "https:", 6) == 0 && strncasecmp(next, "https:", 6) != 0) {
         snprintf(r->why, sizeof r->why,
-                 "it is redirected from https to '%.150s', which could be forged", next);
+                 "it redirects from https to '%.150s', which could be forged", next);
         return false;
     }
     snprintf(url, TRANSFER_URL, "%s", next);
@@ -207,12 +177,15 @@ static bool is_hopeless(CURLcode code)
 
 static void judge_code(const struct exchange *x, long code, struct transfer_result *r)
 {
+    curl_off_t wait = 0;
+
     r->end = TRANSFER_NEVER;
     if (code == 408 || code == 429 || code >= 500)
         r->end = TRANSFER_AGAIN;
     else if (code == 416 || code == 412)
         r->end = TRANSFER_STALE;
-    r->t_wait = x->t_wait;
+    curl_easy_getinfo(x->curl, CURLINFO_RETRY_AFTER, &wait);
+    r->t_wait = wait < MAX_WAIT ? (double)wait : MAX_WAIT;
     if (!r->why[0])
         snprintf(r->why, sizeof r->why, "the server answers %ld", code);
 }
@@ -252,7 +225,6 @@ static status run(struct exchange *x, struct transfer_result *r)
 
     snprintf(url, sizeof url, "%s", x->q->url);
     do {
-        forget_head(x);
         set_options(x, url, headers);
         x->curl_text[0] = '\0';
         done = curl_easy_perform(x->curl);
@@ -262,8 +234,7 @@ static status run(struct exchange *x, struct transfer_result *r)
              ++n_hops <= MAX_REDIRECTS);
     curl_slist_free_all(headers);
     if (n_hops > MAX_REDIRECTS)
-        snprintf(r->why, sizeof r->why, "it is redirected more than %d times",
-                 MAX_REDIRECTS);
+        snprintf(r->why, sizeof r->why, "it redirects more than %d times", MAX_REDIRECTS);
     judge(x, done, code, r);
     return x->failed;
 }

@@ -90,17 +90,17 @@ while IFS='|' read -r mode status text; do
     err_has "$text"
     has_nothing "$mode"
 done <<'ROWS'
-never|3|given up after 2 tries
-silent|3|given up
-long|3|given up
-circle|3|redirected more than 10 times
+never|3|gave up after 2 tries
+silent|3|gave up
+long|3|gave up
+circle|3|redirects more than 10 times
 file|3|Protocol "file" not supported
 empty|3|empty
-unsized|3|does not say how long
+unsized|3|sends no Content-Length
 short|4|ends too early
 garbage|4|this is no tar archive
 noise|4|damaged
-nothere|3|given up
+nothere|3|gave up
 ROWS
 catalogue ok "http://127.0.0.1:$port/ok/missing.tgz" >missing.corpus
 for name in few:'has 1499 lines, and should have 1500' up:'climbs out' root:'absolute name' \

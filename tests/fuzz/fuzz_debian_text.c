@@ -9,11 +9,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static status check(void *to, const char *const text[N_ALIGN_SIDES], struct err *err)
+static status check(void *to, const char *const text[N_FETCH_SIDES], struct err *err)
 {
     (void)to;
     (void)err;
-    for (int s = 0; s < N_ALIGN_SIDES; s++)
+    for (int s = 0; s < N_FETCH_SIDES; s++)
         if (text[s][0] == '\0' || strchr(text[s], '\n') || text[s][0] == ' ')
             abort();
     return OK;
@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             abort();
         if (!x)
             continue;
-        const char *const text[N_ALIGN_SIDES] = {x->text, de.item[i].text};
-        const size_t size[N_ALIGN_SIDES] = {x->n_text, de.item[i].n_text};
+        const char *const text[N_FETCH_SIDES] = {x->text, de.item[i].text};
+        const size_t size[N_FETCH_SIDES] = {x->n_text, de.item[i].n_text};
         if (debian_align(text, size, &stats, check, NULL, &err) != OK)
             abort();
     }
