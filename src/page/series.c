@@ -89,15 +89,22 @@ size_t series_best(const struct series *s, double sign)
     return best;
 }
 
+/* Weighted values begin with the value, so this orders them too. */
 struct weighted {
     double v, w;
 };
 
 static int by_value(const void *a, const void *b)
 {
-    const double x = ((const struct weighted *)a)->v, y = ((const struct weighted *)b)->v;
+    const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
+}
+
+void series_sort(double *v, size_t n)
+{
+    if (n)
+        qsort(v, n, sizeof *v, by_value);
 }
 
 status series_quantile(double *out, const double *v, const double *w, size_t n, double q,

@@ -30,6 +30,9 @@ status series_thin(struct series *out, const struct series *in, size_t n_buckets
 /* Index of the least y (of the greatest when `sign` is -1), or n when there is none. */
 size_t series_best(const struct series *s, double sign);
 
+/* v[n] in ascending order; none may be a NAN. */
+void series_sort(double *v, size_t n);
+
 /* Weighted quantile of v[n] (weights w), 0 <= q <= 1; NAN when there is nothing. */
 status series_quantile(double *out, const double *v, const double *w, size_t n, double q,
                        struct err *err) MUST_CHECK;

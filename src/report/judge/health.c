@@ -14,33 +14,24 @@ static const struct {
 #undef H
 };
 
-static void add(struct str *s, const char *fmt, va_list ap) PRINTF(2, 0);
-static void add(struct str *s, const char *fmt, va_list ap)
+static void add(struct str *s, const char *text)
 {
-    char text[2048];
-
-    vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
     if (s->len)
         str_putc(s, ' ');
     str_puts(s, text);
 }
 
-void health_seen(struct health_finding *f, const char *fmt, ...)
+void health_found(struct health_finding *f, const char *advice, const char *fmt, ...)
 {
+    char text[2048];
     va_list ap;
 
     va_start(ap, fmt);
-    add(&f->evidence, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
     va_end(ap);
-}
-
-void health_advise(struct health_finding *f, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    add(&f->advice, fmt, ap);
-    va_end(ap);
+    add(&f->evidence, text);
+    if (!str_ends(str_text(&f->advice), advice))
+        add(&f->advice, advice);
 }
 
 status health_open(struct health *h, const struct run *run, struct err *err)
@@ -51,12 +42,14 @@ status health_open(struct health *h, const struct run *run, struct err *err)
         *f = (struct health_finding){.id = checks[i].id,
                                      .title = checks[i].title,
                                      .evidence = str_new(TEXT_MAX),
-                                     .advice = str_new(TEXT_MAX)};
-        const status result = checks[i].fn(f, run, err);
-        if (result != OK) {
+                                     .advice = str_new(TEXT_MAX),
+                                     .err = err};
+        checks[i].fn(f, run);
+        f->err = NULL;
+        if (f->failed != OK) {
             h->n++;
             health_close(h);
-            return result;
+            return err->code;
         }
         h->n += f->evidence.len ? 1 : 0;
     }

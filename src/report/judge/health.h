@@ -37,6 +37,8 @@ struct run;
 struct health_finding {
     const char *id, *title;
     struct str evidence, advice; /* plain text */
+    status failed;               /* told in *err, which is there during a check */
+    struct err *err;
 };
 
 #define H(id, fn, title) HEALTH_##id,
@@ -51,12 +53,12 @@ struct health {
 status health_open(struct health *h, const struct run *run, struct err *err) MUST_CHECK;
 void health_close(struct health *h);
 
-/* Used by the checks: what was seen, and what to do. Text makes it a finding. */
-typedef status health_fn(struct health_finding *f, const struct run *run,
-                         struct err *err);
+/* A check: what it reports is a finding. */
+typedef void health_fn(struct health_finding *f, const struct run *run);
 #define H(id, fn, title) health_fn fn;
 HEALTH_LIST(H)
 #undef H
 
-void health_seen(struct health_finding *f, const char *fmt, ...) PRINTF(2, 3);
-void health_advise(struct health_finding *f, const char *fmt, ...) PRINTF(2, 3);
+/* What was seen, and what to do about it; advice is given once. */
+void health_found(struct health_finding *f, const char *advice, const char *fmt, ...)
+    PRINTF(3, 4);

@@ -9,30 +9,21 @@
 #include "report/judge/rates.h"
 #include "report/judge/run.h"
 
-status health_learning_diverged(struct health_finding *f, const struct run *run,
-                                struct err *err)
+void health_learning_diverged(struct health_finding *f, const struct run *run)
 {
     const struct learning *l = &run->learning;
 
-    (void)err;
     if (l->trend != LEARNING_DIVERGED)
-        return OK;
-    health_seen(f, "The training loss had come down to %s and ended at %s.",
-                fmt_number(l->low_loss, 3).s,
-                isfinite(l->last_loss) ? fmt_number(l->last_loss, 3).s : "no number");
-    health_advise(f, "Go back to a checkpoint from before the rise, with a smaller "
-                     "learning_rate or a longer warmup_steps, and set max_grad_norm.");
-    return OK;
+        return;
+    health_found(f,
+                 "Go back to a checkpoint from before the rise, with a smaller "
+                 "learning_rate or a longer warmup_steps, and set max_grad_norm.",
+                 "The training loss had come down to %s and ended at %s.",
+                 fmt_number(l->low_loss, 3).s,
+                 isfinite(l->last_loss) ? fmt_number(l->last_loss, 3).s : "no number");
 }
 
 enum { NEIGHBOURS = 4 }; /* on each side */
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* The median of the points around i, without i; NAN at the ends. */
 static double around(const struct series *s, size_t i)
@@ -47,7 +38,7 @@ static double around(const struct series *s, size_t i)
             v[n++] = s->y[k];
     if (n < NEIGHBOURS)
         return NAN;
-    qsort(v, n, sizeof *v, by_value);
+    series_sort(v, n);
     return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
@@ -81,90 +72,87 @@ static double median_distance(const struct series *s, double *v)
     }
     if (n < 10)
         return NAN;
-    qsort(v, n, sizeof *v, by_value);
+    series_sort(v, n);
     return v[n / 2];
 }
 
-status health_learning_spikes(struct health_finding *f, const struct run *run,
-                              struct err *err)
+void health_learning_spikes(struct health_finding *f, const struct run *run)
 {
     const struct series *s = &run->learning.train;
     size_t n, worst = 0;
     double *v;
 
-    TRY(mem_alloc(&v, s->n, sizeof *v, err));
+    f->failed = mem_alloc(&v, s->n, sizeof *v, f->err);
+    if (f->failed != OK)
+        return;
     const double scatter = median_distance(s, v);
     free(v);
     if (!isfinite(scatter))
-        return OK;
+        return;
     count_spikes(s, scatter, &n, &worst);
     if (!n)
-        return OK;
-    health_seen(f,
-                "%zu entr%s of the training loss stand%s far above the neighbours; the "
-                "worst at step %s: %s against %s around it.",
-                n, n == 1 ? "y" : "ies", n == 1 ? "s" : "", fmt_count(s->x[worst]).s,
-                fmt_number(s->y[worst], 3).s, fmt_number(around(s, worst), 3).s);
-    health_advise(f, "A lone spike that heals is harmless. If they return: set "
-                     "max_grad_norm, lower learning_rate, and look at the data of that "
-                     "step for lines that are no translations.");
-    return OK;
+        return;
+    health_found(f,
+                 "A lone spike that heals is harmless. If they return: set "
+                 "max_grad_norm, lower learning_rate, and look at the data of that "
+                 "step for lines that are no translations.",
+                 "%zu entr%s of the training loss stand%s far above the neighbours; the "
+                 "worst at step %s: %s against %s around it.",
+                 n, n == 1 ? "y" : "ies", n == 1 ? "s" : "", fmt_count(s->x[worst]).s,
+                 fmt_number(s->y[worst], 3).s, fmt_number(around(s, worst), 3).s);
 }
 
-status health_learning_skipped(struct health_finding *f, const struct run *run,
-                               struct err *err)
+void health_learning_skipped(struct health_finding *f, const struct run *run)
 {
     double skipped = 0, steps = 0;
 
-    (void)err;
     for (size_t i = 0; i < run->log.n_step; i++) {
         skipped += run->log.step[i].skipped > 0 ? run->log.step[i].skipped : 0;
         steps += run->log.step[i].steps;
     }
     /* loss scaling in mixed precision finds its scale by skipping now and then */
     if (!(skipped > 0.002 * steps) || skipped < 2)
-        return OK;
-    health_seen(f, "%s of %s updates were skipped (%s): their gradient was not finite.",
-                fmt_count(skipped).s, fmt_count(steps).s, fmt_percent(skipped / steps).s);
-    health_advise(f, "In mixed precision try bf16 or a smaller loss scale; in fp32 lower "
-                     "learning_rate and set max_grad_norm.");
-    return OK;
+        return;
+    health_found(f,
+                 "In mixed precision try bf16 or a smaller loss scale; in fp32 lower "
+                 "learning_rate and set max_grad_norm.",
+                 "%s of %s updates were skipped (%s): their gradient was not finite.",
+                 fmt_count(skipped).s, fmt_count(steps).s,
+                 fmt_percent(skipped / steps).s);
 }
 
 /* The rate as logged against the formula, and learning that never came. */
-status health_learning_rate(struct health_finding *f, const struct run *run,
-                            struct err *err)
+void health_learning_rate(struct health_finding *f, const struct run *run)
 {
     const struct learning *l = &run->learning;
     struct schedule s;
     size_t n = 0;
 
-    (void)err;
     if (!rates_schedule(&s, run))
-        return OK;
+        return;
     const double gap = rates_difference(&s, run, &n);
     if (n && gap > 0.01) {
-        health_seen(f, "The logged rates differ from the configured formula by up to %s.",
-                    fmt_percent(gap).s);
-        health_advise(f, "Something else changes the rate; compare config.yaml with what "
-                         "was meant.");
+        health_found(f,
+                     "Something else changes the rate; compare config.yaml with what "
+                     "was meant.",
+                     "The logged rates differ from the configured formula by up to %s.",
+                     fmt_percent(gap).s);
     }
     const bool has_learnt = !(l->last_loss > 0.9 * l->first_loss);
     if (run->step >= 200 && s.warmup > 0 && run->step < 0.5 * s.warmup &&
         run->state == RUN_FINISHED) {
-        health_seen(f,
-                    "The run ended at step %s inside a warm-up of %s: the rate never "
-                    "came near its peak.",
-                    fmt_count(run->step).s, fmt_count(s.warmup).s);
-        health_advise(f, "Set warmup_steps to a tenth of max_steps or less.");
+        health_found(f, "Set warmup_steps to a tenth of max_steps or less.",
+                     "The run ended at step %s inside a warm-up of %s: the rate never "
+                     "came near its peak.",
+                     fmt_count(run->step).s, fmt_count(s.warmup).s);
     } else if (run->step >= 200 && l->train.n >= 10 && !has_learnt) {
-        health_seen(f, "After %s steps the training loss is %s, where it began at %s.",
-                    fmt_count(run->step).s, fmt_number(l->last_loss, 3).s,
-                    fmt_number(l->first_loss, 3).s);
-        health_advise(f, "Try learning_rate a factor of ten smaller and a factor of ten "
-                         "larger for a few hundred steps.");
+        health_found(f,
+                     "Try learning_rate a factor of ten smaller and a factor of ten "
+                     "larger for a few hundred steps.",
+                     "After %s steps the training loss is %s, where it began at %s.",
+                     fmt_count(run->step).s, fmt_number(l->last_loss, 3).s,
+                     fmt_number(l->first_loss, 3).s);
     }
-    return OK;
 }
 
 static struct series_fit recent(const struct series *s)
@@ -174,31 +162,28 @@ static struct series_fit recent(const struct series *s)
     return series_fit(s->x + s->n - n, s->y + s->n - n, n);
 }
 
-status health_learning_disagree(struct health_finding *f, const struct run *run,
-                                struct err *err)
+void health_learning_disagree(struct health_finding *f, const struct run *run)
 {
     const struct learning *l = &run->learning;
     const struct series_fit loss = recent(&l->loss), bleu = recent(&l->bleu);
     const double span = l->loss.n ? l->loss.x[l->loss.n - 1] : 0;
 
-    (void)err;
     if (l->loss.n < 6 || l->bleu.n < 6)
-        return OK;
+        return;
     const double loss_low = fabs(loss.slope) - loss.t_95 * loss.se;
     const double bleu_low = fabs(bleu.slope) - bleu.t_95 * bleu.se;
     const double moved = fabs(bleu.slope) * span / 2;
     if (!(loss_low > 0) || !(bleu_low > 0) || moved < 0.5 ||
         fabs(loss.slope) * span / 2 < 0.003 * l->loss.y[l->loss.n - 1] ||
         (loss.slope < 0) != (bleu.slope < 0))
-        return OK;
+        return;
     const size_t best = series_best(&l->bleu, -1);
-    health_seen(f,
-                "Over the last evaluations the loss %s while BLEU %s; BLEU was best "
-                "at step %s, the loss at step %s.",
-                loss.slope < 0 ? "falls" : "rises", bleu.slope < 0 ? "falls" : "rises",
-                fmt_count(l->bleu.x[best]).s, fmt_count(l->loss.x[l->best]).s);
-    health_advise(f, "Choose the model by the number that you care about (best_models "
-                     "keeps both), and read some translations: length and repetition "
-                     "move BLEU without moving the loss.");
-    return OK;
+    health_found(f,
+                 "Choose the model by the number that you care about (best_models "
+                 "keeps both), and read some translations: length and repetition "
+                 "move BLEU without moving the loss.",
+                 "Over the last evaluations the loss %s while BLEU %s; BLEU was best "
+                 "at step %s, the loss at step %s.",
+                 loss.slope < 0 ? "falls" : "rises", bleu.slope < 0 ? "falls" : "rises",
+                 fmt_count(l->bleu.x[best]).s, fmt_count(l->loss.x[l->best]).s);
 }

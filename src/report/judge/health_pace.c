@@ -5,85 +5,76 @@
 #include "report/judge/health.h"
 #include "report/judge/run.h"
 
-status health_run_died(struct health_finding *f, const struct run *run, struct err *err)
+void health_run_died(struct health_finding *f, const struct run *run)
 {
     const struct runlog_stop *stop = runlog_end(&run->log);
 
-    (void)err;
     if (run->state == RUN_DIED && run->log.has_no_clock) {
-        health_seen(f, "The log ends at step %s without the line of a finished training.",
-                    fmt_count(run->step).s);
-        health_advise(f, "It is running still, or was killed: look at the machine.");
+        health_found(f, "It is running still, or was killed: look at the machine.",
+                     "The log ends at step %s without the line of a finished training.",
+                     fmt_count(run->step).s);
     } else if (run->state == RUN_DIED) {
-        health_seen(f, "The log ends at step %s without a stop event.",
-                    fmt_count(run->step).s);
-        health_advise(f, "`ferry train` with the same run directory goes on from the "
-                         "newest checkpoint; dmesg tells whether memory ran out.");
+        health_found(f,
+                     "`ferry train` with the same run directory goes on from the "
+                     "newest checkpoint; dmesg tells whether memory ran out.",
+                     "The log ends at step %s without a stop event.",
+                     fmt_count(run->step).s);
     } else if (stop && stop->reason && stop->reason[0] == 'e' && stop->reason[1] == 'r') {
-        health_seen(f, "It stopped at step %s with an error: %s", fmt_count(stop->step).s,
-                    stop->message ? stop->message : "not logged");
-        health_advise(f,
-                      "Remove the cause that the sentence names; the same command then "
-                      "goes on from the newest checkpoint.");
+        health_found(f,
+                     "Remove the cause that the sentence names; the same command then "
+                     "goes on from the newest checkpoint.",
+                     "It stopped at step %s with an error: %s", fmt_count(stop->step).s,
+                     stop->message ? stop->message : "not logged");
     }
-    return OK;
 }
 
-status health_run_lost(struct health_finding *f, const struct run *run, struct err *err)
+void health_run_lost(struct health_finding *f, const struct run *run)
 {
-    (void)err;
     if (!(run->steps_lost > 0.1 * run->steps_taken))
-        return OK;
-    health_seen(f, "%s of %s steps (%s) were taken again after %zu resumption%s.",
-                fmt_count(run->steps_lost).s, fmt_count(run->steps_taken).s,
-                fmt_percent(run->steps_lost / run->steps_taken).s, run->log.n_start - 1,
-                run->log.n_start == 2 ? "" : "s");
-    health_advise(f, "Save more often (save_every): `ferry plan` computes the interval "
-                     "that costs least.");
-    return OK;
+        return;
+    health_found(f,
+                 "Save more often (save_every): `ferry plan` computes the interval "
+                 "that costs least.",
+                 "%s of %s steps (%s) were taken again after %zu resumption%s.",
+                 fmt_count(run->steps_lost).s, fmt_count(run->steps_taken).s,
+                 fmt_percent(run->steps_lost / run->steps_taken).s, run->log.n_start - 1,
+                 run->log.n_start == 2 ? "" : "s");
 }
 
-status health_pace_starved(struct health_finding *f, const struct run *run,
-                           struct err *err)
+void health_pace_starved(struct health_finding *f, const struct run *run)
 {
     double share = run->pace.t_data / run->pace.mean;
 
-    (void)err;
     for (size_t i = 0; i < run->by_rank.n; i++)
         share = fmax(share, run->by_rank.of[i].t_data / run->by_rank.of[i].t_step);
     if (!(share > 0.1))
-        return OK;
-    health_seen(f, "A step waits %s of its time for the next batch.",
-                fmt_percent(share).s);
-    health_advise(f, "Move the data directory to a local disk, and leave a core free for "
-                     "the thread that reads (threads one less).");
-    return OK;
+        return;
+    health_found(f,
+                 "Move the data directory to a local disk, and leave a core free for "
+                 "the thread that reads (threads one less).",
+                 "A step waits %s of its time for the next batch.", fmt_percent(share).s);
 }
 
-status health_pace_evaluation(struct health_finding *f, const struct run *run,
-                              struct err *err)
+void health_pace_evaluation(struct health_finding *f, const struct run *run)
 {
     const double active = run->times.wall - run->times.idle;
     const double share = run->times.in_evals / active;
 
-    (void)err;
     if (run->log.n_eval < 3 || !(share > 0.25))
-        return OK;
-    health_seen(f, "%zu evaluations took %s, %s of the time that the run was working.",
-                run->log.n_eval, fmt_seconds(run->times.in_evals).s,
-                fmt_percent(share).s);
-    health_advise(f, "Evaluate less often (eval_every), on fewer sentences, or with a "
-                     "smaller beam.");
-    return OK;
+        return;
+    health_found(f,
+                 "Evaluate less often (eval_every), on fewer sentences, or with a "
+                 "smaller beam.",
+                 "%zu evaluations took %s, %s of the time that the run was working.",
+                 run->log.n_eval, fmt_seconds(run->times.in_evals).s,
+                 fmt_percent(share).s);
 }
 
-status health_pace_checkpoints(struct health_finding *f, const struct run *run,
-                               struct err *err)
+void health_pace_checkpoints(struct health_finding *f, const struct run *run)
 {
     const double active = run->times.wall - run->times.idle;
     double longest = 0, n = 0;
 
-    (void)err;
     for (size_t i = 0; i < run->log.n_event; i++)
         if (run->log.event[i].kind == RUNLOG_KIND_SAVE &&
             run->log.event[i].save.seconds > 0) {
@@ -92,15 +83,14 @@ status health_pace_checkpoints(struct health_finding *f, const struct run *run,
         }
     if (n < 2 || !(longest > 5 * run->pace.mean) ||
         !(run->times.in_saves > 0.05 * active))
-        return OK;
-    health_seen(f,
-                "Training stood still for %s in %s saves, %s of its time; the longest "
-                "took %s.",
-                fmt_seconds(run->times.in_saves).s, fmt_count(n).s,
-                fmt_percent(run->times.in_saves / active).s, fmt_seconds(longest).s);
-    health_advise(f, "Save less often (save_every), or let the run directory lie on a "
-                     "faster disk: a save waits for the one before.");
-    return OK;
+        return;
+    health_found(f,
+                 "Save less often (save_every), or let the run directory lie on a "
+                 "faster disk: a save waits for the one before.",
+                 "Training stood still for %s in %s saves, %s of its time; the longest "
+                 "took %s.",
+                 fmt_seconds(run->times.in_saves).s, fmt_count(n).s,
+                 fmt_percent(run->times.in_saves / active).s, fmt_seconds(longest).s);
 }
 
 /* A process's memory over the second half of a session, where nothing new is allocated.
@@ -165,23 +155,22 @@ static status grown_rank(struct growth *g, const struct runlog *log, double rank
     return result;
 }
 
-status health_pace_memory(struct health_finding *f, const struct run *run,
-                          struct err *err)
+void health_pace_memory(struct health_finding *f, const struct run *run)
 {
     struct growth g = {.is_found = false};
 
-    for (size_t i = 0; i < run->by_rank.n; i++)
-        TRY(grown_rank(&g, &run->log, run->by_rank.of[i].rank, err));
-    TRY(grown_first(&g, &run->log, err));
+    for (size_t i = 0; f->failed == OK && i < run->by_rank.n; i++)
+        f->failed = grown_rank(&g, &run->log, run->by_rank.of[i].rank, f->err);
+    if (f->failed == OK)
+        f->failed = grown_first(&g, &run->log, f->err);
     if (!g.is_found)
-        return OK;
-    health_seen(f,
-                "Over the second half of the session %s%s%s%s grew from %s to %s MiB, "
-                "and steadily.",
-                g.of ? "rank " : "a process", g.of ? fmt_count(g.of->rank).s : "",
-                g.of && g.of->host ? " on " : "", g.of && g.of->host ? g.of->host : "",
-                fmt_count(g.from).s, fmt_count(g.to).s);
-    health_advise(f, "Please report it with run.jsonl: a warmed-up step allocates "
-                     "nothing. Until then a resume frees it.");
-    return OK;
+        return;
+    health_found(f,
+                 "Please report it with run.jsonl: a warmed-up step allocates "
+                 "nothing. Until then a resume frees it.",
+                 "Over the second half of the session %s%s%s%s grew from %s to %s MiB, "
+                 "and steadily.",
+                 g.of ? "rank " : "a process", g.of ? fmt_count(g.of->rank).s : "",
+                 g.of && g.of->host ? " on " : "", g.of && g.of->host ? g.of->host : "",
+                 fmt_count(g.from).s, fmt_count(g.to).s);
 }

@@ -79,13 +79,6 @@ static status collect(struct learning *l, const struct runlog *log, struct err *
     return collect_bleu(l, log, err);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* From second differences, which a smooth curve hardly has: their variance is six times
  * that of the points. Robust, so that one bad evaluation does not count. */
 static status find_noise(struct learning *l, struct err *err)
@@ -99,8 +92,7 @@ static status find_noise(struct learning *l, struct err *err)
         if (isfinite(v) && l->loss.x[i - 1] >= 0.1 * l->loss.x[l->loss.n - 1])
             d[n++] = fabs(v);
     }
-    if (n)
-        qsort(d, n, sizeof *d, by_value);
+    series_sort(d, n);
     l->noise = n ? 1.4826 * d[n / 2] / sqrt(6) : NAN;
     free(d);
     return OK;
