@@ -246,8 +246,8 @@ static double mean_of(const struct rank_means *r, size_t field)
 static void rows_of_gpus(struct answer *a, const struct rank_means *r)
 {
     enum { LITTLE = 50 }; /* percent of the limit */
-    const double busy = MEAN(r, gpu_busy), power = MEAN(r, gpu_power);
-    const double share = power / MEAN(r, gpu_power_limit);
+    const double busy = MEAN(r, gpu_busy), power = MEAN(r, gpu_power_w);
+    const double share = power / MEAN(r, gpu_power_limit_w);
 
     answers_value(a, "gpu_busy", busy);
     answers_value(a, "gpu_power_w", power);
@@ -267,13 +267,14 @@ static void rows_of_gpus(struct answer *a, const struct rank_means *r)
     if (isfinite(busy))
         answers_row(a, "cards", "%s of the time in use by their own count",
                     fmt_percent(busy).s);
-    if (isfinite(MEAN(r, gpu_clock)))
+    if (isfinite(MEAN(r, gpu_clock_mhz)))
         answers_row(a, "clock of the cards", "%s MHz of %s",
-                    fmt_count(MEAN(r, gpu_clock)).s, fmt_count(MEAN(r, gpu_clock_max)).s);
-    if (isfinite(MEAN(r, gpu_memory_all)))
+                    fmt_count(MEAN(r, gpu_clock_mhz)).s,
+                    fmt_count(MEAN(r, gpu_clock_max_mhz)).s);
+    if (isfinite(MEAN(r, gpu_memory_all_mib)))
         answers_row(a, "memory of the cards", "%s of %s MiB",
-                    fmt_count(MEAN(r, gpu_memory)).s,
-                    fmt_count(MEAN(r, gpu_memory_all)).s);
+                    fmt_count(MEAN(r, gpu_memory_mib)).s,
+                    fmt_count(MEAN(r, gpu_memory_all_mib)).s);
 }
 
 /* Processor time tells threads that work from threads that were not given a core. */

@@ -23,6 +23,24 @@ static size_t count_used(const struct runlog *log, bool leave_out_first)
     return n;
 }
 
+static const struct runlog_object *const schema = &runlog_schema[RUNLOG_KIND_RANK];
+
+static bool is_number(const struct runlog_field *f)
+{
+    return f->type != RUNLOG_TEXT && f->type != RUNLOG_JSON;
+}
+
+static bool is_summed(const struct runlog_field *f)
+{
+    return f->over_steps == RUNLOG_SUM || f->over_steps == RUNLOG_TIMED;
+}
+
+/* Of an entry or of a mean, which begin with the same fields. */
+static double *field_of(const void *rank, const struct runlog_field *f)
+{
+    return (double *)((char *)rank + f->at);
+}
+
 /* The row of a rank number; NULL for a number that cannot be one. */
 static struct rank_mean *row_of(struct rank_means *r, size_t *cap, double rank,
                                 struct err *err, status *result)
@@ -35,40 +53,36 @@ static struct rank_mean *row_of(struct rank_means *r, size_t *cap, double rank,
     *result = mem_grow(&r->of, cap, r->n + 1, sizeof *r->of, err);
     if (*result != OK)
         return NULL;
-    r->of[r->n] =
-        (struct rank_mean){.rank = rank, .memory_first = NAN, .card_errors = NAN};
+    r->of[r->n] = (struct rank_mean){.card_errors = NAN};
+    for (size_t i = 0; i < schema->n; i++)
+        if (is_number(&schema->field[i]) && !is_summed(&schema->field[i]))
+            *field_of(&r->of[r->n], &schema->field[i]) = NAN;
     return &r->of[r->n++];
 }
 
 static void add_rank(struct rank_mean *m, const struct runlog_rank *r, double steps)
 {
+    for (size_t i = 0; i < schema->n; i++) {
+        const struct runlog_field *f = &schema->field[i];
+        if (!is_number(f))
+            continue;
+        double *to = field_of(m, f);
+        const double v = *field_of(r, f);
+        if (f->over_steps == RUNLOG_SUM)
+            *to += v;
+        else if (f->over_steps == RUNLOG_TIMED)
+            *to += v * r->t_step;
+        else if (f->over_steps == RUNLOG_MOST)
+            *to = fmax(*to, v); /* ignores a NAN */
+        else if (isfinite(v))
+            *to = v;
+    }
     m->host = r->host ? r->host : m->host;
     m->steps += steps;
-    m->t_step += r->t_step;
-    m->t_data += r->t_data;
-    m->t_compute += r->t_compute;
-    m->t_comm += r->t_comm;
-    m->t_hidden += r->t_hidden;
-    m->t_update += r->t_update;
-    m->cores += r->cores * r->t_step;
-    m->gpu_busy += r->gpu_busy * r->t_step;
-    m->gpu_power += r->gpu_power_w * r->t_step;
-    m->gpu_clock += r->gpu_clock_mhz * r->t_step;
-    m->gpu_power_limit = r->gpu_power_limit_w;
-    m->gpu_clock_max = r->gpu_clock_max_mhz;
-    m->gpu_memory = fmax(m->gpu_memory, r->gpu_memory_mib);
-    m->gpu_memory_all = r->gpu_memory_all_mib;
-    m->sent_bytes += r->sent_bytes;
-    m->received_bytes += r->received_bytes;
     m->card_sent += r->card_sent;
     m->card_received += r->card_received;
     if (isfinite(r->card_errors))
         m->card_errors = r->card_errors + (isfinite(m->card_errors) ? m->card_errors : 0);
-    if (isfinite(r->memory_mib)) {
-        m->memory_first = isfinite(m->memory_first) ? m->memory_first : r->memory_mib;
-        m->memory_last = r->memory_mib;
-        m->memory_most = fmax(m->memory_most, r->memory_mib);
-    }
 }
 
 static double busy_of(const struct runlog_rank *r)
@@ -116,24 +130,16 @@ static int by_rank(const void *a, const void *b)
 
 static void divide(struct rank_mean *m, size_t n_laps)
 {
-    m->cores /= m->t_step;
-    m->gpu_busy /= m->t_step;
-    m->gpu_power /= m->t_step;
-    m->gpu_clock /= m->t_step;
-    m->t_step /= m->steps;
-    m->t_data /= m->steps;
-    m->t_compute /= m->steps;
-    m->t_comm /= m->steps;
-    m->t_hidden /= m->steps;
-    m->t_update /= m->steps;
+    const double t_all = m->t_step;
+
+    for (size_t i = 0; i < schema->n; i++)
+        if (is_number(&schema->field[i]) && is_summed(&schema->field[i]))
+            *field_of(m, &schema->field[i]) /=
+                schema->field[i].over_steps == RUNLOG_SUM ? m->steps : t_all;
     m->busy = m->t_step - m->t_comm;
-    m->sent_bytes /= m->steps;
-    m->received_bytes /= m->steps;
     m->card_sent /= m->steps;
     m->card_received /= m->steps;
     m->slowest_share /= (double)n_laps;
-    if (!isfinite(m->memory_first))
-        m->memory_last = m->memory_most = NAN;
 }
 
 static void finish(struct rank_means *r)

@@ -17,19 +17,13 @@
 #include "base/err.h"
 #include "report/read/runlog.h"
 
+/* The fields of a rank's entries taken together as the schema says, and what follows. */
 struct rank_mean {
-    double rank;
-    const char *host; /* or NULL */
-    double steps;     /* that the means are over */
-    double t_step, t_data, t_compute, t_comm, t_hidden, t_update;
-    double busy;                                   /* t_step - t_comm */
-    double cores;                                  /* processor seconds a second */
-    double memory_first, memory_last, memory_most; /* MiB */
-    double sent_bytes, received_bytes, card_sent, card_received;
-    double card_errors;                          /* over the whole run */
-    double gpu_busy, gpu_power, gpu_power_limit; /* share, watts; NAN: it did not say */
-    double gpu_clock, gpu_clock_max;             /* MHz */
-    double gpu_memory, gpu_memory_all;           /* MiB: the most, and there is */
+    RUNLOG_RANK(RUNLOG_MEMBER)
+    double card_sent, card_received;
+    double card_errors;   /* over the whole run */
+    double steps;         /* that the means are over */
+    double busy;          /* t_step - t_comm */
     double slowest_share; /* of the entries, those in which it was the busiest */
 };
 

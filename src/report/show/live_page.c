@@ -39,7 +39,7 @@ static void write_ranks(struct str *out, const struct rank_means *r)
         page_tag(out, "td", NULL, fmt_percent(m->t_comm / m->t_step).s);
         page_tag(out, "td", NULL, fmt_percent(m->t_data / m->t_step).s);
         page_tag(out, "td", NULL, fmt_number(m->cores, 3).s);
-        page_tagf(out, "td", NULL, "%s MiB", fmt_count(m->memory_last).s);
+        page_tagf(out, "td", NULL, "%s MiB", fmt_count(m->memory_mib).s);
         str_puts(out, "</tr>\n");
     }
     str_puts(out, "</tbody></table></div>\n");

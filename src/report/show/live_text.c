@@ -221,7 +221,7 @@ static void put_ranks(struct frame *f, const struct judgement *t, size_t n_shown
               "%4.0f %s %8.3fs %7.1f%% %7.1f%% %7.1f%% %5.2f %5.0f", m->rank,
               host_column(host, m->host ? m->host : "?"), m->t_step,
               100 * m->t_compute / m->t_step, 100 * m->t_comm / m->t_step,
-              100 * m->t_data / m->t_step, m->cores, m->memory_last);
+              100 * m->t_data / m->t_step, m->cores, m->memory_mib);
     }
     if (r->n > n_shown)
         linef(f, QUIET, "     and %zu more rank%s; rank %.0f is the slowest",
