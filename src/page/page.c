@@ -126,12 +126,38 @@ void page_fact(struct str *out, const char *label, const char *value, const char
     str_puts(out, "</li>\n");
 }
 
-void page_row(struct str *out, const char *label, const char *value)
+void page_table(struct str *out, const char *css, const char *const *column)
+{
+    open_tag(out, "table", css);
+    str_puts(out, "<thead><tr>");
+    for (; *column; column++)
+        page_tag(out, "th", NULL, *column);
+    str_puts(out, "</tr></thead><tbody>\n");
+}
+
+void page_cells(struct str *out, const char *tag, const char *css,
+                const char *const *cell, size_t n)
 {
     str_puts(out, "<tr>");
-    page_tag(out, "th", NULL, label);
-    page_tag(out, "td", NULL, value);
+    for (size_t i = 0; i < n; i++)
+        page_tag(out, i ? "td" : tag, css, cell[i]);
     str_puts(out, "</tr>\n");
+}
+
+void page_stack(struct str *out, const char *const *column, const char *const *cell)
+{
+    str_puts(out, "<tr>");
+    for (size_t i = 0; column[i]; i++) {
+        str_printf(out, "<td dir=\"auto\" data-label=\"%s\">", column[i]);
+        page_text(out, cell[i] ? cell[i] : "missing");
+        str_puts(out, "</td>");
+    }
+    str_puts(out, "</tr>\n");
+}
+
+void page_row(struct str *out, const char *label, const char *value)
+{
+    page_cells(out, "th", NULL, (const char *const[]){label, value}, 2);
 }
 
 static void bar_key(struct str *out, const struct page_part *part, const char *text,

@@ -31,6 +31,13 @@ void page_end(struct str *out);
 void page_fact(struct str *out, const char *label, const char *value, const char *fmt,
                ...) PRINTF(4, 5);
 
+/* A table up to its first row; the names of its columns end with NULL. */
+void page_table(struct str *out, const char *css, const char *const *column);
+/* A row of it: n cells of a class (NULL for none), the first one in `tag`. */
+void page_cells(struct str *out, const char *tag, const char *css,
+                const char *const *cell, size_t n);
+/* A row whose cells name their columns when a narrow screen stacks them. */
+void page_stack(struct str *out, const char *const *column, const char *const *cell);
 /* One row of a two-column table: <tr><th>label<td>value. */
 void page_row(struct str *out, const char *label, const char *value);
 

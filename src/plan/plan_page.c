@@ -150,10 +150,8 @@ static void write_limits(struct str *out, const struct plan *p)
 
 static void begin_table(struct str *out, const char *const *name)
 {
-    str_puts(out, "<div style=\"overflow-x:auto\"><table><thead><tr>");
-    for (; *name; name++)
-        page_tag(out, "th", NULL, *name);
-    str_puts(out, "</tr></thead><tbody>\n");
+    str_puts(out, "<div style=\"overflow-x:auto\">");
+    page_table(out, NULL, name);
 }
 
 static void end_table(struct str *out)

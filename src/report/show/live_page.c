@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 
 #include "page/fmt.h"
 #include "page/page.h"
@@ -24,23 +25,26 @@ static void write_progress(struct str *out, const struct judgement *t, double ev
 
 static void write_ranks(struct str *out, const struct rank_means *r)
 {
+    static const char *const columns[] = {"Rank",      "Host",    "A step",
+                                          "Computing", "Waiting", "Data",
+                                          "Cores",     "Memory",  NULL};
+
     if (!r->n)
         return;
-    str_puts(out, "<h2>Ranks</h2>\n<div class=\"wide\"><table><thead><tr><th>Rank</th>"
-                  "<th>Host</th><th>A step</th><th>Computing</th><th>Waiting</th>"
-                  "<th>Data</th><th>Cores</th><th>Memory</th></tr></thead><tbody>\n");
+    str_puts(out, "<h2>Ranks</h2>\n<div class=\"wide\">");
+    page_table(out, NULL, columns);
     for (size_t i = 0; i < r->n; i++) {
         const struct rank_mean *m = &r->of[i];
-        str_puts(out, "<tr>");
-        page_tag(out, "td", NULL, fmt_count(m->rank).s);
-        page_tag(out, "td", NULL, m->host ? m->host : "missing");
-        page_tag(out, "td", NULL, fmt_seconds(m->t_step).s);
-        page_tag(out, "td", NULL, fmt_percent(m->t_compute / m->t_step).s);
-        page_tag(out, "td", NULL, fmt_percent(m->t_comm / m->t_step).s);
-        page_tag(out, "td", NULL, fmt_percent(m->t_data / m->t_step).s);
-        page_tag(out, "td", NULL, fmt_number(m->cores, 3).s);
-        page_tagf(out, "td", NULL, "%s MiB", fmt_count(m->memory_mib).s);
-        str_puts(out, "</tr>\n");
+        char memory[80];
+        snprintf(memory, sizeof memory, "%s MiB", fmt_count(m->memory_mib).s);
+        page_cells(out, "td", NULL,
+                   (const char *const[]){
+                       fmt_count(m->rank).s, m->host ? m->host : "missing",
+                       fmt_seconds(m->t_step).s, fmt_percent(m->t_compute / m->t_step).s,
+                       fmt_percent(m->t_comm / m->t_step).s,
+                       fmt_percent(m->t_data / m->t_step).s, fmt_number(m->cores, 3).s,
+                       memory},
+                   8);
     }
     str_puts(out, "</tbody></table></div>\n");
 }

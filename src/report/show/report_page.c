@@ -13,17 +13,6 @@
 
 enum { EVENTS_MAX = 400, SAMPLES_MAX = 12 };
 
-static void fact(struct str *out, const char *label, const char *value,
-                 const char *detail)
-{
-    str_puts(out, "<li>");
-    page_tag(out, "span", NULL, label);
-    page_tag(out, "b", NULL, value);
-    if (detail && detail[0])
-        page_tag(out, "small", NULL, detail);
-    str_puts(out, "</li>\n");
-}
-
 static const char *reason_text(const char *reason)
 {
     static const char *const words[][2] = {
@@ -86,100 +75,88 @@ static void write_loss_facts(struct str *out, const struct run *run)
     const struct runlog *log = &run->log;
     const struct learning *l = &run->learning;
     const size_t top = series_best(&l->bleu, -1);
-    char detail[256];
-
     const double window =
         fmax(run->step / 50, log->n_step ? log->step[log->n_step - 1].steps : 0);
     const double recent = runlog_train_loss(log, run->step - window, run->step);
-    snprintf(detail, sizeof detail, "mean of the last %s steps", fmt_count(window).s);
-    fact(out, "Training loss", fmt_number(recent, 4).s, detail);
+    const char *bleu =
+        l->bleu_is_forced && l->bleu.n ? "Best teacher-forced BLEU" : "Best BLEU";
+
+    page_fact(out, "Training loss", fmt_number(recent, 4).s, "mean of the last %s steps",
+              fmt_count(window).s);
     if (l->best < l->loss.n)
-        snprintf(detail, sizeof detail, "best %s at step %s",
-                 fmt_number(l->loss.y[l->best], 4).s, fmt_count(l->loss.x[l->best]).s);
-    fact(out, "Validation loss",
-         fmt_number(l->loss.n ? l->loss.y[l->loss.n - 1] : NAN, 4).s,
-         l->best < l->loss.n ? detail : "no evaluation logged");
+        page_fact(out, "Validation loss", fmt_number(l->loss.y[l->loss.n - 1], 4).s,
+                  "best %s at step %s", fmt_number(l->loss.y[l->best], 4).s,
+                  fmt_count(l->loss.x[l->best]).s);
+    else
+        page_fact(out, "Validation loss", fmt_number(NAN, 4).s, "no evaluation logged");
     if (top < l->bleu.n)
-        snprintf(detail, sizeof detail, "at step %s", fmt_count(l->bleu.x[top]).s);
-    fact(out, l->bleu_is_forced && l->bleu.n ? "Best teacher-forced BLEU" : "Best BLEU",
-         fmt_number(top < l->bleu.n ? l->bleu.y[top] : NAN, 3).s,
-         top < l->bleu.n ? detail : "no translated text was scored");
+        page_fact(out, bleu, fmt_number(l->bleu.y[top], 3).s, "at step %s",
+                  fmt_count(l->bleu.x[top]).s);
+    else
+        page_fact(out, bleu, fmt_number(NAN, 3).s, "no translated text was scored");
+}
+
+static void write_device(struct str *out, const struct runlog_start *s)
+{
+    str_puts(out, "<li><span>Device</span>");
+    page_tag(out, "b", "words", s && s->device ? s->device : "missing");
+    page_tagf(out, "small", NULL, "%s rank%s on %s",
+              s ? fmt_count(s->ranks).s : "missing", s && s->ranks == 1 ? "" : "s",
+              s && s->host ? s->host : "a host not named");
+    str_puts(out, "</li>\n");
 }
 
 static void write_facts(struct str *out, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
-    char detail[256];
+    const double own = run->log.tokens_per_s, tokens = run->pace.tokens_per_s,
+                 idle = run->times.idle, parameters = s ? s->parameters : NAN;
 
     str_puts(out, "<ul class=\"facts\">\n");
-    snprintf(detail, sizeof detail, "of %s", fmt_count(run->max_steps).s);
-    fact(out, "Steps", fmt_count(run->step).s, isfinite(run->max_steps) ? detail : "");
-    snprintf(detail, sizeof detail, "%s of it between sessions",
-             fmt_seconds(run->times.idle).s);
-    if (!(run->times.idle > 0))
-        snprintf(detail, sizeof detail, "%s a step", fmt_seconds(run->pace.mean).s);
-    fact(out, "Wall time", fmt_seconds(run->times.wall).s, detail);
+    page_fact(out, "Steps", fmt_count(run->step).s,
+              isfinite(run->max_steps) ? "of %s" : "", fmt_count(run->max_steps).s);
+    page_fact(out, "Wall time", fmt_seconds(run->times.wall).s,
+              idle > 0 ? "%s of it between sessions" : "%s a step",
+              fmt_seconds(idle > 0 ? idle : run->pace.mean).s);
     write_loss_facts(out, run);
-    snprintf(detail, sizeof detail, "%s of them target",
-             fmt_count(run->pace.target_per_s).s);
-    if (isfinite(run->log.tokens_per_s))
-        snprintf(detail, sizeof detail, "as the log averages, with evaluations");
-    fact(out, "Tokens a second",
-         fmt_count(isfinite(run->pace.tokens_per_s) ? run->pace.tokens_per_s
-                                                    : run->log.tokens_per_s)
-             .s,
-         detail);
-    fact(out, "Parameters", fmt_short(s ? s->parameters : NAN).s,
-         fmt_count(s ? s->parameters : NAN).s);
-    snprintf(detail, sizeof detail, "%s rank%s on %s",
-             s ? fmt_count(s->ranks).s : "missing", s && s->ranks == 1 ? "" : "s",
-             s && s->host ? s->host : "a host not named");
-    str_puts(out, "<li><span>Device</span>");
-    page_tag(out, "b", "words", s && s->device ? s->device : "missing");
-    page_tag(out, "small", NULL, detail);
-    str_puts(out, "</li>\n");
+    page_fact(out, "Tokens a second", fmt_count(isfinite(tokens) ? tokens : own).s,
+              isfinite(own) ? "as the log averages, with evaluations"
+                            : "%s of them target",
+              fmt_count(run->pace.target_per_s).s);
+    page_fact(out, "Parameters", fmt_short(parameters).s, "%s", fmt_count(parameters).s);
+    write_device(out, s);
     str_puts(out, "</ul>\n");
-}
-
-/* A cell that names its column when a narrow screen stacks them. */
-static void cell(struct str *out, const char *label, const char *text)
-{
-    str_printf(out, "<td dir=\"auto\" data-label=\"%s\">", label);
-    page_text(out, text ? text : "missing");
-    str_puts(out, "</td>");
 }
 
 /* Scores that `ferry eval` appended after training. */
 static void write_tests(struct str *out, const struct run *run)
 {
-    bool is_open = false;
+    static const char *const columns[] = {"Set",       "Step",      "BLEU", "Loss",
+                                          "Sentences", "Signature", NULL};
+    size_t n = 0;
 
     for (size_t i = 0; i < run->log.n_event; i++) {
-        const struct runlog_event *e = &run->log.event[i];
-        if (e->kind != RUNLOG_KIND_TEST)
+        const struct runlog_test *e = &run->log.event[i].test;
+        if (run->log.event[i].kind != RUNLOG_KIND_TEST)
             continue;
-        if (!is_open)
-            str_puts(out,
-                     "<h2>Test scores</h2>\n<table class=\"stack scores\"><thead><tr>"
-                     "<th>Set</th><th>Step</th><th>BLEU</th><th>Loss</th>"
-                     "<th>Sentences</th><th>Signature</th></tr></thead><tbody>\n");
-        is_open = true;
-        str_puts(out, "<tr>");
-        cell(out, "Set", e->test.name);
-        cell(out, "Step", fmt_count(e->step).s);
-        cell(out, "BLEU", fmt_number(e->test.bleu, 4).s);
-        cell(out, "Loss", fmt_number(e->test.loss, 4).s);
-        cell(out, "Sentences", fmt_count(e->test.sentences).s);
-        cell(out, "Signature", e->test.bleu_signature);
-        str_puts(out, "</tr>\n");
+        if (!n++) {
+            str_puts(out, "<h2>Test scores</h2>\n");
+            page_table(out, "stack scores", columns);
+        }
+        page_stack(out, columns,
+                   (const char *const[]){e->name, fmt_count(e->step).s,
+                                         fmt_number(e->bleu, 4).s,
+                                         fmt_number(e->loss, 4).s,
+                                         fmt_count(e->sentences).s, e->bleu_signature});
     }
-    if (is_open)
+    if (n)
         str_puts(out, "</tbody></table>\n");
 }
 
 /* The samples of the newest evaluation that has any. */
 static void write_samples(struct str *out, const struct run *run)
 {
+    static const char *const columns[] = {"Source", "Reference", "Translation", NULL};
     const struct runlog *log = &run->log;
     const size_t n = log->n_sample;
     size_t first = n;
@@ -195,15 +172,11 @@ static void write_samples(struct str *out, const struct run *run)
               "Validation sentences as the model of step %s translates "
               "them.",
               fmt_count(log->sample[n - 1].step).s);
-    str_puts(out, "<table class=\"stack\"><thead><tr><th>Source</th><th>Reference</th>"
-                  "<th>Translation</th></tr></thead><tbody>\n");
-    for (size_t i = first; i < n && i < first + SAMPLES_MAX; i++) {
-        str_puts(out, "<tr>");
-        cell(out, "Source", log->sample[i].source);
-        cell(out, "Reference", log->sample[i].reference);
-        cell(out, "Translation", log->sample[i].translation);
-        str_puts(out, "</tr>\n");
-    }
+    page_table(out, "stack", columns);
+    for (size_t i = first; i < n && i < first + SAMPLES_MAX; i++)
+        page_stack(out, columns,
+                   (const char *const[]){log->sample[i].source, log->sample[i].reference,
+                                         log->sample[i].translation});
     str_puts(out, "</tbody></table>\n");
 }
 
