@@ -349,6 +349,19 @@ TEST(the_moving_average_of_nodes_that_train_alone_decays_with_every_update)
                1e-6);
 }
 
+TEST(a_node_without_a_pair_in_an_update_makes_none_and_is_not_blamed)
+{
+    struct state s;
+    struct err err = {0};
+
+    toy_data();
+    train("run", four,
+          TOY("local_steps=4", "batch_tokens=0", "batch_sentences=1", "max_steps=12",
+              "skip_limit=1"));
+    CHECK_OK(state_read(&s, in_run("run", "model.ckpt-12.state"), &err), &err);
+    CHECK(s.step == 12 && s.n_skipped == 0);
+}
+
 TEST(nodes_that_meet_after_every_update_are_moved_by_outer_momentum)
 {
     struct local_sgd o = {.steps = 2};

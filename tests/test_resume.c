@@ -278,6 +278,42 @@ TEST(without_any_whole_checkpoint_the_run_is_refused)
                 "no whole checkpoint");
 }
 
+TEST(a_pointer_file_that_names_no_checkpoint_is_refused)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=1"));
+    cut_file(in_run("run", "checkpoint"), 0);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=2"), &err), &err, ERR_FORMAT,
+                "no whole checkpoint");
+}
+
+/* The first sentence becomes 1,200 bytes of two-byte letters. */
+TEST(a_sample_is_cut_between_letters)
+{
+    FILE *f;
+    char line[8192];
+    size_t n = 0;
+
+    toy_data();
+    f = fopen(test_path("data/valid.source"), "we");
+    for (int i = 0; i < 12 * 600; i++)
+        fprintf(f, i % 600 < 599 ? "ü" : "ü\n");
+    CHECK(f && fclose(f) == 0);
+    toy_train("run", TOY("max_steps=1", "eval_bleu=true", "eval_samples=1"));
+    f = fopen(in_run("run", "run.jsonl"), "re");
+    while (f && fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        if (event && strcmp(event, "sample") == 0)
+            n = json_string_length(json_object_get(o, "source"));
+        json_decref(o);
+    }
+    CHECK(f && fclose(f) == 0);
+    CHECK(n == 1022);
+}
+
 TEST(a_checkpoint_without_our_state_begins_a_new_epoch)
 {
     toy_data();
