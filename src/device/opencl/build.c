@@ -22,17 +22,25 @@ static uint64_t hash_more(uint64_t hash, const char *text)
     return (hash ^ 0xff) * 0x100000001b3u;
 }
 
-/* Where the compiled program is kept; empty when there is no place. */
+/*
+ * Where the compiled program is kept; empty when there is no place. Nothing is kept of a
+ * CPU's: PoCL has a cache of its own, which holds the kernels that were used, while
+ * asking it for the whole program compiles every kernel at once, half a minute of work.
+ * FERRY_OPENCL_CACHE=1 keeps it all the same.
+ */
 static void cache_path(const struct opencl *o, const char *options, char *path, size_t n)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *asked = getenv("FERRY_OPENCL_CACHE");
     uint64_t hash = 0xcbf29ce484222325u;
 
+    *path = '\0';
+    if (!o->number && !(asked && *asked == '1'))
+        return;
     hash = hash_more(hash, gpu_program_source);
     hash = hash_more(hash, options);
     hash = hash_more(hash, o->name);
     hash = hash_more(hash, o->version);
-    *path = '\0';
     if (cache && *cache)
         snprintf(path, n, "%s/ferry/opencl-%016" PRIx64 ".bin", cache, hash);
     else if (home && *home)
