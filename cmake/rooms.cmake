@@ -30,7 +30,7 @@ function(ferry_kernels variant real)
   target_link_libraries(ferry_cpu_${variant} PUBLIC ferry_base PRIVATE m)
 endfunction()
 
-ferry_room(base LIBS PkgConfig::YAML Threads::Threads m)
+ferry_room(base LIBS PkgConfig::YAML PkgConfig::UTF8PROC Threads::Threads m)
 ferry_room(recipe BELOW base LIBS m)
 ferry_room(score BELOW base LIBS m)
 

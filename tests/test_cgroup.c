@@ -1,4 +1,4 @@
-#include "base/cgroup.h"
+#include "base/mem.h"
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ static size_t left(const char *list)
     char root[FILE_PATH_MAX];
 
     snprintf(root, sizeof root, "%s", test_path("groups"));
-    return cgroup_free_bytes(list, root);
+    return mem_group_bytes(list, root);
 }
 
 TEST(the_tightest_group_of_version_two_counts)

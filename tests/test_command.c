@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/file.h"
-#include "base/sha256.h"
+#include "format/sha256.h"
 #include "launch/probe.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "base/speaker.h"
+#include "dist/watch/speaker.h"
 
 #include <fcntl.h>
 #include <unistd.h>

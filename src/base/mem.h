@@ -37,3 +37,12 @@ void mem_zero_pages(void *mem, size_t n_bytes);
 /* What the system, or the container we are in, could still give to programs; 0 when it
  * does not say. */
 size_t mem_free_bytes(void);
+
+/*
+ * The memory that control groups leave to this process: the least that is left in its
+ * group and those above it. A container's limit does not show in /proc/meminfo. `list` is
+ * the text of /proc/self/cgroup, `root` is /sys/fs/cgroup; both versions of the kernel's
+ * interface are read. Pages of files that nobody uses count as free, since the kernel
+ * takes them back first. SIZE_MAX: nothing is limited.
+ */
+size_t mem_group_bytes(const char *list, const char *root);

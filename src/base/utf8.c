@@ -1,66 +1,26 @@
 #include "base/utf8.h"
 
-static bool is_tail(unsigned char c)
-{
-    return (c & 0xC0) == 0x80;
-}
-
-/* Sequence length by first byte; 0 for a byte that cannot start one. */
-static size_t length_of(unsigned char c)
-{
-    if (c < 0x80)
-        return 1;
-    if (c >= 0xC2 && c <= 0xDF)
-        return 2;
-    if (c >= 0xE0 && c <= 0xEF)
-        return 3;
-    return c >= 0xF0 && c <= 0xF4 ? 4 : 0;
-}
+#include <utf8proc.h>
 
 uint32_t utf8_decode(const char *s, size_t n, size_t *len)
 {
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-    static const unsigned char first_bits[5] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-    const unsigned char *p = (const unsigned char *)s;
-    const size_t want = length_of(p[0]);
+    utf8proc_int32_t code = (unsigned char)s[0];
 
     *len = 1;
-    if (want == 0 || want > n)
+    if (code < 0x80)
+        return (uint32_t)code;
+    const utf8proc_ssize_t got =
+        utf8proc_iterate((const utf8proc_uint8_t *)s, n < 4 ? (int)n : 4, &code);
+    if (got <= 0)
         return UTF8_BAD;
-    uint32_t code = p[0] & first_bits[want];
-    for (size_t i = 1; i < want; i++) {
-        if (!is_tail(p[i]))
-            return UTF8_BAD;
-        code = code << 6 | (p[i] & 0x3F);
-    }
-    if (code < least[want] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-        return UTF8_BAD;
-    *len = want;
-    return code;
+    *len = (size_t)got;
+    return (uint32_t)code;
 }
 
 size_t utf8_encode(char *out, uint32_t code)
 {
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xC0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3F));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xE0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3F));
-        out[2] = (char)(0x80 | (code & 0x3F));
-        return 3;
-    }
-    out[0] = (char)(0xF0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3F));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3F));
-    out[3] = (char)(0x80 | (code & 0x3F));
-    return 4;
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)code,
+                                        (utf8proc_uint8_t *)out);
 }
 
 bool utf8_valid(const char *s, size_t n)
@@ -90,7 +50,7 @@ size_t utf8_count(const char *s, size_t n)
     size_t count = 0;
 
     for (size_t i = 0; i < n; i++)
-        count += !is_tail((unsigned char)s[i]);
+        count += ((unsigned char)s[i] & 0xC0) != 0x80;
     return count;
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/str.h"
-#include "base/symbol.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
@@ -62,7 +62,7 @@ static void print_libraries(FILE *out)
 
     fputs("libraries\n", out);
     dl_iterate_phdr(print_library, out);
-    if (symbol_load(all, "cublasLtGetVersion", &version))
+    if (os_symbol(all, "cublasLtGetVersion", &version))
         fprintf(out, "  cuBLASLt says %zu\n", version());
     if (all)
         dlclose(all);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/os.h"
 #include "corpus/checksum.h"
 #include "corpus/corpus_file.h"
 
@@ -147,7 +147,7 @@ status dataset_check_start(struct dataset_check *v, const struct dataset *data,
                            struct err *err)
 {
     *v = (struct dataset_check){.data = data};
-    TRY(thread_start(&v->thread, check_main, v, err));
+    TRY(os_thread(&v->thread, check_main, v, err));
     v->is_running = true;
     return OK;
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/os.h"
 
 enum { RING = 3 }; /* one being trained, one ready, one being made */
 
@@ -144,7 +144,7 @@ status prefetch_open(struct prefetch **out, const struct corpus *corpus,
     if (order_open(&f->order, corpus, rule, err) != OK ||
         order_check(&f->order, from, err) != OK ||
         shard_open(&f->shard, shard, err) != OK ||
-        thread_start(&f->thread, writer_main, f, err) != OK) {
+        os_thread(&f->thread, writer_main, f, err) != OK) {
         release(f);
         return err->code;
     }

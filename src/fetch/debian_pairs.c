@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/sha256.h"
+#include "format/sha256.h"
 
 enum { HELD_OUT = 50 }; /* one package in so many is in valid, and one in test */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/sha256.h"
+#include "format/sha256.h"
 
 struct digest {
     uint64_t n_bytes, n_ends, n_segments;

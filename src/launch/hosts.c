@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/host.h"
+#include "base/os.h"
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                    "0123456789._-";
@@ -158,7 +158,7 @@ bool hosts_is_local(const char *name)
 
     if (strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0)
         return true;
-    host_name(own, sizeof own);
+    os_host_name(own, sizeof own);
     if (strcmp(name, own) == 0)
         return true;
     own[strcspn(own, ".")] = '\0';

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/sha256.h"
+#include "format/sha256.h"
 #include "launch/child.h"
 
 /* The last line that says something, without what a terminal would obey. */

@@ -12,10 +12,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/sha256.h"
-#include "base/speaker.h"
 #include "dist/watch/control.h"
 #include "dist/watch/control_server.h"
+#include "dist/watch/speaker.h"
+#include "format/sha256.h"
 #include "launch/child.h"
 #include "launch/command.h"
 #include "launch/probe.h"

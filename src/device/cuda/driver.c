@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 
-#include "base/symbol.h"
+#include "base/os.h"
 
-#define D(name, args)                      \
-    if (!symbol_load(so, #name, &d->name)) \
+#define D(name, args)                    \
+    if (!os_symbol(so, #name, &d->name)) \
         return err_set(err, ERR_DEVICE, "device = cuda: %s lacks %s", lib, #name);
 
 static status load_cuda(struct driver *d, struct err *err)

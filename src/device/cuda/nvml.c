@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <math.h>
 
-#include "base/symbol.h"
+#include "base/os.h"
 
 static struct nvml nvml;
 static bool is_open;
@@ -15,7 +15,7 @@ static bool open_library(void)
 
     if (is_open || !so)
         return is_open;
-#define V(name, args) has_all = has_all && symbol_load(so, #name, &nvml.name);
+#define V(name, args) has_all = has_all && os_symbol(so, #name, &nvml.name);
     NVML_LIST(V)
 #undef V
     is_open = has_all && nvml.nvmlInit_v2() == 0;

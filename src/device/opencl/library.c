@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 
-#include "base/symbol.h"
+#include "base/os.h"
 
 status library_open(const struct library **l, struct err *err)
 {
@@ -20,7 +20,7 @@ status library_open(const struct library **l, struct err *err)
                        "device = opencl: no OpenCL loader here (libOpenCL.so.1); install "
                        "your card's driver, or use device = cpu");
 #define L(name)                                                                       \
-    if (!symbol_load(so, #name, &library.name))                                       \
+    if (!os_symbol(so, #name, &library.name))                                         \
         return err_set(err, ERR_DEVICE,                                               \
                        "device = opencl: libOpenCL.so.1 has no %s; it is older than " \
                        "OpenCL 1.2",                                                  \
@@ -28,7 +28,7 @@ status library_open(const struct library **l, struct err *err)
     LIBRARY_LIST(L)
 #undef L
     void *blast = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!blast || !symbol_load(blast, "CLBlastSgemm", &library.sgemm))
+    if (!blast || !os_symbol(blast, "CLBlastSgemm", &library.sgemm))
         library.sgemm = NULL;
     return OK;
 }

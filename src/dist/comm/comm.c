@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "dist/comm/comm_backend.h"
 
 struct comm_engine {
@@ -120,7 +120,7 @@ static status join_peers(struct comm_engine *e, struct err *err)
     struct comm *c = e->comm;
     char key[COMM_KEY_MAX] = "", host[COMM_HOST_MAX] = "";
 
-    host_name(host, sizeof host);
+    os_host_name(host, sizeof host);
     if (e->backend)
         TRY(e->backend->connect(e->self, &c->rank, &c->size, err));
     if (e->backend)

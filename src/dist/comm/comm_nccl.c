@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/str.h"
-#include "base/symbol.h"
 #include "device/cuda/side_stream.h"
 #include "device/device.h"
 #include "dist/comm/comm_backend.h"
@@ -36,8 +36,8 @@ struct comm_nccl {
 
 static status load_all(struct nccl_calls *calls, void *so, struct err *err)
 {
-#define N(name, args)                          \
-    if (!symbol_load(so, #name, &calls->name)) \
+#define N(name, args)                        \
+    if (!os_symbol(so, #name, &calls->name)) \
         return err_set(err, ERR_DEVICE, "the NCCL of this host lacks %s", #name);
     NCCL_LIST(N)
     NCCL_TEXT_LIST(N)

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/sha256.h"
+#include "format/sha256.h"
 
 enum {
     CHANNEL_TOKEN = 32,

@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/speaker.h"
-#include "base/thread.h"
+#include "base/os.h"
 #include "dist/comm/comm.h"
+#include "dist/watch/speaker.h"
 
 enum { N_HOSTS_TEXT = 512 };
 
@@ -176,7 +176,7 @@ static status start_watching(struct control *c, struct meeting *m, size_t n_rank
                             liveness_limits_default, err));
     own_addresses(m->hosts, sizeof m->hosts);
     m->port = c->server.port;
-    TRY(thread_start(&c->watcher, watch_on, c, err));
+    TRY(os_thread(&c->watcher, watch_on, c, err));
     c->watches = true;
     return OK;
 }

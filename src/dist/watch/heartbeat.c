@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/os.h"
 
 enum { MAX_ADDRESSES = 16, TICKS = 10 }; /* looks at the clock in a period */
 
@@ -369,9 +368,9 @@ status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
         .t_sampled = now,
         .t_phase = now,
         .t_answer = now};
-    host_name(h->join.host, sizeof h->join.host);
+    os_host_name(h->join.host, sizeof h->join.host);
     if (resolve(h, err) != OK || join(h, err) != OK ||
-        thread_start(&h->thread, beat_on, h, err) != OK) {
+        os_thread(&h->thread, beat_on, h, err) != OK) {
         release(h);
         return err->code;
     }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/host.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "event.pb-c.h"
 #include "format/tf/proto.h"
 
@@ -38,7 +38,7 @@ static status create_file(struct tb_event_writer *w, const char *dir, double wal
 {
     char host[256], path[FILE_PATH_MAX];
 
-    host_name(host, sizeof host);
+    os_host_name(host, sizeof host);
     for (int i = 0; i < NAME_TRIES; i++) {
         const int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%010lld.%s",
                                dir, (long long)wall_time + i, host);

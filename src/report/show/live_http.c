@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/host.h"
 #include "base/mem.h"
-#include "base/sha256.h"
+#include "base/os.h"
 #include "base/str.h"
+#include "format/sha256.h"
 #include "page/page.h"
 #include "report/judge/judgement.h"
 #include "report/show/live.h"
@@ -164,7 +164,7 @@ status live_http_open(struct live_http **out, const char *run, const char *addre
         return err_set(err, ERR_USAGE, "%.40s...: the path of the run is too long", run);
     TRY(mem_alloc(&s, 1, sizeof *s, err));
     memcpy(s->run, run, strlen(run) + 1);
-    host_name(s->own_name, sizeof s->own_name);
+    os_host_name(s->own_name, sizeof s->own_name);
     s->port = port;
     s->every = every;
     for (size_t i = 0; i < CLIENTS; i++)

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/host.h"
 #include "base/json_text.h"
+#include "base/os.h"
 #include "dist/comm/comm.h"
 #include "train/log/record_console.h"
 #include "train/run/preflight.h"
@@ -174,7 +174,7 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
         .network = s->comm->size > 1 ? network_of(s) : NULL,
     };
 
-    host_name(host, sizeof host);
+    os_host_name(host, sizeof host);
     e.data = journal_object(RUNLOG_KIND_DATA, &e);
     r->roof_gflops = s->roof_gflops;
     record_console_start(r, s);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/pool.h"
-#include "base/symbol.h"
 #include "device/device.h"
 
 /* Operands and result of one product on a device of their own. */
@@ -107,9 +107,9 @@ static sgemm_fn *open_blas(void)
 #endif
     for (size_t i = 0; !so && i < sizeof names / sizeof *names; i++)
         so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (symbol_load(so, "openblas_set_num_threads", &set_threads))
+    if (os_symbol(so, "openblas_set_num_threads", &set_threads))
         set_threads(1); /* its own threads stay out of it */
-    (void)symbol_load(so, "cblas_sgemm", &sgemm);
+    (void)os_symbol(so, "cblas_sgemm", &sgemm);
     return sgemm;
 }
 

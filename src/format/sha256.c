@@ -1,4 +1,4 @@
-#include "base/sha256.h"
+#include "format/sha256.h"
 
 #include <string.h>
 

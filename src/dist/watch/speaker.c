@@ -1,4 +1,4 @@
-#include "base/speaker.h"
+#include "dist/watch/speaker.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/os.h"
 
 enum { LINE = 1000, ROOM = 1 << 16 };
 
@@ -95,7 +95,7 @@ status speaker_open(struct speaker **out, int fd, struct err *err)
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     /* without SIGPIPE too: a reader that left is no reason to end */
-    if (thread_start(&s->thread, speak_on, s, err) != OK) {
+    if (os_thread(&s->thread, speak_on, s, err) != OK) {
         release(s);
         return err->code;
     }

@@ -1,0 +1,41 @@
+#include "base/os.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void os_host_name(char *out, size_t n)
+{
+    char name[HOST_NAME_MAX + 1] = "";
+
+    /* a name that was cut need not be terminated */
+    if (gethostname(name, sizeof name - 1) != 0 || !name[0])
+        snprintf(name, sizeof name, "localhost");
+    snprintf(out, n, "%s", name);
+}
+
+/* ISO C has no conversion from an object pointer to a function pointer. */
+bool os_symbol(void *so, const char *name, void *to)
+{
+    void *symbol = so ? dlsym(so, name) : NULL;
+
+    memcpy(to, &symbol, sizeof symbol);
+    return symbol;
+}
+
+status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *err)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int bad = pthread_create(thread, NULL, fn, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (bad)
+        return err_set(err, ERR_MEMORY, "a thread could not be started: %s",
+                       strerror(bad));
+    return OK;
+}
