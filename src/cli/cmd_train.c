@@ -1,15 +1,11 @@
 #include "cli/cmd.h"
 
-#include <poll.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "dist/comm/comm.h"
+#include "dist/comm/comm_leave.h"
 #include "dist/watch/control.h"
 #include "train/run/config.h"
 #include "train/run/preflight.h"
@@ -91,47 +87,8 @@ static status train(const struct train_config *c, struct comm *comm, bool *is_ag
     return result;
 }
 
-/* ---- the end ---- */
-
 /* The watcher of the first rank may linger for 10 s before it comes to MPI_Finalize. */
-static const double t_finalize = 20;
-
-struct ending {
-    struct comm *comm;
-    atomic_bool is_over;
-};
-
-static void *close_comm(void *arg)
-{
-    struct ending *e = arg;
-
-    comm_close(e->comm);
-    e->is_over = true;
-    return NULL;
-}
-
-/*
- * MPI_Finalize waits for all ranks, for ever where one is cut off by now, and nobody
- * watches any more. All is saved: false says that this process must end without it.
- */
-static bool leave_ranks(struct comm *comm)
-{
-    static struct ending ending; /* outlives us when the thread does */
-    const double t_end = clock_now() + t_finalize;
-    pthread_t thread;
-
-    ending.comm = comm;
-    ending.is_over = false;
-    if (comm->size <= 1 || pthread_create(&thread, NULL, close_comm, &ending) != 0) {
-        comm_close(comm);
-        return true;
-    }
-    while (!ending.is_over && clock_now() < t_end)
-        poll(NULL, 0, 5);
-    if (ending.is_over)
-        pthread_join(thread, NULL);
-    return ending.is_over;
-}
+static const double t_leave = 20;
 
 status cmd_train(int argc, char **argv, struct err *err)
 {
@@ -151,6 +108,6 @@ status cmd_train(int argc, char **argv, struct err *err)
         return result; /* the others wait for this rank: main ends it at once */
     if (result != OK && comm.rank != 0)
         result = OK; /* the first rank has the same failure and says so for all */
-    cmd_has_peers = !leave_ranks(&comm);
+    cmd_has_peers = !comm_leave(&comm, t_leave);
     return result;
 }

@@ -34,12 +34,12 @@ static status resolve_batch(struct forecast *f, struct err *err)
         f->options.batch > 0 ? f->options.batch : pairs / (double)f->n_ranks;
     if (!(f->variant.batch > 0))
         return err_set(err, ERR_USAGE,
-                       "the config sets no batch; give batch=PAIRS of a device");
+                       "the config sets no batch; give batch=PAIRS per device");
     if (f->options.batch <= 0 && f->variant.batch < 1)
         return err_set(
             err, ERR_USAGE,
-            "the config's %.6g pairs an update are fewer than the %zu devices; "
-            "give batch=PAIRS of a device",
+            "the config's %.6g pairs per update are fewer than the %zu devices; "
+            "give batch=PAIRS per device",
             pairs, f->n_ranks);
     f->steps = f->options.steps > 0 ? (double)f->options.steps : t->max_steps;
     return OK;
@@ -78,17 +78,6 @@ static status resolve_way(struct forecast *f, struct err *err)
     static const char *const shapes[] = {"flat", "node", "tree"};
 
     const bool is_reference = strcmp(o->method, "reference") == 0;
-    if (is_reference && strcmp(o->wire, "auto") != 0 && strcmp(o->wire, "fp32") != 0)
-        return err_set(err, ERR_USAGE,
-                       "method = reference always sends fp32; wire = %s belongs to "
-                       "method = ferry",
-                       o->wire);
-    if (is_reference && strcmp(o->topology, "auto") != 0 &&
-        strcmp(o->topology, "flat") != 0)
-        return err_set(err, ERR_USAGE,
-                       "method = reference is one flat ring; topology = %s belongs to "
-                       "method = ferry",
-                       o->topology);
     v->method = is_reference ? FORECAST_REFERENCE : FORECAST_FERRY;
     v->wire = wire_find(o->wire);
     if (v->wire == N_WIRES)
@@ -97,6 +86,16 @@ static status resolve_way(struct forecast *f, struct err *err)
     for (int i = 0; i < 3; i++)
         if (strcmp(o->topology, shapes[i]) == 0)
             v->topology = (enum rounds_kind)i;
+    if (is_reference && v->wire != WIRE_FP32)
+        return err_set(err, ERR_USAGE,
+                       "method = reference always sends fp32; wire = %s belongs to "
+                       "method = ferry",
+                       o->wire);
+    if (is_reference && v->topology != ROUNDS_FLAT)
+        return err_set(err, ERR_USAGE,
+                       "method = reference is one flat ring; topology = %s belongs to "
+                       "method = ferry",
+                       o->topology);
     v->overlaps = o->overlap;
     v->is_mixed = strcmp(o->precision, "mixed") == 0;
     v->n_nodes = (size_t)o->nodes;
@@ -324,25 +323,13 @@ static struct forecast_variant doubled(const struct forecast *f,
 {
     struct forecast_variant v = f->variant;
 
-    switch (which) {
-    case FORECAST_COMPUTE:
-        v.faster = 2;
-        break;
-    case FORECAST_NETWORK:
-        v.rate *= 2;
-        break;
-    case FORECAST_LATENCY:
-        v.latency /= 2;
-        break;
-    case FORECAST_INSIDE:
-        v.inside_faster = 2;
-        break;
-    case FORECAST_STRAGGLERS:
+    v.faster = which == FORECAST_COMPUTE ? 2 : 1;
+    v.rate *= which == FORECAST_NETWORK ? 2 : 1;
+    v.latency /= which == FORECAST_LATENCY ? 2 : 1;
+    v.inside_faster = which == FORECAST_INSIDE ? 2 : 1;
+    if (which == FORECAST_STRAGGLERS) {
         v.jitter = 0;
         v.slow_factor = 1;
-        break;
-    case FORECAST_N_LIMITS:
-        break;
     }
     return v;
 }

@@ -1,10 +1,12 @@
 #include "plan/hardware.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/lines.h"
 
 static const struct opt device_rows[] = {
 #define X(kind, field, ...) \
@@ -41,14 +43,11 @@ static status refuse(const char *kind, const char *name, struct err *err)
     return err->code;
 }
 
-/* Defaults, then the description. `default_title` of a file is its name. */
 static status read_text(struct opt_table table, void *out, const char *kind,
                         const char *name, struct err *err)
 {
-    const size_t n = strlen(name);
-
     TRY(opt_defaults(table, out, err));
-    if (n > 5 && strcmp(name + n - 5, ".yaml") == 0)
+    if (str_ends(name, ".yaml"))
         return opt_file(table, out, name, OPT_REFUSE_UNKNOWN, err);
     for (const struct hardware_text *t = hardware_texts; *t->name; t++)
         if (strcmp(t->kind, kind) == 0 && strcasecmp(t->name, name) == 0)
@@ -60,14 +59,11 @@ static status read_text(struct opt_table table, void *out, const char *kind,
 static status check_device(const struct hardware_device *d, const char *name,
                            struct err *err)
 {
-    const char *missing = NULL;
+    const char *missing = !(d->fp32_tflops > 0 || d->step_gflops > 0) ? "fp32_tflops"
+                          : !(d->memory_gb_per_s > 0)                 ? "memory_gb_per_s"
+                          : !(d->inside_gb_per_s > 0)                 ? "inside_gb_per_s"
+                                                                      : NULL;
 
-    if (!(d->fp32_tflops > 0) && !(d->step_gflops > 0))
-        missing = "fp32_tflops";
-    else if (!(d->memory_gb_per_s > 0))
-        missing = "memory_gb_per_s";
-    else if (!(d->inside_gb_per_s > 0))
-        missing = "inside_gb_per_s";
     if (missing)
         return err_set(err, ERR_USAGE, "device = %.200s: its description lacks %s", name,
                        missing);
@@ -114,25 +110,19 @@ static int apply_line(struct hardware_device *d, const json_t *line)
 static status apply_lines(struct hardware_device *d, const char *path,
                           const struct file_map *m, struct err *err)
 {
+    struct lines lines = lines_over(m->data, m->n_bytes);
+    struct line line;
     int n_steps = 0;
-    size_t at = 0;
 
-    for (size_t number = 1; at < m->n_bytes; number++) {
-        const unsigned char *start = m->data + at;
-        const unsigned char *end = memchr(start, '\n', m->n_bytes - at);
-        const size_t n = end ? (size_t)(end - start) : m->n_bytes - at;
-        json_error_t why;
-        at += n + 1;
-        if (n == 0)
-            continue;
-        json_t *line = json_loadb((const char *)start, n, 0, &why);
-        if (!json_is_object(line)) {
-            json_decref(line);
-            return err_set(err, ERR_FORMAT, "%s:%zu: not a line of `ferry bench --json`",
-                           path, number);
-        }
-        n_steps += apply_line(d, line);
-        json_decref(line);
+    while (lines_next(&lines, &line)) {
+        json_t *o = json_loadb(line.text, line.n_bytes, 0, NULL);
+        const bool is_good = line.n_bytes == 0 || json_is_object(o);
+        n_steps += apply_line(d, o);
+        json_decref(o);
+        if (!is_good)
+            return err_set(err, ERR_FORMAT,
+                           "%s:%" PRIu64 ": not a line of `ferry bench --json`", path,
+                           lines.n_read);
     }
     if (!n_steps)
         return err_set(

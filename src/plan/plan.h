@@ -40,6 +40,8 @@ status plan_text(struct str *out, const struct plan *p, struct err *err) MUST_CH
 status plan_json(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
 status plan_page(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
 
+extern const char *const plan_text_remedy[FORECAST_N_LIMITS]; /* of each limit */
+
 /* Shared by text and page: who runs where, over which link, and what limits it. */
 void plan_text_cluster(struct str *out, const struct plan *p);
 void plan_text_link(struct str *out, const struct plan *p);

@@ -128,9 +128,6 @@ static void write_step(struct str *out, const struct plan *p)
 /* Twice as fast, one resource at a time. */
 static void write_limits(struct str *out, const struct plan *p)
 {
-    static const char *const name[] = {
-        "devices twice as fast", "link twice as fast", "half the latency",
-        "bus inside the nodes twice as fast", "no late devices"};
     struct str s = str_new(4096);
 
     str_puts(out, "<h2>What limits it</h2>\n<p>The ");
@@ -142,7 +139,7 @@ static void write_limits(struct str *out, const struct plan *p)
         snprintf(text, sizeof text, "%s per step, %.1f %% less",
                  fmt_seconds(p->limits.seconds[i]).s,
                  100 * (1 - p->limits.seconds[i] / p->step.sim.seconds));
-        page_row(out, name[i], text);
+        page_row(out, plan_text_remedy[i], text);
     }
     str_puts(out, "</tbody></table>\n");
     str_release(&s);
@@ -249,75 +246,53 @@ static const struct chosen by_overlap[CHOSEN] = {{SWEEP_REFERENCE, 2, PLOT_POINT
 static const struct {
     const struct chosen *list; /* [CHOSEN] */
     bool by_rate, is_efficiency;
-    struct plot plot;
+    const char *id, *title, *y_unit, *note;
 } way_plots[] = {
-    {by_wire,
-     false,
-     false,
-     {.id = "wires",
-      .title = "Step time by wire",
-      .y_unit = SECONDS,
-      .x_unit = "nodes",
-      .from_zero = true}},
-    {by_wire,
-     false,
-     true,
-     {.id = "efficiency",
-      .title = "Efficiency",
-      .y_unit = "share of a device alone",
-      .x_unit = "nodes",
-      .from_zero = true,
-      .note = "Each way against one device of its own that waits for nobody."}},
-    {by_shape,
-     false,
-     false,
-     {.id = "topologies",
-      .title = "Step time by topology",
-      .y_unit = SECONDS,
-      .x_unit = "nodes",
-      .from_zero = true}},
-    {by_overlap,
-     false,
-     false,
-     {.id = "overlap",
-      .title = "What overlap is worth",
-      .y_unit = SECONDS,
-      .x_unit = "nodes",
-      .from_zero = true}},
-    {by_wire,
-     true,
-     false,
-     {.id = "rates",
-      .title = "Step time by link",
-      .y_unit = SECONDS,
-      .x_unit = "Mb/s of the link",
-      .is_log = true,
-      .note = "The cluster as given."}}};
+    {by_wire, false, false, "wires", "Step time by wire", SECONDS, NULL},
+    {by_wire, false, true, "efficiency", "Efficiency", "share of a device alone",
+     "Each way against one device of its own that waits for nobody."},
+    {by_shape, false, false, "topologies", "Step time by topology", SECONDS, NULL},
+    {by_overlap, false, false, "overlap", "What overlap is worth", SECONDS, NULL},
+    {by_wire, true, false, "rates", "Step time by link", SECONDS,
+     "The cluster as given."}};
+
+static status write_way_plot(struct str *out, const struct sweep *s, const double *x,
+                             size_t k, struct err *err)
+{
+    const bool by_rate = way_plots[k].by_rate;
+    const size_t n = by_rate ? SWEEP_N_RATES : SWEEP_N_NODES;
+    const struct plot plot = {.id = way_plots[k].id,
+                              .title = way_plots[k].title,
+                              .y_unit = way_plots[k].y_unit,
+                              .x_unit = by_rate ? "Mb/s of the link" : "nodes",
+                              .note = way_plots[k].note,
+                              .is_log = by_rate,
+                              .from_zero = !by_rate};
+    struct curves c = {.n = 0};
+    double y[SWEEP_N_RATES];
+    status made = OK;
+
+    for (int j = 0; j < CHOSEN && made == OK; j++) {
+        const struct chosen *w = &way_plots[k].list[j];
+        for (size_t i = 0; i < n; i++) {
+            const struct sweep_cell *at = by_rate ? s->by_rate[i] : s->by_nodes[i];
+            y[i] =
+                way_plots[k].is_efficiency ? at[w->way].efficiency : at[w->way].seconds;
+        }
+        made = add_curve(&c, sweep_way_name(w->way), w->kind, w->color, x, y, n, err);
+    }
+    return draw(out, &c, plot, made, err);
+}
 
 static status write_way_plots(struct str *out, const struct sweep *s, const double *nodes,
                               struct err *err)
 {
-    double rates[SWEEP_N_RATES], y[SWEEP_N_RATES];
+    double rates[SWEEP_N_RATES];
 
     for (int i = 0; i < SWEEP_N_RATES; i++)
         rates[i] = s->rates[i] / 1e6;
-    for (size_t k = 0; k < sizeof way_plots / sizeof *way_plots; k++) {
-        const bool by_rate = way_plots[k].by_rate;
-        const size_t n = by_rate ? SWEEP_N_RATES : SWEEP_N_NODES;
-        struct curves c = {.n = 0};
-        status made = OK;
-        for (int j = 0; j < CHOSEN && made == OK; j++) {
-            const struct chosen *w = &way_plots[k].list[j];
-            for (size_t i = 0; i < n; i++) {
-                const struct sweep_cell *at =
-                    by_rate ? &s->by_rate[i][w->way] : &s->by_nodes[i][w->way];
-                y[i] = way_plots[k].is_efficiency ? at->efficiency : at->seconds;
-            }
-            made = add_curve(&c, sweep_way_name(w->way), w->kind, w->color,
-                             by_rate ? rates : nodes, y, n, err);
-        }
-        TRY(draw(out, &c, way_plots[k].plot, made, err));
-    }
+    for (size_t k = 0; k < sizeof way_plots / sizeof *way_plots; k++)
+        TRY(write_way_plot(out, s, way_plots[k].by_rate ? rates : nodes, k, err));
     return OK;
 }
 

@@ -6,16 +6,14 @@
 
 #include "page/fmt.h"
 
-static const char *topology_text(enum rounds_kind kind)
-{
-    static const char *const text[] = {"one flat ring", "node first", "trees"};
-
-    return text[kind];
-}
+const char *const plan_text_remedy[] = {
+    "devices twice as fast", "a link twice as fast", "half the latency",
+    "a bus twice as fast inside the nodes", "no late devices"};
 
 /* "2 nodes of 2 V100" or "2 nodes with 1, 2 V100". */
 void plan_text_cluster(struct str *out, const struct plan *p)
 {
+    static const char *const topology[] = {"one flat ring", "node first", "trees"};
     const struct forecast *f = p->forecast;
     bool is_even = true;
 
@@ -31,8 +29,8 @@ void plan_text_cluster(struct str *out, const struct plan *p)
         str_puts(out, "the reference's way (Horovod, fp32, one flat ring, padded");
     else
         str_printf(out, "Ferry's way (%s on the wire, %s, no padding",
-                   wire_name(f->variant.wire), topology_text(f->variant.topology));
-    str_printf(out, "%s), %.4g pairs a device in %s",
+                   wire_name(f->variant.wire), topology[f->variant.topology]);
+    str_printf(out, "%s), %.4g pairs per device in %s",
                f->variant.overlaps ? "" : ", no overlap", f->variant.batch,
                f->variant.is_mixed ? "mixed precision" : "fp32");
 }
@@ -48,13 +46,13 @@ void plan_text_link(struct str *out, const struct plan *p)
     }
     if (f->is_seen && rate >= 999 * f->rate_seen) {
         str_printf(out,
-                   "%s/s read as the mean that a card showed; the step has no need for "
-                   "so much, the link is no limit",
+                   "%s/s taken as the mean rate of a card; the step needs less, so the "
+                   "link is no limit",
                    fmt_bytes(f->rate_seen).s);
         return;
     }
     if (f->is_seen)
-        str_printf(out, "%s/s read as the mean that a card showed; while it sends, it ",
+        str_printf(out, "%s/s taken as the mean rate of a card; while it sends, it ",
                    fmt_bytes(f->rate_seen).s);
     else
         str_printf(out, "%s, which ", f->options.network);
@@ -64,13 +62,10 @@ void plan_text_link(struct str *out, const struct plan *p)
 
 void plan_text_verdict(struct str *out, const struct plan *p)
 {
-    static const char *const twice[] = {
-        "devices twice as fast", "a link twice as fast", "half the latency",
-        "a bus twice as fast inside the nodes", "no late devices"};
     const double now = p->step.sim.seconds;
 
     str_printf(out, "%s: with %s a step would take %s instead of %s",
-               forecast_limit_word(p->limits.limit), twice[p->limits.limit],
+               forecast_limit_word(p->limits.limit), plan_text_remedy[p->limits.limit],
                fmt_seconds(p->limits.seconds[p->limits.limit]).s, fmt_seconds(now).s);
     if (p->limits.limit != FORECAST_NETWORK && p->forecast->n_given > 1)
         str_printf(out, ", with a link twice as fast %s",
@@ -93,15 +88,17 @@ static void write_answer(struct str *out, const struct plan *p)
     str_reset(&s);
     plan_text_link(&s, p);
     line(out, "network", str_text(&s));
+    str_printf(
+        out,
+        "step       %.4g s, %.4g steps per second: compute %.4g s, waiting for the "
+        "exchange %.4g s, update %.4g s\n",
+        r->seconds, 1 / r->seconds, r->t_compute, r->t_exposed, r->t_update);
     str_printf(out,
-               "step       %.4g s, %.4g steps a second: compute %.4g s, waiting for the "
-               "exchange %.4g s, update %.4g s\n",
-               r->seconds, 1 / r->seconds, r->t_compute, r->t_exposed, r->t_update);
-    str_printf(out, "tokens     %s a second, %s an update, %.0f %% of those computed\n",
+               "tokens     %s per second, %s per update, %.0f %% of those computed\n",
                fmt_count(p->step.tokens / r->seconds).s, fmt_count(p->step.tokens).s,
                100 * p->step.useful);
     str_printf(out,
-               "card       %.4g MB each way a step, %.4g MB/s = %.4g Mb/s on "
+               "card       %.4g MB each way per step, %.4g MB/s = %.4g Mb/s on "
                "average, %.0f %% of what it can carry\n",
                r->card_bytes / 1e6, r->card_bytes / r->seconds / 1e6,
                8 * r->card_bytes / r->seconds / 1e6, 100 * p->step.card_load);
@@ -143,7 +140,7 @@ static void write_ways(struct str *out, const struct plan *p)
 
 static void write_nodes(struct str *out, const struct sweep *s)
 {
-    str_puts(out, "\nseconds a step by nodes, the same batch on every device\n"
+    str_puts(out, "\nseconds per step by nodes, the same batch on every device\n"
                   "nodes  reference      fp32      bf16      int8  flat fp32 tree bf16  "
                   "no overlap  bf16 tokens/s  efficiency\n");
     for (int n = 0; n < SWEEP_N_NODES; n++) {
@@ -160,7 +157,7 @@ static void write_nodes(struct str *out, const struct sweep *s)
 static void write_jitter(struct str *out, const struct sweep *s)
 {
     str_puts(out,
-             "\nseconds a step when compute times spread (standard deviation)\nnodes");
+             "\nseconds per step when compute times spread (standard deviation)\nnodes");
     for (int j = 0; j < SWEEP_N_JITTER; j++)
         str_printf(out, " %8.0f%%", 100 * s->jitter[j]);
     str_putc(out, '\n');
