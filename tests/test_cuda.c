@@ -168,7 +168,7 @@ TEST(more_sentences_than_a_grid_has_are_several_launches)
     struct device d;
 
     open_cuda(&d, PRECISION_FP32, "", "");
-    ((struct gpu *)d.state)->grid_max = 2; /* of three sentences */
+    d.gpu->grid_max = 2; /* of three sentences */
     CHECK(train(&d, got) == loss && memcmp(want, got, sizeof got) == 0);
     device_close(&d);
 }
@@ -644,7 +644,7 @@ TEST(auto_takes_a_card_that_opens_and_else_the_processor)
     api->cuModuleLoadData = refuse_image;
     answer = DRIVER_NO_BINARY;
     CHECK_OK(device_open(&d, "auto", options, &err), &err);
-    CHECK(strcmp(d.kind, "cpu") == 0 && !d.card && !d.driver);
+    CHECK(strcmp(d.kind, "cpu") == 0 && !d.card && !d.gpu);
     CHECK(strstr(d.skipped, "no kernels for stand-in"));
     device_close(&d);
     *api = real;

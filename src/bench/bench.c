@@ -76,7 +76,7 @@ static status product_roof(double *gflops, const struct bench *b, struct err *er
     struct device d;
 
     TRY(device_open(&d, b->config->device, (struct device_options){.threads = 1}, err));
-    const bool is_gpu = d.driver;
+    const bool is_gpu = d.gpu;
     device_close(&d);
     *gflops = 0;
     return is_gpu ? OK : roof_gemm(gflops, b->threads, 1, err);

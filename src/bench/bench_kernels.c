@@ -66,7 +66,7 @@ static status time_all(const struct bench *b, struct bench_cases *cases, struct 
     struct roof roof;
     double best;
 
-    TRY(measure_roof(&roof, b, cases->device.driver, err));
+    TRY(measure_roof(&roof, b, cases->device.gpu, err));
     for (size_t i = 0; i < bench_cases_n; i++) {
         const struct bench_case *c = &bench_cases_list[i];
         if (c->is_for_doctor)

@@ -124,7 +124,7 @@ status doctor_exchange(struct doctor *doctor, struct comm *c, struct err *err)
     struct device d;
 
     TRY(comm_agree(c, device_open(&d, doctor->device, options, err), err));
-    const status result = d.driver ? examine_nccl(doctor, c, &d, err) : OK;
+    const status result = d.gpu ? examine_nccl(doctor, c, &d, err) : OK;
     device_close(&d);
     return result;
 }

@@ -8,8 +8,9 @@
 #include "base/pool.h"
 #include "base/str.h"
 #include "device/cuda/cuda.h"
-#include "device/rounding.h"
+#include "device/gpu/gpu.h"
 #include "device/opencl/opencl.h"
+#include "device/rounding.h"
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
@@ -161,6 +162,16 @@ void device_describe(struct str *out)
     cuda_describe(out);
 }
 
+static status check_kernels(const struct kernels *k, const char *device, struct err *err)
+{
+#define K(name, args) \
+    if (!k->name)     \
+        return err_set(err, ERR_DEVICE, "device %s lacks kernel %s", device, #name);
+    KERNEL_LIST(K)
+#undef K
+    return OK;
+}
+
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
                        size_t real_bytes, struct device_options options, struct err *err)
 {
@@ -169,7 +180,7 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
                          .real_bytes = real_bytes,
                          .half_bytes = real_bytes,
                          .precision = options.precision};
-    TRY(kernels_check(k, name, err));
+    TRY(check_kernels(k, name, err));
     TRY(pool_open(&d->pool, options.threads, options.pin, err));
     if (device_reserve(d, DEVICE_SCRATCH_BYTES, err) != OK) {
         device_close(d);
@@ -184,8 +195,8 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
 
 void device_close(struct device *d)
 {
-    if (d->driver)
-        d->driver->close(d);
+    if (d->gpu)
+        gpu_close(d->gpu);
     pool_close(d->pool);
     free(d->scratch);
     *d = (struct device){0};
@@ -216,8 +227,8 @@ status device_reserve_attention(struct device *d, size_t head_width, size_t max_
 {
     const size_t width = head_width + 16, length = max_len + 16;
 
-    if (d->driver)
-        return d->driver->reserve_attention(d, head_width, max_len, err);
+    if (d->gpu)
+        return gpu_check_head(d->gpu, head_width, d->name, err);
     return device_reserve(
         d, (6 * width * length + 74 * length + 108 * width) * d->real_bytes, err);
 }
@@ -227,8 +238,8 @@ status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *er
     const size_t unit = n_bytes >= HUGE_PAGE ? HUGE_PAGE : ALIGN;
     const size_t n = (n_bytes + unit - 1) / unit * unit;
 
-    if (d->driver)
-        return d->driver->alloc(d, mem, n_bytes, err);
+    if (d->gpu)
+        return d->gpu->api->alloc(d->gpu, mem, n_bytes, err);
     *mem = aligned_alloc(unit, n ? n : ALIGN);
     if (!*mem)
         return err_set(err, ERR_MEMORY, "cannot allocate %.1f MiB for tensors",
@@ -243,8 +254,8 @@ status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *er
 
 void device_free(struct device *d, void *mem)
 {
-    if (d->driver)
-        d->driver->free(d, mem);
+    if (d->gpu)
+        d->gpu->api->free(d->gpu, mem);
     else
         free(mem);
 }
@@ -252,16 +263,16 @@ void device_free(struct device *d, void *mem)
 static void copy_in(struct device *d, void *mem, size_t at, const void *host,
                     size_t n_bytes)
 {
-    if (d->driver)
-        d->driver->copy_in(d, mem, at, host, n_bytes);
+    if (d->gpu)
+        gpu_copy_in(d->gpu, mem, at, host, n_bytes);
     else
         memcpy((char *)mem + at, host, n_bytes);
 }
 
 static void copy_out(struct device *d, void *host, void *mem, size_t at, size_t n_bytes)
 {
-    if (d->driver)
-        d->driver->copy_out(d, host, mem, at, n_bytes);
+    if (d->gpu)
+        gpu_copy_out(d->gpu, host, mem, at, n_bytes);
     else
         memcpy(host, (const char *)mem + at, n_bytes);
 }
@@ -306,19 +317,18 @@ void device_download_ids(struct device *d, int *host, struct ids from)
 
 status device_sync(struct device *d, struct err *err)
 {
-    if (d->driver)
-        return d->driver->sync(d, err);
-    return OK; /* CPU kernels have finished when they return, and cannot fail */
+    return d->gpu ? gpu_sync(d->gpu, err)
+                  : OK; /* CPU kernels have finished when they return, and cannot fail */
 }
 
 size_t device_free_bytes(struct device *d)
 {
-    return d->driver ? d->driver->free_bytes(d) : mem_free_bytes();
+    return d->gpu ? d->gpu->api->free_bytes(d->gpu) : mem_free_bytes();
 }
 
 bool device_read_usage(struct device *d, struct device_usage *u)
 {
-    return d->driver && d->driver->usage(d, u);
+    return d->gpu && d->gpu->api->usage && d->gpu->api->usage(d->gpu, u);
 }
 
 /* Advance by n_bytes; the offset of the block in bytes. */

@@ -22,8 +22,8 @@
 /* Scratch memory that every thread of a CPU device has from the start. */
 enum { DEVICE_SCRATCH_BYTES = 5 << 20 };
 
+struct gpu;
 struct pool;
-struct device;
 
 /* Mixed precision: what a MAT_HALF holds. On a CPU it is emulated: floats, rounded. */
 enum precision { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16 };
@@ -36,21 +36,6 @@ struct device_usage {
     double clock_mhz, clock_max_mhz;   /* of its processors */
 };
 
-/* What a device that is not a CPU does in its own way; none of it may be NULL. */
-struct device_driver {
-    void (*close)(struct device *d);
-    status (*alloc)(struct device *d, void **mem, size_t n_bytes, struct err *err);
-    void (*free)(struct device *d, void *mem);
-    status (*reserve_attention)(struct device *d, size_t head_width, size_t max_len,
-                                struct err *err);
-    void (*copy_in)(struct device *d, void *mem, size_t at, const void *host,
-                    size_t n_bytes);
-    void (*copy_out)(struct device *d, void *host, void *mem, size_t at, size_t n_bytes);
-    status (*sync)(struct device *d, struct err *err);
-    size_t (*free_bytes)(struct device *d);
-    bool (*usage)(struct device *d, struct device_usage *u);
-};
-
 struct device {
     char name[64];     /* "cpu, AVX2, 2 threads" */
     const char *kind;  /* "cpu", "opencl" or "cuda" */
@@ -61,8 +46,7 @@ struct device {
     uint64_t card; /* which one of the host; 0: none, it computes in the host's memory */
     const struct kernels *exact; /* of an emulated precision: those that round nothing */
     struct kernels rounding;
-    const struct device_driver *driver; /* NULL: a CPU */
-    void *state;                        /* the driver's */
+    struct gpu *gpu; /* NULL: a CPU */
     struct pool *pool;
     void *scratch;        /* the device's own, per thread */
     size_t scratch_bytes; /* of one thread */

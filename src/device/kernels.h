@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
 #include "device/mat.h"
 
 struct device;
@@ -133,7 +132,3 @@ struct kernels {
     KERNEL_LIST(K)
 #undef K
 };
-
-/* ERR_DEVICE and the kernel's name when `device` left one out. */
-status kernels_check(const struct kernels *k, const char *device,
-                     struct err *err) MUST_CHECK;

@@ -78,7 +78,7 @@ static status check_ranks(struct trainer *t, struct err *err)
         .config = c,
         .data = &t->data.sets,
         .checkpoint_mib = mib * (1 + moments + average + local),
-        .memory_mib = t->device.driver ? 0 : mib * n_arrays,
+        .memory_mib = t->device.gpu ? 0 : mib * n_arrays,
         .is_writer = p->dir.is_writer,
         .device = &t->device};
     return peers_note_result(p, preflight_run(&p->preflight, p->comm, o, err));
@@ -103,7 +103,7 @@ static status open_gradients(struct trainer *t, struct err *err)
                                       .is_checked = c->wire_check,
                                       .device = is_cuda ? &t->device : NULL};
 
-    if (t->device.driver && c->shard_optimizer && t->peers.comm->size > 1)
+    if (t->device.gpu && c->shard_optimizer && t->peers.comm->size > 1)
         return err_set(
             err, ERR_USAGE,
             "shard_optimizer = true is not there for device = %s: leave it out, "
@@ -219,7 +219,7 @@ static status measure_roof(struct trainer *t, double *gflops, struct err *err)
     enum { WORTH_IT = 50 };
 
     *gflops = NAN;
-    if (t->config.max_steps - t->state.step < WORTH_IT || t->device.driver)
+    if (t->config.max_steps - t->state.step < WORTH_IT || t->device.gpu)
         return OK; /* a GPU's roof is not the processor's */
     return roof_gemm(gflops, pool_size(t->device.pool), 0.1, err);
 }

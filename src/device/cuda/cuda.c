@@ -7,10 +7,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "device/cuda/nvml.h"
 #include "device/cuda/cuda_state.h"
-
-enum { PINNED = 4 << 20 };
+#include "device/cuda/nvml.h"
 
 /* The fatbins, by precision; made by CMake, of no bytes where nvcc was not found. */
 extern const unsigned char cuda_image_fp32[], cuda_image_fp16[], cuda_image_bf16[];
@@ -68,7 +66,7 @@ static void cuda_wait(struct gpu *g)
 
     ALWAYS(c, "computing", cuStreamSynchronize(c->compute));
     ALWAYS(c, "a transfer", cuStreamSynchronize(c->copy));
-    c->pinned_used = 0;
+    g->pinned_used = 0;
 }
 
 static void release(struct cuda *c)
@@ -80,8 +78,8 @@ static void release(struct cuda *c)
         (void)api->cublasLtDestroy(c->blas);
     if (c->workspace)
         (void)api->cuMemFree_v2(c->workspace);
-    if (c->pinned)
-        (void)api->cuMemFreeHost(c->pinned);
+    if (c->gpu.pinned)
+        (void)api->cuMemFreeHost(c->gpu.pinned);
     for (int t = 0; t < 2; t++)
         if (c->module[t])
             (void)api->cuModuleUnload(c->module[t]);
@@ -137,29 +135,26 @@ static void cuda_free(struct gpu *g, void *mem)
     ALWAYS(c, "freeing", cuMemFree_v2((uintptr_t)mem));
 }
 
-static void cuda_copy_in(struct gpu *g, void *mem, size_t at, const void *host,
-                         size_t n_bytes)
+static void cuda_upload(struct gpu *g, void *mem, size_t at, const void *host,
+                        size_t n_bytes)
 {
     struct cuda *c = cuda_of(g);
 
     copy_after_compute(c);
-    for (size_t done = 0; done < n_bytes && g->failure.code == OK;) {
-        const size_t left = n_bytes - done, n = left < PINNED / 4 ? left : PINNED / 4;
-        if (c->pinned_used + n > PINNED) {
-            CALL(c, "an upload", cuStreamSynchronize(c->copy));
-            c->pinned_used = 0;
-        }
-        char *from = c->pinned + c->pinned_used;
-        memcpy(from, (const char *)host + done, n);
-        CALL(c, "an upload",
-             cuMemcpyHtoDAsync_v2((uintptr_t)mem + at + done, from, n, c->copy));
-        c->pinned_used += (n + 63) / 64 * 64;
-        done += n;
-    }
+    CALL(c, "an upload",
+         cuMemcpyHtoDAsync_v2((uintptr_t)mem + at, host, n_bytes, c->copy));
     c->has_copied = true;
 }
 
-static void cuda_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes)
+static void cuda_wait_uploads(struct gpu *g)
+{
+    struct cuda *c = cuda_of(g);
+
+    CALL(c, "an upload", cuStreamSynchronize(c->copy));
+    g->pinned_used = 0;
+}
+
+static void cuda_download(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes)
 {
     struct cuda *c = cuda_of(g);
 
@@ -167,9 +162,7 @@ static void cuda_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_
     CALL(c, "a download",
          cuMemcpyDtoHAsync_v2(host, (uintptr_t)mem + at, n_bytes, c->copy));
     CALL(c, "a download", cuStreamSynchronize(c->copy));
-    c->pinned_used = 0; /* all uploads before it are done too */
-    if (g->failure.code != OK)
-        memset(host, 0, n_bytes); /* device_sync tells */
+    g->pinned_used = 0; /* all uploads before it are done too */
 }
 
 static void cuda_launch(struct gpu *g, const struct gpu_call *call)
@@ -212,8 +205,9 @@ static const struct gpu_backend backend = {
     .close = cuda_close,
     .alloc = cuda_alloc,
     .free = cuda_free,
-    .copy_in = cuda_copy_in,
-    .copy_out = cuda_copy_out,
+    .upload = cuda_upload,
+    .wait_uploads = cuda_wait_uploads,
+    .download = cuda_download,
     .launch = cuda_launch,
     .gemm = cuda_gemm,
     .gemm_relu = cuda_gemm_relu,
@@ -316,9 +310,9 @@ static status prepare(struct cuda *c, struct err *err)
     code = code ? code : c->api->cuStreamCreate(&c->copy, DRIVER_NON_BLOCKING);
     code = code ? code : c->api->cuEventCreate(&c->computed, DRIVER_NO_TIMING);
     code = code ? code : c->api->cuEventCreate(&c->copied, DRIVER_NO_TIMING);
-    code = code ? code : c->api->cuMemHostAlloc(&pinned, PINNED, 0);
+    code = code ? code : c->api->cuMemHostAlloc(&pinned, GPU_PINNED, 0);
     code = code ? code : c->api->cuMemAlloc_v2(&c->workspace, CUDA_WORKSPACE);
-    c->pinned = pinned;
+    c->gpu.pinned = pinned;
     if (!code && c->api->cublasLtCreate(&c->blas))
         return err_set(err, ERR_DEVICE, "device = cuda: cuBLASLt does not take %s",
                        c->name);
@@ -376,9 +370,7 @@ bool cuda_has_driver(void)
 
 struct cuda *cuda_state(const struct device *d)
 {
-    struct gpu *g = d->driver == &gpu_driver ? d->state : NULL;
-
-    return g && g->api == &backend ? cuda_of(g) : NULL;
+    return d->gpu && d->gpu->api == &backend ? cuda_of(d->gpu) : NULL;
 }
 
 void cuda_describe(struct str *out)

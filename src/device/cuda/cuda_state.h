@@ -32,9 +32,7 @@ struct cuda {
     struct cublasLtContext *blas;
     driver_ptr workspace;
     struct product product[CUDA_PRODUCTS];
-    uint64_t n_products; /* so far */
-    char *pinned;
-    size_t pinned_used;
+    uint64_t n_products;           /* so far */
     struct nvmlDevice_st *sensors; /* NULL: no NVML */
     char name[128];
 };

@@ -29,6 +29,8 @@ extern const char *const gpu_kernel_names[N_GPU_KERNELS];
 
 enum { GPU_BUFFERS = 12, GPU_SHARES = 64, GPU_PARTS = 1 << 19, GPU_NUMBERS = 64 };
 
+enum { GPU_PINNED = 4 << 20 }; /* bytes of host memory through which uploads go */
+
 enum { GPU_GRID_MAX = 65535 }; /* groups of the second and third dimension, of CUDA */
 
 struct gpu_call {
@@ -47,11 +49,11 @@ struct gpu_backend {
     void (*close)(struct gpu *g); /* everything, the struct too */
     status (*alloc)(struct gpu *g, void **mem, size_t n_bytes, struct err *err);
     void (*free)(struct gpu *g, void *mem);
-    /* The host's memory may be reused when it returns. */
-    void (*copy_in)(struct gpu *g, void *mem, size_t at, const void *host,
-                    size_t n_bytes);
+    /* Queued: the host's memory, which is of gpu.pinned, is read until wait_uploads. */
+    void (*upload)(struct gpu *g, void *mem, size_t at, const void *host, size_t n_bytes);
+    void (*wait_uploads)(struct gpu *g);
     /* Waits for everything before it. */
-    void (*copy_out)(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes);
+    void (*download)(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes);
     void (*launch)(struct gpu *g, const struct gpu_call *call);
     /* By a library; false when there is none for these types. */
     bool (*gemm)(struct gpu *g, struct mat c, struct mat a, struct mat b, bool ta,
@@ -76,14 +78,29 @@ struct gpu {
     size_t n_numbers;
     void *columns; /* partial sums over rows */
     size_t columns_bytes;
+    char *pinned; /* GPU_PINNED bytes of the backend's; NULL: upload returns when done */
+    size_t pinned_used;
 };
 
 extern const struct kernels gpu_kernels;
-extern const struct device_driver gpu_driver;
 
 /* Make d a device over an opened backend; on failure the backend is closed. */
 status gpu_open(struct device *d, struct gpu *g, const char *name,
                 struct device_options options, struct err *err) MUST_CHECK;
+
+void gpu_close(struct gpu *g);
+
+/* ERR_USAGE when attention has no kernel for heads this wide; `name` is the device's. */
+status gpu_check_head(const struct gpu *g, size_t head_width, const char *name,
+                      struct err *err) MUST_CHECK;
+
+/* The host's memory may be reused when it returns. */
+void gpu_copy_in(struct gpu *g, void *mem, size_t at, const void *host, size_t n_bytes);
+/* Waits for everything before it; after a failure, which gpu_sync tells, zeros. */
+void gpu_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes);
+
+/* Waits for everything; the first failure since the device was opened. */
+status gpu_sync(struct gpu *g, struct err *err) MUST_CHECK;
 
 /* Bring the numbers that were asked for so far; waits for them. */
 void gpu_deliver(struct gpu *g);

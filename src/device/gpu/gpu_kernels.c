@@ -8,7 +8,7 @@
 #include "device/gpu/gpu.h"
 
 #define RUN(d, which, kind, x, y, z, n_items, a, ...)                                   \
-    run((d)->state,                                                                     \
+    run((d)->gpu,                                                                       \
         &(struct gpu_call){.kernel = (which),                                           \
                            .type = (kind),                                              \
                            .group = {(x), (y), (z)},                                    \
@@ -48,7 +48,7 @@ static struct gdrop gdrop(struct drop drop)
 static void gpu_gemm(struct device *d, struct mat c, struct mat a, struct mat b, bool ta,
                      bool tb, double alpha, double beta)
 {
-    struct gpu *g = d->state;
+    struct gpu *g = d->gpu;
     struct gemm_args args = {.c = gmat(c),
                              .a = gmat(a),
                              .b = gmat(b),
@@ -130,7 +130,7 @@ static void cut_shares(const struct gpu *g, struct columns_args *a, size_t rows,
 static void add_columns(struct device *d, struct columns_args a, struct mat out,
                         u32 which)
 {
-    const struct gpu *g = d->state;
+    const struct gpu *g = d->gpu;
 
     a.out = out.at;
     a.which = which;
@@ -144,7 +144,7 @@ static void gpu_norm_backward(struct device *d, struct mat dx, struct mat df,
                               struct mat dy, struct mat dx_later, struct mat x,
                               struct mat stats, struct mat gain, struct drop drop)
 {
-    const struct gpu *g = d->state;
+    const struct gpu *g = d->gpu;
     struct norm_args a = {.x = gmat(x),
                           .y = gmat(dx),
                           .stats = gmat(stats),
@@ -179,7 +179,7 @@ static void gpu_relu_forward(struct device *d, struct mat h, struct mat bias,
 static void gpu_gemm_relu(struct device *d, struct mat h, struct mat a, struct mat b,
                           struct mat bias)
 {
-    struct gpu *g = d->state;
+    struct gpu *g = d->gpu;
     const bool is_one = g->api->gemm_relu && h.rows && h.cols && g->failure.code == OK;
 
     if (is_one && g->api->gemm_relu(g, h, a, b, bias))
@@ -191,7 +191,7 @@ static void gpu_gemm_relu(struct device *d, struct mat h, struct mat a, struct m
 static void gpu_relu_backward(struct device *d, struct mat dh, struct mat dbias,
                               struct mat h, double rate)
 {
-    const struct gpu *g = d->state;
+    const struct gpu *g = d->gpu;
     struct columns_args a = {
         .x = gmat(h), .dy = gmat(dh), .keep = (float)(1 / (1 - rate))};
 
@@ -249,7 +249,7 @@ static void over_sentences(struct gpu *g, struct gpu_call call, struct attention
 }
 
 #define OVER_SENTENCES(d, which, kind, longest, a, at, ...)                            \
-    over_sentences((d)->state,                                                         \
+    over_sentences((d)->gpu,                                                           \
                    (struct gpu_call){                                                  \
                        .kernel = (which),                                              \
                        .type = (kind),                                                 \
@@ -351,7 +351,7 @@ static void gpu_cast(struct device *d, struct mat y, struct mat x)
 
 void gpu_convert(struct gpu *g, struct mat y, struct mat x)
 {
-    struct device d = {.state = g};
+    struct device d = {.gpu = g};
     struct each_args a = each(y, x, 1);
 
     RUN(&d, y.type == MAT_HALF ? GPU_cast : GPU_widen, MAT_HALF, y.rows * a.chunks, 1, 1,
@@ -397,7 +397,7 @@ static void gpu_novograd(struct device *d, struct mat w, struct mat m, struct ma
 static void reduce(struct device *d, double *result, struct mat x, enum gpu_kernel first,
                    enum gpu_kernel second)
 {
-    struct gpu *g = d->state;
+    struct gpu *g = d->gpu;
     struct reduce_args a = {.x = gmat(x), .rows = 1};
 
     if (g->n_numbers == GPU_NUMBERS)

@@ -66,8 +66,8 @@ static void ocl_close(struct gpu *g)
     for (int t = 0; t < 2; t++)
         if (o->program[t])
             o->cl->clReleaseProgram(o->program[t]);
-    if (o->pinned_at)
-        (void)o->cl->clEnqueueUnmapMemObject(o->queue, o->pinned, o->pinned_at, 0, NULL,
+    if (o->gpu.pinned)
+        (void)o->cl->clEnqueueUnmapMemObject(o->queue, o->pinned, o->gpu.pinned, 0, NULL,
                                              NULL);
     if (o->queue)
         (void)o->cl->clFinish(o->queue);
@@ -118,38 +118,29 @@ static void ocl_free(struct gpu *g, void *mem)
     o->cl->clReleaseMemObject(mem);
 }
 
-static void ocl_copy_in(struct gpu *g, void *mem, size_t at, const void *host,
-                        size_t n_bytes)
+static void ocl_upload(struct gpu *g, void *mem, size_t at, const void *host,
+                       size_t n_bytes)
 {
     struct opencl *o = opencl_of(g);
 
-    for (size_t done = 0; done < n_bytes && g->failure.code == OK;) {
-        const size_t left = n_bytes - done;
-        const size_t n = left < OPENCL_PINNED / 4 ? left : OPENCL_PINNED / 4;
-        if (o->pinned_used + n > OPENCL_PINNED) {
-            CALL(o, "an upload", clFinish(o->queue));
-            o->pinned_used = 0;
-        }
-        char *from = o->pinned_at + o->pinned_used;
-        memcpy(from, (const char *)host + done, n);
-        CALL(o, "an upload",
-             clEnqueueWriteBuffer(o->queue, mem, CL_FALSE, at + done, n, from, 0, NULL,
-                                  NULL));
-        o->pinned_used += (n + 63) / 64 * 64;
-        done += n;
-    }
+    CALL(o, "an upload",
+         clEnqueueWriteBuffer(o->queue, mem, CL_FALSE, at, n_bytes, host, 0, NULL, NULL));
 }
 
-static void ocl_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes)
+static void ocl_wait_uploads(struct gpu *g)
 {
     struct opencl *o = opencl_of(g);
 
-    if (g->failure.code == OK)
-        CALL(o, "a download",
-             clEnqueueReadBuffer(o->queue, mem, CL_TRUE, at, n_bytes, host, 0, NULL,
-                                 NULL));
-    if (g->failure.code != OK)
-        memset(host, 0, n_bytes); /* device_sync tells */
+    CALL(o, "an upload", clFinish(o->queue));
+    g->pinned_used = 0;
+}
+
+static void ocl_download(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes)
+{
+    struct opencl *o = opencl_of(g);
+
+    CALL(o, "a download",
+         clEnqueueReadBuffer(o->queue, mem, CL_TRUE, at, n_bytes, host, 0, NULL, NULL));
 }
 
 static cl_kernel kernel_of(struct opencl *o, const struct gpu_call *call)
@@ -195,7 +186,7 @@ static void ocl_wait(struct gpu *g)
 
     if (g->failure.code == OK)
         CALL(o, "waiting", clFinish(o->queue));
-    o->pinned_used = 0;
+    g->pinned_used = 0;
 }
 
 static size_t info_size(const struct opencl *o, cl_device_info what)
@@ -230,8 +221,9 @@ static const struct gpu_backend backend = {
     .close = ocl_close,
     .alloc = ocl_alloc,
     .free = ocl_free,
-    .copy_in = ocl_copy_in,
-    .copy_out = ocl_copy_out,
+    .upload = ocl_upload,
+    .wait_uploads = ocl_wait_uploads,
+    .download = ocl_download,
     .launch = ocl_launch,
     .gemm = opencl_gemm,
     .wait = ocl_wait,
@@ -355,13 +347,13 @@ static status prepare(struct opencl *o, struct device_options options, struct er
     if (o->context)
         o->queue = o->cl->clCreateCommandQueue(o->context, o->device, 0, &code);
     if (o->queue)
-        o->pinned = o->cl->clCreateBuffer(o->context, CL_MEM_ALLOC_HOST_PTR,
-                                          OPENCL_PINNED, NULL, &code);
+        o->pinned = o->cl->clCreateBuffer(o->context, CL_MEM_ALLOC_HOST_PTR, GPU_PINNED,
+                                          NULL, &code);
     if (o->pinned)
-        o->pinned_at =
+        o->gpu.pinned =
             o->cl->clEnqueueMapBuffer(o->queue, o->pinned, CL_TRUE, CL_MAP_WRITE, 0,
-                                      OPENCL_PINNED, 0, NULL, NULL, &code);
-    if (!o->pinned_at)
+                                      GPU_PINNED, 0, NULL, NULL, &code);
+    if (!o->gpu.pinned)
         return err_set(err, ERR_DEVICE, "device = opencl: cannot open %s (code %d)",
                        o->name, (int)code);
     o->has_blast = wants_blast(o);

@@ -4,8 +4,6 @@
 #include "device/gpu/gpu.h"
 #include "device/opencl/library.h"
 
-enum { OPENCL_PINNED = 4 << 20 };
-
 struct opencl {
     struct gpu gpu; /* first: a struct gpu * is a struct opencl * */
     const struct library *cl;
@@ -14,9 +12,7 @@ struct opencl {
     cl_command_queue queue;
     cl_program program[2];              /* by enum mat_type */
     cl_kernel kernel[2][N_GPU_KERNELS]; /* made when first launched */
-    cl_mem pinned;                      /* the host's half of uploads, mapped */
-    char *pinned_at;
-    size_t pinned_used;
+    cl_mem pinned;                      /* mapped at gpu.pinned */
     bool has_blast;
     void *floats[3]; /* operands of CLBlast that are 16 bits wide elsewhere */
     size_t floats_bytes[3];

@@ -98,7 +98,7 @@ status micro_batch_advise(const struct micro_batch *b, status result, struct err
 {
     const size_t now = b->limit.n_tgt, n = now / 2;
 
-    if (result != ERR_MEMORY || !n || !b->model->device->driver)
+    if (result != ERR_MEMORY || !n || !b->model->device->gpu)
         return result;
     const size_t used = strlen(err->msg);
     snprintf(

@@ -73,7 +73,7 @@ static status find_odd_replica(struct peers *p, struct device *d, struct mat fla
 {
     float *copy;
 
-    if (!d->driver)
+    if (!d->gpu)
         return reducer_compare(p->comm, flat.mem, flat.cols, odd, err);
     TRY(mem_alloc(&copy, flat.cols, sizeof *copy, err));
     device_download(d, copy, flat);

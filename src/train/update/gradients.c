@@ -26,7 +26,7 @@ status gradients_open(struct gradients *g, struct comm *comm, struct model *m,
     g->most_slices = (size_t)(c->encoder_layers + c->decoder_layers) + 3;
     TRY(mem_alloc(&g->slice_sq, g->most_slices, sizeof *g->slice_sq, err));
     TRY(reducer_open(&g->reducer, comm, &m->params, options, err));
-    if (!m->device->driver)
+    if (!m->device->gpu)
         return OK;
     if (reducer_is_on_device(g->reducer))
         return warm_up(g, err);
