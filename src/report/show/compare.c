@@ -10,16 +10,22 @@
 #include "page/fmt.h"
 #include "report/judge/judgement.h"
 #include "report/judge/network.h"
+#include "report/show/report.h"
 
 enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40, OPTIONS_TOLD = 8 };
+
+static status copy(char **out, const char *text, struct err *err)
+{
+    *out = strdup(text);
+    return *out ? OK : err_set(err, ERR_MEMORY, "no memory for a comparison of runs");
+}
 
 /* Cells come row by row. */
 static status add_cell(struct compare_table *t, const char *text, struct err *err)
 {
     TRY(mem_grow(&t->cell, &t->cap, t->n_cells + 1, sizeof *t->cell, err));
-    t->cell[t->n_cells] = str_new(0); /* a value of the log, however long */
-    str_puts(&t->cell[t->n_cells++], text);
-    t->n_rows = t->n_cells / t->n_columns;
+    TRY(copy(&t->cell[t->n_cells], text, err));
+    t->n_rows = ++t->n_cells / t->n_columns;
     return OK;
 }
 
@@ -34,14 +40,22 @@ static status say(struct compare *c, struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
     va_end(ap);
-    c->sentence[c->n_sentences] = str_new(CELL_MAX);
-    str_puts(&c->sentence[c->n_sentences++], text);
+    TRY(copy(&c->sentence[c->n_sentences], text, err));
+    c->n_sentences++;
     return OK;
 }
 
 /* ---- facts ---- */
 
-typedef struct fmt fact_fn(const struct judgement *t);
+static const char *const labels[] = {"how it ended",    "steps",
+                                     "wall time",       "time of a step",
+                                     "tokens a second", "best validation loss",
+                                     "best BLEU",       "fully trained?",
+                                     "overfitting?",    "network the bottleneck?",
+                                     "parameters",      "ranks",
+                                     "findings"};
+
+enum { FACTS = sizeof labels / sizeof *labels };
 
 static struct fmt words(const char *text)
 {
@@ -51,108 +65,48 @@ static struct fmt words(const char *text)
     return f;
 }
 
-static struct fmt fact_state(const struct judgement *t)
+/* "2.031 at 4,000": the point i of a curve, if it is one. */
+static struct fmt best_of(const struct series *s, size_t i, const char *mark)
 {
-    static const char *const names[] = {"empty", "finished", "running", "ended early"};
-
-    return words(names[t->run.state]);
-}
-
-static struct fmt fact_steps(const struct judgement *t)
-{
-    return fmt_count(t->run.step);
-}
-
-static struct fmt fact_wall(const struct judgement *t)
-{
-    return fmt_seconds(t->run.times.wall);
-}
-
-static struct fmt fact_step_time(const struct judgement *t)
-{
-    return fmt_seconds(t->run.pace.mean);
-}
-
-static struct fmt fact_tokens(const struct judgement *t)
-{
-    return fmt_count(isfinite(t->run.pace.tokens_per_s) ? t->run.pace.tokens_per_s
-                                                        : t->run.log.tokens_per_s);
-}
-
-static struct fmt fact_loss(const struct judgement *t)
-{
-    const struct learning *l = &t->run.learning;
     struct fmt f = fmt_number(NAN, 4);
 
-    if (l->best < l->loss.n)
-        snprintf(f.s, sizeof f.s, "%.20s at %.20s", fmt_number(l->loss.y[l->best], 4).s,
-                 fmt_count(l->loss.x[l->best]).s);
+    if (i < s->n)
+        snprintf(f.s, sizeof f.s, "%.20s at %.20s%s", fmt_number(s->y[i], 4).s,
+                 fmt_count(s->x[i]).s, mark);
     return f;
 }
 
-static struct fmt fact_bleu(const struct judgement *t)
+/* The cells below a run's name, one for each label. */
+static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
 {
-    const struct learning *l = &t->run.learning;
-    const size_t best = series_best(&l->bleu, -1);
-    struct fmt f = fmt_number(NAN, 4);
-
-    if (best < l->bleu.n)
-        snprintf(f.s, sizeof f.s, "%.20s at %.20s%s", fmt_number(l->bleu.y[best], 4).s,
-                 fmt_count(l->bleu.x[best]).s, l->bleu_is_forced ? " (forced)" : "");
-    return f;
-}
-
-static struct fmt fact_trained(const struct judgement *t)
-{
-    return words(learning_trend_text(t->run.learning.trend));
-}
-
-static struct fmt fact_overfit(const struct judgement *t)
-{
-    return words(learning_overfit_text(t->run.learning.overfit));
-}
-
-static struct fmt fact_network(const struct judgement *t)
-{
+    static const char *const ends[] = {"empty", "finished", "running", "ended early"};
+    const struct run *r = &j->run;
+    const struct learning *l = &r->learning;
+    const struct runlog_start *s = runlog_latest(&r->log);
+    const double tokens = r->pace.tokens_per_s;
     struct network w;
 
-    network_judge(&w, &t->run);
-    return words(network_verdict_text(w.verdict));
+    network_judge(&w, r);
+    *cell++ = words(ends[r->state]);
+    *cell++ = fmt_count(r->step);
+    *cell++ = fmt_seconds(r->times.wall);
+    *cell++ = fmt_seconds(r->pace.mean);
+    *cell++ = fmt_count(isfinite(tokens) ? tokens : r->log.tokens_per_s);
+    *cell++ = best_of(&l->loss, l->best, "");
+    *cell++ = best_of(&l->bleu, series_best(&l->bleu, -1),
+                      l->bleu_is_forced ? " (forced)" : "");
+    *cell++ = words(learning_trend_text(l->trend));
+    *cell++ = words(learning_overfit_text(l->overfit));
+    *cell++ = words(network_verdict_text(w.verdict));
+    *cell++ = fmt_count(s ? s->parameters : NAN);
+    *cell++ = fmt_count(r->ranks);
+    *cell++ = fmt_count((double)j->health.n);
 }
-
-static struct fmt fact_parameters(const struct judgement *t)
-{
-    const struct runlog_start *s = runlog_latest(&t->run.log);
-
-    return fmt_count(s ? s->parameters : NAN);
-}
-
-static struct fmt fact_ranks(const struct judgement *t)
-{
-    return fmt_count(t->run.ranks);
-}
-
-static struct fmt fact_findings(const struct judgement *t)
-{
-    return fmt_count((double)t->health.n);
-}
-
-static const struct {
-    const char *label;
-    fact_fn *fn;
-} facts[] = {
-    {"how it ended", fact_state},     {"steps", fact_steps},
-    {"wall time", fact_wall},         {"time of a step", fact_step_time},
-    {"tokens a second", fact_tokens}, {"best validation loss", fact_loss},
-    {"best BLEU", fact_bleu},         {"fully trained?", fact_trained},
-    {"overfitting?", fact_overfit},   {"network the bottleneck?", fact_network},
-    {"parameters", fact_parameters},  {"ranks", fact_ranks},
-    {"findings", fact_findings},
-};
 
 static status fill_heading(struct compare_table *t, const char *corner,
                            const struct judgement *runs, size_t n, struct err *err)
 {
+    t->n_columns = n + 1;
     TRY(add_cell(t, corner, err));
     for (size_t i = 0; i < n; i++)
         TRY(add_cell(t, runs[i].run.name, err));
@@ -162,12 +116,15 @@ static status fill_heading(struct compare_table *t, const char *corner,
 static status fill_facts(struct compare_table *t, const struct judgement *runs, size_t n,
                          struct err *err)
 {
-    t->n_columns = n + 1;
+    struct fmt cell[REPORT_RUNS_MAX][FACTS];
+
+    for (size_t i = 0; i < n; i++)
+        facts_of(cell[i], &runs[i]);
     TRY(fill_heading(t, "", runs, n, err));
-    for (size_t r = 0; r < sizeof facts / sizeof *facts; r++) {
-        TRY(add_cell(t, facts[r].label, err));
+    for (size_t r = 0; r < FACTS; r++) {
+        TRY(add_cell(t, labels[r], err));
         for (size_t i = 0; i < n; i++)
-            TRY(add_cell(t, facts[r].fn(&runs[i]).s, err));
+            TRY(add_cell(t, cell[i][r].s, err));
     }
     return OK;
 }
@@ -198,7 +155,6 @@ static bool is_place(const char *key)
 static status fill_options(struct compare_table *t, const struct judgement *runs,
                            size_t n, struct err *err)
 {
-    t->n_columns = n + 1;
     TRY(fill_heading(t, "option", runs, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct runlog_start *s = runlog_latest(&runs[i].run.log);
@@ -333,7 +289,7 @@ static size_t list_options(struct str *list, const struct compare *c,
 
     *n_alone = 0;
     for (size_t r = 1; r < t->n_rows; r++) {
-        const char *key = str_text(&t->cell[r * t->n_columns]);
+        const char *key = t->cell[r * t->n_columns];
         const char *x = runlog_config(&runs[0].run.log, key),
                    *y = runlog_config(&runs[i].run.log, key);
         if (!x || !y)
@@ -385,6 +341,7 @@ static status explain(struct compare *c, const struct judgement *runs, size_t n,
 status compare_open(struct compare *c, const struct judgement *runs, size_t n,
                     struct err *err)
 {
+    BUG_ON(n > REPORT_RUNS_MAX);
     *c = (struct compare){0};
     status result = fill_facts(&c->facts, runs, n, err);
     if (result == OK)
@@ -399,7 +356,7 @@ status compare_open(struct compare *c, const struct judgement *runs, size_t n,
 static void release_table(struct compare_table *t)
 {
     for (size_t i = 0; i < t->n_cells; i++)
-        str_release(&t->cell[i]);
+        free(t->cell[i]);
     free(t->cell);
 }
 
@@ -408,7 +365,7 @@ void compare_close(struct compare *c)
     release_table(&c->facts);
     release_table(&c->options);
     for (size_t i = 0; i < c->n_sentences; i++)
-        str_release(&c->sentence[i]);
+        free(c->sentence[i]);
     free(c->sentence);
     *c = (struct compare){0};
 }

@@ -17,13 +17,13 @@ struct judgement;
 
 /* Plain text; row 0 is the heading, column 0 the labels. */
 struct compare_table {
-    struct str *cell;
+    char **cell;
     size_t n_cells, n_rows, n_columns, cap;
 };
 
 struct compare {
     struct compare_table facts, options;
-    struct str *sentence; /* differences explained */
+    char **sentence; /* differences explained */
     size_t n_sentences, cap_sentences;
 };
 

@@ -1,56 +1,27 @@
 /* The page of several runs: tables, sentences, and curves laid over each other. */
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 
-#include "base/mem.h"
 #include "page/fmt.h"
 #include "page/page.h"
 #include "page/plot.h"
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"
+#include "report/show/report.h"
 #include "report/show/report_page.h"
 
-enum { COLORS = 6, RUNS_MAX = 12 };
+enum { COLORS = 6 };
 
 static void write_table(struct str *out, const struct compare_table *t, const char *css)
 {
     str_printf(out, "<div class=\"%s\"><table><thead><tr>", css);
     for (size_t c = 0; c < t->n_columns; c++)
-        page_tag(out, "th", NULL, str_text(&t->cell[c]));
+        page_tag(out, "th", NULL, t->cell[c]);
     str_puts(out, "</tr></thead><tbody>\n");
-    for (size_t r = 1; r < t->n_rows; r++) {
-        str_puts(out, "<tr>");
-        for (size_t c = 0; c < t->n_columns; c++)
-            page_tag(out, c ? "td" : "th", NULL,
-                     str_text(&t->cell[r * t->n_columns + c]));
-        str_puts(out, "</tr>\n");
-    }
+    for (size_t r = 1; r < t->n_rows; r++)
+        page_cells(out, "th", NULL, (const char *const *)&t->cell[r * t->n_columns],
+                   t->n_columns);
     str_puts(out, "</tbody></table></div>\n");
-}
-
-/* One curve a run. */
-typedef status curve_fn(struct series *s, const struct run *run, struct err *err);
-
-static status copy_series(struct series *to, const struct series *from, struct err *err)
-{
-    for (size_t i = 0; i < from->n; i++)
-        TRY(series_add(to, from->x[i], from->y[i], err));
-    return OK;
-}
-
-static status curve_valid(struct series *s, const struct run *run, struct err *err)
-{
-    return copy_series(s, &run->learning.loss, err);
-}
-
-static status curve_train(struct series *s, const struct run *run, struct err *err)
-{
-    return copy_series(s, &run->learning.train, err);
-}
-
-static status curve_bleu(struct series *s, const struct run *run, struct err *err)
-{
-    return copy_series(s, &run->learning.bleu, err);
 }
 
 /* Validation loss by hours of work; pauses between sessions are left out. */
@@ -74,36 +45,42 @@ static status curve_step_time(struct series *s, const struct run *run, struct er
     return OK;
 }
 
+/* One curve a run: a series of it, or what `fn` makes. */
+#define SERIES(name) offsetof(struct run, learning.name), NULL
+
 static const struct overlay {
     const char *id, *title, *y_unit, *x_unit;
-    curve_fn *fn;
+    size_t at;
+    status (*fn)(struct series *s, const struct run *run, struct err *err);
     enum plot_kind kind;
     bool is_log, from_zero;
 } overlays[] = {
-    {"plot-valid", "Validation loss", "nats a token, logarithmic", "step", curve_valid,
+    {"plot-valid", "Validation loss", "nats a token, logarithmic", "step", SERIES(loss),
      PLOT_POINTS, true, false},
     {"plot-hours", "Validation loss by time", "nats a token, logarithmic",
-     "hours of work", curve_hours, PLOT_POINTS, true, false},
-    {"plot-bleu", "BLEU on the validation set", "BLEU, 0 to 100", "step", curve_bleu,
+     "hours of work", 0, curve_hours, PLOT_POINTS, true, false},
+    {"plot-bleu", "BLEU on the validation set", "BLEU, 0 to 100", "step", SERIES(bleu),
      PLOT_POINTS, false, true},
-    {"plot-train", "Training loss", "nats a token, logarithmic", "step", curve_train,
+    {"plot-train", "Training loss", "nats a token, logarithmic", "step", SERIES(train),
      PLOT_THIN, true, false},
-    {"plot-step", "Time of a step", "milliseconds a step", "step", curve_step_time,
+    {"plot-step", "Time of a step", "milliseconds a step", "step", 0, curve_step_time,
      PLOT_THIN, false, true},
 };
 
 static status write_overlay(struct str *out, const struct overlay *o,
                             const struct judgement *runs, size_t n, struct err *err)
 {
-    struct series points[RUNS_MAX] = {0};
-    struct plot_curve curve[RUNS_MAX];
+    struct series points[REPORT_RUNS_MAX] = {0};
+    struct plot_curve curve[REPORT_RUNS_MAX];
     status result = OK;
 
     for (size_t i = 0; result == OK && i < n; i++) {
-        result = o->fn(&points[i], &runs[i].run, err);
-        curve[i] =
-            (struct plot_curve){runs[i].run.name, i < COLORS ? o->kind : PLOT_DASHED,
-                                1 + (int)(i % COLORS), PLOT_NO_BEST, &points[i]};
+        const void *own = (const char *)&runs[i].run + o->at;
+        if (o->fn)
+            result = o->fn(&points[i], &runs[i].run, err);
+        curve[i] = (struct plot_curve){
+            runs[i].run.name, i < COLORS ? o->kind : PLOT_DASHED, 1 + (int)(i % COLORS),
+            PLOT_NO_BEST, o->fn ? &points[i] : own};
     }
     if (result == OK)
         result = plot_write(out,
@@ -147,7 +124,7 @@ static void write_sentences(struct str *out, const struct compare *c)
 {
     str_puts(out, "<ul>\n");
     for (size_t i = 0; i < c->n_sentences; i++) {
-        page_tag(out, "li", NULL, str_text(&c->sentence[i]));
+        page_tag(out, "li", NULL, c->sentence[i]);
         str_putc(out, '\n');
     }
     str_puts(out, "</ul>\n");
@@ -182,7 +159,6 @@ status compare_write(struct str *out, const struct judgement *runs, size_t n,
 {
     struct compare c;
 
-    BUG_ON(n > RUNS_MAX);
     TRY(compare_open(&c, runs, n, err));
     page_begin(out, "Training runs side by side");
     page_tag(out, "p", "kicker", "Training report");

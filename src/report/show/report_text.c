@@ -95,10 +95,10 @@ static void put_table(struct str *out, const struct compare_table *table)
 {
     for (size_t r = 0; r < table->n_rows; r++) {
         str_puts(out, "| ");
-        put(out, str_text(&table->cell[r * table->n_columns]));
+        put(out, table->cell[r * table->n_columns]);
         for (size_t c = 1; c < table->n_columns; c++) {
             str_puts(out, " | ");
-            put(out, str_text(&table->cell[r * table->n_columns + c]));
+            put(out, table->cell[r * table->n_columns + c]);
         }
         str_puts(out, " |\n");
         if (r == 0) {
@@ -121,7 +121,7 @@ static status put_comparison(struct str *out, const struct judgement *runs, size
     str_puts(out, "## What differs, and why\n\n");
     for (size_t i = 0; i < c.n_sentences; i++) {
         str_puts(out, "- ");
-        put(out, str_text(&c.sentence[i]));
+        put(out, c.sentence[i]);
         str_putc(out, '\n');
     }
     str_puts(out, "\n## Options that differ\n\n");
@@ -210,7 +210,7 @@ static status sentences_json(json_t *o, const struct judgement *runs, size_t n,
 
     TRY(compare_open(&c, runs, n, err));
     for (size_t i = 0; i < c.n_sentences; i++)
-        json_array_append_new(list, text(str_text(&c.sentence[i])));
+        json_array_append_new(list, text(c.sentence[i]));
     json_object_set_new(o, "differences", list);
     compare_close(&c);
     return OK;
