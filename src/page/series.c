@@ -143,55 +143,55 @@ double series_student(size_t degrees)
     return 1.96 + 2.4 / (double)(degrees - 1);
 }
 
-struct series_fit series_fit(const double *x, const double *y, size_t n)
+/* Of the pairs that are finite: their means, and sums of products around them. */
+struct moments {
+    size_t n;
+    double x, y, xx, yy, xy;
+};
+
+static struct moments moments_of(const double *x, const double *y, size_t n)
 {
-    struct series_fit f = {.slope = NAN, .se = NAN, .t_95 = NAN};
-    double sxx = 0, sxy = 0, residual = 0;
+    struct moments m = {0};
 
     for (size_t i = 0; i < n; i++)
         if (isfinite(x[i]) && isfinite(y[i])) {
-            f.n++;
-            f.x_mean += x[i];
-            f.at_mean += y[i];
+            m.n++;
+            m.x += x[i];
+            m.y += y[i];
         }
-    f.x_mean /= (double)f.n;
-    f.at_mean /= (double)f.n;
+    m.x /= (double)m.n;
+    m.y /= (double)m.n;
     for (size_t i = 0; i < n; i++)
         if (isfinite(x[i]) && isfinite(y[i])) {
-            sxx += (x[i] - f.x_mean) * (x[i] - f.x_mean);
-            sxy += (x[i] - f.x_mean) * (y[i] - f.at_mean);
+            m.xx += (x[i] - m.x) * (x[i] - m.x);
+            m.yy += (y[i] - m.y) * (y[i] - m.y);
+            m.xy += (x[i] - m.x) * (y[i] - m.y);
         }
-    if (f.n < 3 || sxx <= 0)
+    return m;
+}
+
+struct series_fit series_fit(const double *x, const double *y, size_t n)
+{
+    const struct moments m = moments_of(x, y, n);
+    struct series_fit f = {m.n, m.x, m.y, .slope = NAN, .se = NAN, .t_95 = NAN};
+    double residual = 0;
+
+    if (m.n < 3 || m.xx <= 0)
         return f;
-    f.slope = sxy / sxx;
+    f.slope = m.xy / m.xx;
     for (size_t i = 0; i < n; i++)
         if (isfinite(x[i]) && isfinite(y[i])) {
-            const double r = y[i] - f.at_mean - f.slope * (x[i] - f.x_mean);
+            const double r = y[i] - m.y - f.slope * (x[i] - m.x);
             residual += r * r;
         }
-    f.se = sqrt(residual / (double)(f.n - 2) / sxx);
-    f.t_95 = series_student(f.n - 2);
+    f.se = sqrt(residual / (double)(m.n - 2) / m.xx);
+    f.t_95 = series_student(m.n - 2);
     return f;
 }
 
 double series_correlation(const double *x, const double *y, size_t n)
 {
-    double mx = 0, my = 0, sxx = 0, syy = 0, sxy = 0;
-    size_t used = 0;
+    const struct moments m = moments_of(x, y, n);
 
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i]) && isfinite(y[i])) {
-            mx += x[i];
-            my += y[i];
-            used++;
-        }
-    mx /= (double)used;
-    my /= (double)used;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i]) && isfinite(y[i])) {
-            sxx += (x[i] - mx) * (x[i] - mx);
-            syy += (y[i] - my) * (y[i] - my);
-            sxy += (x[i] - mx) * (y[i] - my);
-        }
-    return sxx > 0 && syy > 0 ? sxy / sqrt(sxx * syy) : NAN;
+    return m.xx > 0 && m.yy > 0 ? m.xy / sqrt(m.xx * m.yy) : NAN;
 }

@@ -101,8 +101,7 @@ static void rows_of_stages(struct answer *a, const struct rundir *d)
 /* Whether a fact counts pairs that cleaning dropped. */
 static bool is_dropped(const struct rundir *d, size_t i)
 {
-    return strncmp(d->fact[i].key, DROPPED, strlen(DROPPED)) == 0 &&
-           rundir_number(d, d->fact[i].key) > 0;
+    return str_begins(d->fact[i].key, DROPPED) && rundir_number(d, d->fact[i].key) > 0;
 }
 
 /* prepare.json: what came in, what cleaning took away, what was packed. */

@@ -1,7 +1,6 @@
 /* Learning: is it done, does it overfit, and the size of its steps. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "report/judge/answers.h"
 #include "report/judge/rates.h"
@@ -9,60 +8,56 @@
 
 enum { MIN_EVALS = 4 };
 
-static void row_of_gain(struct answer *a, const struct fit *fit, const char *label,
-                        double factor, bool is_bleu)
+/* More steps as a factor: in words, and the keys of the gain and its interval. */
+static const struct {
+    double factor;
+    const char *words, *loss[3], *bleu[3];
+} futures[] = {
+    {1.1,
+     "10 % more steps",
+     {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
+     {"bleu_gain_10", "bleu_gain_10_low", "bleu_gain_10_high"}},
+    {1.5,
+     "50 % more",
+     {"loss_gain_50", "loss_gain_50_low", "loss_gain_50_high"},
+     {"bleu_gain_50", "bleu_gain_50_low", "bleu_gain_50_high"}},
+    {2,
+     "twice the steps",
+     {"loss_gain_100", "loss_gain_100_low", "loss_gain_100_high"},
+     {"bleu_gain_100", "bleu_gain_100_low", "bleu_gain_100_high"}},
+};
+
+static void rows_of_gain(struct answer *a, const struct fit *fit, const char *name,
+                         bool is_bleu)
 {
-    const struct fit_range g = fit_gain(fit, factor);
-    const double sign = is_bleu ? 1 : -1;
+    const int digits = is_bleu ? 2 : 3;
 
-    answers_row(a, label, "%s %s (95 %%: %s to %s)",
-                fmt_signed(sign * g.mid, is_bleu ? 2 : 3).s, is_bleu ? "points" : "nats",
-                fmt_signed(sign * (is_bleu ? g.low : g.high), is_bleu ? 2 : 3).s,
-                fmt_signed(sign * (is_bleu ? g.high : g.low), is_bleu ? 2 : 3).s);
-}
+    for (size_t i = 0; i < sizeof futures / sizeof *futures; i++) {
+        const struct fit_range g = fit_gain(fit, futures[i].factor);
+        const char *const *key = is_bleu ? futures[i].bleu : futures[i].loss;
+        char label[64];
 
-static void values_of_gain(struct answer *a, const struct fit *fit,
-                           const char *const key[3], double factor)
-{
-    const struct fit_range g = fit_gain(fit, factor);
-
-    answers_value(a, key[0], g.mid);
-    answers_value(a, key[1], g.low);
-    answers_value(a, key[2], g.high);
+        answers_value(a, key[0], g.mid);
+        answers_value(a, key[1], g.low);
+        answers_value(a, key[2], g.high);
+        snprintf(label, sizeof label, "%s, %s", name, futures[i].words);
+        answers_row(a, label, "%s %s (95 %%: %s to %s)",
+                    fmt_signed(is_bleu ? g.mid : -g.mid, digits).s,
+                    is_bleu ? "points" : "nats",
+                    fmt_signed(is_bleu ? g.low : -g.high, digits).s,
+                    fmt_signed(is_bleu ? g.high : -g.low, digits).s);
+    }
 }
 
 static void rows_of_gains(struct answer *a, const struct learning *l)
 {
-    static const char *const loss_keys[][3] = {
-        {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
-        {"loss_gain_50", "loss_gain_50_low", "loss_gain_50_high"},
-        {"loss_gain_100", "loss_gain_100_low", "loss_gain_100_high"}};
-    static const char *const bleu_keys[][3] = {
-        {"bleu_gain_10", "bleu_gain_10_low", "bleu_gain_10_high"},
-        {"bleu_gain_50", "bleu_gain_50_low", "bleu_gain_50_high"},
-        {"bleu_gain_100", "bleu_gain_100_low", "bleu_gain_100_high"}};
-    static const double factor[] = {1.1, 1.5, 2};
-
-    for (size_t i = 0; i < 3; i++)
-        values_of_gain(a, &l->fit_loss, loss_keys[i], factor[i]);
-    for (size_t i = 0; l->fit_bleu.is_known && i < 3; i++)
-        values_of_gain(a, &l->fit_bleu, bleu_keys[i], factor[i]);
-    row_of_gain(a, &l->fit_loss, "loss, 10 % more steps", 1.1, false);
-    row_of_gain(a, &l->fit_loss, "loss, 50 % more", 1.5, false);
-    row_of_gain(a, &l->fit_loss, "loss, twice the steps", 2, false);
-    if (!l->fit_bleu.is_known) {
+    rows_of_gain(a, &l->fit_loss, "loss", false);
+    if (l->fit_bleu.is_known)
+        rows_of_gain(a, &l->fit_bleu, l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU",
+                     true);
+    else
         answers_row(a, "BLEU", "missing: fewer than %d evaluations have one",
                     FIT_MIN_POINTS);
-        return;
-    }
-    const char *name = l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU";
-    char label[64];
-    snprintf(label, sizeof label, "%s, 10 %% more steps", name);
-    row_of_gain(a, &l->fit_bleu, label, 1.1, true);
-    snprintf(label, sizeof label, "%s, 50 %% more", name);
-    row_of_gain(a, &l->fit_bleu, label, 1.5, true);
-    snprintf(label, sizeof label, "%s, twice the steps", name);
-    row_of_gain(a, &l->fit_bleu, label, 2, true);
 }
 
 static void say_trained(struct answer *a, const struct learning *l)

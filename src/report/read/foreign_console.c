@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/lines.h"
 #include "base/utf8.h"
 #include "report/read/foreign.h"
 
@@ -282,22 +283,18 @@ static void read_line(struct reader *r, const char *line)
         r->n_known++;
 }
 
-static void read_lines(struct reader *r, const char *data, size_t n, size_t *n_lines)
+static size_t read_lines(struct reader *r, const void *data, size_t n)
 {
-    struct str line = str_new(1 << 20);
+    struct lines lines = lines_over(data, n);
+    struct str text = str_new(0);
 
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(data + at, '\n', n - at);
-        const size_t len = (end ? (size_t)(end - data) : n) - at;
-        str_reset(&line);
-        str_add(&line, data + at, len < LINE_SHOWN ? len : LINE_SHOWN);
-        if (line.len && line.data[line.len - 1] == '\r')
-            line.data[--line.len] = '\0';
-        read_line(r, str_text(&line));
-        at += len + 1;
-        (*n_lines)++;
+    for (struct line line; lines_next(&lines, &line);) {
+        str_reset(&text);
+        str_add(&text, line.text, line.n_bytes < LINE_SHOWN ? line.n_bytes : LINE_SHOWN);
+        read_line(r, str_text(&text));
     }
-    str_release(&line);
+    str_release(&text);
+    return lines.n_read;
 }
 
 static void finish(struct reader *r)
@@ -328,10 +325,9 @@ status foreign_console(struct runlog *log, const char *name, const void *data, s
                        .tokens_per_s = NAN,
                        .t_step = NAN,
                        .config = json_object()};
-    size_t n_lines = 0;
 
     *log = (struct runlog){0};
-    read_lines(&r, data, n, &n_lines);
+    const size_t n_lines = read_lines(&r, data, n);
     finish(&r);
     status result = str_check(&text, name, err);
     if (result == OK && !r.n_known)

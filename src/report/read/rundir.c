@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #define CHECKPOINT_STEM "model.ckpt-"
 #define DATA_SUFFIX     ".data-00000-of-00001"
@@ -36,17 +37,10 @@ static const struct {
     {"report.json", "this page for programs"},
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static const char *purpose_of(const char *name)
 {
     for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++)
-        if (ends_with(name, purposes[i].end))
+        if (str_ends(name, purposes[i].end))
             return purposes[i].purpose;
     return strstr(name, "events.out.tfevents") ? "curves for TensorBoard" : "";
 }
@@ -54,7 +48,7 @@ static const char *purpose_of(const char *name)
 /* The N of model.ckpt-N.xyz, NAN for other names. */
 static double step_of(const char *name)
 {
-    if (strncmp(name, CHECKPOINT_STEM, strlen(CHECKPOINT_STEM)) != 0)
+    if (!str_begins(name, CHECKPOINT_STEM))
         return NAN;
     const char *digits = name + strlen(CHECKPOINT_STEM);
     const size_t n = strspn(digits, "0123456789");
@@ -111,13 +105,13 @@ static void count_checkpoints(struct rundir *d)
     for (size_t i = 0; i < d->n_files; i++) {
         const struct rundir_file *f = &d->file[i];
         const double step = step_of(f->name);
-        const bool is_best = strncmp(f->name, "best_models/", 12) == 0;
+        const bool is_best = str_begins(f->name, "best_models/");
 
         if (is_best)
             d->best_bytes += f->bytes;
         if (isfinite(step))
             d->checkpoint_bytes += f->bytes;
-        if (!ends_with(f->name, ".index"))
+        if (!str_ends(f->name, ".index"))
             continue;
         d->n_best += is_best ? 1 : 0;
         d->n_checkpoints += isfinite(step) ? 1 : 0;
@@ -237,7 +231,7 @@ void rundir_close(struct rundir *d)
 const struct rundir_file *rundir_newest(const struct rundir *d, const char *suffix)
 {
     for (size_t i = 0; i < d->n_files; i++)
-        if (d->file[i].is_newest && ends_with(d->file[i].name, suffix))
+        if (d->file[i].is_newest && str_ends(d->file[i].name, suffix))
             return &d->file[i];
     return NULL;
 }
@@ -256,8 +250,8 @@ double rundir_sum(const struct rundir *d, const char *prefix, const char *suffix
 
     for (size_t i = 0; i < d->n_facts; i++) {
         const double v = number_of(&d->fact[i]);
-        if (isfinite(v) && strncmp(d->fact[i].key, prefix, strlen(prefix)) == 0 &&
-            ends_with(d->fact[i].key, suffix))
+        if (isfinite(v) && str_begins(d->fact[i].key, prefix) &&
+            str_ends(d->fact[i].key, suffix))
             sum = isfinite(sum) ? sum + v : v;
     }
     return sum;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "format/tf/tensor_index.h"
 
 static const struct {
@@ -25,25 +26,19 @@ int tensors_color(enum tensors_kind kind)
     return kinds[kind].color;
 }
 
-static bool ends(const char *s, const char *end)
-{
-    const size_t n = strlen(s), m = strlen(end);
-
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 /* Names are the reference's; Ferry writes the same. */
 static enum tensors_kind kind_of(const struct tensor_entry *e)
 {
-    if (ends(e->name, "/Adam") || ends(e->name, "/Adam_1") || ends(e->name, "/Momentum"))
+    if (str_ends(e->name, "/Adam") || str_ends(e->name, "/Adam_1") ||
+        str_ends(e->name, "/Momentum"))
         return TENSORS_MOMENTS;
-    if (ends(e->name, "/ExponentialMovingAverage"))
+    if (str_ends(e->name, "/ExponentialMovingAverage"))
         return TENSORS_AVERAGE;
     if (e->n_dims == 0)
         return TENSORS_COUNTERS;
     if (strstr(e->name, "FP32-master-copy/"))
         return TENSORS_MASTERS;
-    return strncmp(e->name, "ForwardPass/", 12) == 0 ? TENSORS_WEIGHTS : TENSORS_OTHER;
+    return str_begins(e->name, "ForwardPass/") ? TENSORS_WEIGHTS : TENSORS_OTHER;
 }
 
 static void name_counter(struct tensors *t, const struct tensor_entry *e)

@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,25 +40,32 @@ static void put(struct str *out, const char *text)
     }
 }
 
+/* A format of which only %s is known: what stands for it is text. */
+static void putf(struct str *out, const char *fmt, ...) PRINTF(2, 3);
+static void putf(struct str *out, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    for (const char *at; (at = strstr(fmt, "%s")); fmt = at + 2) {
+        str_add(out, fmt, (size_t)(at - fmt));
+        put(out, va_arg(ap, const char *));
+    }
+    va_end(ap);
+    str_puts(out, fmt);
+}
+
 static void put_answer(struct str *out, const struct answer *a, size_t number)
 {
     str_printf(out, "### %zu. ", number);
-    put(out, a->question);
-    str_puts(out, "\n\n**");
-    put(out, str_text(&a->number));
-    str_puts(out, "** ");
-    put(out, str_text(&a->verdict));
-    str_puts(out, "\n\n");
+    putf(out, "%s\n\n**%s** %s\n\n", a->question, str_text(&a->number),
+         str_text(&a->verdict));
     if (!a->n_rows)
         return;
     str_puts(out, "| evidence | |\n|---|---|\n");
-    for (size_t i = 0; i < a->n_rows; i++) {
-        str_puts(out, "| ");
-        put(out, str_text(&a->row[i].label));
-        str_puts(out, " | ");
-        put(out, str_text(&a->row[i].value));
-        str_puts(out, " |\n");
-    }
+    for (size_t i = 0; i < a->n_rows; i++)
+        putf(out, "| %s | %s |\n", str_text(&a->row[i].label),
+             str_text(&a->row[i].value));
     str_putc(out, '\n');
 }
 
@@ -65,47 +73,32 @@ static void put_health(struct str *out, const struct health *h)
 {
     if (!h->n)
         str_puts(out, "Nothing stands out.\n");
-    for (size_t i = 0; i < h->n; i++) {
-        str_puts(out, "- **");
-        put(out, h->found[i].title);
-        str_puts(out, ".** ");
-        put(out, str_text(&h->found[i].evidence));
-        str_puts(out, " *What to do:* ");
-        put(out, str_text(&h->found[i].advice));
-        str_putc(out, '\n');
-    }
+    for (size_t i = 0; i < h->n; i++)
+        putf(out, "- **%s.** %s *What to do:* %s\n", h->found[i].title,
+             str_text(&h->found[i].evidence), str_text(&h->found[i].advice));
     str_putc(out, '\n');
 }
 
-static void put_run(struct str *out, const struct judgement *t)
+static void put_run(struct str *out, const struct judgement *j)
 {
-    str_puts(out, "# ");
-    put(out, t->run.name);
-    str_puts(out, ": training report\n\nFrom ");
-    put(out, t->run.dir);
+    putf(out, "# %s: training report\n\nFrom %s", j->run.name, j->run.dir);
     str_printf(out, ", made on %s by Ferry %s.\n\n## What stands out\n\n",
-               fmt_time(t->run.now).s, FERRY_VERSION);
-    put_health(out, &t->health);
+               fmt_time(j->run.now).s, FERRY_VERSION);
+    put_health(out, &j->health);
     str_puts(out, "## What people ask\n\n");
     for (size_t i = 0; i < ANSWERS_N; i++)
-        put_answer(out, &t->answers.of[i], i + 1);
+        put_answer(out, &j->answers.of[i], i + 1);
 }
 
 static void put_table(struct str *out, const struct compare_table *table)
 {
-    for (size_t r = 0; r < table->n_rows; r++) {
-        str_puts(out, "| ");
-        put(out, table->cell[r * table->n_columns]);
-        for (size_t c = 1; c < table->n_columns; c++) {
-            str_puts(out, " | ");
-            put(out, table->cell[r * table->n_columns + c]);
-        }
-        str_puts(out, " |\n");
-        if (r == 0) {
-            for (size_t c = 0; c < table->n_columns; c++)
-                str_puts(out, "|---");
-            str_puts(out, "|\n");
-        }
+    for (size_t i = 0; i < table->n_cells; i++) {
+        const size_t column = i % table->n_columns;
+        putf(out, column ? " | %s" : "| %s", table->cell[i]);
+        if (column + 1 == table->n_columns)
+            str_puts(out, " |\n");
+        for (size_t c = 0; i + 1 == table->n_columns && c < table->n_columns; c++)
+            str_puts(out, c + 1 < table->n_columns ? "|---" : "|---|\n");
     }
     str_putc(out, '\n');
 }
@@ -119,11 +112,8 @@ static status put_comparison(struct str *out, const struct judgement *runs, size
     str_puts(out, "# Runs side by side\n\n");
     put_table(out, &c.facts);
     str_puts(out, "## What differs, and why\n\n");
-    for (size_t i = 0; i < c.n_sentences; i++) {
-        str_puts(out, "- ");
-        put(out, c.sentence[i]);
-        str_putc(out, '\n');
-    }
+    for (size_t i = 0; i < c.n_sentences; i++)
+        putf(out, "- %s\n", c.sentence[i]);
     str_puts(out, "\n## Options that differ\n\n");
     put_table(out, &c.options);
     compare_close(&c);
@@ -154,22 +144,18 @@ static json_t *number(double v)
 
 static json_t *answer_json(const struct answer *a)
 {
-    json_t *o = json_object(), *values = json_object(), *rows = json_array();
+    json_t *values = json_object(), *rows = json_array();
 
-    json_object_set_new(o, "question", text(a->question));
-    json_object_set_new(o, "code", text(a->code));
-    json_object_set_new(o, "tone", text(answers_tone(a->tone)));
-    json_object_set_new(o, "number", text(str_text(&a->number)));
-    json_object_set_new(o, "verdict", text(str_text(&a->verdict)));
     for (size_t i = 0; i < a->n_values; i++)
         json_object_set_new(values, a->value[i].key, number(a->value[i].v));
-    json_object_set_new(o, "values", values);
     for (size_t i = 0; i < a->n_rows; i++)
         json_array_append_new(rows, json_pack("{s:o, s:o}", "label",
                                               text(str_text(&a->row[i].label)), "value",
                                               text(str_text(&a->row[i].value))));
-    json_object_set_new(o, "evidence", rows);
-    return o;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "question", text(a->question),
+                     "code", text(a->code), "tone", text(answers_tone(a->tone)), "number",
+                     text(str_text(&a->number)), "verdict", text(str_text(&a->verdict)),
+                     "values", values, "evidence", rows);
 }
 
 static json_t *health_json(const struct health *h)
@@ -185,21 +171,18 @@ static json_t *health_json(const struct health *h)
     return list;
 }
 
-static json_t *run_json(const struct judgement *t)
+static json_t *run_json(const struct judgement *j)
 {
-    json_t *o = json_object(), *answers = json_object();
+    const struct runlog *log = &j->run.log;
+    json_t *answers = json_object();
 
-    json_object_set_new(o, "name", text(t->run.name));
-    json_object_set_new(o, "path", text(t->run.dir));
-    json_object_set_new(o, "origin",
-                        text(t->run.log.origin ? t->run.log.origin : "Ferry"));
-    json_object_set_new(o, "step", number(t->run.step));
-    json_object_set_new(o, "lines", json_integer((json_int_t)t->run.log.n_lines));
     for (size_t i = 0; i < ANSWERS_N; i++)
-        json_object_set_new(answers, t->answers.of[i].id, answer_json(&t->answers.of[i]));
-    json_object_set_new(o, "answers", answers);
-    json_object_set_new(o, "health", health_json(&t->health));
-    return o;
+        json_object_set_new(answers, j->answers.of[i].id, answer_json(&j->answers.of[i]));
+    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "name", text(j->run.name),
+                     "path", text(j->run.dir), "origin",
+                     text(log->origin ? log->origin : "Ferry"), "step",
+                     number(j->run.step), "lines", (json_int_t)log->n_lines, "answers",
+                     answers, "health", health_json(&j->health));
 }
 
 static status sentences_json(json_t *o, const struct judgement *runs, size_t n,
