@@ -207,9 +207,9 @@ static long parting(int lost, int n_lost, bool of_source)
 
     CHECK_FAILS(open_and_count(&p, lists(a, b, ""), &err), &err, ERR_FORMAT,
                 "parallel files need the same number");
-    const char *at = strstr(err.msg, "seem to part at line ");
+    const char *at = strstr(err.msg, "seem to diverge at line ");
     CHECK(at != NULL);
-    return strtol(at + strlen("seem to part at line "), NULL, 10);
+    return strtol(at + strlen("seem to diverge at line "), NULL, 10);
 }
 
 TEST(the_place_where_files_part_is_named)

@@ -289,7 +289,8 @@ TEST(prepare_json_shows_samples_and_sizes_of_every_stage)
     json_t *all = json_load_file(test_path("data/prepare.json"), 0, NULL);
     json_t *sample =
         json_array_get(json_object_get(json_object_get(all, "samples"), "encoding"), 0);
-    CHECK_STR(json_string_value(json_object_get(sample, "target")), "bad ? byte");
+    CHECK_STR(json_string_value(json_object_get(sample, "target")),
+              "bad \xEF\xBF\xBD byte");
     CHECK_STR(json_string_value(json_object_get(sample, "file")), c.source);
     CHECK(json_integer_value(json_object_get(sample, "line")) == LINES + 1);
     json_t *clean = json_object_get(json_object_get(all, "stages"), "clean");

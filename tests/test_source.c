@@ -1,5 +1,6 @@
 #include "prepare/source/source.h"
 
+#include "base/file.h"
 #include "base/str.h"
 #include "test.h"
 
@@ -10,7 +11,8 @@ static struct source over(const char *text, enum source_kind kind, int side)
     struct source s;
     struct err err = {0};
 
-    CHECK_OK(source_over(&s, text, strlen(text), "input", kind, options, &err), &err);
+    CHECK_OK(file_write(test_path("input"), text, strlen(text), &err), &err);
+    CHECK_OK(source_open(&s, test_path("input"), "input", kind, options, &err), &err);
     return s;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/json_text.h"
 #include "text/subword/spm.h"
 
 enum { PREPARE_STATS_VERSION = 2 };
@@ -25,21 +25,15 @@ void prepare_stats_side(struct prepare_side_stats *s, const int32_t *id, size_t 
         s->n_unknown += id[i] == ID_UNK;
 }
 
-/* The beginning of a line as text that JSON can hold. */
+/* The beginning of a line, cut between two characters. */
 static void excerpt(char out[PREPARE_SAMPLE_BYTES], struct line in)
 {
-    size_t n = 0, len;
+    size_t shown;
+    const size_t n =
+        utf8_fit(in.text, in.n_bytes, SIZE_MAX, PREPARE_SAMPLE_BYTES - 4, &shown);
 
-    for (size_t i = 0; i < in.n_bytes; i += len) {
-        const uint32_t code = utf8_decode(in.text + i, in.n_bytes - i, &len);
-        if (n + len + 4 > PREPARE_SAMPLE_BYTES)
-            break;
-        if (code == UTF8_BAD || code == 0)
-            out[n++] = '?';
-        else
-            memcpy(out + n, in.text + i, len);
-        n += code == UTF8_BAD || code == 0 ? 0 : len;
-    }
+    if (n)
+        memcpy(out, in.text, n);
     out[n] = '\0';
 }
 
@@ -96,21 +90,6 @@ static json_t *hash(uint64_t value)
     return json_sprintf("%016" PRIx64, value);
 }
 
-/* Paths are bytes, JSON is UTF-8: what is not becomes question marks. */
-static json_t *text(const char *bytes)
-{
-    json_t *as_is = json_string(bytes);
-    struct str plain = str_new(0);
-
-    if (as_is)
-        return as_is;
-    for (; *bytes; bytes++)
-        str_putc(&plain, (unsigned char)*bytes < 0x80 ? *bytes : '?');
-    as_is = json_string(str_text(&plain));
-    str_release(&plain);
-    return as_is;
-}
-
 static json_t *options_json(struct opt_table options, const void *config)
 {
     json_t *all = json_object();
@@ -123,7 +102,7 @@ static json_t *options_json(struct opt_table options, const void *config)
         json_object_set_new(all, o->name,
                             o->type == OPT_INT    ? json_integer(strtoll(is, NULL, 10))
                             : o->type == OPT_REAL ? json_real(strtod(is, NULL))
-                                                  : text(is));
+                                                  : json_text(is));
         str_release(&value);
     }
     return all;
@@ -131,7 +110,7 @@ static json_t *options_json(struct opt_table options, const void *config)
 
 static json_t *file_json(const struct pairs_file *f, int side)
 {
-    return json_pack("{s:o, s:o, s:o}", "path", text(f->path[side]), "bytes",
+    return json_pack("{s:o, s:o, s:o}", "path", json_text(f->path[side]), "bytes",
                      count(f->n_bytes[side]), "lines", count(f->n_lines));
 }
 
@@ -184,9 +163,10 @@ static json_t *sample_json(const struct prepare_sample *p, const struct pairs *i
 {
     const struct pairs_file *f = p->file < input->n_files ? &input->file[p->file] : NULL;
 
-    return json_pack("{s:o, s:o, s:o, s:o}", "file", text(f ? f->path[PAIRS_SOURCE] : ""),
-                     "line", count(p->line[PAIRS_SOURCE]), "source",
-                     text(p->text[PAIRS_SOURCE]), "target", text(p->text[PAIRS_TARGET]));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o}", "file", json_text(f ? f->path[PAIRS_SOURCE] : ""), "line",
+        count(p->line[PAIRS_SOURCE]), "source", json_text(p->text[PAIRS_SOURCE]),
+        "target", json_text(p->text[PAIRS_TARGET]));
 }
 
 static json_t *samples_json(const struct prepare_stats *s, const struct pairs *input)
@@ -301,16 +281,13 @@ status prepare_stats_write(const struct prepare_stats *s, const char *path,
                            const struct pairs input[N_PREPARE_SETS], struct err *err)
 {
     json_t *all = all_json(s, options, config, input);
-    char *dump = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
     struct str page = str_new(0);
-    status result;
+    char *dump = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
 
-    if (dump) {
-        str_printf(&page, "%s\n", dump);
-        result = str_check(&page, path, err);
-    } else {
-        result = err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
-    }
+    str_puts(&page, dump ? dump : "");
+    str_putc(&page, '\n');
+    status result = dump ? str_check(&page, path, err)
+                         : err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
     if (result == OK)
         result = file_write(path, page.data, page.len, err);
     str_release(&page);

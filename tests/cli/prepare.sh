@@ -61,7 +61,7 @@ head -c 300 both.tsv.gz >cut.tsv.gz
 refuses 4 'cut.tsv.gz: the gzip data ends too early: the file was cut' \
     "$FERRY" prepare pairs=cut.tsv.gz out=y
 sed 5d de >part.de
-refuses 4 'they seem to part at line' "$FERRY" prepare source=en target=part.de out=y
+refuses 4 'they seem to diverge at line' "$FERRY" prepare source=en target=part.de out=y
 [ ! -e y ] || fail "a refused command made its directory"
 expect 0 "$FERRY" prepare source=<(cat en) target=de out=piped vocab_size=100
 cmp piped/train.bin again/train.bin || fail "a pipe gives another corpus"

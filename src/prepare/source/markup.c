@@ -100,6 +100,28 @@ static status read_entity(struct markup *m, struct err *err)
     return OK;
 }
 
+/* The next byte, where the file must not end: inside `what`. */
+static status need_byte(struct markup *m, int *c, const char *what, struct err *err)
+{
+    TRY(line_reader_byte(&m->file, c, err));
+    if (*c == LINE_READER_END)
+        return markup_fail(m, err, "the file ends inside %s; was it cut?", what);
+    return OK;
+}
+
+/* Whether the byte `c` is text in quotes, or one of them; *quote is the open one, or 0.
+ */
+static bool is_quoted(int c, int *quote)
+{
+    const bool was = *quote != 0;
+
+    if (was)
+        *quote = c == *quote ? 0 : *quote;
+    else if (c == '"' || c == '\'')
+        *quote = c;
+    return was || *quote;
+}
+
 /* Pass over everything up to `end`; its first n_kept bytes go to *keep. */
 static status skip_to(struct markup *m, const char *end, struct str *keep, size_t n_kept,
                       const char *what, struct err *err)
@@ -109,9 +131,7 @@ static status skip_to(struct markup *m, const char *end, struct str *keep, size_
     int c;
 
     for (;;) {
-        TRY(line_reader_byte(&m->file, &c, err));
-        if (c == LINE_READER_END)
-            return markup_fail(m, err, "the file ends inside %s; was it cut?", what);
+        TRY(need_byte(m, &c, what, err));
         memmove(last, last + 1, n - 1);
         last[n - 1] = (char)c;
         if (keep->len < n_kept)
@@ -127,14 +147,10 @@ static status skip_declaration(struct markup *m, struct err *err)
     int c, depth = 0, quote = 0;
 
     for (;;) {
-        TRY(line_reader_byte(&m->file, &c, err));
-        if (c == LINE_READER_END)
-            return markup_fail(m, err, "the file ends inside a declaration; was it cut?");
-        if (quote)
-            quote = c == quote ? 0 : quote;
-        else if (c == '"' || c == '\'')
-            quote = c;
-        else if (c == '[')
+        TRY(need_byte(m, &c, "a declaration", err));
+        if (is_quoted(c, &quote))
+            continue;
+        if (c == '[')
             depth++;
         else if (c == ']')
             depth--;
@@ -175,7 +191,7 @@ static status read_cdata(struct markup *m, struct err *err)
 }
 
 /* Whether the file goes on with `word`, which is then read. */
-static status accept(struct markup *m, const char *word, bool *yes, struct err *err)
+static status read_word(struct markup *m, const char *word, bool *yes, struct err *err)
 {
     int c;
 
@@ -194,10 +210,10 @@ static status read_bang(struct markup *m, struct err *err)
 {
     bool yes;
 
-    TRY(accept(m, "--", &yes, err));
+    TRY(read_word(m, "--", &yes, err));
     if (yes)
         return skip_to(m, "-->", &m->text, 0, "a comment", err);
-    TRY(accept(m, "[CDATA[", &yes, err));
+    TRY(read_word(m, "[CDATA[", &yes, err));
     return yes ? read_cdata(m, err) : skip_declaration(m, err);
 }
 
@@ -208,15 +224,9 @@ static status read_tag(struct markup *m, struct err *err)
 
     str_reset(&m->tag);
     for (;;) {
-        TRY(line_reader_byte(&m->file, &c, err));
-        if (c == LINE_READER_END)
-            return markup_fail(m, err, "the file ends inside a tag; was it cut?");
-        if (c == '>' && !quote)
+        TRY(need_byte(m, &c, "a tag", err));
+        if (!is_quoted(c, &quote) && c == '>')
             break;
-        if (quote && c == quote)
-            quote = 0;
-        else if (!quote && (c == '"' || c == '\''))
-            quote = c;
         str_putc(&m->tag, (char)c);
         if (m->tag.bad) {
             m->tag.bad = false;

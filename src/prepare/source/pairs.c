@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "prepare/source/pairs_part.h"
 #include "text/line_reader.h"
 
-/* What a pipe has to say, in a file without a name. */
+/* Copy a pipe to a file without a name. */
 static status spool(int from, int *to, struct err *err)
 {
     char block[1 << 14];
@@ -229,7 +228,7 @@ uint64_t pairs_bytes(const struct pairs *p)
     return n;
 }
 
-status pairs_part_open(const struct pairs *p, const struct pairs_file *f, int s,
+status pairs_open_side(const struct pairs *p, const struct pairs_file *f, int s,
                        struct source *out, struct err *err)
 {
     struct source_options options = p->reading;
@@ -249,9 +248,9 @@ static status open_sources(struct pairs *p, struct err *err)
     const struct pairs_file *f = &p->file[p->at];
 
     p->source[PAIRS_TARGET] = (struct source){0};
-    TRY(pairs_part_open(p, f, PAIRS_SOURCE, &p->source[PAIRS_SOURCE], err));
+    TRY(pairs_open_side(p, f, PAIRS_SOURCE, &p->source[PAIRS_SOURCE], err));
     if (!f->is_both &&
-        pairs_part_open(p, f, PAIRS_TARGET, &p->source[PAIRS_TARGET], err) != OK) {
+        pairs_open_side(p, f, PAIRS_TARGET, &p->source[PAIRS_TARGET], err) != OK) {
         source_close(&p->source[PAIRS_SOURCE]);
         return err->code;
     }
@@ -289,7 +288,7 @@ static status next_row(struct pairs *p, struct pairs_row *row, bool *has, struct
     if (!f->is_both)
         TRY(source_next(b, &has_b, err));
     if (*has != has_b)
-        return pairs_part_unequal(p, p->at, a->n_rows, b->n_rows, err);
+        return pairs_diverge(p, p->at, a->n_rows, b->n_rows, err);
     if (!*has)
         return OK;
     if (!f->is_both)
@@ -314,5 +313,88 @@ status pairs_next(struct pairs *p, struct pairs_row *row, bool *has, struct err 
         p->file[p->at].n_skipped = p->source[PAIRS_SOURCE].n_skipped;
         close_sources(p);
     }
+    return OK;
+}
+
+/* Where counting stands, in bytes of the files, for the progress line. */
+struct count {
+    struct progress *progress;
+    uint64_t n_done; /* of the files before */
+};
+
+static void show(const struct count *c, const struct source *s)
+{
+    if (s->n_rows % 4096 == 0)
+        progress_update(c->progress, (c->n_done + source_bytes_read(s)) >> 20);
+}
+
+static status count_side(const struct pairs *p, const struct pairs_file *f, int side,
+                         struct count *c, uint64_t *n, struct err *err)
+{
+    struct source s;
+    bool has = true;
+    status result = pairs_open_side(p, f, side, &s, err);
+
+    if (result != OK)
+        return result;
+    while (result == OK && has) {
+        result = source_next(&s, &has, err);
+        show(c, &s);
+    }
+    *n = s.n_rows;
+    c->n_done += f->n_bytes[side];
+    source_close(&s);
+    return result;
+}
+
+/* Two test sets are read side by side, so that their numbers are compared. */
+static bool is_by_number(const struct pairs_file *f)
+{
+    return !f->is_both && f->side_kind[0] == SOURCE_SGM && f->side_kind[1] == SOURCE_SGM;
+}
+
+static status compare_numbers(struct pairs *p, size_t at, struct err *err)
+{
+    struct pairs one = {.file = &p->file[at], .n_files = 1, .reading = p->reading};
+    struct pairs_row row;
+    bool has = true;
+    status result = OK;
+
+    while (result == OK && has)
+        result = pairs_next(&one, &row, &has, err);
+    pairs_rewind(&one);
+    return result;
+}
+
+static status count_file(struct pairs *p, size_t at, struct count *c, struct err *err)
+{
+    struct pairs_file *f = &p->file[at];
+    uint64_t n[PAIRS_SIDES];
+
+    TRY(count_side(p, f, PAIRS_SOURCE, c, &n[PAIRS_SOURCE], err));
+    n[PAIRS_TARGET] = n[PAIRS_SOURCE];
+    if (!f->is_both)
+        TRY(count_side(p, f, PAIRS_TARGET, c, &n[PAIRS_TARGET], err));
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        if (n[s] == 0)
+            return err_set(err, ERR_FORMAT, "%s: %s", f->path[s],
+                           f->n_bytes[s] ? "there is no text in it"
+                                         : "the file is empty");
+    if (is_by_number(f))
+        TRY(compare_numbers(p, at, err));
+    if (n[PAIRS_SOURCE] != n[PAIRS_TARGET])
+        return pairs_diverge(p, at, n[PAIRS_SOURCE], n[PAIRS_TARGET], err);
+    f->n_lines = n[PAIRS_SOURCE];
+    p->n_lines += f->n_lines;
+    return OK;
+}
+
+status pairs_count(struct pairs *p, struct progress *progress, struct err *err)
+{
+    struct count c = {.progress = progress};
+
+    p->n_lines = 0;
+    for (size_t i = 0; i < p->n_files; i++)
+        TRY(count_file(p, i, &c, err));
     return OK;
 }

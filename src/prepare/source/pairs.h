@@ -2,8 +2,8 @@
  * pairs - parallel text: files side by side, or files that hold both sides, in order.
  *
  * Opening finds the files; counting reads each one once, refuses files that cannot be
- * parallel before anything is made of them, and says where they seem to part. After that
- * the pairs can be read again and again: a pipe is copied to a nameless file first.
+ * parallel before anything is made of them, and says where they seem to diverge. After
+ * that the pairs can be read again and again: a pipe is copied to a nameless file first.
  *
  * Owns:     the open files; one at a time.
  * Borrows:  the languages of the options.
@@ -78,3 +78,11 @@ uint64_t pairs_bytes(const struct pairs *p);
 status pairs_next(struct pairs *p, struct pairs_row *row, bool *has,
                   struct err *err) MUST_CHECK;
 void pairs_rewind(struct pairs *p);
+
+/* Between the files of this module: open side `s` of a file from its start, */
+status pairs_open_side(const struct pairs *p, const struct pairs_file *f, int s,
+                       struct source *out, struct err *err) MUST_CHECK;
+/* and the error that file `at` has n_source and n_target lines, with the first line from
+ * which on the lengths of the two sides fit each other better when one is moved. */
+status pairs_diverge(const struct pairs *p, size_t at, uint64_t n_source,
+                     uint64_t n_target, struct err *err) MUST_CHECK;

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "prepare/source/source_kinds.h"
-
 /* `n` without `end`, when the name ends so. */
 static bool cut_end(const char *name, size_t *n, const char *end)
 {
@@ -36,43 +34,30 @@ bool source_is_both(enum source_kind kind)
     return kind == SOURCE_TSV || kind == SOURCE_TMX;
 }
 
-static void begin(struct source *s, struct line_reader reader)
+static bool is_markup(const struct source *s)
 {
-    const bool is_markup = s->kind == SOURCE_SGM || s->kind == SOURCE_TMX;
-
-    if (is_markup)
-        markup_init(&s->markup, reader);
-    else
-        s->reader = reader;
-    for (int i = 0; i < SOURCE_SIDES; i++)
-        s->room[i] = str_new(0);
+    return s->kind == SOURCE_SGM || s->kind == SOURCE_TMX;
 }
 
 status source_open(struct source *s, const char *path, const char *name,
                    enum source_kind kind, struct source_options options, struct err *err)
 {
-    struct line_reader reader;
+    struct line_reader file;
 
     *s = (struct source){.kind = kind, .options = options};
-    TRY(line_reader_open(&reader, path, name, err));
-    begin(s, reader);
-    return OK;
-}
-
-status source_over(struct source *s, const void *bytes, size_t n, const char *name,
-                   enum source_kind kind, struct source_options options, struct err *err)
-{
-    struct line_reader reader;
-
-    *s = (struct source){.kind = kind, .options = options};
-    TRY(line_reader_over(&reader, bytes, n, name, err));
-    begin(s, reader);
+    TRY(line_reader_open(&file, path, name, err));
+    if (is_markup(s))
+        markup_init(&s->markup, file);
+    else
+        s->reader = file;
+    for (int i = 0; i < SOURCE_SIDES; i++)
+        s->room[i] = str_new(0);
     return OK;
 }
 
 void source_close(struct source *s)
 {
-    if (s->kind == SOURCE_SGM || s->kind == SOURCE_TMX)
+    if (is_markup(s))
         markup_close(&s->markup);
     else
         line_reader_close(&s->reader);
@@ -89,13 +74,59 @@ static status next_text(struct source *s, bool *has, struct err *err)
     return OK;
 }
 
+/* Column `k`, from 1; false when the line has fewer. */
+static bool column(struct line row, int k, struct line *out)
+{
+    const char *at = row.text, *end = row.text + row.n_bytes;
+
+    for (;; k--) {
+        const char *tab = memchr(at, '\t', (size_t)(end - at));
+        *out = (struct line){at, (size_t)((tab ? tab : end) - at)};
+        if (k == 1)
+            return true;
+        if (!tab)
+            return false;
+        at = tab + 1;
+    }
+}
+
+static int count_columns(struct line row)
+{
+    int n = 1;
+
+    for (size_t i = 0; i < row.n_bytes; i++)
+        n += row.text[i] == '\t';
+    return n;
+}
+
+static status next_tsv(struct source *s, bool *has, struct err *err)
+{
+    struct line row;
+
+    TRY(line_reader_next(&s->reader, &row, has, err));
+    if (!*has)
+        return OK;
+    s->line = s->reader.n_lines;
+    s->is_cut = s->reader.is_cut;
+    for (int i = 0; i < SOURCE_SIDES; i++)
+        if (!column(row, s->options.column[i], &s->seg[i])) {
+            if (!s->is_cut)
+                return err_set(err, ERR_FORMAT,
+                               "%s:%llu: a line of %d columns, column %d is wanted",
+                               s->reader.in.name, (unsigned long long)s->line,
+                               count_columns(row), s->options.column[i]);
+            s->seg[i] = (struct line){row.text, 0};
+        }
+    return OK;
+}
+
 status source_next(struct source *s, bool *has, struct err *err)
 {
     typedef status next_fn(struct source * s, bool *has, struct err *err);
     static next_fn *const next[] = {[SOURCE_TEXT] = next_text,
-                                    [SOURCE_TSV] = source_kinds_tsv,
-                                    [SOURCE_SGM] = source_kinds_sgm,
-                                    [SOURCE_TMX] = source_kinds_tmx};
+                                    [SOURCE_TSV] = next_tsv,
+                                    [SOURCE_SGM] = source_sgm_next,
+                                    [SOURCE_TMX] = source_tmx_next};
 
     TRY(next[s->kind](s, has, err));
     s->n_rows += *has;
@@ -104,12 +135,10 @@ status source_next(struct source *s, bool *has, struct err *err)
 
 uint64_t source_bytes_read(const struct source *s)
 {
-    const bool is_markup = s->kind == SOURCE_SGM || s->kind == SOURCE_TMX;
-
-    return is_markup ? s->markup.file.in.n_in : s->reader.in.n_in;
+    return is_markup(s) ? s->markup.file.in.n_in : s->reader.in.n_in;
 }
 
-void source_kinds_add(struct source *s, int side)
+void source_add(struct source *s, int side)
 {
     const struct str *piece = &s->markup.text;
     struct str *out = &s->room[side];
@@ -125,7 +154,7 @@ void source_kinds_add(struct source *s, int side)
             out->data[i] = ' ';
 }
 
-void source_kinds_finish(struct source *s, int side)
+void source_finish(struct source *s, int side)
 {
     const char *text = str_text(&s->room[side]);
     size_t from = 0, to = s->room[side].len;
@@ -137,7 +166,7 @@ void source_kinds_finish(struct source *s, int side)
     s->seg[side] = (struct line){text + from, to - from};
 }
 
-void source_kinds_id(char out[SOURCE_ID_MAX], const char *value)
+void source_id(char out[SOURCE_ID_MAX], const char *value)
 {
     snprintf(out, SOURCE_ID_MAX, "%s", value ? value : "");
 }

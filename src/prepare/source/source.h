@@ -58,9 +58,6 @@ struct source {
 status source_open(struct source *s, const char *path, const char *name,
                    enum source_kind kind, struct source_options options,
                    struct err *err) MUST_CHECK;
-status source_over(struct source *s, const void *bytes, size_t n, const char *name,
-                   enum source_kind kind, struct source_options options,
-                   struct err *err) MUST_CHECK;
 void source_close(struct source *s); /* safe on a zeroed one */
 
 /* The next row in s->seg, valid until the next call; *has is false at the end. */
@@ -68,3 +65,13 @@ status source_next(struct source *s, bool *has, struct err *err) MUST_CHECK;
 
 /* Bytes taken from the file so far. */
 uint64_t source_bytes_read(const struct source *s);
+
+/* Between the files of this module: the readers of markup behind source_next(), */
+status source_sgm_next(struct source *s, bool *has, struct err *err) MUST_CHECK;
+status source_tmx_next(struct source *s, bool *has, struct err *err) MUST_CHECK;
+/* what appends the text of the present event to the segment of a side, which is cut if it
+ * would grow beyond LINE_READER_MAX, hands the segment out without blanks at its ends, */
+void source_add(struct source *s, int side);
+void source_finish(struct source *s, int side);
+/* and keeps an attribute, cut to SOURCE_ID_MAX - 1 bytes; NULL gives "". */
+void source_id(char out[SOURCE_ID_MAX], const char *value);

@@ -11,16 +11,16 @@
  */
 #include <string.h>
 
-#include "prepare/source/source_kinds.h"
+#include "prepare/source/source.h"
 
 static void open_document(struct source *s)
 {
     char system[SOURCE_ID_MAX];
 
-    source_kinds_id(system, markup_attribute(&s->markup, "sysid"));
-    source_kinds_id(s->doc, markup_attribute(&s->markup, "docid"));
+    source_id(system, markup_attribute(&s->markup, "sysid"));
+    source_id(s->doc, markup_attribute(&s->markup, "docid"));
     if (!s->doc[0])
-        source_kinds_id(s->doc, markup_attribute(&s->markup, "id"));
+        source_id(s->doc, markup_attribute(&s->markup, "id"));
     if (!s->has_document)
         memcpy(s->system, system, sizeof system);
     s->has_document = true;
@@ -57,13 +57,13 @@ static status read_segment(struct source *s, struct err *err)
     const uint64_t line = m->line;
     enum markup_event event;
 
-    source_kinds_id(s->id, markup_attribute(m, "id"));
+    source_id(s->id, markup_attribute(m, "id"));
     str_reset(&s->room[0]);
     s->is_cut = false;
     for (bool is_open = !m->is_empty; is_open;) {
         TRY(markup_next(m, &event, err));
         if (event == MARKUP_TEXT)
-            source_kinds_add(s, 0);
+            source_add(s, 0);
         if (event == MARKUP_CLOSE && strcmp(m->name, "seg") == 0)
             is_open = false;
         else if (event == MARKUP_END)
@@ -77,7 +77,7 @@ static status read_segment(struct source *s, struct err *err)
                                (unsigned long long)line);
     }
     s->line = line;
-    source_kinds_finish(s, 0);
+    source_finish(s, 0);
     return str_check(&s->room[0], m->file.in.name, err);
 }
 
@@ -89,7 +89,7 @@ static status at_end(const struct source *s, struct err *err)
     return OK;
 }
 
-status source_kinds_sgm(struct source *s, bool *has, struct err *err)
+status source_sgm_next(struct source *s, bool *has, struct err *err)
 {
     struct markup *m = &s->markup;
     enum markup_event event;

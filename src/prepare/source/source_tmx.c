@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "prepare/source/source_kinds.h"
+#include "prepare/source/source.h"
 
 /* What was found of one <tu>. */
 struct unit {
@@ -131,7 +131,7 @@ static status read_unit(struct source *s, struct unit *u, struct err *err)
         else if (event == MARKUP_CLOSE)
             close_tag(s, u);
         else if (u->in_seg && u->side >= 0 && u->depth == 0)
-            source_kinds_add(s, u->side);
+            source_add(s, u->side);
     }
 }
 
@@ -147,7 +147,7 @@ static status check_languages(const struct source *s, const char *langs, struct 
                    s->options.lang[0], s->options.lang[1], langs);
 }
 
-status source_kinds_tmx(struct source *s, bool *has, struct err *err)
+status source_tmx_next(struct source *s, bool *has, struct err *err)
 {
     struct markup *m = &s->markup;
     struct unit u = {0};
@@ -171,7 +171,7 @@ status source_kinds_tmx(struct source *s, bool *has, struct err *err)
     }
     s->line = u.line;
     for (int i = 0; i < SOURCE_SIDES; i++) {
-        source_kinds_finish(s, i);
+        source_finish(s, i);
         TRY(str_check(&s->room[i], m->file.in.name, err));
     }
     return OK;

@@ -7,14 +7,14 @@
  * the place is where the sum over i < k of c(i, i) - c(i, i + d) is least: one walk
  * through both files, remembering d lengths.
  */
-#include "prepare/source/pairs_part.h"
-
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "prepare/source/pairs.h"
 
 enum { SHIFT_MAX = 1 << 22, SOFTEN = 8, EXCERPT = 60 };
 
@@ -65,8 +65,8 @@ static status open_walk(struct walk *w, const struct pairs *p, const struct pair
                         int shorter, struct err *err)
 {
     TRY(mem_alloc(&w->ring, w->d, sizeof *w->ring, err));
-    TRY(pairs_part_open(p, f, shorter, &w->side[0], err));
-    return pairs_part_open(p, f, !shorter, &w->side[1], err);
+    TRY(pairs_open_side(p, f, shorter, &w->side[0], err));
+    return pairs_open_side(p, f, !shorter, &w->side[1], err);
 }
 
 static void close_walk(struct walk *w)
@@ -83,24 +83,23 @@ static void excerpt(char out[EXCERPT + 4], const struct pairs *p,
     struct source source = {0};
     struct err ignored;
     bool has = true;
+    size_t shown;
 
     out[0] = '\0';
-    if (pairs_part_open(p, f, s, &source, &ignored) != OK)
+    if (pairs_open_side(p, f, s, &source, &ignored) != OK)
         return;
     for (uint64_t i = 0; i < n && has; i++)
         if (source_next(&source, &has, &ignored) != OK)
             has = false;
-    const size_t all = has ? source.seg[0].n_bytes : 0;
-    size_t len = all < EXCERPT ? all : EXCERPT;
-    while (len && len < all && ((unsigned char)source.seg[0].text[len] & 0xC0) == 0x80)
-        len--;
-    snprintf(out, EXCERPT + 4, "%.*s%s", (int)len, has ? source.seg[0].text : "",
-             len < all ? "..." : "");
+    const struct line line = has ? source.seg[0] : (struct line){"", 0};
+    const size_t len = utf8_fit(line.text, line.n_bytes, EXCERPT, EXCERPT, &shown);
+    snprintf(out, EXCERPT + 4, "%.*s%s", (int)len, line.text,
+             len < line.n_bytes ? "..." : "");
     source_close(&source);
 }
 
-status pairs_part_unequal(const struct pairs *p, size_t at, uint64_t n_source,
-                          uint64_t n_target, struct err *err)
+status pairs_diverge(const struct pairs *p, size_t at, uint64_t n_source,
+                     uint64_t n_target, struct err *err)
 {
     const struct pairs_file *f = &p->file[at];
     const int shorter = n_source < n_target ? PAIRS_SOURCE : PAIRS_TARGET;
@@ -117,7 +116,7 @@ status pairs_part_unequal(const struct pairs *p, size_t at, uint64_t n_source,
         excerpt(text[s], p, f, s, place + 1);
     return err_set(err, ERR_FORMAT,
                    "%.300s has %" PRIu64 " lines and %.300s has %" PRIu64
-                   "; parallel files need the same number; they seem to part at line "
+                   "; parallel files need the same number; they seem to diverge at line "
                    "%" PRIu64 ": '%s' beside '%s'",
                    f->path[0], n_source, f->path[1], n_target, place + 1, text[0],
                    text[1]);
