@@ -24,20 +24,20 @@ static void print_dropped(const struct prepare_stats *s)
            percent(s->n_reason[CLEAN_KEEP], n_read));
 }
 
+/* What a held-out set shares with another text: its score would look too good. */
+static void print_shared(const char *set, const char *text, const uint64_t n[N_OVERLAP])
+{
+    if (n[OVERLAP_SOURCE] || n[OVERLAP_TARGET])
+        printf("%12" PRIu64 "  %s pairs are in the %s; %" PRIu64
+               " of their source and %" PRIu64 " of their target sentences are\n",
+               n[OVERLAP_PAIR], set, text, n[OVERLAP_SOURCE], n[OVERLAP_TARGET]);
+}
+
 static void print_overlap(const struct prepare_stats *s)
 {
-    for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
-        if (s->overlap[set][OVERLAP_SOURCE] || s->overlap[set][OVERLAP_TARGET])
-            printf("%12" PRIu64 "  of %" PRIu64 " %s pairs also stand in the training "
-                   "text (%" PRIu64 " sources, %" PRIu64 " targets)\n",
-                   s->overlap[set][OVERLAP_PAIR], s->set[set].n_pairs,
-                   prepare_stats_set_names[set], s->overlap[set][OVERLAP_SOURCE],
-                   s->overlap[set][OVERLAP_TARGET]);
-    if (s->overlap_held_out[OVERLAP_SOURCE] || s->overlap_held_out[OVERLAP_TARGET])
-        printf("%12" PRIu64 "  of %" PRIu64 " test pairs also stand in the validation "
-               "set (%" PRIu64 " sources, %" PRIu64 " targets)\n",
-               s->overlap_held_out[OVERLAP_PAIR], s->set[PREPARE_TEST].n_pairs,
-               s->overlap_held_out[OVERLAP_SOURCE], s->overlap_held_out[OVERLAP_TARGET]);
+    print_shared("validation", "training text", s->overlap[PREPARE_VALID]);
+    print_shared("test", "training text", s->overlap[PREPARE_TEST]);
+    print_shared("test", "validation set", s->overlap_held_out);
 }
 
 /* Pairs and text at the end of each stage, its time and rate, memory so far. */
@@ -79,8 +79,8 @@ static void print_summary(const struct prepare_stats *s, const char *out)
     print_overlap(s);
     if (s->n_words_forgotten)
         printf("%12" PRIu64
-               "  rare words were forgotten before learning: memory_mib is too "
-               "little for all of them\n",
+               "  rare words were dropped before learning: memory_mib is too small for "
+               "all of them\n",
                s->n_words_forgotten);
     printf("%12" PRIu64 "  pieces in the vocabulary\n", s->n_pieces);
     printf("data directory %s\n", out);

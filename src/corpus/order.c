@@ -69,7 +69,7 @@ status order_check(const struct order *o, struct order_cursor cursor, struct err
 {
     if (cursor.next >= o->n_pairs || cursor.epoch == UINT64_MAX)
         return err_set(err, ERR_FORMAT,
-                       "the checkpoint stands at pair %llu of an epoch, this corpus has "
+                       "the checkpoint is at pair %llu of an epoch, this corpus has "
                        "%zu; was it prepared again?",
                        (unsigned long long)cursor.next, o->n_pairs);
     return OK;

@@ -73,7 +73,7 @@ static status take_entry(struct archive *a, struct tar *t, const struct tar_entr
             "%s: member '%.200s' is a link, not a file; the archive is refused", t->name,
             e->path);
     if (m->is_found)
-        return err_set(err, ERR_FORMAT, "%s: member '%.200s' is there twice", t->name,
+        return err_set(err, ERR_FORMAT, "%s: member '%.200s' occurs twice", t->name,
                        e->path);
     return unpack_member(a, m, t, err);
 }
@@ -144,8 +144,7 @@ static status compare(struct member *m, struct err *err)
     m->is_same = strcmp(there.sha256, m->digest->sha256) == 0;
     if (!m->is_same)
         return err_set(err, ERR_USAGE,
-                       "%s is there already and is not the file of the corpus; move it "
-                       "away first",
+                       "%s exists and is not the file of the corpus; move it away first",
                        m->to.path);
     return OK;
 }

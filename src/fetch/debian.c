@@ -202,9 +202,10 @@ static status check_free(const struct outputs *o, const char *dir, struct err *e
         return OK;
     for (int i = 0; i < N_OUTPUTS; i++)
         if (file_exists(o->path[i]))
-            return err_set(err, ERR_USAGE,
-                           "%s is there already and is not ours; give another directory",
-                           o->path[i]);
+            return err_set(
+                err, ERR_USAGE,
+                "%s exists and was not made by ferry fetch; give another directory",
+                o->path[i]);
     return OK;
 }
 
@@ -225,7 +226,7 @@ static void summarize(struct fetch_result *r, const struct material *m, const ch
         {a->n_sentences, "sentences"},
         {a->n_paragraphs, "whole paragraphs"},
         {a->n_items, "list items"},
-        {p->n_again, "dropped: there before"},
+        {p->n_again, "dropped: repeat an earlier pair"},
         {p->n_equal, "dropped: both sides equal"},
         {p->n_empty, "dropped: no words, or not translated"},
         {p->n_shared, "dropped from valid and test: a side is in a larger set"},

@@ -18,13 +18,13 @@
 /* clang-format off */
 #define FETCH_OPTIONS(X)                                                                    \
     X(STR, mirror, "", "addresses tried first, like https://host/data; a,b for more", ANY)  \
-    X(INT, retries, "5", "tries without progress, after the first", RANGE(0, 1000))         \
-    X(REAL, backoff, "1", "seconds before the second try; doubles", RANGE(0, 3600))         \
-    X(REAL, stall, "30", "seconds of silence that end a try", RANGE(1, 3600))               \
+    X(INT, retries, "5", "retries without progress before giving up", RANGE(0, 1000))         \
+    X(REAL, backoff, "1", "seconds before the first retry; doubles", RANGE(0, 3600))         \
+    X(REAL, stall, "30", "seconds without data that end a connection", RANGE(1, 3600))               \
     X(STR, ca, "", "certificates to trust, a PEM file; default: the system's", ANY)         \
     X(BOOL, keep, "true", "keep the archives once they are unpacked", ANY)                  \
-    X(STR, english, "", "debian-de-en: Translation-en at hand, instead of apt's", ANY)      \
-    X(STR, german, "", "debian-de-en: Translation-de at hand", ANY)
+    X(STR, english, "", "debian-de-en: a Translation-en to use, not apt's", ANY)      \
+    X(STR, german, "", "debian-de-en: a Translation-de to use", ANY)
 /* clang-format on */
 
 struct fetch_config {

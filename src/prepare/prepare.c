@@ -88,7 +88,7 @@ uint64_t prepare_budget(const struct prepare *p)
     return all > 2 * own ? all - own : all / 2;
 }
 
-/* Find every reason against the inputs before anything is made. */
+/* Refuse bad inputs before anything is written. */
 static status open_inputs(struct prepare *p, struct err *err)
 {
     const struct prepare_config *c = p->config;
@@ -256,7 +256,7 @@ status prepare_stage_count(struct prepare *p, struct err *err)
     return keep_counts(p, err);
 }
 
-/* What an earlier run left; nothing of it when another was meant. */
+/* Continue what an earlier run left, or remove it if its inputs or options differ. */
 static status reopen_work(struct prepare *p, struct err *err)
 {
     bool is_ours;
@@ -343,7 +343,7 @@ static status remove_stale(const struct prepare *p, struct err *err)
     return OK;
 }
 
-/* From the first line on the directory is not whole, until the last but one. */
+/* Without its mark the directory is not whole; the mark is written when all else is. */
 static status publish(struct prepare *p, struct err *err)
 {
     char mark[FILE_PATH_MAX];

@@ -40,7 +40,7 @@ refuses 4 'has no descriptions' "$FERRY" fetch debian-de-en y --english en --ger
 head -n 12 en >few
 refuses 4 'more sources are needed' "$FERRY" fetch debian-de-en z --english few --german de
 mkdir mine && echo mine >mine/train.en
-refuses 2 'not ours' "$FERRY" fetch debian-de-en mine --english en --german de
+refuses 2 'was not made by ferry fetch' "$FERRY" fetch debian-de-en mine --english en --german de
 expect 2 env PATH=/nowhere "$FERRY" fetch debian-de-en w
 err_has 'needs apt-get'
 

@@ -23,7 +23,7 @@
 
 /* Reasons beyond those of CLEAN_LIST: code, name in prepare.json, why */
 #define FILTER_LIST(V)                                                             \
-    V(CUT, "overlong line", "a line has more than a mebibyte")                     \
+    V(CUT, "overlong line", "a line is longer than 1 MiB")                         \
     V(CONTROL, "control", "a side has a control character")                        \
     V(CHARS_FEW, "few characters", "a side has fewer characters than min_chars")   \
     V(CHARS_MANY, "many characters", "a side has more characters than max_chars")  \
@@ -31,9 +31,9 @@
     V(SCRIPT, "script", "most letters of a side are of another script")            \
     V(LANGUAGE, "language", "the words of a side are those of the other language") \
     V(HELD_OUT, "held out", "the pair, or a side, is in a held-out set")           \
-    V(DUPLICATE, "duplicate", "the pair was there before")                         \
+    V(DUPLICATE, "duplicate", "the pair repeats an earlier one")                   \
     V(NEAR, "near duplicate",                                                      \
-      "but for case, digits and punctuation it was there before")                  \
+      "only case, digits or punctuation differ from an earlier pair")              \
     V(PIECES, "no pieces", "the tokenizer sees no text on a side")
 
 enum filter_reason {

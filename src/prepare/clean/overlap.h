@@ -1,10 +1,11 @@
 /*
- * overlap - which lines of the held-out sets also stand in the training text.
+ * overlap - which lines of the held-out sets are also in the training text.
  *
  * Lines are compared in their cleaned form, by a 64-bit hash. Finding one in training
  * makes a score of that set look better than it is.
  *
- * Owns: 24 bytes a held-out pair. Threads: overlap_find from any, the rest from one.
+ * Owns: 24 bytes per held-out line or pair. Threads: overlap_find from any, the rest from
+ * one.
  */
 #pragma once
 
