@@ -43,7 +43,7 @@ static void part_rank(struct comm *c, void *ctx)
     p->flat[c->rank] = calloc(params.n_flat, sizeof(float));
     for (size_t i = 0; i < params.n_flat; i++)
         p->flat[c->rank][i] = (float)(c->rank + 1);
-    embed_rows_mark_none(t);
+    embed_rows_mark_all(t, false);
     embed_rows_mark(t, row[c->rank], 3);
     CHECK(embed_rows_square(t, p->flat[c->rank]) == (c->rank ? 3 * 16 * 4 : 2 * 16));
     CHECK_OK(exchange_open(&p->exchange[c->rank], c, 100, WIRE_FP32, false, &err), &err);

@@ -86,7 +86,7 @@ static status sum_job(struct comm *c, void *ctx, struct err *err)
     const struct one_job *j = ctx;
 
     (void)c;
-    return exchange_sum(j->x, j->g, j->o->n, j->o->w, NULL, err);
+    return exchange_allreduce(j->x, j->g, j->o->n, j->o->w, NULL, err);
 }
 
 static void one_rank(struct comm *c, void *ctx)
@@ -410,7 +410,7 @@ static void mark(struct many *m, struct reducer *r, int rank, int step)
     if (rank >= m->n_marking || !t)
         return;
     named_rows(row, rank, step);
-    embed_rows_mark_none(t);
+    embed_rows_mark_all(t, false);
     embed_rows_mark(t, row, N_NAMED / 2);
     embed_rows_mark(t, row + N_NAMED / 2, N_NAMED - N_NAMED / 2);
 }
@@ -656,7 +656,7 @@ static status shard_update(struct shards *s, struct reducer *r, struct comm *c,
         }
     }
     if (result == OK)
-        result = reducer_spread(r, w, err);
+        result = reducer_allgather(r, w, err);
     if (result == OK)
         result = reducer_gather(r, owned, c->rank == 0 ? s->moments : NULL, err);
     if (result == OK && c->rank == 0) {

@@ -47,7 +47,7 @@ static const struct liveness_limits limits = {.t_silence = 2,
                                               .t_start = 10,
                                               .t_late = 2,
                                               .t_stall = 10,
-                                              .t_stranger = 0.6};
+                                              .t_join = 0.6};
 static const struct heartbeat_times times = {.period = 0.2,
                                              .retry = 0.2,
                                              .connect = 0.2,

@@ -319,7 +319,7 @@ static void pass_signals(struct supervisor *s, struct start *st)
 
 static void note_complete(struct supervisor *s, struct start *st)
 {
-    if (st->is_complete || !liveness_all_joined(&st->server.liveness))
+    if (st->is_complete || st->server.liveness.n_joined < st->server.liveness.n_ranks)
         return;
     st->is_complete = true;
     const double now = clock_now();
@@ -413,7 +413,7 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
      * ranks agree on before any update was ever made: missing data, a full disk. Later
      * it may pass: a host that comes back has its disks a little after its ssh. */
     const bool is_lasting =
-        is_agreed && !s->has_worked && !liveness_any_worked(&st->server.liveness);
+        is_agreed && !s->has_worked && !st->server.liveness.has_worked;
     s->code = code == ERR_USAGE || code == ERR_FORMAT || code == ERR_NUMERIC || is_lasting
                   ? (status)code
                   : ERR_COMM;
@@ -429,7 +429,7 @@ static bool has_ended(const struct supervisor *s, struct start *st)
 
     if (child_has_ended(&st->mpirun))
         return true;
-    if (!liveness_all_done(&st->server.liveness))
+    if (st->server.liveness.n_done < st->server.liveness.n_ranks)
         return false;
     if (st->t_done <= 0)
         st->t_done = now;
@@ -504,7 +504,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
         s->code = OK; /* *err says it all */
     const double t_seen = clock_now();
     s->step_lost = st->server.client ? liveness_step(&st->server.liveness) : 0;
-    s->has_worked |= st->server.client && liveness_any_worked(&st->server.liveness);
+    s->has_worked |= st->server.client && st->server.liveness.has_worked;
     end_job(st);
     if (outcome == LOST) {
         s->t_lost = t_seen;

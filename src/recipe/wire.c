@@ -6,7 +6,7 @@
 
 struct form {
     const char *name;
-    size_t width, reach; /* bytes an element; elements a scale */
+    size_t width, reach; /* bytes per element; elements per scale */
 };
 
 static const struct form forms[N_WIRES] = {

@@ -1,12 +1,12 @@
 /*
  * wire - how gradients look between nodes, and how many bytes that takes.
  *
- * A bucket of n elements is cut into one shard a node. Each node sends every other node
+ * A bucket of n elements is cut into one shard per node. Each node sends every other node
  * its part of that node's shard, the owner adds them up in fp32, and sends the result,
- * rounded once more, to every other node: the bytes of a ring, but two roundings instead
- * of one a hop. A shard travels as one segment: n payload values, then their scales.
- * Every rank derives the same cuts from the same numbers, so nothing on the wire
- * describes itself.
+ * rounded once more, to every other node: the bytes of a ring all-reduce, but two
+ * roundings instead of one per hop. A shard travels as one segment: n payload values,
+ * then their scales. Every rank derives the same cuts from the same numbers, so nothing
+ * on the wire describes itself.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct buckets;
 
-/* name, bytes an element, elements a scale (0: none) */
+/* name, bytes per element, elements per scale (0: none) */
 #define WIRE_LIST(W)         \
     W(FP32, "fp32", 4, 0)    \
     W(BF16, "bf16", 2, 0)    \

@@ -50,7 +50,7 @@ status step_apply(struct trainer *t, struct record_step *rec, double n_target,
         TRY(loss_scale_update(&t->state.scale, &t->device, t->model.grad,
                               n_target * rec->loss_scale, result == OK, err));
     if (result == OK && t->gradients.shards)
-        return reducer_spread(t->gradients.reducer, t->model.flat.mem, err);
+        return reducer_allgather(t->gradients.reducer, t->model.flat.mem, err);
     return result;
 }
 

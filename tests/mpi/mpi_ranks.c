@@ -100,7 +100,7 @@ static status run_wire(struct comm *c, const struct params *p, enum wire w, bool
         double *want = sum_of_all(c, p->n_flat, step);
         result = sum_gradients(c, r, g, p->n_flat, step, err);
         if (result == OK)
-            result = reducer_spread(r, g, err);
+            result = reducer_allgather(r, g, err);
         const double sent = (double)(comm_traffic(c).sent_bytes - before.sent_bytes);
         const double stated =
             wire_step(reducer_buckets(r), w, (size_t)c->node, (size_t)c->n_nodes, sharded)

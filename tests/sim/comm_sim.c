@@ -296,7 +296,7 @@ static bool has_met(void *arg)
            dead_neighbour(m->rank) >= 0;
 }
 
-static status sim_meet(void *self, const struct comm *c, struct err *err)
+static status sim_barrier(void *self, const struct comm *c, struct err *err)
 {
     struct sim_rank *r = self;
     struct node *n = &r->sim->node[r->node];
@@ -322,14 +322,14 @@ static status sim_window(void *self, const struct comm *c, size_t n_bytes, void 
     struct sim_rank *r = self;
     struct node *n = &r->sim->node[r->node];
 
-    TRY(sim_meet(self, c, err)); /* nobody uses the former one any more */
+    TRY(sim_barrier(self, c, err)); /* nobody uses the former one any more */
     if (c->local_rank == 0) {
         free(n->window);
         n->window = aligned_alloc(64, (n_bytes + 63) / 64 * 64);
         if (n->window)
             memset(n->window, 0, n_bytes);
     }
-    TRY(sim_meet(self, c, err));
+    TRY(sim_barrier(self, c, err));
     *memory = n->window;
     if (!n->window)
         return err_set(err, ERR_MEMORY, "no memory for %zu shared bytes", n_bytes);
@@ -369,7 +369,7 @@ static const struct comm_backend sim_backend = {.name = "sim",
                                                 .swap = sim_swap,
                                                 .node_key = sim_node_key,
                                                 .window = sim_window,
-                                                .meet = sim_meet,
+                                                .barrier = sim_barrier,
                                                 .disconnect = sim_disconnect,
                                                 .lock = sim_lock,
                                                 .unlock = sim_unlock,

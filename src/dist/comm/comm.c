@@ -350,11 +350,11 @@ status comm_window(struct comm *c, size_t n_bytes, void **memory, struct err *er
     return c->engine->backend->window(c->engine->self, c, n_bytes, memory, err);
 }
 
-status comm_meet(struct comm *c, struct err *err)
+status comm_node_barrier(struct comm *c, struct err *err)
 {
     if (c->local_size == 1)
         return OK;
-    return c->engine->backend->meet(c->engine->self, c, err);
+    return c->engine->backend->barrier(c->engine->self, c, err);
 }
 
 /* ------------------------------------------------------------ for the log */

@@ -2,7 +2,7 @@
  * comm_backend - the border between communication and what carries it.
  *
  * A backend moves messages between ranks (swap), gives the ranks of a node memory that
- * they share (window) and a barrier (meet). All collectives are written once above it, in
+ * they share (window) and their barrier. All collectives are written once above it, in
  * comm_collectives.c and exchange.c, so that the order of every sum is ours and does not
  * depend on the library or its tuning.
  *
@@ -47,7 +47,7 @@ struct comm_backend {
 
     /* Barrier of the node's ranks. Never called on a node of one rank, nor before the
      * first window. */
-    status (*meet)(void *self, const struct comm *c, struct err *err);
+    status (*barrier)(void *self, const struct comm *c, struct err *err);
 
     /* The end; is_clean: all ranks are here and nothing failed. */
     void (*disconnect)(void *self, bool is_clean);
@@ -86,7 +86,7 @@ status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_
 /* The backend's, for the ranks of a node. */
 status comm_window(struct comm *c, size_t n_bytes, void **memory,
                    struct err *err) MUST_CHECK;
-status comm_meet(struct comm *c, struct err *err) MUST_CHECK;
+status comm_node_barrier(struct comm *c, struct err *err) MUST_CHECK;
 
 /* Traffic with other nodes that did not go through comm_swap. */
 void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes);

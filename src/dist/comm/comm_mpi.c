@@ -1,6 +1,6 @@
 /*
- * MPI as a backend: which library, which settings, and the memory and meetings of the
- * ranks of a node, which are ours and not MPI's.
+ * MPI as a backend: which library, which settings; and the shared memory and barrier of
+ * the ranks of a node, which do not use MPI.
  *
  * Shared memory is a POSIX object made by the first rank of the node; its name goes to
  * the others once and is removed as soon as all have it, so that a crash leaves nothing
@@ -56,8 +56,8 @@ static const char *library_of_launcher(void)
     return NULL;
 }
 
-/* Tasks that srun started; without a word on MPI in the environment they would all take
- * themselves for the only one. */
+/* Tasks that srun started. Without MPI's variables in the environment each would train as
+ * if it were the only one. */
 static long srun_tasks(void)
 {
     const char *text = getenv("SLURM_STEP_NUM_TASKS");
@@ -102,7 +102,8 @@ static status open_module(struct mpi *m, const char *library, struct err *err)
     if (!find_module(library, path))
         return err_set(err, ERR_USAGE,
                        "this ferry has no module for %s (ferry-mpi-%s.so beside the "
-                       "program or in " FERRY_MODULE_DIR "): copy it from the build, install "
+                       "program or in " FERRY_MODULE_DIR
+                       "): copy it from the build, install "
                        "that library's development package and build again, or start "
                        "with the other library's mpirun",
                        strcmp(library, "mpich") == 0 ? "MPICH" : "Open MPI", library);
@@ -198,7 +199,7 @@ static void mpi_node_key(void *self, char key[COMM_KEY_MAX], char host[COMM_HOST
              given ? given : "");
 }
 
-static status mpi_meet(void *self, const struct comm *c, struct err *err)
+static status mpi_barrier(void *self, const struct comm *c, struct err *err)
 {
     (void)c, (void)err;
     pthread_barrier_wait(((struct mpi *)self)->barrier);
@@ -253,7 +254,7 @@ static status make_object(struct mpi *m, const char *name, int n_ranks, struct e
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* The same bytes from the leader to every rank of its node, or a reply to it. */
+/* The same bytes from the leader to every rank of its node, or (not is_down) a reply. */
 static status tell_node(struct mpi *m, const struct comm *c, void *data, size_t n_bytes,
                         bool is_down, struct err *err)
 {
@@ -356,7 +357,7 @@ static const struct comm_backend mpi_backend = {.name = "mpi",
                                                 .swap = mpi_swap,
                                                 .node_key = mpi_node_key,
                                                 .window = mpi_window,
-                                                .meet = mpi_meet,
+                                                .barrier = mpi_barrier,
                                                 .disconnect = mpi_disconnect,
                                                 .lock = mpi_lock,
                                                 .unlock = mpi_unlock,
@@ -376,7 +377,7 @@ status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err)
                        "--mpi=pmix (or pmi2), or say comm=self",
                        srun_tasks());
     if (!library)
-        library = "openmpi"; /* a run of one rank, but through MPI, as it was asked for */
+        library = "openmpi"; /* one rank, but through MPI, as requested */
     TRY(mem_alloc(&m, 1, sizeof *m, err));
     m->poll_us = o.poll_us;
     pthread_mutex_init(&m->lock, NULL);

@@ -18,7 +18,7 @@
 
 enum { EAGER_POLLS = 200, SLEEP_NS = 20000 };
 
-/* Who adds up with whom. */
+/* NCCL communicators: all ranks, those of this node, the same place in every node. */
 enum group { WORLD, NODE, ACROSS, N_GROUPS };
 
 struct comm_nccl {
@@ -112,7 +112,7 @@ static bool is_even(const struct comm *c)
     return true;
 }
 
-/* What needs no other rank. */
+/* What involves no other rank. */
 static status open_own(struct comm_nccl *n, struct device *d, struct comm_nccl_options o,
                        struct nccl_id *id, struct err *err)
 {
@@ -133,7 +133,7 @@ static status open_own(struct comm_nccl *n, struct device *d, struct comm_nccl_o
     return OK;
 }
 
-/* A call of NCCL that failed, in its own words. */
+/* ERR_DEVICE with the text of NCCL when a call failed. */
 static status check(const struct comm_nccl *n, unsigned code, const char *what,
                     struct err *err)
 {
@@ -174,7 +174,7 @@ static status join(struct comm_nccl *n, struct nccl_id id, struct err *err)
                  "ncclCommSplit", err);
 }
 
-/* A rank that could not is no failure of the communicator: it is told afterwards. */
+/* A failure here is not one of the communicator; comm_agree reports it afterwards. */
 static status join_job(struct comm *c, void *ctx, struct err *err)
 {
     struct joining *j = ctx;
@@ -184,7 +184,7 @@ static status join_job(struct comm *c, void *ctx, struct err *err)
     return OK;
 }
 
-/* Whether all ranks can; otherwise the first one's sentence, on all of them. */
+/* Fails on all ranks, with the first failed rank's sentence, unless all succeed. */
 static status open_all(struct comm_nccl *n, struct device *d, struct comm_nccl_options o,
                        struct err *why)
 {
@@ -217,8 +217,7 @@ status comm_nccl_open(struct comm_nccl **out, struct comm *c, struct device *d,
     return all == ERR_COMM ? ERR_COMM : OK;
 }
 
-/* Ends what is under way and frees what is here, without asking anybody: destroying a
- * communicator could wait for a rank that is not there any more. */
+/* Abort, because ncclCommDestroy could wait for a rank that is gone. */
 static void leave(struct comm_nccl *n)
 {
     for (int i = N_GROUPS - 1; i >= 0; i--)
@@ -318,7 +317,7 @@ static status queue(struct comm_nccl *n, float *g, size_t count, bool is_inside,
     return sum_wire(n, WORLD, g, count, err);
 }
 
-/* Peers that died and networks that broke are told here and nowhere else. */
+/* Dead peers and broken networks show up as asynchronous errors only. */
 static status watch(const struct comm_nccl *n, struct err *err)
 {
     for (int i = 0; i < N_GROUPS; i++) {

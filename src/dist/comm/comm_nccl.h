@@ -1,15 +1,14 @@
 /*
  * comm_nccl - buckets of gradients summed where they are, on NVIDIA cards.
  *
- * NCCL beside the communicator, not in its place: ranks, nodes, control traffic and the
- * order of jobs stay the communicator's, and so does its thread, which makes every call
- * of NCCL. The library is opened at run time; the ranks find each other by an id that
- * travels through the communicator.
+ * NCCL carries gradients only: ranks, nodes, small collectives and the order of jobs stay
+ * the communicator's, whose thread makes every call of NCCL. The library is opened at run
+ * time; its unique id is broadcast by the communicator.
  *
- * Two levels, as exchange.h has them. The cards of a node add up a shard each; cards with
- * the same place in their nodes add up that shard between nodes, in the wire's type; the
- * cards of a node then give each other their shards. Nodes with unlike numbers of ranks
- * are summed in one flat ring of the wire's type.
+ * Two levels, as in exchange.h: reduce-scatter over the cards of a node, all-reduce of
+ * each shard over the cards with the same place in their nodes, in the wire's type, and
+ * all-gather inside the node. If nodes differ in their number of ranks, one flat
+ * all-reduce in the wire's type.
  *
  * A bucket goes through a side stream of the device (device/cuda/side_stream.h): it
  * waits for the mark that was set when backward had queued all of it, runs while backward

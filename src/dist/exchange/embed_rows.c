@@ -44,14 +44,9 @@ void embed_rows_close(struct embed_rows *t)
 
 /* ------------------------------------------------------------ marks */
 
-void embed_rows_mark_all(struct embed_rows *t)
+void embed_rows_mark_all(struct embed_rows *t, bool is_marked)
 {
-    memset(t->mine, 0xFF, n_words(t) * sizeof *t->mine);
-}
-
-void embed_rows_mark_none(struct embed_rows *t)
-{
-    memset(t->mine, 0, n_words(t) * sizeof *t->mine);
+    memset(t->mine, is_marked ? 0xFF : 0, n_words(t) * sizeof *t->mine);
 }
 
 void embed_rows_mark(struct embed_rows *t, const int32_t *row, size_t n)
@@ -103,35 +98,29 @@ double embed_rows_square(const struct embed_rows *t, const float *flat)
     return sum;
 }
 
-/* At most t->most of them, from *row on; *row is then behind the last. */
-static size_t pack(const struct embed_rows *t, const float *flat, bool is_marked,
-                   size_t *row)
+/* Copy at most t->most rows from *row on to `packed`, or back; *row is then behind the
+ * last of them. */
+static size_t copy_rows(const struct embed_rows *t, float *flat, bool is_marked,
+                        bool is_back, size_t *row)
 {
     size_t n = 0;
 
-    for (; n < t->most && find(t, t->merged, is_marked, row); ++*row)
-        memcpy(t->packed + n++ * t->stride, flat + row_at(t, *row),
+    for (; n < t->most && find(t, t->merged, is_marked, row); ++*row) {
+        float *packed = t->packed + n++ * t->stride, *in_place = flat + row_at(t, *row);
+        memcpy(is_back ? in_place : packed, is_back ? packed : in_place,
                t->stride * sizeof *flat);
+    }
     return n;
-}
-
-static void unpack(const struct embed_rows *t, float *flat, bool is_marked, size_t row,
-                   size_t n)
-{
-    for (size_t i = 0; i < n && find(t, t->merged, is_marked, &row); i++, row++)
-        memcpy(flat + row_at(t, row), t->packed + i * t->stride,
-               t->stride * sizeof *flat);
 }
 
 status embed_rows_sum(struct embed_rows *t, struct exchange *x, float *flat,
                       bool is_marked, enum wire w, struct err *err)
 {
-    size_t begin = 0, end = 0, n;
+    size_t from = 0, to = 0, n;
 
-    while ((n = pack(t, flat, is_marked, &end)) > 0) {
-        TRY(exchange_sum(x, t->packed, n * t->stride, w, NULL, err));
-        unpack(t, flat, is_marked, begin, n);
-        begin = end;
+    while ((n = copy_rows(t, flat, is_marked, false, &from)) > 0) {
+        TRY(exchange_allreduce(x, t->packed, n * t->stride, w, NULL, err));
+        copy_rows(t, flat, is_marked, true, &to);
     }
     return OK;
 }

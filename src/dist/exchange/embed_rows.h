@@ -29,9 +29,8 @@ status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct 
                        size_t n_max, struct err *err) MUST_CHECK;
 void embed_rows_close(struct embed_rows *t);
 
-/* Mark all rows, none, or the rows of these ids; negative ids are skipped. */
-void embed_rows_mark_all(struct embed_rows *t);
-void embed_rows_mark_none(struct embed_rows *t);
+/* Mark all rows or none; mark the rows of these ids, where negative ids are skipped. */
+void embed_rows_mark_all(struct embed_rows *t, bool is_marked);
 void embed_rows_mark(struct embed_rows *t, const int32_t *row, size_t n);
 
 /* The sum of squares of the rows that this rank has marked. */

@@ -54,7 +54,7 @@ static char *in_segment(const struct exchange *x, enum wire w, size_t n, int nod
            (size_t)node * padded(wire_segment_bytes(w, shard(x, n, x->comm->node).n));
 }
 
-/* What a rank of this node brought in. */
+/* The bucket of a rank of this node. */
 static float *slot(const struct exchange *x, int local_rank)
 {
     return (float *)(x->slots + (size_t)local_rank * x->slot_bytes);
@@ -208,10 +208,10 @@ static status swap_segments(struct exchange *x, size_t n, enum wire w, enum stag
 static status between_nodes(struct exchange *x, size_t n, enum wire w, enum stage stage,
                             struct err *err)
 {
-    TRY(comm_meet(x->comm, err));
+    TRY(comm_node_barrier(x->comm, err));
     if (x->comm->local_rank == 0)
         TRY(swap_segments(x, n, w, stage, err));
-    return comm_meet(x->comm, err);
+    return comm_node_barrier(x->comm, err);
 }
 
 /* ------------------------------------------------------------ inside a node */
@@ -221,7 +221,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Round v[0..n) into its place; keep what that loses. v is left as it was sent. */
+/* Encode v[0..n); the rounding error goes to the residual. */
 static void round_off(struct exchange *x, char *segment, struct codec_range r,
                       enum wire w, const float *v, float *residual)
 {
@@ -232,8 +232,8 @@ static void round_off(struct exchange *x, char *segment, struct codec_range r,
     x->loops->lost(residual, v, x->block, r.n);
 }
 
-/* Bring in this rank's bucket, and add up its share of every shard; what belongs to
- * other nodes is rounded at once, while it is in the cache. */
+/* Copy this rank's bucket to shared memory and sum its share of every shard. What belongs
+ * to other nodes is rounded at once, while it is in the cache. */
 static status sum_inside(struct exchange *x, float *g, size_t n, enum wire w,
                          float *residual, struct err *err)
 {
@@ -242,7 +242,7 @@ static status sum_inside(struct exchange *x, float *g, size_t n, enum wire w,
 
     if (c->local_size > 1)
         memcpy(slot(x, c->local_rank), g, n * sizeof *g);
-    TRY(comm_meet(x->comm, err));
+    TRY(comm_node_barrier(x->comm, err));
     for (int node = 0; node < c->n_nodes; node++) {
         const struct wire_part s = shard(x, n, node), mine = share(c, s.n);
         char *segment = out_segment(x, w, n, node);
@@ -300,8 +300,8 @@ static void take_results(struct exchange *x, float *v, size_t n, enum wire w)
 
 /* ------------------------------------------------------------ the whole */
 
-/* The sum lies in shared memory in fp32, and everybody copies it. */
-status exchange_sum_node(struct exchange *x, float *g, size_t n, struct err *err)
+/* The sum is made in the first slot, and every rank copies it. */
+status exchange_allreduce_node(struct exchange *x, float *g, size_t n, struct err *err)
 {
     const struct comm *c = x->comm;
     const struct wire_part mine = share(c, n);
@@ -310,20 +310,20 @@ status exchange_sum_node(struct exchange *x, float *g, size_t n, struct err *err
     if (c->local_size == 1)
         return OK;
     memcpy(slot(x, c->local_rank), g, n * sizeof *g);
-    TRY(comm_meet(x->comm, err));
+    TRY(comm_node_barrier(x->comm, err));
     for (int l = 1; l < c->local_size; l++)
         x->loops->sum(slot(x, 0) + mine.first, slot(x, l) + mine.first, mine.n);
-    TRY(comm_meet(x->comm, err));
+    TRY(comm_node_barrier(x->comm, err));
     memcpy(g, slot(x, 0), n * sizeof *g);
-    return comm_meet(x->comm, err); /* before the next bucket comes in */
+    return comm_node_barrier(x->comm, err); /* before the next bucket overwrites it */
 }
 
-status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *residual,
-                    struct err *err)
+status exchange_allreduce(struct exchange *x, float *g, size_t n, enum wire w,
+                          float *residual, struct err *err)
 {
     BUG_ON(n > x->n_max);
     if (x->comm->n_nodes == 1)
-        return exchange_sum_node(x, g, n, err);
+        return exchange_allreduce_node(x, g, n, err);
     TRY(sum_inside(x, g, n, w, residual, err));
     TRY(between_nodes(x, n, w, TO_OWNERS, err));
     sum_owned(x, g, n, w, residual, true);
@@ -332,8 +332,8 @@ status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *
     return OK;
 }
 
-status exchange_reduce(struct exchange *x, float *g, size_t n, enum wire w,
-                       float *residual, struct err *err)
+status exchange_reduce_scatter(struct exchange *x, float *g, size_t n, enum wire w,
+                               float *residual, struct err *err)
 {
     BUG_ON(n > x->n_max);
     if (x->comm->size == 1)
@@ -342,10 +342,10 @@ status exchange_reduce(struct exchange *x, float *g, size_t n, enum wire w,
     if (x->comm->n_nodes > 1)
         TRY(between_nodes(x, n, w, TO_OWNERS, err));
     sum_owned(x, g, n, w, residual, false);
-    return comm_meet(x->comm, err); /* before the next bucket comes in */
+    return comm_node_barrier(x->comm, err); /* before the next bucket overwrites it */
 }
 
-status exchange_spread(struct exchange *x, float *v, size_t n, struct err *err)
+status exchange_allgather(struct exchange *x, float *v, size_t n, struct err *err)
 {
     const struct comm *c = x->comm;
     const struct wire_part s = shard(x, n, c->node), mine = share(c, s.n);
@@ -358,5 +358,5 @@ status exchange_spread(struct exchange *x, float *v, size_t n, struct err *err)
                                 v + s.first + mine.first);
     TRY(between_nodes(x, n, WIRE_FP32, FROM_OWNERS, err));
     take_results(x, v, n, WIRE_FP32);
-    return comm_meet(x->comm, err); /* before the next one overwrites it */
+    return comm_node_barrier(x->comm, err); /* before the next bucket overwrites it */
 }

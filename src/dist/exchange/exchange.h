@@ -34,27 +34,27 @@ struct exchange {
     int bucket;   /* for messages about a damaged one */
 };
 
-/* A meeting of all ranks. Buckets up to n_max elements in any wire up to `widest`. */
+/* Collective. Buckets up to n_max elements in any wire up to `widest`. */
 status exchange_open(struct exchange *x, struct comm *c, size_t n_max, enum wire widest,
                      bool is_checked, struct err *err) MUST_CHECK;
 void exchange_close(struct exchange *x);
 
-/* g[0..n) becomes the sum over all ranks. residual: n floats or NULL. */
-status exchange_sum(struct exchange *x, float *g, size_t n, enum wire w, float *residual,
-                    struct err *err) MUST_CHECK;
+/* All-reduce: g[0..n) becomes the sum over all ranks. residual: n floats or NULL. */
+status exchange_allreduce(struct exchange *x, float *g, size_t n, enum wire w,
+                          float *residual, struct err *err) MUST_CHECK;
 
-/* The sum over the ranks of this node alone, in fp32. */
-status exchange_sum_node(struct exchange *x, float *g, size_t n,
-                         struct err *err) MUST_CHECK;
+/* The same over the ranks of this node, in fp32. */
+status exchange_allreduce_node(struct exchange *x, float *g, size_t n,
+                               struct err *err) MUST_CHECK;
 
-/* Over all ranks, but only the part that this rank owns is wanted; the rest of g is left
- * as something. */
-status exchange_reduce(struct exchange *x, float *g, size_t n, enum wire w,
-                       float *residual, struct err *err) MUST_CHECK;
+/* Reduce-scatter: the sum over all ranks in the part of g that this rank owns; the rest
+ * of g is undefined. */
+status exchange_reduce_scatter(struct exchange *x, float *g, size_t n, enum wire w,
+                               float *residual, struct err *err) MUST_CHECK;
 
-/* Every rank's own part of v[0..n) to all ranks, in fp32. */
-status exchange_spread(struct exchange *x, float *v, size_t n,
-                       struct err *err) MUST_CHECK;
+/* All-gather: every rank's own part of v[0..n) to all ranks, in fp32. */
+status exchange_allgather(struct exchange *x, float *v, size_t n,
+                          struct err *err) MUST_CHECK;
 
 /* What a rank owns of a bucket of n elements; may be empty. */
 struct wire_part exchange_owned(const struct comm *c, int rank, size_t n);

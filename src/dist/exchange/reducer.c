@@ -14,7 +14,7 @@
 
 enum { BUCKET_BYTES = 25 << 20 }; /* one decoder layer of base, or two of the encoder */
 
-enum work { REDUCE, EARLY_ROWS, LATE_ROWS, SPREAD };
+enum work { REDUCE, EARLY_ROWS, LATE_ROWS, ALLGATHER };
 
 struct bucket_job {
     struct comm_job job;
@@ -54,7 +54,7 @@ static bool has_residual(const struct reducer *r)
     return r->options.wire == WIRE_INT8 && r->comm->n_nodes > 1;
 }
 
-/* Does the embedding go out in two parts? The same answer on every rank. */
+/* Buckets that embed_rows replaces: the same number on every rank. */
 static size_t n_early_buckets(const struct reducer *r, const struct params *p)
 {
     if (r->nccl || r->residual || r->options.is_sharded || r->comm->n_nodes == 1)
@@ -157,10 +157,10 @@ static status reduce_bucket(struct bucket_job *j, float *x, size_t n, struct err
         return OK;
     }
     if (r->is_inside)
-        return exchange_sum_node(&r->exchange, x, n, err);
+        return exchange_allreduce_node(&r->exchange, x, n, err);
     if (r->options.is_sharded)
-        return exchange_reduce(&r->exchange, x, n, r->wire, residual, err);
-    return exchange_sum(&r->exchange, x, n, r->wire, residual, err);
+        return exchange_reduce_scatter(&r->exchange, x, n, r->wire, residual, err);
+    return exchange_allreduce(&r->exchange, x, n, r->wire, residual, err);
 }
 
 static status bucket_job(struct comm *c, void *ctx, struct err *err)
@@ -172,8 +172,8 @@ static status bucket_job(struct comm *c, void *ctx, struct err *err)
     r->exchange.bucket = (int)j->bucket;
     if (j->work == REDUCE)
         return reduce_bucket(j, r->flat + b.first, b.n, err);
-    if (j->work == SPREAD)
-        return exchange_spread(&r->exchange, r->flat + b.first, b.n, err);
+    if (j->work == ALLGATHER)
+        return exchange_allgather(&r->exchange, r->flat + b.first, b.n, err);
     if (j->work == EARLY_ROWS)
         TRY(embed_rows_merge(&r->embed_rows, c, err));
     return embed_rows_sum(&r->embed_rows, &r->exchange, r->flat, j->work == LATE_ROWS,
@@ -199,7 +199,7 @@ void reducer_begin(struct reducer *r, float *grad, bool is_flush)
     r->is_inside = false;
     r->is_split = r->n_embed > 0;
     if (r->is_split)
-        embed_rows_mark_all(&r->embed_rows);
+        embed_rows_mark_all(&r->embed_rows, true);
 }
 
 void reducer_begin_node(struct reducer *r, float *grad)
@@ -214,7 +214,7 @@ struct embed_rows *reducer_embed_rows(struct reducer *r)
     return r->is_split ? &r->embed_rows : NULL;
 }
 
-/* Buckets that go out whole. */
+/* Buckets that are reduced whole. */
 static size_t n_whole(const struct reducer *r)
 {
     return r->buckets.n_list - (r->is_split ? r->n_embed : 0);
@@ -286,7 +286,7 @@ static double overlap(const struct comm_job *job, double t_finish)
     return end > job->t_begin ? end - job->t_begin : 0;
 }
 
-/* All jobs so far, also after a failure: they must not be in use when it is told. */
+/* Also after a failure: no job may be in use when this returns. */
 static status wait_buckets(struct reducer *r, struct err *err)
 {
     status result = OK;
@@ -353,14 +353,14 @@ size_t reducer_n_owned(const struct reducer *r)
     return r->n_owned;
 }
 
-status reducer_spread(struct reducer *r, float *flat, struct err *err)
+status reducer_allgather(struct reducer *r, float *flat, struct err *err)
 {
     if (!r->options.is_sharded)
         return OK;
     r->flat = flat;
     r->n_submitted = 0;
     while (r->n_submitted < r->buckets.n_list)
-        submit(r, SPREAD, r->n_submitted);
+        submit(r, ALLGATHER, r->n_submitted);
     return wait_buckets(r, err);
 }
 

@@ -2,8 +2,8 @@
  * reducer - gradients summed over all ranks while backward still runs.
  *
  * The model tells reducer_ready which slices of the flat gradient are final, from its
- * end to its front; whenever a bucket (recipe/buckets.h) is complete it is handed to the
- * communication thread. reducer_finish hands over the rest and waits. One update:
+ * end to its front; a bucket (recipe/buckets.h) that is complete is submitted to the
+ * communication thread. reducer_finish submits the rest and waits. One update:
  *
  *     reducer_begin(r, grad, is_saved_next);
  *     hook = {reducer_ready, r};           the last micro-batch's model_backward only
@@ -13,13 +13,13 @@
  * then to the communication thread. A rank without a micro-batch just calls begin and
  * finish: its gradient is zero. Afterwards every rank holds the same bits.
  *
- * Between nodes the tied embedding goes out in two parts (dist/exchange/embed_rows.h),
- * when it has buckets of its own and nothing is kept of a place in them: neither int8's
- * residual nor an owner's moments.
+ * Between nodes the tied embedding is reduced in two parts (dist/exchange/embed_rows.h)
+ * if it has buckets of its own and nothing belongs to a position in them: no residual of
+ * int8 and no moments of an owner.
  *
  * Sharded: the sum stays with its owners. A rank owns one range of every bucket (ranges
  * of buckets, not one run of the array: each bucket then keeps all cards busy both
- * ways), updates the weights there, and reducer_spread gives them to everybody.
+ * ways), updates the weights there, and reducer_allgather sends them to all.
  *
  * With a device that NCCL can sum on, the gradient is memory of that device and never
  * comes to the host (comm_nccl.h); everything else is the same.
@@ -43,10 +43,10 @@ struct reducer_options {
     size_t bucket_bytes;   /* of fp32; 0: 25 MiB */
     bool is_sharded;       /* the sum of a range is wanted on its owner only */
     bool is_checked;       /* messages carry a checksum; a damaged one is ERR_COMM */
-    struct device *device; /* a GPU to sum on if that can be; NULL: the host. Borrowed */
+    struct device *device; /* borrowed; a GPU to sum on if NCCL can; NULL: the host */
 };
 
-/* A meeting of all ranks. */
+/* Collective. */
 status reducer_open(struct reducer **r, struct comm *c, const struct params *p,
                     struct reducer_options o, struct err *err) MUST_CHECK;
 void reducer_close(struct reducer *r); /* NULL is fine */
@@ -66,21 +66,21 @@ const char *reducer_carrier(const struct reducer *r);
  */
 void reducer_begin(struct reducer *r, float *grad, bool is_flush);
 
-/* The same for an update that each node makes alone: the sum is over its ranks. */
+/* The same for a local update: the sum is over the ranks of each node. */
 void reducer_begin_node(struct reducer *r, float *grad);
 
 /*
- * For marking, between begin and the first reducer_ready, which rows of the embedding
- * backward will still write here; all of them unless told otherwise. The others must be
- * final by then. NULL: this reducer does not want to know.
+ * For marking, between begin and the first reducer_ready, the rows of the embedding that
+ * backward will still write; all are marked unless changed. The others must be final by
+ * then. NULL: the embedding is reduced whole.
  */
 struct embed_rows *reducer_embed_rows(struct reducer *r);
 
 /* A model_hook: elements from `first` on are final. */
 void reducer_ready(void *reducer, size_t first, size_t n);
 
-/* Small numbers that travel with the gradient: sums over all ranks, in place, and what
- * each rank says of itself. At most REDUCER_FACTS of both together; either may be 0. */
+/* Small numbers reduced with the gradient: sums over all ranks, in place, and numbers of
+ * each rank, gathered. At most REDUCER_FACTS of both together; either may be 0. */
 enum { REDUCER_FACTS = 32 };
 struct reducer_facts {
     double *sum;
@@ -91,12 +91,12 @@ struct reducer_facts {
 };
 
 struct reducer_times {
-    double t_exposed; /* finish stood waiting */
+    double t_exposed; /* reducer_finish waited */
     double t_hidden;  /* the thread was busy while backward ran */
     double t_busy;    /* both: all of the exchange */
 };
 
-/* facts: NULL when there are none; then nothing but the gradient travels. */
+/* facts: may be NULL. */
 status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
                       struct reducer_times *times, struct err *err) MUST_CHECK;
 
@@ -113,11 +113,11 @@ struct reducer_range reducer_range(const struct reducer *r, size_t i);
 size_t reducer_n_owned(const struct reducer *r); /* elements */
 
 /* The owners' values of flat (n_flat floats: updated weights) to every rank, in fp32. */
-status reducer_spread(struct reducer *r, float *flat, struct err *err) MUST_CHECK;
+status reducer_allgather(struct reducer *r, float *flat, struct err *err) MUST_CHECK;
 
 /* owned (n_owned floats: moments) from and to an array of n_flat. reducer_gather puts
- * everybody's into `flat` on rank 0 (NULL elsewhere), for a checkpoint; reducer_pick is
- * no meeting. */
+ * those of all ranks into `flat` on rank 0 (NULL elsewhere), for a checkpoint;
+ * reducer_pick is local. */
 status reducer_gather(struct reducer *r, const float *owned, float *flat,
                       struct err *err) MUST_CHECK;
 void reducer_pick(const struct reducer *r, float *owned, const float *flat);
@@ -125,7 +125,7 @@ void reducer_pick(const struct reducer *r, float *owned, const float *flat);
 struct reducer_odd {
     int rank;      /* the first that differs from most others; -1: all agree */
     int other;     /* one of those others */
-    bool is_clear; /* they are more than the ranks that agree with `rank` */
+    bool is_clear; /* more ranks agree with `other` than with `rank` */
 };
 
 /* Are all replicas the same? Compares a hash of n floats over all ranks. */

@@ -9,9 +9,9 @@
  *     rank    BEAT     every second: step, phase, age; MAC under the session's key
  *     server  ACK      the beat's number and an order; MAC under the session's key
  *
- * The token never travels. A recorded message is worth nothing in another session (both
- * random numbers are in the key) or twice in one (numbers only grow). A reader checks the
- * size, the mark and the MAC before it believes a field.
+ * The token never travels. A recorded message is not valid in another session (both
+ * random numbers are in the key) nor twice in one (numbers only grow). A reader checks
+ * size, mark and MAC before it uses a field.
  *
  * Owns nothing. Threads: any.
  */
@@ -42,7 +42,7 @@ struct channel_join {
     uint8_t nonce[CHANNEL_NONCE];
 };
 
-/* What the server says to a rank that proved itself. */
+/* The server's answer to a rank that knows the token. */
 enum channel_answer {
     CHANNEL_ACCEPTED,
     CHANNEL_WRONG_SIZE,
@@ -55,10 +55,10 @@ struct channel_beat {
     uint64_t step; /* finished updates */
     uint32_t phase;
     uint32_t age_ms;    /* of the phase */
-    uint32_t waited_ms; /* of the time since the beat before: spent waiting for others */
-    uint32_t span_ms;   /* that time */
-    bool is_last;       /* the rank ends as it should: silence from here on is fine */
-    status result;      /* of the last: how it ended */
+    uint32_t waited_ms; /* time spent waiting for others since the beat before */
+    uint32_t span_ms;   /* all of the time since then */
+    bool is_last;       /* goodbye: the rank ends regularly */
+    status result;      /* of is_last: how it ended */
 };
 
 /* STOP: save and end. LEAVE: the job is lost, end at once. */
@@ -69,7 +69,7 @@ struct channel_ack {
     enum channel_order order;
 };
 
-/* What both sides know once a rank has joined. */
+/* Of a session: known to both sides once a rank has joined. */
 struct channel_key {
     uint8_t bytes[SHA256_BYTES];
 };
@@ -115,9 +115,9 @@ struct channel_inbox {
 
 enum channel_receipt { CHANNEL_WHOLE, CHANNEL_PARTIAL, CHANNEL_CLOSED };
 
-/* Read on until `want` bytes are there; the caller empties the box (n = 0) when whole. */
+/* Read until `want` bytes are there; the caller then sets n = 0. */
 enum channel_receipt channel_receive(struct channel_inbox *in, int fd, size_t want);
-/* All n bytes or false: a peer that leaves some dozen bytes unread is no peer. */
+/* False unless all n bytes fit into the send buffer at once. */
 bool channel_send(int fd, const void *bytes, size_t n);
 
 /* Random bytes from the kernel; false when it has none. */

@@ -17,14 +17,12 @@
 
 enum { N_HOSTS_TEXT = 512 };
 
-static const double t_first = 15; /* for a rank to reach the watcher */
-static const double t_linger =
-    10; /* the watcher waits so long for the others' goodbyes */
+/* Seconds for a rank to reach the server; for the goodbyes of all ranks; for the console
+ * to take the last lines. */
+static const double t_first = 15, t_linger = 10, t_last_words = 1;
 
-static const double t_last_words = 1; /* for the console to take them */
-
-/* Where the watcher is and what proves a rank. Plain bytes: it travels over MPI. */
-struct meeting {
+/* Where the server is, and the secret of the job. Plain bytes: it is sent over MPI. */
+struct meeting_point {
     char hosts[N_HOSTS_TEXT];
     uint16_t port;
     uint8_t token[CHANNEL_TOKEN];
@@ -38,7 +36,7 @@ static void on_stop(void *ctx)
     kill(getpid(), SIGTERM);
 }
 
-/* The console may be a pipe that nobody reads any more: then the alarm ends us. */
+/* The alarm ends a process whose console is a pipe that nobody reads any more. */
 static void on_leave(void *ctx, const char *why)
 {
     const struct control *c = ctx;
@@ -95,7 +93,7 @@ static status read_token(uint8_t token[CHANNEL_TOKEN], const char *path, struct 
     return OK;
 }
 
-static status meet_launcher(struct meeting *m, const char *address, struct err *err)
+static status meet_launcher(struct meeting_point *m, const char *address, struct err *err)
 {
     const char *colon = strrchr(address, ':'), *job = getenv("FERRY_JOB");
     char path[FILE_PATH_MAX], *end = NULL;
@@ -111,10 +109,10 @@ static status meet_launcher(struct meeting *m, const char *address, struct err *
     return read_token(m->token, path, err);
 }
 
-/* ---- the first rank watches ---- */
+/* ---- rank 0 is the server ---- */
 
-/* Our own addresses. The loopback comes first: a rank on another host is refused there
- * at once and tries the next. */
+/* Addresses of this host. The loopback comes first: on another host it refuses at once,
+ * and the rank tries the next. */
 static void own_addresses(char *out, size_t n)
 {
     struct ifaddrs *all = NULL;
@@ -135,7 +133,7 @@ static void own_addresses(char *out, size_t n)
     freeifaddrs(all);
 }
 
-static void *watch_on(void *arg)
+static void *serve_ranks(void *arg)
 {
     struct control *c = arg;
     double t_end = 0;
@@ -145,7 +143,8 @@ static void *watch_on(void *arg)
         const double now = clock_now();
         if (c->is_closing && t_end <= 0)
             t_end = now + t_linger;
-        if (t_end > 0 && (now > t_end || liveness_all_done(&c->server.liveness)))
+        if (t_end > 0 &&
+            (now > t_end || c->server.liveness.n_done == c->server.liveness.n_ranks))
             return NULL;
         const struct liveness_event e = liveness_judge(&c->server.liveness, now);
         if (e.verdict == LIVENESS_NOTHING)
@@ -161,8 +160,8 @@ static void *watch_on(void *arg)
     }
 }
 
-static status start_watching(struct control *c, struct meeting *m, size_t n_ranks,
-                             struct err *err)
+static status start_server(struct control *c, struct meeting_point *m, size_t n_ranks,
+                           struct err *err)
 {
     const char *port = getenv("FERRY_CONTROL_PORT");
     const long wanted = port ? strtol(port, NULL, 10) : 0;
@@ -176,18 +175,18 @@ static status start_watching(struct control *c, struct meeting *m, size_t n_rank
                             liveness_limits_default, err));
     own_addresses(m->hosts, sizeof m->hosts);
     m->port = c->server.port;
-    TRY(os_thread(&c->watcher, watch_on, c, err));
-    c->watches = true;
+    TRY(os_thread(&c->thread, serve_ranks, c, err));
+    c->is_server = true;
     return OK;
 }
 
-static status meet_first_rank(struct control *c, struct comm *comm, struct meeting *m,
-                              struct err *err)
+static status meet_rank_0(struct control *c, struct comm *comm, struct meeting_point *m,
+                          struct err *err)
 {
     status result = OK;
 
     if (comm->rank == 0)
-        result = start_watching(c, m, (size_t)comm->size, err);
+        result = start_server(c, m, (size_t)comm->size, err);
     TRY(comm_agree(comm, result, err));
     return comm_bcast(comm, m, sizeof *m, 0, err);
 }
@@ -200,7 +199,7 @@ static void init(struct control *c, uint32_t rank, FILE *console)
         .rank = rank, .console = console, .server = {.listener = -1, .epoll = -1}};
 }
 
-static status join(struct control *c, uint32_t n_ranks, const struct meeting *m,
+static status join(struct control *c, uint32_t n_ranks, const struct meeting_point *m,
                    struct err *err)
 {
     struct heartbeat_config config = {.rank = c->rank,
@@ -223,7 +222,7 @@ status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *co
                     struct err *err)
 {
     const char *address = getenv("FERRY_CONTROL");
-    struct meeting m = {{0}, 0, {0}};
+    struct meeting_point m = {{0}, 0, {0}};
 
     init(c, rank, console);
     if (!address)
@@ -236,7 +235,7 @@ status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *co
 status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err)
 {
     const uint32_t rank = (uint32_t)comm->rank, n_ranks = (uint32_t)comm->size;
-    struct meeting m = {{0}, 0, {0}};
+    struct meeting_point m = {{0}, 0, {0}};
     status result;
 
     init(c, rank, console);
@@ -245,7 +244,7 @@ status control_open(struct control *c, struct comm *comm, FILE *console, struct 
     } else {
         if (comm->size == 1)
             return OK;
-        result = meet_first_rank(c, comm, &m, err);
+        result = meet_rank_0(c, comm, &m, err);
         if (result == OK)
             result = join(c, n_ranks, &m, err);
     }
@@ -260,9 +259,9 @@ void control_close(struct control *c, status result)
     heartbeat_close(c->heartbeat, result);
     c->heartbeat = NULL;
     c->is_closing = true;
-    if (c->watches) {
-        pthread_join(c->watcher, NULL);
-        c->watches = false;
+    if (c->is_server) {
+        pthread_join(c->thread, NULL);
+        c->is_server = false;
     }
     control_server_close(&c->server);
     speaker_close(c->speaker, t_last_words);

@@ -1,16 +1,15 @@
 /*
- * control - this process's place in the control plane, which is not MPI.
+ * control - this process's end of the control channel, which does not use MPI.
  *
  * Started by `ferry launch`, a rank reports to it: FERRY_CONTROL holds "host,host:port"
  * and FERRY_JOB the name of the token's file, ~/.ferry/NAME.token (never the token
- * itself: an environment shows in ps and travels unencrypted). Started by mpirun or srun
- * alone, the first rank watches: it listens, and address and token come over MPI once, at
- * the start.
+ * itself: ps shows the environment, and it is sent unencrypted). Started by mpirun or
+ * srun alone, rank 0 is the server; address and token are broadcast over MPI once.
  *
- * A rank that is told to leave, or hears nothing for eight seconds, ends at once with the
- * status ERR_LOST. An order to stop is a SIGTERM to this process, as from a user.
+ * A rank that is ordered to leave, or gets no answer for eight seconds, ends at once with
+ * the status ERR_LOST. An order to stop is a SIGTERM to this process, as from a user.
  *
- * Owns: the heartbeat's thread; on a first rank that watches also the watcher's. Borrows
+ * Owns: the heartbeat's thread; on a rank 0 that is the server also the server's. Borrows
  * the console. Threads: opened and closed by one; `phase` has one writer.
  */
 #pragma once
@@ -32,29 +31,29 @@ struct speaker;
 struct control {
     struct phase phase; /* what training publishes: phase_set(&c.phase, step, phase) */
     uint32_t rank;
-    FILE *console;               /* a rank's last words, the watcher's verdicts */
-    struct heartbeat *heartbeat; /* NULL: one rank, which nobody watches */
+    FILE *console;               /* why this rank ends; the server's verdicts */
+    struct heartbeat *heartbeat; /* NULL: one rank without a launcher */
     struct control_server server;
-    struct speaker *speaker; /* the watcher's */
-    pthread_t watcher;
-    bool watches;
+    struct speaker *speaker; /* the server's, which must not block on the console */
+    pthread_t thread;        /* the server's */
+    bool is_server;
     atomic_bool is_closing;
 };
 
-/* All ranks of *comm call it. *c must not move until control_close. */
+/* Collective. *c must not move until control_close. */
 status control_open(struct control *c, struct comm *comm, FILE *console,
                     struct err *err) MUST_CHECK;
-/* The same for a rank that `ferry launch` started, without a word to other ranks. */
+/* The same for one rank that `ferry launch` started; not collective. */
 status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
                     struct err *err) MUST_CHECK;
-/* Goodbye: this rank ends in good order, with this status, which the others know of. A
- * zeroed struct is fine. */
+/* Tell the server that this rank ends regularly, with this status. A zeroed struct is
+ * fine. */
 void control_close(struct control *c, status result);
 
-/* False: this rank has been given up and must publish nothing any more. Any thread. */
+/* False: this rank was given up and must not write to the run any more. Any thread. */
 bool control_is_current(const struct control *c);
 
-/* A job's name. That of every start of one `ferry launch` begins alike. */
+/* A job's name. Its first CONTROL_LAUNCHER bytes are those of one `ferry launch`. */
 enum { CONTROL_LAUNCHER = 8, CONTROL_JOB = 16 };
-/* The name of ours; "" without `ferry launch`. */
+/* The name of this job; "" without `ferry launch`. */
 void control_job(char out[CONTROL_JOB + 1]);

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { N_STRANGERS = 64, NO_RANK = -1 };
+enum { N_UNKNOWN = 64, NO_RANK = -1 };
 
 struct control_client {
     int fd; /* -1: free */
@@ -88,7 +88,7 @@ static status open_listener(struct control_server *s, const char *address, uint1
     return OK;
 }
 
-/* Watch fd; events of it carry `id`. */
+/* Add fd to epoll; its events carry `id`. */
 static bool follow(const struct control_server *s, int fd, uint64_t id)
 {
     struct epoll_event e = {.events = EPOLLIN, .data.u64 = id};
@@ -117,7 +117,7 @@ status control_server_open(struct control_server *s, const char *address, uint16
                            struct liveness_limits limits, struct err *err)
 {
     *s = (struct control_server){
-        .listener = -1, .epoll = -1, .max_clients = 2 * n_ranks + N_STRANGERS};
+        .listener = -1, .epoll = -1, .max_clients = 2 * n_ranks + N_UNKNOWN};
     memcpy(s->token, token, CHANNEL_TOKEN);
     if (open_all(s, address, port, n_ranks, limits, err) != OK) {
         control_server_close(s);
@@ -141,8 +141,8 @@ void control_server_close(struct control_server *s)
 
 /* ---- serving ---- */
 
-/* A free place, or that of the stranger who has been here longest. */
-static struct control_client *place(struct control_server *s)
+/* A free slot, or that of the oldest unauthenticated connection. */
+static struct control_client *free_slot(struct control_server *s)
 {
     struct control_client *oldest = NULL;
 
@@ -153,19 +153,18 @@ static struct control_client *place(struct control_server *s)
         if (c->rank == NO_RANK && (!oldest || c->t_opened < oldest->t_opened))
             oldest = c;
     }
-    BUG_ON(!oldest); /* at most one place a rank is not a stranger's */
+    BUG_ON(!oldest); /* each rank has at most one slot */
     drop(s, oldest);
     return oldest;
 }
 
 static void greet(struct control_server *s, int fd)
 {
-    struct control_client *c = place(s);
+    struct control_client *c = free_slot(s);
     uint8_t hello[CHANNEL_HELLO_BYTES];
     const int yes = 1;
 
     *c = (struct control_client){.fd = fd, .rank = NO_RANK, .t_opened = clock_now()};
-    s->n_opened++;
     if (!channel_random(c->nonce, sizeof c->nonce) ||
         !follow(s, fd, (uint64_t)(c - s->client))) {
         drop(s, c);
@@ -179,7 +178,7 @@ static void greet(struct control_server *s, int fd)
 
 static void accept_some(struct control_server *s)
 {
-    for (int i = 0; i < N_STRANGERS; i++) {
+    for (int i = 0; i < N_UNKNOWN; i++) {
         const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
@@ -195,7 +194,7 @@ static enum channel_answer answer_to(const struct control_server *s,
     return j->rank < j->n_ranks ? CHANNEL_ACCEPTED : CHANNEL_WRONG_RANK;
 }
 
-/* A rank has one connection; a new one replaces the old, whose end we may never see. */
+/* A new connection of a rank replaces the old one, whose end may never be seen. */
 static void replace_old(struct control_server *s, const struct control_client *c,
                         int64_t rank)
 {
@@ -246,27 +245,27 @@ static bool take_beat(struct control_server *s, struct control_client *c)
     return send_ack(s, c);
 }
 
-/* Some messages of one client, so that a busy one leaves time for the others. */
+/* A few messages of one client, so that a busy one does not starve the others. */
 static void serve(struct control_server *s, struct control_client *c)
 {
     for (int i = 0; i < 8 && c->fd >= 0; i++) {
-        const bool is_stranger = c->rank == NO_RANK;
+        const bool is_unknown = c->rank == NO_RANK;
         const enum channel_receipt got = channel_receive(
-            &c->in, c->fd, is_stranger ? CHANNEL_JOIN_BYTES : CHANNEL_BEAT_BYTES);
+            &c->in, c->fd, is_unknown ? CHANNEL_JOIN_BYTES : CHANNEL_BEAT_BYTES);
         if (got == CHANNEL_PARTIAL)
             return;
         c->in.n = 0;
-        if (got == CHANNEL_CLOSED || !(is_stranger ? take_join(s, c) : take_beat(s, c)))
+        if (got == CHANNEL_CLOSED || !(is_unknown ? take_join(s, c) : take_beat(s, c)))
             drop(s, c);
     }
 }
 
-static void drop_strangers(struct control_server *s, double now)
+static void drop_unknown(struct control_server *s, double now)
 {
     for (size_t i = 0; i < s->max_clients; i++) {
         struct control_client *c = &s->client[i];
         if (c->fd >= 0 && c->rank == NO_RANK &&
-            now - c->t_opened > s->liveness.limits.t_stranger)
+            now - c->t_opened > s->liveness.limits.t_join)
             drop(s, c);
     }
 }
@@ -285,7 +284,7 @@ void control_server_turn(struct control_server *s, double t)
         }
         n = epoll_wait(s->epoll, event, 64, 0);
     }
-    drop_strangers(s, clock_now());
+    drop_unknown(s, clock_now());
 }
 
 void control_server_order(struct control_server *s, enum channel_order order)

@@ -1,13 +1,13 @@
 /*
- * control_server - the listening end of the control channel: sockets in, facts for a
- * watch.
+ * control_server - the listening end of the control channel.
  *
- * One thread turns it: accept, prove the token, take beats, answer each with the order in
- * force. Nothing a client sends can stall or grow it: sockets never block, messages have
- * one size, strangers get `t_stranger` seconds and a bounded number of places, of which
- * the oldest makes room for the newest.
+ * One thread turns it: accept connections, check the token, feed heartbeats to
+ * `liveness`, answer each with the current order. No client can block it or make it grow:
+ * sockets never block, messages have fixed sizes, unauthenticated connections are closed
+ * after `t_join` seconds, and when all slots are taken the oldest of them is closed
+ * first.
  *
- * Owns: the sockets and the watch. Threads: one at a time.
+ * Owns: the sockets and `liveness`. Threads: one at a time.
  */
 #pragma once
 
@@ -24,13 +24,12 @@ struct control_client;
 struct control_server {
     struct liveness liveness;
     uint8_t token[CHANNEL_TOKEN];
-    enum channel_order order; /* what every answer says */
+    enum channel_order order; /* sent with every answer */
     int listener, epoll;
     uint16_t port;
     struct control_client *client;
     size_t n_clients, max_clients;
-    uint32_t refused; /* ranks that proved themselves but are of another world size */
-    uint64_t n_opened;
+    uint32_t refused; /* the number of ranks that a refused rank counts; 0: none was */
 };
 
 /*
@@ -42,8 +41,8 @@ status control_server_open(struct control_server *s, const char *address, uint16
                            struct liveness_limits limits, struct err *err) MUST_CHECK;
 void control_server_close(struct control_server *s); /* a zeroed one is fine */
 
-/* Wait up to t seconds for something, serve all that is there. */
+/* Wait up to t seconds for messages and serve them. */
 void control_server_turn(struct control_server *s, double t);
 
-/* From now on, and at once to every rank that is connected. */
+/* Change the order, and send it to every connected rank at once. */
 void control_server_order(struct control_server *s, enum channel_order order);

@@ -80,8 +80,8 @@ static uint32_t milliseconds(double t)
 
 /* ---- the connection ---- */
 
-/* Who was never accepted tries the next address: another job's watcher may listen at this
- * one. */
+/* A rank that was not accepted tries the next address: the server of another job may
+ * listen at this one. */
 static void hang_up(struct heartbeat *h, double now)
 {
     if (h->stage != OPEN)
@@ -91,7 +91,7 @@ static void hang_up(struct heartbeat *h, double now)
     h->fd = -1;
     h->stage = CLOSED;
     h->in.n = 0;
-    /* Another attempt at once when this one failed by itself before it was due. */
+    /* A connection that was lost later than that is replaced at once. */
     if (h->t_next_try < now)
         h->t_next_try = now;
 }
@@ -107,7 +107,7 @@ static void dial(struct heartbeat *h, double now)
     const struct address *a = &h->address[h->next_address];
     const int yes = 1;
 
-    /* All addresses in turn within this time. */
+    /* All addresses are tried in turn within `retry`. */
     h->t_next_try = now + h->config.times.retry / (double)h->n_addresses;
     h->fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (h->fd < 0)
@@ -228,7 +228,7 @@ static void send_beat(struct heartbeat *h, double now)
         hang_up(h, now);
 }
 
-/* Every period, and at once when the work begins or this rank ends. */
+/* Every period, and at once when training begins or this rank ends. */
 static bool is_beat_due(const struct heartbeat *h, double now)
 {
     if (h->is_closing && !h->goodbye)
@@ -237,7 +237,7 @@ static bool is_beat_due(const struct heartbeat *h, double now)
            (h->is_starting && phase_get(h->config.phase).phase != PHASE_START);
 }
 
-/* What time alone brings about. */
+/* What is due at this time, without any message. */
 static void tick(struct heartbeat *h, double now)
 {
     sample(h, now);
@@ -307,22 +307,19 @@ static void add_addresses(struct heartbeat *h, const char *host)
 
 static status resolve(struct heartbeat *h, struct err *err)
 {
-    char host[256];
+    char hosts[1024], *rest = hosts, *host;
 
-    for (const char *p = h->config.hosts; *p; p += *p == ',') {
-        const size_t n = strcspn(p, ",");
-        snprintf(host, sizeof host, "%.*s", (int)n, p);
-        if (n)
+    snprintf(hosts, sizeof hosts, "%s", h->config.hosts);
+    while ((host = strsep(&rest, ",")))
+        if (host[0])
             add_addresses(h, host);
-        p += n;
-    }
     if (!h->n_addresses)
         return err_set(err, ERR_COMM, "no address is known for '%.200s'",
                        h->config.hosts);
     return OK;
 }
 
-/* Joins on the caller's thread; ours goes on from there. */
+/* On the caller's thread; ours starts after it. */
 static status join(struct heartbeat *h, struct err *err)
 {
     const struct heartbeat_config *c = &h->config;

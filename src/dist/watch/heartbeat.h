@@ -1,13 +1,14 @@
 /*
  * heartbeat - the thread that reports the phase of a rank over the control channel.
  *
- * It says once a second what the training thread published last (dist/watch/phase.h), and
- * takes the orders that come back. A connection that falls silent is opened anew every
- * second. A rank that has heard no answer for `t_lost` seconds has been given up by the
- * other side, which has started or will start another in its place: so it calls `lost`,
- * which ends the process. MPI is not involved: it may be what hangs.
+ * Once a second it sends what the training thread published last (dist/watch/phase.h),
+ * and receives orders. A silent connection is replaced by a new one, tried every second.
+ * A rank without an answer for `t_lost` seconds has been given up by the server, and
+ * another may have been started in its place: so `leave` is called, which ends the
+ * process. This bypasses MPI, because MPI may be what hangs.
  *
- * Owns: its thread and socket. Borrows the phase. The callbacks run on the thread.
+ * Owns: its thread and socket. Borrows the phase. The callbacks run on the thread, or in
+ * heartbeat_open.
  */
 #pragma once
 
@@ -24,15 +25,15 @@ struct heartbeat_times {
     double retry;      /* between attempts to connect */
     double connect;    /* for one attempt */
     double handshake;  /* for each message of it, once there is a connection */
-    double unanswered; /* beats, until another connection is tried */
-    double goodbye;    /* to say it in, over a new connection if need be */
+    double unanswered; /* heartbeats, until another connection is tried */
+    double goodbye;    /* to deliver it, over a new connection if necessary */
 };
 
 extern const struct heartbeat_times heartbeat_times_default;
 
 struct heartbeat_config {
     uint32_t rank, n_ranks;
-    const char *hosts; /* "a,b,c": where the other end may be; the first that answers */
+    const char *hosts; /* "a,b,c": where the server may be; tried in turn */
     uint16_t port;
     uint8_t token[CHANNEL_TOKEN];
     double t_lost;  /* without an answer */
@@ -40,19 +41,18 @@ struct heartbeat_config {
     struct heartbeat_times times;
     struct phase *phase;
     void *ctx;
-    void (*stop)(void *ctx);                   /* save and end was ordered; called once */
+    void (*stop)(void *ctx);                   /* ordered to save and end; called once */
     void (*leave)(void *ctx, const char *why); /* ordered to end at once, or lost */
 };
 
 struct heartbeat;
 
-/* Returns when the other end has accepted this rank, or with a sentence. */
+/* Returns when the server has accepted this rank, or with an error. */
 status heartbeat_open(struct heartbeat **h, const struct heartbeat_config *c,
                       struct err *err) MUST_CHECK;
-/* Says goodbye and how this rank ended; silence from here on is no death. NULL is fine.
- */
+/* Says goodbye with the status of this rank; silence after that is fine. NULL is fine. */
 void heartbeat_close(struct heartbeat *h, status result);
 
-/* False when the last answer is older than t_lost: this rank has been given up and must
- * not touch what its successor may be using. Any thread. */
+/* False when the last answer is older than t_lost: this rank was given up and must not
+ * touch files that its successor may be using. Any thread. */
 bool heartbeat_is_current(struct heartbeat *h);

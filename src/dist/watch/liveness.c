@@ -13,11 +13,11 @@ const struct liveness_limits liveness_limits_default = {.t_silence = 8,
                                                         .t_start = 60,
                                                         .t_late = 10,
                                                         .t_stall = 60,
-                                                        .t_stranger = 3};
+                                                        .t_join = 3};
 
-/* A watcher that judges more rarely than this has slept. */
+/* A caller that judges more rarely than this was asleep. */
 static const double t_asleep = 2;
-/* A late rank is not named again sooner than this. */
+/* A late rank is not reported again sooner than this. */
 static const double t_quiet = 60;
 /* Others wait for a rank when their share of waiting exceeds its own by so much. */
 static const double late_share = 0.35;
@@ -40,8 +40,10 @@ void liveness_joined(struct liveness *w, const struct channel_join *j, double no
 {
     struct liveness_rank *r = &w->rank[j->rank];
 
-    if (!r->has_joined)
+    if (!r->has_joined) {
         r->t_joined = r->t_moved = now;
+        w->n_joined++;
+    }
     r->has_joined = r->is_open = true;
     r->pid = j->pid;
     r->t_beat = now;
@@ -63,8 +65,9 @@ void liveness_heard(struct liveness *w, uint32_t rank, const struct channel_beat
     }
     r->last = *b;
     r->t_beat = now;
+    w->n_done += b->is_last && !r->is_done;
     r->is_done |= b->is_last;
-    r->has_worked |= b->phase >= PHASE_DATA && b->phase <= PHASE_UPDATE;
+    w->has_worked |= b->phase >= PHASE_DATA && b->phase <= PHASE_UPDATE;
 }
 
 void liveness_hung_up(struct liveness *w, uint32_t rank, double now)
@@ -92,7 +95,7 @@ static double others_wait(const struct liveness *w, size_t i)
     return sum / (double)(w->n_ranks - 1) - w->rank[i].waits;
 }
 
-/* Is another rank waiting, has been for t_late, while this one works as long? */
+/* Has this rank worked for t_late while another waited as long? */
 static bool holds_up(const struct liveness *w, size_t i, double now)
 {
     const struct liveness_rank *r = &w->rank[i];
@@ -112,7 +115,7 @@ static bool is_late(const struct liveness *w, size_t i, double now)
 
     if (w->n_ranks < 2 || r->is_done || now - r->t_joined < 2 * w->limits.t_late)
         return false;
-    /* Once named, it must get well clear of the limit before it has caught up. */
+    /* Hysteresis: once late, it has caught up at half the limit. */
     return holds_up(w, i, now) ||
            others_wait(w, i) > (r->is_late ? 0.5 * late_share : late_share);
 }
@@ -132,7 +135,7 @@ static bool judge_late(struct liveness *w, size_t i, double now, struct liveness
     return true;
 }
 
-/* Everybody waits for everybody: the exchange itself hangs. */
+/* All ranks wait: the exchange itself hangs. */
 static bool judge_stall(struct liveness *w, double now, struct liveness_event *e)
 {
     double moved = w->t_open;
@@ -151,7 +154,7 @@ static bool judge_stall(struct liveness *w, double now, struct liveness_event *e
     return true;
 }
 
-/* The watcher itself stood still: what came in meanwhile has waited for it unread. */
+/* This process was asleep, and heartbeats have waited unread. */
 static void forgive(struct liveness *w, double gap)
 {
     for (size_t i = 0; i < w->n_ranks; i++) {
@@ -228,30 +231,6 @@ void liveness_say(const struct liveness *w, struct liveness_event e, char *out, 
         say_rank(w, e, out, n);
     else if (n)
         out[0] = '\0';
-}
-
-bool liveness_all_joined(const struct liveness *w)
-{
-    for (size_t i = 0; i < w->n_ranks; i++)
-        if (!w->rank[i].has_joined)
-            return false;
-    return true;
-}
-
-bool liveness_all_done(const struct liveness *w)
-{
-    for (size_t i = 0; i < w->n_ranks; i++)
-        if (!w->rank[i].is_done)
-            return false;
-    return true;
-}
-
-bool liveness_any_worked(const struct liveness *w)
-{
-    for (size_t i = 0; i < w->n_ranks; i++)
-        if (w->rank[i].has_worked)
-            return true;
-    return false;
 }
 
 bool liveness_agreed(const struct liveness *w, status *result)

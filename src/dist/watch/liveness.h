@@ -1,11 +1,10 @@
 /*
- * liveness - which ranks are alive, who is late, and since when: the judgement without
- * the sockets.
+ * liveness - which ranks are alive, and which are stragglers; without sockets.
  *
- * Facts go in with the time they were learnt (a rank joined, beat, hung up); verdicts
- * come out one at a time. Time is an argument, so that tests have a clock of their own. A
- * rank silent for too long is dead. A rank that works while the others wait for it is
- * late: it is named, and named again when it caught up, and nothing else happens to it.
+ * Events go in with their time (a rank joined, sent a heartbeat, hung up); verdicts come
+ * out one at a time. Time is an argument, so that tests have a clock of their own. A rank
+ * silent for too long is dead. A straggler, which works while the others wait for it, is
+ * reported, and once more when it has caught up; nothing else happens to it.
  *
  * Owns: the table of ranks. Threads: one at a time.
  */
@@ -19,12 +18,12 @@
 #include "dist/watch/channel.h"
 
 struct liveness_limits {
-    double t_silence;  /* without a beat: dead */
-    double t_closed;   /* without a new connection after the old one closed: dead */
-    double t_start;    /* until every rank must have joined */
-    double t_late;     /* a rank that keeps others waiting for so long is named */
-    double t_stall;    /* so long without any rank moving is said */
-    double t_stranger; /* until a connection must have proved itself */
+    double t_silence; /* without a beat: dead */
+    double t_closed;  /* without a new connection after the old one closed: dead */
+    double t_start;   /* until every rank must have joined */
+    double t_late;    /* a rank that keeps others waiting for so long is reported */
+    double t_stall;   /* so long without any progress is reported */
+    double t_join;    /* unauthenticated connections are closed after this */
 };
 
 extern const struct liveness_limits liveness_limits_default;
@@ -41,20 +40,20 @@ enum liveness_verdict {
 
 struct liveness_rank {
     bool has_joined, is_done, is_open, is_late, is_dead;
-    bool has_worked; /* on an update */
     char host[CHANNEL_HOST];
     uint32_t pid;
     struct channel_beat last;
     double t_joined, t_beat, t_closed;
-    double t_moved; /* when step or phase last changed, on the watch's clock */
+    double t_moved; /* when step or phase last changed, on this clock */
     double waits;   /* share of its time spent waiting: an average over t_late seconds */
-    double t_named;
+    double t_named; /* when it was last reported as late */
 };
 
 struct liveness {
     struct liveness_limits limits;
     struct liveness_rank *rank;
-    size_t n_ranks;
+    size_t n_ranks, n_joined, n_done; /* n_done: said goodbye */
+    bool has_worked;                  /* a rank has, on an update */
     double t_open, t_judged;
     bool is_stalled;
 };
@@ -74,20 +73,17 @@ void liveness_heard(struct liveness *w, uint32_t rank, const struct channel_beat
                     double now);
 void liveness_hung_up(struct liveness *w, uint32_t rank, double now);
 
-/* The next verdict, LIVENESS_NOTHING when there is none. Call it some times a second: a
- * long pause means that the watcher slept, and the ranks are not to blame for that. */
+/* The next verdict, LIVENESS_NOTHING when there is none. Call it some times a second:
+ * after a long pause the ranks are given the time that the caller was asleep. */
 struct liveness_event liveness_judge(struct liveness *w, double now);
 
 /* "rank 2 on n2 is dead: silent for 8.1 s, last heard of at step 17 in exchange". */
 void liveness_say(const struct liveness *w, struct liveness_event e, char *out, size_t n);
 
-bool liveness_all_joined(const struct liveness *w);
-bool liveness_all_done(const struct liveness *w);
-bool liveness_any_worked(const struct liveness *w);
-/* All said goodbye, with this one status. */
+/* Whether all ranks said goodbye with the same status. */
 bool liveness_agreed(const struct liveness *w, status *result);
 /* Finished updates of the rank that is furthest; 0 before the first beat. */
 uint64_t liveness_step(const struct liveness *w);
-/* When the last of the ranks that never said goodbye must have ended itself at the
- * latest, because it has heard nothing from us for t_silence. */
+/* When the last rank that said no goodbye will have ended itself at the latest, because
+ * it gets no answer for t_silence. */
 double liveness_gone_at(const struct liveness *w);

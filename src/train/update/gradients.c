@@ -94,7 +94,7 @@ static void mark_rows(struct gradients *g, const struct model_batch *b)
 
     if (!rows)
         return;
-    embed_rows_mark_none(rows);
+    embed_rows_mark_all(rows, false);
     embed_rows_mark(rows, b->src_id, b->n_src);
     embed_rows_mark(rows, b->tgt_in, b->n_tgt);
     m->device->k->sumsq(m->device, &g->early_sq,
