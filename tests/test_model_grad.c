@@ -11,7 +11,6 @@
 #include "kernel_cases/mask.h"
 #include "model/activations.h"
 #include "model/model.h"
-#include "model/site.h"
 #include "packed.h"
 #include "reals.h"
 #include "test.h"
@@ -462,27 +461,27 @@ TEST(masks_follow_the_pair_and_the_position_of_a_token)
     lab.run.drop_residual = 0.5;
     model_forward(&lab.model, &lab.batch.batch, &lab.run);
     check_embedding_mask(&lab, a->enc[0].self.norm.x,
-                         site_drop(a, SITE_ENCODER, 0, SITE_EMBED, 0).key,
+                         activations_drop(a, ACT_ENCODER, 0, ACT_EMBED).key,
                          lab.batch.src_pair, lab.batch.src_pos);
     check_embedding_mask(&lab, a->dec[0].self.norm.x,
-                         site_drop(a, SITE_DECODER, 0, SITE_EMBED, 0).key,
+                         activations_drop(a, ACT_DECODER, 0, ACT_EMBED).key,
                          lab.batch.tgt_pair, lab.batch.tgt_pos);
     lab_close(&lab);
 }
 
 TEST(every_place_of_dropout_has_a_stream_of_its_own)
 {
-    enum { LAYERS = 4, N = 2 * LAYERS * N_SITE_KINDS };
+    enum { LAYERS = 4, N = 2 * LAYERS * ACT_N_SITES };
     uint64_t key[N];
     struct lab lab;
 
     lab_open(&lab, &mixed, "double");
     model_forward(&lab.model, &lab.batch.batch, &lab.run);
     for (int i = 0; i < N; i++) {
-        const int kind = i % N_SITE_KINDS, layer = i / N_SITE_KINDS / 2;
-        const int stack = i / N_SITE_KINDS % 2;
-        key[i] = site_drop(lab.model.act, (enum site_stack)stack, layer,
-                           (enum site_kind)kind, 0)
+        const int kind = i % ACT_N_SITES, layer = i / ACT_N_SITES / 2;
+        const int stack = i / ACT_N_SITES % 2;
+        key[i] = activations_drop(lab.model.act, (enum act_stack)stack, layer,
+                                  (enum act_site)kind)
                      .key;
         for (int k = 0; k < i; k++)
             CHECK(key[k] != key[i]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 
 status activations_open(struct activations **out, const struct model_config *c,
                         struct device *d, struct err *err)
@@ -161,4 +162,41 @@ void activations_place(struct activations *a, const struct model_config *c,
                                   (size_t)c->vocab_size);
     if (want_grad)
         place_backward(a, c, n_src, N);
+}
+
+static double rate_of(const struct model_run *run, enum act_site site)
+{
+    if (site == ACT_SELF_WEIGHTS || site == ACT_CROSS_WEIGHTS)
+        return run->drop_attention;
+    return site == ACT_RELU ? run->drop_relu : run->drop_residual;
+}
+
+struct drop activations_drop(const struct activations *a, enum act_stack stack, int layer,
+                             enum act_site site)
+{
+    const uint64_t stream = ((uint64_t)layer * 2 + stack) * ACT_N_SITES + site;
+    const bool encoder = stack == ACT_ENCODER;
+
+    return (struct drop){.key = rng_hash(a->run.drop_key, stream),
+                         .rate = rate_of(&a->run, site),
+                         .pair = encoder ? a->src_pair : a->tgt_pair,
+                         .pos = encoder ? a->src_pos : a->tgt_pos};
+}
+
+struct attend activations_attend(const struct model *m, enum act_stack stack, int layer,
+                                 bool cross)
+{
+    const struct activations *a = m->act;
+    const bool encoder = stack == ACT_ENCODER;
+    const enum act_site site = cross ? ACT_CROSS_WEIGHTS : ACT_SELF_WEIGHTS;
+
+    return (struct attend){.q_at = encoder ? a->src_at : a->tgt_at,
+                           .k_at = encoder || cross ? a->src_at : a->tgt_at,
+                           .n_sents = a->batch.n_sents,
+                           .heads = (size_t)m->config.heads,
+                           .max_q = encoder ? a->batch.max_src : a->batch.max_tgt,
+                           .max_k =
+                               encoder || cross ? a->batch.max_src : a->batch.max_tgt,
+                           .causal = !encoder && !cross,
+                           .drop = activations_drop(a, stack, layer, site)};
 }

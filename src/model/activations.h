@@ -4,6 +4,11 @@
  *
  * Everything that backward needs is here, and the buffers that backward itself fills.
  * A sub-layer keeps its residual input x, the normalised y and two numbers a row.
+ *
+ * With model.recompute a layer keeps only its residual inputs; what backward needs
+ * besides is in buffers that all layers of a stack share, and is computed again before
+ * the layer's backward: two projections of four and one attention more for about a third
+ * of the memory. The arithmetic is the same, bit for bit.
  */
 #pragma once
 
@@ -68,7 +73,36 @@ void activations_close(struct activations *a);
 bool activations_shared(const struct model *m, bool want_grad);
 
 /* Lay out memory for n_sents, n_src, n_tgt; with arena.mem NULL this only measures.
- * share: layers keep only their residual inputs (model/replay.h). */
+ * share: layers keep only their residual inputs. */
 void activations_place(struct activations *a, const struct model_config *c,
                        size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
                        bool share);
+
+/* A layer's activations a second time, from its residual inputs; in forward.c. */
+void model_recompute_encoder(struct model *m, int layer);
+void model_recompute_decoder(struct model *m, int layer);
+
+/*
+ * Where dropout falls: each site has a stream of its own, numbered by stack, layer and
+ * kind, so that a layer's masks do not change when layers are added elsewhere. Forward
+ * and backward both ask here, so that they agree.
+ */
+enum act_stack { ACT_ENCODER, ACT_DECODER };
+enum act_site {
+    ACT_EMBED,
+    ACT_SELF_WEIGHTS,
+    ACT_SELF_OUT,
+    ACT_CROSS_WEIGHTS,
+    ACT_CROSS_OUT,
+    ACT_RELU,
+    ACT_FF_OUT,
+    ACT_N_SITES
+};
+
+/* Dropout of the batch at hand at one site. */
+struct drop activations_drop(const struct activations *a, enum act_stack stack, int layer,
+                             enum act_site site);
+
+/* Self-attention of a stack, or the decoder's attention to the memory. */
+struct attend activations_attend(const struct model *m, enum act_stack stack, int layer,
+                                 bool cross);

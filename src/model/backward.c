@@ -8,8 +8,6 @@
 
 #include "model/activations.h"
 #include "model/model.h"
-#include "model/replay.h"
-#include "model/site.h"
 
 /* The gradient of the stream and of the output below the sub-layer at hand. */
 struct back {
@@ -104,19 +102,13 @@ static void cross_back(struct model *m, struct back *b, const struct act_attenti
     d->k->gemm(d, m->act->dmemory, dkv, w->kv, false, true, 1, is_first ? 0 : 1);
 }
 
-static struct drop out_drop(const struct model *m, enum site_stack stack, int layer,
-                            enum site_kind kind)
-{
-    return site_drop(m->act, stack, layer, kind, m->act->run.drop_residual);
-}
-
 static void embed_back(struct model *m, struct back *b, struct ids id,
-                       enum site_stack stack)
+                       enum act_stack stack)
 {
     struct device *d = m->device;
 
     d->k->embed_backward(d, m->g.embed, b->dx, id, sqrt((double)m->config.d_model),
-                         out_drop(m, stack, 0, SITE_EMBED));
+                         activations_drop(m->act, stack, 0, ACT_EMBED));
 }
 
 /* Tell the hook that one block of the flat gradient is final. */
@@ -136,7 +128,7 @@ static void decoder_back(struct model *m, const struct model_hook *hook)
     const int L = (int)m->config.decoder_layers;
     struct back b = back_of(a, a->batch.n_tgt);
     const struct mat none = {0};
-    struct drop below = out_drop(m, SITE_DECODER, L - 1, SITE_FF_OUT);
+    struct drop below = activations_drop(m->act, ACT_DECODER, L - 1, ACT_FF_OUT);
 
     norm_back(m, &b, &a->dec_end, m->w.dec_gain, m->g.dec_gain, m->g.dec_bias,
               m->g.dec[L - 1].ff.b2, &below);
@@ -146,25 +138,25 @@ static void decoder_back(struct model *m, const struct model_hook *hook)
         const struct act_decoder *act = &a->dec[l];
 
         if (m->recompute && l < L - 1)
-            model_replay_decoder(m, l);
+            model_recompute_decoder(m, l);
         ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
-        below = out_drop(m, SITE_DECODER, l, SITE_CROSS_OUT);
+        below = activations_drop(m->act, ACT_DECODER, l, ACT_CROSS_OUT);
         norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);
 
         cross_back(m, &b, &act->cross, &w->cross, &g->cross,
-                   site_attend(m, SITE_DECODER, l, true), l == L - 1);
-        below = out_drop(m, SITE_DECODER, l, SITE_SELF_OUT);
+                   activations_attend(m, ACT_DECODER, l, true), l == L - 1);
+        below = activations_drop(m->act, ACT_DECODER, l, ACT_SELF_OUT);
         norm_back(m, &b, &act->cross.norm, w->cross.gain, g->cross.gain, g->cross.bias,
                   none, &below);
 
         self_back(m, &b, &act->self, &w->self, &g->self,
-                  site_attend(m, SITE_DECODER, l, false));
-        below = out_drop(m, SITE_DECODER, l - 1, SITE_FF_OUT);
+                  activations_attend(m, ACT_DECODER, l, false));
+        below = activations_drop(m->act, ACT_DECODER, l - 1, ACT_FF_OUT);
         norm_back(m, &b, &act->self.norm, w->self.gain, g->self.gain, g->self.bias,
                   l ? m->g.dec[l - 1].ff.b2 : none, l ? &below : NULL);
         ready(m, hook, PARAM_dec_att_norm_gain, PARAM_dec_ff2_bias, l);
     }
-    embed_back(m, &b, a->tgt_in, SITE_DECODER);
+    embed_back(m, &b, a->tgt_in, ACT_DECODER);
 }
 
 static void encoder_back(struct model *m, const struct model_hook *hook)
@@ -173,7 +165,7 @@ static void encoder_back(struct model *m, const struct model_hook *hook)
     const int L = (int)m->config.encoder_layers;
     struct back b = back_of(a, a->batch.n_src);
     const struct mat none = {0}, dy = b.dy;
-    struct drop below = out_drop(m, SITE_ENCODER, L - 1, SITE_FF_OUT);
+    struct drop below = activations_drop(m->act, ACT_ENCODER, L - 1, ACT_FF_OUT);
 
     b.dy = a->dmemory;
     norm_back(m, &b, &a->enc_end, m->w.enc_gain, m->g.enc_gain, m->g.enc_bias,
@@ -185,19 +177,19 @@ static void encoder_back(struct model *m, const struct model_hook *hook)
         const struct act_encoder *act = &a->enc[l];
 
         if (m->recompute && l < L - 1)
-            model_replay_encoder(m, l);
+            model_recompute_encoder(m, l);
         ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
-        below = out_drop(m, SITE_ENCODER, l, SITE_SELF_OUT);
+        below = activations_drop(m->act, ACT_ENCODER, l, ACT_SELF_OUT);
         norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);
 
         self_back(m, &b, &act->self, &w->self, &g->self,
-                  site_attend(m, SITE_ENCODER, l, false));
-        below = out_drop(m, SITE_ENCODER, l - 1, SITE_FF_OUT);
+                  activations_attend(m, ACT_ENCODER, l, false));
+        below = activations_drop(m->act, ACT_ENCODER, l - 1, ACT_FF_OUT);
         norm_back(m, &b, &act->self.norm, w->self.gain, g->self.gain, g->self.bias,
                   l ? m->g.enc[l - 1].ff.b2 : none, l ? &below : NULL);
         ready(m, hook, PARAM_enc_att_norm_gain, PARAM_enc_ff2_bias, l);
     }
-    embed_back(m, &b, a->src_id, SITE_ENCODER);
+    embed_back(m, &b, a->src_id, ACT_ENCODER);
 }
 
 void model_backward(struct model *m, const struct model_hook *hook)

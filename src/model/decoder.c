@@ -22,12 +22,13 @@ struct decoder {
     int32_t *host_pos; /* [rows] */
 };
 
-static void place(struct decoder *dec)
+static void lay_out(struct decoder *dec)
 {
     const struct model_config *c = &dec->m->config;
     const size_t D = (size_t)c->d_model, R = dec->shape.rows, T = dec->shape.max_len;
     struct device_arena *a = &dec->arena;
 
+    a->at = 0;
     for (int l = 0; l < (int)c->decoder_layers; l++)
         dec->layer[l] = (struct layer){device_arena_half(a, dec->shape.n_src, 2 * D),
                                        device_arena_half(a, T * R, 2 * D)};
@@ -49,23 +50,22 @@ static void place(struct decoder *dec)
     dec->top_id = device_arena_ids(a, R * dec->shape.n_top);
 }
 
-size_t decoder_measure(const struct model *m, struct decoder_shape s)
+/* The same layout once to measure and once to place. */
+static status place(struct decoder *dec, struct err *err)
 {
-    const struct model_config *c = &m->config;
-    const size_t D = (size_t)c->d_model, L = (size_t)c->decoder_layers;
-    const size_t reals =
-        L * 2 * D * (s.n_src + s.max_len * s.rows) +
-        s.rows * (5 * D + 2 + (size_t)c->d_ff + (size_t)c->vocab_size + s.n_top);
+    struct device_arena *a = &dec->arena;
 
-    return reals * m->device->real_bytes +
-           s.rows * (5 + s.max_len + s.n_top) * sizeof(int32_t) + (L * 2 + 16) * 64;
+    lay_out(dec);
+    TRY(device_alloc(a->device, &a->mem, a->peak, err));
+    a->bytes = a->peak;
+    lay_out(dec);
+    return OK;
 }
 
 status decoder_open(struct decoder **out, struct model *m, struct decoder_shape shape,
                     struct err *err)
 {
     struct decoder *dec;
-    const size_t n_bytes = decoder_measure(m, shape);
 
     *out = NULL;
     TRY(mem_alloc(&dec, 1, sizeof *dec, err));
@@ -73,12 +73,10 @@ status decoder_open(struct decoder **out, struct model *m, struct decoder_shape 
     if (mem_alloc(&dec->layer, (size_t)m->config.decoder_layers, sizeof *dec->layer,
                   err) != OK ||
         mem_alloc(&dec->host_pos, shape.rows, sizeof *dec->host_pos, err) != OK ||
-        device_alloc(m->device, &dec->arena.mem, n_bytes, err) != OK) {
+        place(dec, err) != OK) {
         decoder_close(dec);
         return err->code;
     }
-    dec->arena.bytes = n_bytes;
-    place(dec);
     *out = dec;
     return OK;
 }

@@ -27,9 +27,6 @@ status decoder_open(struct decoder **dec, struct model *m, struct decoder_shape 
                     struct err *err) MUST_CHECK;
 void decoder_close(struct decoder *dec);
 
-/* Bytes that decoder_open would take. */
-size_t decoder_measure(const struct model *m, struct decoder_shape shape);
-
 /* Take over the memory of the last model_encode(). */
 void decoder_begin(struct decoder *dec);
 

@@ -10,8 +10,6 @@
 
 #include "model/activations.h"
 #include "model/model.h"
-#include "model/replay.h"
-#include "model/site.h"
 
 /* What flows between two sub-layers: the stream, and the output not yet added to it. */
 struct stream {
@@ -35,7 +33,7 @@ static void add_and_norm(struct model *m, struct act_norm *a, struct stream *s,
 /* Everything of a self-attention that its backward reads. */
 static void self_inner(struct model *m, struct act_attention *a,
                        const struct weights_attention *w, struct stream *s,
-                       enum site_stack stack, int layer)
+                       enum act_stack stack, int layer)
 {
     struct device *d = m->device;
     const size_t D = (size_t)m->config.d_model;
@@ -44,20 +42,26 @@ static void self_inner(struct model *m, struct act_attention *a,
     d->k->gemm(d, a->in, a->norm.y, w->in, false, false, 1, 0);
     d->k->attention_forward(d, a->ctx, a->lse, mat_cols(a->in, 0, D),
                             mat_cols(a->in, D, D), mat_cols(a->in, 2 * D, D),
-                            site_attend(m, stack, layer, false));
+                            activations_attend(m, stack, layer, false));
+}
+
+/* The sub-layer's output, for the next normalisation to add. */
+static void put_output(struct model *m, struct stream *s, struct mat in, struct mat w,
+                       struct mat bias, struct drop drop)
+{
+    s->f = mat_rows(m->act->f, 0, in.rows);
+    m->device->k->gemm(m->device, s->f, in, w, false, false, 1, 0);
+    s->f_bias = bias;
+    s->drop = drop;
 }
 
 static void self_attention(struct model *m, struct act_attention *a,
                            const struct weights_attention *w, struct stream *s,
-                           enum site_stack stack, int layer)
+                           enum act_stack stack, int layer)
 {
-    struct device *d = m->device;
-
     self_inner(m, a, w, s, stack, layer);
-    s->f = mat_rows(m->act->f, 0, a->ctx.rows);
-    d->k->gemm(d, s->f, a->ctx, w->out, false, false, 1, 0);
-    s->f_bias = (struct mat){0};
-    s->drop = site_drop(m->act, stack, layer, SITE_SELF_OUT, m->act->run.drop_residual);
+    put_output(m, s, a->ctx, w->out, (struct mat){0},
+               activations_drop(m->act, stack, layer, ACT_SELF_OUT));
 }
 
 static void cross_inner(struct model *m, struct act_attention *a,
@@ -71,25 +75,20 @@ static void cross_inner(struct model *m, struct act_attention *a,
     d->k->gemm(d, a->kv, m->act->enc_end.y, w->kv, false, false, 1, 0);
     d->k->attention_forward(d, a->ctx, a->lse, a->in, mat_cols(a->kv, 0, D),
                             mat_cols(a->kv, D, D),
-                            site_attend(m, SITE_DECODER, layer, true));
+                            activations_attend(m, ACT_DECODER, layer, true));
 }
 
 static void cross_attention(struct model *m, struct act_attention *a,
                             const struct weights_attention *w, struct stream *s,
                             int layer)
 {
-    struct device *d = m->device;
-
     cross_inner(m, a, w, s, layer);
-    s->f = mat_rows(m->act->f, 0, a->ctx.rows);
-    d->k->gemm(d, s->f, a->ctx, w->out, false, false, 1, 0);
-    s->f_bias = (struct mat){0};
-    s->drop =
-        site_drop(m->act, SITE_DECODER, layer, SITE_CROSS_OUT, m->act->run.drop_residual);
+    put_output(m, s, a->ctx, w->out, (struct mat){0},
+               activations_drop(m->act, ACT_DECODER, layer, ACT_CROSS_OUT));
 }
 
 static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                      struct stream *s, enum site_stack stack, int layer)
+                      struct stream *s, enum act_stack stack, int layer)
 {
     struct device *d = m->device;
 
@@ -99,64 +98,58 @@ static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_f
         return;
     }
     d->k->gemm(d, a->h, a->norm.y, w->w1, false, false, 1, 0);
-    d->k->relu_forward(d, a->h, w->b1,
-                       site_drop(m->act, stack, layer, SITE_RELU, m->act->run.drop_relu));
+    d->k->relu_forward(d, a->h, w->b1, activations_drop(m->act, stack, layer, ACT_RELU));
 }
 
 static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                         struct stream *s, enum site_stack stack, int layer)
+                         struct stream *s, enum act_stack stack, int layer)
 {
-    struct device *d = m->device;
-
     ffn_inner(m, a, w, s, stack, layer);
-    s->f = mat_rows(m->act->f, 0, a->h.rows);
-    d->k->gemm(d, s->f, a->h, w->w2, false, false, 1, 0);
-    s->f_bias = w->b2;
-    s->drop = site_drop(m->act, stack, layer, SITE_FF_OUT, m->act->run.drop_residual);
+    put_output(m, s, a->h, w->w2, w->b2,
+               activations_drop(m->act, stack, layer, ACT_FF_OUT));
 }
 
-void model_replay_encoder(struct model *m, int layer)
+void model_recompute_encoder(struct model *m, int layer)
 {
     struct act_encoder *a = &m->act->enc[layer];
     const struct weights_encoder *w = &m->w.enc[layer];
     struct stream below_self = {.x = a->self.norm.x}, below_ff = {.x = a->ff.norm.x};
 
-    self_inner(m, &a->self, &w->self, &below_self, SITE_ENCODER, layer);
-    ffn_inner(m, &a->ff, &w->ff, &below_ff, SITE_ENCODER, layer);
+    self_inner(m, &a->self, &w->self, &below_self, ACT_ENCODER, layer);
+    ffn_inner(m, &a->ff, &w->ff, &below_ff, ACT_ENCODER, layer);
 }
 
-void model_replay_decoder(struct model *m, int layer)
+void model_recompute_decoder(struct model *m, int layer)
 {
     struct act_decoder *a = &m->act->dec[layer];
     const struct weights_decoder *w = &m->w.dec[layer];
     struct stream below_self = {.x = a->self.norm.x};
     struct stream below_cross = {.x = a->cross.norm.x}, below_ff = {.x = a->ff.norm.x};
 
-    self_inner(m, &a->self, &w->self, &below_self, SITE_DECODER, layer);
+    self_inner(m, &a->self, &w->self, &below_self, ACT_DECODER, layer);
     cross_inner(m, &a->cross, &w->cross, &below_cross, layer);
-    ffn_inner(m, &a->ff, &w->ff, &below_ff, SITE_DECODER, layer);
+    ffn_inner(m, &a->ff, &w->ff, &below_ff, ACT_DECODER, layer);
 }
 
 static struct stream embed(struct model *m, struct mat x, struct ids id,
-                           enum site_stack stack)
+                           enum act_stack stack)
 {
     struct device *d = m->device;
     const double scale = sqrt((double)m->config.d_model);
 
-    d->k->embed_forward(
-        d, x, m->w.embed, m->signal, id, scale,
-        site_drop(m->act, stack, 0, SITE_EMBED, m->act->run.drop_residual));
+    d->k->embed_forward(d, x, m->w.embed, m->signal, id, scale,
+                        activations_drop(m->act, stack, 0, ACT_EMBED));
     return (struct stream){.x = x};
 }
 
 static void encoder(struct model *m)
 {
     struct activations *a = m->act;
-    struct stream s = embed(m, a->enc[0].self.norm.x, a->src_id, SITE_ENCODER);
+    struct stream s = embed(m, a->enc[0].self.norm.x, a->src_id, ACT_ENCODER);
 
     for (int l = 0; l < (int)m->config.encoder_layers; l++) {
-        self_attention(m, &a->enc[l].self, &m->w.enc[l].self, &s, SITE_ENCODER, l);
-        feed_forward(m, &a->enc[l].ff, &m->w.enc[l].ff, &s, SITE_ENCODER, l);
+        self_attention(m, &a->enc[l].self, &m->w.enc[l].self, &s, ACT_ENCODER, l);
+        feed_forward(m, &a->enc[l].ff, &m->w.enc[l].ff, &s, ACT_ENCODER, l);
     }
     add_and_norm(m, &a->enc_end, &s, m->w.enc_gain, m->w.enc_bias);
 }
@@ -164,12 +157,12 @@ static void encoder(struct model *m)
 static void decoder(struct model *m)
 {
     struct activations *a = m->act;
-    struct stream s = embed(m, a->dec[0].self.norm.x, a->tgt_in, SITE_DECODER);
+    struct stream s = embed(m, a->dec[0].self.norm.x, a->tgt_in, ACT_DECODER);
 
     for (int l = 0; l < (int)m->config.decoder_layers; l++) {
-        self_attention(m, &a->dec[l].self, &m->w.dec[l].self, &s, SITE_DECODER, l);
+        self_attention(m, &a->dec[l].self, &m->w.dec[l].self, &s, ACT_DECODER, l);
         cross_attention(m, &a->dec[l].cross, &m->w.dec[l].cross, &s, l);
-        feed_forward(m, &a->dec[l].ff, &m->w.dec[l].ff, &s, SITE_DECODER, l);
+        feed_forward(m, &a->dec[l].ff, &m->w.dec[l].ff, &s, ACT_DECODER, l);
     }
     add_and_norm(m, &a->dec_end, &s, m->w.dec_gain, m->w.dec_bias);
 }

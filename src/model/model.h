@@ -64,7 +64,7 @@ struct model {
     void *signal_mem;
     struct mat signal; /* [max_len, D] position signal */
     struct activations *act;
-    bool recompute; /* keep less for backward, compute it again: model/replay.h */
+    bool recompute; /* keep less for backward, compute it again: activations.h */
     bool is_fresh;  /* the next backward stores gradients of matrices, it does not add */
 };
 
