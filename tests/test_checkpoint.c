@@ -11,6 +11,7 @@
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
 #include "train/save/checkpoint.h"
+#include "train/save/shelf.h"
 #include "train/save/state.h"
 
 /* Model, optimizer and average as a trainer holds them. */
@@ -537,10 +538,10 @@ static const char *const all_files[] = {".index", ".data-00000-of-00001", ".meta
 
 static status publish(const char *name, struct err *err)
 {
-    struct checkpoint_shelf shelf = {.kind = "m-", .keep = 2, .is_pointed = true};
+    struct shelf shelf = {.kind = "m-", .keep = 2, .is_pointed = true};
 
     snprintf(shelf.dir, sizeof shelf.dir, "%s", test_dir());
-    return checkpoint_publish(&shelf, name, err);
+    return shelf_publish(&shelf, name, err);
 }
 
 TEST(publishing_keeps_the_last_and_removes_the_files_of_older_ones)
@@ -570,8 +571,8 @@ TEST(publishing_keeps_the_last_and_removes_the_files_of_older_ones)
 
 TEST(two_kinds_share_a_directory_and_one_is_pointed_at)
 {
-    struct checkpoint_shelf loss = {.kind = "l=", .keep = 2, .is_pointed = true};
-    struct checkpoint_shelf bleu = {.kind = "b=", .keep = 1};
+    struct shelf loss = {.kind = "l=", .keep = 2, .is_pointed = true};
+    struct shelf bleu = {.kind = "b=", .keep = 1};
     struct tf_checkpoint c;
     struct err err = {0};
 
@@ -583,8 +584,8 @@ TEST(two_kinds_share_a_directory_and_one_is_pointed_at)
         snprintf(name[1], sizeof name[1], "b=%d", i);
         for (int k = 0; k < 2; k++)
             make_files(name[k], all_files);
-        CHECK_OK(checkpoint_publish(&loss, name[0], &err), &err);
-        CHECK_OK(checkpoint_publish(&bleu, name[1], &err), &err);
+        CHECK_OK(shelf_publish(&loss, name[0], &err), &err);
+        CHECK_OK(shelf_publish(&bleu, name[1], &err), &err);
     }
     CHECK_OK(tf_checkpoint_read(&c, test_path("checkpoint"), &err), &err);
     CHECK(c.n == 3);
@@ -622,9 +623,9 @@ TEST(sweeping_takes_what_is_half_written_or_half_removed_and_nothing_else)
     make_files("begun", first);
     make_files("theirs", foreign); /* without .state: not made by us */
     make_files("half", half);
-    checkpoint_sweep(test_dir());
+    shelf_sweep(test_dir());
     CHECK(count_files() == 4 + 3);
     CHECK(file_exists(test_path("whole.index")) && file_exists(test_path("whole.state")));
     CHECK(file_exists(test_path("theirs.meta")));
-    checkpoint_sweep(test_path("no such directory"));
+    shelf_sweep(test_path("no such directory"));
 }

@@ -199,8 +199,8 @@ static bool has_shape(const struct tensor_entry *e, const struct param *t)
     return t->n_dims == 1 || e->dims[0] == t->rows;
 }
 
-static status check_tensor(const struct tensor_entry *e, const struct param *t,
-                           struct err *err)
+status model_dir_check_tensor(const struct tensor_entry *e, const struct param *t,
+                              struct err *err)
 {
     char seen[SHAPE_TEXT_MAX], want[SHAPE_TEXT_MAX];
     const uint64_t dims[2] = {t->rows, t->cols};
@@ -231,7 +231,7 @@ status model_dir_tensor(const struct tensor_bundle *b, const struct param *t,
     *entry = tensor_bundle_find(b, name);
     if (!*entry)
         return err_set(err, ERR_FORMAT, "the checkpoint has no tensor %s", name);
-    TRY(check_tensor(*entry, t, err));
+    TRY(model_dir_check_tensor(*entry, t, err));
     return tensor_bundle_read(b, *entry, bytes, err);
 }
 

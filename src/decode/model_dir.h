@@ -67,6 +67,10 @@ status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p
                            const char *before, const char *after, float *flat,
                            struct err *err) MUST_CHECK;
 
+/* ERR_FORMAT when e is not of t's shape, or not of a floating-point type. */
+status model_dir_check_tensor(const struct tensor_entry *e, const struct param *t,
+                              struct err *err) MUST_CHECK;
+
 /* The tensor of t in b, its type and shape found right, and its bytes. */
 status model_dir_tensor(const struct tensor_bundle *b, const struct param *t,
                         const char *before, const char *after,

@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "train/log/roof.h"
 #include "train/save/resume.h"
+#include "train/save/shelf.h"
 
 /* ---- opening ---- */
 
@@ -19,7 +20,7 @@ static status open_run_dir(struct trainer *t, struct err *err)
     TRY(peers_note_result(&t->peers,
                           run_dir_open(dir, t->peers.comm, t->config.run, console, err)));
     if (dir->is_writer)
-        checkpoint_sweep(t->config.run);
+        shelf_sweep(t->config.run);
     if (t->config.shard_optimizer && dir->n_writers > 1) {
         progress_note(
             console, "shard_optimizer: only the first rank's disk will hold checkpoints");

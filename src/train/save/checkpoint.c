@@ -1,11 +1,9 @@
 #include "train/save/checkpoint.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -13,7 +11,7 @@
 #include "device/half.h"
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
-#include "format/tf/tf_checkpoint.h"
+#include "train/save/shelf.h"
 
 #define SLOTS   "Loss_Optimization/"
 #define MASTERS SLOTS "FP32-master-copy/" /* in mixed precision; X itself has 16 bits */
@@ -62,6 +60,16 @@ static bool is_mixed(const struct checkpoint *c)
     return c->model->half.mem;
 }
 
+/* A parameter's values, still without a name. */
+static struct tensor tensor_of(const struct checkpoint *c, enum checkpoint_part part,
+                               const struct param *p, int dtype)
+{
+    return (struct tensor){.param = p,
+                           .flat = checkpoint_part(c, part),
+                           .copy = c->copy ? c->copy->part[part] : NULL,
+                           .dtype = dtype};
+}
+
 /* Every parameter as prefix + name + suffix, in one of the flat arrays. Mixed precision
  * has another prefix for those that have masters. */
 static status add_part(struct tensors *t, const struct checkpoint *c,
@@ -71,10 +79,7 @@ static status add_part(struct tensors *t, const struct checkpoint *c,
     const struct params *p = &c->model->params;
 
     for (size_t i = 0; i < p->n_list; i++) {
-        struct tensor one = {.param = &p->list[i],
-                             .flat = checkpoint_part(c, part),
-                             .copy = c->copy ? c->copy->part[part] : NULL,
-                             .dtype = TENSOR_FLOAT};
+        struct tensor one = tensor_of(c, part, &p->list[i], TENSOR_FLOAT);
         const bool has_master = is_mixed(c) && !params_is_norm(&p->list[i]);
         snprintf(one.name, sizeof one.name, "%s%s%s", has_master ? mixed : prefix,
                  p->list[i].name, suffix);
@@ -90,10 +95,8 @@ static status add_halves(struct tensors *t, const struct checkpoint *c, struct e
     const bool is_fp16 = c->model->device->precision == PRECISION_FP16;
 
     for (size_t i = 0; i < p->n_list; i++) {
-        struct tensor one = {.param = &p->list[i],
-                             .flat = c->model->flat,
-                             .copy = c->copy ? c->copy->part[CHECKPOINT_WEIGHTS] : NULL,
-                             .dtype = is_fp16 ? TENSOR_HALF : TENSOR_BFLOAT16};
+        struct tensor one = tensor_of(c, CHECKPOINT_WEIGHTS, &p->list[i],
+                                      is_fp16 ? TENSOR_HALF : TENSOR_BFLOAT16);
         snprintf(one.name, sizeof one.name, "%s", p->list[i].name);
         if (!params_is_norm(&p->list[i]))
             TRY(add(t, one, err));
@@ -193,6 +196,13 @@ static size_t narrow(float *host, size_t n, int dtype)
     return n * sizeof *to;
 }
 
+static struct mat view(const struct tensor *one)
+{
+    const struct param *p = one->param;
+
+    return (struct mat){one->flat.mem, one->flat.at + p->at, p->rows, p->cols, p->stride};
+}
+
 /* A parameter's rows come through a host buffer, whatever the device. The writing thread
  * never touches the device: it has a copy. */
 static status write_param(struct tensor_bundle_writer *w, struct device *d,
@@ -200,15 +210,13 @@ static status write_param(struct tensor_bundle_writer *w, struct device *d,
 {
     const struct param *p = one->param;
     const uint64_t dims[2] = {p->n_dims == 2 ? p->rows : p->cols, p->cols};
-    const struct mat m = {one->flat.mem, one->flat.at + p->at, p->rows, p->cols,
-                          p->stride};
     float *host;
 
     TRY(tensor_bundle_add(w, one->name, (enum tensor_dtype)one->dtype, dims, p->n_dims,
                           err));
     TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
     if (!one->copy)
-        device_download(d, host, m);
+        device_download(d, host, view(one));
     for (size_t r = 0; one->copy && r < p->rows; r++)
         memcpy(host + r * p->cols, one->copy + p->at + r * p->stride,
                p->cols * sizeof *host);
@@ -254,23 +262,6 @@ static status suffixed(char *out, const char *prefix, const char *suffix, struct
     return OK;
 }
 
-static const char *const suffixes[] = {".index", ".data-00000-of-00001", ".meta",
-                                       ".state"};
-enum { N_SUFFIXES = sizeof suffixes / sizeof *suffixes };
-
-static status total_bytes(const char *prefix, uint64_t *n_bytes, struct err *err)
-{
-    char path[FILE_PATH_MAX];
-
-    *n_bytes = 0;
-    for (size_t i = 0; i < N_SUFFIXES; i++) {
-        TRY(suffixed(path, prefix, suffixes[i], err));
-        const int64_t n = file_bytes(path);
-        *n_bytes += n > 0 ? (uint64_t)n : 0;
-    }
-    return OK;
-}
-
 status checkpoint_write(const struct checkpoint *c, const struct state *s,
                         const char *prefix, uint64_t *n_bytes, struct err *err)
 {
@@ -291,41 +282,28 @@ status checkpoint_write(const struct checkpoint *c, const struct state *s,
         result = write_bundle(c, &t, prefix, err);
     if (result == OK)
         result = meta_graph_write(prefix, "ForwardPass/", err);
-    if (result == OK)
-        result = total_bytes(prefix, n_bytes, err);
+    *n_bytes = shelf_bytes(prefix);
     free(t.list);
     return result == OK ? OK : err_wrap(err, "saving %s", prefix);
 }
 
 /* ---- reading ---- */
 
-static status shape_error(const struct tensor_entry *e, const struct param *p,
-                          struct err *err)
-{
-    return err_set(err, ERR_FORMAT,
-                   "tensor %s has %zu dimensions and %llu bytes; this model wants %zu "
-                   "and %zu",
-                   p->name, e->n_dims, (unsigned long long)e->n_bytes, p->n_dims,
-                   p->rows * p->cols * sizeof(float));
-}
-
 static status read_param(const struct tensor_bundle *b, const struct tensor_entry *e,
                          struct device *d, const struct tensor *one, struct err *err)
 {
     const struct param *p = one->param;
-    const struct mat m = {one->flat.mem, one->flat.at + p->at, p->rows, p->cols,
-                          p->stride};
-    const bool same = e->n_dims == p->n_dims && e->dims[p->n_dims - 1] == p->cols &&
-                      (p->n_dims == 1 || e->dims[0] == p->rows);
+    const size_t n = p->rows * p->cols;
     float *host;
 
-    if (!same || e->dtype != TENSOR_FLOAT)
-        return shape_error(e, p, err);
-    TRY(mem_alloc(&host, p->rows * p->cols, sizeof *host, err));
-    const status result = tensor_bundle_copy(b, e, host, 1, p->rows * p->cols * 4,
-                                             p->rows * p->cols * 4, err);
+    TRY(model_dir_check_tensor(e, p, err));
+    if (e->dtype != TENSOR_FLOAT)
+        return err_set(err, ERR_FORMAT, "tensor %s is not of type float32", one->name);
+    TRY(mem_alloc(&host, n, sizeof *host, err));
+    const status result =
+        tensor_bundle_copy(b, e, host, 1, n * sizeof *host, n * sizeof *host, err);
     if (result == OK)
-        device_upload(d, m, host);
+        device_upload(d, view(one), host);
     free(host);
     return result;
 }
@@ -428,123 +406,4 @@ status checkpoint_read(const struct checkpoint *c, struct state *s, const char *
         tensor_bundle_close(&b);
     }
     return result == OK ? OK : err_wrap(err, "checkpoint %s", prefix);
-}
-
-/* ---- the directory ---- */
-
-/* The index goes first: without it the rest is no checkpoint. */
-void checkpoint_remove(const char *dir, const char *name)
-{
-    for (size_t i = 0; i < N_SUFFIXES; i++) {
-        char path[FILE_PATH_MAX];
-        const int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, suffixes[i]);
-        if (n > 0 && n < (int)sizeof path)
-            unlink(path);
-    }
-}
-
-static bool is_kind(const struct checkpoint_shelf *shelf, const char *name)
-{
-    return strncmp(name, shelf->kind, strlen(shelf->kind)) == 0;
-}
-
-/* Part the old names, and the new one as the last, into those that stay and those that
- * go. Both lists have room for all. */
-static size_t part_names(const struct checkpoint_shelf *shelf,
-                         const struct tf_checkpoint *old, const char *name,
-                         const char **stay, const char **gone, size_t *n_gone)
-{
-    size_t n = 0, n_kind = 1;
-
-    for (size_t i = 0; i < old->n; i++)
-        n_kind += strcmp(old->all[i], name) != 0 && is_kind(shelf, old->all[i]);
-    *n_gone = 0;
-    for (size_t i = 0; i < old->n; i++) {
-        if (strcmp(old->all[i], name) == 0)
-            continue;
-        if (is_kind(shelf, old->all[i]) && n_kind > shelf->keep) {
-            gone[(*n_gone)++] = old->all[i];
-            n_kind--;
-        } else {
-            stay[n++] = old->all[i];
-        }
-    }
-    stay[n++] = name;
-    return n;
-}
-
-/* What the pointer file should name: the new one, or the one of another kind. */
-static const char *pointed(const struct checkpoint_shelf *shelf,
-                           const struct tf_checkpoint *old, const char *name)
-{
-    if (shelf->is_pointed || !old->latest || is_kind(shelf, old->latest))
-        return name;
-    return old->latest;
-}
-
-status checkpoint_publish(const struct checkpoint_shelf *shelf, const char *name,
-                          struct err *err)
-{
-    char path[FILE_PATH_MAX];
-    struct tf_checkpoint old = {0};
-    const char **names;
-    size_t n_gone = 0;
-
-    TRY(file_join(path, sizeof path, shelf->dir, "checkpoint", err));
-    struct err ignored;
-    if (file_exists(path) && tf_checkpoint_read(&old, path, &ignored) != OK)
-        old = (struct tf_checkpoint){0}; /* a damaged pointer file is replaced */
-    status result = mem_alloc(&names, 2 * (old.n + 1), sizeof *names, err);
-    if (result == OK) {
-        const char **gone = names + old.n + 1;
-        const size_t n = part_names(shelf, &old, name, names, gone, &n_gone);
-        result = tf_checkpoint_write(path, pointed(shelf, &old, name), names, n, err);
-        for (size_t i = 0; result == OK && i < n_gone; i++)
-            checkpoint_remove(shelf->dir, gone[i]);
-    }
-    free(names);
-    tf_checkpoint_release(&old);
-    return result;
-}
-
-/* A .state is written first and removed last: one without an index is the rest of a
- * checkpoint that was half made or half removed. */
-static void sweep_rest(const char *dir, const char *file)
-{
-    const size_t n = strlen(file), n_suffix = strlen(".state");
-    char name[FILE_PATH_MAX], path[FILE_PATH_MAX], index[FILE_PATH_MAX];
-    struct err ignored;
-
-    if (n <= n_suffix || n >= sizeof name || strcmp(file + n - n_suffix, ".state") != 0)
-        return;
-    snprintf(name, sizeof name, "%.*s", (int)(n - n_suffix), file);
-    if (file_join(path, sizeof path, dir, name, &ignored) == OK &&
-        suffixed(index, path, ".index", &ignored) == OK && !file_exists(index))
-        checkpoint_remove(dir, name);
-}
-
-static void sweep_dir(const char *dir)
-{
-    DIR *d = opendir(dir);
-
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char path[FILE_PATH_MAX];
-        struct err ignored;
-        if (strstr(e->d_name, ".tmp-") &&
-            file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
-            unlink(path);
-        sweep_rest(dir, e->d_name);
-    }
-    if (d)
-        closedir(d);
-}
-
-void checkpoint_sweep(const char *run)
-{
-    char best[FILE_PATH_MAX];
-    struct err ignored;
-
-    sweep_dir(run);
-    if (file_join(best, sizeof best, run, "best_models", &ignored) == OK)
-        sweep_dir(best);
 }

@@ -61,27 +61,3 @@ enum checkpoint_kind { CHECKPOINT_OURS, CHECKPOINT_FOREIGN };
  */
 status checkpoint_read(const struct checkpoint *c, struct state *s, const char *prefix,
                        enum checkpoint_kind *kind, struct err *err) MUST_CHECK;
-
-/*
- * Checkpoints of one directory whose names begin alike. Without is_pointed the pointer
- * file goes on naming another kind as the one to use, if it has any.
- */
-struct checkpoint_shelf {
-    char dir[FILE_PATH_MAX];
-    const char *kind; /* what their names begin with */
-    size_t keep;      /* the newest so many */
-    bool is_pointed;
-};
-
-/*
- * Put NAME (of a checkpoint just written in the shelf's directory) into the pointer file,
- * as the newest of its kind, and remove the files of those that are too many.
- */
-status checkpoint_publish(const struct checkpoint_shelf *shelf, const char *name,
-                          struct err *err) MUST_CHECK;
-
-/* Remove the files of a checkpoint that no pointer file names. */
-void checkpoint_remove(const char *dir, const char *name);
-
-/* Remove what a killed process left half-written or half-removed in a run directory. */
-void checkpoint_sweep(const char *run);

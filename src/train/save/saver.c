@@ -73,7 +73,7 @@ static void write_all(struct saver *s)
     for (size_t i = 0; i < s->n; i++) {
         struct saver_report *r = &s->report[i];
         if (write_files(s, r, &r->failure) != OK)
-            checkpoint_remove(r->target.shelf.dir, r->target.name);
+            shelf_remove(r->target.shelf.dir, r->target.name);
     }
 }
 
@@ -82,8 +82,8 @@ static void publish_all(struct saver *s)
     for (size_t i = 0; i < s->n; i++) {
         struct saver_report *r = &s->report[i];
         if (r->failure.code == OK &&
-            checkpoint_publish(&r->target.shelf, r->target.name, &r->failure) != OK)
-            checkpoint_remove(r->target.shelf.dir, r->target.name);
+            shelf_publish(&r->target.shelf, r->target.name, &r->failure) != OK)
+            shelf_remove(r->target.shelf.dir, r->target.name);
         r->t_total = clock_now() - s->t_begin;
     }
 }
@@ -250,7 +250,7 @@ void saver_decide(struct saver *s, bool all_whole, const char *why)
         struct saver_report *r = &s->report[i];
         if (r->failure.code != OK)
             continue;
-        checkpoint_remove(r->target.shelf.dir, r->target.name);
+        shelf_remove(r->target.shelf.dir, r->target.name);
         (void)err_set(&r->failure, ERR_IO, "%s", why);
     }
     begin_phase(s, SAVER_PUBLISHING);

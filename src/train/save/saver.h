@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "train/save/checkpoint.h"
+#include "train/save/shelf.h"
 
 struct saver;
 
@@ -28,7 +29,7 @@ enum { SAVER_TARGETS = 3, SAVER_NAME_MAX = 96 };
 
 /* One checkpoint to make of a copy. */
 struct saver_target {
-    struct checkpoint_shelf shelf;
+    struct shelf shelf;
     char name[SAVER_NAME_MAX];
     double value; /* of the measure that made it a best model; the caller's */
 };
