@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "base/pool.h"
+#include "bench/bench_rates.h"
 #include "train/log/roof.h"
 
 static const struct opt rows[] = {
@@ -82,8 +83,8 @@ static status product_roof(double *gflops, const struct bench *b, struct err *er
     return is_gpu ? OK : roof_gemm(gflops, b->threads, 1, err);
 }
 
-static void tell_product(const struct bench *b, const char *name, struct roof_shape s,
-                         double rate, double roof)
+static void tell_product(const struct bench *b, const char *name,
+                         struct bench_rates_shape s, double rate, double roof)
 {
     if (b->config->json) {
         json_t *o = json_pack("{ss, ss, sI, sI, sI, sf}", "bench", "gemm", "name", name,
@@ -109,7 +110,7 @@ static status bench_gemm(const struct bench *b, struct err *err)
     const size_t V = (size_t)b->model.vocab_size, chunk = T < 512 ? T : 512;
     const struct {
         const char *name;
-        struct roof_shape shape;
+        struct bench_rates_shape shape;
     } list[] = {{"q|k|v forward", {T, 3 * D, D, 0, 0}},
                 {"q|k|v input gradient", {T, D, 3 * D, 0, 1}},
                 {"q|k|v weight gradient", {D, 3 * D, T, 1, 0}},
@@ -125,7 +126,8 @@ static status bench_gemm(const struct bench *b, struct err *err)
 
     TRY(product_roof(&roof, b, err));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        TRY(roof_shape(&rate, b->config->device, b->threads, list[i].shape, 0.3, err));
+        TRY(bench_rates_product(&rate, b->config->device, b->threads, list[i].shape, 0.3,
+                                err));
         tell_product(b, list[i].name, list[i].shape, rate, roof);
     }
     return OK;
@@ -135,8 +137,8 @@ static status bench_memory(const struct bench *b, struct err *err)
 {
     double one, all;
 
-    TRY(roof_memory(&one, b->config->device, 1, err));
-    TRY(roof_memory(&all, b->config->device, b->threads, err));
+    TRY(bench_rates_memory(&one, b->config->device, 1, err));
+    TRY(bench_rates_memory(&all, b->config->device, b->threads, err));
     if (b->config->json)
         bench_json(b,
                    json_pack("{ss, sf, sf, sI}", "bench", "memory", "one_thread_gb_per_s",

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "base/str.h"
+#include "bench/bench_rates.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
-#include "train/log/roof.h"
 
 const char *const doctor_precision[] = {"fp32", "fp16", "bf16"};
 
@@ -119,8 +119,9 @@ static status examine_speed(const struct doctor *doctor, struct err *err)
     device_close(&d);
     free(host);
     TRY(result);
-    TRY(roof_shape(&gflops, doctor->device, 0,
-                   (struct roof_shape){.M = 512, .N = 512, .K = 512}, 0.2, err));
+    TRY(bench_rates_product(&gflops, doctor->device, 0,
+                            (struct bench_rates_shape){.M = 512, .N = 512, .K = 512}, 0.2,
+                            err));
     fprintf(doctor->out, "  products         %7.1f GFLOP/s\n", gflops);
     return OK;
 }

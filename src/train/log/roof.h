@@ -16,16 +16,3 @@
  * seconds; NAN where no BLAS is installed. */
 status roof_gemm(double *gflops, size_t threads, double t_budget,
                  struct err *err) MUST_CHECK;
-
-/* Our product of one shape, c[M,N] = a[M,K] b[K,N], on `threads` threads: best GFLOP/s.
- * ta, tb: the operand is stored transposed. */
-struct roof_shape {
-    size_t M, N, K;
-    int ta, tb;
-};
-status roof_shape(double *gflops, const char *device, size_t threads,
-                  struct roof_shape shape, double t_budget, struct err *err) MUST_CHECK;
-
-/* GB/s of a pass that reads two vectors and writes a third, all threads together. */
-status roof_memory(double *gb_per_s, const char *device, size_t threads,
-                   struct err *err) MUST_CHECK;
