@@ -34,12 +34,13 @@ ferry_room(base LIBS PkgConfig::YAML PkgConfig::UTF8PROC Threads::Threads m)
 ferry_room(recipe BELOW base LIBS m)
 ferry_room(score BELOW base LIBS m)
 
-file(GLOB protos CONFIGURE_DEPENDS src/format/tf/*.proto)
+file(GLOB protos CONFIGURE_DEPENDS src/format/tf/*.proto src/text/subword/*.proto)
 foreach(proto ${protos})
   get_filename_component(stem ${proto} NAME_WE)
+  get_filename_component(folder ${proto} DIRECTORY)
   add_custom_command(
     OUTPUT ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.c ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.h
-    COMMAND protoc-c --proto_path=${CMAKE_SOURCE_DIR}/src/format/tf --c_out=${CMAKE_BINARY_DIR}/proto ${proto}
+    COMMAND protoc-c --proto_path=${folder} --c_out=${CMAKE_BINARY_DIR}/proto ${proto}
     DEPENDS ${proto} VERBATIM)
   list(APPEND proto_sources ${CMAKE_BINARY_DIR}/proto/${stem}.pb-c.c)
 endforeach()
@@ -50,7 +51,7 @@ target_compile_options(ferry_proto PRIVATE -w)
 target_link_libraries(ferry_proto PUBLIC PkgConfig::PROTOBUF_C)
 ferry_room(format FOLDERS tf BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD)
 
-ferry_room(text FOLDERS subword BELOW recipe format base LIBS PkgConfig::SENTENCEPIECE PkgConfig::UTF8PROC)
+ferry_room(text FOLDERS subword BELOW recipe format base LIBS ferry_proto PkgConfig::SENTENCEPIECE PkgConfig::UTF8PROC)
 
 ferry_kernels(plain float)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "text/subword/spm_parts.h"
 
 #include "test.h"
 
@@ -482,9 +483,9 @@ TEST(a_model_cut_short_anywhere_is_refused_or_whole)
 enum { UNITS = 256 };
 
 /* A model whose rules are this trie and these strings: the last field of a kind wins. */
-static status parse_with_rules(struct spm **spm, const uint32_t unit[UNITS],
-                               uint32_t trie_bytes, const char *strings, size_t n_strings,
-                               struct err *err)
+static status parse_with_tag(struct spm **spm, const char *tag,
+                             const uint32_t unit[UNITS], uint32_t trie_bytes,
+                             const char *strings, size_t n_strings, struct err *err)
 {
     struct file_map m;
     struct str model = str_new(0);
@@ -494,7 +495,7 @@ static status parse_with_rules(struct spm **spm, const uint32_t unit[UNITS],
     CHECK(n_field < 1 << 14);
     str_add(&model, m.data, m.n_bytes);
     file_map_close(&m);
-    str_putc(&model, 0x1A); /* the normaliser, field 3, and in it the rules, field 2 */
+    str_puts(&model, tag); /* the normaliser, and in it the rules, field 2 */
     str_putc(&model, (char)((n_field & 0x7F) | 0x80));
     str_putc(&model, (char)(n_field >> 7));
     str_putc(&model, 0x12);
@@ -506,6 +507,13 @@ static status parse_with_rules(struct spm **spm, const uint32_t unit[UNITS],
     const status s = spm_parse(spm, model.data, model.len, err);
     str_release(&model);
     return s;
+}
+
+static status parse_with_rules(struct spm **spm, const uint32_t unit[UNITS],
+                               uint32_t trie_bytes, const char *strings, size_t n_strings,
+                               struct err *err)
+{
+    return parse_with_tag(spm, "\x1A", unit, trie_bytes, strings, n_strings, err);
 }
 
 /* A trie with one rule, "a" to the first of the strings. */
@@ -563,6 +571,55 @@ TEST(rules_that_lead_outside_are_refused)
     unit[0] = 1u << 31 | 300u << 10; /* the root, under the mask of a value */
     CHECK_FAILS(parse_with_rules(&spm, unit, sizeof unit, "f\0", 2, &err), &err,
                 ERR_FORMAT, "damaged");
+}
+
+/* The tag of field 3 with a bit beyond the 32 that SentencePiece's parser looks at. */
+TEST(rules_cannot_hide_behind_the_number_of_another_field)
+{
+    static const char *const tags[] = {"\x9A\x80\x80\x80\x10", "\x9A\x80\x80\x80\x70"};
+    uint32_t unit[UNITS];
+    struct spm *spm;
+    struct err err = {0};
+
+    one_rule(unit);
+    unit['a'] = 'a' | 300u << 10; /* to a block that is not there */
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        CHECK_FAILS(parse_with_tag(&spm, tags[i], unit, sizeof unit, "f\0", 2, &err),
+                    &err, ERR_FORMAT, "not a SentencePiece model");
+}
+
+TEST(pieces_of_an_unknown_kind_are_refused)
+{
+    struct spm *spm = small_model(), *hurt;
+    const struct line bytes = spm_bytes(spm);
+    struct str model = str_new(0);
+    struct err err = {0};
+
+    str_add(&model, bytes.text, bytes.n_bytes);
+    str_add(&model, "\x0A\x07\x0A\x01z\x18\x02\x18\x4D", 9); /* kind 2, then 77 */
+    CHECK_FAILS(spm_parse(&hurt, model.data, model.len, &err), &err, ERR_FORMAT,
+                "no known kind");
+    str_release(&model);
+    spm_free(spm);
+}
+
+/* Fields that we do not know, in the model and in its trainer's settings. */
+TEST(what_is_not_ours_in_a_model_stays_in_it)
+{
+    static const char model[] = "\x12\x0D\x18\x02\x20\x05\xA2\x06\x03"
+                                "abc\x88\x02\x01"
+                                "\xBA\x06\x02xy";
+    static const char want[] = "\x12\x0E\x18\x02\x20\xAC\x02\xA2\x06\x03"
+                               "abc\x88\x02\x00"
+                               "\xBA\x06\x02xy";
+    struct str out = str_new(0);
+    struct err err = {0};
+
+    CHECK_OK(spm_parts_put_rest(&out, model, sizeof model - 1, 300, false, &err), &err);
+    CHECK(out.len == sizeof want - 1 && memcmp(out.data, want, out.len) == 0);
+    CHECK_FAILS(spm_parts_put_rest(&out, model, sizeof model - 2, 300, false, &err), &err,
+                ERR_FORMAT, "cut short");
+    str_release(&out);
 }
 
 TEST(rules_that_match_without_end_are_refused)

@@ -15,7 +15,7 @@ static uint32_t unit_at(const struct normalizer *n, size_t i)
 {
     uint32_t unit;
 
-    memcpy(&unit, n->units.data + 4 * i, sizeof unit);
+    memcpy(&unit, n->units.text + 4 * i, sizeof unit);
     return unit;
 }
 
@@ -46,7 +46,7 @@ static size_t longest_rule(const struct normalizer *n, struct line in, struct li
     size_t base, length = 0, value = 0;
     bool has_value;
 
-    if (!n->units.n)
+    if (!n->units.n_bytes)
         return 0;
     base = base_of(unit_at(n, 0), 0);
     for (size_t i = 0; i < in.n_bytes; i++) {
@@ -58,7 +58,7 @@ static size_t longest_rule(const struct normalizer *n, struct line in, struct li
         }
     }
     if (length) {
-        const char *text = (const char *)n->text.data + value;
+        const char *text = n->text.text + value;
         *gives = (struct line){text, strlen(text)};
     }
     return length;
@@ -174,7 +174,7 @@ static bool is_untouched(const struct normalizer *n, unsigned char c)
     size_t base;
     bool has_value;
 
-    if (!n->units.n)
+    if (!n->units.n_bytes)
         return true;
     base = base_of(unit_at(n, 0), 0);
     if (!step(n, &base, c, &has_value))
@@ -191,7 +191,7 @@ static bool is_untouched(const struct normalizer *n, unsigned char c)
 /* Whether a blank below the root, or one with rules for ASCII, stands in some rule. */
 static status look_for_blanks(const struct normalizer *n, bool *is_found, struct err *err)
 {
-    const size_t n_units = n->units.n / 4, root = base_of(unit_at(n, 0), 0);
+    const size_t n_units = n->units.n_bytes / 4, root = base_of(unit_at(n, 0), 0);
     unsigned char *is_seen;
     uint32_t *stack;
     size_t n_stack = 0;
@@ -244,24 +244,25 @@ static bool find_binding(struct normalizer *n)
 }
 
 /* Words are words: what the rules give is UTF-8 and makes no space marks. */
-static bool gives_words(struct wire text)
+static bool gives_words(struct line text)
 {
-    return utf8_valid((const char *)text.data, text.n) &&
-           !memmem(text.data, text.n, space_mark, 3);
+    return utf8_valid(text.text, text.n_bytes) &&
+           !memmem(text.text, text.n_bytes, space_mark, 3);
 }
 
-status normalizer_init(struct normalizer *n, struct wire charsmap, struct err *err)
+status normalizer_init(struct normalizer *n, struct line charsmap, struct err *err)
 {
-    struct wire size;
     uint32_t n_bytes;
     bool has_blank = false;
 
     *n = (struct normalizer){.is_plain = true};
-    if (charsmap.n) {
-        BUG_ON(!wire_take(&charsmap, sizeof n_bytes, &size)); /* the guard has looked */
-        memcpy(&n_bytes, size.data, sizeof n_bytes);
-        BUG_ON(!wire_take(&charsmap, n_bytes, &n->units));
-        n->text = charsmap;
+    if (charsmap.n_bytes) {
+        BUG_ON(charsmap.n_bytes < sizeof n_bytes); /* the guard has looked */
+        memcpy(&n_bytes, charsmap.text, sizeof n_bytes);
+        BUG_ON(charsmap.n_bytes - sizeof n_bytes < n_bytes);
+        n->units = (struct line){charsmap.text + sizeof n_bytes, n_bytes};
+        n->text = (struct line){n->units.text + n_bytes,
+                                charsmap.n_bytes - sizeof n_bytes - n_bytes};
         TRY(look_for_blanks(n, &has_blank, err));
         n->is_plain = find_binding(n) && !has_blank && gives_words(n->text);
     }

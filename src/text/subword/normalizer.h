@@ -17,18 +17,17 @@
 #include "base/err.h"
 #include "base/lines.h"
 #include "base/str.h"
-#include "text/subword/wire.h"
 
 struct normalizer {
-    struct wire units; /* a Darts double array, see spm_guard.c; may be empty */
-    struct wire text;  /* what the rules give, NUL-terminated each */
+    struct line units; /* a Darts double array, see spm_guard.c; may be empty */
+    struct line text;  /* what the rules give, NUL-terminated each */
     unsigned char class[256];
     bool binds_space[256]; /* rules exist for a blank and this byte */
     bool is_plain; /* rules give UTF-8; no rule but those of a blank itself has a blank */
 };
 
 /* charsmap: the bytes of the model's rules. */
-status normalizer_init(struct normalizer *n, struct wire charsmap,
+status normalizer_init(struct normalizer *n, struct line charsmap,
                        struct err *err) MUST_CHECK;
 
 /* Append the words of a line, a blank before each; text of white space gives nothing. */

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <protobuf-c/protobuf-c.h>
+
 #include "base/mem.h"
-#include "text/subword/wire.h"
+#include "text/subword/spm_parts.h"
 
 /* Field numbers of the model message and of the normaliser message inside it. */
 enum { MODEL_NORMALIZER = 3, MODEL_DENORMALIZER = 5, NORMALIZER_CHARSMAP = 2 };
@@ -27,7 +29,7 @@ enum { MAX_MATCHES = 32 };
 enum { MAX_TRIE_BYTES = 4 << 20 };
 
 struct trie {
-    struct wire units;
+    const char *units;
     size_t n_units;
 };
 
@@ -35,7 +37,7 @@ static uint32_t unit_at(const struct trie *t, size_t i)
 {
     uint32_t unit;
 
-    memcpy(&unit, t->units.data + 4 * i, sizeof unit);
+    memcpy(&unit, t->units + 4 * i, sizeof unit);
     return unit;
 }
 
@@ -126,41 +128,58 @@ static status check_trie(const struct trie *t, size_t n_text, bool *is_safe,
 }
 
 /* uint32 size of the trie, the trie, then NUL-terminated strings. */
-static status check_charsmap(struct wire map, bool *is_safe, struct err *err)
+static status check_charsmap(struct line map, bool *is_safe, struct err *err)
 {
-    struct wire size;
-    struct trie t;
     uint32_t n_bytes;
 
-    *is_safe = map.n == 0;
-    if (!wire_take(&map, sizeof n_bytes, &size))
+    *is_safe = map.n_bytes == 0;
+    if (map.n_bytes < sizeof n_bytes)
         return OK;
-    memcpy(&n_bytes, size.data, sizeof n_bytes);
+    memcpy(&n_bytes, map.text, sizeof n_bytes);
     if (n_bytes == 0 || n_bytes % (BLOCK * 4) != 0 || n_bytes > MAX_TRIE_BYTES ||
-        !wire_take(&map, n_bytes, &t.units) || map.n == 0 || map.data[map.n - 1] != '\0')
+        n_bytes >= map.n_bytes - sizeof n_bytes || map.text[map.n_bytes - 1] != '\0')
         return OK;
-    t.n_units = n_bytes / 4;
-    return check_trie(&t, map.n, is_safe, err);
+    const struct trie t = {map.text + sizeof n_bytes, n_bytes / 4};
+    return check_trie(&t, map.n_bytes - sizeof n_bytes - n_bytes, is_safe, err);
 }
 
-static status check_normalizer(struct wire message, bool *is_safe, struct err *err)
+static status check_normalizer(struct line bytes, bool *is_safe, struct err *err)
 {
-    struct wire_field f;
+    ProtobufCMessage *m = spm_parts_fields(bytes);
+    status s = OK;
 
-    *is_safe = true;
-    while (message.n && *is_safe) {
-        *is_safe = wire_take_field(&message, &f);
-        if (*is_safe && f.number == NORMALIZER_CHARSMAP)
-            TRY(check_charsmap(f.body, is_safe, err));
+    *is_safe = m != NULL;
+    for (unsigned i = 0; s == OK && *is_safe && i < m->n_unknown_fields; i++)
+        if (m->unknown_fields[i].tag == NORMALIZER_CHARSMAP)
+            s = check_charsmap(spm_parts_body(&m->unknown_fields[i]), is_safe, err);
+    protobuf_c_message_free_unpacked(m, NULL);
+    return s;
+}
+
+/* Each message of rules by itself: of several, SentencePiece joins what they say. */
+static status check_rules(struct line bytes, struct err *err)
+{
+    ProtobufCMessage *m = spm_parts_fields(bytes);
+    bool is_safe = true;
+    status s = OK;
+
+    if (!m)
+        return err_set(err, ERR_FORMAT, "not a SentencePiece model, or cut short");
+    for (unsigned i = 0; s == OK && is_safe && i < m->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
+        if (f->tag == MODEL_NORMALIZER || f->tag == MODEL_DENORMALIZER)
+            s = check_normalizer(spm_parts_body(f), &is_safe, err);
     }
-    return OK;
+    protobuf_c_message_free_unpacked(m, NULL);
+    if (s == OK && !is_safe)
+        return err_set(err, ERR_FORMAT,
+                       "the normalisation rules in the SentencePiece model are damaged");
+    return s;
 }
 
 status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err)
 {
-    struct wire message = {bytes, n_bytes};
-    struct wire_field f;
-    bool is_safe = true;
+    struct spm_parts parts;
 
     if (n_bytes == 0)
         return err_set(err, ERR_FORMAT, "an empty file is not a SentencePiece model");
@@ -169,18 +188,8 @@ status spm_guard_model(const void *bytes, size_t n_bytes, struct err *err)
                        "%zu bytes are too many for a SentencePiece model, at most %d are "
                        "taken",
                        n_bytes, SPM_GUARD_MAX_BYTES);
-    while (message.n) {
-        if (!wire_take_field(&message, &f))
-            return err_set(err, ERR_FORMAT,
-                           "not a SentencePiece model, or cut short: byte %zu of %zu "
-                           "cannot be read",
-                           n_bytes - message.n, n_bytes);
-        if (f.number == MODEL_NORMALIZER || f.number == MODEL_DENORMALIZER)
-            TRY(check_normalizer(f.body, &is_safe, err));
-        if (!is_safe)
-            return err_set(err, ERR_FORMAT,
-                           "the normalisation rules in the SentencePiece model are "
-                           "damaged");
-    }
+    TRY(check_rules((struct line){bytes, n_bytes}, err));
+    TRY(spm_parts_read(&parts, bytes, n_bytes, err)); /* what follows relies on it */
+    spm_parts_release(&parts);
     return OK;
 }

@@ -1,128 +1,69 @@
 #include "text/subword/spm_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include <sentencepiece.pb-c.h>
 
 #include "base/mem.h"
+#include "format/tf/proto.h"
+#include "format/varint.h"
 
-/* Field numbers of the model message and of those inside it. */
-enum { MODEL_PIECE = 1, MODEL_TRAINER, MODEL_NORMALIZER };
-enum { PIECE_TEXT = 1, PIECE_SCORE, PIECE_KIND };
-enum {
-    TRAINER_KIND = 3,
-    TRAINER_VOCAB_SIZE = 4,
-    TRAINER_SPACE_LAST = 24,
-    TRAINER_HARD_LIMIT = 33,
-    TRAINER_BYTE_FALLBACK = 35
-};
-enum { NORM_CHARSMAP = 2, NORM_DUMMY_PREFIX, NORM_SQUEEZE, NORM_ESCAPE };
+/* Fields that are written by number. */
+enum { MODEL_PIECE = 1, MODEL_TRAINER, TRAINER_VOCAB_SIZE = 4, TRAINER_HARD_LIMIT = 33 };
+enum { FIELD_MAX = (1 << 29) - 1 };
 
-static struct line line_of(struct wire w)
+static status damaged(struct err *err)
 {
-    return (struct line){(const char *)w.data, w.n};
+    return err_set(err, ERR_FORMAT, "not a SentencePiece model, or cut short");
 }
 
-static bool read_piece(struct wire message, struct spm_parts_piece *piece)
+static struct line line_of(ProtobufCBinaryData d)
 {
-    struct wire_field f;
-
-    *piece = (struct spm_parts_piece){.kind = SPM_PARTS_NORMAL};
-    while (message.n) {
-        if (!wire_take_field(&message, &f))
-            return false;
-        if (f.number == PIECE_TEXT && f.type == WIRE_BYTES)
-            piece->text = line_of(f.body);
-        else if (f.number == PIECE_SCORE && f.type == WIRE_FIXED32)
-            memcpy(&piece->score, f.body.data, sizeof piece->score);
-        else if (f.number == PIECE_KIND && f.type == WIRE_VARINT &&
-                 f.value >= SPM_PARTS_NORMAL && f.value <= SPM_PARTS_BYTE)
-            piece->kind = (enum spm_parts_kind)f.value;
-    }
-    return true;
+    return (struct line){(const char *)d.data, d.len};
 }
 
-static bool read_trainer(struct wire message, struct spm_parts *p)
+static status read_pieces(struct spm_parts *p, const SpmModel *m, struct err *err)
 {
-    struct wire_field f;
-
-    p->trainer = message;
-    while (message.n) {
-        if (!wire_take_field(&message, &f))
-            return false;
-        if (f.type != WIRE_VARINT)
-            continue;
-        if (f.number == TRAINER_KIND && f.value >= SPM_PARTS_UNIGRAM &&
-            f.value <= SPM_PARTS_CHARACTERS)
-            p->model = (enum spm_parts_model)f.value;
-        else if (f.number == TRAINER_SPACE_LAST)
-            p->is_space_last = f.value != 0;
-        else if (f.number == TRAINER_BYTE_FALLBACK)
-            p->has_byte_fallback = f.value != 0;
-    }
-    return true;
-}
-
-static bool read_normalizer(struct wire message, struct spm_parts *p)
-{
-    struct wire_field f;
-
-    while (message.n) {
-        if (!wire_take_field(&message, &f))
-            return false;
-        if (f.number == NORM_CHARSMAP && f.type == WIRE_BYTES)
-            p->charsmap = f.body;
-        if (f.type != WIRE_VARINT)
-            continue;
-        if (f.number == NORM_DUMMY_PREFIX)
-            p->has_dummy_prefix = f.value != 0;
-        else if (f.number == NORM_SQUEEZE)
-            p->squeezes_spaces = f.value != 0;
-        else if (f.number == NORM_ESCAPE)
-            p->escapes_spaces = f.value != 0;
-    }
-    return true;
-}
-
-static status read_field(struct spm_parts *p, const struct wire_field *f, bool *is_good,
-                         struct err *err)
-{
-    *is_good = true;
-    if (f->type != WIRE_BYTES)
-        return OK;
-    switch (f->number) {
-    case MODEL_PIECE:
-        TRY(mem_grow(&p->piece, &p->cap, p->n_pieces + 1, sizeof *p->piece, err));
-        *is_good = read_piece(f->body, &p->piece[p->n_pieces++]);
-        break;
-    case MODEL_TRAINER:
-        *is_good = read_trainer(f->body, p);
-        break;
-    case MODEL_NORMALIZER:
-        *is_good = read_normalizer(f->body, p);
-        break;
+    TRY(mem_alloc(&p->piece, m->n_pieces, sizeof *p->piece, err));
+    for (; p->n_pieces < m->n_pieces; p->n_pieces++) {
+        const SpmPiece *from = m->pieces[p->n_pieces];
+        if (from->type < SPM_PARTS_NORMAL || from->type > SPM_PARTS_BYTE)
+            return err_set(err, ERR_FORMAT, "piece %zu is of no known kind, but of %d",
+                           p->n_pieces, from->type);
+        p->piece[p->n_pieces] = (struct spm_parts_piece){
+            line_of(from->piece), from->score, (enum spm_parts_kind)from->type};
     }
     return OK;
+}
+
+static void read_settings(struct spm_parts *p, const SpmModel *m)
+{
+    const SpmTrainer no_trainer = SPM_TRAINER__INIT;
+    const SpmNormalizer no_normalizer = SPM_NORMALIZER__INIT;
+    const SpmTrainer *t = m->trainer_spec ? m->trainer_spec : &no_trainer;
+    const SpmNormalizer *n = m->normalizer_spec ? m->normalizer_spec : &no_normalizer;
+
+    p->model = t->model_type >= SPM_PARTS_UNIGRAM && t->model_type <= SPM_PARTS_CHARACTERS
+                   ? (enum spm_parts_model)t->model_type
+                   : SPM_PARTS_UNIGRAM;
+    p->is_space_last = t->treat_whitespace_as_suffix;
+    p->has_byte_fallback = t->byte_fallback;
+    p->charsmap = line_of(n->precompiled_charsmap);
+    p->has_dummy_prefix = n->add_dummy_prefix;
+    p->squeezes_spaces = n->remove_extra_whitespaces;
+    p->escapes_spaces = n->escape_whitespaces;
 }
 
 status spm_parts_read(struct spm_parts *p, const void *bytes, size_t n_bytes,
                       struct err *err)
 {
-    struct wire message = {bytes, n_bytes};
-    bool is_good = true;
-    status s = OK;
+    SpmModel *m = spm_model__unpack(NULL, n_bytes, bytes);
 
-    *p = (struct spm_parts){.model = SPM_PARTS_UNIGRAM,
-                            .has_dummy_prefix = true,
-                            .squeezes_spaces = true,
-                            .escapes_spaces = true};
-    while (s == OK && is_good && message.n) {
-        struct wire_field f;
-        is_good = wire_take_field(&message, &f);
-        if (is_good)
-            s = read_field(p, &f, &is_good, err);
-    }
-    if (s == OK && !is_good)
-        s = err_set(err, ERR_FORMAT, "not a SentencePiece model, or cut short");
+    *p = (struct spm_parts){.message = m};
+    if (!m)
+        return damaged(err);
+    read_settings(p, m);
+    const status s = read_pieces(p, m, err);
     if (s != OK)
         spm_parts_release(p);
     return s;
@@ -130,65 +71,104 @@ status spm_parts_read(struct spm_parts *p, const void *bytes, size_t n_bytes,
 
 void spm_parts_release(struct spm_parts *p)
 {
+    spm_model__free_unpacked(p->message, NULL);
     free(p->piece);
     *p = (struct spm_parts){0};
 }
 
 void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece)
 {
-    struct str body = str_new(0);
+    SpmPiece m = SPM_PIECE__INIT;
 
-    wire_put_bytes(&body, PIECE_TEXT, piece->text.text, piece->text.n_bytes);
-    wire_put_float(&body, PIECE_SCORE, piece->score);
-    if (piece->kind != SPM_PARTS_NORMAL)
-        wire_put_varint(&body, PIECE_KIND, piece->kind);
-    out->bad |= body.bad;
-    wire_put_bytes(out, MODEL_PIECE, str_text(&body), body.len);
-    str_release(&body);
+    m.has_piece = m.has_score = true;
+    m.piece.data = (uint8_t *)(uintptr_t)piece->text.text; /* it is only read */
+    m.piece.len = piece->text.n_bytes;
+    m.score = piece->score;
+    m.has_type = piece->kind != SPM_PARTS_NORMAL;
+    m.type = (int32_t)piece->kind;
+    proto_pack_field(out, MODEL_PIECE, &m.base);
+}
+
+/* protobuf-c keeps more bits of a tag of five bytes than SentencePiece's parser does, for
+ * which such a field would be another one. */
+struct ProtobufCMessage *spm_parts_fields(struct line bytes)
+{
+    SpmFields *m = spm_fields__unpack(NULL, bytes.n_bytes, (const uint8_t *)bytes.text);
+
+    for (unsigned i = 0; m && i < m->base.n_unknown_fields; i++)
+        if (m->base.unknown_fields[i].tag > FIELD_MAX) {
+            spm_fields__free_unpacked(m, NULL);
+            return NULL;
+        }
+    return m ? &m->base : NULL;
+}
+
+struct line spm_parts_body(const struct ProtobufCMessageUnknownField *f)
+{
+    size_t n_length = 1; /* bytes of the length in front */
+
+    if (f->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+        return (struct line){"", 0};
+    while (f->data[n_length - 1] & 0x80)
+        n_length++;
+    return (struct line){(const char *)f->data + n_length, f->len - n_length};
+}
+
+static void put_varint(struct str *out, uint64_t value)
+{
+    unsigned char bytes[VARINT_MAX_BYTES];
+
+    str_add(out, bytes, varint_put(bytes, value));
+}
+
+static void put_field(struct str *out, const ProtobufCMessageUnknownField *f)
+{
+    put_varint(out, (uint64_t)f->tag << 3 | f->wire_type);
+    str_add(out, f->data, f->len);
 }
 
 /* The trainer's settings, field by field as they came but for two. */
-static bool put_trainer(struct str *out, struct wire message, size_t vocab_size,
+static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
                         bool is_hard_limit)
 {
-    while (message.n) {
-        const unsigned char *start = message.data;
-        struct wire_field f;
-        if (!wire_take_field(&message, &f))
-            return false;
-        if (f.number == TRAINER_VOCAB_SIZE)
-            wire_put_varint(out, TRAINER_VOCAB_SIZE, vocab_size);
-        else if (f.number == TRAINER_HARD_LIMIT)
-            wire_put_varint(out, TRAINER_HARD_LIMIT, is_hard_limit);
-        else
-            str_add(out, start, (size_t)(message.data - start));
+    ProtobufCMessage *m = spm_parts_fields(bytes);
+    struct str body = str_new(0);
+
+    for (unsigned i = 0; m && i < m->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
+        if (f->tag != TRAINER_VOCAB_SIZE && f->tag != TRAINER_HARD_LIMIT) {
+            put_field(&body, f);
+            continue;
+        }
+        put_varint(&body, f->tag << 3 | PROTOBUF_C_WIRE_TYPE_VARINT);
+        put_varint(&body, f->tag == TRAINER_VOCAB_SIZE ? vocab_size : is_hard_limit);
     }
-    return true;
+    put_varint(out, MODEL_TRAINER << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
+    put_varint(out, body.len);
+    str_add(out, str_text(&body), body.len);
+    out->bad |= body.bad;
+    str_release(&body);
+    protobuf_c_message_free_unpacked(m, NULL);
+    return m != NULL;
 }
 
+/*
+ * By hand, because protobuf-c would write the fields that it knows before those that it
+ * does not: the bytes are to be those that SentencePiece writes.
+ */
 status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
                           size_t vocab_size, bool is_hard_limit, struct err *err)
 {
-    struct wire message = {bytes, n_bytes};
-    struct str trainer = str_new(0);
-    bool is_good = true;
+    ProtobufCMessage *m = spm_parts_fields((struct line){bytes, n_bytes});
+    bool is_good = m != NULL;
 
-    while (is_good && message.n) {
-        const unsigned char *start = message.data;
-        struct wire_field f;
-        is_good = wire_take_field(&message, &f);
-        if (!is_good || f.number == MODEL_PIECE)
-            continue;
-        if (f.number == MODEL_TRAINER) {
-            is_good = put_trainer(&trainer, f.body, vocab_size, is_hard_limit);
-            wire_put_bytes(out, MODEL_TRAINER, str_text(&trainer), trainer.len);
-        } else {
-            str_add(out, start, (size_t)(message.data - start));
-        }
+    for (unsigned i = 0; is_good && i < m->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
+        if (f->tag == MODEL_TRAINER)
+            is_good = put_trainer(out, spm_parts_body(f), vocab_size, is_hard_limit);
+        else if (f->tag != MODEL_PIECE)
+            put_field(out, f);
     }
-    out->bad |= trainer.bad;
-    str_release(&trainer);
-    if (!is_good)
-        return err_set(err, ERR_FORMAT, "not a SentencePiece model, or cut short");
-    return str_check(out, "the tokenizer", err);
+    protobuf_c_message_free_unpacked(m, NULL);
+    return is_good ? str_check(out, "the tokenizer", err) : damaged(err);
 }

@@ -1,8 +1,8 @@
 /*
  * spm_parts - what stands in a SentencePiece model file: pieces and settings.
  *
- * Borrows: the bytes of the model. Owns: the array of pieces. Threads: immutable once
- * read.
+ * Owns: all that it points to, apart from the bytes that it was read from. Threads:
+ * immutable once read.
  */
 #pragma once
 
@@ -12,7 +12,9 @@
 #include "base/err.h"
 #include "base/lines.h"
 #include "base/str.h"
-#include "text/subword/wire.h"
+
+struct ProtobufCMessage;
+struct ProtobufCMessageUnknownField;
 
 /* The kinds of a piece, by the numbers of the format. */
 enum spm_parts_kind {
@@ -40,11 +42,12 @@ struct spm_parts_piece {
 
 struct spm_parts {
     struct spm_parts_piece *piece;
-    size_t n_pieces, cap;
-    struct wire trainer, charsmap; /* trainer settings; normalisation rules */
-    enum spm_parts_model model;    /* this and the next line: trainer settings */
+    size_t n_pieces;
+    struct line charsmap;       /* normalisation rules */
+    enum spm_parts_model model; /* this and the next line: trainer settings */
     bool has_byte_fallback, is_space_last;
     bool has_dummy_prefix, squeezes_spaces, escapes_spaces;
+    void *message; /* of protobuf-c; texts and rules are its own */
 };
 
 /* ERR_FORMAT when the bytes are no such message. On failure *p is released. */
@@ -63,3 +66,9 @@ void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece);
 status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
                           size_t vocab_size, bool is_hard_limit,
                           struct err *err) MUST_CHECK;
+
+/* The fields of any message in their order, as unknown fields of the result, which the
+ * caller frees with protobuf_c_message_free_unpacked; NULL when it is damaged. */
+struct ProtobufCMessage *spm_parts_fields(struct line bytes);
+/* The text of a field, or the bytes of the message in it; none if it is a number. */
+struct line spm_parts_body(const struct ProtobufCMessageUnknownField *f);
