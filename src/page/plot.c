@@ -275,23 +275,15 @@ static void write_marks(struct str *out, const struct plot *p, const struct fram
     }
 }
 
-static const char *path_class(enum plot_kind kind)
-{
-    switch (kind) {
-    case PLOT_THIN:
-        return "line thin";
-    case PLOT_DASHED:
-    case PLOT_RULE:
-        return "line dash";
-    case PLOT_AREA:
-        return "area";
-    case PLOT_LINE:
-    case PLOT_POINTS:
-    case PLOT_DOTS:
-        break;
-    }
-    return "line";
-}
+/* class of the path, and of its points; NULL for none */
+static const struct {
+    const char *path, *point;
+} looks[] = {
+    [PLOT_LINE] = {"line", NULL},          [PLOT_THIN] = {"line thin", NULL},
+    [PLOT_POINTS] = {"line", "dot"},       [PLOT_DOTS] = {NULL, "dot"},
+    [PLOT_DASHED] = {"line dash", "ring"}, [PLOT_RULE] = {"line dash", NULL},
+    [PLOT_AREA] = {"area", NULL},
+};
 
 /* One subpath for each run of points that can be shown. */
 static void write_path(struct str *out, const struct plot *p, const struct frame *f,
@@ -301,9 +293,9 @@ static void write_path(struct str *out, const struct plot *p, const struct frame
     bool is_open = false;
     double last_x = 0;
 
-    if (c->kind == PLOT_DOTS)
+    if (!looks[c->kind].path)
         return;
-    str_printf(out, "<path class=\"%s c%d\" d=\"", path_class(c->kind), c->color);
+    str_printf(out, "<path class=\"%s c%d\" d=\"", looks[c->kind].path, c->color);
     for (size_t i = 0; i < s->n; i++) {
         const bool shown = is_shown(p, s->x[i], s->y[i]);
         if (is_open && !shown && is_area)
@@ -325,23 +317,19 @@ static void write_path(struct str *out, const struct plot *p, const struct frame
     str_puts(out, "\"/>\n");
 }
 
-static bool has_points(enum plot_kind kind)
-{
-    return kind == PLOT_POINTS || kind == PLOT_DOTS || kind == PLOT_DASHED;
-}
-
 static void write_points(struct str *out, const struct plot *p, const struct frame *f,
                          const struct plot_curve *c, const struct series *s)
 {
-    if (!has_points(c->kind) || (s->n > POINTS_MAX && c->kind != PLOT_DOTS))
+    const char *css = looks[c->kind].point;
+
+    if (!css || (s->n > POINTS_MAX && c->kind != PLOT_DOTS))
         return;
     for (size_t i = 0; i < s->n; i++) {
         if (!is_shown(p, s->x[i], s->y[i]))
             continue;
         str_printf(out,
                    "<circle class=\"%s c%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
-                   c->kind == PLOT_DASHED ? "ring" : "dot", c->color, at_x(f, s->x[i]),
-                   at_y(f, s->y[i]));
+                   css, c->color, at_x(f, s->x[i]), at_y(f, s->y[i]));
         page_textf(out, "%s, %s %s: %s", c->name ? c->name : "", p->x_unit,
                    fmt_count(s->x[i]).s, fmt_number(s->y[i], 4).s);
         str_puts(out, "</title></circle>\n");
@@ -371,6 +359,8 @@ static void write_best(struct str *out, const struct plot *p, const struct frame
                    at_x(f, s->x[i]), at_y(f, s->y[i]));
 }
 
+#define KEY "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
+
 static void write_best_key(struct str *out, const struct plot *p,
                            const struct plot_curve *c)
 {
@@ -379,8 +369,7 @@ static void write_best_key(struct str *out, const struct plot *p,
 
     if (i == s->n)
         return;
-    str_puts(out, "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
-                  "<circle class=\"best\" cx=\"11\" cy=\"5\" r=\"4\"/></svg>");
+    str_puts(out, KEY "<circle class=\"best\" cx=\"11\" cy=\"5\" r=\"4\"/></svg>");
     page_textf(out, "best %s at %s", fmt_number(s->y[i], 4).s, fmt_count(s->x[i]).s);
     str_puts(out, "</li>");
 }
@@ -392,14 +381,13 @@ static void write_key(struct str *out, const struct plot_curve *c)
     if (c->kind == PLOT_AREA) {
         str_printf(out, "<li><i class=\"c%d\"></i>", c->color);
     } else {
-        str_puts(out,
-                 "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">");
-        if (c->kind != PLOT_DOTS)
-            str_printf(out, "<path class=\"%s c%d\" d=\"M1 5H21\"/>", path_class(c->kind),
+        str_puts(out, KEY);
+        if (looks[c->kind].path)
+            str_printf(out, "<path class=\"%s c%d\" d=\"M1 5H21\"/>", looks[c->kind].path,
                        c->color);
-        if (has_points(c->kind))
+        if (looks[c->kind].point)
             str_printf(out, "<circle class=\"%s c%d\" cx=\"11\" cy=\"5\" r=\"3.2\"/>",
-                       c->kind == PLOT_DASHED ? "ring" : "dot", c->color);
+                       looks[c->kind].point, c->color);
         str_puts(out, "</svg>");
     }
     page_textf(out, "%s", c->name);
@@ -416,8 +404,7 @@ static void write_legend(struct str *out, const struct plot *p)
     for (size_t c = 0; c < p->n_curves; c++)
         write_best_key(out, p, &p->curve[c]);
     if (p->n_marks) {
-        str_puts(out, "<li><svg class=\"key\" viewBox=\"0 0 22 10\" aria-hidden=\"true\">"
-                      "<path class=\"mark\" d=\"M11 0V10\"/></svg>");
+        str_puts(out, KEY "<path class=\"mark\" d=\"M11 0V10\"/></svg>");
         page_text(out, p->mark_name);
         str_puts(out, "</li>");
     }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "report/judge/answers.h"
-#include "report/judge/rates.h"
 #include "report/judge/run.h"
 
 enum { MIN_EVALS = 4 };
@@ -231,7 +230,7 @@ static void rows_of_schedule(struct answer *a, const struct run *run)
     struct schedule s;
     size_t n;
 
-    if (!rates_schedule(&s, run)) {
+    if (!run_schedule(&s, run)) {
         answers_row(a, "formula",
                     "missing: the logged configuration does not give a whole policy");
         return;
@@ -240,7 +239,7 @@ static void rows_of_schedule(struct answer *a, const struct run *run)
     schedule_describe(&s, &formula);
     answers_row(a, "formula", "%s", str_text(&formula));
     str_release(&formula);
-    const double gap = rates_difference(&s, run, &n);
+    const double gap = run_rate_difference(&s, run, &n);
     answers_value(a, "largest_difference", n ? gap : NAN);
     answers_value(a, "warmup_steps", s.warmup);
     if (gap < 1e-4)

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "page/fmt.h"
 #include "report/judge/health.h"
-#include "report/judge/rates.h"
 #include "report/judge/run.h"
 
 void health_learning_diverged(struct health_finding *f, const struct run *run)
@@ -128,9 +127,9 @@ void health_learning_rate(struct health_finding *f, const struct run *run)
     struct schedule s;
     size_t n = 0;
 
-    if (!rates_schedule(&s, run))
+    if (!run_schedule(&s, run))
         return;
-    const double gap = rates_difference(&s, run, &n);
+    const double gap = run_rate_difference(&s, run, &n);
     if (n && gap > 0.01) {
         health_found(f,
                      "Something else changes the rate; compare config.yaml with what "

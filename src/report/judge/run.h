@@ -8,10 +8,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "base/file.h"
+#include "recipe/schedule.h"
 #include "report/judge/learning.h"
 #include "report/judge/rank_means.h"
 #include "report/read/rundir.h"
@@ -71,3 +73,11 @@ void run_close(struct run *run);
 
 /* A configuration value as a number, or NAN. */
 double run_config(const struct run *run, const char *key);
+
+/* The learning rate of the newest configuration; false when it does not give one. */
+bool run_schedule(struct schedule *s, const struct run *run);
+/*
+ * The largest |logged / computed - 1| over the logged steps, and their number in *n. The
+ * update that made step k was the one of t = k - 1. NAN when nothing was logged.
+ */
+double run_rate_difference(const struct schedule *s, const struct run *run, size_t *n);

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "page/plot.h"
-#include "report/judge/rates.h"
 #include "report/judge/run.h"
 #include "report/show/figures.h"
 
@@ -116,7 +115,7 @@ status figures_rate(struct str *out, const struct run *run, struct err *err)
 {
     struct rate_curves c = {0};
     struct schedule schedule;
-    const bool has_schedule = rates_schedule(&schedule, run);
+    const bool has_schedule = run_schedule(&schedule, run);
 
     status result = collect_rates(&c, run, has_schedule ? &schedule : NULL, err);
     const struct plot_curve list[] = {

@@ -143,22 +143,19 @@ bool live_request_read(struct live_request *r, const char *bytes, size_t n,
 
 const char *live_request_reason(int status)
 {
-    switch (status) {
-    case 200:
-        return "OK";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 431:
-        return "Request Header Fields Too Large";
-    case 500:
-        return "Internal Server Error";
-    case 505:
-        return "HTTP Version Not Supported";
-    default:
-        return "Bad Request";
-    }
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {403, "Forbidden"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {431, "Request Header Fields Too Large"},
+                   {500, "Internal Server Error"},
+                   {505, "HTTP Version Not Supported"}};
+
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "Bad Request";
 }

@@ -1,3 +1,4 @@
+/* The screen of a run, line by line. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include "report/judge/judgement.h"
 #include "report/judge/network.h"
 #include "report/show/live.h"
-#include "report/show/live_chart.h"
 
 enum { LINE_MAX = 4096, AXIS = 8, CHART_LEAST = 4, RANKS_LEAST = 2, HOST = 14 };
 
@@ -72,9 +72,9 @@ static void linef(struct frame *f, enum look look, const char *fmt, ...)
     put_line(f, look, text);
 }
 
-double live_remaining(const struct judgement *t)
+double live_remaining(const struct judgement *j)
 {
-    const struct run *r = &t->run;
+    const struct run *r = &j->run;
     const double pace = (r->times.wall - r->times.idle) / r->steps_taken;
 
     return r->max_steps > r->step ? pace * (r->max_steps - r->step) : NAN;
@@ -92,11 +92,11 @@ static const char *bar(char *out, size_t n, double part)
     return out;
 }
 
-static void put_head(struct frame *f, const struct judgement *t)
+static void put_head(struct frame *f, const struct judgement *j)
 {
     static const char *const state[] = {"nothing logged yet", "finished", "running",
                                         "died, or was killed"};
-    const struct run *r = &t->run;
+    const struct run *r = &j->run;
     const struct runlog_start *s = runlog_latest(&r->log);
     char done[64];
 
@@ -106,18 +106,18 @@ static void put_head(struct frame *f, const struct judgement *t)
         linef(f, PLAIN, "step %s of %s  [%s]  %s%s%s", fmt_count(r->step).s,
               fmt_count(r->max_steps).s, bar(done, 24, r->step / r->max_steps),
               fmt_percent(r->step / r->max_steps).s,
-              r->state == RUN_RUNNING && isfinite(live_remaining(t)) ? "  ETA " : "",
-              r->state == RUN_RUNNING && isfinite(live_remaining(t))
-                  ? fmt_seconds(live_remaining(t)).s
+              r->state == RUN_RUNNING && isfinite(live_remaining(j)) ? "  ETA " : "",
+              r->state == RUN_RUNNING && isfinite(live_remaining(j))
+                  ? fmt_seconds(live_remaining(j)).s
                   : "");
     else
         linef(f, PLAIN, "step %s  wall time %s", fmt_count(r->step).s,
               fmt_seconds(r->times.wall).s);
 }
 
-static void put_numbers(struct frame *f, const struct judgement *t)
+static void put_numbers(struct frame *f, const struct judgement *j)
 {
-    const struct run *r = &t->run;
+    const struct run *r = &j->run;
     const struct learning *l = &r->learning;
     const struct runlog_step *last =
         r->log.n_step ? &r->log.step[r->log.n_step - 1] : NULL;
@@ -137,14 +137,137 @@ static void put_numbers(struct frame *f, const struct judgement *t)
           learning_trend_text(l->trend));
 }
 
-static void put_chart(struct frame *f, const struct judgement *t, size_t rows)
+/* ---- the chart: curves in letters, dots of a braille cell where there are any ---- */
+
+enum { CHART_WIDE = 200, CHART_HIGH = 40 };
+
+struct chart {
+    size_t columns, rows; /* of letters, within the limits above */
+    double lo, hi;        /* of the y axis, logarithmic */
+    double x_lo, x_hi;
+    bool is_empty;
+    unsigned char dots[CHART_HIGH][CHART_WIDE]; /* eight in a cell */
+    char mark[CHART_HIGH][CHART_WIDE];          /* a letter over them, or 0 */
+};
+
+static bool is_shown(double y)
 {
-    struct live_chart c = {
+    return isfinite(y) && y > 0;
+}
+
+static void widen(struct chart *c, const struct series *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (!is_shown(s->y[i]))
+            continue;
+        c->lo = fmin(c->lo, s->y[i]);
+        c->hi = fmax(c->hi, s->y[i]);
+        c->x_lo = fmin(c->x_lo, s->x[i]);
+        c->x_hi = fmax(c->x_hi, s->x[i]);
+    }
+}
+
+/* Where a value lies in n places, the first being `from`. */
+static size_t place(double v, double from, double to, size_t n)
+{
+    const double part = to > from ? (v - from) / (to - from) : 0.5;
+
+    return (size_t)lround(fmin(fmax(part, 0), 1) * (double)(n - 1));
+}
+
+static size_t place_x(const struct chart *c, double x, size_t n)
+{
+    return place(x, c->x_lo, c->x_hi, n);
+}
+
+/* From the top; a logarithmic axis shows small losses as well as large ones. */
+static size_t place_y(const struct chart *c, double y, size_t n)
+{
+    return n - 1 - place(log(y), log(c->lo), log(c->hi), n);
+}
+
+/* Dot (x, y) of the grid that is twice as wide and four times as high. */
+static void set_dot(struct chart *c, size_t x, size_t y)
+{
+    static const unsigned char bit[4][2] = {
+        {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+
+    c->dots[y / 4][x / 2] |= bit[y % 4][x % 2];
+}
+
+static void draw_line(struct chart *c, const struct series *s)
+{
+    const size_t wide = 2 * c->columns, high = 4 * c->rows;
+    bool is_open = false;
+    size_t last_x = 0, last_y = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        if (!is_shown(s->y[i])) {
+            is_open = false;
+            continue;
+        }
+        const size_t x = place_x(c, s->x[i], wide), y = place_y(c, s->y[i], high);
+        const size_t steps = is_open && x > last_x ? x - last_x : 1;
+        for (size_t k = is_open ? 1 : steps; k <= steps; k++) {
+            const double part = (double)k / (double)steps;
+            const double mid = is_open
+                                   ? (double)last_y + part * ((double)y - (double)last_y)
+                                   : (double)y;
+            set_dot(c, is_open ? x - steps + k : x, (size_t)lround(mid));
+        }
+        is_open = true;
+        last_x = x;
+        last_y = y;
+    }
+}
+
+/* `line` as dots joined up, `points` as the letter o over them. */
+static void draw_chart(struct chart *c, const struct series *line,
+                       const struct series *points)
+{
+    memset(c->dots, 0, sizeof c->dots);
+    memset(c->mark, 0, sizeof c->mark);
+    c->lo = c->x_lo = INFINITY;
+    c->hi = c->x_hi = -INFINITY;
+    c->columns = c->columns < CHART_WIDE ? c->columns : CHART_WIDE;
+    c->rows = c->rows < CHART_HIGH ? c->rows : CHART_HIGH;
+    widen(c, line);
+    widen(c, points);
+    c->is_empty = !(c->lo <= c->hi) || !c->columns || !c->rows;
+    if (c->is_empty)
+        return;
+    draw_line(c, line);
+    for (size_t i = 0; i < points->n; i++)
+        if (is_shown(points->y[i]))
+            c->mark[place_y(c, points->y[i], c->rows)]
+                   [place_x(c, points->x[i], c->columns)] = 'o';
+}
+
+/* One row of it in `out`: UTF-8 or ASCII. */
+static void put_chart_row(const struct chart *c, size_t row, bool has_utf8,
+                          struct str *out)
+{
+    for (size_t x = 0; x < c->columns; x++) {
+        char bytes[4];
+        if (c->mark[row][x])
+            str_putc(out, c->mark[row][x]);
+        else if (!c->dots[row][x])
+            str_putc(out, ' ');
+        else if (has_utf8)
+            str_add(out, bytes, utf8_encode(bytes, 0x2800 + c->dots[row][x]));
+        else
+            str_putc(out, '.');
+    }
+}
+
+static void put_chart(struct frame *f, const struct judgement *j, size_t rows)
+{
+    struct chart c = {
         .columns = f->screen->columns > AXIS + 2 ? f->screen->columns - AXIS - 1 : 1,
         .rows = rows};
     struct str line = str_new(LINE_MAX);
 
-    live_chart_draw(&c, &t->run.learning.train, &t->run.learning.loss);
+    draw_chart(&c, &j->run.learning.train, &j->run.learning.loss);
     put_line(f, QUIET,
              "training loss (dots) and validation loss (o), logarithmic, by step");
     for (size_t i = 0; i < c.rows && !c.is_empty; i++) {
@@ -154,7 +277,7 @@ static void put_chart(struct frame *f, const struct judgement *t, size_t rows)
                        fmt_number(i == 0 ? c.hi : c.lo, 3).s);
         else
             str_printf(&line, "%*s|", AXIS - 1, "");
-        live_chart_row(&c, i, f->screen->has_utf8, &line);
+        put_chart_row(&c, i, f->screen->has_utf8, &line);
         put_line(f, PLAIN, str_text(&line));
     }
     if (c.is_empty)
@@ -165,9 +288,9 @@ static void put_chart(struct frame *f, const struct judgement *t, size_t rows)
     str_release(&line);
 }
 
-static void put_phases(struct frame *f, const struct judgement *t)
+static void put_phases(struct frame *f, const struct judgement *j)
 {
-    const struct run_pace *p = &t->run.pace;
+    const struct run_pace *p = &j->run.pace;
 
     if (!(p->mean > 0)) {
         put_line(f, PLAIN, "no step was timed yet");
@@ -182,11 +305,11 @@ static void put_phases(struct frame *f, const struct judgement *t)
           100 * p->t_update / p->mean);
 }
 
-static void put_network(struct frame *f, const struct judgement *t)
+static void put_network(struct frame *f, const struct judgement *j)
 {
     struct network w;
 
-    network_judge(&w, &t->run);
+    network_judge(&w, &j->run);
     if (w.verdict == NETWORK_NONE || w.verdict == NETWORK_UNKNOWN)
         return;
     linef(f, PLAIN, "network the bottleneck? %s; %s of %s MB/s (%s Mb/s)",
@@ -206,9 +329,9 @@ static const char *host_column(char out[4 * HOST + 1], const char *host)
     return out;
 }
 
-static void put_ranks(struct frame *f, const struct judgement *t, size_t n_shown)
+static void put_ranks(struct frame *f, const struct judgement *j, size_t n_shown)
 {
-    const struct rank_means *r = &t->run.by_rank;
+    const struct rank_means *r = &j->run.by_rank;
 
     if (!r->n)
         return;
@@ -228,37 +351,37 @@ static void put_ranks(struct frame *f, const struct judgement *t, size_t n_shown
               r->n - n_shown, r->n - n_shown == 1 ? "" : "s", r->of[r->slowest].rank);
 }
 
-static void put_findings(struct frame *f, const struct judgement *t)
+static void put_findings(struct frame *f, const struct judgement *j)
 {
-    for (size_t i = 0; i < t->health.n; i++)
-        linef(f, ALARM, "! %s: %s", t->health.found[i].title,
-              str_text(&t->health.found[i].evidence));
-    if (!t->health.n)
+    for (size_t i = 0; i < j->health.n; i++)
+        linef(f, ALARM, "! %s: %s", j->health.found[i].title,
+              str_text(&j->health.found[i].evidence));
+    if (!j->health.n)
         put_line(f, QUIET, "nothing stands out");
 }
 
 /* The chart takes what the rest leaves: head 4, chart's own 2, phases and network 2,
  * ranks with a heading, findings. */
-status live_text(struct str *out, const struct judgement *t,
+status live_text(struct str *out, const struct judgement *j,
                  const struct live_screen *screen, struct err *err)
 {
     struct frame f = {.out = out, .screen = screen};
-    const size_t findings = t->health.n ? t->health.n : 1;
+    const size_t findings = j->health.n ? j->health.n : 1;
     const size_t fixed = 4 + 2 + 2 + (findings < 4 ? findings : 4);
     const size_t rows = screen->rows > fixed ? screen->rows - fixed : 0;
-    const size_t n_ranks = t->run.by_rank.n;
+    const size_t n_ranks = j->run.by_rank.n;
     size_t ranks = n_ranks ? n_ranks + 1 : 0;
 
     if (ranks + CHART_LEAST + 1 > rows)
         ranks = rows > CHART_LEAST + 2 + RANKS_LEAST ? rows - CHART_LEAST : 0;
-    put_head(&f, t);
-    put_numbers(&f, t);
+    put_head(&f, j);
+    put_numbers(&f, j);
     if (rows >= ranks + CHART_LEAST)
-        put_chart(&f, t, rows - ranks);
-    put_phases(&f, t);
-    put_network(&f, t);
+        put_chart(&f, j, rows - ranks);
+    put_phases(&f, j);
+    put_network(&f, j);
     if (ranks > 1)
-        put_ranks(&f, t, ranks - 1 < n_ranks ? ranks - 2 : n_ranks);
-    put_findings(&f, t);
+        put_ranks(&f, j, ranks - 1 < n_ranks ? ranks - 2 : n_ranks);
+    put_findings(&f, j);
     return str_check(out, "the screen", err);
 }
