@@ -34,9 +34,9 @@ TEST(a_rank_alone_talks_to_itself)
     CHECK_OK(comm_agree(&c, OK, &err), &err);
     err_set(&err, ERR_IO, "no such file");
     CHECK_FAILS(comm_agree(&c, ERR_IO, &err), &err, ERR_IO, "no such file");
-    CHECK(!comm_setting(&c, 0));
+    CHECK(!c.setting[0]);
     str_release(&text);
-    comm_close(&c);
+    CHECK(comm_leave(&c, 1));
     comm_close(&c);
 }
 
@@ -72,6 +72,18 @@ TEST(a_broken_network_leaves_no_shared_memory_behind)
     snprintf(pattern, sizeof pattern, "/dev/shm/ferry-%ld-*", (long)getpid());
     CHECK(glob(pattern, 0, NULL, &left) == GLOB_NOMATCH);
     comm_close(&c);
+    unsetenv("FERRY_MPI_MODULE");
+}
+
+TEST(leaving_ends_in_time_when_mpi_does_not)
+{
+    static struct comm c; /* its thread stays */
+    struct err err = {0};
+
+    setenv("FERRY_MPI_MODULE", MPI_BROKEN, 1);
+    CHECK_OK(comm_open(&c, (struct comm_options){.kind = "mpi"}, &err), &err);
+    CHECK_STR(c.library, "broken MPI");
+    CHECK(!comm_leave(&c, 0.05));
     unsetenv("FERRY_MPI_MODULE");
 }
 

@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "dist/comm/comm.h"
-#include "dist/comm/comm_leave.h"
 #include "dist/watch/control.h"
 #include "train/run/config.h"
 #include "train/run/preflight.h"

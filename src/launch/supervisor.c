@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "dist/watch/async_console.h"
 #include "dist/watch/control.h"
 #include "dist/watch/control_server.h"
-#include "dist/watch/speaker.h"
 #include "format/sha256.h"
 #include "launch/child.h"
 #include "launch/command.h"
@@ -48,7 +48,7 @@ struct start {
 
 struct supervisor {
     const struct supervisor_job *job;
-    struct speaker *speaker; /* a console that stands still must not stop the watch */
+    struct async_console *lines; /* so that a blocked console does not stop us */
     enum command_mpi mpi;
     char program[PATH_MAX], directory[PATH_MAX], hash[SHA256_HEX];
     int64_t n_starts;
@@ -97,7 +97,7 @@ PRINTF(2, 3) static void note(const struct supervisor *s, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    speaker_say(s->speaker, "ferry launch: %s", text);
+    async_console_say(s->lines, "ferry launch: %s", text);
 }
 
 /* ---- what never changes ---- */
@@ -596,7 +596,7 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
     TRY(mem_alloc(&s, 1, sizeof *s, err));
     status result = mem_alloc(&st, 1, sizeof *st, err);
     if (result == OK)
-        result = speaker_open(&s->speaker, fileno(job->console), err);
+        result = async_console_open(&s->lines, fileno(job->console), err);
     if (result == OK) {
         s->job = job;
         listen_to_signals();
@@ -606,7 +606,7 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
         forget_token(s, st);
         forget_signals();
     }
-    speaker_close(s->speaker, t_last_words);
+    async_console_close(s->lines, t_last_words);
     free(st);
     free(s);
     return result;

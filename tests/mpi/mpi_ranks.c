@@ -177,8 +177,8 @@ int main(int argc, char **argv)
     }
     if (c.rank == 0) {
         printf("%d ranks on %d nodes: %s, %s\n", c.size, c.n_nodes, c.backend, c.library);
-        for (size_t i = 0; comm_setting(&c, i); i++)
-            printf("  %s\n", comm_setting(&c, i));
+        for (const char **text = c.setting; *text; text++)
+            printf("  %s\n", *text);
     }
     comm_close(&c);
     return 0;

@@ -5,6 +5,7 @@
  */
 #include "dist/comm/comm.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,8 +228,12 @@ status comm_start(struct comm *c, const struct comm_backend *backend, void *self
 {
     struct comm_engine *e;
 
-    *c = (struct comm){
-        .backend = backend ? backend->name : "self", .library = "", .size = 1};
+    static const char *no_setting[1];
+
+    *c = (struct comm){.backend = backend ? backend->name : "self",
+                       .library = "",
+                       .setting = no_setting,
+                       .size = 1};
     if (mem_alloc(&e, 1, sizeof *e, err) != OK) {
         if (backend)
             backend->release(self);
@@ -241,8 +246,6 @@ status comm_start(struct comm *c, const struct comm_backend *backend, void *self
         comm_close(c);
         return result;
     }
-    if (backend && backend->library)
-        c->library = backend->library(self);
     return OK;
 }
 
@@ -253,6 +256,31 @@ status comm_open(struct comm *c, struct comm_options o, struct err *err)
         (strcmp(o.kind, "auto") == 0 && comm_mpi_is_wanted()))
         return comm_mpi_start(c, o, err);
     return comm_start(c, NULL, NULL, err);
+}
+
+/* Ask the thread to disconnect, and wait at most so long for it. */
+static bool end_thread(struct comm_engine *e, double seconds)
+{
+    const double t_end = clock_now() + seconds;
+    bool is_ended = false;
+
+    while (!is_ended && clock_now() <= t_end) {
+        e->backend->lock(e->self);
+        e->is_closing = true;
+        is_ended = e->is_ended;
+        e->backend->unlock(e->self);
+        if (!is_ended)
+            poll(NULL, 0, 5);
+    }
+    return is_ended;
+}
+
+bool comm_leave(struct comm *c, double seconds)
+{
+    if (c->engine && c->engine->has_thread && !end_thread(c->engine, seconds))
+        return false;
+    comm_close(c);
+    return true;
 }
 
 void comm_close(struct comm *c)
@@ -362,11 +390,4 @@ status comm_node_barrier(struct comm *c, struct err *err)
 struct comm_traffic comm_traffic(const struct comm *c)
 {
     return c->engine->traffic;
-}
-
-const char *comm_setting(const struct comm *c, size_t i)
-{
-    const struct comm_backend *b = c->engine->backend;
-
-    return b && b->setting ? b->setting(c->engine->self, i) : NULL;
 }

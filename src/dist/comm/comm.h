@@ -45,8 +45,9 @@ struct comm {
     const struct comm_peer *peer; /* [size] */
     const int *leader;            /* [n_nodes] rank of each node's first */
     const char *backend;          /* "self" or "mpi" */
-    const char *library;          /* what stands below: "Open MPI v4.1.4", or "" */
-    struct comm_msg *msg;         /* [2 * size] scratch of the communication thread */
+    const char *library;          /* "Open MPI v4.1.4", or "" */
+    const char **setting; /* its settings, for the log: "NAME=value"; ends in NULL */
+    struct comm_msg *msg; /* [2 * size] scratch of the communication thread */
     struct comm_engine *engine;
 };
 
@@ -64,6 +65,11 @@ status comm_open(struct comm *c, struct comm_options o, struct err *err) MUST_CH
 
 /* Leave. Collective, unless a job has failed: then it only releases. */
 void comm_close(struct comm *c);
+
+/* The same with a time limit, because MPI_Finalize waits for all ranks, and forever when
+ * one is cut off. False after `seconds`: *c is then still in use by a thread, and the
+ * process must end without it. */
+bool comm_leave(struct comm *c, double seconds);
 
 /* End this process at once with this status. MPI_Abort is not called, because it may hang
  * when the network is gone; the launcher sees a rank that died and ends the others. */
@@ -132,7 +138,3 @@ struct comm_traffic {
     double t_cpu;                        /* processor time of the thread, seconds */
 };
 struct comm_traffic comm_traffic(const struct comm *c);
-
-/* Setting i of the library below that we chose or found, "NAME=value", with " (as given)"
- * behind it if it was set already; NULL behind the last. */
-const char *comm_setting(const struct comm *c, size_t i);

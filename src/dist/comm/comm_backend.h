@@ -61,8 +61,6 @@ struct comm_backend {
     /* Optional, instead of the thread's last unlock. */
     void (*end)(void *self);
 
-    const char *(*setting)(void *self, size_t i); /* optional */
-    const char *(*library)(void *self);           /* optional */
     void (*release)(void *self);
 };
 

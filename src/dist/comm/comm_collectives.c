@@ -206,8 +206,8 @@ static struct comm_msg part_of(const struct comm *c, const struct broadcast *x, 
     return (struct comm_msg){peer, x->data + r.begin, r.end - r.begin};
 }
 
-/* The rank of a node that talks to other nodes here: the root on its own. */
-static int speaker_of(const struct comm *c, const struct broadcast *x, int node)
+/* The rank of a node that talks to other nodes here: its leader, or the root. */
+static int delegate_of(const struct comm *c, const struct broadcast *x, int node)
 {
     return c->peer[x->root].node == node ? x->root : c->leader[node];
 }
@@ -224,7 +224,7 @@ static status scatter(struct comm *c, const struct broadcast *x, struct err *err
         if (node == home)
             continue;
         if (c->rank == x->root)
-            send[n_send++] = part_of(c, x, node, speaker_of(c, x, node));
+            send[n_send++] = part_of(c, x, node, delegate_of(c, x, node));
         else if (node == c->node)
             recv[n_recv++] = part_of(c, x, node, x->root);
     }
@@ -234,16 +234,16 @@ static status scatter(struct comm *c, const struct broadcast *x, struct err *err
         if (node == c->node)
             continue;
         if (node != home)
-            send[n_send++] = part_of(c, x, c->node, speaker_of(c, x, node));
+            send[n_send++] = part_of(c, x, c->node, delegate_of(c, x, node));
         if (c->node != home)
-            recv[n_recv++] = part_of(c, x, node, speaker_of(c, x, node));
+            recv[n_recv++] = part_of(c, x, node, delegate_of(c, x, node));
     }
     return comm_swap(c, send, n_send, recv, n_recv, err);
 }
 
 static status pass_inside_node(struct comm *c, const struct broadcast *x, struct err *err)
 {
-    const int from = speaker_of(c, x, c->node);
+    const int from = delegate_of(c, x, c->node);
     const struct comm_msg down = {from, x->data, x->n_bytes};
     size_t n = 0;
 
@@ -261,7 +261,7 @@ static status bcast_job(struct comm *c, void *ctx, struct err *err)
 
     if (x->n_bytes < SCATTER_BYTES || c->n_nodes == 1)
         return comm_job_bcast(c, x->data, x->n_bytes, x->root, err);
-    if (c->rank == speaker_of(c, x, c->node))
+    if (c->rank == delegate_of(c, x, c->node))
         TRY(scatter(c, x, err));
     return pass_inside_node(c, x, err);
 }

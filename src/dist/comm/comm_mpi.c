@@ -34,6 +34,7 @@ struct mpi {
     size_t window_bytes;        /* that page included */
     int n_windows;
     char setting[N_SETTINGS_MAX][SETTING_MAX];
+    const char *settings[N_SETTINGS_MAX + 1]; /* the same, and NULL */
     size_t n_settings;
 };
 
@@ -140,16 +141,10 @@ static void choose_settings(struct mpi *m, const char *library)
         const char *given = getenv(c->name);
         if (!given)
             setenv(c->name, c->value, 1);
+        m->settings[m->n_settings] = m->setting[m->n_settings];
         snprintf(m->setting[m->n_settings++], SETTING_MAX, "%s=%s%s", c->name,
                  given ? given : c->value, given ? " (as given)" : "");
     }
-}
-
-static const char *mpi_setting(void *self, size_t i)
-{
-    const struct mpi *m = self;
-
-    return i < m->n_settings ? m->setting[i] : NULL;
 }
 
 /* ------------------------------------------------------------ messages */
@@ -337,11 +332,6 @@ static void mpi_wait(void *self, comm_ready_fn *ready, void *arg)
         pthread_cond_wait(&m->wake, &m->lock);
 }
 
-static const char *mpi_library(void *self)
-{
-    return ((struct mpi *)self)->calls->library();
-}
-
 /* The module stays open: libraries leave threads and handlers behind. */
 static void mpi_release(void *self)
 {
@@ -362,8 +352,6 @@ static const struct comm_backend mpi_backend = {.name = "mpi",
                                                 .lock = mpi_lock,
                                                 .unlock = mpi_unlock,
                                                 .wait = mpi_wait,
-                                                .setting = mpi_setting,
-                                                .library = mpi_library,
                                                 .release = mpi_release};
 
 status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err)
@@ -387,5 +375,8 @@ status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err)
         mpi_release(m);
         return err->code;
     }
-    return comm_start(c, &mpi_backend, m, err);
+    TRY(comm_start(c, &mpi_backend, m, err));
+    c->library = m->calls->library();
+    c->setting = m->settings;
+    return OK;
 }

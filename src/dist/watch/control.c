@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/os.h"
 #include "dist/comm/comm.h"
-#include "dist/watch/speaker.h"
+#include "dist/watch/async_console.h"
 
 enum { N_HOSTS_TEXT = 512 };
 
@@ -47,8 +47,8 @@ static void on_leave(void *ctx, const char *why)
     sigaddset(&alarm_only, SIGALRM);
     pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     alarm(1);
-    if (c->speaker)
-        speaker_flush(c->speaker, t_last_words);
+    if (c->lines)
+        async_console_flush(c->lines, t_last_words);
     fprintf(c->console, "ferry: rank %u ends: %s\n", c->rank, why);
     comm_abort(ERR_LOST);
 }
@@ -151,10 +151,10 @@ static void *serve_ranks(void *arg)
             continue;
         char text[256];
         liveness_say(&c->server.liveness, e, text, sizeof text);
-        speaker_say(c->speaker, "ferry: %s", text);
+        async_console_say(c->lines, "ferry: %s", text);
         if (e.verdict == LIVENESS_DEAD || e.verdict == LIVENESS_MISSING) {
             control_server_order(&c->server, CHANNEL_LEAVE);
-            speaker_flush(c->speaker, t_last_words);
+            async_console_flush(c->lines, t_last_words);
             comm_abort(ERR_COMM);
         }
     }
@@ -170,7 +170,7 @@ static status start_server(struct control *c, struct meeting_point *m, size_t n_
         return err_set(err, ERR_USAGE, "FERRY_CONTROL_PORT '%.20s' is not a port", port);
     if (!channel_random(m->token, sizeof m->token))
         return err_set(err, ERR_IO, "the system gave no random bytes");
-    TRY(speaker_open(&c->speaker, fileno(c->console), err));
+    TRY(async_console_open(&c->lines, fileno(c->console), err));
     TRY(control_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
                             liveness_limits_default, err));
     own_addresses(m->hosts, sizeof m->hosts);
@@ -264,8 +264,8 @@ void control_close(struct control *c, status result)
         c->is_server = false;
     }
     control_server_close(&c->server);
-    speaker_close(c->speaker, t_last_words);
-    c->speaker = NULL;
+    async_console_close(c->lines, t_last_words);
+    c->lines = NULL;
 }
 
 bool control_is_current(const struct control *c)

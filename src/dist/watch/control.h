@@ -26,7 +26,7 @@
 #include "dist/watch/phase.h"
 
 struct comm;
-struct speaker;
+struct async_console;
 
 struct control {
     struct phase phase; /* what training publishes: phase_set(&c.phase, step, phase) */
@@ -34,8 +34,8 @@ struct control {
     FILE *console;               /* why this rank ends; the server's verdicts */
     struct heartbeat *heartbeat; /* NULL: one rank without a launcher */
     struct control_server server;
-    struct speaker *speaker; /* the server's, which must not block on the console */
-    pthread_t thread;        /* the server's */
+    struct async_console *lines; /* the server's, which must not block on the console */
+    pthread_t thread;            /* the server's */
     bool is_server;
     atomic_bool is_closing;
 };

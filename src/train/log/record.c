@@ -141,8 +141,8 @@ static json_t *network_of(const struct record_start *s)
         .disk_mib = p->disk_mib,
     };
 
-    for (size_t i = 0; comm_setting(s->comm, i); i++)
-        json_array_append_new(network.settings, json_string(comm_setting(s->comm, i)));
+    for (const char **text = s->comm->setting; *text; text++)
+        json_array_append_new(network.settings, json_string(*text));
     for (int i = 0; i < s->comm->size; i++)
         json_array_append_new(network.hosts, json_string(s->comm->peer[i].host));
     return journal_object(RUNLOG_KIND_NETWORK, &network);

@@ -1,4 +1,4 @@
-#include "dist/watch/speaker.h"
+#include "dist/watch/async_console.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 
 enum { LINE = 1000, ROOM = 1 << 16 };
 
-struct speaker {
+struct async_console {
     int fd;
     pthread_t thread;
     pthread_mutex_t lock; /* of all below, but for `out` */
@@ -43,7 +43,7 @@ static void write_all(int fd, const char *text, size_t n)
 }
 
 /* Take what there is to write; called with the lock held. */
-static size_t take(struct speaker *s)
+static size_t take(struct async_console *s)
 {
     size_t n = s->n_text;
 
@@ -57,7 +57,7 @@ static size_t take(struct speaker *s)
 
 static void *speak_on(void *arg)
 {
-    struct speaker *s = arg;
+    struct async_console *s = arg;
 
     pthread_mutex_lock(&s->lock);
     for (;;) {
@@ -78,16 +78,16 @@ static void *speak_on(void *arg)
     return NULL;
 }
 
-static void release(struct speaker *s)
+static void release(struct async_console *s)
 {
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
 
-status speaker_open(struct speaker **out, int fd, struct err *err)
+status async_console_open(struct async_console **out, int fd, struct err *err)
 {
-    struct speaker *s;
+    struct async_console *s;
 
     *out = NULL;
     TRY(mem_alloc(&s, 1, sizeof *s, err));
@@ -103,7 +103,7 @@ status speaker_open(struct speaker **out, int fd, struct err *err)
     return OK;
 }
 
-void speaker_say(struct speaker *s, const char *fmt, ...)
+void async_console_say(struct async_console *s, const char *fmt, ...)
 {
     char line[LINE + 1];
     va_list ap;
@@ -124,7 +124,7 @@ void speaker_say(struct speaker *s, const char *fmt, ...)
     pthread_mutex_unlock(&s->lock);
 }
 
-static bool is_silent(struct speaker *s)
+static bool is_silent(struct async_console *s)
 {
     pthread_mutex_lock(&s->lock);
     const bool silent = !s->is_writing && s->n_text + s->n_missing == 0;
@@ -132,7 +132,7 @@ static bool is_silent(struct speaker *s)
     return silent;
 }
 
-void speaker_flush(struct speaker *s, double t)
+void async_console_flush(struct async_console *s, double t)
 {
     const double t_end = clock_now() + t;
 
@@ -140,11 +140,11 @@ void speaker_flush(struct speaker *s, double t)
         poll(NULL, 0, 2);
 }
 
-void speaker_close(struct speaker *s, double t)
+void async_console_close(struct async_console *s, double t)
 {
     if (!s)
         return;
-    speaker_flush(s, t);
+    async_console_flush(s, t);
     if (!is_silent(s)) {
         pthread_detach(s->thread);
         return;

@@ -1,4 +1,4 @@
-#include "dist/watch/speaker.h"
+#include "dist/watch/async_console.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -19,16 +19,16 @@ static size_t read_all(int fd, char *out, size_t n)
 
 TEST(what_is_said_comes_out_in_order)
 {
-    struct speaker *s;
+    struct async_console *s;
     struct err err;
     char text[256];
     int fd[2];
 
     CHECK(pipe2(fd, O_CLOEXEC) == 0);
-    CHECK_OK(speaker_open(&s, fd[1], &err), &err);
+    CHECK_OK(async_console_open(&s, fd[1], &err), &err);
     for (int i = 0; i < 3; i++)
-        speaker_say(s, "line %d", i);
-    speaker_close(s, 5);
+        async_console_say(s, "line %d", i);
+    async_console_close(s, 5);
     close(fd[1]);
     read_all(fd[0], text, sizeof text);
     CHECK_STR(text, "line 0\nline 1\nline 2\n");
@@ -39,17 +39,17 @@ TEST(a_console_that_stands_still_keeps_nobody_waiting)
 {
     static char text[1 << 20];
     char word[800];
-    struct speaker *s;
+    struct async_console *s;
     struct err err;
     int fd[2];
 
     memset(word, 'x', sizeof word);
     CHECK(pipe2(fd, O_CLOEXEC) == 0);
-    CHECK_OK(speaker_open(&s, fd[1], &err), &err);
+    CHECK_OK(async_console_open(&s, fd[1], &err), &err);
     const double t = clock_now();
     for (int i = 0; i < 400; i++) /* more than the pipe and the buffer hold */
-        speaker_say(s, "%d %.*s", i, (int)sizeof word, word);
-    speaker_flush(s, 0.05);
+        async_console_say(s, "%d %.*s", i, (int)sizeof word, word);
+    async_console_flush(s, 0.05);
     CHECK(clock_now() - t < 5);
     /* It is read again: what was kept comes, and how much was not. */
     for (size_t n = 0; !strstr(text, "lines left out here)\n");) {
@@ -58,8 +58,8 @@ TEST(a_console_that_stands_still_keeps_nobody_waiting)
         n += (size_t)got;
     }
     CHECK(strncmp(text, "0 xxx", 5) == 0);
-    speaker_say(s, "after");
-    speaker_close(s, 5);
+    async_console_say(s, "after");
+    async_console_close(s, 5);
     close(fd[1]);
     read_all(fd[0], text, sizeof text);
     CHECK_STR(text, "after\n");
