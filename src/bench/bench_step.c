@@ -129,7 +129,7 @@ struct result {
 
 /* What each timed step gives: [steps]. */
 struct rates {
-    double *tokens, *work, *roof, *against, *ratio; /* a second, but for the last */
+    double *tokens, *work, *roof, *against, *ratio; /* per second, but for the last */
 };
 
 static double tokens_per_s(const struct record_step *rec)

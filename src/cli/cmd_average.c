@@ -6,10 +6,10 @@
 #include "decode/model_dir.h"
 
 /* kind, field, default, help, limits */
-#define AVERAGE_OPTIONS(X)                                                          \
-    X(INT, last, "5", "the newest checkpoints of the run, so many", RANGE(1, 1000)) \
-    X(STR, steps, "", "those of these steps instead, as 100,200,300", ANY)          \
-    X(STR, out, "", "directory to make for the result", ANY)
+#define AVERAGE_OPTIONS(X)                                                       \
+    X(INT, last, "5", "number of newest checkpoints of the run", RANGE(1, 1000)) \
+    X(STR, steps, "", "those of these steps instead, such as 100,200,300", ANY)  \
+    X(STR, out, "", "directory to create for the result", ANY)
 
 struct command {
     AVERAGE_OPTIONS(OPT_FIELD)

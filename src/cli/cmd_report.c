@@ -6,10 +6,9 @@
 #include "report/show/report.h"
 
 /* kind, field, default, help, limits */
-#define REPORT_OPTIONS(X)                                                        \
-    X(STR, out, "",                                                              \
-      "the page; empty: in RUN, or here for several; .md and .json beside", ANY) \
-    X(INT, steps, "0", "also answer how long so many steps would take", RANGE(0, 1e12))
+#define REPORT_OPTIONS(X)                                                             \
+    X(STR, out, "", "path of the page; empty: in RUN, or here for several runs", ANY) \
+    X(INT, steps, "0", "also predict the time to this many steps", RANGE(0, 1e12))
 
 struct report_options {
     REPORT_OPTIONS(OPT_FIELD)

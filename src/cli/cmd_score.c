@@ -10,15 +10,16 @@
 #include "text/line_reader.h"
 
 /* kind, field, default, help, limits */
-#define SCORE_OPTIONS(X)                                                          \
-    X(CHOICE, tokenize, "13a", "how text is cut into words", ONE_OF("13a|none"))  \
-    X(CHOICE, smooth, "exp", "for orders without a match", ONE_OF(SMOOTH_NAMES))  \
-    X(REAL, smooth_value, "0", "of floor and add-k; 0: 0.1 and 1", RANGE(0, 1e6)) \
-    X(BOOL, effective_order, "no", "leave out orders too long for the text", ANY) \
-    X(BOOL, sentence, "no", "a score for each line, of effective order", ANY)     \
-    X(INT, width, "2", "decimals of the score", RANGE(0, 9))                      \
-    X(BOOL, json, "no", "print JSON", ANY)                                        \
-    X(BOOL, score_only, "no", "print the number alone", ANY)
+#define SCORE_OPTIONS(X)                                                                 \
+    X(CHOICE, tokenize, "13a", "tokenizer", ONE_OF("13a|none"))                          \
+    X(CHOICE, smooth, "exp", "smoothing for n-gram orders without a match",              \
+      ONE_OF(SMOOTH_NAMES))                                                              \
+    X(REAL, smooth_value, "0", "value for floor and add-k; 0: 0.1 and 1", RANGE(0, 1e6)) \
+    X(BOOL, effective_order, "no", "skip n-gram orders longer than the text", ANY)       \
+    X(BOOL, sentence, "no", "one score per line, with effective order", ANY)             \
+    X(INT, width, "2", "decimals of the score", RANGE(0, 9))                             \
+    X(BOOL, json, "no", "print JSON", ANY)                                               \
+    X(BOOL, score_only, "no", "print only the number", ANY)
 
 #define SMOOTH_NAMES "exp|floor|add-k|none"
 

@@ -17,13 +17,13 @@
 /* clang-format off */
 #define COMMAND_OPTIONS(X)                                                             \
     X(BOOL, greedy, "false", "the same as beam=1", ANY)                                \
-    X(BOOL, scores, "false", "a tab and the score after each line", ANY)               \
+    X(BOOL, scores, "false", "append a tab and the score to each line", ANY)               \
     X(STR, checkpoint, "last", "last, best, or a checkpoint's prefix", ANY)            \
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
-    X(STR, output, "", "write to this file and not to standard output", ANY)           \
+    X(STR, output, "", "write to this file instead of standard output", ANY)           \
     X(INT, window, "4096", "lines read ahead and sorted by length", RANGE(1, 1e6))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
-    X(INT, threads, "0", "threads; 0: one a core", RANGE(0, 1024))
+    X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))
 /* clang-format on */
 
 struct command {

@@ -25,7 +25,7 @@ status amount_seconds(double *out, const char *name, const char *text,
                       struct err *err) MUST_CHECK;
 
 /*
- * Devices of each node: one number for all `n_nodes`, or one number a node ("1,2").
+ * Devices of each node: one number for all `n_nodes`, or one per node ("1,2").
  * per_node has room for n_nodes.
  */
 status amount_per_node(int *per_node, size_t n_nodes, const char *text,

@@ -1,14 +1,14 @@
 /*
  * failures - how often to save when machines fail, and what failing costs.
  *
- * Failures arrive at random, on average every `mtbf` seconds of the whole cluster. One
- * ends the work since the last checkpoint; the run goes on from there after a restart,
- * which may fail too. Times are seconds.
+ * Failures arrive at random, on average every `mtbf` seconds of the whole cluster. Each
+ * discards the work since the last checkpoint; the run continues from there after a
+ * restart, which may fail too. Times are seconds.
  *
  * Young:  interval = sqrt(2 C M);  Daly adds the next terms of the same expansion.
- * The mean is exact for this model:  M e^(R/M) (e^((t+C)/M) - 1) / t  a second of work.
- * The simulation plays the model with random numbers and finds its own best interval, so
- * that neither rests on the other.
+ * The mean is exact for this model:  M e^(R/M) (e^((t+C)/M) - 1) / t  per second of work.
+ * The simulation draws failures at random and finds its own best interval, as a check on
+ * the formulas.
  */
 #pragma once
 

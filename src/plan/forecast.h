@@ -19,33 +19,33 @@
 /* clang-format off */
 #define FORECAST_OPTIONS(X)                                                            \
     X(INT, nodes, "1", "machines", RANGE(1, 1e5))                                      \
-    X(STR, per_node, "1", "devices of each machine, or of each one by one: 1,2", ANY)  \
-    X(STR, device, "cpu", "cpu, P100, V100, T4, A100, H100, or a description.yaml", ANY) \
-    X(STR, bench, "", "JSON lines of `ferry bench step`: the device as measured", ANY) \
-    X(STR, network, "1Gb", "a link's rate (1Gb) or a measured one (205MB/s)", ANY)     \
-    X(CHOICE, rate, "auto", "what a rate in bytes is: see docs/plan.md", ONE_OF("auto|link|seen")) \
-    X(STR, link, "ethernet", "ethernet, lab, infiniband, or a description.yaml", ANY)  \
-    X(STR, latency, "", "between two nodes, as 50us; empty: the link's", ANY)          \
-    X(REAL, batch, "0", "sentence pairs of a device; 0: the config's by devices", RANGE(0, 1e9)) \
-    X(REAL, mean_length, "0", "tokens of a sentence with specials; 0: 30.5", RANGE(0, 65536)) \
-    X(INT, vocab_size, "0", "rows of the embedding; 0: the config's", RANGE(0, 65536)) \
-    X(INT, steps, "0", "updates of the run; 0: the config's max_steps", RANGE(0, 1e12)) \
+    X(STR, per_node, "1", "devices per machine, or a list with one for each: 1,2", ANY)  \
+    X(STR, device, "cpu", "cpu, P100, V100, T4, A100, H100, or a file *.yaml", ANY) \
+    X(STR, bench, "", "output of `ferry bench step --json`, for a measured device", ANY) \
+    X(STR, network, "1Gb", "nominal rate of the link (1Gb) or a measured one (205MB/s)", ANY)     \
+    X(CHOICE, rate, "auto", "what a rate in bytes means; see docs/plan.md", ONE_OF("auto|link|seen")) \
+    X(STR, link, "ethernet", "ethernet, lab, infiniband, or a file *.yaml", ANY)  \
+    X(STR, latency, "", "between two nodes, such as 50us; empty: of the link", ANY)          \
+    X(REAL, batch, "0", "sentence pairs per device; 0: those of the config, divided", RANGE(0, 1e9)) \
+    X(REAL, mean_length, "0", "tokens per sentence, with specials; 0: 30.5", RANGE(0, 65536)) \
+    X(INT, vocab_size, "0", "rows of the embedding; 0: as in the config", RANGE(0, 65536)) \
+    X(INT, steps, "0", "updates of the run; 0: max_steps of the config", RANGE(0, 1e12)) \
     X(CHOICE, precision, "fp32", "of the computation", ONE_OF("fp32|mixed"))           \
     X(CHOICE, method, "ferry", "how gradients are summed", ONE_OF("ferry|reference"))  \
-    X(CHOICE, wire, "auto", "gradients between nodes; auto: bf16, reference fp32", ONE_OF("auto|fp32|bf16|fp16|int8")) \
-    X(CHOICE, topology, "auto", "who talks to whom; auto: node, reference flat", ONE_OF("auto|flat|node|tree")) \
-    X(BOOL, overlap, "true", "exchange while backward runs", ANY)                      \
-    X(REAL, bucket_mib, "25", "largest bucket of method ferry", RANGE(0.01, 1e5))      \
-    X(REAL, compute_seconds, "0", "measured step of one device alone; 0: predict", RANGE(0, 1e7)) \
-    X(REAL, exchange_cpu, "0", "seconds that the exchange takes from a rank's cores; see docs/plan.md", RANGE(0, 1e7)) \
-    X(REAL, jitter, "0", "spread of a device's compute time, as a share", RANGE(0, 1)) \
-    X(REAL, slow_factor, "1", "compute time of the slowest device, times", RANGE(1, 1e3)) \
-    X(STR, mtbf, "260d", "time between failures of one machine", ANY)                  \
-    X(STR, save_time, "", "time that a checkpoint takes; empty: its bytes at 0.5 GB/s", ANY) \
-    X(STR, restart_time, "1min", "from a failure to the next step", ANY)               \
-    X(REAL, price, "0", "of a machine for an hour, in any currency", RANGE(0, 1e6))    \
-    X(REAL, price_kwh, "0", "of a kWh, in the same currency", RANGE(0, 1e6))           \
-    X(INT, seed, "1", "of the simulated chance", RANGE(0, 1e15))
+    X(CHOICE, wire, "auto", "format of gradients between nodes; auto: bf16, reference fp32", ONE_OF("auto|fp32|bf16|fp16|int8")) \
+    X(CHOICE, topology, "auto", "of the all-reduce; auto: node, reference flat", ONE_OF("auto|flat|node|tree")) \
+    X(BOOL, overlap, "true", "exchange gradients while backward runs", ANY)                      \
+    X(REAL, bucket_mib, "25", "largest gradient bucket of method ferry", RANGE(0.01, 1e5))      \
+    X(REAL, compute_seconds, "0", "measured step time of one device; 0: predict it", RANGE(0, 1e7)) \
+    X(REAL, exchange_cpu, "0", "CPU seconds per step that the exchange takes; see docs/plan.md", RANGE(0, 1e7)) \
+    X(REAL, jitter, "0", "relative standard deviation of compute times", RANGE(0, 1)) \
+    X(REAL, slow_factor, "1", "compute time of the slowest device relative to the others", RANGE(1, 1e3)) \
+    X(STR, mtbf, "260d", "mean time between failures of one machine", ANY)                  \
+    X(STR, save_time, "", "time to write a checkpoint; empty: at 0.5 GB/s", ANY) \
+    X(STR, restart_time, "1min", "time from a failure to the next step", ANY)               \
+    X(REAL, price, "0", "price of a machine per hour, in any currency", RANGE(0, 1e6))    \
+    X(REAL, price_kwh, "0", "price per kWh, in the same currency", RANGE(0, 1e6))           \
+    X(INT, seed, "1", "seed of the simulated jitter and failures", RANGE(0, 1e15))
 /* clang-format on */
 
 struct forecast_options {
@@ -68,9 +68,9 @@ struct forecast_variant {
     enum rounds_kind topology;
     bool overlaps, is_mixed;
     size_t n_nodes;
-    double batch; /* pairs of a device */
+    double batch; /* pairs per device */
     double jitter, slow_factor;
-    double rate, latency; /* bytes of data a second, seconds */
+    double rate, latency; /* bytes of data per second, seconds */
     double faster;        /* compute, times */
     double inside_faster; /* bus inside a node, times */
 };

@@ -9,9 +9,9 @@
 #include "plan/sweep.h"
 
 /* kind, field, default, help, limits */
-#define PLAN_OPTIONS(X)                                                   \
-    X(BOOL, json, "false", "one JSON object instead of text", ANY)        \
-    X(STR, html, "", "also write a page with tables and plots here", ANY) \
+#define PLAN_OPTIONS(X)                                                           \
+    X(BOOL, json, "false", "one JSON object instead of text", ANY)                \
+    X(STR, html, "", "also write a page with tables and plots to this file", ANY) \
     X(BOOL, tables, "true", "also predict 1 to 1,000 nodes and failures", ANY)
 
 struct plan_options {

@@ -6,10 +6,10 @@
  * would delay. A round costs bytes / rate of the link it crosses, and
  *
  *   flat   one ring over all ranks, as NCCL builds it: 2(p-1) rounds of 1/p, each of
- *          which needs what came in the one before: a latency a round
+ *          which needs what came in the one before: one latency per round
  *   node   sum inside the node; the first rank of each node exchanges with the others,
  *          all-to-all of shards, sum, all-gather: 2(n-1) rounds of 1/n, posted at once:
- *          a latency for all of them and the sender's work a message; copy inside
+ *          one latency for all of them and the sender's work per message; copy inside
  *   tree   sum inside the node; over the nodes two binary trees at once, each with half
  *          of the data, up and down in pipelined chunks; copy inside
  *
@@ -28,9 +28,9 @@ struct rounds {
     const int *per_node;
     size_t n_nodes, n_ranks;
     double rate, latency; /* between nodes: bytes/s one way, seconds */
-    double message;       /* seconds of the sender's for a message */
+    double message;       /* seconds of the sender per message */
     double inside_rate, inside_latency;
-    double sum_rate;   /* bytes of fp32 added in a second */
+    double sum_rate;   /* bytes of fp32 added per second */
     double card_bytes; /* counted: sent through a node's card, mean of the cards */
     double *leader;    /* scratch [n_ranks] */
     double *scratch;   /* [4 n_ranks] */

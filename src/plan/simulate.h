@@ -2,7 +2,7 @@
  * simulate - training steps of all ranks, event by event.
  *
  * Every rank computes forward and backward; its gradients become ready one after the
- * other; one communication thread a rank exchanges them in a fixed order while backward
+ * other; one communication thread per rank exchanges them in a fixed order while backward
  * goes on; when both are done, the weights are updated and the next step begins. The
  * clock of every rank is carried from step to step, so that a late rank delays those
  * that wait for it and nobody else.
@@ -44,7 +44,7 @@ struct simulate_bucket {
 };
 
 struct simulate_result {
-    double seconds;   /* a step, mean */
+    double seconds;   /* per step, mean */
     double t_compute; /* forward and backward of a rank, mean */
     double t_exposed; /* waiting for the exchange after backward, mean */
     double t_update;

@@ -84,7 +84,7 @@ static status sweep_nodes(struct sweep *s, const struct forecast *f, struct err 
     return OK;
 }
 
-/* 10 Mb/s to 100 Gb/s, three a decade. */
+/* 10 Mb/s to 100 Gb/s, three per decade. */
 static status sweep_rates(struct sweep *s, const struct forecast *f, struct err *err)
 {
     for (int r = 0; r < SWEEP_N_RATES; r++) {

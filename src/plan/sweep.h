@@ -30,7 +30,7 @@ enum sweep_way {
 /* What the tables need of a step. */
 struct sweep_cell {
     double seconds, tokens_per_s, card_bytes, card_load, exposed;
-    double efficiency; /* tokens a second and rank, against one device alone */
+    double efficiency; /* tokens per second and rank, relative to one device alone */
 };
 
 enum {
@@ -43,7 +43,7 @@ enum {
 struct sweep {
     size_t nodes[SWEEP_N_NODES];
     struct sweep_cell by_nodes[SWEEP_N_NODES][SWEEP_N_WAYS];
-    double rates[SWEEP_N_RATES]; /* nominal bits a second; the cluster as given */
+    double rates[SWEEP_N_RATES]; /* nominal bits per second; the cluster as given */
     struct sweep_cell by_rate[SWEEP_N_RATES][SWEEP_N_WAYS];
     double jitter[SWEEP_N_JITTER];                   /* spread of compute times */
     double by_jitter[SWEEP_N_JITTER][SWEEP_N_NODES]; /* seconds, the forecast's way */
