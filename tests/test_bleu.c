@@ -23,9 +23,9 @@ static json_t *open_golden(const char *part)
     return list;
 }
 
-static struct bleu_text text_of(const json_t *s)
+static struct line text_of(const json_t *s)
 {
-    return (struct bleu_text){json_string_value(s), json_string_length(s)};
+    return (struct line){json_string_value(s), json_string_length(s)};
 }
 
 static struct bleu_options options_of(const json_t *c)
@@ -45,7 +45,7 @@ static struct bleu_stats stats_of(const json_t *c, enum tokenize rule)
     struct err err = {0};
 
     for (size_t i = 0; i < json_array_size(hyps); i++) {
-        struct bleu_text ref[MAX_REFS];
+        struct line ref[MAX_REFS];
         for (size_t r = 0; r < json_array_size(refs); r++)
             ref[r] = text_of(json_array_get(json_array_get(refs, r), i));
         CHECK_OK(bleu_add(&s, rule, text_of(json_array_get(hyps, i)), ref,
@@ -87,8 +87,8 @@ TEST(cuts_lines_as_sacrebleu_does)
     CHECK(json_array_size(cases) >= 200);
     json_array_foreach(cases, i, c)
     {
-        const struct bleu_text in = text_of(json_object_get(c, "text"));
-        const struct bleu_text want = text_of(json_object_get(c, "want"));
+        const struct line in = text_of(json_object_get(c, "text"));
+        const struct line want = text_of(json_object_get(c, "want"));
         struct str got = str_new(0);
         struct err err = {0};
 
@@ -227,10 +227,11 @@ TEST(words_are_equal_only_when_their_bytes_are)
     }
     for (int i = 0; i < N; i++)
         text[0][(size_t)i * BYTES + BYTES - 1] = 'x';
-    CHECK_OK(ngram_number(&k, text[0], BYTES - 2, &err), &err);
+    CHECK_OK(ngram_number(&k, (struct line){text[0], BYTES - 2}, &err), &err);
     CHECK(k.n_words == 1 && k.word[0] == 0);
     for (int i = 1; i < N; i++)
-        CHECK_OK(ngram_number(&k, text[i % 2] + (size_t)i * BYTES, BYTES - 2, &err),
+        CHECK_OK(ngram_number(
+                     &k, (struct line){text[i % 2] + (size_t)i * BYTES, BYTES - 2}, &err),
                  &err);
     CHECK(k.n_words == N && k.table.n == N / 2);
     for (uint32_t i = 0; i < N; i++)
@@ -240,10 +241,10 @@ TEST(words_are_equal_only_when_their_bytes_are)
 
 static void add(struct bleu_stats *s, const char *hyp, const char *ref)
 {
-    const struct bleu_text r = {ref, strlen(ref)};
+    const struct line r = {ref, strlen(ref)};
     struct err err = {0};
 
-    CHECK_OK(bleu_add(s, TOKENIZE_13A, (struct bleu_text){hyp, strlen(hyp)}, &r, 1, &err),
+    CHECK_OK(bleu_add(s, TOKENIZE_13A, (struct line){hyp, strlen(hyp)}, &r, 1, &err),
              &err);
 }
 

@@ -205,8 +205,8 @@ static double gloss_bleu(const struct text *en, const struct text *de)
         str_add(&line, en->line[i], en->n_bytes[i]);
         gloss_sentence(&dictionary, str_text(&line), &gloss);
         CHECK_OK(str_check(&gloss, "gloss", &err), &err);
-        const struct bleu_text hyp = {str_text(&gloss), gloss.len};
-        const struct bleu_text ref = {de->line[i], de->n_bytes[i]};
+        const struct line hyp = {str_text(&gloss), gloss.len};
+        const struct line ref = {de->line[i], de->n_bytes[i]};
         CHECK_OK(bleu_add(&stats, how.tokenize, hyp, &ref, 1, &err), &err);
     }
     str_release(&gloss);

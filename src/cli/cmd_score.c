@@ -43,7 +43,7 @@ struct inputs {
     const char *name[MAX_FILES];
     struct str text[MAX_FILES];
     struct lines file[MAX_FILES];
-    struct bleu_text line[MAX_FILES];
+    struct line line[MAX_FILES];
     size_t n;
 };
 
@@ -111,7 +111,7 @@ static status inputs_next(struct inputs *in, bool *more, struct err *err)
             return OK;
         /* sacreBLEU takes a byte order mark for part of the first word. */
         const size_t n_mark = f->has_mark && f->n_read == 1 ? 3 : 0;
-        in->line[i] = (struct bleu_text){line.text - n_mark, line.n_bytes + n_mark};
+        in->line[i] = (struct line){line.text - n_mark, line.n_bytes + n_mark};
         if (!utf8_valid(line.text, line.n_bytes))
             return err_set(err, ERR_FORMAT, "%s: line %" PRIu64 " is not UTF-8",
                            in->name[i], f->n_read);

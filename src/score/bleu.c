@@ -80,21 +80,21 @@ static void segment_release(struct segment *g)
     ngram_numbers_release(&g->numbers);
 }
 
-static status segment_cut(struct segment *g, size_t i, enum tokenize rule,
-                          struct bleu_text t, struct err *err)
+static status segment_cut(struct segment *g, size_t i, enum tokenize rule, struct line t,
+                          struct err *err)
 {
     struct str *line = &g->line[i];
     const size_t before = g->numbers.n_words;
 
     *line = str_new(SIZE_MAX / 2);
     TRY(tokenize_line(line, rule, t.text, t.n_bytes, err));
-    TRY(ngram_number(&g->numbers, str_text(line), line->len, err));
+    TRY(ngram_number(&g->numbers, (struct line){str_text(line), line->len}, err));
     g->words[i].n = g->numbers.n_words - before;
     return OK;
 }
 
-static status segment_init(struct segment *g, enum tokenize rule, struct bleu_text hyp,
-                           const struct bleu_text *ref, size_t n_refs, struct err *err)
+static status segment_init(struct segment *g, enum tokenize rule, struct line hyp,
+                           const struct line *ref, size_t n_refs, struct err *err)
 {
     *g = (struct segment){.n = n_refs + 1};
     TRY(mem_alloc(&g->line, g->n, sizeof *g->line, err));
@@ -110,8 +110,8 @@ static status segment_init(struct segment *g, enum tokenize rule, struct bleu_te
     return OK;
 }
 
-status bleu_add(struct bleu_stats *s, enum tokenize rule, struct bleu_text hyp,
-                const struct bleu_text *ref, size_t n_refs, struct err *err)
+status bleu_add(struct bleu_stats *s, enum tokenize rule, struct line hyp,
+                const struct line *ref, size_t n_refs, struct err *err)
 {
     struct segment g;
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lines.h"
 #include "base/str.h"
 #include "score/ngram.h"
 #include "score/tokenize.h"
@@ -47,8 +48,7 @@ struct bleu_options {
     enum tokenize tokenize;
     enum bleu_smooth smooth;
     double smooth_value;     /* floor and add-k; 0: the method's default */
-    bool is_effective_order; /* leave out the orders that no hypothesis is long enough for
-                              */
+    bool is_effective_order; /* without orders that no hypothesis is long enough for */
 };
 
 /* Zeroed = no segment yet. */
@@ -65,15 +65,9 @@ struct bleu {
     uint64_t hyp_len, ref_len;
 };
 
-/* A piece of text, UTF-8. */
-struct bleu_text {
-    const char *text;
-    size_t n_bytes;
-};
-
-/* Count one segment against its n_refs >= 1 references. */
-status bleu_add(struct bleu_stats *s, enum tokenize rule, struct bleu_text hyp,
-                const struct bleu_text *ref, size_t n_refs, struct err *err) MUST_CHECK;
+/* Count one segment against its n_refs >= 1 references, all of them UTF-8. */
+status bleu_add(struct bleu_stats *s, enum tokenize rule, struct line hyp,
+                const struct line *ref, size_t n_refs, struct err *err) MUST_CHECK;
 
 /* Count one segment whose words are token ids. */
 status bleu_add_ids(struct bleu_stats *s, const int32_t *hyp, size_t n_hyp,

@@ -30,10 +30,7 @@ status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
                    struct ngram_words hyp, const struct ngram_words *ref, size_t n_refs,
                    struct err *err) MUST_CHECK;
 
-/*
- * Number the words of text[0..n), which are separated by single blanks: equal words of
- * one struct get equal numbers. Zeroed = empty.
- */
+/* Numbers of words: equal words of one struct get equal ones. Zeroed = empty. */
 struct ngram_numbers {
     struct table table;
     struct line *text; /* by number */
@@ -42,7 +39,8 @@ struct ngram_numbers {
     size_t n_words, cap;
 };
 
-/* The texts must stay where they are until ngram_numbers_release(). */
-status ngram_number(struct ngram_numbers *k, const char *text, size_t n,
+/* Number the words of a text, which are separated by single blanks. The text must stay
+ * where it is until ngram_numbers_release(). */
+status ngram_number(struct ngram_numbers *k, struct line text,
                     struct err *err) MUST_CHECK;
 void ngram_numbers_release(struct ngram_numbers *k);

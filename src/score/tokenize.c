@@ -55,16 +55,20 @@ static bool is_mark(char c)
  */
 typedef void step_fn(struct str *out, const struct str *in);
 
+static void put_apart(struct str *out, char c)
+{
+    const char text[] = {' ', c, ' '};
+
+    str_add(out, text, sizeof text);
+}
+
 static void apart_marks(struct str *out, const struct str *in)
 {
-    for (size_t i = 0; i < in->len; i++) {
-        const char c = in->data[i];
-        if (is_mark(c))
-            str_putc(out, ' ');
-        str_putc(out, c);
-        if (is_mark(c))
-            str_putc(out, ' ');
-    }
+    for (size_t i = 0; i < in->len; i++)
+        if (is_mark(in->data[i]))
+            put_apart(out, in->data[i]);
+        else
+            str_putc(out, in->data[i]);
 }
 
 /* "x," becomes "x , " unless x is a digit. */
@@ -72,11 +76,8 @@ static void apart_stops_after_text(struct str *out, const struct str *in)
 {
     for (size_t i = 0; i < in->len; i++) {
         str_putc(out, in->data[i]);
-        if (!is_digit(in->data[i]) && i + 1 < in->len && is_stop(in->data[i + 1])) {
-            str_putc(out, ' ');
-            str_putc(out, in->data[++i]);
-            str_putc(out, ' ');
-        }
+        if (!is_digit(in->data[i]) && i + 1 < in->len && is_stop(in->data[i + 1]))
+            put_apart(out, in->data[++i]);
     }
 }
 
@@ -84,11 +85,8 @@ static void apart_stops_after_text(struct str *out, const struct str *in)
 static void apart_stops_before_text(struct str *out, const struct str *in)
 {
     for (size_t i = 0; i < in->len; i++) {
-        if (is_stop(in->data[i]) && i + 1 < in->len && !is_digit(in->data[i + 1])) {
-            str_putc(out, ' ');
-            str_putc(out, in->data[i++]);
-            str_putc(out, ' ');
-        }
+        if (is_stop(in->data[i]) && i + 1 < in->len && !is_digit(in->data[i + 1]))
+            put_apart(out, in->data[i++]);
         str_putc(out, in->data[i]);
     }
 }
@@ -98,11 +96,8 @@ static void apart_hyphens_after_digits(struct str *out, const struct str *in)
 {
     for (size_t i = 0; i < in->len; i++) {
         str_putc(out, in->data[i]);
-        if (is_digit(in->data[i]) && i + 1 < in->len && in->data[i + 1] == '-') {
-            str_putc(out, ' ');
-            str_putc(out, in->data[++i]);
-            str_putc(out, ' ');
-        }
+        if (is_digit(in->data[i]) && i + 1 < in->len && in->data[i + 1] == '-')
+            put_apart(out, in->data[++i]);
     }
 }
 

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void check(struct bleu_text hyp, struct bleu_text ref, enum tokenize rule)
+static void check(struct line hyp, struct line ref, enum tokenize rule)
 {
     const struct bleu_options o = {.tokenize = rule, .is_effective_order = true};
     struct bleu_stats s = {0};
@@ -33,8 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const char *text = (const char *)data;
     const char *cut = n ? memchr(text, '\xFF', n) : NULL;
     const size_t n_hyp = cut ? (size_t)(cut - text) : n;
-    const struct bleu_text hyp = {text, n_hyp};
-    const struct bleu_text ref = {cut ? cut + 1 : text, cut ? n - n_hyp - 1 : n};
+    const struct line hyp = {text, n_hyp};
+    const struct line ref = {cut ? cut + 1 : text, cut ? n - n_hyp - 1 : n};
 
     if (!utf8_valid(hyp.text, hyp.n_bytes) || !utf8_valid(ref.text, ref.n_bytes))
         return 0;

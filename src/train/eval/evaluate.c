@@ -237,10 +237,8 @@ static status score(struct evaluate_result *r, const struct translations *out,
 
     for (size_t i = 0; i < n; i++) {
         const char *text = translations_text(out, i, 0);
-        const struct bleu_text hyp = {text, strlen(text)};
-        const struct line want = set->target.line[i];
-        const struct bleu_text ref = {want.text, want.n_bytes};
-        TRY(bleu_add(&stats, how.tokenize, hyp, &ref, 1, err));
+        const struct line hyp = {text, strlen(text)};
+        TRY(bleu_add(&stats, how.tokenize, hyp, &set->target.line[i], 1, err));
     }
     r->bleu = bleu_score(&stats, &how).score;
     r->has_bleu = true;
