@@ -32,7 +32,7 @@ endfunction()
 
 ferry_room(base LIBS PkgConfig::YAML PkgConfig::UTF8PROC Threads::Threads m)
 ferry_room(recipe BELOW base LIBS m)
-ferry_room(score BELOW base LIBS m)
+ferry_room(score BELOW base LIBS PkgConfig::JANSSON m)
 
 file(GLOB protos CONFIGURE_DEPENDS src/format/tf/*.proto src/text/subword/*.proto)
 foreach(proto ${protos})

@@ -126,44 +126,6 @@ struct scorer {
     size_t n_refs;
 };
 
-/* A decimal as JSON numbers are usually written: 38.50 as 38.5, 100.00 as 100.0. */
-static void put_number(struct str *out, double x, int width)
-{
-    char text[32];
-    const int n = width ? snprintf(text, sizeof text, "%.*f", width, x)
-                        : snprintf(text, sizeof text, "%.0f.0", x);
-    size_t len = n > 0 ? (size_t)n : 0;
-
-    while (len > 2 && text[len - 1] == '0' && text[len - 2] != '.')
-        len--;
-    str_add(out, text, len);
-}
-
-/* The keys and values of sacreBLEU's JSON; `gap` stands before each. */
-static void put_json(struct scorer *s, const struct bleu *b, const char *gap)
-{
-    struct str signature = str_new(0);
-    const char *p;
-
-    bleu_signature(&signature, &s->options, s->n_refs);
-    str_printf(&s->out, "{%s\"name\": \"BLEU\",%s\"score\": ", gap[0] == '\n' ? gap : "",
-               gap);
-    put_number(&s->out, b->score, (int)s->config.width);
-    str_printf(&s->out, ",%s\"signature\": \"%s\",%s\"verbose_score\": \"", gap,
-               str_text(&signature), gap);
-    bleu_details(&s->out, b);
-    str_putc(&s->out, '"');
-    for (p = str_text(&signature); *p; p += *p == '|') {
-        const int n_key = (int)strcspn(p, ":"), n_both = (int)strcspn(p, "|");
-        str_printf(&s->out, ",%s\"%.*s\": \"%.*s\"", gap, n_key, p, n_both - n_key - 1,
-                   p + n_key + 1);
-        p += n_both;
-    }
-    str_puts(&s->out, gap[0] == '\n' ? "\n}" : "}");
-    s->out.bad |= signature.bad;
-    str_release(&signature);
-}
-
 static status print_score(struct scorer *s, const struct bleu_stats *stats,
                           struct err *err)
 {
@@ -174,7 +136,7 @@ static status print_score(struct scorer *s, const struct bleu_stats *stats,
     if (s->config.score_only)
         str_printf(&s->out, "%.*f", width, b.score);
     else if (s->config.json)
-        put_json(s, &b, s->config.sentence ? " " : "\n ");
+        bleu_json(&s->out, &b, &s->options, s->n_refs, width, s->config.sentence);
     else
         bleu_line(&s->out, &b, &s->options, s->n_refs, width);
     str_putc(&s->out, '\n');

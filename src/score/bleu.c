@@ -1,6 +1,7 @@
 #include "score/bleu.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,4 +235,44 @@ void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options 
     bleu_signature(out, o, n_refs);
     str_printf(out, " = %.*f ", width, b->score);
     bleu_details(out, b);
+}
+
+/* The decimal that `width` digits show, so that JSON shows no more of them. */
+static double rounded(double x, int width)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.*f", width, x);
+    return strtod(text, NULL);
+}
+
+void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options *o,
+               size_t n_refs, int width, bool is_one_line)
+{
+    struct str signature = str_new(0), details = str_new(0);
+
+    bleu_signature(&signature, o, n_refs);
+    bleu_details(&details, b);
+    json_t *json =
+        json_pack("{ss, sf, ss, ss}", "name", "BLEU", "score", rounded(b->score, width),
+                  "signature", str_text(&signature), "verbose_score", str_text(&details));
+    for (char *part = signature.data, *rest; part; part = rest) { /* key:value|... */
+        rest = strchr(part, '|');
+        if (rest)
+            *rest++ = '\0';
+        char *value = strchr(part, ':');
+        if (!value)
+            break; /* cut short by a lack of memory */
+        *value++ = '\0';
+        json_object_set_new(json, part, json_string(value));
+    }
+    char *text = json_dumps(json, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15) |
+                                      (is_one_line ? 0 : JSON_INDENT(1)));
+    if (text)
+        str_puts(out, text);
+    out->bad |= !text || signature.bad || details.bad;
+    free(text);
+    json_decref(json);
+    str_release(&signature);
+    str_release(&details);
 }

@@ -94,3 +94,7 @@ void bleu_details(struct str *out, const struct bleu *b);
 /* "BLEU|SIGNATURE = SCORE DETAILS", the score with `width` decimals. */
 void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options *o,
                size_t n_refs, int width);
+
+/* The same as sacreBLEU's JSON, on one line or on one for each key. */
+void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options *o,
+               size_t n_refs, int width, bool is_one_line);
