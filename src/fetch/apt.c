@@ -98,31 +98,14 @@ static status write_conf(const struct apt_paths *p, struct err *err)
 }
 
 /* Messages in English, whatever the user speaks: we read some of them. */
-static status environment(char ***out, struct err *err)
-{
-    size_t n = 0, k = 0;
+#define IN_ENGLISH "env", "LC_ALL=C"
 
-    while (environ[n])
-        n++;
-    char **e = calloc(n + 2, sizeof *e);
-    if (!e)
-        return err_set(err, ERR_MEMORY, "no memory to start apt");
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
-            e[k++] = environ[i];
-    static char plain[] = "LC_ALL=C";
-    e[k] = plain;
-    *out = e;
-    return OK;
-}
-
-static status spawn(pid_t *pid, char *const argv[], const char *to, int flags,
-                    bool with_errors, struct err *err)
+static int spawn(pid_t *pid, const char *const argv[], const char *to, int flags,
+                 bool with_errors)
 {
+    char *const *args = (char *const *)(uintptr_t)argv; /* they are not written to */
     posix_spawn_file_actions_t files;
-    char **env = NULL;
 
-    TRY(environment(&env, err));
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, to, O_WRONLY | O_CREAT | flags, 0666);
@@ -130,57 +113,54 @@ static status spawn(pid_t *pid, char *const argv[], const char *to, int flags,
         posix_spawn_file_actions_adddup2(&files, 1, 2);
     else
         posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    const int failed = posix_spawnp(pid, argv[0], &files, NULL, argv, env);
+    const int failed = posix_spawnp(pid, argv[0], &files, NULL, args, environ);
     posix_spawn_file_actions_destroy(&files);
-    free(env);
-    if (failed == ENOENT)
-        return err_set(err, ERR_USAGE,
-                       "debian-de-en needs %s, which this system does not have; give "
-                       "Translation files of a Debian mirror as english= and german=",
-                       argv[0]);
-    if (failed)
-        return err_set(err, ERR_IO, "%s: %s", argv[0], strerror(failed));
-    return OK;
+    return failed;
 }
 
-/* Run to the end; *code is its exit status, or 128 and more after a signal. */
-static status run(char *const argv[], const char *to, int flags, bool with_errors,
+/* Run IN_ENGLISH a program to its end, standard output and perhaps errors to the file
+ * `to`; *code is its exit status, or 128 and more after a signal. */
+static status run(const char *const argv[], const char *to, int flags, bool with_errors,
                   int *code, struct err *err)
 {
+    enum { NOT_FOUND = 127 }; /* env says so */
+    const char *program = argv[2];
     pid_t pid;
     int how;
 
-    TRY(spawn(&pid, argv, to, flags, with_errors, err));
-    while (waitpid(pid, &how, 0) < 0)
+    const int failed = spawn(&pid, argv, to, flags, with_errors);
+    if (failed && failed != ENOENT)
+        return err_set(err, ERR_IO, "%s: %s", program, strerror(failed));
+    while (!failed && waitpid(pid, &how, 0) < 0)
         if (errno != EINTR)
-            return err_set(err, ERR_IO, "%s: %s", argv[0], strerror(errno));
-    *code = WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+            return err_set(err, ERR_IO, "%s: %s", program, strerror(errno));
+    *code = failed ? NOT_FOUND : WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+    if (*code == NOT_FOUND)
+        return err_set(err, ERR_USAGE,
+                       "debian-de-en needs %s, which this system does not have; give "
+                       "Translation files of a Debian mirror as english= and german=",
+                       program);
     return OK;
-}
-
-static char *word(const char *text)
-{
-    return (char *)(uintptr_t)text; /* exec takes char * and does not write */
 }
 
 status apt_update(const char *dir, struct err *err)
 {
-    static const char form[] = "$(LANGUAGE) $(FILENAME)";
     struct apt_paths p;
     int code;
 
     TRY(find_paths(&p, dir, err));
     TRY(make_dirs(&p, err));
     TRY(write_conf(&p, err));
-    char *update[] = {word("apt-get"), word("-c"), p.conf, word("update"), NULL};
-    char *list[] = {word("apt-get"),
-                    word("-c"),
-                    p.conf,
-                    word("indextargets"),
-                    word("--format"),
-                    word(form),
-                    word("Created-By: Translations"),
-                    NULL};
+    const char *const update[] = {IN_ENGLISH, "apt-get", "-c", p.conf, "update", NULL};
+    const char *const list[] = {IN_ENGLISH,
+                                "apt-get",
+                                "-c",
+                                p.conf,
+                                "indextargets",
+                                "--format",
+                                "$(LANGUAGE) $(FILENAME)",
+                                "Created-By: Translations",
+                                NULL};
     /* one of several sources may fail, and ours be there all the same: the list tells */
     TRY(run(update, p.log, O_TRUNC, true, &code, err));
     TRY(run(list, p.targets, O_TRUNC, false, &code, err));
@@ -232,8 +212,8 @@ static status unpack_all(const struct apt_paths *p, struct lines *list, const ch
 
     TRY(file_write(out, "", 0, err));
     while (next_target(list, lang, path)) {
-        char *cat[] = {word(HELPER),     word("-c"), word(p->conf),
-                       word("cat-file"), path,       NULL};
+        const char *const cat[] = {IN_ENGLISH, HELPER, "-c", p->conf,
+                                   "cat-file", path,   NULL};
         TRY(run(cat, out, O_APPEND, false, &code, err));
         if (code)
             return err_set(err, ERR_IO, "%s: apt cannot unpack it (status %d)", path,

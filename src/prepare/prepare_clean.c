@@ -91,31 +91,11 @@ static status is_factored(struct cleaning *c, bool *yes, struct err *err)
     return OK;
 }
 
-/* A held-out line in the form that training text gets. */
-static status held_out_key(struct filter *f, const struct pairs_row *row,
-                           struct overlap_key *key, struct err *err)
-{
-    struct str source = str_new(0);
-    struct line side[PAIRS_SIDES];
-
-    status result = filter_line(f, row->side[PAIRS_SOURCE], &side[PAIRS_SOURCE], err);
-    if (result == OK) {
-        str_add(&source, side[PAIRS_SOURCE].text, side[PAIRS_SOURCE].n_bytes);
-        result = str_check(&source, "a line", err);
-    }
-    if (result == OK)
-        result = filter_line(f, row->side[PAIRS_TARGET], &side[PAIRS_TARGET], err);
-    side[PAIRS_SOURCE] = (struct line){str_text(&source), source.len};
-    if (result == OK)
-        *key = overlap_key_of(side);
-    str_release(&source);
-    return result;
-}
-
+/* The lines of a held-out set, in the form that training text gets. */
 static status read_held_out(struct cleaning *c, enum prepare_set set, struct err *err)
 {
     struct pairs *in = &c->p->input[set];
-    struct overlap_key key;
+    struct line side[PAIRS_SIDES];
     struct pairs_row row;
     bool has = true;
 
@@ -123,7 +103,9 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
         TRY(pairs_next(in, &row, &has, err));
         if (!has)
             break;
-        TRY(held_out_key(&c->judge[0].filter, &row, &key, err));
+        for (int s = 0; s < PAIRS_SIDES; s++)
+            TRY(filter_line(&c->judge[0].filter, s, row.side[s], &side[s], err));
+        const struct overlap_key key = overlap_key_of(side);
         TRY(overlap_add(&c->overlap[set], key, err));
         for (int part = 0; part < N_OVERLAP && set == PREPARE_TEST; part++)
             c->p->stats->overlap_held_out[part] +=

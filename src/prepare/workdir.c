@@ -39,11 +39,23 @@ bool workdir_exists(const char *out)
     return file_join(dir, sizeof dir, out, WORK_DIR, &ignored) == OK && file_is_dir(dir);
 }
 
-/* Call fn for each file of a directory. */
-typedef status entry_fn(const struct workdir *w, const char *dir, const char *name,
-                        struct err *err);
+/* Remove the file, or move it to the directory `to` under the same name. */
+static status remove_or_move(const char *dir, const char *name, const char *to,
+                             struct err *err)
+{
+    char from[FILE_PATH_MAX], path[FILE_PATH_MAX];
 
-static status each_file(const struct workdir *w, const char *dir, entry_fn *fn,
+    TRY(file_join(from, sizeof from, dir, name, err));
+    if (!to)
+        return file_remove(from, err);
+    TRY(file_join(path, sizeof path, to, name, err));
+    if (rename(from, path) != 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    return OK;
+}
+
+/* The same for every file of `dir` whose name has `part` in it; to NULL: remove. */
+static status each_file(const char *dir, const char *part, const char *to,
                         struct err *err)
 {
     DIR *handle = opendir(dir);
@@ -54,35 +66,10 @@ static status each_file(const struct workdir *w, const char *dir, entry_fn *fn,
                                : err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
     for (struct dirent *e; result == OK && (e = readdir(handle));)
         if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-            strcmp(e->d_name, "final"))
-            result = fn(w, dir, e->d_name, err);
+            strcmp(e->d_name, "final") && strstr(e->d_name, part))
+            result = remove_or_move(dir, e->d_name, to, err);
     closedir(handle);
     return result;
-}
-
-static status remove_file(const struct workdir *w, const char *dir, const char *name,
-                          struct err *err)
-{
-    char path[FILE_PATH_MAX];
-
-    (void)w;
-    TRY(file_join(path, sizeof path, dir, name, err));
-    return file_remove(path, err);
-}
-
-static status remove_half_written(const struct workdir *w, const char *dir,
-                                  const char *name, struct err *err)
-{
-    return strstr(name, ".tmp-") ? remove_file(w, dir, name, err) : OK;
-}
-
-/* The mark of a whole directory, half-written by a run that was interrupted. */
-static status remove_half_mark(const struct workdir *w, const char *dir, const char *name,
-                               struct err *err)
-{
-    static const char half[] = DATASET_MARK ".tmp-";
-
-    return strncmp(name, half, strlen(half)) == 0 ? remove_file(w, dir, name, err) : OK;
 }
 
 static status lock(struct workdir *w, struct err *err)
@@ -103,9 +90,11 @@ static status open_dirs(struct workdir *w, struct err *err)
     TRY(file_make_dirs(w->dir, err));
     TRY(lock(w, err));
     TRY(file_make_dirs(w->final, err));
-    TRY(each_file(w, w->out, remove_half_mark, err));
-    TRY(each_file(w, w->dir, remove_half_written, err));
-    return each_file(w, w->final, remove_half_written, err);
+    /* what an interrupted run left half-written, the mark of the data directory as well
+     */
+    TRY(each_file(w->out, DATASET_MARK ".tmp-", NULL, err));
+    TRY(each_file(w->dir, ".tmp-", NULL, err));
+    return each_file(w->final, ".tmp-", NULL, err);
 }
 
 status workdir_open(struct workdir *w, const char *out, uint64_t config, struct err *err)
@@ -289,27 +278,15 @@ status workdir_load(const struct workdir *w, enum prepare_stage stage,
     return OK;
 }
 
-static status publish_file(const struct workdir *w, const char *dir, const char *name,
-                           struct err *err)
-{
-    char from[FILE_PATH_MAX], to[FILE_PATH_MAX];
-
-    TRY(file_join(from, sizeof from, dir, name, err));
-    TRY(file_join(to, sizeof to, w->out, name, err));
-    if (rename(from, to) != 0)
-        return err_set(err, ERR_IO, "%s: %s", to, strerror(errno));
-    return OK;
-}
-
 status workdir_publish(const struct workdir *w, struct err *err)
 {
-    return each_file(w, w->final, publish_file, err);
+    return each_file(w->final, "", w->out, err);
 }
 
 status workdir_wipe(const struct workdir *w, struct err *err)
 {
-    TRY(each_file(w, w->final, remove_file, err));
-    return each_file(w, w->dir, remove_file, err);
+    TRY(each_file(w->final, "", NULL, err));
+    return each_file(w->dir, "", NULL, err);
 }
 
 status workdir_remove(struct workdir *w, struct err *err)

@@ -155,15 +155,16 @@ status filter_pair(struct filter *f, const struct line side[2], bool is_cut, int
     return OK;
 }
 
-status filter_line(struct filter *f, struct line in, struct line *out, struct err *err)
+status filter_line(struct filter *f, int s, struct line in, struct line *out,
+                   struct err *err)
 {
-    struct str *side = &f->clean.side[0];
+    struct str *side = &f->clean.side[s];
 
-    TRY(order(f, &f->room[0], &in, err));
+    TRY(order(f, &f->room[s], &in, err));
     str_reset(side);
     (void)clean_line(side, in, f->clean.is_factored);
     TRY(str_check(side, "a line", err));
-    *out = cleaned(f, 0);
+    *out = cleaned(f, s);
     return OK;
 }
 

@@ -76,9 +76,9 @@ void filter_release(struct filter *f);
 status filter_pair(struct filter *f, const struct line side[2], bool is_cut, int *reason,
                    struct err *err) MUST_CHECK;
 
-/* One line in the form that the text of a pair gets, whatever is to be said against it;
- * valid until the next call. */
-status filter_line(struct filter *f, struct line in, struct line *out,
+/* A line of side `s` in the form that the text of a pair gets, whether or not it would be
+ * dropped; valid until the next call for that side. */
+status filter_line(struct filter *f, int s, struct line in, struct line *out,
                    struct err *err) MUST_CHECK;
 
 /* Letters in lower case, every digit a zero, nothing else: what near duplicates share.

@@ -62,124 +62,127 @@ static status find_file(struct pairs_file *f, int s, struct err *err)
     return result;
 }
 
-/* Call add(p, path) for each path of a list. */
-typedef status path_fn(struct pairs *p, struct line path, size_t i, struct err *err);
+struct paths {
+    char (*path)[FILE_PATH_MAX];
+    size_t n, cap;
+};
 
-static status each_path(struct pairs *p, const char *list, path_fn *add, size_t *n,
-                        struct err *err)
+static status add_path(struct paths *p, struct line path, struct err *err)
 {
-    struct str text = str_new(0);
+    if (path.n_bytes == 0 || path.n_bytes >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE,
+                       "file %zu of a list of text files has a name of %zu bytes",
+                       p->n + 1, path.n_bytes);
+    TRY(mem_grow(&p->path, &p->cap, p->n + 1, sizeof *p->path, err));
+    snprintf(p->path[p->n++], FILE_PATH_MAX, "%.*s", (int)path.n_bytes, path.text);
+    return OK;
+}
+
+/* The paths of "a,b,..." or of the lines of "@FILE"; none of "". */
+static status read_list(struct paths *p, const char *list, struct err *err)
+{
+    struct lines file = {0};
     struct line path;
     status result = OK;
 
-    *n = 0;
     if (*list == '@') {
-        result = line_reader_all(&text, list + 1, err);
-        struct lines file = lines_over(text.data, text.len);
+        TRY(lines_open(&file, list + 1, err));
         while (result == OK && lines_next(&file, &path))
             if (path.n_bytes)
-                result = add(p, path, (*n)++, err);
-        str_release(&text);
+                result = add_path(p, path, err);
+        lines_close(&file);
         return result;
     }
-    for (bool more = true; more && result == OK; (*n)++) {
+    for (bool more = *list; more && result == OK;) {
         path = (struct line){list, strcspn(list, ",")};
         more = list[path.n_bytes] == ',';
         list += path.n_bytes + more;
-        result = add(p, path, *n, err);
+        result = add_path(p, path, err);
     }
     return result;
 }
 
-static status set_path(char out[FILE_PATH_MAX], struct line path, size_t i,
-                       struct err *err)
+static status add_file(struct pairs *p, const char *source, const char *target,
+                       struct pairs_file **f, struct err *err)
 {
-    if (path.n_bytes == 0 || path.n_bytes >= FILE_PATH_MAX)
-        return err_set(err, ERR_USAGE,
-                       "file %zu of a list of text files has a name of %zu bytes", i + 1,
-                       path.n_bytes);
-    memcpy(out, path.text, path.n_bytes);
-    out[path.n_bytes] = '\0';
+    TRY(mem_grow(&p->file, &p->cap, p->n_files + 1, sizeof *p->file, err));
+    *f = &p->file[p->n_files++];
+    **f = (struct pairs_file){.spool = {-1, -1}};
+    memcpy((*f)->path[PAIRS_SOURCE], source, FILE_PATH_MAX);
+    memcpy((*f)->path[PAIRS_TARGET], target, FILE_PATH_MAX);
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        (*f)->side_kind[s] = source_kind_of((*f)->path[s]);
     return OK;
 }
 
-static status add_file(struct pairs *p, struct line path, struct err *err)
+/* Two files of one side each must be of a kind that has one. */
+static status add_sides(struct pairs *p, const char *source, const char *target,
+                        struct err *err)
 {
-    TRY(mem_grow(&p->file, &p->cap, p->n_files + 1, sizeof *p->file, err));
-    struct pairs_file *f = &p->file[p->n_files];
-    *f = (struct pairs_file){.spool = {-1, -1}};
-    p->n_files++;
-    return set_path(f->path[PAIRS_SOURCE], path, p->n_files - 1, err);
-}
+    struct pairs_file *f;
 
-/* A file of one side must be of a kind that has one. */
-static status find_side(struct pairs_file *f, int s, struct err *err)
-{
-    f->side_kind[s] = source_kind_of(f->path[s]);
-    if (source_is_both(f->side_kind[s]))
-        return err_set(err, ERR_USAGE,
-                       "%s holds both sides: name it with pairs=, not with %s=",
-                       f->path[s], s == PAIRS_SOURCE ? "source" : "target");
-    return find_file(f, s, err);
-}
-
-static status add_source(struct pairs *p, struct line path, size_t i, struct err *err)
-{
-    (void)i;
-    TRY(add_file(p, path, err));
-    return find_side(&p->file[p->n_files - 1], PAIRS_SOURCE, err);
-}
-
-static status add_target(struct pairs *p, struct line path, size_t i, struct err *err)
-{
-    if (i >= p->n_files)
-        return OK; /* the lists are of different length; their caller says so */
-    TRY(set_path(p->file[i].path[PAIRS_TARGET], path, i, err));
-    return find_side(&p->file[i], PAIRS_TARGET, err);
+    TRY(add_file(p, source, target, &f, err));
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        if (source_is_both(f->side_kind[s]))
+            return err_set(err, ERR_USAGE,
+                           "%s holds both sides: name it with pairs=, not with %s=",
+                           f->path[s], s == PAIRS_SOURCE ? "source" : "target");
+        TRY(find_file(f, s, err));
+    }
+    return OK;
 }
 
 /* WMT's newer test sets hold both sides too, but are read one side at a time. */
-static status add_both(struct pairs *p, struct line path, size_t i, struct err *err)
+static status add_both(struct pairs *p, const char *path, struct err *err)
 {
-    (void)i;
-    TRY(add_file(p, path, err));
-    struct pairs_file *f = &p->file[p->n_files - 1];
-    memcpy(f->path[PAIRS_TARGET], f->path[PAIRS_SOURCE], FILE_PATH_MAX);
-    f->kind = source_kind_of(f->path[PAIRS_SOURCE]);
+    struct pairs_file *f;
+
+    TRY(add_file(p, path, path, &f, err));
+    f->kind = f->side_kind[PAIRS_SOURCE];
     f->is_both = source_is_both(f->kind);
-    f->side_kind[PAIRS_SOURCE] = f->side_kind[PAIRS_TARGET] = f->kind;
     if (f->kind == SOURCE_TEXT)
         return err_set(err, ERR_USAGE,
                        "%s: a file of pairs is called .tsv, .tmx or .xml (.gz, .xz or "
                        ".zst behind it); text files are named with source= and target=",
-                       f->path[0]);
+                       path);
     if (f->kind == SOURCE_TMX && (!*p->reading.lang[0] || !*p->reading.lang[1]))
         return err_set(err, ERR_USAGE,
                        "%s: name the languages to take of it, as in source_lang=en "
                        "target_lang=de",
-                       f->path[0]);
+                       path);
     TRY(find_file(f, PAIRS_SOURCE, err));
     if (f->is_both)
         return OK;
     if (f->spool[PAIRS_SOURCE] >= 0)
-        return err_set(err, ERR_USAGE, "%s: a test set cannot come from a pipe",
-                       f->path[0]);
+        return err_set(err, ERR_USAGE, "%s: a test set cannot come from a pipe", path);
     return find_file(f, PAIRS_TARGET, err);
+}
+
+static status add_lists(struct pairs *p, const struct pairs_lists *l, struct paths at[3],
+                        struct err *err)
+{
+    TRY(read_list(&at[0], l->source, err));
+    TRY(read_list(&at[1], l->target, err));
+    TRY(read_list(&at[2], l->both, err));
+    if (at[0].n != at[1].n)
+        return err_set(err, ERR_USAGE,
+                       "%zu source files (%s) and %zu target files (%s); want as many",
+                       at[0].n, l->source, at[1].n, l->target);
+    for (size_t i = 0; i < at[0].n; i++)
+        TRY(add_sides(p, at[0].path[i], at[1].path[i], err));
+    for (size_t i = 0; i < at[2].n; i++)
+        TRY(add_both(p, at[2].path[i], err));
+    return OK;
 }
 
 static status open_lists(struct pairs *p, const struct pairs_lists *l, struct err *err)
 {
-    size_t n_source = 0, n_target = 0, n_both;
+    struct paths at[3] = {0};
+    const status result = add_lists(p, l, at, err);
 
-    if (*l->source)
-        TRY(each_path(p, l->source, add_source, &n_source, err));
-    if (*l->target)
-        TRY(each_path(p, l->target, add_target, &n_target, err));
-    if (n_source != n_target)
-        return err_set(err, ERR_USAGE,
-                       "%zu source files (%s) and %zu target files (%s); want as many",
-                       n_source, l->source, n_target, l->target);
-    return *l->both ? each_path(p, l->both, add_both, &n_both, err) : OK;
+    for (int i = 0; i < 3; i++)
+        free(at[i].path);
+    return result;
 }
 
 status pairs_open(struct pairs *p, const struct pairs_lists *lists, struct err *err)
