@@ -1,7 +1,7 @@
 #include "fetch/debian_align.h"
 
 #include "base/str.h"
-#include "fetch/debian_pairs.h"
+#include "fetch/debian.h"
 #include "test.h"
 
 static struct err err;

@@ -59,34 +59,26 @@ static struct filter_options options_of(const struct prepare_config *c)
     };
 }
 
-/* The words of the beginning, when languages are to be compared. */
-static status learn_profile(struct cleaning *c, struct err *err)
+/* The first pair tells whether the text is factored, the first million which words are
+ * usual on which side. */
+static status look_ahead(struct cleaning *c, struct err *err)
 {
+    const uint64_t n = c->p->config->check_language ? PROFILE_PAIRS : 1;
     struct pairs *in = &c->p->input[PREPARE_TRAIN];
     struct pairs_row row;
     bool has = true;
 
-    if (!c->p->config->check_language)
-        return OK;
-    TRY(profile_open(&c->profile, err));
-    for (uint64_t i = 0; i < PROFILE_PAIRS && has; i++) {
+    if (c->p->config->check_language) {
+        TRY(profile_open(&c->profile, err));
+        c->options.profile = &c->profile;
+    }
+    for (uint64_t i = 0; i < n && has; i++) {
         TRY(pairs_next(in, &row, &has, err));
-        for (int s = 0; s < PAIRS_SIDES && has; s++)
+        if (i == 0)
+            c->p->stats->is_factored = has && clean_is_factored(row.side[0], row.side[1]);
+        for (int s = 0; s < PAIRS_SIDES && has && c->options.profile; s++)
             profile_add(&c->profile, row.side[s], s);
     }
-    pairs_rewind(in);
-    c->options.profile = &c->profile;
-    return OK;
-}
-
-static status is_factored(struct cleaning *c, bool *yes, struct err *err)
-{
-    struct pairs *in = &c->p->input[PREPARE_TRAIN];
-    struct pairs_row row;
-    bool has;
-
-    TRY(pairs_next(in, &row, &has, err));
-    *yes = has && clean_is_factored(row.side[0], row.side[1]);
     pairs_rewind(in);
     return OK;
 }
@@ -118,15 +110,11 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
 
 static status open_threads(struct cleaning *c, struct err *err)
 {
-    bool factored;
-
-    TRY(is_factored(c, &factored, err));
-    c->p->stats->is_factored = factored;
     c->n_judges = pool_size(c->p->pool);
     TRY(mem_alloc(&c->verdict, PREPARE_BATCH_PAIRS, sizeof *c->verdict, err));
     TRY(mem_alloc(&c->judge, c->n_judges, sizeof *c->judge, err));
     for (size_t i = 0; i < c->n_judges; i++)
-        filter_init(&c->judge[i].filter, c->options, factored);
+        filter_init(&c->judge[i].filter, c->options, c->p->stats->is_factored);
     return OK;
 }
 
@@ -148,7 +136,7 @@ static status open_cleaning(struct cleaning *c, struct prepare *p, struct err *e
     *c = (struct cleaning){.p = p, .options = options_of(p->config)};
     c->kind = (enum duplicates_kind)choice(p->config->duplicates, "exact", "near");
     c->held_out = choice(p->config->held_out, "pair", "side");
-    TRY(learn_profile(c, err));
+    TRY(look_ahead(c, err));
     TRY(open_threads(c, err));
     TRY(read_held_out(c, PREPARE_VALID, err));
     TRY(read_held_out(c, PREPARE_TEST, err));
