@@ -54,6 +54,14 @@ TEST(both_versions_agree_with_the_definition_at_any_length_cut_and_alignment)
     }
 }
 
+/* As readers of TensorFlow take the mask off. */
+static uint32_t unmasked(uint32_t masked)
+{
+    const uint32_t r = masked - 0xa282ead8U;
+
+    return r << 15 | r >> 17;
+}
+
 TEST(masking_is_undone_by_unmasking)
 {
     struct rng r = rng_open(rng_key(test_seed(), "mask"));
@@ -62,7 +70,7 @@ TEST(masking_is_undone_by_unmasking)
     CHECK(crc32c_mask(0x00008000) == 0xa282ead9);
     for (int i = 0; i < 1000; i++) {
         const uint32_t crc = (uint32_t)rng_u64(&r);
-        CHECK(crc32c_unmask(crc32c_mask(crc)) == crc);
+        CHECK(unmasked(crc32c_mask(crc)) == crc);
     }
 }
 

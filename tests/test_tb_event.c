@@ -26,6 +26,14 @@ static const char *event_file(void)
     return path;
 }
 
+static void add_scalar(struct tb_event_writer *w, int64_t step, double wall_time,
+                       const char *tag, float value)
+{
+    const struct tb_event_value one = {.tag = tag, .value = value};
+
+    CHECK_OK(tb_event_scalars(w, step, wall_time, &one, 1, &err), &err);
+}
+
 /* What tests/interop/make_golden.py writes with TensorFlow. */
 static void write_golden(void)
 {
@@ -36,10 +44,9 @@ static void write_golden(void)
 
     CHECK_OK(tb_event_open(&w, test_dir(), 1234567890.25, &err), &err);
     CHECK_OK(tb_event_start(&w, 0, 1000.5, &err), &err);
-    CHECK_OK(tb_event_scalar(&w, 0, 1000.5, "train_loss", 9.5F, &err), &err);
+    add_scalar(&w, 0, 1000.5, "train_loss", 9.5F);
     CHECK_OK(tb_event_scalars(&w, 100, 1100.5, two, 2, &err), &err);
-    CHECK_OK(tb_event_scalar(&w, late, 1000.5 + (double)late, "Eval_BLEU_Score", 0, &err),
-             &err);
+    add_scalar(&w, late, 1000.5 + (double)late, "Eval_BLEU_Score", 0);
     CHECK_OK(tb_event_close(&w, &err), &err);
 }
 
@@ -122,7 +129,7 @@ TEST(flushed_events_are_readable_while_the_file_is_open)
     struct tb_event_reader r;
 
     CHECK_OK(tb_event_open(&w, test_dir(), 1, &err), &err);
-    CHECK_OK(tb_event_scalar(&w, 7, 2, "x", 3, &err), &err);
+    add_scalar(&w, 7, 2, "x", 3);
     CHECK_OK(tb_event_flush(&w, &err), &err);
     CHECK_OK(tb_event_read(&r, event_file(), &err), &err);
     check_point(&r, 7, 2, "x", 3);
@@ -189,7 +196,7 @@ TEST(random_scalars_come_back_bit_for_bit)
         const uint32_t bits = (uint32_t)rng_u64(&r);
         float value;
         memcpy(&value, &bits, sizeof value);
-        CHECK_OK(tb_event_scalar(&w, step, wall, i % 2 ? "a/b" : "", value, &err), &err);
+        add_scalar(&w, step, wall, i % 2 ? "a/b" : "", value);
     }
     CHECK_OK(tb_event_close(&w, &err), &err);
     CHECK_OK(tb_event_read(&reader, event_file(), &err), &err);

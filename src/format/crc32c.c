@@ -80,10 +80,3 @@ uint32_t crc32c_mask(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + MASK_DELTA;
 }
-
-uint32_t crc32c_unmask(uint32_t masked)
-{
-    const uint32_t r = masked - MASK_DELTA;
-
-    return r << 15 | r >> 17;
-}

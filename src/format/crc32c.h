@@ -21,4 +21,3 @@ uint32_t crc32c_plain(uint32_t crc, const void *data, size_t n);
  * constant, so a stored one is rotated and shifted out of that relation.
  */
 uint32_t crc32c_mask(uint32_t crc);
-uint32_t crc32c_unmask(uint32_t masked);

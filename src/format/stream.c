@@ -25,36 +25,36 @@ union codec {
     ZSTD_DStream *zst;
 };
 
-const char *stream_kind_name(enum stream_kind kind)
+static status fail(const struct stream *s, struct err *err, const char *what)
 {
     static const char *const names[] = {"plain", "gzip", "xz", "zstd"};
 
-    return names[kind];
+    return err_set(err, ERR_FORMAT, "%s: the %s data %s", s->name, names[s->kind], what);
 }
 
-static status fail(const struct stream *s, struct err *err, const char *what)
+/* Up to n bytes of the file; *got is 0 at its end. */
+static status read_file(const struct stream *s, unsigned char *to, size_t n, size_t *got,
+                        struct err *err)
 {
-    return err_set(err, ERR_FORMAT, "%s: the %s data %s", s->name,
-                   stream_kind_name(s->kind), what);
+    ssize_t part;
+
+    do
+        part = read(s->fd, to, n);
+    while (part < 0 && errno == EINTR);
+    if (part < 0)
+        return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
+    *got = (size_t)part;
+    return OK;
 }
 
 /* More input at s->next, or s->at_end. */
 static status refill(struct stream *s, struct err *err)
 {
-    ssize_t n;
-
-    if (s->fd < 0) {
-        s->at_end = true;
-        return OK;
+    if (s->fd >= 0) {
+        TRY(read_file(s, s->buf, IN_BUFFER, &s->n_left, err));
+        s->next = s->buf;
     }
-    do
-        n = read(s->fd, s->buf, IN_BUFFER);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
-    s->at_end = n == 0;
-    s->next = s->buf;
-    s->n_left = (size_t)n;
+    s->at_end = s->n_left == 0;
     return OK;
 }
 
@@ -283,22 +283,14 @@ static status open_file(struct stream *s, const char *path, struct err *err)
 static status begin(struct stream *s, struct err *err)
 {
     bool is_sure = false;
-    size_t n = 0;
+    size_t got = 1;
 
-    while (s->fd >= 0 && !is_sure) {
-        const ssize_t got = read(s->fd, s->buf + n, IN_BUFFER - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
-        if (got == 0)
-            break;
-        n += (size_t)got;
-        (void)recognise(s->buf, n, &is_sure);
-    }
-    if (s->fd >= 0) {
+    if (s->fd >= 0)
         s->next = s->buf;
-        s->n_left = n;
+    while (s->fd >= 0 && !is_sure && got) {
+        TRY(read_file(s, s->buf + s->n_left, IN_BUFFER - s->n_left, &got, err));
+        s->n_left += got;
+        (void)recognise(s->buf, s->n_left, &is_sure);
     }
     s->kind = recognise(s->next, s->n_left, &is_sure);
     return codec_open(s, err);

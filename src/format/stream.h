@@ -51,6 +51,3 @@ status stream_read(struct stream *s, void *buf, size_t n, size_t *got,
 
 /* Safe on a zeroed or closed stream. */
 void stream_close(struct stream *s);
-
-/* "plain", "gzip", "xz" or "zstd". */
-const char *stream_kind_name(enum stream_kind kind);

@@ -9,7 +9,7 @@
 #include "decode/model_dir.h"
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "format/tf/sstable_layout.h"
+#include "format/tf/sstable.h"
 #include "inspect/inspect_page.h"
 #include "report/read/runlog.h"
 

@@ -30,175 +30,134 @@ enum {
     VERSIONS_FIELD = 4,   /* GraphDef.versions */
     ROW_FIELD = 1,        /* CollectionDef.BytesList.value */
     COLLECTION_FIELD = 4, /* MetaGraphDef.collection_def */
-    ATTRS_MAX = 2,
-    INPUTS_MAX = 2 /* of a node that has few */
-};
-
-/* A shape and everything it points to. */
-struct shape {
-    TensorShapeProto proto;
-    TensorShapeProto__Dim dim[TENSOR_INDEX_MAX_DIMS];
-    TensorShapeProto__Dim *dim_at[TENSOR_INDEX_MAX_DIMS];
-};
-
-/* A node under construction, with room for everything it may point to. */
-struct node {
-    NodeDef proto;
-    struct str name;
-    AttrEntry attr[ATTRS_MAX], *attr_at[ATTRS_MAX];
-    AttrValue value[ATTRS_MAX];
-    AttrValue__ListValue list;
-    TensorProto tensor;
-    struct shape shape;
-    char *input[INPUTS_MAX];
+    ATTRS_MAX = 2         /* of a node */
 };
 
 struct builder {
     struct str graph;                    /* a GraphDef, node after node */
     const struct tensor_entry *variable; /* n of them */
     size_t n;
-    struct node node;
-    char **inputs;  /* n + 3 strings of the node that has many */
-    int32_t *types; /* of the variables */
-    ProtobufCBinaryData *names, *blanks, model; /* values of three constants */
+    struct str name, zeros;     /* of the node at hand, and of the initial value */
+    char **inputs;              /* n + 3 strings of the node that has many */
+    AttrValue__ListValue types; /* of the variables */
+    ProtobufCBinaryData *names, *blanks; /* values of two constants */
 };
+
+struct attr {
+    const char *key; /* NULL: none */
+    AttrValue value;
+};
+
+#define VALUE(kind, member, x)                                    \
+    (AttrValue)                                                   \
+    {                                                             \
+        .base = PROTOBUF_C_MESSAGE_INIT(&attr_value__descriptor), \
+        .value_case = ATTR_VALUE__VALUE_##kind, .member = (x)     \
+    }
 
 static char *mutable(const char *text)
 {
     return (char *)text; /* protobuf-c packs what it does not change */
 }
 
-static void shape_init(struct shape *s, const uint64_t *dims, size_t n)
+static const char *join(struct str *s, const char *first, const char *second)
 {
-    tensor_shape_proto__init(&s->proto);
-    for (size_t i = 0; i < n; i++) {
-        tensor_shape_proto__dim__init(&s->dim[i]);
-        s->dim[i].size = (int64_t)dims[i];
-        s->dim_at[i] = &s->dim[i];
+    str_reset(s);
+    str_printf(s, "%s%s", first, second);
+    return str_text(s);
+}
+
+static void add_node(struct builder *b, const char *op, const char *name,
+                     struct attr attr[ATTRS_MAX], char **inputs, size_t n_inputs)
+{
+    NodeDef node = NODE_DEF__INIT;
+    AttrEntry entry[ATTRS_MAX], *entry_at[ATTRS_MAX];
+
+    for (size_t i = 0; i < ATTRS_MAX && attr[i].key; i++) {
+        attr_entry__init(&entry[i]);
+        entry[i].key = mutable(attr[i].key);
+        entry[i].value = &attr[i].value;
+        entry_at[node.n_attr++] = &entry[i];
     }
-    s->proto.n_dim = n;
-    s->proto.dim = s->dim_at;
+    node.name = mutable(name);
+    node.op = mutable(op);
+    node.attr = entry_at;
+    node.n_input = n_inputs;
+    node.input = inputs;
+    proto_pack_field(&b->graph, NODE_FIELD, &node.base);
 }
 
-static void node_begin(struct node *n, const char *op, const char *scope,
-                       const char *name)
+/* One attribute at most, its type, and up to two inputs: NULL for what there is not. */
+static void add_small(struct builder *b, const char *op, const char *name,
+                      const char *key, int dtype, const char *first, const char *second)
 {
-    str_reset(&n->name);
-    str_printf(&n->name, "%s%s", scope, name);
-    node_def__init(&n->proto);
-    n->proto.name = mutable(str_text(&n->name));
-    n->proto.op = mutable(op);
-    n->proto.attr = n->attr_at;
+    add_node(b, op, name, (struct attr[ATTRS_MAX]){{key, VALUE(TYPE, type, dtype)}},
+             (char *[]){mutable(first), mutable(second)},
+             second  ? 2
+             : first ? 1
+                     : 0);
 }
 
-/* The next attribute of the node, to be filled by the caller. */
-static AttrValue *node_attr(struct node *n, const char *key, AttrValue__ValueCase kind)
+/* A constant; without strings it is all zeros. */
+static void add_const(struct builder *b, const char *name, int dtype,
+                      TensorShapeProto *shape, ProtobufCBinaryData *strings,
+                      size_t n_strings)
 {
-    const size_t i = n->proto.n_attr++;
+    TensorProto tensor = TENSOR_PROTO__INIT;
 
-    attr_entry__init(&n->attr[i]);
-    attr_value__init(&n->value[i]);
-    n->attr[i].key = mutable(key);
-    n->attr[i].value = &n->value[i];
-    n->attr_at[i] = &n->attr[i];
-    n->value[i].value_case = kind;
-    return &n->value[i];
-}
-
-static void node_type(struct node *n, const char *key, int dtype)
-{
-    node_attr(n, key, ATTR_VALUE__VALUE_TYPE)->type = dtype;
-}
-
-static void node_types(struct node *n, const struct builder *b)
-{
-    attr_value__list_value__init(&n->list);
-    n->list.n_type = b->n;
-    n->list.type = b->types;
-    node_attr(n, "dtypes", ATTR_VALUE__VALUE_LIST)->list = &n->list;
-}
-
-static void node_end_many(struct builder *b, char **inputs, size_t n_inputs)
-{
-    b->node.proto.n_input = n_inputs;
-    b->node.proto.input = inputs;
-    proto_pack_field(&b->graph, NODE_FIELD, &b->node.proto.base);
-}
-
-/* The second input may be NULL, or both. */
-static void node_end(struct builder *b, const char *first, const char *second)
-{
-    b->node.input[0] = mutable(first);
-    b->node.input[1] = mutable(second);
-    node_end_many(b, b->node.input, second ? 2 : first ? 1 : 0);
-}
-
-/* A constant of the shape in b->node.shape; without strings it is all zeros. */
-static void add_const(struct builder *b, const char *scope, const char *name, int dtype,
-                      ProtobufCBinaryData *strings, size_t n_strings)
-{
-    TensorProto *t = &b->node.tensor;
-
-    tensor_proto__init(t);
-    t->dtype = dtype;
-    t->tensor_shape = &b->node.shape.proto;
-    t->n_string_val = n_strings;
-    t->string_val = strings;
-    node_begin(&b->node, "Const", scope, name);
-    node_type(&b->node, "dtype", dtype);
-    node_attr(&b->node, "value", ATTR_VALUE__VALUE_TENSOR)->tensor = t;
-    node_end(b, NULL, NULL);
+    tensor.dtype = dtype;
+    tensor.tensor_shape = shape;
+    tensor.n_string_val = n_strings;
+    tensor.string_val = strings;
+    add_node(b, "Const", name,
+             (struct attr[ATTRS_MAX]){{"dtype", VALUE(TYPE, type, dtype)},
+                                      {"value", VALUE(TENSOR, tensor, &tensor)}},
+             NULL, 0);
 }
 
 static void add_variable(struct builder *b, const struct tensor_entry *v)
 {
-    struct node *node = &b->node;
-    struct str initial = str_new(0);
+    const char *zeros = join(&b->zeros, v->name, "/Initializer/zeros");
+    struct proto_shape shape;
 
-    shape_init(&node->shape, v->dims, v->n_dims);
-    node_begin(node, "VariableV2", v->name, "");
-    node_type(node, "dtype", v->dtype);
-    node_attr(node, "shape", ATTR_VALUE__VALUE_SHAPE)->shape = &node->shape.proto;
-    node_end(b, NULL, NULL);
+    proto_shape_init(&shape, v->dims, v->n_dims);
+    add_node(b, "VariableV2", v->name,
+             (struct attr[ATTRS_MAX]){{"dtype", VALUE(TYPE, type, v->dtype)},
+                                      {"shape", VALUE(SHAPE, shape, &shape.message)}},
+             NULL, 0);
+    add_const(b, zeros, v->dtype, &shape.message, NULL, 0);
+    add_small(b, "Assign", join(&b->name, v->name, "/Assign"), "T", v->dtype, v->name,
+              zeros);
+    add_small(b, "Identity", join(&b->name, v->name, "/read"), "T", v->dtype, v->name,
+              NULL);
+}
 
-    add_const(b, v->name, "/Initializer/zeros", v->dtype, NULL, 0);
-    str_puts(&initial, node->proto.name);
-    b->graph.bad |= initial.bad;
-
-    node_begin(node, "Assign", v->name, "/Assign");
-    node_type(node, "T", v->dtype);
-    node_end(b, v->name, str_text(&initial));
-
-    node_begin(node, "Identity", v->name, "/read");
-    node_type(node, "T", v->dtype);
-    node_end(b, v->name, NULL);
-    str_release(&initial);
+static ProtobufCBinaryData bytes_of(const char *text)
+{
+    return (ProtobufCBinaryData){.len = strlen(text), .data = (uint8_t *)mutable(text)};
 }
 
 static void add_save(struct builder *b)
 {
-    shape_init(&b->node.shape, NULL, 0);
-    add_const(b, "save/", "Const", TENSOR_STRING, &b->model, 1);
-    shape_init(&b->node.shape, (uint64_t[]){b->n}, 1);
-    add_const(b, "save/", "tensor_names", TENSOR_STRING, b->names, b->n);
-    add_const(b, "save/", "shape_and_slices", TENSOR_STRING, b->blanks, b->n);
+    ProtobufCBinaryData model = bytes_of("model");
+    struct attr types[ATTRS_MAX] = {{"dtypes", VALUE(LIST, list, &b->types)}};
+    struct proto_shape shape;
+
+    proto_shape_init(&shape, NULL, 0);
+    add_const(b, "save/Const", TENSOR_STRING, &shape.message, &model, 1);
+    proto_shape_init(&shape, (uint64_t[]){b->n}, 1);
+    add_const(b, "save/tensor_names", TENSOR_STRING, &shape.message, b->names, b->n);
+    add_const(b, "save/shape_and_slices", TENSOR_STRING, &shape.message, b->blanks, b->n);
 
     b->inputs[0] = mutable("save/Const");
     b->inputs[1] = mutable("save/tensor_names");
     b->inputs[2] = mutable("save/shape_and_slices");
     for (size_t i = 0; i < b->n; i++)
         b->inputs[3 + i] = mutable(b->variable[i].name);
-    node_begin(&b->node, "SaveV2", "save/", "SaveV2");
-    node_types(&b->node, b);
-    node_end_many(b, b->inputs, 3 + b->n);
-
-    node_begin(&b->node, "Identity", "save/", "control_dependency");
-    node_type(&b->node, "T", TENSOR_STRING);
-    node_end(b, "save/Const", "^save/SaveV2");
-
-    node_begin(&b->node, "RestoreV2", "save/", "RestoreV2");
-    node_types(&b->node, b);
-    node_end_many(b, b->inputs, 3);
+    add_node(b, "SaveV2", "save/SaveV2", types, b->inputs, 3 + b->n);
+    add_small(b, "Identity", "save/control_dependency", "T", TENSOR_STRING, "save/Const",
+              "^save/SaveV2");
+    add_node(b, "RestoreV2", "save/RestoreV2", types, b->inputs, 3);
 }
 
 /* save/restore_all needs the names of all assignments: they live in one string. */
@@ -209,36 +168,30 @@ static status add_restore(struct builder *b, struct err *err)
 
     TRY(mem_alloc(&text, b->n, TEXT, err));
     for (size_t i = 0; i < b->n; i++) {
-        char *name = text + i * TEXT;
-        snprintf(name, TEXT, "^save/Assign_%zu", i);
+        b->inputs[i] = text + i * TEXT;
+        snprintf(b->inputs[i], TEXT, "^save/Assign_%zu", i);
         snprintf(from, sizeof from, "save/RestoreV2:%zu", i);
-        b->inputs[i] = name;
-        node_begin(&b->node, "Assign", name + 1, "");
-        node_type(&b->node, "T", b->variable[i].dtype);
-        node_end(b, b->variable[i].name, from);
+        add_small(b, "Assign", b->inputs[i] + 1, "T", b->variable[i].dtype,
+                  b->variable[i].name, from);
     }
-    node_begin(&b->node, "NoOp", "save/", "restore_all");
-    node_end_many(b, b->inputs, b->n);
+    add_node(b, "NoOp", "save/restore_all", (struct attr[ATTRS_MAX]){{0}}, b->inputs,
+             b->n);
     free(text);
     return OK;
-}
-
-static ProtobufCBinaryData bytes_of(const char *text)
-{
-    return (ProtobufCBinaryData){.len = strlen(text), .data = (uint8_t *)mutable(text)};
 }
 
 static status build_graph(struct builder *b, struct err *err)
 {
     GraphVersions versions = GRAPH_VERSIONS__INIT;
 
+    attr_value__list_value__init(&b->types);
     TRY(mem_alloc(&b->inputs, b->n + 3, sizeof *b->inputs, err));
-    TRY(mem_alloc(&b->types, b->n, sizeof *b->types, err));
+    TRY(mem_alloc(&b->types.type, b->n, sizeof *b->types.type, err));
     TRY(mem_alloc(&b->names, b->n, sizeof *b->names, err));
     TRY(mem_alloc(&b->blanks, b->n, sizeof *b->blanks, err));
-    b->model = bytes_of("model");
+    b->types.n_type = b->n;
     for (size_t i = 0; i < b->n; i++) {
-        b->types[i] = b->variable[i].dtype;
+        b->types.type[i] = b->variable[i].dtype;
         b->names[i] = bytes_of(b->variable[i].name);
         add_variable(b, &b->variable[i]);
     }
@@ -246,16 +199,17 @@ static status build_graph(struct builder *b, struct err *err)
     TRY(add_restore(b, err));
     versions.producer = GRAPH_VERSION;
     proto_pack_field(&b->graph, VERSIONS_FIELD, &versions.base);
-    b->graph.bad |= b->node.name.bad;
+    b->graph.bad |= b->name.bad || b->zeros.bad;
     return str_check(&b->graph, "the graph of variables", err);
 }
 
 static void release(struct builder *b)
 {
     str_release(&b->graph);
-    str_release(&b->node.name);
+    str_release(&b->name);
+    str_release(&b->zeros);
     free(b->inputs);
-    free(b->types);
+    free(b->types.type);
     free(b->names);
     free(b->blanks);
 }
@@ -266,16 +220,14 @@ static void add_row(struct str *list, const char *name, bool is_trainable)
     static const char *const suffix[] = {":0", "/Assign", "/read:0",
                                          "/Initializer/zeros:0"};
     VariableDef def = VARIABLE_DEF__INIT;
+    char **const field[] = {&def.variable_name, &def.initializer_name, &def.snapshot_name,
+                            &def.initial_value_name};
     struct str text[4] = {0};
 
     for (int i = 0; i < 4; i++) {
-        str_printf(&text[i], "%s%s", name, suffix[i]);
+        *field[i] = mutable(join(&text[i], name, suffix[i]));
         list->bad |= text[i].bad;
     }
-    def.variable_name = mutable(str_text(&text[0]));
-    def.initializer_name = mutable(str_text(&text[1]));
-    def.snapshot_name = mutable(str_text(&text[2]));
-    def.initial_value_name = mutable(str_text(&text[3]));
     def.trainable = is_trainable;
     proto_pack_field(list, ROW_FIELD, &def.base);
     for (int i = 0; i < 4; i++)

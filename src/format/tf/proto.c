@@ -30,3 +30,15 @@ void proto_pack_field(struct str *out, unsigned number, const ProtobufCMessage *
     str_add(out, head, n);
     proto_pack(out, message);
 }
+
+void proto_shape_init(struct proto_shape *s, const uint64_t *dims, size_t n)
+{
+    tensor_shape_proto__init(&s->message);
+    for (size_t i = 0; i < n; i++) {
+        tensor_shape_proto__dim__init(&s->dim[i]);
+        s->dim[i].size = (int64_t)dims[i];
+        s->dim_at[i] = &s->dim[i];
+    }
+    s->message.n_dim = n;
+    s->message.dim = s->dim_at;
+}

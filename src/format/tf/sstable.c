@@ -5,7 +5,6 @@
 
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "format/tf/sstable_layout.h"
 #include "format/varint.h"
 
 enum { DATA_RESTART_INTERVAL = 16, INDEX_RESTART_INTERVAL = 1 };

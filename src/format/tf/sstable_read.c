@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "format/crc32c.h"
 #include "format/le.h"
-#include "format/tf/sstable_layout.h"
 #include "format/varint.h"
 
 /* Prefix compression lets a small hostile file claim very many bytes of keys. */

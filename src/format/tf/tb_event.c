@@ -78,14 +78,6 @@ status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
     return add_event(w, &event, err);
 }
 
-status tb_event_scalar(struct tb_event_writer *w, int64_t step, double wall_time,
-                       const char *tag, float value, struct err *err)
-{
-    const struct tb_event_value one = {.tag = tag, .value = value};
-
-    return tb_event_scalars(w, step, wall_time, &one, 1, err);
-}
-
 status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_time,
                         const struct tb_event_value *values, size_t n, struct err *err)
 {

@@ -38,9 +38,7 @@ status tb_event_open(struct tb_event_writer *w, const char *dir, double wall_tim
  */
 status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
                       struct err *err) MUST_CHECK;
-status tb_event_scalar(struct tb_event_writer *w, int64_t step, double wall_time,
-                       const char *tag, float value, struct err *err) MUST_CHECK;
-/* Several values of one step in one event. */
+/* The values of one step, at most 64, in one event. */
 status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_time,
                         const struct tb_event_value *values, size_t n,
                         struct err *err) MUST_CHECK;

@@ -7,6 +7,8 @@
 #include "format/tf/proto.h"
 #include "tensor_bundle.pb-c.h"
 
+_Static_assert((int)TENSOR_INDEX_MAX_DIMS == (int)PROTO_MAX_DIMS, "one limit");
+
 enum {
     BUNDLE_VERSION = 1,
     SHARDS_MAX = 99999 /* five digits in the file name */
@@ -45,8 +47,7 @@ status tensor_index_writer_init(struct tensor_index_writer *w, struct err *err)
 status tensor_index_writer_add(struct tensor_index_writer *w,
                                const struct tensor_entry *entry, struct err *err)
 {
-    TensorShapeProto__Dim dim[TENSOR_INDEX_MAX_DIMS], *dim_at[TENSOR_INDEX_MAX_DIMS];
-    TensorShapeProto shape = TENSOR_SHAPE_PROTO__INIT;
+    struct proto_shape shape;
     BundleEntryProto message = BUNDLE_ENTRY_PROTO__INIT;
 
     if (entry->name[0] == '\0' || entry->n_dims > TENSOR_INDEX_MAX_DIMS)
@@ -54,15 +55,9 @@ status tensor_index_writer_add(struct tensor_index_writer *w,
                        "tensor '%s' with %zu dimensions needs a name and at most %d of "
                        "them",
                        entry->name, entry->n_dims, (int)TENSOR_INDEX_MAX_DIMS);
-    for (size_t i = 0; i < entry->n_dims; i++) {
-        tensor_shape_proto__dim__init(&dim[i]);
-        dim[i].size = (int64_t)entry->dims[i];
-        dim_at[i] = &dim[i];
-    }
-    shape.n_dim = entry->n_dims;
-    shape.dim = dim_at;
+    proto_shape_init(&shape, entry->dims, entry->n_dims);
     message.dtype = entry->dtype;
-    message.shape = &shape;
+    message.shape = &shape.message;
     message.shard_id = (int32_t)entry->shard;
     message.offset = (int64_t)entry->at;
     message.size = (int64_t)entry->n_bytes;
