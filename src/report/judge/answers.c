@@ -88,7 +88,9 @@ void answers_code(struct answer *a, const char *code)
 void answers_value(struct answer *a, const char *key, double v)
 {
     BUG_ON(a->n_values == ANSWER_VALUES_MAX);
-    a->value[a->n_values++] = (struct answer_value){key, v};
+    struct answer_value *to = &a->value[a->n_values++];
+    snprintf(to->key, sizeof to->key, "%s", key);
+    to->v = v;
 }
 
 const char *answers_tone(enum answer_tone tone)

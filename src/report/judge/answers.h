@@ -46,7 +46,7 @@ struct answer_row {
 
 /* A number under its name, in SI units; NAN is null in JSON. */
 struct answer_value {
-    const char *key; /* a literal */
+    char key[40];
     double v;
 };
 

@@ -36,45 +36,34 @@ static void rows_of_text(struct answer *a, const struct rundir *d)
         answers_row(a, "raw text", "missing");
 }
 
-/* stage, as in prepare.json; whether the text is tokens, before and after it */
-#define STAGE_LIST(S)      \
-    S(count, false, false) \
-    S(clean, false, false) \
-    S(learn, false, false) \
-    S(encode, false, true) \
-    S(pack, true, true)
-
-#define KEYS(stage, end) \
-#stage "_pairs_" #end, #stage "_source_bytes_" #end, #stage "_target_bytes_" #end
-
-static const struct {
+/* A stage, as in prepare.json, and whether the text is tokens before and after it. */
+static const struct stage {
     const char *name;
     bool is_tokens[2];
-    const char *key[2][3];
-} stages[] = {
-#define S(name, before_is, after_is) \
-    {#name, {before_is, after_is}, {{KEYS(name, before)}, {KEYS(name, after)}}},
-    STAGE_LIST(S)
-#undef S
-};
+} stages[] = {{"count", {false, false}},
+              {"clean", {false, false}},
+              {"learn", {false, false}},
+              {"encode", {false, true}},
+              {"pack", {true, true}}};
 
 /* The training text at one end of a stage, and its numbers under their names. */
-static struct str end_of_stage(struct answer *a, const struct rundir *d, size_t stage,
-                               int end)
+static struct str end_of_stage(struct answer *a, const struct rundir *d,
+                               const struct stage *s, int end)
 {
     static const char *const field[] = {"pairs", "source_bytes", "target_bytes"};
+    const char *when = end ? "after" : "before";
     struct str out = str_new(0);
     double v[3];
 
     for (int i = 0; i < 3; i++) {
         char key[80];
-        snprintf(key, sizeof key, "stages: %s: %s: %s", stages[stage].name,
-                 end ? "after" : "before", field[i]);
+        snprintf(key, sizeof key, "stages: %s: %s: %s", s->name, when, field[i]);
         v[i] = rundir_number(d, key);
-        answers_value(a, stages[stage].key[end][i], v[i]);
+        snprintf(key, sizeof key, "%s_%s_%s", s->name, field[i], when);
+        answers_value(a, key, v[i]);
     }
     str_printf(&out, "%s pairs, ", fmt_count(v[0]).s);
-    if (stages[stage].is_tokens[end]) /* of two bytes each */
+    if (s->is_tokens[end]) /* of two bytes each */
         str_printf(&out, "%s + %s tokens, ", fmt_count(v[1] / 2).s,
                    fmt_count(v[2] / 2).s);
     str_printf(&out, "%s + %s", fmt_bytes(v[1]).s, fmt_bytes(v[2]).s);
@@ -90,7 +79,8 @@ static void rows_of_stages(struct answer *a, const struct rundir *d)
         snprintf(key, sizeof key, "stages: %s: after: pairs", stages[i].name);
         if (!isfinite(rundir_number(d, key)))
             continue;
-        struct str before = end_of_stage(a, d, i, 0), after = end_of_stage(a, d, i, 1);
+        struct str before = end_of_stage(a, d, &stages[i], 0),
+                   after = end_of_stage(a, d, &stages[i], 1);
         snprintf(label, sizeof label, "stage: %s", stages[i].name);
         answers_row(a, label, "%s \u2192 %s", str_text(&before), str_text(&after));
         str_release(&before);

@@ -7,40 +7,28 @@
 
 enum { MIN_EVALS = 4 };
 
-/* More steps as a factor: in words, and the keys of the gain and its interval. */
-static const struct {
-    double factor;
-    const char *words, *loss[3], *bleu[3];
-} futures[] = {
-    {1.1,
-     "10 % more steps",
-     {"loss_gain_10", "loss_gain_10_low", "loss_gain_10_high"},
-     {"bleu_gain_10", "bleu_gain_10_low", "bleu_gain_10_high"}},
-    {1.5,
-     "50 % more",
-     {"loss_gain_50", "loss_gain_50_low", "loss_gain_50_high"},
-     {"bleu_gain_50", "bleu_gain_50_low", "bleu_gain_50_high"}},
-    {2,
-     "twice the steps",
-     {"loss_gain_100", "loss_gain_100_low", "loss_gain_100_high"},
-     {"bleu_gain_100", "bleu_gain_100_low", "bleu_gain_100_high"}},
-};
-
+/* What more steps would bring: a gain and its interval, under names and in words. */
 static void rows_of_gain(struct answer *a, const struct fit *fit, const char *name,
                          bool is_bleu)
 {
+    static const struct {
+        int percent; /* more */
+        const char *words;
+    } futures[] = {{10, "10 % more steps"}, {50, "50 % more"}, {100, "twice the steps"}};
     const int digits = is_bleu ? 2 : 3;
 
     for (size_t i = 0; i < sizeof futures / sizeof *futures; i++) {
-        const struct fit_range g = fit_gain(fit, futures[i].factor);
-        const char *const *key = is_bleu ? futures[i].bleu : futures[i].loss;
-        char label[64];
+        const struct fit_range g = fit_gain(fit, 1 + 0.01 * futures[i].percent);
+        const double v[] = {g.mid, g.low, g.high};
+        char text[64];
 
-        answers_value(a, key[0], g.mid);
-        answers_value(a, key[1], g.low);
-        answers_value(a, key[2], g.high);
-        snprintf(label, sizeof label, "%s, %s", name, futures[i].words);
-        answers_row(a, label, "%s %s (95 %%: %s to %s)",
+        for (int k = 0; k < 3; k++) {
+            snprintf(text, sizeof text, "%s_gain_%d%s", is_bleu ? "bleu" : "loss",
+                     futures[i].percent, (const char *[]){"", "_low", "_high"}[k]);
+            answers_value(a, text, v[k]);
+        }
+        snprintf(text, sizeof text, "%s, %s", name, futures[i].words);
+        answers_row(a, text, "%s %s (95 %%: %s to %s)",
                     fmt_signed(is_bleu ? g.mid : -g.mid, digits).s,
                     is_bleu ? "points" : "nats",
                     fmt_signed(is_bleu ? g.low : -g.high, digits).s,
