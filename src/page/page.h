@@ -2,7 +2,7 @@
  * page - building blocks of an HTML page that needs nothing but itself.
  *
  * Tags are literals in the code; every word that came from a file goes through
- * page_text or page_tag, which escape it. A hostile string is shown, never obeyed.
+ * page_text or page_tag, which escape it, so that a log cannot inject markup.
  */
 #pragma once
 
@@ -12,9 +12,8 @@
 #include "base/str.h"
 #include "page/fmt.h"
 
-/* Text with the five special characters as entities; bytes that are no UTF-8 and
- * what is not shown but obeyed (utf8_is_shown) become U+FFFD. Safe in elements and in
- * quoted attributes. */
+/* Text with the five special characters as entities; malformed UTF-8 and control
+ * characters (utf8_is_shown) become U+FFFD. Safe in elements and in quoted attributes. */
 void page_text(struct str *out, const char *text);
 void page_textf(struct str *out, const char *fmt, ...) PRINTF(2, 3);
 

@@ -77,7 +77,7 @@ static void say_trained(struct answer *a, const struct learning *l)
         break;
     case LEARNING_DIVERGED:
         answers_say(a, ANSWER_WATCH,
-                    "It came apart: the training loss had reached %s and ended at %s.",
+                    "It diverged: the training loss had reached %s and ended at %s.",
                     fmt_number(l->low_loss, 3).s, fmt_number(l->last_loss, 3).s);
         break;
     case LEARNING_UNCLEAR:
@@ -97,8 +97,8 @@ void answers_learning_trained(struct answer *a, const struct run *run)
 {
     const struct learning *l = &run->learning;
 
-    answers_code(a, learning_trend_code(l->trend));
-    answers_number(a, "%s", learning_trend_text(l->trend));
+    answers_code(a, learning_trends[l->trend].code);
+    answers_number(a, "%s", learning_trends[l->trend].text);
     say_trained(a, l);
     if (l->best < l->loss.n) {
         answers_value(a, "best_loss", l->loss.y[l->best]);
@@ -192,7 +192,7 @@ static void rows_of_gap(struct answer *a, const struct run *run)
 
 void answers_learning_overfit(struct answer *a, const struct run *run)
 {
-    answers_code(a, learning_overfit_code(run->learning.overfit));
+    answers_code(a, learning_overfits[run->learning.overfit].code);
     say_overfit(a, &run->learning);
     if (run->learning.overfit != OVERFIT_EARLY)
         rows_of_gap(a, run);

@@ -145,9 +145,9 @@ void answers_network_bound(struct answer *a, const struct run *run)
     network_judge(&w, run);
     if (has_no_network(a, run, &w))
         return;
-    answers_code(a, network_verdict_code(w.verdict));
+    answers_code(a, network_verdicts[w.verdict].code);
     values_of_network(a, &w);
-    answers_number(a, "%s, %s of a step", network_verdict_text(w.verdict),
+    answers_number(a, "%s, %s of a step", network_verdicts[w.verdict].text,
                    fmt_percent(w.share).s);
     say_verdict(a, &w);
     bar_of_network(a, &run->pace, &w);

@@ -13,8 +13,8 @@ static const double FALL_LEAST = 0.03, FALL_MOST = 12;
 static const double START_LEAST = 0.01, START_MOST = 20; /* d, beside 0 */
 /* What a power law cannot know of other curves, as a part of the gain. */
 static const double UNKNOWN = 0.3;
-/* Residuals that follow each other more than that belong to another curve. */
-static const double FOLLOWING = 0.1;
+/* Residuals with a larger autocorrelation belong to another curve. */
+static const double AUTOCORRELATION_MOST = 0.1;
 
 static double power(double x, double c, double d)
 {
@@ -168,9 +168,9 @@ static double start_of(size_t i)
              : 0;
 }
 
-/* How much neighbouring residuals have in common, as a correlation. */
-static double following(const struct fit_shape *a, const double *x, const double *y,
-                        size_t n)
+/* Of neighbouring residuals. */
+static double autocorrelation(const struct fit_shape *a, const double *x, const double *y,
+                              size_t n)
 {
     double before = 0, products = 0, all = 1e-18;
 
@@ -183,7 +183,8 @@ static double following(const struct fit_shape *a, const double *x, const double
     return products / all;
 }
 
-/* Fits all shapes to the points and returns the correlation of the best one's residuals.
+/* Fits all shapes to the points and returns the autocorrelation of the best one's
+ * residuals.
  */
 static double solve_all(struct fit *f, const double *x, const double *y, size_t n)
 {
@@ -201,7 +202,7 @@ static double solve_all(struct fit *f, const double *x, const double *y, size_t 
     }
     f->n = n;
     f->sse_best = best->sse;
-    return following(best, x, y, n);
+    return autocorrelation(best, x, y, n);
 }
 
 /* The last nine tenths of the steps, or less where early points bend the curve in a way
@@ -216,7 +217,7 @@ static size_t solve_late(struct fit *f, const double *x, const double *y, size_t
         size_t at = first;
         while (at < n && x[at] < from[i])
             at++;
-        if (i && (n - at < MANY_POINTS || rho <= FOLLOWING))
+        if (i && (n - at < MANY_POINTS || rho <= AUTOCORRELATION_MOST))
             break;
         first = n - at < FIT_MIN_POINTS ? n - FIT_MIN_POINTS : at;
         rho = solve_all(f, x + first, y + first, n - first);

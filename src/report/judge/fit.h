@@ -5,13 +5,13 @@
  * h(s) = ((s + dS) / (S + dS))^-c: a power law that flattens, begun dS steps early (an
  * exponential when d is large), with m its value at the last step S and g its fall over
  * the last doubling. For every shape (c, d) of a grid, m and g follow by least squares,
- * in which late points weigh more. Where residuals follow each other, another law held
+ * in which late points weigh more. Where residuals are autocorrelated, another law held
  * early on, and the fit begins later.
  *
  * A 95 % interval is the profile of the likelihood: all values that some shape reaches
  * while its squared residuals stay within what Student's t allows above the best shape's.
- * Residuals that still follow each other widen it, and so does a part of the gain that
- * stands for curves which are no power law. The middle is the mean over shapes, weighed
+ * Autocorrelation that remains widens it, and so does a part of the gain that stands for
+ * curves which are no power law. The middle is the mean over shapes, weighed
  * by likelihood. It does not know of a change to come: another learning rate, data seen
  * for the second time.
  *

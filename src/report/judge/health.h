@@ -1,8 +1,8 @@
 /*
  * health - what is wrong with a run, each with its evidence and what to do about it.
  *
- * HEALTH_LIST is the only place that names a finding. A check speaks only when its
- * evidence stands out from what healthy runs do: a page that cries wolf is not read.
+ * HEALTH_LIST is the only place that names a finding. A check reports only what stands
+ * out from healthy runs: people stop reading a page that gives false alarms.
  *
  * Owns: its strings. Threads: one at a time.
  */
@@ -19,7 +19,7 @@ struct run;
 #define HEALTH_LIST(H)                                                              \
     H(died, health_run_died, "The run did not end by itself")                       \
     H(lost, health_run_lost, "Work was lost by restarts")                           \
-    H(diverged, health_learning_diverged, "Training came apart")                    \
+    H(diverged, health_learning_diverged, "Training diverged")                      \
     H(spikes, health_learning_spikes, "The loss jumped")                            \
     H(skipped, health_learning_skipped, "Updates were skipped")                     \
     H(rate_scale, health_learning_rate, "The learning rate has the wrong scale")    \

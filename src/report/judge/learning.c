@@ -9,39 +9,10 @@
 
 enum { MIN_EVALS = 4, FEW = 5 };
 
-static const struct {
-    const char *code, *text;
-} trends[] =
-    {
 #define T(code, text) {#code, text},
-        LEARNING_TREND_LIST(T)
+const struct learning_name learning_trends[] = {LEARNING_TREND_LIST(T)},
+                           learning_overfits[] = {LEARNING_OVERFIT_LIST(T)};
 #undef T
-},
-  overfits[] = {
-#define T(code, text) {#code, text},
-      LEARNING_OVERFIT_LIST(T)
-#undef T
-};
-
-const char *learning_trend_text(enum learning_trend t)
-{
-    return trends[t].text;
-}
-
-const char *learning_trend_code(enum learning_trend t)
-{
-    return trends[t].code;
-}
-
-const char *learning_overfit_text(enum learning_overfit o)
-{
-    return overfits[o].text;
-}
-
-const char *learning_overfit_code(enum learning_overfit o)
-{
-    return overfits[o].code;
-}
 
 static status collect_bleu(struct learning *l, const struct runlog *log, struct err *err)
 {

@@ -65,7 +65,8 @@ status learning_open(struct learning *l, const struct runlog *log,
                      struct err *err) MUST_CHECK;
 void learning_close(struct learning *l);
 
-const char *learning_trend_text(enum learning_trend t);
-const char *learning_trend_code(enum learning_trend t); /* "improving" */
-const char *learning_overfit_text(enum learning_overfit o);
-const char *learning_overfit_code(enum learning_overfit o);
+/* Of each enum: the code for programs, and in words. */
+struct learning_name {
+    const char *code, *text;
+};
+extern const struct learning_name learning_trends[], learning_overfits[];

@@ -5,23 +5,9 @@
 
 #include "report/judge/run.h"
 
-static const struct {
-    const char *code, *text;
-} verdicts[] = {
 #define T(code, text) {#code, text},
-    NETWORK_VERDICT_LIST(T)
+const struct network_name network_verdicts[] = {NETWORK_VERDICT_LIST(T)};
 #undef T
-};
-
-const char *network_verdict_text(enum network_verdict v)
-{
-    return verdicts[v].text;
-}
-
-const char *network_verdict_code(enum network_verdict v)
-{
-    return verdicts[v].code;
-}
 
 static bool is_same_host(const char *a, const char *b)
 {

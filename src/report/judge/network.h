@@ -3,7 +3,8 @@
  *
  * Bytes are those of the busiest card of any host; where no card was read, the payload
  * that its ranks exchanged with other hosts. The exposed time is the wait of the rank
- * that waits least: more than that is ranks waiting for ranks, which no link cures.
+ * that waits least: what others wait more is for ranks, which a faster link does not
+ * cure.
  *
  * The elasticity is -d ln(step) / d ln(bandwidth), from the step that this run would
  * have on half the link. It is computed from the bytes and the link's capacity, not
@@ -45,5 +46,8 @@ struct network {
 };
 
 void network_judge(struct network *w, const struct run *run);
-const char *network_verdict_text(enum network_verdict v);
-const char *network_verdict_code(enum network_verdict v);
+/* Of each verdict: the code for programs, and in words. */
+struct network_name {
+    const char *code, *text;
+};
+extern const struct network_name network_verdicts[];

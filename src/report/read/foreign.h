@@ -1,10 +1,9 @@
 /*
- * foreign - runs that Ferry did not make, retold as run.jsonl.
+ * foreign - runs of other programs, converted to run.jsonl.
  *
- * Two kinds of testimony are understood: TensorBoard's event files with the tags of
- * OpenSeq2Seq (docs/formats/events.md), and the lines that OpenSeq2Seq prints. Each is
- * rewritten as the entries of docs/formats/runlog.md that it supports, and nothing else:
- * what it does not say stays missing.
+ * Two sources are understood: TensorBoard's event files with the tags of OpenSeq2Seq
+ * (docs/formats/events.md), and the lines that OpenSeq2Seq prints. Each becomes the
+ * entries of docs/formats/runlog.md that it supports; what it does not say stays missing.
  *
  * A step is numbered as the foreign log numbers it. The console has no clock: times
  * count from its first line and only durations are true (log->has_no_clock).

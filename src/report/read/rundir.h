@@ -1,8 +1,8 @@
 /*
  * rundir - what lies in a run directory beside its log, and beside the data it used.
  *
- * Owns: its strings and arrays. Nothing here fails because a file is absent: what is
- * not there is missing, and the page says so.
+ * Owns: its strings and arrays. An absent file is not an error: the page calls it
+ * missing.
  */
 #pragma once
 

@@ -95,9 +95,9 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     *cell++ = best_of(&l->loss, l->best, "");
     *cell++ = best_of(&l->bleu, series_best(&l->bleu, -1),
                       l->bleu_is_forced ? " (forced)" : "");
-    *cell++ = words(learning_trend_text(l->trend));
-    *cell++ = words(learning_overfit_text(l->overfit));
-    *cell++ = words(network_verdict_text(w.verdict));
+    *cell++ = words(learning_trends[l->trend].text);
+    *cell++ = words(learning_overfits[l->overfit].text);
+    *cell++ = words(network_verdicts[w.verdict].text);
     *cell++ = fmt_count(s ? s->parameters : NAN);
     *cell++ = fmt_count(r->ranks);
     *cell++ = fmt_count((double)j->health.n);

@@ -134,7 +134,7 @@ static void put_numbers(struct frame *f, const struct judgement *j)
           fmt_count(last ? last->tokens_per_s : NAN).s,
           fmt_number(last ? last->gflops : NAN, 3).s,
           fmt_percent(s && last ? last->gflops / s->roof_gflops : NAN).s,
-          learning_trend_text(l->trend));
+          learning_trends[l->trend].text);
 }
 
 /* ---- the chart: curves in letters, dots of a braille cell where there are any ---- */
@@ -313,7 +313,7 @@ static void put_network(struct frame *f, const struct judgement *j)
     if (w.verdict == NETWORK_NONE || w.verdict == NETWORK_UNKNOWN)
         return;
     linef(f, PLAIN, "network the bottleneck? %s; %s of %s MB/s (%s Mb/s)",
-          network_verdict_text(w.verdict), fmt_number(1e-6 * w.rate, 3).s,
+          network_verdicts[w.verdict].text, fmt_number(1e-6 * w.rate, 3).s,
           fmt_number(1e-6 * w.capacity, 3).s, fmt_number(8e-6 * w.rate, 3).s);
 }
 

@@ -1,6 +1,6 @@
 /*
- * report - runs in, the questions answered: an HTML page, and the same as Markdown and
- * JSON beside it.
+ * report - one run, or several side by side, as an HTML page, and the same as Markdown
+ * and JSON beside it.
  *
  * Reads what a run left behind (run.jsonl, its checkpoints, the statistics of its data;
  * or what another program left, foreign.h) and nothing else, so that it works on a

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* Cards belong to the host: its first rank speaks for them. */
+/* Network cards are counted once a host, by its first rank. */
 static json_t *cards_of(const struct meter_lap *lap)
 {
     json_t *cards = json_object();
@@ -79,7 +79,7 @@ status rank_stats_gather(struct rank_stats *s, struct comm *comm, struct record 
     if (!line)
         return err_set(err, ERR_MEMORY, "no memory for what this rank measured");
     const size_t n = strlen(line);
-    line[n] = '\n'; /* in place of its end: lengths travel apart */
+    line[n] = '\n'; /* replaces the terminator: the gather sends lengths */
     status result =
         comm_gather(comm, comm->rank == 0 ? &text : NULL, NULL, line, n + 1, 0, err);
     if (result == OK && comm->rank == 0)

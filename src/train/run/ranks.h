@@ -47,9 +47,9 @@ enum {
 };
 
 /*
- * Who is not like the others? False when nobody is; otherwise a sentence about the first
- * such rank in `text`. A loss or norm that is not finite always is; an outlier lies ten
- * times above the median of three or more ranks.
+ * Finds a rank whose loss or gradient norm is not finite, or is ten times the median of
+ * three or more ranks: a sentence about the first one in `text`, false when there is
+ * none.
  */
 bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *text,
                     size_t n_text);
