@@ -220,7 +220,7 @@ TEST(a_node_that_trains_alone_and_leaves_out_few_updates_goes_on)
         CHECK_OK(j.result[r], &j.err[r]);
 }
 
-TEST(a_node_with_a_weight_that_is_no_number_ends_the_run_when_nodes_meet)
+TEST(a_node_with_a_weight_that_is_no_number_ends_the_run_when_nodes_average)
 {
     char said[8192];
     struct job j;
@@ -228,6 +228,6 @@ TEST(a_node_with_a_weight_that_is_no_number_ends_the_run_when_nodes_meet)
     train_in(TOY(USUAL, "local_steps=7"), &j, NAN_WEIGHT, said, sizeof said);
     for (int r = 0; r < N_RANKS; r++)
         CHECK_FAILS(j.result[r], &j.err[r], ERR_DEVICE,
-                    "step 14: weights that a node brought to the meeting are not finite "
+                    "step 14: weights that a node brought to the average are not finite "
                     "(rank 2 on host");
 }

@@ -2,8 +2,8 @@
  * setup - from a configuration to a trainer that can take its first step, and back.
  *
  * Opening takes what may be missing or contradictory first (data, run directory, old
- * configuration), then what is expensive (weights, memory). Each is a meeting of all
- * ranks.
+ * configuration), then what is expensive (weights, memory). All but setup_release() are
+ * collective.
  */
 #pragma once
 
@@ -18,5 +18,5 @@ status setup_run(struct trainer *t, struct err *err) MUST_CHECK;
 
 status setup_close(struct trainer *t, struct err *err) MUST_CHECK;
 
-/* Release everything but the record; no meeting. A zeroed trainer is fine. */
+/* Release everything but the record. A zeroed trainer is fine. */
 void setup_release(struct trainer *t);

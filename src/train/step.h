@@ -1,7 +1,7 @@
 /*
  * step - one optimizer update.
  *
- * Threads: one at a time; a meeting of the ranks.
+ * Threads: one at a time. Collective: all ranks make the same update.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * Local SGD: nodes make updates alone, and now and then average what came of them. Nodes
- * must stay in step, so one that has to leave out an update counts it all the same. What
- * the ranks did becomes known when the nodes meet.
+ * Local SGD: nodes make updates alone, and average the weights every local_steps updates.
+ * All nodes count the same steps, so a skipped update counts too. What the ranks measured
+ * is exchanged with the averaging.
  */
 #include <math.h>
 
@@ -9,8 +9,8 @@
 #include "train/facts.h"
 #include "train/step.h"
 
-/* Gradients that are not finite are left out, so weights stay finite where all is well;
- * otherwise all nodes see the same sum and end before it is in theirs. */
+/* Updates that are not finite are skipped, so healthy nodes have finite weights. If the
+ * sum is not finite, all nodes see that and end before it reaches their weights. */
 static status check_change(struct trainer *t, struct err *err)
 {
     char who[PEERS_TEXT_MAX] = "no rank's loss tells whose";
@@ -23,12 +23,12 @@ static status check_change(struct trainer *t, struct err *err)
     (void)ranks_find_odd(t->peers.comm, t->peers.own, who, sizeof who);
     t->peers.is_agreed = true;
     return err_set(err, ERR_DEVICE,
-                   "step %lld: weights that a node brought to the meeting are not finite "
+                   "step %lld: weights that a node brought to the average are not finite "
                    "(%s); its memory, processor or network may be faulty",
                    (long long)t->state.step + 1, who);
 }
 
-/* Nodes have trained alone; now all begin again from the same weights. */
+/* All nodes go on from the same weights. */
 static status average_nodes(struct trainer *t, struct record_step *rec,
                             const struct ranks_own *mine, bool is_flush, struct err *err)
 {
@@ -45,8 +45,8 @@ static status average_nodes(struct trainer *t, struct record_step *rec,
     TRY(check_change(t, err));
     TRY(local_sgd_step(&t->local, weights, change, (size_t)c->n_nodes, err));
     moving_average_follow(&t->average, weights, t->state.step,
-                          t->state.step + 1 - t->local.met_at);
-    t->local.met_at = t->state.step + 1;
+                          t->state.step + 1 - t->local.synced_at);
+    t->local.synced_at = t->state.step + 1;
     rec->t_update += clock_next(&clock);
     return OK;
 }

@@ -34,8 +34,8 @@ static status skip(struct trainer *t, struct err *err)
     return record_skip(&t->record, s->step, reason, err);
 }
 
-/* Nodes that train alone leave out updates alone, and count them. When they meet, a node
- * that goes on doing so ends the run of all. */
+/* With local SGD each node skips its own updates and counts them. At an averaging, a node
+ * that skips too many in a row ends the run of all. */
 static status count_skips(struct trainer *t, const struct record_step *rec,
                           struct err *err)
 {

@@ -157,28 +157,23 @@ static status run_pass(struct pass *p, struct model *m, const struct dataset_set
 /* The counts of all ranks in those of each; numbers below 2^53 are exact in double. */
 static status sum_counts(struct bleu_stats *b, struct comm *comm, struct err *err)
 {
-    double x[3 * BLEU_ORDER + 2] = {[3 * BLEU_ORDER] = (double)b->hyp_len,
-                                    (double)b->ref_len};
+    enum { N = sizeof *b / sizeof(uint64_t) };
+    uint64_t count[N];
+    double x[N];
 
-    for (size_t i = 0; i < BLEU_ORDER; i++) {
-        x[i] = (double)b->match[i];
-        x[BLEU_ORDER + i] = (double)b->total[i];
-        x[2 * BLEU_ORDER + i] = (double)b->n_without[i];
-    }
-    TRY(comm_sum(comm, x, sizeof x / sizeof *x, err));
-    for (size_t i = 0; i < BLEU_ORDER; i++) {
-        b->match[i] = (uint64_t)x[i];
-        b->total[i] = (uint64_t)x[BLEU_ORDER + i];
-        b->n_without[i] = (uint64_t)x[2 * BLEU_ORDER + i];
-    }
-    b->hyp_len = (uint64_t)x[3 * BLEU_ORDER];
-    b->ref_len = (uint64_t)x[3 * BLEU_ORDER + 1];
+    memcpy(count, b, sizeof count);
+    for (size_t i = 0; i < N; i++)
+        x[i] = (double)count[i];
+    TRY(comm_sum(comm, x, N, err));
+    for (size_t i = 0; i < N; i++)
+        count[i] = (uint64_t)x[i];
+    memcpy(b, count, sizeof count);
     return OK;
 }
 
 /* The sentences of all ranks in order, added up by the first rank as one rank would. */
-static status conclude(struct evaluate_result *r, const struct sentence_loss *known,
-                       size_t n, const struct bleu_stats *forced, size_t group)
+static void conclude(struct evaluate_result *r, const struct sentence_loss *known,
+                     size_t n, const struct bleu_stats *forced, size_t group)
 {
     struct sums s = {0};
 
@@ -190,7 +185,6 @@ static status conclude(struct evaluate_result *r, const struct sentence_loss *kn
     r->forced_bleu = bleu_nltk(forced);
     r->n_pairs = s.n_sents;
     r->n_tokens = s.n_tokens;
-    return OK;
 }
 
 static status join_pass(struct evaluate_result *r, struct pass *p,
@@ -199,14 +193,16 @@ static status join_pass(struct evaluate_result *r, struct pass *p,
     struct str all = str_new(SIZE_MAX / 2);
     struct comm *comm = o->comm;
 
-    if (!comm || comm->size == 1)
-        return conclude(r, p->known, p->n_known, &p->forced, o->group);
+    if (!comm || comm->size == 1) {
+        conclude(r, p->known, p->n_known, &p->forced, o->group);
+        return OK;
+    }
     TRY(sum_counts(&p->forced, comm, err));
     status result = comm_gather(comm, comm->rank == 0 ? &all : NULL, NULL, p->known,
                                 p->n_known * sizeof *p->known, 0, err);
     if (result == OK && comm->rank == 0)
-        result = conclude(r, (const struct sentence_loss *)(const void *)all.data,
-                          all.len / sizeof(struct sentence_loss), &p->forced, o->group);
+        conclude(r, (const struct sentence_loss *)(const void *)all.data,
+                 all.len / sizeof(struct sentence_loss), &p->forced, o->group);
     if (result == OK)
         result = comm_bcast(comm, r, sizeof *r, 0, err);
     str_release(&all);

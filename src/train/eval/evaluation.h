@@ -3,7 +3,7 @@
  * and judged: is it the best so far?
  *
  * Owns: the translator. Borrows: everything else, set by the caller before the first
- * call. Threads: one at a time; what returns a status is a meeting of all ranks.
+ * call. Threads: one at a time; evaluation_run() is collective.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct evaluation {
     bool is_patience_used;        /* too many evaluations went by without a best one */
 };
 
-/* No meeting. Close it in any case. */
+/* Close it in any case. */
 status evaluation_open(struct evaluation *e, const struct spm *spm,
                        struct err *err) MUST_CHECK;
 void evaluation_close(struct evaluation *e);

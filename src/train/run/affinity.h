@@ -23,7 +23,7 @@ struct affinity {
     bool is_crowded; /* the ranks of this host want more threads than it has cores */
 };
 
-/* threads 0: one for each core of this rank. A meeting of all ranks. */
+/* threads 0: one for each core of this rank. Collective. */
 status affinity_choose(struct affinity *p, struct comm *comm, size_t threads, bool pin,
                        struct err *err) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 /*
- * config - everything a training run can be told. One line is one option.
+ * config - the options of a training run, one a line.
  *
  * The lists of the rooms below (model shape, learning rate, optimizer) are part of it, so
  * that one YAML file and one command line set them all. The resolved config is written to

@@ -3,7 +3,8 @@
  * they said with the last update, and whether they all agree.
  *
  * Owns: its lists and the lock of the run directory. Borrows: comm and control, which
- * outlive it. Threads: one at a time; what returns a status is a meeting of all ranks.
+ * outlive it. Threads: one at a time; what returns a status, but peers_open(), is
+ * collective.
  */
 #pragma once
 
@@ -21,7 +22,7 @@
 
 struct peers {
     struct comm *comm;       /* borrowed */
-    struct control *control; /* who watches this rank; NULL: nobody */
+    struct control *control; /* sends its heartbeat; NULL: nobody watches */
     struct affinity affinity;
     struct run_dir dir;
     struct preflight preflight;
@@ -31,20 +32,20 @@ struct peers {
     struct ranks_own *own;  /* [size] of each rank, of the last exchange */
     int64_t compared_at;    /* step at which weights were last compared; -1: never */
     int64_t named_at;       /* step at which an odd rank was last named; -1: never */
-    bool is_agreed;         /* the failure at hand is known to all ranks */
+    bool is_agreed;         /* all ranks know the failure that ends the run */
 };
 
-/* No meeting. Close it in any case. */
+/* Close it in any case. */
 status peers_open(struct peers *p, struct comm *comm, struct control *control,
                   struct err *err) MUST_CHECK;
 void peers_close(struct peers *p); /* zeroed is fine */
 
 /* OK when all ranks bring OK; otherwise all return the first failure. */
 status peers_agree(struct peers *p, status mine, struct err *err) MUST_CHECK;
-/* Pass on the result of a meeting, and note whether a failure of it is known to all. */
+/* Pass on the result of a collective call, and note whether all ranks know a failure. */
 status peers_note_result(struct peers *p, status result) MUST_CHECK;
 
-/* Publish what this rank does now, for its heartbeat. No meeting. */
+/* Publish what this rank does now, for its heartbeat. */
 void peers_phase(struct peers *p, int64_t step, enum phase_id phase);
 
 /* An array [1, n] of rank `from` to all, in pieces through the host. */
@@ -57,6 +58,6 @@ status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t
                      struct err *err) MUST_CHECK;
 
 /* Whether a rank was far from the others in the update of this step, with a sentence
- * about it; at most once in 100 updates. No meeting. */
+ * about it; at most once in 100 updates. */
 enum { PEERS_TEXT_MAX = 256 };
 bool peers_find_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX]);

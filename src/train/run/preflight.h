@@ -7,7 +7,7 @@
  * should agree (clocks), and time the exchange that training will make. The first
  * difference is refused with one sentence that names the rank and its host.
  *
- * Threads: one at a time; a meeting of all ranks.
+ * Threads: one at a time; preflight_run() is collective.
  */
 #pragma once
 

@@ -47,7 +47,7 @@ static status try_lock(struct run_dir *h, const char *path, bool *has_it, struct
 }
 
 /* Does a rank of an earlier start of the same `ferry launch` hold it? The launcher has
- * given that one up; where its host is frozen or cut off, it keeps the lock for ever. */
+ * given that one up; where its host is frozen or cut off, it keeps the lock forever. */
 static bool is_predecessor(const struct run_dir *h, const char *job)
 {
     char holder[CONTROL_JOB + 1] = "";

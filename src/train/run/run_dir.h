@@ -11,7 +11,7 @@
  * A later start of the same takes it over from a rank that was given up and cannot let
  * go.
  *
- * Owns: the lock. Threads: one at a time; opening is a meeting of all ranks.
+ * Owns: the lock. Threads: one at a time; opening is collective.
  */
 #pragma once
 

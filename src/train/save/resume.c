@@ -142,8 +142,7 @@ struct candidates {
     struct err why;         /* there are none, although there is a file */
 };
 
-/* Names without a number stand behind the others; of equals the later in the file is the
- * newer one. */
+/* Names without a number come last; of equals the later in the file is newer. */
 static int newer_first(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;

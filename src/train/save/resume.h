@@ -2,12 +2,12 @@
  * resume - where a run begins: fresh, or from the newest checkpoint that is whole on any
  * rank.
  *
- * Writers (run/run_dir.h) know what their directories hold. From the newest on, who has a
- * checkpoint reads it and tells whether it is whole. Then its tensors and state go to
- * everybody, so that nothing depends on which disk a rank sees, nor on how many ranks
- * there were before. One rank alone does the same with itself.
+ * Writers (run/run_dir.h) know what their directories hold. Beginning with the newest,
+ * the rank that has a checkpoint reads it and tells whether it is whole. Then its tensors
+ * and state are broadcast, so that nothing depends on which disk a rank sees, nor on how
+ * many ranks there were before. One rank alone does the same with itself.
  *
- * Threads: one at a time; both are meetings of all ranks.
+ * Threads: one at a time; both are collective.
  */
 #pragma once
 

@@ -86,7 +86,7 @@ static status record_report(struct saving *s, const struct saver_report *r,
     return record_saved(s->record, save, err);
 }
 
-/* Failures of the run's own checkpoint stay in *last for who must have it. */
+/* With `last`, a failure of the run's own checkpoint goes there instead of the log. */
 static status take_reports(struct saving *s, struct err *last, struct err *err)
 {
     struct saver_report r;
@@ -124,7 +124,7 @@ static void decide(struct saving *s, int failed_rank)
         saver_decide(s->saver, false, "this rank was given up by the watcher");
 }
 
-/* Wait for the save under way: a meeting of all ranks. */
+/* Wait for the save under way. Collective. */
 static status settle(struct saving *s, struct err *last, struct err *err)
 {
     double failed = s->peers->comm->size;
@@ -164,9 +164,8 @@ static status gather_moments(struct saving *s, struct err *err)
     return reducer_gather(s->gradients->reducer, s->parts.optim->v.mem, v, err);
 }
 
-/* Nodes that train alone have moments and a loss scale of their own; at a save all go on
- * with those that are saved, so that the run does not depend on whether it was
- * interrupted there. */
+/* With local SGD nodes have moments and a loss scale of their own. At a save all continue
+ * with those that are saved, so that a resumed run equals an uninterrupted one. */
 static status share_moments(struct saving *s, struct err *err)
 {
     const struct optim *o = s->parts.optim;

@@ -8,7 +8,8 @@
  * saving_finish() does a write that failed end the run.
  *
  * Owns: the saver. Borrows: everything else, set by the caller before the first call.
- * Threads: one at a time; what returns a status is a meeting of all ranks.
+ * Threads: one at a time; what returns a status, but saving_open(), is
+ * collective.
  */
 #pragma once
 
@@ -40,7 +41,7 @@ struct saving {
     bool is_resumed;     /* the run began from a checkpoint */
 };
 
-/* has_room: there is memory for a copy of the run. No meeting. */
+/* has_room: there is memory for a copy of the run. */
 status saving_open(struct saving *s, bool has_room, struct err *err) MUST_CHECK;
 
 /* The next saving_begin() makes these. */
@@ -51,5 +52,5 @@ status saving_begin(struct saving *s, struct err *err) MUST_CHECK;
 status saving_poll(struct saving *s, struct err *err) MUST_CHECK;
 status saving_finish(struct saving *s, struct err *err) MUST_CHECK;
 
-/* Whether this rank's part of the save under way is written; *failed: in vain. */
+/* Whether this rank's part of the save under way is written; *failed: it could not be. */
 bool saving_has_written(const struct saving *s, bool *failed);

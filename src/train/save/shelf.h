@@ -14,12 +14,12 @@
 
 /*
  * Checkpoints of one directory whose names begin alike. Without is_pointed the pointer
- * file goes on naming another kind as the one to use, if it has any.
+ * file still names another kind as the one to use, if it has any.
  */
 struct shelf {
     char dir[FILE_PATH_MAX];
     const char *kind; /* what their names begin with */
-    size_t keep;      /* the newest so many */
+    size_t keep;      /* how many of the newest */
     bool is_pointed;
 };
 

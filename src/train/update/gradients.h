@@ -2,8 +2,8 @@
  * gradients - what backward finishes, on its way to the sum over all ranks.
  *
  * With several ranks a slice of the gradient goes to the reducer as soon as backward has
- * finished it. Before that its own sum of squares is taken, by which a rank that computes
- * nonsense can be told from the others. A GPU's gradient that its own library cannot sum
+ * finished it. Before that its own sum of squares is taken, which shows a rank that
+ * computes nonsense. A GPU's gradient that its own library cannot sum
  * comes to the host, slice by slice. With one rank all of this does nothing.
  *
  * Owns: the reducer and its arrays. Borrows: device, model and comm, which outlive it.
@@ -27,7 +27,7 @@ struct gradients {
     double early_sq; /* of the embedding's rows that backward does not write */
 };
 
-/* A meeting of all ranks of `comm`. Without a card to sum on, options.device is NULL. */
+/* Collective over `comm`. Without a card to sum on, options.device is NULL. */
 status gradients_open(struct gradients *g, struct comm *comm, struct model *m,
                       struct reducer_options options, struct err *err) MUST_CHECK;
 void gradients_close(struct gradients *g);

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-/* Arrays go through the host in pieces, whatever the device: meetings are rare. */
+/* Arrays go through the host in pieces, whatever the device: it happens rarely. */
 enum { PIECE = 1 << 20, N_ARRAYS = 3 };
 
 static status alloc(struct local_sgd *o, struct mat *m, size_t n, struct err *err)
@@ -69,7 +69,7 @@ status local_sgd_begin(struct local_sgd *o, struct mat weights, int64_t step,
     struct work w;
 
     o->is_synced = true;
-    o->met_at = step;
+    o->synced_at = step;
     if (!local_sgd_is_on(o))
         return OK;
     TRY(work_open(&w, err));
@@ -82,7 +82,7 @@ status local_sgd_begin(struct local_sgd *o, struct mat weights, int64_t step,
 }
 
 status local_sgd_change(const struct local_sgd *o, struct mat change, struct mat weights,
-                        bool speaks, struct err *err)
+                        bool is_first, struct err *err)
 {
     struct work w;
 
@@ -91,7 +91,7 @@ status local_sgd_change(const struct local_sgd *o, struct mat change, struct mat
         get(o, &w, 0, o->start);
         get(o, &w, 1, weights);
         for (size_t i = 0; i < w.n; i++)
-            w.x[0][i] = speaks ? w.x[0][i] - w.x[1][i] : 0;
+            w.x[0][i] = is_first ? w.x[0][i] - w.x[1][i] : 0;
         put(o, &w, change, 0);
     }
     free(w.x[0]);

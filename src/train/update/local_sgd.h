@@ -1,9 +1,9 @@
 /*
- * local_sgd - what nodes that train alone for a while do when they meet.
+ * local_sgd - nodes train alone for some updates, then average what came of it.
  *
- * Between meetings every node follows its own gradients. Then the mean over nodes of how
- * far they went from where they last met is taken as a gradient of its own, and a step is
- * made from there with Nesterov's momentum:
+ * Between averagings every node follows its own gradients. Then the mean over nodes of
+ * their change since the last averaging is taken as a gradient, and a step is made from
+ * there with Nesterov's momentum:
  *
  *   d = mean(start - w);  v = momentum v + d;  w = start - rate (d + momentum v)
  *
@@ -11,7 +11,7 @@
  * further than the nodes did; far above, the nodes have to undo it.
  *
  * Owns: start and v. Borrows: the device. What a checkpoint must hold: v; start is the
- * weights themselves, because a checkpoint is made after a meeting. Threads: one at a
+ * weights themselves, because a checkpoint is made after an averaging. Threads: one at a
  * time.
  */
 #pragma once
@@ -23,9 +23,9 @@
 #include "device/device.h"
 
 struct local_sgd {
-    int64_t steps;  /* updates between meetings; below 2: nodes never train alone */
-    bool is_synced; /* after the last update all ranks held the same weights */
-    int64_t met_at; /* step of the last meeting */
+    int64_t steps;     /* updates between averagings; below 2: local SGD is off */
+    bool is_synced;    /* after the last update all ranks held the same weights */
+    int64_t synced_at; /* step of the last averaging */
     struct device *device;
     double rate, momentum;
     struct mat start, v; /* [1, n_flat] */
@@ -41,13 +41,13 @@ status local_sgd_open(struct local_sgd *o, struct device *d, size_t n_flat, doub
                       double momentum, struct err *err) MUST_CHECK;
 void local_sgd_close(struct local_sgd *o); /* zeroed is fine */
 
-/* The nodes are together here, with these weights after `step` updates. */
+/* All nodes have these weights, after `step` updates. */
 status local_sgd_begin(struct local_sgd *o, struct mat weights, int64_t step,
                        struct err *err) MUST_CHECK;
 
-/* change = start - weights, or 0 for a rank whose node another one speaks for. */
+/* change = start - weights, or 0 for all ranks of a node but its first. */
 status local_sgd_change(const struct local_sgd *o, struct mat change, struct mat weights,
-                        bool speaks, struct err *err) MUST_CHECK;
+                        bool is_first, struct err *err) MUST_CHECK;
 
 /* change: summed over n_nodes, finite; the next weights, where all nodes begin again. */
 status local_sgd_step(struct local_sgd *o, struct mat weights, struct mat change,

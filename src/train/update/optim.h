@@ -91,8 +91,8 @@ struct optim_update {
 /*
  * One update of weights and moments, all [1, n_flat] on the device. *grad_norm is the
  * norm of the mean gradient of all tensors that are not frozen, before clipping. When it
- * is not finite: ERR_NUMERIC, and nothing has changed. With shards a meeting of their
- * ranks; weights outside them are as they were.
+ * is not finite: ERR_NUMERIC, and nothing has changed. With shards it is
+ * collective, and weights outside them are as they were.
  */
 status optim_step(struct optim *o, struct mat weights, struct mat gradient,
                   struct optim_update u, double *grad_norm, struct err *err) MUST_CHECK;
