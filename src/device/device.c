@@ -260,6 +260,12 @@ void device_free(struct device *d, void *mem)
         free(mem);
 }
 
+status device_alloc_row(struct device *d, struct mat *row, size_t n, struct err *err)
+{
+    *row = (struct mat){.rows = 1, .cols = n, .stride = n};
+    return device_alloc(d, &row->mem, n * d->real_bytes, err);
+}
+
 static void copy_in(struct device *d, void *mem, size_t at, const void *host,
                     size_t n_bytes)
 {

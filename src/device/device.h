@@ -80,6 +80,9 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
 status device_alloc(struct device *d, void **mem, size_t n_bytes,
                     struct err *err) MUST_CHECK; /* 64-byte aligned, zeroed */
 void device_free(struct device *d, void *mem);
+/* n reals of its own as a matrix [1, n]; release them by device_free(d, row->mem). */
+status device_alloc_row(struct device *d, struct mat *row, size_t n,
+                        struct err *err) MUST_CHECK;
 
 /*
  * Scratch memory of at least n_bytes a thread, for kernels that need more than the

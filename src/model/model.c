@@ -7,14 +7,6 @@
 #include "base/mem.h"
 #include "model/activations.h"
 
-/* One flat array on the device, shaped [1, n_flat]. */
-static status open_flat(struct model *m, struct mat *flat, void **mem, struct err *err)
-{
-    TRY(device_alloc(m->device, mem, m->params.n_flat * m->device->real_bytes, err));
-    *flat = (struct mat){*mem, 0, 1, m->params.n_flat, m->params.n_flat};
-    return OK;
-}
-
 /* The weights as products read them: the same array, or a copy in 16 bits. */
 static status open_half(struct model *m, struct err *err)
 {
@@ -22,20 +14,19 @@ static status open_half(struct model *m, struct err *err)
 
     if (m->device->precision == PRECISION_FP32)
         return OK;
-    TRY(device_alloc(m->device, &m->half_mem, n * m->device->half_bytes, err));
-    m->half = (struct mat){m->half_mem, 0, 1, n, n, MAT_HALF};
-    return OK;
+    m->half = (struct mat){NULL, 0, 1, n, n, MAT_HALF};
+    return device_alloc(m->device, &m->half.mem, n * m->device->half_bytes, err);
 }
 
 static status open_parts(struct model *m, bool want_grad, struct err *err)
 {
     TRY(params_open(&m->params, &m->config, err));
-    TRY(open_flat(m, &m->flat, &m->weight_mem, err));
+    TRY(device_alloc_row(m->device, &m->flat, m->params.n_flat, err));
     TRY(open_half(m, err));
     const struct weights_flat values = {m->flat, m->half.mem ? m->half : m->flat};
     TRY(weights_open(&m->w, &m->params, &m->config, values, err));
     if (want_grad) {
-        TRY(open_flat(m, &m->grad, &m->grad_mem, err));
+        TRY(device_alloc_row(m->device, &m->grad, m->params.n_flat, err));
         const struct weights_flat gradients = {m->grad, m->grad};
         TRY(weights_open(&m->g, &m->params, &m->config, gradients, err));
     }
@@ -62,10 +53,10 @@ void model_close(struct model *m)
     weights_close(&m->w);
     weights_close(&m->g);
     params_close(&m->params);
-    device_free(m->device, m->weight_mem);
-    device_free(m->device, m->half_mem);
-    device_free(m->device, m->grad_mem);
-    device_free(m->device, m->signal_mem);
+    device_free(m->device, m->flat.mem);
+    device_free(m->device, m->half.mem);
+    device_free(m->device, m->grad.mem);
+    device_free(m->device, m->signal.mem);
     *m = (struct model){0};
 }
 
@@ -116,11 +107,11 @@ static status reserve_signal(struct model *m, size_t max_len, struct err *err)
     for (size_t p = 0; p < max_len; p++)
         for (size_t c = 0; c < D; c++)
             put_real(m->device, host, p * D + c, signal_at(p, c, D));
-    device_free(m->device, m->signal_mem);
+    device_free(m->device, m->signal.mem);
     m->signal = (struct mat){0};
-    const status result = device_alloc(m->device, &m->signal_mem, bytes, err);
+    const status result = device_alloc(m->device, &m->signal.mem, bytes, err);
     if (result == OK) {
-        m->signal = (struct mat){m->signal_mem, 0, max_len, D, D};
+        m->signal = (struct mat){m->signal.mem, 0, max_len, D, D};
         device_upload(m->device, m->signal, host);
     }
     free(host);

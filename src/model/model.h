@@ -57,11 +57,9 @@ struct model {
     struct device *device;
     struct model_config config;
     struct params params;
-    void *weight_mem, *grad_mem, *half_mem;
     struct mat half; /* [1, n_flat] weights in 16 bits; none without mixed precision */
     struct mat flat, grad; /* [1, n_flat]; grad is none in a model opened for use only */
     struct weights w, g;
-    void *signal_mem;
     struct mat signal; /* [max_len, D] position signal */
     struct activations *act;
     bool recompute; /* keep less for backward, compute it again: activations.h */

@@ -270,24 +270,21 @@ static status load(struct saving *s, struct candidates *c, enum checkpoint_kind 
     struct optim *o = s->parts.optim;
     const size_t n = o->params->n_flat;
     struct checkpoint parts = s->parts;
-    void *m = NULL, *v = NULL;
 
     status result = list_candidates(c, s, err);
     if (result == OK && parts.is_sharded)
-        result = device_alloc(o->device, &m, n * sizeof(float), err);
+        result = device_alloc_row(o->device, &parts.whole_m, n, err);
     if (result == OK && parts.is_sharded)
-        result = device_alloc(o->device, &v, n * sizeof(float), err);
+        result = device_alloc_row(o->device, &parts.whole_v, n, err);
     result = peers_agree(s->peers, result, err);
-    parts.whole_m = (struct mat){m, 0, 1, n, n};
-    parts.whole_v = (struct mat){v, 0, 1, n, n};
     if (result == OK)
         result = load_newest(s, &parts, c, kind, err);
     if (result == OK && parts.is_sharded) {
-        reducer_pick(s->gradients->reducer, o->m.mem, m);
-        reducer_pick(s->gradients->reducer, o->v.mem, v);
+        reducer_pick(s->gradients->reducer, o->m.mem, parts.whole_m.mem);
+        reducer_pick(s->gradients->reducer, o->v.mem, parts.whole_v.mem);
     }
-    device_free(o->device, m);
-    device_free(o->device, v);
+    device_free(o->device, parts.whole_m.mem);
+    device_free(o->device, parts.whole_v.mem);
     return result;
 }
 

@@ -7,19 +7,13 @@
 /* Arrays go through the host in pieces, whatever the device: it happens rarely. */
 enum { PIECE = 1 << 20, N_ARRAYS = 3 };
 
-static status alloc(struct local_sgd *o, struct mat *m, size_t n, struct err *err)
-{
-    *m = (struct mat){.rows = 1, .cols = n, .stride = n};
-    return device_alloc(o->device, &m->mem, n * o->device->real_bytes, err);
-}
-
 status local_sgd_open(struct local_sgd *o, struct device *d, size_t n_flat, double rate,
                       double momentum, struct err *err)
 {
     *o = (struct local_sgd){
         .steps = o->steps, .device = d, .rate = rate, .momentum = momentum};
-    TRY(alloc(o, &o->start, n_flat, err));
-    return alloc(o, &o->v, n_flat, err);
+    TRY(device_alloc_row(d, &o->start, n_flat, err));
+    return device_alloc_row(d, &o->v, n_flat, err);
 }
 
 void local_sgd_close(struct local_sgd *o)

@@ -8,14 +8,8 @@
 status moving_average_open(struct moving_average *a, struct device *d, size_t n,
                            double decay, struct err *err)
 {
-    void *mem;
-
     *a = (struct moving_average){.device = d, .decay = decay};
-    if (decay <= 0)
-        return OK;
-    TRY(device_alloc(d, &mem, n * d->real_bytes, err));
-    a->mean = (struct mat){mem, 0, 1, n, n};
-    return OK;
+    return decay > 0 ? device_alloc_row(d, &a->mean, n, err) : OK;
 }
 
 void moving_average_close(struct moving_average *a)

@@ -101,25 +101,18 @@ static status mark_frozen(struct optim *o, struct err *err)
     return OK;
 }
 
-static status alloc_moment(struct optim *o, struct mat *moment, struct err *err)
-{
-    const size_t n = o->shards.comm ? o->shards.n_owned : o->params->n_flat;
-
-    *moment = (struct mat){.rows = 1, .cols = n, .stride = n};
-    return device_alloc(o->device, &moment->mem, n * o->device->real_bytes, err);
-}
-
 static status alloc_state(struct optim *o, struct err *err)
 {
     const size_t n = o->params->n_list;
+    const size_t n_moments = o->shards.comm ? o->shards.n_owned : o->params->n_flat;
 
     TRY(mem_alloc(&o->frozen, n, sizeof *o->frozen, err));
     TRY(mem_alloc(&o->grad_sq, n, sizeof *o->grad_sq, err));
     TRY(mem_alloc(&o->weight_sq, n, sizeof *o->weight_sq, err));
-    TRY(alloc_moment(o, &o->m, err));
+    TRY(device_alloc_row(o->device, &o->m, n_moments, err));
     if (is_optimizer(&o->config, "novograd"))
         return mem_alloc(&o->norms, n, sizeof *o->norms, err);
-    return alloc_moment(o, &o->v, err);
+    return device_alloc_row(o->device, &o->v, n_moments, err);
 }
 
 status optim_open(struct optim *o, struct device *d, const struct params *p,
