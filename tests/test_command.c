@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "format/sha256.h"
-#include "launch/probe.h"
+#include "launch/host_check.h"
 #include "test.h"
 
 static struct launch_config config;
@@ -35,13 +35,13 @@ static const char *start_of(const struct command_plan *p)
 {
     static char text[4096];
     struct str s = str_new(0);
-    struct words w = {0};
+    struct argv w = {0};
 
     command_start(&w, p);
-    words_put(&s, &w);
+    argv_put(&s, &w);
     snprintf(text, sizeof text, "%s", str_text(&s));
     str_release(&s);
-    words_release(&w);
+    argv_release(&w);
     return text;
 }
 
@@ -107,33 +107,33 @@ TEST(the_host_with_the_fewest_cores_a_rank_decides_and_too_few_bind_nothing)
 TEST(no_secret_is_in_any_command)
 {
     const struct command_plan p = plan_of("a:2,b:2");
-    struct words w = {0};
+    struct argv w = {0};
 
     command_start(&w, &p);
-    command_probe(&w, &p, "a");
+    command_check(&w, &p, "a");
     command_forget(&w, &p, "a");
     for (size_t i = 0; i < w.n; i++)
-        CHECK(!strstr(w.word[i], "TOKEN="));
-    words_release(&w);
+        CHECK(!strstr(w.arg[i], "TOKEN="));
+    argv_release(&w);
 }
 
 /* Run the words of a probe here, as a remote shell would, and read the answer. */
-static struct probe ask(const struct command_plan *p, const char *hash)
+static struct host_check ask(const struct command_plan *p, const char *hash)
 {
     struct str line = str_new(0);
-    struct words w = {0};
+    struct argv w = {0};
     char text[4096] = {0};
-    struct probe out;
+    struct host_check out;
 
-    command_probe(&w, p, "localhost");
+    command_check(&w, p, "localhost");
     str_printf(&line, "export HOME=%s; echo secret | ", test_dir());
-    words_put(&line, &w);
+    argv_put(&line, &w);
     FILE *f = popen(str_text(&line), "r"); /* NOLINT(bugprone-command-processor) */
     CHECK(f);
     CHECK(fread(text, 1, sizeof text - 1, f) > 0);
     const int code = pclose(f);
-    probe_read(&out, text, code, hash, 0, 0);
-    words_release(&w);
+    host_check_read(&out, text, code, hash, 0, 0);
+    argv_release(&w);
     str_release(&line);
     return out;
 }
@@ -163,7 +163,7 @@ TEST(a_host_is_asked_for_program_directory_and_clock_and_keeps_the_token)
     make_token(".ferry/live.token", 3600);
     CHECK_OK(sha256_file(bytes, p.program, &err), &err);
     sha256_hex(hash, bytes);
-    const struct probe good = ask(&p, hash);
+    const struct host_check good = ask(&p, hash);
     CHECK_STR(good.reason, "");
     CHECK(good.is_good && good.n_cores > 0 && good.skew > 1e9);
     struct file_map map;
@@ -174,7 +174,7 @@ TEST(a_host_is_asked_for_program_directory_and_clock_and_keeps_the_token)
     CHECK(!file_exists(test_path(".ferry/dead.token.host.17")));
     CHECK(file_exists(test_path(".ferry/live.token")));
     hash[0] ^= 1;
-    const struct probe other = ask(&p, hash);
+    const struct host_check other = ask(&p, hash);
     CHECK(!other.is_good && strstr(other.reason, "has another program"));
     p.directory = "/not here";
     CHECK_STR(ask(&p, hash).reason, "no directory /not here");
@@ -185,16 +185,16 @@ TEST(a_host_is_asked_for_program_directory_and_clock_and_keeps_the_token)
 
 TEST(a_host_that_says_something_else_is_quoted)
 {
-    struct probe p;
+    struct host_check p;
 
-    probe_read(&p, "Welcome!\nssh: connect to host b: No route\n", 255, "x", 0, 0);
+    host_check_read(&p, "Welcome!\nssh: connect to host b: No route\n", 255, "x", 0, 0);
     CHECK(!p.is_good);
     CHECK_STR(p.reason, "does not answer (ssh: connect to host b: No route, status 255)");
-    probe_read(&p, "", 137, "x", 0, 0);
+    host_check_read(&p, "", 137, "x", 0, 0);
     CHECK_STR(p.reason, "does not answer (silence, status 137)");
-    probe_read(&p, "\033[2J", 1, "x", 0, 0);
+    host_check_read(&p, "\033[2J", 1, "x", 0, 0);
     CHECK(!strchr(p.reason, '\033'));
-    probe_read(&p, "a motd\nferry-host abc 101.5 16\n", 0, "abc", 100, 101);
+    host_check_read(&p, "a motd\nferry-host abc 101.5 16\n", 0, "abc", 100, 101);
     CHECK(p.is_good && p.n_cores == 16);
     CHECK_NEAR(p.skew, 1, 1e-9);
 }
@@ -208,7 +208,7 @@ TEST(words_for_a_shell_come_out_as_they_went_in)
     str_puts(&s, "printf '%s|'");
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         str_putc(&s, ' ');
-        words_quote(&s, odd[i]);
+        argv_quote(&s, odd[i]);
     }
     FILE *f = popen(str_text(&s), "r"); /* NOLINT(bugprone-command-processor) */
     CHECK(f && fread(text, 1, sizeof text - 1, f) > 0);

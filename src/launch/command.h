@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "launch/argv.h"
 #include "launch/hosts.h"
 #include "launch/launch_config.h"
-#include "launch/words.h"
 
 enum command_mpi { COMMAND_OPENMPI, COMMAND_MPICH };
 
@@ -31,14 +31,14 @@ struct command_plan {
 /* The program that starts ranks. */
 const char *command_mpirun(const struct launch_config *c, enum command_mpi mpi);
 
-void command_start(struct words *out, const struct command_plan *p);
+void command_start(struct argv *out, const struct command_plan *p);
 
 /*
  * To run on `host` before a start, with the token on its standard input: stores that
  * (mode 0600), prints "ferry-host HASH SECONDS CORES" or "ferry-bad REASON". Tokens older
  * than a day, which a killed launcher left behind, are removed: only a start reads one.
  */
-void command_probe(struct words *out, const struct command_plan *p, const char *host);
+void command_check(struct argv *out, const struct command_plan *p, const char *host);
 
 /* To run on `host` after the end: removes the token. */
-void command_forget(struct words *out, const struct command_plan *p, const char *host);
+void command_forget(struct argv *out, const struct command_plan *p, const char *host);

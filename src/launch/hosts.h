@@ -41,4 +41,7 @@ void hosts_put(const struct hosts *h, struct str *out);
 
 /* This machine, by whatever name. */
 bool hosts_is_local(const char *name);
-bool hosts_all_local(const struct hosts *h);
+
+/* Numeric address of this machine's interface from which `host` is reached; nothing is
+ * sent. */
+status hosts_route(char *out, size_t n, const char *host, struct err *err) MUST_CHECK;

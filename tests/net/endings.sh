@@ -39,7 +39,7 @@ log_has 'finished after 3 starts'
 
 # Every rank finishes, then MPI does not: the run has finished all the same.
 launch -H n1:1,n2:1 "${worker[@]}" "$WORK/run" 200 50 4 hang || fail "status $? of a finished run that hangs"
-log_has 'mpirun does not end; it is ended'
+log_has 'mpirun is still running; it is terminated'
 launch -H n1:1,n2:1 "${worker[@]}" "$WORK/run" 200 50 4 fail || fail "status $? of a finished run"
 log_has 'every rank had finished before mpirun ended with status 1'
 [ -z "$(lab pids n1 net_worker)$(lab pids n2 net_worker)" ] || fail "ranks are left over"

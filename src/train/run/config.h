@@ -66,7 +66,7 @@
     X(INT, local_steps, "1", "updates that nodes make alone before they average", RANGE(1, 1e6)) \
     X(REAL, outer_rate, "0.7", "local_steps: step towards the average", RANGE(0.001, 10))       \
     X(REAL, outer_momentum, "0.5", "local_steps: Nesterov momentum of the averages", RANGE(0, 0.999)) \
-    X(REAL, clock_limit, "60", "seconds between clocks of hosts that are refused; 0: none", RANGE(0, 1e9)) \
+    X(REAL, clock_limit, "60", "largest clock difference between hosts, in seconds; 0: any", RANGE(0, 1e9)) \
     X(INT, replica_check_every, "100", "updates between comparisons of weights; 0: none", RANGE(0, 1e12))
 /* clang-format on */
 

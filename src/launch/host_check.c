@@ -1,4 +1,4 @@
-#include "launch/probe.h"
+#include "launch/host_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "format/sha256.h"
-#include "launch/child.h"
+#include "launch/subprocess.h"
 
 /* The last line that says something, without what a terminal would obey. */
 static void last_line(char *out, size_t n, const char *text)
@@ -38,8 +38,8 @@ static const char *line_with(const char *text, const char *word)
     return NULL;
 }
 
-void probe_read(struct probe *p, const char *text, int code, const char *hash,
-                double t_sent, double t_heard)
+void host_check_read(struct host_check *p, const char *text, int code, const char *hash,
+                     double t_sent, double t_heard)
 {
     const char *good = line_with(text, "ferry-host "),
                *bad = line_with(text, "ferry-bad ");
@@ -47,7 +47,7 @@ void probe_read(struct probe *p, const char *text, int code, const char *hash,
     double seconds;
     unsigned cores;
 
-    *p = (struct probe){.is_good = false};
+    *p = (struct host_check){.is_good = false};
     if (bad) {
         snprintf(p->reason, sizeof p->reason, "%.*s", (int)strcspn(bad, "\n"), bad);
         return;
@@ -67,44 +67,43 @@ void probe_read(struct probe *p, const char *text, int code, const char *hash,
                  "has another program (hash %.12s..., here %.12s...)", theirs, hash);
 }
 
-typedef void command_fn(struct words *out, const struct command_plan *p,
-                        const char *host);
+typedef void command_fn(struct argv *out, const struct command_plan *p, const char *host);
 
 /* The same command on all hosts at once. */
-static status ask_all(struct child *c, const struct command_plan *p, command_fn *fn,
+static status ask_all(struct subprocess *c, const struct command_plan *p, command_fn *fn,
                       const char *input, double t, struct err *err)
 {
     size_t n = 0;
     status result = OK;
 
     for (; n < p->hosts->n && result == OK; n++) {
-        struct words w = {0};
+        struct argv w = {0};
         fn(&w, p, p->hosts->host[n].name);
-        result = child_ask(&c[n], &w, input, err);
-        words_release(&w);
+        result = subprocess_ask(&c[n], &w, input, err);
+        argv_release(&w);
     }
-    child_gather(c, n, t);
+    subprocess_gather(c, n, t);
     return result;
 }
 
-status probe_hosts(struct probe *out, const struct command_plan *p, const char *hash,
-                   const char *token, double t, struct err *err)
+status host_check_run(struct host_check *out, const struct command_plan *p,
+                      const char *hash, const char *token, double t, struct err *err)
 {
     const double offset = clock_wall() - clock_now();
-    struct child *c;
+    struct subprocess *c;
 
     TRY(mem_alloc(&c, p->hosts->n, sizeof *c, err));
-    const status result = ask_all(c, p, command_probe, token, t, err);
+    const status result = ask_all(c, p, command_check, token, t, err);
     for (size_t i = 0; result == OK && i < p->hosts->n; i++)
-        probe_read(&out[i], c[i].text, child_code(&c[i]), hash, c[i].t_start + offset,
-                   c[i].t_end + offset);
+        host_check_read(&out[i], c[i].text, subprocess_code(&c[i]), hash,
+                        c[i].t_start + offset, c[i].t_end + offset);
     free(c);
     return result;
 }
 
-void probe_forget(const struct command_plan *p, double t)
+void host_check_forget(const struct command_plan *p, double t)
 {
-    struct child *c;
+    struct subprocess *c;
     struct err err;
 
     if (mem_alloc(&c, p->hosts->n, sizeof *c, &err) != OK)

@@ -1,4 +1,4 @@
-#include "launch/child.h"
+#include "launch/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,22 +43,22 @@ static int spawn(pid_t *pid, char *const *word, struct ends e)
     return bad;
 }
 
-static status start(struct child *c, const struct words *w, struct ends e,
+static status start(struct subprocess *c, const struct argv *w, struct ends e,
                     struct err *err)
 {
-    const int bad = spawn(&c->pid, w->word, e);
+    const int bad = spawn(&c->pid, w->arg, e);
 
     c->t_start = clock_now();
     if (!bad)
         return OK;
     c->pid = 0;
-    return err_set(err, ERR_IO, "%s cannot be started: %s", w->word[0], strerror(bad));
+    return err_set(err, ERR_IO, "%s cannot be started: %s", w->arg[0], strerror(bad));
 }
 
-status child_start(struct child *c, const struct words *w, struct err *err)
+status subprocess_start(struct subprocess *c, const struct argv *w, struct err *err)
 {
-    *c = (struct child){.out = -1};
-    TRY(words_check(w, err));
+    *c = (struct subprocess){.out = -1};
+    TRY(argv_check(w, err));
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0)
         return err_set(err, ERR_IO, "/dev/null: %s", strerror(errno));
@@ -67,13 +67,13 @@ status child_start(struct child *c, const struct words *w, struct err *err)
     return result;
 }
 
-status child_ask(struct child *c, const struct words *w, const char *input,
-                 struct err *err)
+status subprocess_ask(struct subprocess *c, const struct argv *w, const char *input,
+                      struct err *err)
 {
     int in[2], out[2];
 
-    *c = (struct child){.out = -1};
-    TRY(words_check(w, err));
+    *c = (struct subprocess){.out = -1};
+    TRY(argv_check(w, err));
     if (pipe2(in, O_CLOEXEC) != 0)
         return err_set(err, ERR_IO, "a pipe: %s", strerror(errno));
     if (pipe2(out, O_CLOEXEC) != 0) {
@@ -98,7 +98,7 @@ status child_ask(struct child *c, const struct words *w, const char *input,
     return result;
 }
 
-bool child_has_ended(struct child *c)
+bool subprocess_has_ended(struct subprocess *c)
 {
     if (c->pid == 0)
         return true;
@@ -110,7 +110,7 @@ bool child_has_ended(struct child *c)
 }
 
 /* What there is to read; more than fits is read and forgotten. */
-static void catch_text(struct child *c)
+static void catch_text(struct subprocess *c)
 {
     char scrap[512];
     ssize_t got;
@@ -132,24 +132,25 @@ static void catch_text(struct child *c)
     }
 }
 
-void child_signal(const struct child *c, int number)
+/* A signal to the whole group. */
+static void send_signal(const struct subprocess *c, int number)
 {
     if (c->pid > 0)
         kill(-c->pid, number);
 }
 
-static void finish(struct child *c)
+static void finish(struct subprocess *c)
 {
     if (c->out >= 0)
         close(c->out);
     c->out = -1;
-    child_signal(c, SIGKILL);
+    send_signal(c, SIGKILL);
     if (c->pid > 0 && waitpid(c->pid, &c->status, 0) == c->pid)
         c->t_end = clock_now();
     c->pid = 0;
 }
 
-void child_gather(struct child *c, size_t n, double t)
+void subprocess_gather(struct subprocess *c, size_t n, double t)
 {
     const double t_end = clock_now() + t;
     bool pending = true;
@@ -158,7 +159,7 @@ void child_gather(struct child *c, size_t n, double t)
         pending = false;
         for (size_t i = 0; i < n; i++) {
             catch_text(&c[i]);
-            pending |= !child_has_ended(&c[i]) || c[i].out >= 0;
+            pending |= !subprocess_has_ended(&c[i]) || c[i].out >= 0;
         }
         if (pending)
             poll(NULL, 0, 5);
@@ -167,17 +168,17 @@ void child_gather(struct child *c, size_t n, double t)
         finish(&c[i]);
 }
 
-void child_end(struct child *c, double t)
+void subprocess_end(struct subprocess *c, double t)
 {
     const double t_end = clock_now() + t;
 
-    child_signal(c, SIGTERM);
-    while (!child_has_ended(c) && clock_now() < t_end)
+    send_signal(c, SIGTERM);
+    while (!subprocess_has_ended(c) && clock_now() < t_end)
         poll(NULL, 0, 20);
     finish(c);
 }
 
-int child_code(const struct child *c)
+int subprocess_code(const struct subprocess *c)
 {
     return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
