@@ -1,5 +1,5 @@
 /*
- * checksum - a 64-bit hash of bytes, several gigabytes a second.
+ * checksum - a 64-bit hash of bytes, several gigabytes per second.
  *
  * It guards against damage and mix-ups (another vocabulary, a file cut or altered), not
  * against an adversary. The value depends on the bytes alone, not on how they were cut

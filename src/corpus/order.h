@@ -4,10 +4,10 @@
  * A pure function of (corpus, rule, epoch): ranks, threads and micro-batches do not
  * enter, so any number of machines trains on the same updates. An epoch is one
  * permutation of all pairs, cut from the front into updates; no update crosses its end,
- * every pair is in exactly one. A cursor of two integers says where to go on, and is
+ * every pair is in exactly one. A cursor of two integers says where to continue, and is
  * all that a checkpoint needs to keep.
  *
- * Owns:    the permutation of one epoch, 4 bytes a pair; nothing is allocated after
+ * Owns:    the permutation of one epoch, 4 bytes per pair; nothing is allocated after
  *          order_open().
  * Borrows: the corpus, which must outlive it.
  * Threads: one at a time.

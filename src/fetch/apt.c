@@ -18,7 +18,7 @@ extern char **environ;
 
 #define HELPER "/usr/lib/apt/apt-helper"
 
-/* What is cleared was set by the system's files; what is set holds below %s alone. */
+/* What is cleared was set by the system's files; what is set holds below %1$s alone. */
 static const char conf[] =
     "// Written by ferry fetch: apt with lists and caches of its own.\n"
     "#clear Acquire::Languages;\n"
@@ -83,13 +83,8 @@ static status make_dirs(const struct apt_paths *p, struct err *err)
 static status write_conf(const struct apt_paths *p, struct err *err)
 {
     struct str text = str_new(0);
-    const char *rest = conf;
 
-    for (const char *hole; (hole = strstr(rest, "%1$s")); rest = hole + 4) {
-        str_add(&text, rest, (size_t)(hole - rest));
-        str_puts(&text, p->dir);
-    }
-    str_puts(&text, rest);
+    str_printf(&text, conf, p->dir);
     status result = str_check(&text, "apt.conf", err);
     if (result == OK)
         result = file_write(p->conf, str_text(&text), text.len, err);

@@ -24,25 +24,16 @@ static bool field(struct line line, const char *name, struct line *value)
     return true;
 }
 
-static int digit(char c)
+static bool is_md5(struct line s)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    size_t n = 0;
+
+    while (n < s.n_bytes && memchr("0123456789abcdef", s.text[n], 16))
+        n++;
+    return n == s.n_bytes && n == DEBIAN_MD5;
 }
 
-static bool read_md5(struct line s, unsigned char out[DEBIAN_MD5])
-{
-    if (s.n_bytes != 2 * DEBIAN_MD5)
-        return false;
-    for (size_t i = 0; i < DEBIAN_MD5; i++) {
-        const int hi = digit(s.text[2 * i]), lo = digit(s.text[2 * i + 1]);
-        if (hi < 0 || lo < 0)
-            return false;
-        out[i] = (unsigned char)(hi << 4 | lo);
-    }
-    return true;
-}
-
-/* A field goes on with lines that begin with a blank. */
+/* Lines that begin with a blank continue a field. */
 static void extend(struct lines *l, struct line *text)
 {
     struct line line;
@@ -72,7 +63,8 @@ static bool next_stanza(struct lines *l, const char *key, struct debian_text_ite
             (void)field(line, "Description-md5", &md5);
     }
     *is_good = package.n_bytes && text.n_bytes && package.n_bytes < 512 &&
-               text.n_bytes < UINT32_MAX && read_md5(md5, item->md5);
+               text.n_bytes < UINT32_MAX && is_md5(md5);
+    item->md5 = md5.text;
     item->package = package.text;
     item->n_package = (uint32_t)package.n_bytes;
     item->text = text.text;
@@ -137,7 +129,7 @@ static int compare_md5(const void *key, const void *item)
 }
 
 const struct debian_text_item *debian_text_find(const struct debian_text *t,
-                                                const unsigned char md5[DEBIAN_MD5])
+                                                const char md5[DEBIAN_MD5])
 {
     return t->n ? bsearch(md5, t->item, t->n, sizeof *t->item, compare_md5) : NULL;
 }

@@ -21,11 +21,11 @@
 
 #include "base/err.h"
 
-enum { DEBIAN_MD5 = 16 };
+enum { DEBIAN_MD5 = 32 };
 
 /* Slices of the file; `text` has its lines as they stand, from the title on. */
 struct debian_text_item {
-    unsigned char md5[DEBIAN_MD5];
+    const char *md5; /* [DEBIAN_MD5] hexadecimal digits */
     const char *package, *text;
     uint32_t n_package, n_text;
 };
@@ -43,5 +43,5 @@ status debian_text_add(struct debian_text *t, const char *bytes, size_t n,
 void debian_text_sort(struct debian_text *t);
 /* NULL when there is none. */
 const struct debian_text_item *debian_text_find(const struct debian_text *t,
-                                                const unsigned char md5[DEBIAN_MD5]);
+                                                const char md5[DEBIAN_MD5]);
 void debian_text_release(struct debian_text *t); /* safe on a zeroed one */

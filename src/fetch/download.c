@@ -35,7 +35,8 @@ static status sys_error(const char *path, struct err *err)
     return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-/* What PATH.meta says, if it is about this address; otherwise all begins anew. */
+/* What PATH.meta says, if it is about this address; otherwise the download starts over.
+ */
 static void read_meta(struct part *p)
 {
     struct file_map m;

@@ -4,9 +4,9 @@
  *
  * Bytes go to PATH, a name that the caller does not take for the file. Beside it
  * PATH.meta says which version of which address they are from, so that a later try, or a
- * later run, asks for the rest of the same version (Range, If-Range) and begins anew when
+ * later run, asks for the rest of the same version (Range, If-Range) and starts over when
  * the server has another one. Cut, stalled and refused connections are tried again after
- * a pause that doubles; the count begins anew whenever a mebibyte has come.
+ * a pause that doubles; the count starts over whenever 1 MiB has arrived.
  *
  * Owns nothing between calls. Threads: one at a time for a path.
  */

@@ -24,7 +24,7 @@ static status read_file(struct manifest *m, const char *corpus, struct err *err)
         return err_set(
             err, ERR_FORMAT,
             "%s: not a record of ferry fetch; remove it to record the files of "
-            "its directory anew",
+            "its directory again",
             m->path);
     if (strcmp(json_string_value(name), corpus) != 0)
         return err_set(err, ERR_USAGE,

@@ -45,7 +45,7 @@ enum transfer_end {
     TRANSFER_WHOLE, /* to the last byte, as the server counts them */
     TRANSFER_AGAIN, /* the network or the server failed: another try may do */
     TRANSFER_NEVER, /* this server will not give this file */
-    TRANSFER_STALE  /* what is there does not fit: begin anew */
+    TRANSFER_STALE  /* what was downloaded does not fit: start over */
 };
 
 struct transfer_result {

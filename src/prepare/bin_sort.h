@@ -35,7 +35,7 @@ status bin_sort_plan(size_t *n_bins, uint64_t n_bytes, uint64_t n_records,
 status bin_sort_open(struct bin_sort *s, const char *dir, const char *name, size_t n_bins,
                      struct err *err) MUST_CHECK;
 
-/* One record, given in pieces that are put one behind the other. */
+/* One record, given in pieces that are concatenated. */
 struct bin_sort_piece {
     const void *bytes;
     size_t n;

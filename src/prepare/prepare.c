@@ -58,7 +58,8 @@ static status read_columns(int column[PAIRS_SIDES], const char *text, struct err
     return OK;
 }
 
-status prepare_config_check(const struct prepare_config *c, struct err *err)
+/* Required options, and constraints between them. */
+static status check_config(const struct prepare_config *c, struct err *err)
 {
     struct prepare_reference_names names;
     int column[PAIRS_SIDES];
@@ -372,7 +373,7 @@ status prepare_run(const struct prepare_config *config, struct progress *progres
     struct prepare p = {.config = config, .progress = progress, .stats = stats};
 
     *stats = (struct prepare_stats){0};
-    TRY(prepare_config_check(config, err));
+    TRY(check_config(config, err));
     const status s = run(&p, err);
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         pairs_close(&p.input[set]);

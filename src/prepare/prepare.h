@@ -78,9 +78,6 @@ struct prepare_config {
 
 extern const struct opt_table prepare_config_table;
 
-/* Required options, and constraints between them. */
-status prepare_config_check(const struct prepare_config *c, struct err *err) MUST_CHECK;
-
 /* Make the data directory config->out; *stats says what was done. */
 status prepare_run(const struct prepare_config *config, struct progress *progress,
                    struct prepare_stats *stats, struct err *err) MUST_CHECK;

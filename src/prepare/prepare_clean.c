@@ -25,7 +25,7 @@ struct judge {
 struct cleaning {
     struct prepare *p;
     struct verdict *verdict; /* [PREPARE_BATCH_PAIRS] */
-    struct judge *judge;     /* [n_judges], one a thread */
+    struct judge *judge;     /* [n_judges], one per thread */
     size_t n_judges;
     struct filter_options options;
     struct profile profile;

@@ -71,15 +71,6 @@ uint64_t prepare_stats_read(const struct prepare_stats *s)
     return n;
 }
 
-double prepare_stats_seconds(const struct prepare_stats *s)
-{
-    double t = 0;
-
-    for (int i = 0; i < N_PREPARE_STAGES; i++)
-        t += s->stage[i].seconds;
-    return t;
-}
-
 static json_t *count(uint64_t n)
 {
     return json_integer((json_int_t)n);
@@ -218,11 +209,14 @@ static json_t *vocabulary_json(const struct prepare_stats *s)
 static json_t *seconds_json(const struct prepare_stats *s)
 {
     json_t *all = json_object();
+    double total = 0;
 
-    for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++)
+    for (enum prepare_stage i = 0; i < N_PREPARE_STAGES; i++) {
         json_object_set_new(all, prepare_stats_stage_names[i],
                             json_real(s->stage[i].seconds));
-    json_object_set_new(all, "total", json_real(prepare_stats_seconds(s)));
+        total += s->stage[i].seconds;
+    }
+    json_object_set_new(all, "total", json_real(total));
     return all;
 }
 
@@ -262,7 +256,7 @@ static json_t *sets_json(const struct prepare_stats *s, const struct pairs *inpu
     return all;
 }
 
-/* A NULL value, for want of memory, makes the whole one fail below. */
+/* NULL when memory runs out for any of the values. */
 static json_t *all_json(const struct prepare_stats *s, struct opt_table options,
                         const void *config, const struct pairs input[N_PREPARE_SETS])
 {

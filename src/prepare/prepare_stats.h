@@ -83,7 +83,7 @@ struct prepare_stats {
     uint64_t n_pieces, tokenizer_hash;
     bool is_learned, is_factored;       /* the vocabulary, from these lines: */
     uint64_t n_learn_lines, n_too_long; /* offered, and left out for their length */
-    uint64_t n_words_forgotten;         /* for want of memory, the rarest first */
+    uint64_t n_words_forgotten;         /* when memory ran out, the rarest first */
     uint64_t n_bins;                    /* of the shuffle */
     struct prepare_stage_stats stage[N_PREPARE_STAGES];
 };
@@ -105,7 +105,6 @@ void prepare_stats_sample(struct prepare_stats *s, int reason, size_t k,
 
 /* Training pairs read, those dropped included. */
 uint64_t prepare_stats_read(const struct prepare_stats *s);
-double prepare_stats_seconds(const struct prepare_stats *s);
 
 /* Write prepare.json: the options, the files of each set, the numbers. */
 status prepare_stats_write(const struct prepare_stats *s, const char *path,

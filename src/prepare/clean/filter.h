@@ -8,7 +8,7 @@
  * when all pairs were seen: prepare/duplicates.h; text without pieces only to the
  * tokenizer.
  *
- * Owns: the text of the last pair. Borrows: the profile. Threads: one a struct.
+ * Owns: the text of the last pair. Borrows: the profile. Threads: one per struct.
  */
 #pragma once
 
@@ -71,7 +71,7 @@ void filter_release(struct filter *f);
 
 /*
  * Judge a pair: CLEAN_KEEP, or why not. The text to use is f->clean.side[], until the
- * next call. Fails only for want of memory.
+ * next call. Fails only when memory runs out.
  */
 status filter_pair(struct filter *f, const struct line side[2], bool is_cut, int *reason,
                    struct err *err) MUST_CHECK;

@@ -190,7 +190,7 @@ static status read_cdata(struct markup *m, struct err *err)
     return OK;
 }
 
-/* Whether the file goes on with `word`, which is then read. */
+/* Whether the file continues with `word`, which is then read. */
 static status read_word(struct markup *m, const char *word, bool *yes, struct err *err)
 {
     int c;

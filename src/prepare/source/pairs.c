@@ -142,8 +142,9 @@ static status add_both(struct pairs *p, const char *path, struct err *err)
     f->is_both = source_is_both(f->kind);
     if (f->kind == SOURCE_TEXT)
         return err_set(err, ERR_USAGE,
-                       "%s: a file of pairs is called .tsv, .tmx or .xml (.gz, .xz or "
-                       ".zst behind it); text files are named with source= and target=",
+                       "%s: a file of pairs is called .tsv, .tmx or .xml (perhaps "
+                       "with .gz, .xz or .zst after it); text files are named with "
+                       "source= and target=",
                        path);
     if (f->kind == SOURCE_TMX && (!*p->reading.lang[0] || !*p->reading.lang[1]))
         return err_set(err, ERR_USAGE,
@@ -238,7 +239,7 @@ status pairs_open_side(const struct pairs *p, const struct pairs_file *f, int s,
     char path[FILE_PATH_MAX];
 
     options.side = s;
-    if (f->spool[s] >= 0) /* opened anew, so that it is read from its start */
+    if (f->spool[s] >= 0) /* opened again, so that it is read from its start */
         snprintf(path, sizeof path, "/proc/self/fd/%d", f->spool[s]);
     else
         memcpy(path, f->path[s], sizeof path);
