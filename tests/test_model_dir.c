@@ -329,7 +329,7 @@ static void check_width(struct setup *s, enum tensor_dtype dtype, const char *pr
     qsort(names, s->params.n_list, sizeof *names, toy_model_by_name);
     CHECK_OK(tensor_bundle_begin(&w, prefix, &err), &err);
     for (size_t i = 0; i < s->params.n_list; i++) {
-        const struct param *t = params_find(&s->params, names[i].name);
+        const struct param *t = find_param(&s->params, names[i].name);
         const uint64_t dims[2] = {t->rows, t->cols};
         CHECK_OK(
             tensor_bundle_add(&w, t->name, dtype, dims + 2 - t->n_dims, t->n_dims, &err),

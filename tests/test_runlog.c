@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/str.h"
 #include "report/read/runlog.h"
 
@@ -244,4 +245,46 @@ TEST(the_document_names_every_field_of_the_schema)
     }
     free(doc);
     file_map_close(&map);
+}
+
+static bool is_in_schema(const char *name, size_t n)
+{
+    for (int kind = 0; kind < RUNLOG_KINDS_N; kind++) {
+        const struct runlog_object *of = &runlog_schema[kind];
+        if (strlen(of->name) == n && strncmp(of->name, name, n) == 0)
+            return true;
+        for (size_t i = 0; i < of->n; i++)
+            if (strlen(of->field[i].name) == n &&
+                strncmp(of->field[i].name, name, n) == 0)
+                return true;
+    }
+    return n == 5 && strncmp(name, "event", 5) == 0;
+}
+
+/* The first cell of a row: `name`, `name` | */
+TEST(the_tables_of_the_document_name_nothing_else)
+{
+    struct lines doc;
+    size_t n_seen = 0;
+
+    CHECK_OK(lines_open(&doc, FERRY_TEST_DATA "/../../docs/formats/runlog.md", &err),
+             &err);
+    for (struct line line; lines_next(&doc, &line);) {
+        const char *at = line.text, *end = at + line.n_bytes;
+        if (line.n_bytes < 4 || strncmp(at, "| `", 3) != 0)
+            continue;
+        end = memchr(at + 1, '|', (size_t)(end - at - 1));
+        while (end && (at = memchr(at, '`', (size_t)(end - at)))) {
+            const char *stop = memchr(at + 1, '`', (size_t)(end - at - 1));
+            CHECK(stop != NULL);
+            at++;
+            if (!is_in_schema(at, (size_t)(stop - at)))
+                test_fail(__FILE__, __LINE__, "`%.*s` is not in the schema",
+                          (int)(stop - at), at);
+            at = stop + 1;
+            n_seen++;
+        }
+    }
+    CHECK(n_seen > 50);
+    lines_close(&doc);
 }

@@ -122,14 +122,6 @@ const struct param *params_get(const struct params *p, enum param_id id, int lay
     return &p->list[p->first[id] + (size_t)layer * p->step[id]];
 }
 
-const struct param *params_find(const struct params *p, const char *name)
-{
-    for (size_t i = 0; i < p->n_list; i++)
-        if (strcmp(p->list[i].name, name) == 0)
-            return &p->list[i];
-    return NULL;
-}
-
 /* Glorot-uniform: U(-a, a) with a = sqrt(6 / (in + out)). */
 static double draw(const struct param *t, struct rng *r)
 {

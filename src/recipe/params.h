@@ -115,8 +115,6 @@ void params_close(struct params *p);
 bool params_is_norm(const struct param *p);
 
 const struct param *params_get(const struct params *p, enum param_id id, int layer);
-/* NULL when no tensor has that checkpoint name. */
-const struct param *params_find(const struct params *p, const char *name);
 
 /*
  * The initial values in float, a pure function of the seed: embeddings N(0, d^-1/2),

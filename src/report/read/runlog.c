@@ -41,7 +41,7 @@ static status get_options(const struct entry *e, struct runlog_start *s, struct 
 }
 
 /* The work of earlier sessions beyond the step that a new one starts from. */
-void runlog_mark_lost(struct runlog *log, double step)
+static void mark_lost(struct runlog *log, double step)
 {
     for (size_t i = log->n_step; i > 0 && !(log->step[i - 1].step <= step); i--)
         log->step[i - 1].is_lost = true;
@@ -64,7 +64,7 @@ static status read_start(struct runlog *log, const struct entry *e, struct err *
                          err));
     TRY(get_options(e, s, err));
     if (isfinite(s->step))
-        runlog_mark_lost(log, s->step);
+        mark_lost(log, s->step);
     if (log->n_start > 1 && s->t > log->t_last)
         log->t_idle += s->t - log->t_last;
     return OK;

@@ -71,9 +71,6 @@ void runlog_close(struct runlog *log);
 status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
                     struct err *err) MUST_CHECK;
 
-/* Mark what sessions did after `step`, which the next one starts from. */
-void runlog_mark_lost(struct runlog *log, double step);
-
 /* Mean training loss, weighted by target tokens, over steps (after, upto]. */
 double runlog_train_loss(const struct runlog *log, double after, double upto);
 
