@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "device/half.h"
 
-enum { NARROWEST = 16 }; /* head */
+enum { NARROWEST = 16 }; /* width of a head */
 
 const char *const bench_cases_mats[BENCH_MATS] = {
 #define M(name, ...) #name,

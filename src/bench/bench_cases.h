@@ -22,7 +22,7 @@ struct bench_cases_options {
     double dropout;
 };
 
-enum { BENCH_TOP = 8 }; /* of the likeliest */
+enum { BENCH_TOP = 8 }; /* columns of topk */
 
 /* name, rows, columns, storage (half: 16 bits in mixed precision), least number in it */
 #define BENCH_MAT_LIST(M)             \
@@ -101,8 +101,8 @@ struct bench_cases {
         };
         struct ids ids[BENCH_IDS];
     };
-    double number; /* what sumsq or maxabs gave */
-    void *host;    /* as long as the longest of them, in floats */
+    double number; /* result of sumsq or maxabs */
+    void *host;    /* room for the largest of them, in floats */
 };
 
 extern const char *const bench_cases_mats[BENCH_MATS]; /* their names */

@@ -14,7 +14,7 @@ struct share {
     struct lines lines;
     struct word_counts *words;
     struct spm_ids ids;
-    uint64_t n_lines, n_ids, sum; /* the sum tells rows of ids apart */
+    uint64_t n_lines, n_ids, sum; /* a checksum of the ids */
     status s;
     struct err err;
 };
@@ -132,7 +132,7 @@ static status learn(struct job *j, const struct bench *b, const struct file_map 
     return b->config->out[0] ? spm_save(*spm, b->config->out, err) : OK;
 }
 
-/* Encode with both encoders; *sum and the numbers must come out the same. */
+/* Encode with both encoders; their ids must be equal. */
 static status encode(struct job *j, const struct file_map *text, struct pool *pool,
                      double *t_own, double *t_library, struct err *err)
 {

@@ -12,7 +12,7 @@
 
 enum { N_LOOP = 1 << 22 }; /* elements: 16 MiB of fp32, no cache holds them */
 
-/* Small numbers around zero, as gradients are; cheap to make by the hundred million. */
+/* Small numbers around zero, as gradients are; cheap to make by the hundred millions. */
 static void fill(float *x, size_t n)
 {
     const uint64_t key = rng_key(1, "bench");
@@ -97,7 +97,7 @@ static status time_loops(const struct bench *b, struct err *err)
 /* ------------------------------------------------------------ exchange */
 
 struct timed {
-    double t_best, t_median, t_cpu; /* seconds an exchange; of the thread's processor */
+    double t_best, t_median, t_cpu; /* seconds per exchange; t_cpu: of the thread */
     double sent_bytes, stated_bytes;
 };
 

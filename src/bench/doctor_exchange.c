@@ -28,7 +28,7 @@ static status sum_job(struct comm *c, void *ctx, struct err *err)
     return comm_nccl_sum(s->nccl, 0, s->x, N, false, &s->seconds, err);
 }
 
-/* Small whole numbers, so that every order of adding gives the same. */
+/* Small integers, whose sum is exact in any order. */
 static float value(size_t i, int rank)
 {
     return (float)(i % 61) + (float)rank;

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/opt.h"
 
-/* This process is a rank of a job whose others may wait for it, or for whom it would wait
- * for ever: it must end at once (dist/comm/comm.h). */
+/* This process is a rank whose peers may wait for it for ever, or it for them: main must
+ * end it at once (comm_abort). */
 extern bool cmd_has_peers;
 
 /* name, its options, the words it takes, what it does; in the order of use */

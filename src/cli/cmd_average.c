@@ -24,7 +24,7 @@ static const struct opt rows[] = {
 
 const struct opt_table cmd_average_options = {rows, sizeof rows / sizeof *rows};
 
-/* RUN alone: by last or steps; prefixes after it: those. */
+/* The checkpoints named after RUN, or those that last or steps select. */
 static status choose(struct average *a, const struct command *c,
                      const struct opt_words *words, struct err *err)
 {

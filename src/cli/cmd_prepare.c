@@ -10,7 +10,7 @@ static double percent(uint64_t part, uint64_t all)
     return all ? 100 * (double)part / (double)all : 0;
 }
 
-/* What became of the pairs: one line a reason. */
+/* One line per reason why pairs were dropped. */
 static void print_dropped(const struct prepare_stats *s)
 {
     const uint64_t n_read = prepare_stats_read(s);

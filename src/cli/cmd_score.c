@@ -122,7 +122,7 @@ static status inputs_next(struct inputs *in, bool *more, struct err *err)
 struct scorer {
     struct score_config config;
     struct bleu_options options;
-    struct str out; /* what the line or the file came to */
+    struct str out; /* the result of a line or of the file */
     size_t n_refs;
 };
 

@@ -13,8 +13,8 @@
 bool cmd_has_peers;
 
 /*
- * Defaults, then the file, then the command line. Without a file, the configuration of
- * the run directory itself is taken when there is one: `ferry train run=DIR` goes on.
+ * Defaults, then the file, then the command line. Without a file, config.yaml of the run
+ * directory is taken if it exists, so that `ferry train run=DIR` resumes.
  */
 static status read_config(struct train_config *c, int argc, char **argv, size_t *n_words,
                           struct err *err)
@@ -34,8 +34,9 @@ static status read_config(struct train_config *c, int argc, char **argv, size_t 
     return opt_parse(train_config_table, c, &words, argc, argv, err);
 }
 
-/* Without a file on the command line the run directory's own is taken, which only those
- * have who share the first rank's disk: the first rank's options are for all. */
+/* The run directory's config.yaml exists only on hosts that share the first rank's disk;
+ * the other ranks take the first rank's options. Their programs are equal by now, and so
+ * is the layout of the struct. */
 static status share_config(struct comm *comm, struct train_config *c, struct err *err)
 {
     struct train_config *first;
@@ -52,8 +53,8 @@ static status share_config(struct comm *comm, struct train_config *c, struct err
 }
 
 /*
- * The ranks of a job have the same command line. What is wrong with it all of them find,
- * and the first one says it.
+ * The ranks of a job have the same command line; all of them find a mistake in it, and
+ * the first one reports it.
  */
 static status join_ranks(struct comm *comm, struct train_config *c, status parsed,
                          size_t words, struct err *err)
@@ -86,7 +87,7 @@ static status train(const struct train_config *c, struct comm *comm, bool *is_ag
     return result;
 }
 
-/* The watcher of the first rank may linger for 10 s before it comes to MPI_Finalize. */
+/* The watcher in the first rank may take 10 s before that rank calls MPI_Finalize. */
 static const double t_leave = 20;
 
 status cmd_train(int argc, char **argv, struct err *err)

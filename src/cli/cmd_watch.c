@@ -39,7 +39,7 @@ static struct live_screen screen_of(bool is_terminal)
 {
     struct live_screen s = {.has_color = is_terminal && !getenv("NO_COLOR")};
 
-    setlocale(LC_CTYPE, ""); /* only to ask for its letters */
+    setlocale(LC_CTYPE, ""); /* only to learn its character set */
     s.has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     setlocale(LC_CTYPE, "C");
     terminal_size(&s.columns, &s.rows);
@@ -73,7 +73,7 @@ static status print_once(const char *run, struct err *err)
     return result;
 }
 
-/* Until q or a signal. A run that cannot be read any more ends it with its sentence. */
+/* Until q, a signal, or an error of reading the run. */
 static status look(const char *run, double every, struct err *err)
 {
     status result = OK;

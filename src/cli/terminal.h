@@ -27,6 +27,6 @@ void terminal_size(size_t *columns, size_t *rows);
 /* Draw a frame of lines over the last one, without flicker. */
 void terminal_draw(const char *frame);
 
-/* The next key within so many seconds; 0 when there was none, the window changed or a
+/* The next key within this many seconds; 0 when there was none, the window changed or a
  * signal came. Ctrl-Z stops the program with the terminal in order, and comes back. */
 int terminal_key(double seconds);

@@ -207,7 +207,7 @@ static struct moments moments_of(const unsigned char *bytes, int dtype, uint64_t
     return m;
 }
 
-/* Whole numbers are counters; their value is all there is to say. */
+/* An integer is a counter: its value is shown as mean and extremes. */
 static void add_values(json_t *row, const struct tensor_entry *e,
                        const unsigned char *bytes)
 {

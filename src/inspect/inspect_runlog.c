@@ -46,7 +46,7 @@ static void add_times(json_t *page, const struct runlog *log)
     inspect_page_text(page, "ended",
                       stop && stop->reason ? stop->reason
                       : stop               ? "yes"
-                                           : "no: it runs, or it died");
+                                           : "no: it is running or was killed");
 }
 
 static void add_last_step(json_t *page, const struct runlog *log)
