@@ -1,0 +1,178 @@
+#include "decode/translate_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "decode/model_dir.h"
+#include "decode/translate_stream.h"
+#include "text/line_reader.h"
+
+static const struct opt rows[] = {
+#define X(kind, field, ...)                                                    \
+    OPT_ROW(kind, offsetof(struct translate_text_config, search.field), field, \
+            __VA_ARGS__)
+    TRANSLATE_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct translate_text_config, field), field, __VA_ARGS__)
+        TRANSLATE_TEXT_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table translate_text_options = {rows, sizeof rows / sizeof *rows};
+
+/* Everything that is open while text is translated. */
+struct work {
+    struct translate_text_config config;
+    const char *input; /* "-": standard input */
+    int fd;
+    struct model_dir dir;
+    struct device device;
+    struct model model;
+    struct translator translator;
+    struct progress progress;
+    struct file_writer file;
+    FILE *out;
+};
+
+static status write_out(void *ctx, const void *bytes, size_t n, struct err *err)
+{
+    struct work *w = ctx;
+
+    if (fwrite(bytes, 1, n, w->out) != n || fflush(w->out) != 0)
+        return err_set(err, ERR_IO, "standard output: %s", strerror(errno));
+    return OK;
+}
+
+static status write_file(void *ctx, const void *bytes, size_t n, struct err *err)
+{
+    struct work *w = ctx;
+
+    return file_writer_add(&w->file, bytes, n, err);
+}
+
+static status open_input(struct work *w, struct err *err)
+{
+    if (strcmp(w->input, "-") == 0) {
+        w->fd = STDIN_FILENO;
+        return OK;
+    }
+    if (file_is_dir(w->input))
+        return err_set(err, ERR_IO, "%s is a directory, not a text to translate",
+                       w->input);
+    w->fd = open(w->input, O_RDONLY | O_CLOEXEC);
+    if (w->fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", w->input, strerror(errno));
+    return OK;
+}
+
+static status open_model(struct work *w, const char *run, struct err *err)
+{
+    const struct translate_text_config *c = &w->config;
+    const struct device_options options = {.threads = (size_t)c->threads};
+
+    TRY(model_dir_open(&w->dir, run, c->checkpoint, err));
+    if (w->dir.note[0])
+        progress_note(&w->progress, w->dir.note);
+    TRY(device_open(&w->device, c->device, options, err));
+    TRY(model_open(&w->model, &w->device, &w->dir.config, false, err));
+    TRY(model_dir_load_weights(&w->model, w->dir.prefix, c->average, err));
+    return translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err);
+}
+
+/* Lines of the input when they can be counted without using them up, else 0. */
+static uint64_t count_lines(const struct work *w)
+{
+    struct line_reader r;
+    struct line line;
+    struct err ignored = {0};
+    bool has = true;
+    uint64_t n = 0;
+
+    if (w->fd == STDIN_FILENO || file_bytes(w->input) <= 0 ||
+        line_reader_open(&r, w->input, w->input, &ignored) != OK)
+        return 0;
+    while (line_reader_next(&r, &line, &has, &ignored) == OK && has)
+        n = r.n_lines;
+    line_reader_close(&r);
+    return n;
+}
+
+static void say_what_was_cut(struct work *w)
+{
+    char note[160];
+
+    if (!w->translator.n_cut)
+        return;
+    snprintf(note, sizeof note,
+             "%llu of %llu lines are longer than max_length = %lld tokens and were cut",
+             (unsigned long long)w->translator.n_cut,
+             (unsigned long long)w->translator.n_done,
+             (long long)w->config.search.max_length);
+    progress_note(&w->progress, note);
+}
+
+static status translate(struct work *w, struct err *err)
+{
+    const bool is_talk = isatty(w->fd) == 1; /* someone types and waits */
+    const bool is_file = w->config.output[0] != '\0';
+    const bool is_shown = !is_talk && (is_file || isatty(fileno(w->out)) != 1);
+    const struct translate_stream stream = {
+        .fd = w->fd,
+        .name = w->fd == STDIN_FILENO ? "standard input" : w->input,
+        .window = is_talk ? 1 : (size_t)w->config.window,
+        .has_scores = w->config.scores,
+        .write = is_file ? write_file : write_out,
+        .ctx = w};
+
+    if (!is_shown)
+        return translate_stream_run(&stream, &w->translator, err);
+    w->translator.progress = &w->progress;
+    progress_begin(&w->progress, "translated", "lines", count_lines(w));
+    const status result = translate_stream_run(&stream, &w->translator, err);
+    progress_end(&w->progress, w->translator.n_done);
+    return result;
+}
+
+static status run(struct work *w, const char *name, struct err *err)
+{
+    if (w->config.greedy)
+        w->config.search.beam = 1;
+    TRY(translate_config_check(&w->config.search, err));
+    TRY(open_input(w, err));
+    TRY(open_model(w, name, err));
+    if (w->config.output[0])
+        TRY(file_writer_open(&w->file, w->config.output, err));
+    TRY(translate(w, err));
+    say_what_was_cut(w);
+    return w->config.output[0] ? file_writer_commit(&w->file, err) : OK;
+}
+
+static void work_close(struct work *w)
+{
+    file_writer_abort(&w->file);
+    translate_close(&w->translator);
+    model_close(&w->model);
+    device_close(&w->device);
+    model_dir_close(&w->dir);
+    if (w->fd > STDIN_FILENO)
+        close(w->fd);
+}
+
+status translate_text_run(const struct translate_text_config *c, const char *run_dir,
+                          const char *input, FILE *out, FILE *console, struct err *err)
+{
+    struct work w = {.config = *c,
+                     .input = input,
+                     .fd = -1,
+                     .progress = progress_to(console),
+                     .out = out};
+    const status result = run(&w, run_dir, err);
+
+    work_close(&w);
+    return result;
+}
