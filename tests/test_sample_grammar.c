@@ -1,8 +1,7 @@
 /* Each phenomenon of the sample corpus with a sentence whose translation is known, said
  * from a tree built by hand. */
-#include "sample/english.h"
-#include "sample/german.h"
 #include "sample/inflect.h"
+#include "sample/say.h"
 #include "test.h"
 
 #define NP(determiner, word, ...) \
@@ -91,10 +90,10 @@ static void check_sentence(const struct sentence *s, const char *en, const char 
 {
     struct str text = str_new(0);
 
-    say_sentence(&english, s, &text);
+    say_sentence(&sample_english, s, &text);
     CHECK_STR(str_text(&text), en);
     str_reset(&text);
-    say_sentence(&german, s, &text);
+    say_sentence(&sample_german, s, &text);
     CHECK_STR(str_text(&text), de);
     str_release(&text);
 }

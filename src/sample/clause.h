@@ -40,3 +40,6 @@ enum tense clause_tense(struct pick *p, const struct verb *v, unsigned tenses);
 bool clause_names_place(const struct np *np);
 /* "They read it", "I put it on" could be either tense. */
 bool clause_is_ambiguous(const struct clause *c);
+
+/* A sentence (draw.c), the same for the same key. It lives in *p until the next call. */
+void sample_draw(struct pick *p, uint64_t key, struct sentence *s);

@@ -1,5 +1,4 @@
-#include "sample/draw.h"
-
+/* Random sentences: which kinds of clauses, and how they are linked. */
 #include <string.h>
 
 #include "base/err.h"
@@ -276,7 +275,7 @@ static void draw_two(struct pick *p, struct sentence *s)
         draw_linked(p, s);
 }
 
-void draw_sentence(struct pick *p, uint64_t key, struct sentence *s)
+void sample_draw(struct pick *p, uint64_t key, struct sentence *s)
 {
     static void (*const kinds[])(struct pick *, struct sentence *) = {
         draw_two,    draw_complement,    draw_infinitive,

@@ -1,5 +1,9 @@
-#include "sample/english.h"
-
+/*
+ * The English of a tree.
+ *
+ * Subject, auxiliary, not, adverb, verb, objects, manner, place, means, time; with
+ * do-support, a/an and third person -s.
+ */
 #include <string.h>
 
 #include "sample/inflect.h"
@@ -259,4 +263,4 @@ static void say_clause(struct say *l, const struct clause *c, enum order order)
     say_complement(l, c);
 }
 
-const struct language english = {SIDE_EN, say_clause, say_np, say_pp};
+const struct language sample_english = {SIDE_EN, say_clause, say_np, say_pp};

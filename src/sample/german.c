@@ -1,8 +1,16 @@
-#include "sample/german.h"
-
+/*
+ * The German of a tree.
+ *
+ * A clause is written in its fields: front, finite verb, middle, the rest of the verb,
+ * and the clauses behind it. Main clauses have the finite verb second, questions first,
+ * subordinate clauses last; everything else about German order follows from that and
+ * from one fixed order of the middle field: subject, pronouns (accusative, dative), time,
+ * dative, accusative, nicht, manner, means, place, predicate.
+ */
 #include <string.h>
 
 #include "sample/inflect.h"
+#include "sample/say.h"
 
 /* Who stands in which case of one clause, once the frame has been looked at. */
 struct roles {
@@ -282,4 +290,4 @@ static void say_clause(struct say *l, const struct clause *c, enum order order)
     say_complement(l, c);
 }
 
-const struct language german = {SIDE_DE, say_clause, say_np, say_pp};
+const struct language sample_german = {SIDE_DE, say_clause, say_np, say_pp};

@@ -6,9 +6,8 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/table.h"
-#include "sample/draw.h"
-#include "sample/english.h"
-#include "sample/german.h"
+#include "sample/clause.h"
+#include "sample/say.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -43,9 +42,9 @@ void sample_pair(struct sample_generator *g, uint64_t i, struct str *en, struct 
 {
     struct sentence s;
 
-    draw_sentence(&g->pick, rng_hash(g->key, i), &s);
-    say_sentence(&english, &s, en);
-    say_sentence(&german, &s, de);
+    sample_draw(&g->pick, rng_hash(g->key, i), &s);
+    say_sentence(&sample_english, &s, en);
+    say_sentence(&sample_german, &s, de);
 }
 
 enum sample_split sample_split_of(const char *de)

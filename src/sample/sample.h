@@ -1,7 +1,7 @@
 /*
  * sample - the embedded corpus: English-German sentence pairs from a grammar of ours.
  *
- * A pair is a random tree (draw.h) said in both languages. Word order and
+ * A pair is a random tree (draw.c) said in both languages. Word order and
  * agreement differ, so that a word-for-word translation is poor; yet English determines
  * German, so that a small model can learn the corpus nearly perfectly in minutes.
  *

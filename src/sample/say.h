@@ -20,6 +20,8 @@ struct language {
     void (*pp)(struct say *s, const struct prep *prep, const struct np *np);
 };
 
+extern const struct language sample_english, sample_german;
+
 struct say {
     const struct language *language;
     struct str *out;

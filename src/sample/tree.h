@@ -1,10 +1,10 @@
 /*
  * tree - what a sentence of the sample corpus means, before either language.
  *
- * draw.c makes trees, english.c and german.c say them. A tree holds
- * only choices that can be seen in the English sentence, so that English determines
- * German. Trees own nothing: they point to rows of the lexicon and to one another, and
- * whoever made the nodes keeps them until both languages have been written.
+ * draw.c makes trees, english.c and german.c write them. A tree holds only choices that
+ * can be seen in the English sentence, so that English determines German. Trees own
+ * nothing: they point to rows of the lexicon and to one another, and whoever made the
+ * nodes keeps them until both languages have been written.
  */
 #pragma once
 
