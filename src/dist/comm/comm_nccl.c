@@ -146,6 +146,9 @@ static status check(const struct comm_nccl *n, unsigned code, const char *what,
                    last ? last : "");
 }
 
+/* A call of NCCL by the communicator's thread. */
+#define NCCL(n, name, ...) check(n, (n)->calls->name(__VA_ARGS__), #name, err)
+
 struct joining {
     struct comm_nccl *nccl;
     struct nccl_id id;
@@ -155,23 +158,17 @@ struct joining {
 static status join(struct comm_nccl *n, struct nccl_id id, struct err *err)
 {
     const struct comm *c = n->comm;
-    const struct nccl_calls *calls = n->calls;
 
     TRY(side_stream_enter(n->side, err));
-    TRY(check(n, calls->ncclCommInitRank(&n->group[WORLD], c->size, id, c->rank),
-              "ncclCommInitRank", err));
+    TRY(NCCL(n, ncclCommInitRank, &n->group[WORLD], c->size, id, c->rank));
     if (c->n_nodes == 1)
         return OK;
-    TRY(check(n,
-              calls->ncclCommSplit(n->group[WORLD], c->node, c->local_rank,
-                                   &n->group[NODE], NULL),
-              "ncclCommSplit", err));
+    TRY(NCCL(n, ncclCommSplit, n->group[WORLD], c->node, c->local_rank, &n->group[NODE],
+             NULL));
     if (!n->is_even)
         return OK;
-    return check(n,
-                 calls->ncclCommSplit(n->group[WORLD], c->local_rank, c->node,
-                                      &n->group[ACROSS], NULL),
-                 "ncclCommSplit", err);
+    return NCCL(n, ncclCommSplit, n->group[WORLD], c->local_rank, c->node,
+                &n->group[ACROSS], NULL);
 }
 
 /* A failure here is not one of the communicator; comm_agree reports it afterwards. */
@@ -250,9 +247,7 @@ void comm_nccl_mark(struct comm_nccl *n, size_t bucket)
 static status sum(struct comm_nccl *n, enum group who, void *x, size_t count,
                   unsigned type, struct err *err)
 {
-    return check(
-        n, n->calls->ncclAllReduce(x, x, count, type, NCCL_SUM, n->group[who], n->stream),
-        "ncclAllReduce", err);
+    return NCCL(n, ncclAllReduce, x, x, count, type, NCCL_SUM, n->group[who], n->stream);
 }
 
 /* Between nodes, in the wire's type. */
@@ -280,23 +275,18 @@ static void count_ring(struct comm_nccl *n, size_t count, int n_ranks)
 static status sum_levels(struct comm_nccl *n, float *g, size_t count, struct err *err)
 {
     const struct comm *c = n->comm;
-    const struct nccl_calls *calls = n->calls;
     const size_t n_shard = count / (size_t)c->local_size;
     const size_t n_rest = count - n_shard * (size_t)c->local_size;
     float *mine = g + (size_t)c->local_rank * n_shard;
 
     if (c->local_size > 1 && n_shard)
-        TRY(check(n,
-                  calls->ncclReduceScatter(g, mine, n_shard, NCCL_FLOAT, NCCL_SUM,
-                                           n->group[NODE], n->stream),
-                  "ncclReduceScatter", err));
+        TRY(NCCL(n, ncclReduceScatter, g, mine, n_shard, NCCL_FLOAT, NCCL_SUM,
+                 n->group[NODE], n->stream));
     if (n_shard)
         TRY(sum_wire(n, ACROSS, mine, n_shard, err));
     if (c->local_size > 1 && n_shard)
-        TRY(check(
-            n,
-            calls->ncclAllGather(mine, g, n_shard, NCCL_FLOAT, n->group[NODE], n->stream),
-            "ncclAllGather", err));
+        TRY(NCCL(n, ncclAllGather, mine, g, n_shard, NCCL_FLOAT, n->group[NODE],
+                 n->stream));
     count_ring(n, n_shard, c->n_nodes);
     return n_rest ? sum(n, WORLD, g + count - n_rest, n_rest, NCCL_FLOAT, err) : OK;
 }
@@ -324,8 +314,7 @@ static status watch(const struct comm_nccl *n, struct err *err)
         unsigned error = 0;
         if (!n->group[i])
             continue;
-        TRY(check(n, n->calls->ncclCommGetAsyncError(n->group[i], &error),
-                  "ncclCommGetAsyncError", err));
+        TRY(NCCL(n, ncclCommGetAsyncError, n->group[i], &error));
         TRY(check(n, error == NCCL_IN_PROGRESS ? 0 : error, "a message", err));
     }
     return OK;

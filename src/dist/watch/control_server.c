@@ -39,22 +39,6 @@ static void drop(struct control_server *s, struct control_client *c)
 
 /* ---- opening ---- */
 
-static int listen_on(const struct addrinfo *a)
-{
-    const int yes = 1;
-    const int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return -1;
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
-        bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, 128) == 0)
-        return fd;
-    const int why = errno;
-    close(fd);
-    errno = why;
-    return -1;
-}
-
 /* The port is in the same place of a sockaddr_in. */
 static uint16_t port_of(int fd)
 {
@@ -71,6 +55,7 @@ static status open_listener(struct control_server *s, const char *address, uint1
                                    .ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_PASSIVE | AI_NUMERICHOST};
     struct addrinfo *found = NULL;
+    const int yes = 1;
     char digits[8];
 
     snprintf(digits, sizeof digits, "%u", port);
@@ -78,10 +63,15 @@ static status open_listener(struct control_server *s, const char *address, uint1
     if (bad)
         return err_set(err, ERR_USAGE, "'%.200s' is not a numeric address: %s", address,
                        gai_strerror(bad));
-    s->listener = listen_on(found);
+    s->listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool listens =
+        s->listener >= 0 &&
+        setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(s->listener, found->ai_addr, found->ai_addrlen) == 0 &&
+        listen(s->listener, 128) == 0;
     const int why = errno;
     freeaddrinfo(found);
-    if (s->listener < 0)
+    if (!listens)
         return err_set(err, ERR_IO, "cannot listen on %.200s port %u: %s",
                        address[0] ? address : "any address", port, strerror(why));
     s->port = port_of(s->listener);
