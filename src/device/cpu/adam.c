@@ -13,20 +13,21 @@
 #include <tgmath.h>
 
 #include "device/cpu/cpu.h"
-#include "device/cpu/span.h"
 
 /* Threads take blocks, so that vectors begin at the same elements whoever takes them. */
 enum { BLOCK = 4096, LEAST = 16 };
 
 struct job {
-    struct mat w, m, v, g;
+    struct mat m[4]; /* w, m, v, g */
     struct adam how;
     struct pool_queue left; /* blocks */
 };
 
-static void update(real *restrict w, real *restrict m, real *restrict v,
-                   const real *restrict g, size_t n, const struct adam *how)
+static void update(real *const at[], size_t n, void *ctx)
 {
+    const struct adam *how = ctx;
+    real *restrict w = at[0], *restrict m = at[1], *restrict v = at[2];
+    const real *restrict g = at[3];
     const real rest1 = (real)(1 - how->beta1), rest2 = (real)(1 - how->beta2);
     const real rate = (real)how->rate, epsilon = (real)how->epsilon;
     const real decay = (real)how->decay, scale = (real)how->scale;
@@ -39,36 +40,23 @@ static void update(real *restrict w, real *restrict m, real *restrict v,
     }
 }
 
-static void update_blocks(const struct job *j, struct pool_range blocks)
-{
-    const size_t n = j->w.rows * j->w.cols;
-    const size_t end = blocks.end * BLOCK < n ? blocks.end * BLOCK : n;
-
-    for (size_t i = blocks.begin * BLOCK; i < end;) {
-        const struct span s = span_at(j->w.cols, i, end);
-        update((real *)j->w.mem + span_offset(j->w, s),
-               (real *)j->m.mem + span_offset(j->m, s),
-               (real *)j->v.mem + span_offset(j->v, s),
-               (real *)j->g.mem + span_offset(j->g, s), s.n, &j->how);
-        i += s.n;
-    }
-}
-
 static void adam_part(void *ctx, size_t part, size_t n_parts)
 {
     struct job *j = ctx;
+    const size_t n = j->m->rows * j->m->cols;
     struct pool_range blocks;
 
     (void)part;
     while (pool_take(&j->left, LEAST, n_parts, &blocks))
-        update_blocks(j, blocks);
+        CPU(each_of)
+        (j->m, 4, blocks.begin * BLOCK, cpu_smaller(blocks.end * BLOCK, n), update,
+         &j->how);
 }
 
 void CPU(adam)(struct device *d, struct mat w, struct mat m, struct mat v, struct mat g,
                struct adam how)
 {
-    struct job j = {w, m,   v,
-                    g, how, .left = {.n = (w.rows * w.cols + BLOCK - 1) / BLOCK}};
+    struct job j = {{w, m, v, g}, how, {.n = cpu_ceil_div(w.rows * w.cols, BLOCK)}};
 
     pool_run(d->pool, adam_part, &j);
 }

@@ -4,13 +4,7 @@
  * large becomes the largest finite number.
  */
 #include "device/cpu/cpu.h"
-#include "device/cpu/span.h"
 #include "device/half.h"
-
-struct job {
-    struct mat y, x;
-    enum precision precision;
-};
 
 static real rounded(real x, enum precision to)
 {
@@ -19,24 +13,17 @@ static real rounded(real x, enum precision to)
     return to == PRECISION_BF16 ? (real)half_to_b(half_from_b((float)x)) : x;
 }
 
-static void cast_part(void *ctx, size_t part, size_t n_parts)
+static void cast_each(real *const at[], size_t n, void *how)
 {
-    const struct job *j = ctx;
-    const struct pool_range range = pool_split(j->y.rows * j->y.cols, part, n_parts);
+    const enum precision to = *(const enum precision *)how;
 
-    for (size_t i = range.begin; i < range.end;) {
-        const struct span s = span_at(j->y.cols, i, range.end);
-        real *y = (real *)j->y.mem + span_offset(j->y, s);
-        const real *x = (const real *)j->x.mem + span_offset(j->x, s);
-        for (size_t c = 0; c < s.n; c++)
-            y[c] = rounded(x[c], j->precision);
-        i += s.n;
-    }
+    for (size_t c = 0; c < n; c++)
+        at[0][c] = rounded(at[1][c], to);
 }
 
 void CPU(cast)(struct device *d, struct mat y, struct mat x)
 {
-    struct job j = {y, x, y.type == MAT_HALF ? d->precision : PRECISION_FP32};
+    enum precision to = y.type == MAT_HALF ? d->precision : PRECISION_FP32;
 
-    pool_run(d->pool, cast_part, &j);
+    CPU(each)(d, (struct mat[]){y, x}, 2, cast_each, &to);
 }

@@ -42,6 +42,21 @@ struct cpu_gemm {
     double alpha, beta;
 };
 
+/* n neighbours in memory: at[i] are those of the i-th matrix. */
+typedef void cpu_each_fn(real *const at[], size_t n, void *how);
+
+/*
+ * fn on all elements of n_mats <= CPU_EACH_MATS matrices of one shape, a row or a part of
+ * one at a time. Threads divide elements, not rows, because the flat array of all
+ * parameters is a matrix of one row. each_of: elements [begin, end) of them, counted row
+ * after row, by this thread.
+ */
+enum { CPU_EACH_MATS = 4 };
+void CPU(each)(struct device *d, const struct mat *m, size_t n_mats, cpu_each_fn *fn,
+               void *how);
+void CPU(each_of)(const struct mat *m, size_t n_mats, size_t begin, size_t end,
+                  cpu_each_fn *fn, void *how);
+
 /* False, and nothing done: no such unit in this variant, or not worth its copies. */
 bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g);
 
@@ -65,9 +80,26 @@ static inline real *cpu_row(struct mat m, size_t row)
     return (real *)m.mem + m.at + row * m.stride;
 }
 
+/* by 0: whatever was there, a NaN too, becomes 0. */
+static inline void cpu_scale(struct mat m, real by)
+{
+    for (size_t r = 0; r < m.rows; r++)
+        for (size_t c = 0; c < m.cols; c++)
+            cpu_row(m, r)[c] = by != 0 ? by * cpu_row(m, r)[c] : 0;
+}
+
 static inline int32_t *cpu_ids(struct ids x)
 {
     return (int32_t *)x.mem + x.at;
+}
+
+/* A part's columns, in whole cache lines: threads that share rows do not share lines. */
+static inline struct pool_range cpu_columns(size_t n_cols, size_t part, size_t n_parts)
+{
+    enum { LINE = 16 };
+    const struct pool_range lines = pool_split(cpu_ceil_div(n_cols, LINE), part, n_parts);
+
+    return (struct pool_range){lines.begin * LINE, cpu_smaller(lines.end * LINE, n_cols)};
 }
 
 /* The scratch memory of one part of a pool_run. */

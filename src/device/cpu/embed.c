@@ -12,8 +12,6 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
 
-enum { LINE = 16 };
-
 struct job {
     struct mat y, table, signal;
     const int32_t *id;
@@ -60,10 +58,7 @@ void CPU(embed_forward)(struct device *d, struct mat y, struct mat table,
 static void backward_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;
-    const size_t D = j->y.cols;
-    const struct pool_range lines = pool_split((D + LINE - 1) / LINE, part, n_parts);
-    const size_t begin = lines.begin * LINE,
-                 end = lines.end * LINE < D ? lines.end * LINE : D;
+    const struct pool_range cols = cpu_columns(j->y.cols, part, n_parts);
     const uint32_t limit = hash_threshold(j->drop.rate);
     const real keep = j->scale * (real)(1 / (1 - j->drop.rate));
 
@@ -73,7 +68,7 @@ static void backward_part(void *ctx, size_t part, size_t n_parts)
         const uint32_t row = row_hash(&j->drop, r, limit);
         const real *dy = cpu_row(j->y, r);
         real *dt = cpu_row(j->table, (size_t)j->id[r]);
-        for (size_t c = begin; c < end; c++) {
+        for (size_t c = cols.begin; c < cols.end; c++) {
             const real mask = hash_channel(row, (uint32_t)c) >= limit ? keep : 0;
             dt[c] += mask * dy[c];
         }

@@ -273,13 +273,6 @@ static void multiply_few_rows(const struct job *j, struct area at, const struct 
     multiply_slice(j, at, s, NULL, b_panels);
 }
 
-static void scale_area(const struct job *j, struct area at)
-{
-    for (size_t m = at.m0; m < at.m1; m++)
-        for (size_t n = at.n0; n < at.n1; n++)
-            cpu_row(j->c, m)[n] = j->beta != 0 ? j->beta * cpu_row(j->c, m)[n] : 0;
-}
-
 static bool few_rows(const struct job *j)
 {
     return !j->ta && !j->tb && j->alpha == 1 && j->c.rows <= FEW_ROWS;
@@ -320,7 +313,8 @@ static void multiply(const struct sweep *w, struct area at, real *b_panels)
     const real *a_panels = w->a_panels ? panels_of_row(w, at.m0) : own;
 
     if (w->slice.k0 == 0 && ((j->beta != 0 && j->beta != 1) || j->inner == 0))
-        scale_area(j, at);
+        cpu_scale(mat_cols(mat_rows(j->c, at.m0, at.m1 - at.m0), at.n0, at.n1 - at.n0),
+                  j->beta);
     for (size_t k0 = w->slice.k0; k0 < end; k0 += DEPTH) {
         const struct slice s = {k0, cpu_smaller(DEPTH, end - k0), k0 > 0 || j->beta != 0};
         if (j->copied && !w->a_panels)

@@ -364,13 +364,6 @@ static void take_panels(void *ctx, size_t part, size_t n_parts)
     _tile_release();
 }
 
-static void scale(const struct cpu_gemm *g)
-{
-    for (size_t r = 0; r < g->c.rows; r++)
-        for (size_t i = 0; i < g->c.cols; i++)
-            cpu_row(g->c, r)[i] *= (float)g->beta;
-}
-
 bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g)
 {
     const size_t inner = g->ta ? g->a.rows : g->a.cols;
@@ -381,7 +374,7 @@ bool CPU(gemm_amx)(struct device *d, const struct cpu_gemm *g)
     if (n_shared < LEAST || inner < LEAST)
         return false;
     if (g->beta != 0 && g->beta != 1)
-        scale(g);
+        cpu_scale(g->c, (real)g->beta);
     for (size_t at = 0; at < n_shared; at += SHARED)
         for (size_t k0 = 0; k0 < inner; k0 += DEPTH) {
             struct sweep w = {.g = g,

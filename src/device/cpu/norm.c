@@ -20,7 +20,6 @@
 #include "device/cpu/hash.h"
 
 enum {
-    LINE = 16,       /* columns of one slice are whole cache lines */
     BLOCK_ROWS = 32, /* at least */
     BLOCKS = 64,     /* at most */
     SUMS = 3         /* of a block: for dgain, dbias and df_bias */
@@ -174,37 +173,32 @@ static void backward_part(void *ctx, size_t part, size_t n_parts)
 }
 
 /* The i-th sum of every block onto `to`, for a slice of the columns. */
-static void add_blocks(const struct job *j, size_t i, struct mat to, size_t begin,
-                       size_t end)
+static void add_blocks(const struct job *j, size_t i, struct mat to,
+                       struct pool_range cols)
 {
     const size_t D = j->x.cols;
 
     for (size_t b = 0; to.mem && b < j->n_blocks; b++)
-        for (size_t c = begin; c < end; c++)
+        for (size_t c = cols.begin; c < cols.end; c++)
             cpu_mat(to)[c] += j->sums[(b * SUMS + i) * D + c];
 }
 
 static void sums_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;
-    const size_t D = j->x.cols;
-    const struct pool_range lines = pool_split((D + LINE - 1) / LINE, part, n_parts);
-    const size_t begin = lines.begin * LINE,
-                 end = lines.end * LINE < D ? lines.end * LINE : D;
+    const struct pool_range cols = cpu_columns(j->x.cols, part, n_parts);
 
-    add_blocks(j, 0, j->dgain, begin, end);
-    add_blocks(j, 1, j->dbias, begin, end);
-    add_blocks(j, 2, j->df_bias, begin, end);
+    add_blocks(j, 0, j->dgain, cols);
+    add_blocks(j, 1, j->dbias, cols);
+    add_blocks(j, 2, j->df_bias, cols);
 }
 
 /* As many as are worth it and fit in the scratch of one thread. */
 static size_t blocks_of(struct mat x)
 {
     const size_t fit = DEVICE_SCRATCH_BYTES / (SUMS * x.cols * sizeof(real));
-    const size_t most = fit < BLOCKS ? fit : BLOCKS;
-    const size_t n = (x.rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
 
-    return n < most ? n : most;
+    return cpu_smaller(cpu_ceil_div(x.rows, BLOCK_ROWS), cpu_smaller(fit, BLOCKS));
 }
 
 void CPU(norm_backward)(struct device *d, struct mat dx, struct mat df, struct mat dgain,

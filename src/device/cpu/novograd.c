@@ -9,16 +9,12 @@
  * the tensor's gradient, which the optimizer keeps; g is read only.
  */
 #include "device/cpu/cpu.h"
-#include "device/cpu/span.h"
 
-struct job {
-    struct mat w, m, g;
-    struct novograd how;
-};
-
-static void update(real *restrict w, real *restrict m, const real *restrict g, size_t n,
-                   const struct novograd *how)
+static void update(real *const at[], size_t n, void *ctx)
 {
+    const struct novograd *how = ctx;
+    real *restrict w = at[0], *restrict m = at[1];
+    const real *restrict g = at[2];
     const real rate = (real)how->rate, beta1 = (real)how->beta1;
     const real scale = (real)(how->average * how->scale);
     const real decay = (real)(how->average * how->decay);
@@ -29,24 +25,8 @@ static void update(real *restrict w, real *restrict m, const real *restrict g, s
     }
 }
 
-static void novograd_part(void *ctx, size_t part, size_t n_parts)
-{
-    const struct job *j = ctx;
-    const struct pool_range range = pool_split(j->w.rows * j->w.cols, part, n_parts);
-
-    for (size_t i = range.begin; i < range.end;) {
-        const struct span s = span_at(j->w.cols, i, range.end);
-        update((real *)j->w.mem + span_offset(j->w, s),
-               (real *)j->m.mem + span_offset(j->m, s),
-               (real *)j->g.mem + span_offset(j->g, s), s.n, &j->how);
-        i += s.n;
-    }
-}
-
 void CPU(novograd)(struct device *d, struct mat w, struct mat m, struct mat g,
                    struct novograd how)
 {
-    struct job j = {w, m, g, how};
-
-    pool_run(d->pool, novograd_part, &j);
+    CPU(each)(d, (struct mat[]){w, m, g}, 3, update, &how);
 }

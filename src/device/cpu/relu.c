@@ -10,8 +10,6 @@
 #include "device/cpu/cpu.h"
 #include "device/cpu/hash.h"
 
-enum { LINE = 16 };
-
 struct job {
     struct mat h, bias, dh;
     struct drop drop;
@@ -49,17 +47,14 @@ void CPU(relu_forward)(struct device *d, struct mat h, struct mat bias, struct d
 static void backward_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;
-    const size_t F = j->h.cols;
-    const struct pool_range lines = pool_split((F + LINE - 1) / LINE, part, n_parts);
-    const size_t begin = lines.begin * LINE,
-                 end = lines.end * LINE < F ? lines.end * LINE : F;
+    const struct pool_range cols = cpu_columns(j->h.cols, part, n_parts);
     const real keep = (real)(1 / (1 - j->drop.rate));
     real *dbias = cpu_mat(j->bias);
 
     for (size_t r = 0; r < j->h.rows; r++) {
         const real *h = cpu_row(j->h, r);
         real *dh = cpu_row(j->dh, r);
-        for (size_t c = begin; c < end; c++) {
+        for (size_t c = cols.begin; c < cols.end; c++) {
             dh[c] = h[c] > 0 ? dh[c] * keep : 0;
             dbias[c] += dh[c];
         }
