@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "find_param.h"
 #include "toy_model.h"
 
 static struct err err;
