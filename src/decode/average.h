@@ -1,9 +1,9 @@
 /*
  * average - the mean of several checkpoints' weights, as a model directory of its own.
  *
- * The mean is taken in double, one row of one tensor at a time, so that it needs no
- * memory to speak of whatever the model's size. The result holds weights and the step
- * (the largest), and no moments: it is for use, not for going on with training.
+ * The mean is taken in double, one row of one tensor at a time, so that memory
+ * does not grow with the model. The result holds weights and the step
+ * (the largest), and no moments: training cannot resume from it.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * model_dir - a trained model where it lies: a run directory, its best_models, or one
+ * model_dir - a trained model on disk: a run directory, its best_models, or one
  * checkpoint of either.
  *
  * A directory says what the model is (config.yaml), how text becomes tokens

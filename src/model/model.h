@@ -47,7 +47,7 @@ struct model_run {
     bool want_grad, want_best;
 };
 
-/* Told that elements [first, first + n) of the flat gradient are final. */
+/* Called when elements [first, first + n) of the flat gradient are final. */
 struct model_hook {
     void (*ready)(void *ctx, size_t first, size_t n);
     void *ctx;

@@ -18,7 +18,7 @@
 #define TRAIN_OPTIONS(X)                                                                        \
     X(STR, data, "", "directory made by `ferry prepare`", ANY)                                  \
     X(STR, run, "", "run directory; one with a checkpoint resumes", ANY)                        \
-    X(INT, seed, "1", "every random draw follows from it", RANGE(0, 1e15))                      \
+    X(INT, seed, "1", "of all random numbers", RANGE(0, 1e15))                                  \
     X(STR, init_from, "", "start from the weights of this model or checkpoint", ANY)            \
     X(INT, max_steps, "300000", "updates of the whole run", RANGE(0, 1e12))                     \
     X(INT, max_epochs, "0", "passes over the corpus; 0: no limit", RANGE(0, 1e9))               \
@@ -36,38 +36,38 @@
     X(CHOICE, precision, "fp32", "of weights and activations; masters stay fp32", ONE_OF("fp32|fp16|bf16")) \
     X(CHOICE, loss_scaling, "none", "factor of the loss in 16 bits", ONE_OF("none|static|backoff|logmax")) \
     X(REAL, loss_scale, "1", "that factor with loss_scaling = static", RANGE(1e-6, 1e9))        \
-    X(INT, threads, "0", "threads of a rank; 0: one a core, cores shared", RANGE(0, 1024))      \
-    X(BOOL, verify_data, "true", "read all of the data once, beside the first steps", ANY)      \
+    X(INT, threads, "0", "threads of a rank; 0: one per core it has", RANGE(0, 1024))           \
+    X(BOOL, verify_data, "true", "check all of the data during the first steps", ANY)           \
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
     X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \
-    X(BOOL, recompute, "false", "keep less for backward, compute it again", ANY)                \
-    X(INT, micro_tokens, "0", "target tokens at once; 0: what fits, 4096 on a CPU", RANGE(0, 1e9)) \
+    X(BOOL, recompute, "false", "recompute activations in backward to save memory", ANY)        \
+    X(INT, micro_tokens, "0", "tokens of a micro-batch; 0: what fits, 4096 on a CPU", RANGE(0, 1e9)) \
     X(INT, eval_every, "1000", "updates between evaluations; 0: at the end", RANGE(0, 1e12))    \
-    X(INT, eval_tokens, "4096", "target tokens at once in evaluation", RANGE(1, 1e9))           \
-    X(INT, eval_group, "16", "sentences a batch in eval_loss, as the reference", RANGE(1, 1e6)) \
+    X(INT, eval_tokens, "4096", "target tokens of a batch in evaluation", RANGE(1, 1e9))        \
+    X(INT, eval_group, "16", "sentences per batch of eval_loss", RANGE(1, 1e6))                 \
     X(BOOL, eval_bleu, "true", "translate the validation set for BLEU", ANY)                    \
-    X(INT, eval_bleu_pairs, "0", "of so many first sentences; 0: all", RANGE(0, 1e9))           \
+    X(INT, eval_bleu_pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))   \
     X(INT, eval_beam, "4", "beam of these translations", RANGE(1, 64))                          \
     X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
-    X(CHOICE, best_metric, "loss", "what best_models and patience follow", ONE_OF("loss|bleu")) \
-    X(INT, patience, "0", "evaluations without a best that end a run; 0: none", RANGE(0, 1e6))  \
+    X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF("loss|bleu")) \
+    X(INT, patience, "0", "evaluations without a new best; 0: no limit", RANGE(0, 1e6))         \
     X(INT, save_every, "1000", "updates between checkpoints; 0: at the end", RANGE(0, 1e12))    \
     X(INT, keep_last, "5", "newest checkpoints kept", RANGE(1, 1e6))                            \
     X(INT, keep_best, "5", "best checkpoints kept; 0: none", RANGE(0, 1e6))                     \
     X(INT, log_every, "100", "updates between log lines", RANGE(1, 1e9))                        \
     X(INT, summary_every, "100", "updates between TensorBoard points", RANGE(1, 1e9))           \
     X(CHOICE, log_format, "ferry", "console lines", ONE_OF("ferry|reference"))                  \
-    X(CHOICE, comm, "auto", "other ranks; auto: as mpirun or srun say", ONE_OF("auto|self|mpi")) \
-    X(INT, comm_poll_us, "50", "longest sleep while a message is awaited", RANGE(0, 1e6))       \
-    X(CHOICE, wire, "bf16", "gradients between nodes", ONE_OF("fp32|bf16|fp16|int8"))           \
+    X(CHOICE, comm, "auto", "how ranks were started; auto: detect mpirun and srun", ONE_OF("auto|self|mpi")) \
+    X(INT, comm_poll_us, "50", "longest sleep between polls for a message", RANGE(0, 1e6))      \
+    X(CHOICE, wire, "bf16", "format of gradients between nodes", ONE_OF("fp32|bf16|fp16|int8")) \
     X(BOOL, wire_check, "false", "checksum every message of gradients", ANY)                    \
-    X(REAL, bucket_mib, "25", "gradients sent at once, as fp32", RANGE(0.001, 4096))            \
-    X(BOOL, shard_optimizer, "false", "each rank keeps and updates its part of Adam", ANY)      \
-    X(INT, local_steps, "1", "updates that nodes make alone before they average", RANGE(1, 1e6)) \
-    X(REAL, outer_rate, "0.7", "local_steps: step towards the average", RANGE(0.001, 10))       \
-    X(REAL, outer_momentum, "0.5", "local_steps: Nesterov momentum of the averages", RANGE(0, 0.999)) \
+    X(REAL, bucket_mib, "25", "size of a gradient bucket, as fp32", RANGE(0.001, 4096))         \
+    X(BOOL, shard_optimizer, "false", "each rank keeps and updates a part of the moments", ANY) \
+    X(INT, local_steps, "1", "local SGD: updates of a node between averagings", RANGE(1, 1e6))  \
+    X(REAL, outer_rate, "0.7", "local SGD: step towards the average", RANGE(0.001, 10))         \
+    X(REAL, outer_momentum, "0.5", "local SGD: Nesterov momentum of that step", RANGE(0, 0.999)) \
     X(REAL, clock_limit, "60", "largest clock difference between hosts, in seconds; 0: any", RANGE(0, 1e9)) \
-    X(INT, replica_check_every, "100", "updates between comparisons of weights; 0: none", RANGE(0, 1e12))
+    X(INT, replica_check_every, "100", "updates between comparisons of ranks; 0: never", RANGE(0, 1e12))
 /* clang-format on */
 
 struct train_config {
