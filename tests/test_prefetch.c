@@ -50,7 +50,7 @@ static void compare(const struct corpus *c, struct order_cursor from, int n_upda
     batch_release(&want);
 }
 
-TEST(a_feeder_gives_what_the_order_gives)
+TEST(a_prefetcher_gives_what_the_order_gives)
 {
     struct corpus c;
 
@@ -59,7 +59,7 @@ TEST(a_feeder_gives_what_the_order_gives)
     corpus_close(&c);
 }
 
-TEST(a_feeder_goes_on_from_a_saved_cursor)
+TEST(a_prefetcher_continues_from_a_saved_cursor)
 {
     struct corpus c;
     struct prefetch *f;
@@ -106,7 +106,7 @@ TEST(a_held_batch_stays_while_others_are_made)
     corpus_close(&c);
 }
 
-TEST(a_feeder_closes_at_any_time)
+TEST(a_prefetcher_closes_at_any_time)
 {
     struct corpus c;
     struct err err = {0};
@@ -126,7 +126,7 @@ TEST(a_feeder_closes_at_any_time)
     corpus_close(&c);
 }
 
-TEST(a_feeder_refuses_what_the_order_refuses)
+TEST(a_prefetcher_refuses_what_the_order_refuses)
 {
     struct order_rule bad = rule;
     struct corpus c;
