@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 
+#include "bytes_fd.h"
 #include "test.h"
 
 static struct line_reader open_over(const void *bytes, size_t n)
@@ -18,7 +19,10 @@ static struct line_reader open_over(const void *bytes, size_t n)
     struct line_reader f;
     struct err err = {0};
 
-    CHECK_OK(line_reader_over(&f, bytes, n, "input", &err), &err);
+    const int fd = bytes_fd(bytes, n);
+
+    CHECK_OK(line_reader_open_fd(&f, fd, "input", &err), &err);
+    close(fd);
     return f;
 }
 

@@ -105,45 +105,6 @@ TEST(hostile_text_is_learned_from_and_gives_a_model_that_loads)
     str_release(&line);
 }
 
-struct ticks {
-    size_t n, last, n_all;
-};
-
-static void tick(void *ctx, size_t n_done, size_t n_all)
-{
-    struct ticks *t = ctx;
-
-    CHECK(n_done > t->last && n_done <= n_all);
-    *t = (struct ticks){t->n + 1, n_done, n_all};
-}
-
-TEST(progress_is_told_while_pieces_are_learned)
-{
-    struct word_counts *words;
-    struct str line = str_new(0);
-    struct ticks ticks = {0};
-    const struct spm_train_options o = {
-        .vocab_size = 1000, .is_at_most = true, .tick = tick, .tick_ctx = &ticks};
-    struct spm *spm;
-    struct rng r = rng_open(rng_key(1, "tick"));
-    struct err err = {0};
-
-    CHECK_OK(word_counts_new(&words, (struct word_counts_options){0}, &err), &err);
-    for (int i = 0; i < 300; i++) {
-        str_reset(&line);
-        for (int k = 0; k < 8; k++)
-            str_putc(&line, (char)('a' + rng_below(&r, 20)));
-        CHECK_OK(word_counts_add(words, (struct line){str_text(&line), line.len}, &err),
-                 &err);
-    }
-    CHECK_OK(word_counts_finish(words, &err), &err);
-    CHECK_OK(spm_train_words(&spm, o, words, &err), &err);
-    CHECK(ticks.n > 3 && ticks.n_all == 996);
-    spm_free(spm);
-    word_counts_free(words);
-    str_release(&line);
-}
-
 TEST(no_words_are_refused)
 {
     struct word_counts *words;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "bytes_fd.h"
 #include "format/stream.h"
 #include "test.h"
 
@@ -68,7 +69,10 @@ static status unpack(const void *bytes, size_t n, struct str *out, size_t step,
 {
     struct stream s;
 
-    TRY(stream_over(&s, bytes, n, "input", err));
+    const int fd = bytes_fd(bytes, n);
+    const status opened = stream_open_fd(&s, fd, "input", err);
+    close(fd);
+    TRY(opened);
     const status result = read_all(&s, out, step, err);
     stream_close(&s);
     return result;
@@ -171,7 +175,9 @@ TEST(memory_does_not_follow_the_size_of_what_is_unpacked)
 
     for (int i = 0; i < 64; i++)
         str_add(&bomb, packed, n);
-    CHECK_OK(stream_over(&s, bomb.data, bomb.len, "bomb", &err), &err);
+    const int fd = bytes_fd(bomb.data, bomb.len);
+    CHECK_OK(stream_open_fd(&s, fd, "bomb", &err), &err);
+    close(fd);
     while (got)
         CHECK_OK(stream_read(&s, block, sizeof block, &got, &err), &err);
     CHECK(s.n_out == 64u << 20 && s.n_in == bomb.len);

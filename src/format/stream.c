@@ -50,10 +50,8 @@ static status read_file(const struct stream *s, unsigned char *to, size_t n, siz
 /* More input at s->next, or s->at_end. */
 static status refill(struct stream *s, struct err *err)
 {
-    if (s->fd >= 0) {
-        TRY(read_file(s, s->buf, IN_BUFFER, &s->n_left, err));
-        s->next = s->buf;
-    }
+    TRY(read_file(s, s->buf, IN_BUFFER, &s->n_left, err));
+    s->next = s->buf;
     s->at_end = s->n_left == 0;
     return OK;
 }
@@ -263,21 +261,6 @@ status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct er
     }
 }
 
-/* Without a path s->fd is open already. */
-static status open_file(struct stream *s, const char *path, struct err *err)
-{
-    struct stat st;
-
-    if (path)
-        s->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0 || fstat(s->fd, &st) != 0)
-        return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
-    if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
-        return err_set(err, ERR_IO, "%s: not a regular file", s->name);
-    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return mem_alloc(&s->buf, IN_BUFFER, 1, err);
-}
-
 /* The first bytes decide what the file is. A pipe may give them in pieces; a terminal
  * that has given a line is not asked for more. */
 static status begin(struct stream *s, struct err *err)
@@ -285,9 +268,10 @@ static status begin(struct stream *s, struct err *err)
     bool is_sure = false;
     size_t got = 1;
 
-    if (s->fd >= 0)
-        s->next = s->buf;
-    while (s->fd >= 0 && !is_sure && got) {
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    TRY(mem_alloc(&s->buf, IN_BUFFER, 1, err));
+    s->next = s->buf;
+    while (!is_sure && got) {
         TRY(read_file(s, s->buf + s->n_left, IN_BUFFER - s->n_left, &got, err));
         s->n_left += got;
         (void)recognise(s->buf, s->n_left, &is_sure);
@@ -296,49 +280,41 @@ static status begin(struct stream *s, struct err *err)
     return codec_open(s, err);
 }
 
-/* What *s has says where its bytes come from. */
-static status start(struct stream *s, const char *path, const char *name, struct err *err)
+/* *s has an open file, or `errno` says why not. */
+static status start(struct stream *s, const char *name, struct err *err)
 {
-    const bool is_file = path || s->fd >= 0;
+    struct stat st;
+    status result = OK;
 
-    s->name = strdup(name);
-    if (!s->name) {
-        if (s->fd >= 0)
-            close(s->fd);
-        return err_set(err, ERR_MEMORY, "%s: no memory to open it", name);
-    }
-    if ((is_file && open_file(s, path, err) != OK) || begin(s, err) != OK) {
+    if (s->fd < 0 || fstat(s->fd, &st) != 0)
+        result = err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
+    else if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+        result = err_set(err, ERR_IO, "%s: not a regular file", name);
+    else if (!(s->name = strdup(name)))
+        result = err_set(err, ERR_MEMORY, "%s: no memory to open it", name);
+    else
+        result = begin(s, err);
+    if (result != OK)
         stream_close(s);
-        return err->code;
-    }
-    return OK;
+    return result;
 }
 
 status stream_open(struct stream *s, const char *path, const char *name, struct err *err)
 {
-    *s = (struct stream){.fd = -1};
-    return start(s, path, name, err);
+    *s = (struct stream){.fd = open(path, O_RDONLY | O_CLOEXEC), .is_open = true};
+    return start(s, name, err);
 }
 
 status stream_open_fd(struct stream *s, int fd, const char *name, struct err *err)
 {
-    *s = (struct stream){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-    if (s->fd < 0)
-        return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
-    return start(s, NULL, name, err);
-}
-
-status stream_over(struct stream *s, const void *bytes, size_t n, const char *name,
-                   struct err *err)
-{
-    *s = (struct stream){.fd = -1, .next = bytes, .n_left = n};
-    return start(s, NULL, name, err);
+    *s = (struct stream){.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .is_open = true};
+    return start(s, name, err);
 }
 
 void stream_close(struct stream *s)
 {
     codec_close(s);
-    if (s->name && s->fd >= 0)
+    if (s->is_open && s->fd >= 0)
         close(s->fd);
     free(s->name);
     free(s->buf);

@@ -23,14 +23,14 @@ enum stream_kind { STREAM_PLAIN, STREAM_GZ, STREAM_XZ, STREAM_ZST };
 
 struct stream {
     char *name;
-    int fd; /* -1: over bytes in memory */
+    int fd;
     enum stream_kind kind;
     unsigned char *buf;
     const unsigned char *next; /* n_left bytes that were read and not used */
     size_t n_left;
     uint64_t n_in, n_out; /* bytes taken from the file, handed out */
     void *codec;
-    bool at_end, in_member;
+    bool is_open, at_end, in_member;
 };
 
 /* Open a file or a pipe, which messages call `name`. On failure *s is closed. */
@@ -40,10 +40,6 @@ status stream_open(struct stream *s, const char *path, const char *name,
 /* The same of what is left of an open file, which stays the caller's to close. */
 status stream_open_fd(struct stream *s, int fd, const char *name,
                       struct err *err) MUST_CHECK;
-
-/* The same over bytes that the caller keeps; `name` stands for them in messages. */
-status stream_over(struct stream *s, const void *bytes, size_t n, const char *name,
-                   struct err *err) MUST_CHECK;
 
 /* Up to n > 0 bytes into buf; *got is 0 only at the end. */
 status stream_read(struct stream *s, void *buf, size_t n, size_t *got,

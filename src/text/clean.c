@@ -4,13 +4,6 @@
 
 #include "base/utf8.h"
 
-const struct clean_options clean_defaults = {
-    .min_words = 1,
-    .max_words = 80,
-    .max_ratio = 9,
-    .max_word_chars = 1000,
-};
-
 static const struct {
     const char *name, *why;
 } verdicts[N_CLEAN] = {
@@ -45,11 +38,13 @@ static bool has_bar(struct line in)
     return in.n_bytes && memchr(in.text, '|', in.n_bytes) != NULL;
 }
 
-/*
- * Squeeze and trim; returns false when a byte was not UTF-8 (it is kept). Text between
- * what is taken out is copied in one piece, [from, i).
- */
-static bool squeeze(struct str *out, struct line in, bool keep_bars)
+bool clean_is_factored(struct line a, struct line b)
+{
+    return has_bar(a) || has_bar(b);
+}
+
+/* Text between what is taken out is copied in one piece, [from, i). */
+bool clean_line(struct str *out, struct line in, bool is_factored)
 {
     const size_t start = out->len;
     bool is_valid = true, gap = false;
@@ -59,7 +54,7 @@ static bool squeeze(struct str *out, struct line in, bool keep_bars)
         const uint32_t code = utf8_decode(in.text + i, in.n_bytes - i, &len);
         const bool is_space = utf8_is_space(code);
         is_valid &= code != UTF8_BAD;
-        if (is_space || (code == '|' && !keep_bars)) {
+        if (is_space || (code == '|' && !is_factored)) {
             str_add(out, in.text + from, i - from);
             from = i + len;
             gap |= is_space;
@@ -71,21 +66,6 @@ static bool squeeze(struct str *out, struct line in, bool keep_bars)
     }
     str_add(out, in.text + from, in.n_bytes - from);
     return is_valid;
-}
-
-bool clean_is_factored(struct line a, struct line b)
-{
-    return has_bar(a) || has_bar(b);
-}
-
-bool clean_line(struct str *out, struct line in, bool is_factored)
-{
-    return squeeze(out, in, is_factored);
-}
-
-void clean_spaces(struct str *out, struct line in)
-{
-    (void)squeeze(out, in, true);
 }
 
 /* What the rules ask of one cleaned side. */
@@ -140,13 +120,12 @@ status clean_pair(struct clean *c, struct line a, struct line b,
     str_reset(&c->side[0]);
     str_reset(&c->side[1]);
 
-    const bool a_valid = squeeze(&c->side[0], a, c->is_factored);
-    const bool b_valid = squeeze(&c->side[1], b, c->is_factored);
+    const bool a_valid = clean_line(&c->side[0], a, c->is_factored);
+    const bool b_valid = clean_line(&c->side[1], b, c->is_factored);
     TRY(str_check(&c->side[0], "a cleaned line", err));
     TRY(str_check(&c->side[1], "a cleaned line", err));
     *verdict = a_valid && b_valid
                    ? judge(&c->options, measure(&c->side[0]), measure(&c->side[1]))
                    : CLEAN_ENCODING;
-    c->n_pairs[*verdict]++;
     return OK;
 }

@@ -52,14 +52,10 @@ struct clean_options {
     size_t max_word_chars;       /* code points */
 };
 
-/* 1 to 80 words, ratio 9, words of 1000 characters. */
-extern const struct clean_options clean_defaults;
-
-/* Zero it, set the options, feed the pairs in the order of the files. */
+/* Judges pairs in the order of the files. */
 struct clean {
     struct clean_options options;
-    struct str side[2];        /* the last pair, cleaned; whole only when it was kept */
-    uint64_t n_pairs[N_CLEAN]; /* how many got each verdict */
+    struct str side[2]; /* the last pair, cleaned; whole only when it was kept */
     bool is_started, is_factored;
 };
 
@@ -77,8 +73,6 @@ status clean_pair(struct clean *c, struct line a, struct line b,
  * which set is_started and is_factored themselves. */
 bool clean_is_factored(struct line a, struct line b);
 
-/* One line as clean_pair would make it, appended to *out; false when it is not UTF-8. */
+/* One line as clean_pair would make it, appended to *out; false when it is not UTF-8,
+ * the bytes that are not being kept. */
 bool clean_line(struct str *out, struct line in, bool is_factored);
-
-/* White space squeezed and trimmed as above, appended to *out; malformed bytes stay. */
-void clean_spaces(struct str *out, struct line in);

@@ -105,7 +105,7 @@ static status begin(struct line_reader *f, struct err *err)
     return OK;
 }
 
-static status open_over(struct line_reader *f, status opened, struct err *err)
+static status open_on(struct line_reader *f, status opened, struct err *err)
 {
     if (opened == OK && begin(f, err) == OK)
         return OK;
@@ -117,21 +117,14 @@ status line_reader_open(struct line_reader *f, const char *path, const char *nam
                         struct err *err)
 {
     *f = (struct line_reader){0};
-    return open_over(f, stream_open(&f->in, path, name, err), err);
+    return open_on(f, stream_open(&f->in, path, name, err), err);
 }
 
 status line_reader_open_fd(struct line_reader *f, int fd, const char *name,
                            struct err *err)
 {
     *f = (struct line_reader){0};
-    return open_over(f, stream_open_fd(&f->in, fd, name, err), err);
-}
-
-status line_reader_over(struct line_reader *f, const void *bytes, size_t n,
-                        const char *name, struct err *err)
-{
-    *f = (struct line_reader){0};
-    return open_over(f, stream_over(&f->in, bytes, n, name, err), err);
+    return open_on(f, stream_open_fd(&f->in, fd, name, err), err);
 }
 
 void line_reader_close(struct line_reader *f)

@@ -48,9 +48,6 @@ status line_reader_open(struct line_reader *f, const char *path, const char *nam
 /* The rest of an open file, which stays the caller's to close. */
 status line_reader_open_fd(struct line_reader *f, int fd, const char *name,
                            struct err *err) MUST_CHECK;
-/* Over bytes that the caller keeps. */
-status line_reader_over(struct line_reader *f, const void *bytes, size_t n,
-                        const char *name, struct err *err) MUST_CHECK;
 void line_reader_close(struct line_reader *f); /* safe on a zeroed one */
 
 /* Before the first line: a byte order mark is text here, because the file is ours. */

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "bytes_fd.h"
 #include "text/line_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -15,7 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct line line;
     bool has = true;
 
-    if (line_reader_over(&f, data, n, "input", &err) != OK)
+    const int fd = bytes_fd(data, n);
+    const status opened = line_reader_open_fd(&f, fd, "input", &err);
+    close(fd);
+    if (opened != OK)
         return err.msg[0] ? 0 : (abort(), 0);
     while (has && f.in.n_out < (16 << 20)) {
         if (line_reader_next(&f, &line, &has, &err) != OK)

@@ -56,9 +56,19 @@ bool bpe_cut_fits(const struct spm_parts *parts)
     return n_unknown == 1 && parts->n_pieces <= UINT16_MAX + 1;
 }
 
+/* Of pairs with equal scores the leftmost comes first. */
+static bool is_after(const void *ctx, uint32_t a, uint32_t b)
+{
+    const struct bpe_cut *c = ctx;
+
+    return c->pair[a].left > c->pair[b].left;
+}
+
 status bpe_cut_init(struct bpe_cut *c, const struct spm_parts *parts, struct err *err)
 {
     *c = (struct bpe_cut){.parts = parts, .word = str_new(SIZE_MAX)};
+    c->heap.is_after = is_after;
+    c->heap.ctx = c;
     /* most lookups miss, and a miss is short in a sparse table */
     TRY(table_reserve(&c->pieces, 2 * parts->n_pieces, err));
     for (uint32_t i = 0; i < parts->n_pieces; i++) {
@@ -78,47 +88,24 @@ void bpe_cut_release(struct bpe_cut *c)
 {
     table_release(&c->pieces);
     free(c->symbol);
-    free(c->heap);
+    free(c->pair);
+    bpe_heap_release(&c->heap);
     str_release(&c->word);
     *c = (struct bpe_cut){0};
 }
 
-static bool is_before(const struct bpe_cut_meeting *a, const struct bpe_cut_meeting *b)
+/* A whole number in the order of finite scores. */
+static uint64_t rank_of(float score)
 {
-    return a->score > b->score || (a->score == b->score && a->left < b->left);
+    uint32_t bits;
+
+    score += 0.0f; /* -0 is 0 */
+    memcpy(&bits, &score, sizeof bits);
+    return bits >> 31 ? ~bits : bits | 1u << 31;
 }
 
-static status push(struct bpe_cut *c, struct bpe_cut_meeting m, struct err *err)
-{
-    size_t i = c->n_heap;
-
-    TRY(mem_grow(&c->heap, &c->cap_heap, c->n_heap + 1, sizeof *c->heap, err));
-    c->n_heap++;
-    for (; i && is_before(&m, &c->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        c->heap[i] = c->heap[(i - 1) / 2];
-    c->heap[i] = m;
-    return OK;
-}
-
-static struct bpe_cut_meeting pop(struct bpe_cut *c)
-{
-    const struct bpe_cut_meeting top = c->heap[0], last = c->heap[--c->n_heap];
-    size_t i = 0, child;
-
-    while ((child = 2 * i + 1) < c->n_heap) {
-        if (child + 1 < c->n_heap && is_before(&c->heap[child + 1], &c->heap[child]))
-            child++;
-        if (!is_before(&c->heap[child], &last))
-            break;
-        c->heap[i] = c->heap[child];
-        i = child;
-    }
-    c->heap[i] = last;
-    return top;
-}
-
-/* If the two spell a piece, they wait for their turn. */
-static status meet(struct bpe_cut *c, size_t left, size_t right, struct err *err)
+/* If the two neighbours spell a piece, they wait for their turn. */
+static status add_pair(struct bpe_cut *c, size_t left, size_t right, struct err *err)
 {
     if (left == SIZE_MAX || right == SIZE_MAX)
         return OK;
@@ -128,8 +115,12 @@ static status meet(struct bpe_cut *c, size_t left, size_t right, struct err *err
         n > c->longest ? TABLE_NONE : find_piece(c, c->word.data + a->at, n);
     if (id == TABLE_NONE)
         return OK;
-    return push(
-        c, (struct bpe_cut_meeting){c->parts->piece[id].score, id, left, right, n}, err);
+    TRY(mem_grow(&c->pair, &c->cap_pairs, c->n_pairs + 1, sizeof *c->pair, err));
+    c->pair[c->n_pairs] = (struct bpe_cut_pair){id, left, right, n};
+    return bpe_heap_push(&c->heap,
+                         (struct bpe_heap_entry){rank_of(c->parts->piece[id].score),
+                                                 (uint32_t)c->n_pairs++},
+                         err);
 }
 
 static status split(struct bpe_cut *c, struct line word, struct err *err)
@@ -151,7 +142,7 @@ static status split(struct bpe_cut *c, struct line word, struct err *err)
     return OK;
 }
 
-static status merge(struct bpe_cut *c, const struct bpe_cut_meeting *m, struct err *err)
+static status merge(struct bpe_cut *c, const struct bpe_cut_pair *m, struct err *err)
 {
     struct bpe_cut_symbol *a = &c->symbol[m->left], *b = &c->symbol[m->right];
 
@@ -163,20 +154,20 @@ static status merge(struct bpe_cut *c, const struct bpe_cut_meeting *m, struct e
     b->n_bytes = 0;
     if (a->next != SIZE_MAX)
         c->symbol[a->next].prev = m->left;
-    TRY(meet(c, a->prev, m->left, err));
-    return meet(c, m->left, a->next, err);
+    TRY(add_pair(c, a->prev, m->left, err));
+    return add_pair(c, m->left, a->next, err);
 }
 
 status bpe_cut_word(struct bpe_cut *c, struct line word, struct bpe_cut_ids *ids,
                     size_t first, struct err *err)
 {
     TRY(split(c, word, err));
-    c->n_heap = 0;
+    c->n_pairs = c->heap.n = 0;
     for (size_t i = 1; i < c->n_symbols; i++)
-        TRY(meet(c, i - 1, i, err));
-    while (c->n_heap) {
-        const struct bpe_cut_meeting m = pop(c);
-        TRY(merge(c, &m, err));
+        TRY(add_pair(c, i - 1, i, err));
+    while (c->heap.n) {
+        const struct bpe_cut_pair p = c->pair[bpe_heap_pop(&c->heap).pair];
+        TRY(merge(c, &p, err));
     }
     TRY(mem_grow(&ids->id, &ids->cap, ids->n + c->n_symbols, sizeof *ids->id, err));
     for (size_t i = 0; i != SIZE_MAX; i = c->symbol[i].next) {

@@ -19,6 +19,7 @@
 #include "base/lines.h"
 #include "base/str.h"
 #include "base/table.h"
+#include "text/subword/bpe_heap.h"
 #include "text/subword/spm_parts.h"
 
 /* A run of bytes that will be one piece; n_bytes 0: merged into the one before. */
@@ -27,9 +28,8 @@ struct bpe_cut_symbol {
     uint32_t id;
 };
 
-/* Neighbours that spell a piece, as they stood when they met. */
-struct bpe_cut_meeting {
-    float score;
+/* Neighbours that spell a piece, as they stood when they became neighbours. */
+struct bpe_cut_pair {
     uint32_t id;
     size_t left, right, n_bytes;
 };
@@ -42,8 +42,9 @@ struct bpe_cut {
     struct str word;
     struct bpe_cut_symbol *symbol;
     size_t n_symbols, cap_symbols;
-    struct bpe_cut_meeting *heap;
-    size_t n_heap, cap_heap;
+    struct bpe_cut_pair *pair;
+    size_t n_pairs, cap_pairs;
+    struct bpe_heap heap; /* of pairs, by their scores */
 };
 
 /* True when words of this model may be cut here, with SentencePiece's own result. */

@@ -7,8 +7,8 @@
 static bool is_after(const struct bpe_heap *h, const struct bpe_heap_entry *a,
                      const struct bpe_heap_entry *b)
 {
-    if (a->freq != b->freq)
-        return a->freq < b->freq;
+    if (a->rank != b->rank)
+        return a->rank < b->rank;
     return h->is_after(h->ctx, a->pair, b->pair);
 }
 

@@ -1,11 +1,10 @@
 /*
- * bpe_heap - which pair of symbols is merged next.
+ * bpe_heap - which pair of symbols is merged next: the most frequent one while learning,
+ * the one with the highest score while encoding.
  *
- * The most frequent one; of equally frequent ones the shortest; of those the first by its
- * characters. Two pairs may spell the same piece and be equally frequent: then the layout
- * of the heap decides, and it is that of the C++ library's std::priority_queue, on which
- * SentencePiece's choice depends. Entries are never corrected; the learner drops those
- * that are out of date when they come up.
+ * While learning, two pairs may be equal in everything. Then the layout of the heap
+ * decides: it is that of std::priority_queue, on which SentencePiece's choice depends.
+ * Entries are never corrected; those that are out of date are dropped when they come up.
  *
  * Owns: its entries. Threads: one at a time.
  */
@@ -18,11 +17,11 @@
 #include "base/err.h"
 
 struct bpe_heap_entry {
-    uint64_t freq;
+    uint64_t rank; /* the highest comes first */
     uint32_t pair;
 };
 
-/* Whether pair a comes after b, both being equally frequent. */
+/* Whether pair a comes after b, both being of the same rank. */
 typedef bool bpe_heap_after_fn(const void *ctx, uint32_t a, uint32_t b);
 
 struct bpe_heap {

@@ -11,7 +11,7 @@
 #include "text/subword/bpe_words.h"
 #include "text/subword/script.h"
 
-enum { MAX_CHARS = 16, MAX_BYTES = 4 * MAX_CHARS, TICK_EVERY = 64, AHEAD = 12 };
+enum { MAX_CHARS = 16, MAX_BYTES = 4 * MAX_CHARS, AHEAD = 12 };
 
 /* A character or an accepted merge. */
 struct symbol {
@@ -442,7 +442,7 @@ static status choose(struct learner *l, uint32_t *index, bool *is_found, struct 
     while (l->heap.n) {
         const struct bpe_heap_entry e = bpe_heap_pop(&l->heap);
         struct pair *p = &l->pair[e.pair];
-        if (!p->is_active || e.freq != p->freq)
+        if (!p->is_active || e.rank != p->freq)
             continue;
         if (p->is_stale) {
             TRY(push(l, e.pair, err));
@@ -506,7 +506,7 @@ static status add_piece(struct bpe_learn *out, const struct learner *l, size_t s
 }
 
 static status learn(struct bpe_learn *out, struct learner *l, size_t n_wanted,
-                    bpe_learn_tick_fn *tick, void *ctx, struct err *err)
+                    struct err *err)
 {
     const size_t n_chars = l->words.n_chars;
     uint32_t best;
@@ -523,8 +523,6 @@ static status learn(struct bpe_learn *out, struct learner *l, size_t n_wanted,
             break;
         TRY(accept(l, best, err));
         TRY(add_piece(out, l, l->n_symbols - 1, err));
-        if (tick && out->n_pieces % TICK_EVERY == 0)
-            tick(ctx, out->n_pieces, n_wanted);
     }
     for (size_t i = 0; i < n_chars; i++)
         TRY(add_piece(out, l, i, err));
@@ -532,7 +530,7 @@ static status learn(struct bpe_learn *out, struct learner *l, size_t n_wanted,
 }
 
 status bpe_learn_run(struct bpe_learn *l, const struct word_counts *words,
-                     size_t n_wanted, bpe_learn_tick_fn *tick, void *ctx, struct err *err)
+                     size_t n_wanted, struct err *err)
 {
     struct learner learner = {.text = str_new(0)};
     status s;
@@ -542,7 +540,7 @@ status bpe_learn_run(struct bpe_learn *l, const struct word_counts *words,
     learner.heap.ctx = &learner;
     s = bpe_words_make(&learner.words, words, err);
     if (s == OK)
-        s = learn(l, &learner, n_wanted, tick, ctx, err);
+        s = learn(l, &learner, n_wanted, err);
     release(&learner);
     if (s != OK)
         bpe_learn_release(l);

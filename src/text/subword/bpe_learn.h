@@ -31,16 +31,10 @@ struct bpe_learn {
     size_t n_chars; /* the last ones of them, or what there would have to be */
 };
 
-/* How many of the pieces are known; called now and then. */
-typedef void bpe_learn_tick_fn(void *ctx, size_t n_done, size_t n_all);
-
-/*
- * Learn at most n_wanted pieces; none when even the characters are more. `tick` may be
- * NULL. On failure *l is released.
- */
+/* Learn at most n_wanted pieces; none when even the characters are more. On failure *l is
+ * released. */
 status bpe_learn_run(struct bpe_learn *l, const struct word_counts *words,
-                     size_t n_wanted, bpe_learn_tick_fn *tick, void *ctx,
-                     struct err *err) MUST_CHECK;
+                     size_t n_wanted, struct err *err) MUST_CHECK;
 void bpe_learn_release(struct bpe_learn *l);
 
 struct line bpe_learn_piece(const struct bpe_learn *l, size_t i);

@@ -89,19 +89,9 @@ static status cache_put(struct cache *c, uint64_t hash, struct line word,
 /* Where the word that starts at s ends: at a blank or at the end. */
 static const char *word_end(const char *s, const char *end)
 {
-    const uint64_t ones = 0x0101010101010101u, highs = ones << 7;
+    const char *blank = memchr(s, ' ', (size_t)(end - s));
 
-    for (; end - s >= 8; s += 8) {
-        uint64_t v;
-        memcpy(&v, s, 8);
-        v ^= ones * ' ';
-        const uint64_t zero = (v - ones) & ~v & highs; /* the lowest mark is exact */
-        if (zero)
-            return s + __builtin_ctzll(zero) / 8;
-    }
-    while (s < end && *s != ' ')
-        s++;
-    return s;
+    return blank ? blank : end;
 }
 
 /* Append ids of 16 bits; an unknown that follows an unknown of this line is dropped. */

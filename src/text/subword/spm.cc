@@ -228,11 +228,6 @@ double spm_score(const struct spm *spm, int32_t id)
     return static_cast<double>(spm->processor.GetScore(id));
 }
 
-int32_t spm_id(const struct spm *spm, const char *piece)
-{
-    return spm->processor.PieceToId(piece);
-}
-
 void spm_ids_release(struct spm_ids *ids)
 {
     free(ids->id);

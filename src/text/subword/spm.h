@@ -58,8 +58,6 @@ status spm_check_special(const struct spm *spm, struct err *err) MUST_CHECK;
 /* What stands at 0 <= id < spm_size(). */
 const char *spm_piece(const struct spm *spm, int32_t id);
 double spm_score(const struct spm *spm, int32_t id);
-/* The id of a piece; that of unk when there is no such piece. */
-int32_t spm_id(const struct spm *spm, const char *piece);
 
 /* A growing row of ids. Zeroed = empty. */
 struct spm_ids {

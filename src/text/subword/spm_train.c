@@ -70,8 +70,7 @@ status spm_train_words(struct spm **spm, struct spm_train_options options,
     TRY(check_options(&options, err));
     if (word_counts_size(words) == 0)
         return err_set(err, ERR_FORMAT, "there is no text to learn word pieces from");
-    TRY(bpe_learn_run(&l, words, options.vocab_size - ID_N_SPECIAL, options.tick,
-                      options.tick_ctx, err));
+    TRY(bpe_learn_run(&l, words, options.vocab_size - ID_N_SPECIAL, err));
     s = check_pieces(&options, &l, err);
     if (s == OK)
         s = write_model(&bytes, &options, &l, word_counts_rules(words), err);

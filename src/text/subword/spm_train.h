@@ -18,14 +18,9 @@
 #include "text/subword/spm.h"
 #include "text/subword/word_counts.h"
 
-/* n_done of n_all pieces are learned. */
-typedef void spm_train_tick_fn(void *ctx, size_t n_done, size_t n_all);
-
 struct spm_train_options {
-    size_t vocab_size;       /* pieces, specials included */
-    bool is_at_most;         /* text too poor for vocab_size gives fewer, not an error */
-    spm_train_tick_fn *tick; /* called now and then while pieces are learned; or NULL */
-    void *tick_ctx;
+    size_t vocab_size; /* pieces, specials included */
+    bool is_at_most;   /* text too poor for vocab_size gives fewer, not an error */
 };
 
 /* Learn a model from finished word counts. On failure *spm is NULL. */

@@ -14,7 +14,7 @@
 #include "text/subword/spm.h"
 #include "text/subword/spm_parts.h"
 
-enum { DEFAULT_LINE_BYTES = 4192, N_PARTS = 64, GROUP = 32 };
+enum { MAX_LINE_BYTES = 4192, N_PARTS = 64, GROUP = 32 };
 static const size_t default_bytes = (size_t)1 << 30;
 
 /* Reserved by SentencePiece's trainer for characters that it leaves out. */
@@ -253,8 +253,6 @@ status word_counts_new(struct word_counts **w, struct word_counts_options option
     (*w)->options = options;
     if (!options.max_bytes)
         (*w)->options.max_bytes = default_bytes;
-    if (!options.max_line_bytes)
-        (*w)->options.max_line_bytes = DEFAULT_LINE_BYTES;
     (*w)->line = str_new(SIZE_MAX);
     (*w)->raw.text = (*w)->words.text = str_new(SIZE_MAX);
     s = spm_blank(&(*w)->rules, err);
@@ -330,7 +328,7 @@ status word_counts_add(struct word_counts *w, struct line line, struct err *err)
     if (line.n_bytes == 0)
         return OK;
     w->seen.n_lines++;
-    if (line.n_bytes > w->options.max_line_bytes) {
+    if (line.n_bytes > MAX_LINE_BYTES) {
         w->seen.n_too_long++;
         return OK;
     }

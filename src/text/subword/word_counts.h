@@ -3,7 +3,7 @@
  *
  * A line is normalised as SentencePiece does before it learns (nmt_nfkc), cut into words
  * at white space, and counted. Left out, as SentencePiece leaves them out: lines longer
- * than max_line_bytes, and lines that hold U+2585, which it reserves.
+ * than 4192 bytes, and lines that hold U+2585, which it reserves.
  *
  * Counts are sums, so that tables filled by several threads and merged in any order are
  * equal to one table filled by one thread.
@@ -29,8 +29,7 @@ struct spm;
 struct word_counts;
 
 struct word_counts_options {
-    size_t max_bytes;      /* 0: 1 GiB */
-    size_t max_line_bytes; /* 0: SentencePiece's 4192 */
+    size_t max_bytes; /* 0: 1 GiB */
 };
 
 /* What was looked at. */
