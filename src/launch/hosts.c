@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/lines.h"
 #include "base/os.h"
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -94,32 +94,27 @@ static status add_line(struct hosts *h, char *line, struct err *err)
 
 status hosts_read(struct hosts *h, const char *path, struct err *err)
 {
-    struct file_map map = {0};
-    char line[512];
-    size_t number = 0;
+    struct lines in;
+    struct line line;
+    char text[512];
     status result = OK;
 
     *h = (struct hosts){.n = 0};
-    TRY(file_map_open(&map, path, err));
-    for (size_t at = 0; at < map.n_bytes && result == OK;) {
-        const unsigned char *p = map.data + at;
-        const unsigned char *end = memchr(p, '\n', map.n_bytes - at);
-        const size_t n = end ? (size_t)(end - p) : map.n_bytes - at;
-        number++;
-        at += n + 1;
-        if (n >= sizeof line || memchr(p, 0, n)) {
+    TRY(lines_open(&in, path, err));
+    while (result == OK && lines_next(&in, &line)) {
+        if (line.n_bytes >= sizeof text || memchr(line.text, 0, line.n_bytes)) {
             result = err_set(err, ERR_USAGE, "not a line of hosts");
         } else {
-            memcpy(line, p, n);
-            line[n] = '\0';
-            result = add_line(h, line, err);
+            memcpy(text, line.text, line.n_bytes);
+            text[line.n_bytes] = '\0';
+            result = add_line(h, text, err);
         }
-        if (result != OK)
-            err_wrap(err, "%s:%zu", path, number);
     }
-    file_map_close(&map);
-    if (result == OK && h->n == 0)
-        return err_set(err, ERR_USAGE, "%s names no host", path);
+    if (result != OK)
+        err_wrap(err, "%s:%zu", path, (size_t)in.n_read);
+    else if (h->n == 0)
+        result = err_set(err, ERR_USAGE, "%s names no host", path);
+    lines_close(&in);
     return result;
 }
 

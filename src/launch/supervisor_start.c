@@ -241,37 +241,35 @@ status supervisor_prepare(struct supervisor *s, struct err *err)
     return OK;
 }
 
-static void show(FILE *out, const char *before, const struct argv *w)
+/* Prints a command that was made, and releases it. */
+static status show(FILE *out, const char *before, struct argv *a, struct err *err)
 {
     struct str s = str_new(0);
 
-    argv_put(&s, w);
+    argv_put(&s, a);
     fprintf(out, "%s%s\n", before, str_text(&s));
     str_release(&s);
+    const status result = argv_check(a, err);
+    argv_release(a);
+    return result;
 }
 
 static status show_all(struct supervisor *s, FILE *out, struct err *err)
 {
-    const struct command_plan plan = plan_of(s, s->job->hosts, "JOB");
+    struct argv a = {0};
 
     TRY(find_program(s, err));
     TRY(find_mpi(s, err));
+    const struct command_plan plan = plan_of(s, s->job->hosts, "JOB");
     fputs("# on every host, the token on its input:\n", out);
     for (size_t i = 0; i < s->job->hosts->n; i++) {
-        struct argv w = {0};
-        command_check(&w, &plan, s->job->hosts->host[i].name);
-        show(out, "", &w);
-        argv_release(&w);
+        command_check(&a, &plan, s->job->hosts->host[i].name);
+        TRY(show(out, "", &a, err));
     }
-    struct argv w = {0};
-    const struct command_plan start = plan_of(s, s->job->hosts, "JOB");
-    command_start(&w, &start);
+    command_start(&a, &plan);
     if (s->job->config->bind && !s->job->config->cores)
         fputs("# bound to cores once the hosts have said how many they have:\n", out);
-    show(out, "FERRY_CONTROL=ADDRESS:PORT FERRY_JOB=JOB ", &w);
-    const status result = argv_check(&w, err);
-    argv_release(&w);
-    return result;
+    return show(out, "FERRY_CONTROL=ADDRESS:PORT FERRY_JOB=JOB ", &a, err);
 }
 
 status supervisor_show(const struct supervisor_job *job, FILE *out, struct err *err)

@@ -1,20 +1,8 @@
 /* Random sentences: which kinds of clauses, and how they are linked. */
 #include <string.h>
 
-#include "base/err.h"
 #include "sample/chances.h"
 #include "sample/clause.h"
-
-static const struct link *draw_link(struct pick *p, bool is_about_it)
-{
-    unsigned weights[32];
-
-    BUG_ON(lexicon_links_n > 32);
-    for (size_t i = 0; i < lexicon_links_n; i++)
-        weights[i] =
-            is_about_it && !lexicon_links[i].is_about_it ? 0 : lexicon_links[i].weight;
-    return &lexicon_links[pick_weighted(p, weights, lexicon_links_n)];
-}
 
 /* "he" or "she" for the man or the woman of the main clause, or NULL for somebody new. */
 static const struct np *draw_same_person(struct pick *p, const struct np *first)
@@ -55,7 +43,7 @@ static void draw_about_it(struct pick *p, struct sentence *s)
         pick_noun(p, CLASS_THING | CLASS_VEHICLE | CLASS_SURFACE,
                   LIMIT_SINGULAR | LIMIT_PLAIN | LIMIT_QUANTITY | LIMIT_NO);
 
-    s->link = draw_link(p, true);
+    s->link = pick_link(p, true);
     struct demand d = {.tenses = draw_one(p, s->link->tenses),
                        .frames = FRAME_BIT(OBJECT),
                        .object = thing,
@@ -81,7 +69,7 @@ static void draw_about_it(struct pick *p, struct sentence *s)
 
 static void draw_linked(struct pick *p, struct sentence *s)
 {
-    const struct link *link = s->link = draw_link(p, false);
+    const struct link *link = s->link = pick_link(p, false);
     const unsigned tense = link->main_tenses ? link->tenses : draw_one(p, link->tenses);
     const bool is_once = strcmp(link->de, "als") == 0;
     const struct demand first = {.tenses = link->main_tenses ? link->main_tenses : tense,

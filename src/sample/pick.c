@@ -71,6 +71,16 @@ struct clause *pick_clause(struct pick *p)
     }                                                \
     return n_fits_ ? &table[at_] : NULL
 
+/* One of the rows that fit, by the weights that the table gives them. */
+#define PICK_WEIGHTED(p, table, fits)               \
+    unsigned weights_[32] = {0};                    \
+    BUG_ON(table##_n > 32);                         \
+    for (size_t i_ = 0; i_ < table##_n; i_++) {     \
+        const __typeof__(*table) *row = &table[i_]; \
+        weights_[i_] = (fits) ? row->weight : 0;    \
+    }                                               \
+    return &table[pick_weighted(p, weights_, table##_n)]
+
 const struct verb *pick_verb(struct pick *p, enum frame frame, unsigned subject,
                              unsigned object)
 {
@@ -87,6 +97,11 @@ const struct phrase *pick_phrase(struct pick *p, enum slot slot, unsigned tenses
 const struct prep *pick_prep(struct pick *p, enum prep_use use)
 {
     PICK_ROW(p, lexicon_preps, row->use == use);
+}
+
+const struct link *pick_link(struct pick *p, bool is_about_it)
+{
+    PICK_WEIGHTED(p, lexicon_links, !is_about_it || row->is_about_it);
 }
 
 const struct adjective *pick_adjective(struct pick *p, unsigned classes)
@@ -112,13 +127,7 @@ static bool is_allowed(const struct det *d, bool is_plural, unsigned limits)
 
 static const struct det *pick_det(struct pick *p, bool is_plural, unsigned limits)
 {
-    unsigned weights[32];
-
-    BUG_ON(lexicon_dets_n > 32);
-    for (size_t i = 0; i < lexicon_dets_n; i++)
-        weights[i] =
-            is_allowed(&lexicon_dets[i], is_plural, limits) ? lexicon_dets[i].weight : 0;
-    return &lexicon_dets[pick_weighted(p, weights, lexicon_dets_n)];
+    PICK_WEIGHTED(p, lexicon_dets, is_allowed(row, is_plural, limits));
 }
 
 /* A person in the singular, for "my father's". */
@@ -213,12 +222,7 @@ static struct np *pick_nouns(struct pick *p, unsigned classes, unsigned limits)
 /* I, you, he, she, we, they: each verb has forms of its own for the first two. */
 static const struct pronoun *pick_speaker(struct pick *p)
 {
-    unsigned weights[8];
-
-    BUG_ON(lexicon_pronouns_n > 8);
-    for (size_t i = 0; i < lexicon_pronouns_n; i++)
-        weights[i] = lexicon_pronouns[i].weight;
-    return &lexicon_pronouns[pick_weighted(p, weights, lexicon_pronouns_n)];
+    PICK_WEIGHTED(p, lexicon_pronouns, true);
 }
 
 struct np *pick_subject(struct pick *p, unsigned classes, unsigned limits)

@@ -38,6 +38,7 @@ const struct verb *pick_verb(struct pick *p, enum frame frame, unsigned subject,
 /* A phrase for the slot that goes with any of the tenses; NULL: none. */
 const struct phrase *pick_phrase(struct pick *p, enum slot slot, unsigned tenses);
 const struct prep *pick_prep(struct pick *p, enum prep_use use);
+const struct link *pick_link(struct pick *p, bool is_about_it);
 /* An adjective that describes every noun of the classes. */
 const struct adjective *pick_adjective(struct pick *p, unsigned classes);
 
