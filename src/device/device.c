@@ -41,8 +41,8 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
-/* Tiles are 8 KiB more to save at every switch of a thread: Linux wants to be asked, and
- * one before 5.16 knows nothing of them. */
+/* A process must ask Linux for the tile registers, which add 8 KiB to every context
+ * switch; kernels before 5.16 do not know them. */
 static bool may_use_tiles(void)
 {
     enum { ASK_FOR_STATE = 0x1023, TILE_DATA = 18 };
@@ -61,10 +61,10 @@ static bool has_amx(void)
 }
 #endif
 
-/* Devices that are not CPUs. */
+/* GPUs, in the order in which "auto" tries them. */
 static const struct opener {
     const char *kind;
-    bool (*has_card)(void); /* it may be worth opening; cheap where it is not */
+    bool (*has_card)(void); /* a quick check whether opening may succeed */
     status (*open)(struct device *d, struct device_options options, struct err *err);
 } openers[] = {
     {"cuda", cuda_has_driver, cuda_open},
@@ -106,7 +106,7 @@ static status open_other(struct device *d, const struct opener *o,
     return OK;
 }
 
-/* The first card that opens; none: why the last one that is here did not. */
+/* The first GPU that opens. If none does, *why says why the last one present failed. */
 static bool open_card(struct device *d, struct device_options options, struct err *why)
 {
     for (size_t i = 0; i < sizeof openers / sizeof *openers; i++) {

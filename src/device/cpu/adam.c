@@ -49,8 +49,7 @@ static void adam_part(void *ctx, size_t part, size_t n_parts)
     (void)part;
     while (pool_take(&j->left, LEAST, n_parts, &blocks))
         CPU(each_of)
-        (j->m, 4, blocks.begin * BLOCK, cpu_smaller(blocks.end * BLOCK, n), update,
-         &j->how);
+    (j->m, 4, blocks.begin * BLOCK, cpu_smaller(blocks.end * BLOCK, n), update, &j->how);
 }
 
 void CPU(adam)(struct device *d, struct mat w, struct mat m, struct mat v, struct mat g,

@@ -4,9 +4,8 @@
  * Kernels are those of device/gpu, compiled by nvcc when Ferry is built and carried in
  * the binary (FERRY_CUDA_IMAGE=DIR takes fp32.fatbin, fp16.fatbin and bf16.fatbin from
  * there instead); products are cuBLASLt's. Libraries are opened at run time, so that the
- * program starts without a card. Kernels and products go through one stream, transfers
- * through another; each waits for the other by an event, and nothing else orders them.
- * One process has one card, that of its local rank.
+ * program starts without a card. Kernels and products use one stream, transfers another;
+ * the two are ordered by events alone. A process uses one card, that of its local rank.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /*
  * nvml - what a card says of itself: use, power, memory, clocks.
  *
- * libnvidia-ml comes with the driver and is opened at run time; without it a card just
- * says nothing. The prototypes are written here, and compared with NVIDIA's header where
+ * libnvidia-ml comes with the driver and is opened at run time; without it usage is
+ * unknown. The prototypes are written here, and compared with NVIDIA's header where
  * that is installed (tests/standin/cuda_prototypes.c). Enums of theirs are unsigned here.
  *
  * Owns: nothing that is ever given back. Threads: one at a time.

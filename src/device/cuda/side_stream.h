@@ -1,9 +1,9 @@
 /*
- * side_stream - a third stream of a CUDA device, for what goes on beside its computing.
+ * side_stream - a third stream of a CUDA device, for communication during computation.
  *
- * The device's own thread marks points of its computing. Another thread begins work in
- * the stream that waits for such a mark, lets a library queue its part there, and polls
- * until the card has done it all:
+ * The device's own thread records marks (events) in the compute stream. Another thread
+ * queues work that waits for such a mark, its own or a library's (NCCL), and polls until
+ * the card has finished it:
  *
  *     side_stream_mark(s, i);                 the device's thread
  *     side_stream_begin(s, i, &stream, err);  the other one, from here on
@@ -50,5 +50,5 @@ void *side_stream_narrowed(const struct side_stream *s);
 status side_stream_end(struct side_stream *s, struct err *err) MUST_CHECK;
 status side_stream_poll(struct side_stream *s, bool *is_done, struct err *err) MUST_CHECK;
 
-/* What the card took from the mark to the end of work that is done. */
+/* Seconds from the mark to the end of the finished work, as the card measured them. */
 double side_stream_seconds(const struct side_stream *s);

@@ -7,9 +7,10 @@
 #include "base/mem.h"
 #include "format/crc32c.h"
 
-static status index_path(char *out, const char *prefix, struct err *err)
+static status add_suffix(char *out, const char *prefix, const char *suffix,
+                         struct err *err)
 {
-    const int n = snprintf(out, FILE_PATH_MAX, "%s.index", prefix);
+    const int n = snprintf(out, FILE_PATH_MAX, "%s%s", prefix, suffix);
 
     if (n < 0 || n >= FILE_PATH_MAX)
         return err_set(err, ERR_USAGE, "checkpoint name '%s' is too long", prefix);
@@ -19,12 +20,10 @@ static status index_path(char *out, const char *prefix, struct err *err)
 static status data_path(char *out, const char *prefix, uint32_t shard, uint32_t n_shards,
                         struct err *err)
 {
-    const int n =
-        snprintf(out, FILE_PATH_MAX, "%s.data-%05u-of-%05u", prefix, shard, n_shards);
+    char suffix[40];
 
-    if (n < 0 || n >= FILE_PATH_MAX)
-        return err_set(err, ERR_USAGE, "checkpoint name '%s' is too long", prefix);
-    return OK;
+    snprintf(suffix, sizeof suffix, ".data-%05u-of-%05u", shard, n_shards);
+    return add_suffix(out, prefix, suffix, err);
 }
 
 status tensor_bundle_begin(struct tensor_bundle_writer *w, const char *prefix,
@@ -116,7 +115,7 @@ status tensor_bundle_finish(struct tensor_bundle_writer *w, struct err *err)
     status result = end_tensor(w, err);
 
     if (result == OK)
-        result = index_path(path, w->prefix, err);
+        result = add_suffix(path, w->prefix, ".index", err);
     if (result == OK)
         result = tensor_index_writer_finish(&w->index, err);
     if (result == OK)
@@ -142,7 +141,7 @@ static status open_index(struct tensor_index *index, const char *prefix, struct 
     struct file_map map;
     status result;
 
-    TRY(index_path(path, prefix, err));
+    TRY(add_suffix(path, prefix, ".index", err));
     TRY(file_map_open(&map, path, err));
     result = tensor_index_read(index, map.data, map.n_bytes, err);
     if (result != OK)
