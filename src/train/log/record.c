@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -50,6 +51,17 @@ status record_append(const char *run_dir, struct json_t *o, struct err *err)
     if (journal_close(&j, &second) != OK && result == OK)
         return err_set(err, second.code, "%s: %s", run_dir, second.msg);
     return result;
+}
+
+void record_note(struct record *r, const char *fmt, ...)
+{
+    char text[1200];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    progress_note(&r->console, text);
 }
 
 static status open_rank_log(struct record *r, int rank, struct err *err)
@@ -400,6 +412,12 @@ status record_skip(struct record *r, int64_t step, const char *reason, struct er
 
     record_note(r, "step %" PRId64 " skipped: %s", step + 1, reason);
     return put_entry(r, RUNLOG_KIND_SKIP, &e, err);
+}
+
+void record_evaluating(struct record *r)
+{
+    if (r->is_reference)
+        record_note(r, "*** Running evaluation on a validation set:");
 }
 
 status record_evaluated(struct record *r, struct runlog_eval e, struct err *err)

@@ -2,23 +2,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 
 #include "base/clock.h"
 #include "dist/comm/comm.h"
 #include "train/log/record.h"
 #include "train/run/preflight.h"
-
-void record_note(struct record *r, const char *fmt, ...)
-{
-    char text[1200];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    progress_note(&r->console, text);
-}
 
 double record_console_loss(const struct record_step *s)
 {
@@ -142,12 +130,6 @@ void record_console_start(struct record *r, const struct record_start *s)
 {
     say_start(r, s);
     say_doubts(r, s);
-}
-
-void record_evaluating(struct record *r)
-{
-    if (r->is_reference)
-        record_note(r, "*** Running evaluation on a validation set:");
 }
 
 void record_console_evaluated(struct record *r, const struct runlog_eval *e)
