@@ -19,8 +19,7 @@ uint32_t utf8_decode(const char *s, size_t n, size_t *len)
 
 size_t utf8_encode(char *out, uint32_t code)
 {
-    return (size_t)utf8proc_encode_char((utf8proc_int32_t)code,
-                                        (utf8proc_uint8_t *)out);
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)out);
 }
 
 bool utf8_valid(const char *s, size_t n)
