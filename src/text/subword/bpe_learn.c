@@ -50,7 +50,7 @@ struct side {
     bool is_touched;
 };
 
-struct place {
+struct occurrence {
     uint32_t fresh, at;
 };
 
@@ -62,7 +62,7 @@ struct learner {
     struct pair *pair;
     size_t n_pairs, cap_pairs;
     struct table pair_table;
-    uint32_t *block; /* places of the first pairs */
+    uint32_t *block; /* occurrences of the first pairs */
     struct bpe_heap heap;
     struct table taken; /* symbols by the spelling of the merge that made them */
 
@@ -71,8 +71,8 @@ struct learner {
     size_t n_before, n_after;
     struct fresh *fresh;
     size_t n_fresh, cap_fresh;
-    struct place *place;
-    size_t n_places, cap_places;
+    struct occurrence *occurrence;
+    size_t n_occurrences, cap_occurrences;
 };
 
 /* --- spelling --- */
@@ -183,12 +183,12 @@ static status add_pair(struct learner *l, struct pair p, struct err *err)
     return OK;
 }
 
-static const uint32_t *places_of(const struct pair *p)
+static const uint32_t *occurrences_of(const struct pair *p)
 {
     return p->n_at == 1 && !p->is_lent ? &p->at.one : p->at.many;
 }
 
-static void drop_places(struct pair *p)
+static void drop_occurrences(struct pair *p)
 {
     if (p->n_at > 1 && !p->is_lent)
         free(p->at.many);
@@ -235,7 +235,7 @@ static status count_first(struct learner *l, struct err *err)
     return OK;
 }
 
-static status place_first(struct learner *l, struct err *err)
+static status index_first(struct learner *l, struct err *err)
 {
     const struct bpe_words *b = &l->words;
     size_t n = 0;
@@ -261,7 +261,7 @@ static status place_first(struct learner *l, struct err *err)
 static status make_first(struct learner *l, struct err *err)
 {
     TRY(count_first(l, err));
-    TRY(place_first(l, err));
+    TRY(index_first(l, err));
     for (uint32_t i = 0; i < l->n_pairs; i++)
         if (l->pair[i].is_active)
             TRY(push(l, i, err));
@@ -279,8 +279,8 @@ static struct side *touch(struct side *sides, uint32_t symbol, uint32_t *list, s
 }
 
 /* `left` and `right`, one of which is new, now stand side by side at cell `at`. */
-static status meet(struct learner *l, struct side *side, uint32_t left, uint32_t right,
-                   size_t at, uint64_t count, struct err *err)
+static status add_neighbours(struct learner *l, struct side *side, uint32_t left,
+                             uint32_t right, size_t at, uint64_t count, struct err *err)
 {
     if (!side->fresh) {
         TRY(mem_grow(&l->fresh, &l->cap_fresh, l->n_fresh + 1, sizeof *l->fresh, err));
@@ -293,8 +293,10 @@ static status meet(struct learner *l, struct side *side, uint32_t left, uint32_t
         return OK;
     f->count += count;
     f->n_at++;
-    TRY(mem_grow(&l->place, &l->cap_places, l->n_places + 1, sizeof *l->place, err));
-    l->place[l->n_places++] = (struct place){side->fresh - 1, (uint32_t)at};
+    TRY(mem_grow(&l->occurrence, &l->cap_occurrences, l->n_occurrences + 1,
+                 sizeof *l->occurrence, err));
+    l->occurrence[l->n_occurrences++] =
+        (struct occurrence){side->fresh - 1, (uint32_t)at};
     return OK;
 }
 
@@ -318,17 +320,17 @@ static status merge_at(struct learner *l, size_t at, uint32_t left, uint32_t mer
             if (s->fresh && l->fresh[s->fresh - 1].is_valid)
                 l->fresh[s->fresh - 1].count -= count;
             s = touch(l->after, merged, l->touched_after, &l->n_after);
-            TRY(meet(l, s, merged, merged, before, count, err));
+            TRY(add_neighbours(l, s, merged, merged, before, count, err));
         } else {
             struct side *s = touch(l->before, prev, l->touched_before, &l->n_before);
             s->n_lost += count;
-            TRY(meet(l, s, prev, merged, before, count, err));
+            TRY(add_neighbours(l, s, prev, merged, before, count, err));
         }
     }
     if (!(next & BPE_WORDS_HEAD)) {
         struct side *s = touch(l->after, next, l->touched_after, &l->n_after);
         s->n_lost += count;
-        TRY(meet(l, s, merged, next, at, count, err));
+        TRY(add_neighbours(l, s, merged, next, at, count, err));
     }
     return OK;
 }
@@ -342,11 +344,11 @@ static void lose(struct learner *l, uint32_t left, uint32_t right, uint64_t coun
     p->count -= count;
     p->is_stale = true;
     if (p->count == 0)
-        drop_places(p);
+        drop_occurrences(p);
 }
 
-/* Take back what merging did to the scratch space, and tell the old pairs. */
-static void settle(struct learner *l, uint32_t left, uint32_t right)
+/* Subtract from the counts of the old pairs, and clear the scratch space. */
+static void update_counts(struct learner *l, uint32_t left, uint32_t right)
 {
     for (size_t i = 0; i < l->n_before; i++) {
         const uint32_t s = l->touched_before[i];
@@ -361,8 +363,8 @@ static void settle(struct learner *l, uint32_t left, uint32_t right)
     l->n_before = l->n_after = 0;
 }
 
-/* The fresh pairs become pairs, in the order in which they appeared. */
-static status adopt(struct learner *l, struct err *err)
+/* Add the fresh pairs in the order in which they appeared. */
+static status add_fresh(struct learner *l, struct err *err)
 {
     const size_t first = l->n_pairs;
 
@@ -379,39 +381,39 @@ static status adopt(struct learner *l, struct err *err)
         f->left = (uint32_t)l->n_pairs;
         const status s = add_pair(l, p, err);
         if (s != OK) {
-            drop_places(&p);
+            drop_occurrences(&p);
             return s;
         }
     }
-    for (size_t i = 0; i < l->n_places; i++) {
-        struct fresh *f = &l->fresh[l->place[i].fresh];
+    for (size_t i = 0; i < l->n_occurrences; i++) {
+        struct fresh *f = &l->fresh[l->occurrence[i].fresh];
         struct pair *p = &l->pair[f->left];
-        *(p->n_at > 1 ? &p->at.many[f->n_at++] : &p->at.one) = l->place[i].at;
+        *(p->n_at > 1 ? &p->at.many[f->n_at++] : &p->at.one) = l->occurrence[i].at;
     }
-    l->n_fresh = l->n_places = 0;
+    l->n_fresh = l->n_occurrences = 0;
     for (size_t i = first; i < l->n_pairs; i++)
         TRY(push(l, (uint32_t)i, err));
     return OK;
 }
 
-static status accept(struct learner *l, uint32_t index, struct err *err)
+static status merge_pair(struct learner *l, uint32_t index, struct err *err)
 {
     struct pair *p = &l->pair[index];
     const uint32_t left = p->left, right = p->right, merged = (uint32_t)l->n_symbols;
-    const uint32_t *at = places_of(p);
+    const uint32_t *at = occurrences_of(p);
 
     p->is_active = false;
     TRY(add_merge(l, left, right, err));
     const size_t n_left = l->symbol[left].n_chars;
     for (size_t i = 0; i < p->n_at; i++) {
-        if (i + AHEAD < p->n_at) /* places are far apart: each would be waited for */
+        if (i + AHEAD < p->n_at) /* they are far apart in memory */
             __builtin_prefetch(&l->words.cell[at[i + AHEAD]]);
         if (l->words.cell[at[i]] == left && l->words.cell[at[i] + n_left] == right)
             TRY(merge_at(l, at[i], left, merged, err));
     }
-    drop_places(p);
-    settle(l, left, right);
-    return adopt(l, err);
+    drop_occurrences(p);
+    update_counts(l, left, right);
+    return add_fresh(l, err);
 }
 
 /* --- choosing --- */
@@ -454,7 +456,7 @@ static status choose(struct learner *l, uint32_t *index, bool *is_found, struct 
             return OK;
         }
         p->is_active = false;
-        drop_places(p);
+        drop_occurrences(p);
     }
     return OK;
 }
@@ -475,7 +477,7 @@ static status prepare(struct learner *l, size_t n_merges, struct err *err)
 static void release(struct learner *l)
 {
     for (size_t i = 0; i < l->n_pairs; i++)
-        drop_places(&l->pair[i]);
+        drop_occurrences(&l->pair[i]);
     bpe_words_release(&l->words);
     bpe_heap_release(&l->heap);
     str_release(&l->text);
@@ -489,7 +491,7 @@ static void release(struct learner *l)
     free(l->touched_before);
     free(l->touched_after);
     free(l->fresh);
-    free(l->place);
+    free(l->occurrence);
 }
 
 /* --- the pieces --- */
@@ -521,7 +523,7 @@ static status learn(struct bpe_learn *out, struct learner *l, size_t n_wanted,
         TRY(choose(l, &best, &is_found, err));
         if (!is_found)
             break;
-        TRY(accept(l, best, err));
+        TRY(merge_pair(l, best, err));
         TRY(add_piece(out, l, l->n_symbols - 1, err));
     }
     for (size_t i = 0; i < n_chars; i++)

@@ -63,14 +63,14 @@ static void count_characters(struct work *w, const struct word_counts *words)
     }
 }
 
-struct tally {
+struct char_count {
     uint64_t count;
     uint32_t code;
 };
 
 static int by_count(const void *x, const void *y)
 {
-    const struct tally *a = x, *b = y;
+    const struct char_count *a = x, *b = y;
 
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
@@ -84,29 +84,29 @@ static int by_count(const void *x, const void *y)
  */
 static status choose_characters(struct bpe_words *b, struct work *w, struct err *err)
 {
-    struct tally *tally;
+    struct char_count *chars;
     size_t n = 0;
     uint64_t covered = 0;
 
     for (size_t c = 0; c < N_CODES; c++)
         n += w->n_of[c] > 0;
     TRY(mem_alloc(&b->code, n, sizeof *b->code, err));
-    TRY(mem_alloc(&tally, n, sizeof *tally, err));
+    TRY(mem_alloc(&chars, n, sizeof *chars, err));
     n = 0;
     for (uint32_t c = 0; c < N_CODES; c++)
         if (w->n_of[c])
-            tally[n++] = (struct tally){w->n_of[c], c};
-    qsort(tally, n, sizeof *tally, by_count);
+            chars[n++] = (struct char_count){w->n_of[c], c};
+    qsort(chars, n, sizeof *chars, by_count);
     for (size_t i = 0; i < n; i++) {
         if ((float)((double)covered / (double)w->n_all) >= 1.0f)
             break;
-        covered += tally[i].count;
-        if (tally[i].code == '\t')
+        covered += chars[i].count;
+        if (chars[i].code == '\t')
             continue;
-        b->code[b->n_chars++] = tally[i].code;
-        w->symbol[tally[i].code] = (uint32_t)b->n_chars;
+        b->code[b->n_chars++] = chars[i].code;
+        w->symbol[chars[i].code] = (uint32_t)b->n_chars;
     }
-    free(tally);
+    free(chars);
     return OK;
 }
 

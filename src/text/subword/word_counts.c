@@ -387,11 +387,11 @@ static status load_part(struct word_counts *w, size_t part, struct words *t,
 /* How many bytes the words of each count need; counts from LAST on are never forgotten.
  */
 enum { LAST = 1 << 16 };
-struct census {
+struct histogram {
     uint64_t bytes[LAST + 1], words[LAST + 1];
 };
 
-static void take_census(struct census *c, const struct words *t)
+static void add_to_histogram(struct histogram *c, const struct words *t)
 {
     for (size_t i = 0; i < t->n_words; i++) {
         const size_t k = t->word[i].count < LAST ? (size_t)t->word[i].count : LAST;
@@ -421,14 +421,14 @@ static status keep_above(struct word_counts *w, uint64_t limit, struct err *err)
     return s;
 }
 
-static status add_parts_up(struct word_counts *w, struct census *c, struct err *err)
+static status add_parts_up(struct word_counts *w, struct histogram *c, struct err *err)
 {
     struct words t = {.text = str_new(SIZE_MAX)};
     uint64_t total = 0, limit = 0;
 
     for (size_t part = 0; part < N_PARTS; part++) {
         const status s = load_part(w, part, &t, err);
-        take_census(c, &t);
+        add_to_histogram(c, &t);
         words_release(&t);
         TRY(s);
     }
@@ -445,7 +445,7 @@ static status add_parts_up(struct word_counts *w, struct census *c, struct err *
 
 status word_counts_finish(struct word_counts *w, struct err *err)
 {
-    struct census *census;
+    struct histogram *histogram;
     status s;
 
     if (w->is_finished)
@@ -455,9 +455,9 @@ status word_counts_finish(struct word_counts *w, struct err *err)
     if (!w->has_parts)
         return OK;
     TRY(spill(w, err));
-    TRY(mem_alloc(&census, 1, sizeof *census, err));
-    s = add_parts_up(w, census, err);
-    free(census);
+    TRY(mem_alloc(&histogram, 1, sizeof *histogram, err));
+    s = add_parts_up(w, histogram, err);
+    free(histogram);
     close_parts(w);
     return s;
 }
