@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     enum clean_verdict verdict;
     struct err err;
 
-    clean_init(&c, clean_defaults);
+    clean_init(&c, (struct clean_options){1, 80, 9, 1000});
     while (lines_next(&l, &a) && lines_next(&l, &b)) {
         if (clean_pair(&c, a, b, &verdict, &err) != OK)
             break;
