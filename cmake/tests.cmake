@@ -80,11 +80,13 @@ endfunction()
 
 function(ferry_label test label source)
   file(STRINGS ${source} slow LIMIT_COUNT 5 REGEX "ctest: slow")
+  set(cost 0)
   if(slow)
     list(APPEND label slow)
+    set(cost 100) # these begin first, so that none of them runs alone at the end
   endif()
   set_tests_properties(${test} PROPERTIES LABELS "${label}" TIMEOUT 600
-    SKIP_RETURN_CODE 77)
+    SKIP_RETURN_CODE 77 COST ${cost})
 endfunction()
 
 # Where the tests' home, caches and temporary files are (CMakePresets.json); tools/test empties
@@ -114,6 +116,7 @@ foreach(source ${test_sources})
   ferry_label(${name} unit ${source})
 endforeach()
 
+set_tests_properties(test_kernels PROPERTIES COST 200) # the longest of the sanitizer build
 target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
 target_link_options(test_exchange PRIVATE -Wl,--wrap=crc32c)
 target_link_options(test_pool PRIVATE -Wl,--wrap=sched_yield)

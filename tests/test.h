@@ -1,7 +1,7 @@
 /*
  * test - cmocka with self-registering tests. A test file holds TEST blocks and nothing
- * lists them by hand; the process exits with the number of failed tests, or with 77 when
- * every test was skipped. A test name is a sentence about behaviour. Run one by giving
+ * lists them by hand; the process exits with 1 when a test failed, with 77 when every
+ * test was skipped. A test name is a sentence about behaviour. Run one by giving
  * part of its name as the argument; a part that is in no name is an error.
  */
 #pragma once

@@ -147,7 +147,7 @@ class Lab:
 
     def fate(self, file):
         wide = file in IN_16_BITS
-        objects = [self.compile(f"CMakeFiles/ferry_standin.dir/tests/standin/program_{s}.c.o")
+        objects = [self.compile(f"CMakeFiles/standin_program.dir/tests/standin/program_{s}.c.o")
                    for s in (STORAGES if wide else STORAGES[:1])]
         if not all(objects):
             return "does not compile"

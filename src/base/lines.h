@@ -7,7 +7,7 @@
  * belong to no line. The bytes are not judged further: NUL and malformed UTF-8 are
  * handed on.
  *
- * Files of users are read by text/line_reader.h; here only what this program has written.
+ * Texts that may be compressed, endless or not in UTF-8 are read by text/line_reader.h.
  *
  * Owns:     the mapping; lines_over borrows.
  * Outlives: every `struct line` handed out, which points into it.

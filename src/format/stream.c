@@ -276,6 +276,7 @@ static status begin(struct stream *s, struct err *err)
         s->n_left += got;
         (void)recognise(s->buf, s->n_left, &is_sure);
     }
+    s->at_end = got == 0; /* a terminal is not asked for its end twice */
     s->kind = recognise(s->next, s->n_left, &is_sure);
     return codec_open(s, err);
 }

@@ -106,8 +106,8 @@ static void add_openmpi_net(struct argv *out, const struct launch_config *c)
     if (launch_config_ports(c, &first, &last))
         argv_printf(out,
                     "--mca btl_tcp_port_min_v4 %d --mca btl_tcp_port_range_v4 %d "
-                    "--mca oob_tcp_dynamic_ipv4_ports %s",
-                    first, last - first + 1, c->ports);
+                    "--mca oob_tcp_dynamic_ipv4_ports %d-%d",
+                    first, last - first + 1, first, last);
 }
 
 static void add_hosts(struct argv *out, const char *flag, const struct hosts *h)

@@ -140,7 +140,7 @@ status ngram_number(struct ngram_numbers *k, struct line text, struct err *err)
     const char *at = text.text, *end = at + text.n_bytes,
                *blank = text.n_bytes ? at : NULL;
 
-    for (; blank; at = blank + 1) {
+    for (; blank; at = blank ? blank + 1 : end) {
         blank = memchr(at, ' ', (size_t)(end - at));
         const struct line word = {at, (size_t)((blank ? blank : end) - at)};
         TRY(mem_grow(&k->word, &k->cap, k->n_words + 1, sizeof *k->word, err));

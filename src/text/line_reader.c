@@ -233,7 +233,7 @@ status line_reader_all(struct str *text, const char *path, struct err *err)
                  : line_reader_open(&f, path, path, err));
     status result = OK;
     line_reader_keep_mark(&f);
-    for (bool is_last = false; result == OK && !is_last;) {
+    for (bool is_last = false; result == OK && !is_last && !text->bad;) {
         is_last = f.ended;
         str_add(text, f.buf, f.end);
         f.end = 0;

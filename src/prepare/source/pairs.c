@@ -78,19 +78,23 @@ static status add_path(struct paths *p, struct line path, struct err *err)
     return OK;
 }
 
+/* Bytes of a list of files; an endless one ends here. */
+enum { LIST_MAX = 64 << 20 };
+
 /* The paths of "a,b,..." or of the lines of "@FILE"; none of "". */
 static status read_list(struct paths *p, const char *list, struct err *err)
 {
-    struct lines file = {0};
+    struct str text = str_new(LIST_MAX);
     struct line path;
     status result = OK;
 
     if (*list == '@') {
-        TRY(lines_open(&file, list + 1, err));
-        while (result == OK && lines_next(&file, &path))
+        result = line_reader_all(&text, list + 1, err);
+        struct lines lines = lines_over(text.data, text.len);
+        while (result == OK && lines_next(&lines, &path))
             if (path.n_bytes)
                 result = add_path(p, path, err);
-        lines_close(&file);
+        str_release(&text);
         return result;
     }
     for (bool more = *list; more && result == OK;) {

@@ -1,5 +1,6 @@
 #include "text/subword/bpe_cut.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ bool bpe_cut_fits(const struct spm_parts *parts)
         return false;
     for (size_t i = 0; i < parts->n_pieces; i++) {
         const struct spm_parts_piece *p = &parts->piece[i];
-        if (p->kind > SPM_PARTS_CONTROL || !is_word_piece(p->text))
+        if (p->kind > SPM_PARTS_CONTROL || isnan(p->score) || !is_word_piece(p->text))
             return false;
         if (p->kind != SPM_PARTS_NORMAL && /* the name of a special may not be text */
             char_bytes(p->text.text, p->text.n_bytes) == p->text.n_bytes)
