@@ -83,7 +83,7 @@ mend_memory() { lab mem n2 -1; }
 # Each host has the run on a disk of its own; one fills up and is freed after a save in vain.
 break_disk_full()
 {
-    lab exec n1 sh -c 'cat /dev/zero >/tmp/node/fill' 2>/dev/null || true
+    fill_disk n1
     until_true 120 grep -q 'not saved' launch.log
     lab exec n1 rm /tmp/node/fill
 }

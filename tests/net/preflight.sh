@@ -3,7 +3,7 @@
 # the first update; nothing is started again for what stays as it is.
 . "$ROOT/tests/net/subject.bash"
 
-lab exec n2 sh -c 'cat /dev/zero >/tmp/node/fill' 2>/dev/null || true
+fill_disk n2
 lab exec n2 truncate -s -1M /tmp/node/fill
 background "${hosts[@]}" -- train run=/tmp/node/run "${subject[@]}" max_steps=5
 await
