@@ -10,9 +10,13 @@
 
 #include <stddef.h>
 
+#include "base/err.h"
+
 struct fmt {
     char s[64];
 };
+
+struct fmt fmt_printf(const char *fmt, ...) PRINTF(1, 2); /* cut at 63 bytes */
 
 struct fmt fmt_count(double n); /* 1,234,567 */
 struct fmt fmt_short(double n); /* 60.9 M */

@@ -112,18 +112,12 @@ static int tick_decimals(const struct axis *a)
 
 static struct fmt tick_label(const struct axis *a, double v)
 {
-    struct fmt f;
-
-    if (a->is_log && v < 1e6)
-        snprintf(f.s, sizeof f.s, "%g", v);
-    else if (a->is_log)
-        return fmt_short(v);
-    else if (v == 0.0)
-        snprintf(f.s, sizeof f.s, "0");
-    else
-        snprintf(f.s, sizeof f.s, "%s%.*f%s", v < 0 ? "\u2212" : "", tick_decimals(a),
-                 fabs(v) / a->divide, a->suffix);
-    return f;
+    if (a->is_log)
+        return v < 1e6 ? fmt_printf("%g", v) : fmt_short(v);
+    if (v == 0.0)
+        return fmt_printf("0");
+    return fmt_printf("%s%.*f%s", v < 0 ? "\u2212" : "", tick_decimals(a),
+                      fabs(v) / a->divide, a->suffix);
 }
 
 static bool is_shown(const struct plot *p, double x, double y)

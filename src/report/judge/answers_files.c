@@ -14,12 +14,10 @@
 static bool row_of_text(struct answer *a, const struct rundir *d, const char *label,
                         const char *kind)
 {
-    char suffix[64];
+    static const char inputs[] = "sets: train: inputs: ";
+    const double bytes = rundir_sum(d, inputs, fmt_printf(": %s: bytes", kind).s);
+    const double lines = rundir_sum(d, inputs, fmt_printf(": %s: lines", kind).s);
 
-    snprintf(suffix, sizeof suffix, ": %s: bytes", kind);
-    const double bytes = rundir_sum(d, "sets: train: inputs: ", suffix);
-    snprintf(suffix, sizeof suffix, ": %s: lines", kind);
-    const double lines = rundir_sum(d, "sets: train: inputs: ", suffix);
     if (isfinite(bytes))
         answers_row(a, label, "%s (%s bytes), %s lines", fmt_bytes(bytes).s,
                     fmt_count(bytes).s, fmt_count(lines).s);
@@ -56,11 +54,8 @@ static struct str end_of_stage(struct answer *a, const struct rundir *d,
     double v[3];
 
     for (int i = 0; i < 3; i++) {
-        char key[80];
-        snprintf(key, sizeof key, "stages: %s: %s: %s", s->name, when, field[i]);
-        v[i] = rundir_number(d, key);
-        snprintf(key, sizeof key, "%s_%s_%s", s->name, field[i], when);
-        answers_value(a, key, v[i]);
+        v[i] = rundir_number(d, fmt_printf("stages: %s: %s: %s", s->name, when, field[i]).s);
+        answers_value(a, fmt_printf("%s_%s_%s", s->name, field[i], when).s, v[i]);
     }
     str_printf(&out, "%s pairs, ", fmt_count(v[0]).s);
     if (s->is_tokens[end]) /* of two bytes each */
@@ -75,14 +70,12 @@ static struct str end_of_stage(struct answer *a, const struct rundir *d,
 static void rows_of_stages(struct answer *a, const struct rundir *d)
 {
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        char key[80], label[40];
-        snprintf(key, sizeof key, "stages: %s: after: pairs", stages[i].name);
-        if (!isfinite(rundir_number(d, key)))
+        const char *name = stages[i].name;
+        if (!isfinite(rundir_number(d, fmt_printf("stages: %s: after: pairs", name).s)))
             continue;
         struct str before = end_of_stage(a, d, &stages[i], 0),
                    after = end_of_stage(a, d, &stages[i], 1);
-        snprintf(label, sizeof label, "stage: %s", stages[i].name);
-        answers_row(a, label, "%s \u2192 %s", str_text(&before), str_text(&after));
+        answers_row(a, fmt_printf("stage: %s", name).s, "%s \u2192 %s", str_text(&before), str_text(&after));
         str_release(&before);
         str_release(&after);
     }

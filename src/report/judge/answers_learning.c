@@ -1,6 +1,5 @@
 /* Learning: is it done, does it overfit, and the size of its steps. */
 #include <math.h>
-#include <stdio.h>
 
 #include "report/judge/answers.h"
 #include "report/judge/run.h"
@@ -20,15 +19,14 @@ static void rows_of_gain(struct answer *a, const struct fit *fit, const char *na
     for (size_t i = 0; i < sizeof futures / sizeof *futures; i++) {
         const struct fit_range g = fit_gain(fit, 1 + 0.01 * futures[i].percent);
         const double v[] = {g.mid, g.low, g.high};
-        char text[64];
-
-        for (int k = 0; k < 3; k++) {
-            snprintf(text, sizeof text, "%s_gain_%d%s", is_bleu ? "bleu" : "loss",
-                     futures[i].percent, (const char *[]){"", "_low", "_high"}[k]);
-            answers_value(a, text, v[k]);
-        }
-        snprintf(text, sizeof text, "%s, %s", name, futures[i].words);
-        answers_row(a, text, "%s %s (95 %%: %s to %s)",
+        for (int k = 0; k < 3; k++)
+            answers_value(a,
+                          fmt_printf("%s_gain_%d%s", is_bleu ? "bleu" : "loss",
+                                     futures[i].percent,
+                                     (const char *[]){"", "_low", "_high"}[k])
+                              .s,
+                          v[k]);
+        answers_row(a, fmt_printf("%s, %s", name, futures[i].words).s, "%s %s (95 %%: %s to %s)",
                     fmt_signed(is_bleu ? g.mid : -g.mid, digits).s,
                     is_bleu ? "points" : "nats",
                     fmt_signed(is_bleu ? g.low : -g.high, digits).s,

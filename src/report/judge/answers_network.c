@@ -1,6 +1,5 @@
 /* The network: was it the bottleneck, and does the step follow it? */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -12,30 +11,24 @@
 /* A rate in both units that people mix up. */
 static struct fmt both(double bytes_per_s)
 {
-    struct fmt f;
-
     if (!isfinite(bytes_per_s))
         return fmt_number(NAN, 3);
-    snprintf(f.s, sizeof f.s, "%.20s\u00a0MB/s = %.20s\u00a0Mb/s",
-             fmt_number(1e-6 * bytes_per_s, 3).s, fmt_number(8e-6 * bytes_per_s, 3).s);
-    return f;
+    return fmt_printf("%s\u00a0MB/s = %s\u00a0Mb/s", fmt_number(1e-6 * bytes_per_s, 3).s,
+                      fmt_number(8e-6 * bytes_per_s, 3).s);
 }
 
 /* True when there is nothing to judge: one process, one host, or nothing known. */
 static bool has_no_network(struct answer *a, const struct run *run,
                            const struct network *w)
 {
-    char all[80];
-
     if (w->verdict == NETWORK_NONE) {
-        snprintf(all, sizeof all, "All %s", fmt_count(run->ranks).s);
         answers_code(a, "none");
         answers_number(a, "no network");
         if (run->ranks > 1)
             answers_say(a, ANSWER_PLAIN,
                         "%s ranks ran on one host: no byte passed a network. A step "
                         "waited %s for %s.",
-                        run->ranks == 2 ? "Both" : all, fmt_seconds(run->pace.t_comm).s,
+                        run->ranks == 2 ? "Both" : fmt_printf("All %s", fmt_count(run->ranks).s).s, fmt_seconds(run->pace.t_comm).s,
                         run->ranks == 2 ? "the other rank" : "the other ranks");
         else
             answers_say(a, ANSWER_PLAIN,

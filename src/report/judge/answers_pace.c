@@ -41,30 +41,23 @@ static void say_sessions(struct answer *a, const struct run *run)
                     run->steps_lost > 0 ? lost : "no step was taken twice");
 }
 
-/* Everything counts that N more steps would need again: evaluations and saves too. */
-static double seconds_a_step(const struct run *run)
-{
-    return (run->times.wall - run->times.idle) / run->steps_taken;
-}
-
 static void row_of_length(struct answer *a, const struct run *run, double steps)
 {
-    char label[80];
-    const double each = seconds_a_step(run);
+    const struct fmt label = fmt_printf("to %s steps", fmt_count(steps).s);
+    const double each = run->times.a_step;
 
-    snprintf(label, sizeof label, "to %s steps", fmt_count(steps).s);
     if (steps > run->step)
-        answers_row(a, label, "%s in all, %s more", fmt_seconds(each * steps).s,
+        answers_row(a, label.s, "%s in all, %s more", fmt_seconds(each * steps).s,
                     fmt_seconds(each * (steps - run->step)).s);
     else
-        answers_row(a, label, "%s", fmt_seconds(each * steps).s);
+        answers_row(a, label.s, "%s", fmt_seconds(each * steps).s);
 }
 
 static void rows_of_lengths(struct answer *a, const struct run *run)
 {
-    if (!(seconds_a_step(run) > 0) || !(run->step > 0))
+    if (!(run->times.a_step > 0) || !(run->step > 0))
         return;
-    answers_value(a, "seconds_a_step_with_everything", seconds_a_step(run));
+    answers_value(a, "seconds_a_step_with_everything", run->times.a_step);
     if (run->to_steps >= 1)
         row_of_length(a, run, run->to_steps);
     if (run->max_steps > run->step && run->max_steps != run->to_steps)
@@ -74,18 +67,17 @@ static void rows_of_lengths(struct answer *a, const struct run *run)
     answers_row(a, "counted on",
                 "%s a step, evaluations and saves included; to another number with "
                 "steps=N",
-                fmt_seconds(seconds_a_step(run)).s);
+                fmt_seconds(run->times.a_step).s);
 }
 
 static void say_remaining(struct answer *a, const struct run *run)
 {
     if (run->state == RUN_FINISHED || !(run->step > 0) || !(run->max_steps > run->step))
         return;
-    const double left = run->max_steps - run->step;
-    answers_value(a, "remaining_s", left * seconds_a_step(run));
+    answers_value(a, "remaining_s", run->times.to_go);
     answers_say(a, a->tone, "At this pace the remaining %s of %s steps would take %s.",
-                fmt_count(left).s, fmt_count(run->max_steps).s,
-                fmt_seconds(left * seconds_a_step(run)).s);
+                fmt_count(run->max_steps - run->step).s, fmt_count(run->max_steps).s,
+                fmt_seconds(run->times.to_go).s);
 }
 
 static void bar_of_time(struct answer *a, const struct run_times *t)
@@ -107,22 +99,16 @@ static void bar_of_time(struct answer *a, const struct run_times *t)
     answers_value(a, "idle_s", t->idle);
 }
 
-static const char *state_code(enum run_state state)
-{
-    static const char *const codes[] = {"empty", "finished", "running", "died"};
-
-    return codes[state];
-}
-
 void answers_pace_time(struct answer *a, const struct run *run)
 {
+    static const char *const codes[] = {"empty", "finished", "running", "died"};
     const struct run_times *t = &run->times;
 
     if (!isfinite(t->wall) || run->log.n_step + run->log.n_eval == 0) {
         answers_missing(a, "the log holds no entry with a time");
         return;
     }
-    answers_code(a, state_code(run->state));
+    answers_code(a, codes[run->state]);
     answers_value(a, "steps", run->step);
     answers_value(a, "sessions", (double)run->log.n_start);
     answers_value(a, "steps_lost", run->steps_lost);

@@ -1,7 +1,5 @@
 /* Findings about ranks and hosts: stragglers, links, clocks, crowded cores. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "page/fmt.h"
@@ -92,10 +90,7 @@ static double ranks_on(const struct rank_means *r, const char *host)
 /* "1 rank", "2 ranks" */
 static struct fmt counted(double n, const char *noun)
 {
-    struct fmt f;
-
-    snprintf(f.s, sizeof f.s, "%.40s %s%s", fmt_count(n).s, noun, n == 1 ? "" : "s");
-    return f;
+    return fmt_printf("%s %s%s", fmt_count(n).s, noun, n == 1 ? "" : "s");
 }
 
 /* By count where the log has the host's processors; otherwise by processor time that

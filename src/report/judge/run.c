@@ -77,6 +77,9 @@ static void find_times(struct run *run)
     t->in_other = t->wall - t->idle - t->in_steps - t->in_evals - t->in_saves;
     if (t->in_other < 0) /* saving in the background overlaps with steps */
         t->in_other = 0;
+    t->a_step = (t->wall - t->idle) / run->steps_taken;
+    t->to_go =
+        run->max_steps > run->step ? t->a_step * (run->max_steps - run->step) : NAN;
 }
 
 static bool is_used(const struct runlog_step *s, bool leave_out_first)

@@ -29,6 +29,8 @@ enum run_state {
 /* Seconds over all sessions; wall = idle + in_steps + in_evals + in_saves + in_other. */
 struct run_times {
     double wall, idle, in_steps, in_evals, in_saves, in_other;
+    double a_step; /* taken, with what comes with steps: evaluations, saves */
+    double to_go;  /* at that pace to max_steps; NAN when not known */
 };
 
 /*

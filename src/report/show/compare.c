@@ -57,23 +57,12 @@ static const char *const labels[] = {"how it ended",    "steps",
 
 enum { FACTS = sizeof labels / sizeof *labels };
 
-static struct fmt words(const char *text)
-{
-    struct fmt f;
-
-    snprintf(f.s, sizeof f.s, "%s", text);
-    return f;
-}
-
 /* "2.031 at 4,000": the point i of a curve, if it is one. */
 static struct fmt best_of(const struct series *s, size_t i, const char *mark)
 {
-    struct fmt f = fmt_number(NAN, 4);
-
-    if (i < s->n)
-        snprintf(f.s, sizeof f.s, "%.20s at %.20s%s", fmt_number(s->y[i], 4).s,
-                 fmt_count(s->x[i]).s, mark);
-    return f;
+    if (i == s->n)
+        return fmt_number(NAN, 4);
+    return fmt_printf("%s at %s%s", fmt_number(s->y[i], 4).s, fmt_count(s->x[i]).s, mark);
 }
 
 /* The cells below a run's name, one for each label. */
@@ -87,7 +76,7 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     struct network w;
 
     network_judge(&w, r);
-    *cell++ = words(ends[r->state]);
+    *cell++ = fmt_printf("%s", ends[r->state]);
     *cell++ = fmt_count(r->step);
     *cell++ = fmt_seconds(r->times.wall);
     *cell++ = fmt_seconds(r->pace.mean);
@@ -95,9 +84,9 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     *cell++ = best_of(&l->loss, l->best, "");
     *cell++ = best_of(&l->bleu, series_best(&l->bleu, -1),
                       l->bleu_is_forced ? " (forced)" : "");
-    *cell++ = words(learning_trends[l->trend].text);
-    *cell++ = words(learning_overfits[l->overfit].text);
-    *cell++ = words(network_verdicts[w.verdict].text);
+    *cell++ = fmt_printf("%s", learning_trends[l->trend].text);
+    *cell++ = fmt_printf("%s", learning_overfits[l->overfit].text);
+    *cell++ = fmt_printf("%s", network_verdicts[w.verdict].text);
     *cell++ = fmt_count(s ? s->parameters : NAN);
     *cell++ = fmt_count(r->ranks);
     *cell++ = fmt_count((double)j->health.n);

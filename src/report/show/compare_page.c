@@ -27,12 +27,10 @@ static void write_table(struct str *out, const struct compare_table *t, const ch
 /* Validation loss by hours of work; pauses between sessions are left out. */
 static status curve_hours(struct series *s, const struct run *run, struct err *err)
 {
-    const double pace = (run->times.wall - run->times.idle) / run->steps_taken;
+    const struct series *loss = &run->learning.loss;
 
-    for (size_t i = 0; i < run->learning.loss.n; i++)
-        if (isfinite(pace))
-            TRY(series_add(s, run->learning.loss.x[i] * pace / 3600,
-                           run->learning.loss.y[i], err));
+    for (size_t i = 0; i < loss->n && isfinite(run->times.a_step); i++)
+        TRY(series_add(s, loss->x[i] * run->times.a_step / 3600, loss->y[i], err));
     return OK;
 }
 

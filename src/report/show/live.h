@@ -28,6 +28,3 @@ status live_text(struct str *out, const struct judgement *t,
 /* The same for a browser; `every` is said, not enforced. */
 status live_page(struct str *out, const struct judgement *t, double every,
                  struct err *err) MUST_CHECK;
-
-/* Seconds until the run's last step at the pace so far; NAN when not known. */
-double live_remaining(const struct judgement *t);

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdio.h>
 
 #include "page/fmt.h"
 #include "page/page.h"
@@ -16,8 +15,8 @@ static void write_progress(struct str *out, const struct judgement *t, double ev
         str_printf(out, "<p><progress max=\"1\" value=\"%.4f\">progress</progress></p>\n",
                    fmin(1, fmax(0, r->step / r->max_steps)));
     str_puts(out, "<p>");
-    if (r->state == RUN_RUNNING && isfinite(live_remaining(t)))
-        page_textf(out, "About %s to go. ", fmt_seconds(live_remaining(t)).s);
+    if (r->state == RUN_RUNNING && isfinite(r->times.to_go))
+        page_textf(out, "About %s to go. ", fmt_seconds(r->times.to_go).s);
     page_textf(out, "As of %s; this page loads itself again every %g second%s. ",
                fmt_time(r->now).s, every, every == 1 ? "" : "s");
     str_puts(out, "<a href=\"/report\">The whole report</a></p>\n");
@@ -35,15 +34,13 @@ static void write_ranks(struct str *out, const struct rank_means *r)
     page_table(out, NULL, columns);
     for (size_t i = 0; i < r->n; i++) {
         const struct rank_mean *m = &r->of[i];
-        char memory[80];
-        snprintf(memory, sizeof memory, "%s MiB", fmt_count(m->memory_mib).s);
         page_cells(out, "td", NULL,
                    (const char *const[]){
                        fmt_count(m->rank).s, m->host ? m->host : "missing",
                        fmt_seconds(m->t_step).s, fmt_percent(m->t_compute / m->t_step).s,
                        fmt_percent(m->t_comm / m->t_step).s,
                        fmt_percent(m->t_data / m->t_step).s, fmt_number(m->cores, 3).s,
-                       memory},
+                       fmt_printf("%s MiB", fmt_count(m->memory_mib).s).s},
                    8);
     }
     str_puts(out, "</tbody></table></div>\n");

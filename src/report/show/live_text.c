@@ -72,14 +72,6 @@ static void linef(struct frame *f, enum look look, const char *fmt, ...)
     put_line(f, look, text);
 }
 
-double live_remaining(const struct judgement *j)
-{
-    const struct run *r = &j->run;
-    const double pace = (r->times.wall - r->times.idle) / r->steps_taken;
-
-    return r->max_steps > r->step ? pace * (r->max_steps - r->step) : NAN;
-}
-
 /* n letters of which `part` are full. */
 static const char *bar(char *out, size_t n, double part)
 {
@@ -98,6 +90,7 @@ static void put_head(struct frame *f, const struct judgement *j)
                                         "died, or was killed"};
     const struct run *r = &j->run;
     const struct runlog_start *s = runlog_latest(&r->log);
+    const bool has_eta = r->state == RUN_RUNNING && isfinite(r->times.to_go);
     char done[64];
 
     linef(f, BOLD, "%s  %s%s%s", r->name, state[r->state], s && s->device ? "  " : "",
@@ -106,10 +99,7 @@ static void put_head(struct frame *f, const struct judgement *j)
         linef(f, PLAIN, "step %s of %s  [%s]  %s%s%s", fmt_count(r->step).s,
               fmt_count(r->max_steps).s, bar(done, 24, r->step / r->max_steps),
               fmt_percent(r->step / r->max_steps).s,
-              r->state == RUN_RUNNING && isfinite(live_remaining(j)) ? "  ETA " : "",
-              r->state == RUN_RUNNING && isfinite(live_remaining(j))
-                  ? fmt_seconds(live_remaining(j)).s
-                  : "");
+              has_eta ? "  ETA " : "", has_eta ? fmt_seconds(r->times.to_go).s : "");
     else
         linef(f, PLAIN, "step %s  wall time %s", fmt_count(r->step).s,
               fmt_seconds(r->times.wall).s);
