@@ -8,7 +8,6 @@
 #include "made_run.h"
 #include "report/judge/judgement.h"
 #include "report/show/live.h"
-#include "report/show/live_request.h"
 
 static struct err err;
 

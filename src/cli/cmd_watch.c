@@ -12,7 +12,6 @@
 #include "cli/terminal.h"
 #include "report/judge/judgement.h"
 #include "report/show/live.h"
-#include "report/show/live_http.h"
 
 /* kind, field, default, help, limits */
 #define WATCH_OPTIONS(X)                                                       \

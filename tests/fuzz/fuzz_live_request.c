@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "report/show/live_request.h"
+#include "report/show/live.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -75,14 +75,9 @@ void answers_bar(struct answer *a, const char *title, struct fmt (*text)(double)
 
 void answers_missing(struct answer *a, const char *what)
 {
-    answers_code(a, "missing");
+    a->code = "missing";
     answers_number(a, "not known");
     answers_say(a, ANSWER_UNKNOWN, "Missing: %s.", what);
-}
-
-void answers_code(struct answer *a, const char *code)
-{
-    a->code = code;
 }
 
 void answers_value(struct answer *a, const char *key, double v)
@@ -93,12 +88,7 @@ void answers_value(struct answer *a, const char *key, double v)
     to->v = v;
 }
 
-const char *answers_tone(enum answer_tone tone)
-{
-    static const char *const names[] = {"plain", "good", "watch", "unknown"};
-
-    return names[tone];
-}
+const char *const answers_tones[] = {"plain", "good", "watch", "unknown"};
 
 static void release(struct answer *a)
 {

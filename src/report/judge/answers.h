@@ -94,7 +94,6 @@ void answers_bar(struct answer *a, const char *title, struct fmt (*text)(double)
 /* Unknown, because this is missing: names it. */
 void answers_missing(struct answer *a, const char *what);
 
-void answers_code(struct answer *a, const char *code);
 void answers_value(struct answer *a, const char *key, double v);
 
 /* Every question of ANSWER_LIST, in its order. */
@@ -110,5 +109,5 @@ status answers_open(struct answers *all, const struct run *run,
                     struct err *err) MUST_CHECK;
 void answers_close(struct answers *all);
 
-/* "good", "watch", "unknown" or "plain". */
-const char *answers_tone(enum answer_tone tone);
+/* Of enum answer_tone: "plain", "good", "watch", "unknown". */
+extern const char *const answers_tones[];

@@ -157,7 +157,7 @@ void answers_files_data(struct answer *a, const struct run *run)
                     fmt_count(s->train_target_tokens).s);
     else
         answers_say(a, ANSWER_PLAIN, "The number of tokens is missing.");
-    answers_code(a, "counted");
+    a->code = "counted";
     answers_value(a, "pairs", s->train_pairs);
     answers_value(a, "source_tokens", s->train_source_tokens);
     answers_value(a, "target_tokens", s->train_target_tokens);
@@ -214,7 +214,7 @@ void answers_files_checkpoint(struct answer *a, const struct run *run)
         }
     }
     answers_number(a, "%zu files, %s", n, fmt_bytes(bytes).s);
-    answers_code(a, "listed");
+    a->code = "listed";
     answers_value(a, "files", (double)n);
     answers_value(a, "bytes", bytes);
     answers_value(a, "step", d->newest_step);
@@ -237,11 +237,10 @@ static void rows_of_tensors(struct answer *a, const struct tensors *t, double pa
     size_t n = 0;
 
     for (int k = 0; k < TENSORS_N; k++) {
-        const char *name = tensors_name((enum tensors_kind)k);
+        const char *name = tensors_looks[k].name;
         if (!(t->bytes[k] > 0))
             continue;
-        parts[n++] =
-            (struct page_part){name, t->bytes[k], tensors_color((enum tensors_kind)k)};
+        parts[n++] = (struct page_part){name, t->bytes[k], tensors_looks[k].color};
         if (k == TENSORS_COUNTERS)
             answers_row(a, name, "%s bytes: %s", fmt_count(t->bytes[k]).s, t->counters);
         else
@@ -263,12 +262,12 @@ static void compare_size(struct answer *a, const struct rundir_file *data,
     answers_value(a, "data_file_bytes", data->bytes);
     answers_row(a, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
     if (data->bytes == t->total) {
-        answers_code(a, "exact");
+        a->code = "exact";
         answers_say(a, ANSWER_GOOD,
                     "The tensors that the index lists explain the data file to the "
                     "byte: there is no header, no padding and nothing else in it.");
     } else {
-        answers_code(a, "differs");
+        a->code = "differs";
         answers_say(a, ANSWER_WATCH,
                     "The tensors that the index lists fill %s bytes; the data file has "
                     "%s bytes %s: it is not whole, or not of this index.",

@@ -95,7 +95,7 @@ void answers_learning_trained(struct answer *a, const struct run *run)
 {
     const struct learning *l = &run->learning;
 
-    answers_code(a, learning_trends[l->trend].code);
+    a->code = learning_trends[l->trend].code;
     answers_number(a, "%s", learning_trends[l->trend].text);
     say_trained(a, l);
     if (l->best < l->loss.n) {
@@ -190,7 +190,7 @@ static void rows_of_gap(struct answer *a, const struct run *run)
 
 void answers_learning_overfit(struct answer *a, const struct run *run)
 {
-    answers_code(a, learning_overfits[run->learning.overfit].code);
+    a->code = learning_overfits[run->learning.overfit].code;
     say_overfit(a, &run->learning);
     if (run->learning.overfit != OVERFIT_EARLY)
         rows_of_gap(a, run);
@@ -261,7 +261,7 @@ void answers_learning_rate(struct answer *a, const struct run *run)
                 fmt_count(peak->step).s);
     answers_row(a, "last logged", "%s at step %s", fmt_number(last->rate, 3).s,
                 fmt_count(last->step).s);
-    answers_code(a, "logged");
+    a->code = "logged";
     rows_of_schedule(a, run);
     a->figure = ANSWER_RATE;
 }

@@ -22,7 +22,7 @@ static bool has_no_network(struct answer *a, const struct run *run,
                            const struct network *w)
 {
     if (w->verdict == NETWORK_NONE) {
-        answers_code(a, "none");
+        a->code = "none";
         answers_number(a, "no network");
         if (run->ranks > 1)
             answers_say(a, ANSWER_PLAIN,
@@ -138,7 +138,7 @@ void answers_network_bound(struct answer *a, const struct run *run)
     network_judge(&w, run);
     if (has_no_network(a, run, &w))
         return;
-    answers_code(a, network_verdicts[w.verdict].code);
+    a->code = network_verdicts[w.verdict].code;
     values_of_network(a, &w);
     answers_number(a, "%s, %s of a step", network_verdicts[w.verdict].text,
                    fmt_percent(w.share).s);
@@ -217,7 +217,7 @@ void answers_network_follows(struct answer *a, const struct run *run)
         answers_missing(a, "step and network times that vary");
         return;
     }
-    answers_code(a, fabs(r) >= 0.7 ? "follows" : fabs(r) >= 0.3 ? "partly" : "does-not");
+    a->code = fabs(r) >= 0.7 ? "follows" : fabs(r) >= 0.3 ? "partly" : "does-not";
     answers_value(a, "correlation", r);
     answers_number(a, "r = %.2f", r);
     answers_say(a, ANSWER_PLAIN,

@@ -108,7 +108,7 @@ void answers_pace_time(struct answer *a, const struct run *run)
         answers_missing(a, "the log holds no entry with a time");
         return;
     }
-    answers_code(a, codes[run->state]);
+    a->code = codes[run->state];
     answers_value(a, "steps", run->step);
     answers_value(a, "sessions", (double)run->log.n_start);
     answers_value(a, "steps_lost", run->steps_lost);
@@ -151,7 +151,7 @@ static void explain_left_out(struct answer *a, const struct run_pace *p)
 
 static void values_of_step(struct answer *a, const struct run_pace *p)
 {
-    answers_code(a, "measured");
+    a->code = "measured";
     answers_value(a, "mean_s", p->mean);
     answers_value(a, "steps_per_s", 1 / p->mean);
     answers_value(a, "median_s", p->median);
@@ -315,7 +315,7 @@ void answers_pace_busy(struct answer *a, const struct run *run)
         answers_missing(a, "the log holds no phase times (t_compute, t_update)");
         return;
     }
-    answers_code(a, share >= 0.9 ? "busy" : "waiting");
+    a->code = share >= 0.9 ? "busy" : "waiting";
     answers_value(a, "busy_share", share);
     answers_value(a, "gflops", p->gflops);
     answers_value(a, "roof_gflops", roof);

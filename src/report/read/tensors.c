@@ -7,24 +7,9 @@
 #include "base/str.h"
 #include "format/tf/tensor_index.h"
 
-static const struct {
-    int color;
-    const char *name;
-} kinds[] = {
 #define T(id, color, name) {color, name},
-    TENSORS_LIST(T)
+const struct tensors_look tensors_looks[] = {TENSORS_LIST(T)};
 #undef T
-};
-
-const char *tensors_name(enum tensors_kind kind)
-{
-    return kinds[kind].name;
-}
-
-int tensors_color(enum tensors_kind kind)
-{
-    return kinds[kind].color;
-}
 
 /* Names are the reference's; Ferry writes the same. */
 static enum tensors_kind kind_of(const struct tensor_entry *e)
@@ -71,15 +56,15 @@ void tensors_read(struct tensors *t, const char *index_path)
     struct err err;
 
     *t = (struct tensors){0};
-    if (file_map_open(&map, index_path, &err) != OK) {
-        snprintf(t->why, sizeof t->why, "%.250s", err.msg);
-        return;
+    status result = file_map_open(&map, index_path, &err);
+    if (result == OK) {
+        result = tensor_index_read(&index, map.data, map.n_bytes, &err);
+        if (result == OK)
+            sort(t, &index);
+        file_map_close(&map);
     }
-    if (tensor_index_read(&index, map.data, map.n_bytes, &err) == OK) {
-        sort(t, &index);
+    if (result == OK)
         tensor_index_release(&index);
-    } else {
+    else
         snprintf(t->why, sizeof t->why, "%.250s", err.msg);
-    }
-    file_map_close(&map);
 }

@@ -35,5 +35,9 @@ struct tensors {
 };
 
 void tensors_read(struct tensors *t, const char *index_path);
-const char *tensors_name(enum tensors_kind kind);
-int tensors_color(enum tensors_kind kind);
+
+struct tensors_look {
+    int color;
+    const char *name;
+};
+extern const struct tensors_look tensors_looks[];

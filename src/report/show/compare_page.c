@@ -8,7 +8,6 @@
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"
 #include "report/show/report.h"
-#include "report/show/report_page.h"
 
 enum { COLORS = 6 };
 
@@ -108,7 +107,7 @@ static void write_verdicts(struct str *out, const struct judgement *runs, size_t
             str_puts(out, "<tr>");
             page_tag(out, "th", NULL, runs[i].run.name);
             str_printf(out, "<td class=\"%s\"><span class=\"short\">",
-                       answers_tone(a->tone));
+                       answers_tones[a->tone]);
             page_text(out, str_text(&a->number));
             str_puts(out, "</span></td>");
             page_tag(out, "td", NULL, str_text(&a->verdict));

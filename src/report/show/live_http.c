@@ -1,4 +1,4 @@
-#include "report/show/live_http.h"
+#include "report/show/live.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,10 +18,7 @@
 #include "format/sha256.h"
 #include "page/page.h"
 #include "report/judge/judgement.h"
-#include "report/show/live.h"
-#include "report/show/live_request.h"
-#include "report/show/report_page.h"
-#include "report/show/report_text.h"
+#include "report/show/report.h"
 
 enum { LISTENERS = 2, CLIENTS = 16, PAGE_MAX = 1 << 28, ROUTES = LIVE_JSON + 1 };
 
@@ -199,7 +196,7 @@ static status render(struct live_http *s, enum live_route route, struct str *out
         if (route == LIVE_JSON)
             result = report_text_json(out, t, 1, err);
         else if (route == LIVE_REPORT)
-            result = report_page_write(out, &t->run, &t->answers, &t->health, err);
+            result = report_page_write(out, t, err);
         else
             result = live_page(out, t, s->every, err);
         judgement_close(t);

@@ -5,7 +5,7 @@
 #include "report/judge/judgement.h"
 #include "report/show/figures.h"
 #include "report/show/live.h"
-#include "report/show/report_page.h"
+#include "report/show/report.h"
 
 static void write_progress(struct str *out, const struct judgement *t, double every)
 {
@@ -50,7 +50,7 @@ static void write_question(struct str *out, const struct answer *a)
 {
     str_puts(out, "<tr>");
     page_tag(out, "th", NULL, a->question);
-    str_printf(out, "<td class=\"%s\"><span class=\"short\">", answers_tone(a->tone));
+    str_printf(out, "<td class=\"%s\"><span class=\"short\">", answers_tones[a->tone]);
     page_text(out, str_text(&a->number));
     str_puts(out, "</span></td></tr>\n");
 }

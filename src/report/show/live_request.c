@@ -1,4 +1,4 @@
-#include "report/show/live_request.h"
+#include "report/show/live.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

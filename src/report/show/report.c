@@ -11,8 +11,6 @@
 #include "base/mem.h"
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"
-#include "report/show/report_page.h"
-#include "report/show/report_text.h"
 
 enum { PAGE_MAX = 1 << 28 };
 
@@ -31,21 +29,13 @@ static status path_beside(char *out, size_t n, const char *path, const char *end
     return OK;
 }
 
-static status write_file(const char *path, const struct str *text, struct err *err)
-{
-    TRY(str_check(text, path, err));
-    return file_write(path, text->data, text->len, err);
-}
-
 typedef status render_fn(struct str *out, const struct judgement *runs, size_t n,
                          struct err *err);
 
 static status render_page(struct str *out, const struct judgement *runs, size_t n,
                           struct err *err)
 {
-    if (n > 1)
-        return compare_write(out, runs, n, err);
-    return report_page_write(out, &runs->run, &runs->answers, &runs->health, err);
+    return n > 1 ? compare_write(out, runs, n, err) : report_page_write(out, runs, err);
 }
 
 static status write_as(render_fn *render, const char *path, const struct judgement *runs,
@@ -55,7 +45,9 @@ static status write_as(render_fn *render, const char *path, const struct judgeme
 
     status result = render(&text, runs, n, err);
     if (result == OK)
-        result = write_file(path, &text, err);
+        result = str_check(&text, path, err);
+    if (result == OK)
+        result = file_write(path, text.data, text.len, err);
     str_release(&text);
     return result;
 }

@@ -1,15 +1,12 @@
-#include "report/show/report_page.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "page/fmt.h"
 #include "page/page.h"
-#include "report/judge/answers.h"
-#include "report/judge/health.h"
-#include "report/judge/run.h"
+#include "report/judge/judgement.h"
 #include "report/show/figures.h"
+#include "report/show/report.h"
 
 enum { EVENTS_MAX = 400, SAMPLES_MAX = 12 };
 
@@ -314,7 +311,7 @@ static status write_answer(struct str *out, const struct answer *a, const struct
                            struct err *err)
 {
     str_printf(out, "<section class=\"answer %s\" id=\"ask-%s\">\n<div>",
-               answers_tone(a->tone), a->id);
+               answers_tones[a->tone], a->id);
     page_tag(out, "h3", NULL, a->question);
     page_tag(out, "p", "number", str_text(&a->number));
     page_tag(out, "p", NULL, str_text(&a->verdict));
@@ -332,10 +329,9 @@ static status write_answer(struct str *out, const struct answer *a, const struct
     return OK;
 }
 
-status report_page_write(struct str *out, const struct run *run,
-                         const struct answers *answers, const struct health *health,
-                         struct err *err)
+status report_page_write(struct str *out, const struct judgement *j, struct err *err)
 {
+    const struct run *run = &j->run;
     struct str title = str_new(1024);
 
     str_printf(&title, "%s: training report", run->name);
@@ -345,10 +341,10 @@ status report_page_write(struct str *out, const struct run *run,
     page_tag(out, "h1", NULL, run->name);
     report_page_state(out, run);
     str_puts(out, "<h2>What stands out</h2>\n");
-    report_page_health(out, health);
+    report_page_health(out, &j->health);
     str_puts(out, "<h2>What people ask</h2>\n");
     for (size_t i = 0; i < ANSWERS_N; i++)
-        TRY(write_answer(out, &answers->of[i], run, err));
+        TRY(write_answer(out, &j->answers.of[i], run, err));
     str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
     TRY(figures_write(out, run, err));
     str_puts(out, "</div>\n");

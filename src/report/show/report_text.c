@@ -1,5 +1,3 @@
-#include "report/show/report_text.h"
-
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,6 +9,7 @@
 #include "page/fmt.h"
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"
+#include "report/show/report.h"
 
 /* What Markdown or HTML would obey is escaped; NULL: stands as it is. */
 static const char *escaped(uint32_t code)
@@ -153,7 +152,7 @@ static json_t *answer_json(const struct answer *a)
                                               text(str_text(&a->row[i].label)), "value",
                                               text(str_text(&a->row[i].value))));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "question", text(a->question),
-                     "code", text(a->code), "tone", text(answers_tone(a->tone)), "number",
+                     "code", text(a->code), "tone", text(answers_tones[a->tone]), "number",
                      text(str_text(&a->number)), "verdict", text(str_text(&a->verdict)),
                      "values", values, "evidence", rows);
 }
