@@ -9,38 +9,28 @@
 
 #include "base/utf8.h"
 
-static const char *entity(uint32_t code)
-{
-    switch (code) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
-}
-
-void page_text(struct str *out, const char *text)
+void page_escape(struct str *out, const char *text, const char *const of[128])
 {
     const size_t n = text ? strlen(text) : 0;
 
     for (size_t at = 0, len; at < n; at += len) {
         const uint32_t code = utf8_decode(text + at, n - at, &len);
-        const char *safe = entity(code);
-        if (!utf8_is_shown(code) && code != '\n' && code != '\t')
-            safe = "\uFFFD";
-        if (safe)
-            str_puts(out, safe);
+        if (code < 128 && of[code])
+            str_puts(out, of[code]);
+        else if (!utf8_is_shown(code))
+            str_puts(out, "\uFFFD");
         else
             str_add(out, text + at, len);
     }
+}
+
+void page_text(struct str *out, const char *text)
+{
+    static const char *const entities[128] = {
+        ['\n'] = "\n",  ['\t'] = "\t",    ['&'] = "&amp;", ['<'] = "&lt;",
+        ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+
+    page_escape(out, text, entities);
 }
 
 static void textv(struct str *out, const char *fmt, va_list ap) PRINTF(2, 0);

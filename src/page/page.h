@@ -15,6 +15,8 @@
 /* Text with the five special characters as entities; malformed UTF-8 and control
  * characters (utf8_is_shown) become U+FFFD. Safe in elements and in quoted attributes. */
 void page_text(struct str *out, const char *text);
+/* The same for another language: of[] is what stands for a character, NULL for itself. */
+void page_escape(struct str *out, const char *text, const char *const of[128]);
 void page_textf(struct str *out, const char *fmt, ...) PRINTF(2, 3);
 
 /* <tag class="css">text</tag>; css NULL for none. */

@@ -176,19 +176,16 @@ static void choose_y(const struct plot *p, struct axis *y)
 
 static void choose_x(struct axis *x)
 {
-    if (x->is_log) {
-        if (x->lo == x->hi) {
-            x->lo /= 2;
-            x->hi *= 2;
-        }
-        x->n_ticks = log_ticks(x->tick, x->lo, x->hi);
-        choose_labels(x);
-        return;
+    if (x->is_log && x->lo == x->hi) {
+        x->lo /= 2;
+        x->hi *= 2;
+    } else if (!x->is_log) {
+        if (x->lo >= 0 && x->lo < 0.5 * x->hi)
+            x->lo = 0;
+        widen(x);
     }
-    if (x->lo >= 0 && x->lo < 0.5 * x->hi)
-        x->lo = 0;
-    widen(x);
-    x->n_ticks = plot_ticks(x->tick, x->lo, x->hi, 5);
+    x->n_ticks = x->is_log ? log_ticks(x->tick, x->lo, x->hi)
+                           : plot_ticks(x->tick, x->lo, x->hi, 5);
     choose_labels(x);
 }
 
@@ -211,15 +208,17 @@ static double at_y(const struct frame *f, double v)
 }
 
 /* "x 10^e" in the digits that stand high. */
-static void write_exponent(struct str *out, int exponent)
+static void write_unit(struct str *out, const char *unit, int exponent)
 {
     static const char *const high[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
                                        "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
-    char digits[16];
+    const struct fmt digits = fmt_printf("%d", exponent);
 
-    snprintf(digits, sizeof digits, "%d", exponent);
+    page_text(out, unit);
+    if (!exponent)
+        return;
     str_puts(out, " \u00d7 10");
-    for (const char *d = digits; *d; d++)
+    for (const char *d = digits.s; *d; d++)
         str_puts(out, *d == '-' ? "\u207b" : high[*d - '0']);
 }
 
@@ -243,14 +242,10 @@ static void write_axes(struct str *out, const struct plot *p, const struct frame
                    x > RIGHT - 12 ? "end" : "middle", tick_label(&f->x, f->x.tick[i]).s);
     }
     str_puts(out, "<text x=\"0\" y=\"11\">");
-    page_text(out, p->y_unit);
-    if (f->y.exponent)
-        write_exponent(out, f->y.exponent);
+    write_unit(out, p->y_unit, f->y.exponent);
     str_printf(out, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", RIGHT,
                HEIGHT - 3);
-    page_text(out, p->x_unit);
-    if (f->x.exponent)
-        write_exponent(out, f->x.exponent);
+    write_unit(out, p->x_unit, f->x.exponent);
     str_puts(out, "</text>\n");
 }
 
@@ -408,16 +403,13 @@ static void write_legend(struct str *out, const struct plot *p)
 static status write_curve(struct str *out, const struct plot *p, const struct frame *f,
                           const struct plot_curve *c, struct err *err)
 {
-    struct series thin;
+    const bool is_few = c->points->n <= BUCKETS; /* to draw them, wherever they lie */
+    struct series thin = {0};
 
-    if (c->points->n <= BUCKETS) { /* few enough to draw, wherever they lie */
-        write_path(out, p, f, c, c->points);
-        write_points(out, p, f, c, c->points);
-        return OK;
-    }
-    TRY(series_thin(&thin, c->points, BUCKETS, err));
-    write_path(out, p, f, c, &thin);
-    write_points(out, p, f, c, &thin);
+    if (!is_few)
+        TRY(series_thin(&thin, c->points, BUCKETS, err));
+    write_path(out, p, f, c, is_few ? c->points : &thin);
+    write_points(out, p, f, c, is_few ? c->points : &thin);
     series_release(&thin);
     return OK;
 }

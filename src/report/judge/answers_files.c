@@ -54,7 +54,8 @@ static struct str end_of_stage(struct answer *a, const struct rundir *d,
     double v[3];
 
     for (int i = 0; i < 3; i++) {
-        v[i] = rundir_number(d, fmt_printf("stages: %s: %s: %s", s->name, when, field[i]).s);
+        v[i] =
+            rundir_number(d, fmt_printf("stages: %s: %s: %s", s->name, when, field[i]).s);
         answers_value(a, fmt_printf("%s_%s_%s", s->name, field[i], when).s, v[i]);
     }
     str_printf(&out, "%s pairs, ", fmt_count(v[0]).s);
@@ -75,7 +76,8 @@ static void rows_of_stages(struct answer *a, const struct rundir *d)
             continue;
         struct str before = end_of_stage(a, d, &stages[i], 0),
                    after = end_of_stage(a, d, &stages[i], 1);
-        answers_row(a, fmt_printf("stage: %s", name).s, "%s \u2192 %s", str_text(&before), str_text(&after));
+        answers_row(a, fmt_printf("stage: %s", name).s, "%s \u2192 %s", str_text(&before),
+                    str_text(&after));
         str_release(&before);
         str_release(&after);
     }

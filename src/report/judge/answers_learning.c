@@ -26,11 +26,11 @@ static void rows_of_gain(struct answer *a, const struct fit *fit, const char *na
                                      (const char *[]){"", "_low", "_high"}[k])
                               .s,
                           v[k]);
-        answers_row(a, fmt_printf("%s, %s", name, futures[i].words).s, "%s %s (95 %%: %s to %s)",
-                    fmt_signed(is_bleu ? g.mid : -g.mid, digits).s,
-                    is_bleu ? "points" : "nats",
-                    fmt_signed(is_bleu ? g.low : -g.high, digits).s,
-                    fmt_signed(is_bleu ? g.high : -g.low, digits).s);
+        answers_row(
+            a, fmt_printf("%s, %s", name, futures[i].words).s, "%s %s (95 %%: %s to %s)",
+            fmt_signed(is_bleu ? g.mid : -g.mid, digits).s, is_bleu ? "points" : "nats",
+            fmt_signed(is_bleu ? g.low : -g.high, digits).s,
+            fmt_signed(is_bleu ? g.high : -g.low, digits).s);
     }
 }
 
@@ -120,9 +120,10 @@ static void say_overfit(struct answer *a, const struct learning *l)
 {
     const size_t since = l->loss.n - 1 - l->best;
 
+    answers_number(a, "%s", learning_overfits[l->overfit].text);
     switch (l->overfit) {
     case OVERFIT_YES:
-        answers_number(a, "yes, from step %s on", fmt_count(l->turned_at).s);
+        answers_number(a, ", from step %s on", fmt_count(l->turned_at).s);
         answers_say(a, ANSWER_WATCH,
                     "Validation loss turned at step %s and has risen by %s since. The "
                     "model of the lowest point is the better one; it is kept in "
@@ -130,21 +131,18 @@ static void say_overfit(struct answer *a, const struct learning *l)
                     fmt_count(l->turned_at).s, fmt_percent(l->rise).s);
         break;
     case OVERFIT_NO:
-        answers_number(a, "no");
         answers_say(a, ANSWER_GOOD,
                     "Validation loss was lowest at %s, so the model still learns what "
                     "carries over to sentences it has not seen.",
                     since == 0 ? "the last evaluation" : "the last evaluation but one");
         break;
     case OVERFIT_UNCLEAR:
-        answers_number(a, "no clear sign");
         answers_say(a, ANSWER_PLAIN,
                     "Validation loss was lowest %zu evaluations ago, but what came after "
                     "is not a rise that stands out from its scatter.",
                     since);
         break;
     case OVERFIT_EARLY:
-        answers_number(a, "too early to tell");
         answers_say(a, ANSWER_UNKNOWN,
                     "It takes at least %d evaluations; the log holds %zu.", MIN_EVALS,
                     l->loss.n);

@@ -28,7 +28,9 @@ static bool has_no_network(struct answer *a, const struct run *run,
             answers_say(a, ANSWER_PLAIN,
                         "%s ranks ran on one host: no byte passed a network. A step "
                         "waited %s for %s.",
-                        run->ranks == 2 ? "Both" : fmt_printf("All %s", fmt_count(run->ranks).s).s, fmt_seconds(run->pace.t_comm).s,
+                        run->ranks == 2 ? "Both"
+                                        : fmt_printf("All %s", fmt_count(run->ranks).s).s,
+                        fmt_seconds(run->pace.t_comm).s,
                         run->ranks == 2 ? "the other rank" : "the other ranks");
         else
             answers_say(a, ANSWER_PLAIN,

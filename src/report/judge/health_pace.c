@@ -116,30 +116,19 @@ static void judge_growth(struct growth *g, const struct series *s,
         *g = (struct growth){from, to, of, true};
 }
 
-/* By the peaks that the first rank logs. */
-static status grown_first(struct growth *g, const struct runlog *log, struct err *err)
-{
-    struct series s = {0};
-    status result = OK;
-
-    for (size_t i = 0; result == OK && i < log->n_step; i++)
-        if (log->step[i].session == log->n_start && isfinite(log->step[i].memory_mib))
-            result = series_add(&s, log->step[i].step, log->step[i].memory_mib, err);
-    if (result == OK)
-        judge_growth(g, &s, NULL);
-    series_release(&s);
-    return result;
-}
-
-/* By what a rank held at every entry of the newest session. */
-static status grown_rank(struct growth *g, const struct runlog *log, double rank,
-                         struct err *err)
+/* By what a rank held at every entry of the newest session; without a rank (NAN), by the
+ * peaks that the first one logs. */
+static status find_growth(struct growth *g, const struct runlog *log, double rank,
+                          struct err *err)
 {
     const struct runlog_start *start = runlog_latest(log);
     const struct runlog_rank *of = NULL;
     struct series s = {0};
     status result = OK;
 
+    for (size_t i = 0; result == OK && isnan(rank) && i < log->n_step; i++)
+        if (log->step[i].session == log->n_start && isfinite(log->step[i].memory_mib))
+            result = series_add(&s, log->step[i].step, log->step[i].memory_mib, err);
     for (size_t i = 0; i < log->n_lap; i++)
         for (size_t k = 0; result == OK && k < log->lap[i].n; k++) {
             const struct runlog_rank *r = &log->rank[log->lap[i].first + k];
@@ -160,9 +149,9 @@ void health_pace_memory(struct health_finding *f, const struct run *run)
     struct growth g = {.is_found = false};
 
     for (size_t i = 0; f->failed == OK && i < run->by_rank.n; i++)
-        f->failed = grown_rank(&g, &run->log, run->by_rank.of[i].rank, f->err);
+        f->failed = find_growth(&g, &run->log, run->by_rank.of[i].rank, f->err);
     if (f->failed == OK)
-        f->failed = grown_first(&g, &run->log, f->err);
+        f->failed = find_growth(&g, &run->log, NAN, f->err);
     if (!g.is_found)
         return;
     health_found(f,

@@ -5,16 +5,12 @@ status judgement_open(struct judgement *t, const char *path, double now, double 
 {
     TRY(run_open(&t->run, path, now, err));
     t->run.to_steps = to_steps;
+    t->health = (struct health){0};
     status result = answers_open(&t->answers, &t->run, err);
-    if (result != OK) {
-        run_close(&t->run);
-        return result;
-    }
-    result = health_open(&t->health, &t->run, err);
-    if (result != OK) {
-        answers_close(&t->answers);
-        run_close(&t->run);
-    }
+    if (result == OK)
+        result = health_open(&t->health, &t->run, err);
+    if (result != OK)
+        judgement_close(t);
     return result;
 }
 

@@ -47,7 +47,7 @@ static status collect(struct learning *l, const struct runlog *log, struct err *
                        err));
         previous = e->step;
     }
-    return collect_bleu(l, log, err);
+    return OK;
 }
 
 /* From second differences, which a smooth curve hardly has: their variance is six times
@@ -137,8 +137,8 @@ static void find_overfit(struct learning *l)
     const size_t turn = lowest(s), after = s->n - turn;
     const double end = mean_of(s->y + s->n - (after > 3 ? 3 : 1), after > 3 ? 3 : 1);
     const double rise = end - s->y[turn];
-    l->after_best = series_fit(s->x + turn, s->y + turn, after);
-    const double slope_low = l->after_best.slope - l->after_best.t_95 * l->after_best.se;
+    const struct series_fit line = series_fit(s->x + turn, s->y + turn, after);
+    const double slope_low = line.slope - line.t_95 * line.se;
     l->overfit = OVERFIT_UNCLEAR;
     if (after >= MIN_EVALS && slope_low > 0 && rise > 0.005 * fabs(s->y[turn]) &&
         !(rise <= 3 * l->noise)) {
@@ -175,16 +175,19 @@ static void find_trend(struct learning *l)
         l->trend = LEARNING_UNCLEAR;
 }
 
+static status find_curves(struct learning *l, const struct runlog *log, struct err *err)
+{
+    TRY(collect(l, log, err));
+    TRY(collect_bleu(l, log, err));
+    TRY(find_noise(l, err));
+    TRY(fit_curve(&l->fit_loss, &l->loss, 1, 0, err));
+    return fit_curve(&l->fit_bleu, &l->bleu, -1, 100, err);
+}
+
 status learning_open(struct learning *l, const struct runlog *log, struct err *err)
 {
     memset(l, 0, sizeof *l);
-    status result = collect(l, log, err);
-    if (result == OK)
-        result = find_noise(l, err);
-    if (result == OK)
-        result = fit_curve(&l->fit_loss, &l->loss, 1, 0, err);
-    if (result == OK)
-        result = fit_curve(&l->fit_bleu, &l->bleu, -1, 100, err);
+    const status result = find_curves(l, log, err);
     if (result != OK) {
         learning_close(l);
         return result;

@@ -56,7 +56,6 @@ struct learning {
     size_t best;      /* index of the lowest validation loss; loss.n when none */
     double turned_at; /* step after which validation rose; NAN unless overfit is YES */
     double rise;      /* from there to the end, as a part of the loss */
-    struct series_fit after_best; /* the straight line from the best on */
 
     double first_loss, low_loss, last_loss; /* training, averages of a few entries */
 };

@@ -23,10 +23,8 @@ static void name_run(struct run *run)
 
     while (n > 1 && run->dir[n - 1] == '/')
         n--;
-    size_t at = n;
-    while (at > 0 && run->dir[at - 1] != '/')
-        at--;
-    snprintf(run->name, sizeof run->name, "%.*s", (int)(n - at), run->dir + at);
+    const char *slash = memrchr(run->dir, '/', n), *name = slash ? slash + 1 : run->dir;
+    snprintf(run->name, sizeof run->name, "%.*s", (int)(run->dir + n - name), name);
     if (run->name[0] == '\0' || run->name[0] == '.')
         snprintf(run->name, sizeof run->name, "run");
 }

@@ -212,13 +212,9 @@ static bool read_sample(struct reader *r, const char *line)
         if (!text)
             continue;
         text += strspn(text, " ");
-        if (i == 0 && r->sample)
-            json_object_clear(r->sample);
-        if (i == 0 && !r->sample)
-            r->sample = json_object();
         if (i == 0) {
-            json_object_set_new(r->sample, "event", json_string("sample"));
-            foreign_set(r->sample, "step", fmax(0, r->printed));
+            json_decref(r->sample);
+            r->sample = foreign_entry("sample", NAN, fmax(0, r->printed));
         }
         if (r->sample)
             set_text(r->sample, part[i][1], text);

@@ -97,15 +97,10 @@ static void add_point(struct reader *r, const struct tb_event_point *p)
     if (!k)
         return;
     struct open_entry *e = k->is_eval ? &r->eval : &r->train;
-    if (!r->is_started)
-        put_start(r, p->wall_time, fmax(0, step - 1));
-    else if (!k->is_eval && step < r->printed)
+    if (!r->is_started || (!k->is_eval && step < r->printed))
         put_start(r, p->wall_time, fmax(0, step - 1));
     if (e->json && e->step != step) {
-        if (k->is_eval)
-            put_eval(r);
-        else
-            put_train(r);
+        (k->is_eval ? put_eval : put_train)(r);
     }
     if (!e->json)
         *e = (struct open_entry){

@@ -83,7 +83,7 @@ static status read_step(struct runlog *log, const struct entry *e, struct err *e
     if (!(s->steps >= 1))
         s->steps = 1;
     log->n_step++;
-    runlog_ranks_pair(log);
+    runlog_entry_pair(log);
     return OK;
 }
 
@@ -147,7 +147,7 @@ static status read_kind(struct runlog *log, const struct entry *e, enum runlog_k
     case RUNLOG_KIND_SAMPLE:
         return read_sample(log, e, err);
     case RUNLOG_KIND_RANKS:
-        return runlog_ranks_read(log, e, err);
+        return runlog_entry_ranks(log, e, err);
     default:
         return read_rare(log, e, kind, err);
     }
@@ -197,12 +197,6 @@ struct suspect {
     char why[JSON_ERROR_TEXT_LENGTH + 32];
 };
 
-static status convict(const struct suspect *s, const char *name, struct err *err)
-{
-    return err_set(err, ERR_FORMAT, "%s:%zu: not a JSON object: %s", name, s->number,
-                   s->why);
-}
-
 static status read_line(struct runlog *log, struct entry *e, struct suspect *s,
                         struct line line, struct err *err)
 {
@@ -212,7 +206,8 @@ static status read_line(struct runlog *log, struct entry *e, struct suspect *s,
 
     if (s->number && (!json || !is_opening(json))) {
         json_decref(json);
-        return convict(s, e->name, err);
+        return err_set(err, ERR_FORMAT, "%s:%zu: not a JSON object: %s", e->name,
+                       s->number, s->why);
     }
     if (s->number)
         log->n_cut++;

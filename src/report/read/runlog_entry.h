@@ -32,8 +32,8 @@ void runlog_entry_free(enum runlog_kind kind, void *fields);
 status runlog_entry_copy(char **out, const char *text, struct err *err) MUST_CHECK;
 
 /* A ranks entry, added to the log. */
-status runlog_ranks_read(struct runlog *log, const struct entry *e,
-                         struct err *err) MUST_CHECK;
+status runlog_entry_ranks(struct runlog *log, const struct entry *e,
+                          struct err *err) MUST_CHECK;
 /* The newest ranks entry and the newest step entry, which stand beside each other in
  * either order: the latter says how many updates the sums of both cover. */
-void runlog_ranks_pair(struct runlog *log);
+void runlog_entry_pair(struct runlog *log);

@@ -14,17 +14,13 @@
 
 enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40, OPTIONS_TOLD = 8 };
 
-static status copy(char **out, const char *text, struct err *err)
-{
-    *out = strdup(text);
-    return *out ? OK : err_set(err, ERR_MEMORY, "no memory for a comparison of runs");
-}
-
 /* Cells come row by row. */
 static status add_cell(struct compare_table *t, const char *text, struct err *err)
 {
     TRY(mem_grow(&t->cell, &t->cap, t->n_cells + 1, sizeof *t->cell, err));
-    TRY(copy(&t->cell[t->n_cells], text, err));
+    t->cell[t->n_cells] = strdup(text);
+    if (!t->cell[t->n_cells])
+        return err_set(err, ERR_MEMORY, "no memory for a comparison of runs");
     t->n_rows = ++t->n_cells / t->n_columns;
     return OK;
 }
@@ -35,14 +31,10 @@ static status say(struct compare *c, struct err *err, const char *fmt, ...)
     char text[2048];
     va_list ap;
 
-    TRY(mem_grow(&c->sentence, &c->cap_sentences, c->n_sentences + 1, sizeof *c->sentence,
-                 err));
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
     va_end(ap);
-    TRY(copy(&c->sentence[c->n_sentences], text, err));
-    c->n_sentences++;
-    return OK;
+    return add_cell(&c->sentences, text, err);
 }
 
 /* ---- facts ---- */
@@ -135,12 +127,6 @@ static bool differs(const struct judgement *runs, size_t n, const char *key)
     return false;
 }
 
-/* Options that say where things lie, not how the run trains. */
-static bool is_place(const char *key)
-{
-    return strcmp(key, "run") == 0 || strcmp(key, "data") == 0;
-}
-
 static status fill_options(struct compare_table *t, const struct judgement *runs,
                            size_t n, struct err *err)
 {
@@ -149,7 +135,9 @@ static status fill_options(struct compare_table *t, const struct judgement *runs
         const struct runlog_start *s = runlog_latest(&runs[i].run.log);
         for (size_t k = 0; s && k < s->n_options; k++) {
             const char *key = s->option[k].key;
-            bool is_told = is_place(key) || !differs(runs, n, key);
+            /* where things lie is not how a run trains */
+            bool is_told = strcmp(key, "run") == 0 || strcmp(key, "data") == 0 ||
+                           !differs(runs, n, key);
             for (size_t j = 0; j < i && !is_told; j++) /* its row stands already */
                 is_told = runlog_config(&runs[j].run.log, key) != NULL;
             if (is_told)
@@ -315,9 +303,11 @@ static status explain_options(struct compare *c, const struct judgement *runs, s
     return result;
 }
 
-static status explain(struct compare *c, const struct judgement *runs, size_t n,
-                      struct err *err)
+static status fill(struct compare *c, const struct judgement *runs, size_t n,
+                   struct err *err)
 {
+    TRY(fill_facts(&c->facts, runs, n, err));
+    TRY(fill_options(&c->options, runs, n, err));
     for (size_t i = 1; i < n; i++) {
         TRY(explain_step(c, &runs[0].run, &runs[i].run, err));
         TRY(explain_tokens(c, &runs[0].run, &runs[i].run, err));
@@ -331,12 +321,8 @@ status compare_open(struct compare *c, const struct judgement *runs, size_t n,
                     struct err *err)
 {
     BUG_ON(n > REPORT_RUNS_MAX);
-    *c = (struct compare){0};
-    status result = fill_facts(&c->facts, runs, n, err);
-    if (result == OK)
-        result = fill_options(&c->options, runs, n, err);
-    if (result == OK)
-        result = explain(c, runs, n, err);
+    *c = (struct compare){.sentences.n_columns = 1};
+    const status result = fill(c, runs, n, err);
     if (result != OK)
         compare_close(c);
     return result;
@@ -353,8 +339,6 @@ void compare_close(struct compare *c)
 {
     release_table(&c->facts);
     release_table(&c->options);
-    for (size_t i = 0; i < c->n_sentences; i++)
-        free(c->sentence[i]);
-    free(c->sentence);
+    release_table(&c->sentences);
     *c = (struct compare){0};
 }

@@ -23,8 +23,7 @@ struct compare_table {
 
 struct compare {
     struct compare_table facts, options;
-    char **sentence; /* differences explained */
-    size_t n_sentences, cap_sentences;
+    struct compare_table sentences; /* differences explained: one column, no heading */
 };
 
 status compare_open(struct compare *c, const struct judgement *runs, size_t n,

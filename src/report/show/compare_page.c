@@ -120,8 +120,8 @@ static void write_verdicts(struct str *out, const struct judgement *runs, size_t
 static void write_sentences(struct str *out, const struct compare *c)
 {
     str_puts(out, "<ul>\n");
-    for (size_t i = 0; i < c->n_sentences; i++) {
-        page_tag(out, "li", NULL, c->sentence[i]);
+    for (size_t i = 0; i < c->sentences.n_rows; i++) {
+        page_tag(out, "li", NULL, c->sentences.cell[i]);
         str_putc(out, '\n');
     }
     str_puts(out, "</ul>\n");

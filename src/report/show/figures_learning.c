@@ -9,12 +9,9 @@
 
 enum { POINTS = 60 };
 
-/* The fitted curve from its first point to twice the last, in equal factors. */
-struct forecast {
-    struct series points, mid, low, high;
-};
-
-static status collect_forecast(struct forecast *f, const struct learning *l,
+/* The evaluations, and the fitted curve from its first point to twice the last, in equal
+ * factors: its middle, and its lower and upper limit beyond the last. */
+static status collect_forecast(struct series f[4], const struct learning *l,
                                struct err *err)
 {
     const struct fit *fit = &l->fit_loss;
@@ -22,13 +19,13 @@ static status collect_forecast(struct forecast *f, const struct learning *l,
 
     for (size_t i = 0; i < l->loss.n; i++)
         if (l->loss.x[i] >= fit->from)
-            TRY(series_add(&f->points, l->loss.x[i], l->loss.y[i], err));
+            TRY(series_add(&f[0], l->loss.x[i], l->loss.y[i], err));
     for (int i = 0; i <= POINTS; i++) {
         const double x = fit->from * pow(factor, (double)i / POINTS);
         const struct fit_range v = fit_value(fit, x, 1);
-        TRY(series_add(&f->mid, x, v.mid, err));
-        TRY(series_add(&f->low, x, x >= fit->to ? v.low : NAN, err));
-        TRY(series_add(&f->high, x, x >= fit->to ? v.high : NAN, err));
+        TRY(series_add(&f[1], x, v.mid, err));
+        TRY(series_add(&f[2], x, x >= fit->to ? v.low : NAN, err));
+        TRY(series_add(&f[3], x, x >= fit->to ? v.high : NAN, err));
     }
     return OK;
 }
@@ -36,14 +33,14 @@ static status collect_forecast(struct forecast *f, const struct learning *l,
 status figures_forecast(struct str *out, const struct run *run, struct err *err)
 {
     const struct learning *l = &run->learning;
-    struct forecast f = {0};
+    struct series f[4] = {0};
 
-    status result = collect_forecast(&f, l, err);
+    status result = collect_forecast(f, l, err);
     const struct plot_curve list[] = {
-        {"evaluations", PLOT_DOTS, 2, PLOT_NO_BEST, &f.points},
-        {"fitted curve", PLOT_LINE, 1, PLOT_NO_BEST, &f.mid},
-        {"95 % interval", PLOT_RULE, 6, PLOT_NO_BEST, &f.low},
-        {NULL, PLOT_RULE, 6, PLOT_NO_BEST, &f.high},
+        {"evaluations", PLOT_DOTS, 2, PLOT_NO_BEST, &f[0]},
+        {"fitted curve", PLOT_LINE, 1, PLOT_NO_BEST, &f[1]},
+        {"95 % interval", PLOT_RULE, 6, PLOT_NO_BEST, &f[2]},
+        {NULL, PLOT_RULE, 6, PLOT_NO_BEST, &f[3]},
     };
     if (result == OK)
         result = plot_write(out,
@@ -57,10 +54,8 @@ status figures_forecast(struct str *out, const struct run *run, struct err *err)
                                            .curve = list,
                                            .n_curves = 4},
                             err);
-    series_release(&f.points);
-    series_release(&f.mid);
-    series_release(&f.low);
-    series_release(&f.high);
+    for (size_t i = 0; i < 4; i++)
+        series_release(&f[i]);
     return result;
 }
 
@@ -85,12 +80,9 @@ status figures_gap(struct str *out, const struct run *run, struct err *err)
                       err);
 }
 
-struct rate_curves {
-    struct series logged, computed;
-};
-
-static status collect_rates(struct rate_curves *c, const struct run *run,
-                            const struct schedule *s, struct err *err)
+static status collect_rates(struct series *logged, struct series *computed,
+                            const struct run *run, const struct schedule *s,
+                            struct err *err)
 {
     double last = 0;
 
@@ -98,7 +90,7 @@ static status collect_rates(struct rate_curves *c, const struct run *run,
         const struct runlog_step *e = &run->log.step[i];
         if (e->is_lost)
             continue;
-        TRY(series_add(&c->logged, e->step, e->rate, err));
+        TRY(series_add(logged, e->step, e->rate, err));
         last = fmax(last, e->step);
     }
     if (!s || !(last <= 1e15))
@@ -106,21 +98,22 @@ static status collect_rates(struct rate_curves *c, const struct run *run,
     const double end = fmax(last, fmin(s->last_step, 4 * last));
     for (int i = 0; i <= 4 * POINTS; i++) {
         const double step = 1 + (end - 1) * i / (4 * POINTS);
-        TRY(series_add(&c->computed, step, schedule_rate(s, (int64_t)step - 1), err));
+        TRY(series_add(computed, step, schedule_rate(s, (int64_t)step - 1), err));
     }
     return OK;
 }
 
 status figures_rate(struct str *out, const struct run *run, struct err *err)
 {
-    struct rate_curves c = {0};
+    struct series logged = {0}, computed = {0};
     struct schedule schedule;
     const bool has_schedule = run_schedule(&schedule, run);
 
-    status result = collect_rates(&c, run, has_schedule ? &schedule : NULL, err);
+    status result =
+        collect_rates(&logged, &computed, run, has_schedule ? &schedule : NULL, err);
     const struct plot_curve list[] = {
-        {"as logged", PLOT_LINE, 1, PLOT_NO_BEST, &c.logged},
-        {"formula", PLOT_RULE, 2, PLOT_NO_BEST, &c.computed},
+        {"as logged", PLOT_LINE, 1, PLOT_NO_BEST, &logged},
+        {"formula", PLOT_RULE, 2, PLOT_NO_BEST, &computed},
     };
     if (result == OK)
         result = plot_write(
@@ -136,7 +129,7 @@ status figures_rate(struct str *out, const struct run *run, struct err *err)
                            .curve = list,
                            .n_curves = has_schedule ? 2 : 1},
             err);
-    series_release(&c.logged);
-    series_release(&c.computed);
+    series_release(&logged);
+    series_release(&computed);
     return result;
 }

@@ -1,6 +1,5 @@
 /* A typical step of each rank, its phases side by side in time. */
 #include <math.h>
-#include <stdio.h>
 
 #include "page/fmt.h"
 #include "page/page.h"
@@ -8,35 +7,6 @@
 #include "report/show/figures.h"
 
 enum { ROWS_MAX = 16, ROW = 26, LEFT = 96, WIDTH = 400, NAME_SHOWN = 12 };
-
-/* One row: seconds a step. */
-struct lane {
-    char name[128];
-    double t_data, t_compute, t_hidden, t_comm, t_update, t_step;
-};
-
-static double or_zero(double v)
-{
-    return v > 0 ? v : 0;
-}
-
-static struct lane lane_of_run(const struct run *run)
-{
-    const struct run_pace *p = &run->pace;
-
-    return (struct lane){"a step",  p->t_data,   p->t_compute, p->t_hidden,
-                         p->t_comm, p->t_update, p->mean};
-}
-
-static struct lane lane_of_rank(const struct rank_mean *m)
-{
-    struct lane l = {"",        m->t_data,   m->t_compute, m->t_hidden,
-                     m->t_comm, m->t_update, m->t_step};
-
-    snprintf(l.name, sizeof l.name, "%.0f %s", m->rank,
-             fmt_text(m->host ? m->host : "", NAME_SHOWN).s);
-    return l;
-}
 
 static double write_phase(struct str *out, double at, double t, double scale, double y,
                           double height, int color)
@@ -46,24 +16,25 @@ static double write_phase(struct str *out, double at, double t, double scale, do
                    "<rect class=\"area c%d\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                    "height=\"%.1f\"/>",
                    color, LEFT + at * scale, y, t * scale, height);
-    return at + or_zero(t);
+    return at + fmax(0, t); /* which ignores a NAN */
 }
 
-static void write_lane(struct str *out, const struct lane *l, double scale, size_t row)
+static void write_lane(struct str *out, const struct rank_mean *m, const char *name,
+                       double scale, size_t row)
 {
     const double y = (double)row * ROW + 2;
     double at = 0;
 
     str_printf(out, "<text x=\"0\" y=\"%.1f\">", y + 12);
-    page_text(out, l->name);
+    page_text(out, name);
     str_puts(out, "</text>");
-    at = write_phase(out, at, l->t_data, scale, y, 16, 3);
-    at = write_phase(out, at, l->t_compute, scale, y, 16, 1);
-    if (l->t_hidden > 0)
-        write_phase(out, fmax(0, at - l->t_hidden), l->t_hidden, scale, y + 17, 4, 5);
-    at = write_phase(out, at, l->t_comm, scale, y, 16, 2);
-    at = write_phase(out, at, l->t_update, scale, y, 16, 4);
-    write_phase(out, at, l->t_step - at, scale, y, 16, 6);
+    at = write_phase(out, at, m->t_data, scale, y, 16, 3);
+    at = write_phase(out, at, m->t_compute, scale, y, 16, 1);
+    if (m->t_hidden > 0)
+        write_phase(out, fmax(0, at - m->t_hidden), m->t_hidden, scale, y + 17, 4, 5);
+    at = write_phase(out, at, m->t_comm, scale, y, 16, 2);
+    at = write_phase(out, at, m->t_update, scale, y, 16, 4);
+    write_phase(out, at, m->t_step - at, scale, y, 16, 6);
     str_putc(out, '\n');
 }
 
@@ -84,11 +55,19 @@ static void write_keys(struct str *out)
 void figures_timeline(struct str *out, const struct run *run)
 {
     const struct rank_means *r = &run->by_rank;
+    const struct run_pace *p = &run->pace;
+    const struct rank_mean all = {.t_data = p->t_data,
+                                  .t_compute = p->t_compute,
+                                  .t_hidden = p->t_hidden,
+                                  .t_comm = p->t_comm,
+                                  .t_update = p->t_update,
+                                  .t_step = p->mean};
+    const struct rank_mean *of = r->n ? r->of : &all;
     const size_t n = r->n == 0 ? 1 : r->n < ROWS_MAX ? r->n : ROWS_MAX;
-    double longest = r->n ? 0 : run->pace.mean;
+    double longest = 0;
 
-    for (size_t i = 0; i < n && r->n; i++)
-        longest = fmax(longest, r->of[i].t_step);
+    for (size_t i = 0; i < n; i++)
+        longest = fmax(longest, of[i].t_step);
     if (!(longest > 0) || !(run->pace.mean > 0))
         return;
     const double scale = (WIDTH - LEFT) / longest;
@@ -100,8 +79,9 @@ void figures_timeline(struct str *out, const struct run *run)
                "typical step\">\n",
                WIDTH, n * ROW + 16);
     for (size_t i = 0; i < n; i++) {
-        const struct lane l = r->n ? lane_of_rank(&r->of[i]) : lane_of_run(run);
-        write_lane(out, &l, scale, i);
+        const struct fmt host = fmt_text(of[i].host ? of[i].host : "", NAME_SHOWN);
+        const struct fmt name = fmt_printf("%.0f %s", of[i].rank, host.s);
+        write_lane(out, &of[i], r->n ? name.s : "a step", scale, i);
     }
     str_printf(out,
                "<text x=\"%d\" y=\"%zu\">0</text><text x=\"%d\" y=\"%zu\" "

@@ -72,4 +72,4 @@ struct live_request {
 bool live_request_read(struct live_request *r, const char *bytes, size_t n,
                        const char *own_name);
 
-const char *live_request_reason(int status); /* "Not Found" */
+const char *live_request_reason(int code); /* "Not Found" */

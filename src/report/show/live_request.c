@@ -141,7 +141,7 @@ bool live_request_read(struct live_request *r, const char *bytes, size_t n,
     return true;
 }
 
-const char *live_request_reason(int status)
+const char *live_request_reason(int code)
 {
     static const struct {
         int status;
@@ -155,7 +155,7 @@ const char *live_request_reason(int status)
                    {505, "HTTP Version Not Supported"}};
 
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (reasons[i].status == status)
+        if (reasons[i].status == code)
             return reasons[i].reason;
     return "Bad Request";
 }

@@ -98,8 +98,8 @@ static void put_head(struct frame *f, const struct judgement *j)
     if (isfinite(r->max_steps))
         linef(f, PLAIN, "step %s of %s  [%s]  %s%s%s", fmt_count(r->step).s,
               fmt_count(r->max_steps).s, bar(done, 24, r->step / r->max_steps),
-              fmt_percent(r->step / r->max_steps).s,
-              has_eta ? "  ETA " : "", has_eta ? fmt_seconds(r->times.to_go).s : "");
+              fmt_percent(r->step / r->max_steps).s, has_eta ? "  ETA " : "",
+              has_eta ? fmt_seconds(r->times.to_go).s : "");
     else
         linef(f, PLAIN, "step %s  wall time %s", fmt_count(r->step).s,
               fmt_seconds(r->times.wall).s);
@@ -198,12 +198,10 @@ static void draw_line(struct chart *c, const struct series *s)
         }
         const size_t x = place_x(c, s->x[i], wide), y = place_y(c, s->y[i], high);
         const size_t steps = is_open && x > last_x ? x - last_x : 1;
-        for (size_t k = is_open ? 1 : steps; k <= steps; k++) {
+        const double from = (double)(is_open ? last_y : y);
+        for (size_t k = 1; k <= steps; k++) {
             const double part = (double)k / (double)steps;
-            const double mid = is_open
-                                   ? (double)last_y + part * ((double)y - (double)last_y)
-                                   : (double)y;
-            set_dot(c, is_open ? x - steps + k : x, (size_t)lround(mid));
+            set_dot(c, x - steps + k, (size_t)lround(from + part * ((double)y - from)));
         }
         is_open = true;
         last_x = x;
@@ -262,11 +260,9 @@ static void put_chart(struct frame *f, const struct judgement *j, size_t rows)
              "training loss (dots) and validation loss (o), logarithmic, by step");
     for (size_t i = 0; i < c.rows && !c.is_empty; i++) {
         str_reset(&line);
-        if (i == 0 || i + 1 == c.rows)
-            str_printf(&line, "%*.*s|", AXIS - 1, AXIS - 1,
-                       fmt_number(i == 0 ? c.hi : c.lo, 3).s);
-        else
-            str_printf(&line, "%*s|", AXIS - 1, "");
+        const struct fmt end = fmt_number(i == 0 ? c.hi : c.lo, 3);
+        str_printf(&line, "%*.*s|", AXIS - 1, AXIS - 1,
+                   i == 0 || i + 1 == c.rows ? end.s : "");
         put_chart_row(&c, i, f->screen->has_utf8, &line);
         put_line(f, PLAIN, str_text(&line));
     }

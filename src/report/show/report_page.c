@@ -103,12 +103,13 @@ static void write_device(struct str *out, const struct runlog_start *s)
     str_puts(out, "</li>\n");
 }
 
-static void write_facts(struct str *out, const struct run *run)
+void report_page_state(struct str *out, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const double own = run->log.tokens_per_s, tokens = run->pace.tokens_per_s,
                  idle = run->times.idle, parameters = s ? s->parameters : NAN;
 
+    write_state(out, run);
     str_puts(out, "<ul class=\"facts\">\n");
     page_fact(out, "Steps", fmt_count(run->step).s,
               isfinite(run->max_steps) ? "of %s" : "", fmt_count(run->max_steps).s);
@@ -285,12 +286,6 @@ void report_page_health(struct str *out, const struct health *h)
         str_puts(out, "</p></li>\n");
     }
     str_puts(out, "</ul>\n");
-}
-
-void report_page_state(struct str *out, const struct run *run)
-{
-    write_state(out, run);
-    write_facts(out, run);
 }
 
 void report_page_footer(struct str *out, const struct run *run)

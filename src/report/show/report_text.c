@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/utf8.h"
-#include "page/fmt.h"
+#include "page/page.h"
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"
 #include "report/show/report.h"
 
-/* What Markdown or HTML would obey is escaped; NULL: stands as it is. */
-static const char *escaped(uint32_t code)
+/* Text as text, in one line: what Markdown or HTML would obey is escaped. */
+static void put(struct str *out, const char *text)
 {
     static const char *const of[128] = {
         ['\n'] = " ",   ['\r'] = " ",    ['\t'] = " ",  ['&'] = "&amp;", ['<'] = "&lt;",
@@ -20,23 +19,7 @@ static const char *escaped(uint32_t code)
         ['['] = "\\[",  [']'] = "\\]",   ['|'] = "\\|", ['#'] = "\\#",   ['~'] = "\\~",
         ['!'] = "\\!",  ['$'] = "\\$"};
 
-    if (code < 128 && of[code])
-        return of[code];
-    return utf8_is_shown(code) ? NULL : "\uFFFD";
-}
-
-/* Text as text, in one line. */
-static void put(struct str *out, const char *text)
-{
-    const size_t n = text ? strlen(text) : 0;
-
-    for (size_t at = 0, len; at < n; at += len) {
-        const char *safe = escaped(utf8_decode(text + at, n - at, &len));
-        if (safe)
-            str_puts(out, safe);
-        else
-            str_add(out, text + at, len);
-    }
+    page_escape(out, text, of);
 }
 
 /* A format of which only %s is known: what stands for it is text. */
@@ -111,8 +94,8 @@ static status put_comparison(struct str *out, const struct judgement *runs, size
     str_puts(out, "# Runs side by side\n\n");
     put_table(out, &c.facts);
     str_puts(out, "## What differs, and why\n\n");
-    for (size_t i = 0; i < c.n_sentences; i++)
-        putf(out, "- %s\n", c.sentence[i]);
+    for (size_t i = 0; i < c.sentences.n_rows; i++)
+        putf(out, "- %s\n", c.sentences.cell[i]);
     str_puts(out, "\n## Options that differ\n\n");
     put_table(out, &c.options);
     compare_close(&c);
@@ -152,9 +135,9 @@ static json_t *answer_json(const struct answer *a)
                                               text(str_text(&a->row[i].label)), "value",
                                               text(str_text(&a->row[i].value))));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "question", text(a->question),
-                     "code", text(a->code), "tone", text(answers_tones[a->tone]), "number",
-                     text(str_text(&a->number)), "verdict", text(str_text(&a->verdict)),
-                     "values", values, "evidence", rows);
+                     "code", text(a->code), "tone", text(answers_tones[a->tone]),
+                     "number", text(str_text(&a->number)), "verdict",
+                     text(str_text(&a->verdict)), "values", values, "evidence", rows);
 }
 
 static json_t *health_json(const struct health *h)
@@ -191,8 +174,8 @@ static status sentences_json(json_t *o, const struct judgement *runs, size_t n,
     json_t *list = json_array();
 
     TRY(compare_open(&c, runs, n, err));
-    for (size_t i = 0; i < c.n_sentences; i++)
-        json_array_append_new(list, text(c.sentence[i]));
+    for (size_t i = 0; i < c.sentences.n_rows; i++)
+        json_array_append_new(list, text(c.sentences.cell[i]));
     json_object_set_new(o, "differences", list);
     compare_close(&c);
     return OK;
