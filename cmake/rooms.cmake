@@ -86,7 +86,17 @@ include(cmake/cuda.cmake)
 
 ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
 ferry_room(prepare FOLDERS source clean BELOW corpus text format base LIBS PkgConfig::JANSSON m)
+
+# The words of the sample corpus, constant tables made of configs/sample.
+file(GLOB lexicon CONFIGURE_DEPENDS configs/sample/*.tsv)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/lexicon_tables.c
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/lexicon_tables.c
+    -P ${CMAKE_SOURCE_DIR}/cmake/lexicon.cmake
+  DEPENDS ${lexicon} cmake/lexicon.cmake VERBATIM)
 ferry_room(sample BELOW text base LIBS m)
+target_sources(ferry_sample PRIVATE ${CMAKE_BINARY_DIR}/lexicon_tables.c)
+
 ferry_room(model BELOW device recipe LIBS m)
 
 # The loops of the gradient exchange, also once for each instruction set. Without contraction

@@ -195,22 +195,20 @@ static double gloss_bleu(const struct text *en, const struct text *de)
 {
     const struct bleu_options how = {0};
     struct bleu_stats stats = {0};
-    struct str gloss = str_new(0), line = str_new(0);
+    struct str gloss = str_new(0);
     struct err err = {0};
 
     gloss_open(&dictionary);
     for (size_t i = 0; i < en->n; i++) {
         str_reset(&gloss);
-        str_reset(&line);
-        str_add(&line, en->line[i], en->n_bytes[i]);
-        gloss_sentence(&dictionary, str_text(&line), &gloss);
+        const struct line line = {en->line[i], en->n_bytes[i]};
+        gloss_sentence(&dictionary, line, &gloss);
         CHECK_OK(str_check(&gloss, "gloss", &err), &err);
         const struct line hyp = {str_text(&gloss), gloss.len};
         const struct line ref = {de->line[i], de->n_bytes[i]};
         CHECK_OK(bleu_add(&stats, how.tokenize, hyp, &ref, 1, &err), &err);
     }
     str_release(&gloss);
-    str_release(&line);
     return bleu_score(&stats, &how).score;
 }
 
@@ -231,16 +229,17 @@ TEST(translating_word_for_word_scores_below_30)
 
 TEST(the_gloss_is_one_german_word_for_each_english_one)
 {
+    static const char one[] =
+        "Yesterday the old man did not see my sister's twenty-one books.";
+    static const char two[] = "If it rains, who stays here?";
     struct str out = str_new(0);
 
     gloss_open(&dictionary);
-    gloss_sentence(&dictionary,
-                   "Yesterday the old man did not see my sister's twenty-one books.",
-                   &out);
+    gloss_sentence(&dictionary, (struct line){one, strlen(one)}, &out);
     CHECK_STR(str_text(&out), "Gestern der alt Mann nicht sehen mein Schwester "
                               "einundzwanzig Bücher.");
     str_reset(&out);
-    gloss_sentence(&dictionary, "If it rains, who stays here?", &out);
+    gloss_sentence(&dictionary, (struct line){two, strlen(two)}, &out);
     CHECK_STR(str_text(&out), "Wenn es regnet, wer bleibt hier?");
     str_release(&out);
 }

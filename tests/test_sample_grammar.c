@@ -577,3 +577,43 @@ TEST(german_verbs_take_the_ending_of_their_person)
             CHECK_STR(inflect_present(verb(verbs[i].verb, verbs[i].frame), person).text,
                       verbs[i].form[person]);
 }
+
+/* The compiler knows the names of members and classes; only a test sees what is left out.
+ */
+TEST(every_row_of_the_lexicon_has_what_the_grammars_need)
+{
+    for (size_t i = 0; i < lexicon_nouns_n; i++)
+        CHECK(lexicon_nouns[i].en && lexicon_nouns[i].de && lexicon_nouns[i].classes);
+    for (size_t i = 0; i < lexicon_adjectives_n; i++)
+        CHECK(lexicon_adjectives[i].en && lexicon_adjectives[i].de &&
+              lexicon_adjectives[i].classes);
+    for (const struct verb *v = lexicon_verbs; v < lexicon_verbs + lexicon_verbs_n; v++) {
+        CHECK(v->en.base && v->de.infinitive && v->de.participle);
+        CHECK(v->subjects || v->frame == FRAME_EXIST || v->frame == FRAME_WEATHER);
+        CHECK((v->frame == FRAME_PREP) == (v->de_prep != NULL));
+        CHECK(!v->prefix || str_begins(v->de.participle, v->prefix));
+    }
+    for (size_t i = 0; i < lexicon_modals_n; i++) {
+        const struct modal *m = &lexicon_modals[i];
+        CHECK(m->en && m->en_third && m->de_er && m->de_plural);
+        CHECK(!m->en_past == !m->de_past);
+    }
+    for (size_t i = 0; i < lexicon_pronouns_n; i++) {
+        const struct pronoun *p = &lexicon_pronouns[i];
+        CHECK(p->en && p->en_object && p->de[0] && p->de[1] && p->de[2]);
+    }
+    for (size_t i = 0; i < lexicon_dets_n; i++)
+        CHECK((lexicon_dets[i].en || lexicon_dets[i].en_plural) && lexicon_dets[i].de);
+    for (size_t i = 0; i < lexicon_phrases_n; i++)
+        CHECK(lexicon_phrases[i].en && lexicon_phrases[i].de &&
+              lexicon_phrases[i].tenses);
+    for (size_t i = 0; i < lexicon_preps_n; i++)
+        CHECK(lexicon_preps[i].en && lexicon_preps[i].de);
+    for (size_t i = 0; i < lexicon_links_n; i++)
+        CHECK(lexicon_links[i].en && lexicon_links[i].de && lexicon_links[i].tenses);
+    for (size_t i = 0; i < lexicon_gloss_words_n; i++)
+        CHECK(lexicon_gloss_words[i].en && lexicon_gloss_words[i].de);
+    CHECK(lexicon_numbers_n == 20 + 8);
+    for (size_t i = 0; i < lexicon_numbers_n; i++)
+        CHECK(lexicon_numbers[i].en && lexicon_numbers[i].de);
+}

@@ -2,7 +2,8 @@
  * chances - how often the sample corpus shows what: its difficulty, in one place.
  *
  * Percentages of the cases in which a choice is possible, and relative weights where
- * one of several is taken.
+ * one of several is taken. The weights of frames and tenses are in clause.c, those of
+ * pronouns, determiners and conjunctions in the lexicon.
  */
 #pragma once
 
@@ -42,13 +43,3 @@ enum {
     CHANCE_PARTNER = 3, /* and my sister */
     CHANCE_RELATIVE = 8
 };
-
-/* Weights of the verb's frames and tenses. Pronouns, determiners and conjunctions have
- * theirs in the lexicon. */
-/* clang-format off */
-#define CHANCES_OF_FRAMES(X)                                                     \
-    X(ALONE, 9) X(OBJECT, 42) X(RECIPIENT, 10) X(PREP, 12) X(GOAL, 7) X(SPOT, 6) \
-    X(PUT, 2) X(LIKE, 4) X(BE, 11) X(JOB, 2) X(EXIST, 2)
-#define CHANCES_OF_TENSES(X) \
-    X(PRESENT, 32) X(PROGRESSIVE, 10) X(PAST, 34) X(PERFECT, 12) X(FUTURE, 12)
-/* clang-format on */

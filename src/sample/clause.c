@@ -5,14 +5,6 @@
 #include "base/err.h"
 #include "sample/chances.h"
 
-enum { LIVING = CLASS_PERSON | CLASS_ANIMAL };
-
-static const unsigned frame_weights[N_FRAMES] = {
-#define X(frame, weight) [FRAME_##frame] = weight,
-    CHANCES_OF_FRAMES(X)
-#undef X
-};
-
 /* Which frames of the verb go with what may stand beside it. */
 enum {
     FRAMES_WITHOUT_MODAL =
@@ -28,20 +20,32 @@ static bool is_frame(const struct clause *c, unsigned frames)
     return frames >> c->verb->frame & 1;
 }
 
+/* By weight, the place of one of the bits of the set. */
+static unsigned draw_bit(struct pick *p, unsigned set, const unsigned *weights, size_t n)
+{
+    unsigned left[N_FRAMES] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        left[i] = set >> i & 1 ? weights[i] : 0;
+    return (unsigned)pick_weighted(p, left, n);
+}
+
 static const struct verb *draw_verb(struct pick *p, const struct demand *d)
 {
-    unsigned weights[N_FRAMES];
-    const struct verb *v;
+    static const unsigned weights[N_FRAMES] = {
+        [FRAME_ALONE] = 9, [FRAME_OBJECT] = 42, [FRAME_RECIPIENT] = 10, [FRAME_PREP] = 12,
+        [FRAME_GOAL] = 7,  [FRAME_SPOT] = 6,    [FRAME_PUT] = 2,        [FRAME_LIKE] = 4,
+        [FRAME_BE] = 11,   [FRAME_JOB] = 2,     [FRAME_EXIST] = 2};
+    unsigned frames = d->frames ? d->frames : ~0u;
 
-    for (size_t i = 0; i < N_FRAMES; i++)
-        weights[i] = !d->frames || (d->frames & 1u << i) ? frame_weights[i] : 0;
-    do { /* some frames have no verb for a given noun; FRAME_BE has one for most */
-        const size_t frame = pick_weighted(p, weights, N_FRAMES);
-        v = pick_verb(p, (enum frame)frame, d->subject_classes, d->object_classes);
-        if (!v)
-            weights[frame] = 0;
-    } while (!v);
-    return v;
+    for (;;) { /* some frames have no verb for a given noun; FRAME_BE has one for most */
+        const unsigned frame = draw_bit(p, frames, weights, N_FRAMES);
+        const struct verb *v =
+            pick_verb(p, (enum frame)frame, d->subject_classes, d->object_classes);
+        if (v)
+            return v;
+        frames &= ~(1u << frame);
+    }
 }
 
 bool clause_is_ambiguous(const struct clause *c)
@@ -56,16 +60,8 @@ bool clause_is_ambiguous(const struct clause *c)
 
 enum tense clause_tense(struct pick *p, const struct verb *v, unsigned tenses)
 {
-    static const struct {
-        enum tense tense;
-        unsigned weight;
-    } table[] = {
-#define X(tense, weight) {TENSE_##tense, weight},
-        CHANCES_OF_TENSES(X)
-#undef X
-    };
-    enum { N_TENSES = sizeof table / sizeof *table };
-    unsigned weights[N_TENSES];
+    /* present, progressive, past, perfect, pluperfect, future: as in enum tense */
+    static const unsigned weights[] = {32, 10, 34, 12, 0, 12};
 
     if (tenses == TENSE_PLUPERFECT)
         return TENSE_PLUPERFECT;
@@ -73,9 +69,7 @@ enum tense clause_tense(struct pick *p, const struct verb *v, unsigned tenses)
         tenses &= ~(unsigned)TENSE_PROGRESSIVE;
     if (v->de.preterite) /* be, have: the past is war, hatte */
         tenses &= ~(unsigned)TENSE_PERFECT;
-    for (size_t i = 0; i < N_TENSES; i++)
-        weights[i] = table[i].tense & tenses ? table[i].weight : 0;
-    return table[pick_weighted(p, weights, N_TENSES)].tense;
+    return (enum tense)(1u << draw_bit(p, tenses, weights, 6));
 }
 
 static void draw_time_of_verb(struct pick *p, struct clause *c, const struct demand *d)
@@ -84,7 +78,7 @@ static void draw_time_of_verb(struct pick *p, struct clause *c, const struct dem
     c->is_negated = !d->is_positive && c->tense != TENSE_PROGRESSIVE &&
                     c->verb->frame != FRAME_EXIST && /* "there is no" */
                     !(c->verb->objects & CLASS_MONEY) && pick_chance(p, CHANCE_NEGATED);
-    if (is_frame(c, FRAMES_WITHOUT_MODAL) || !(c->verb->subjects & LIVING) ||
+    if (is_frame(c, FRAMES_WITHOUT_MODAL) || !(c->verb->subjects & CLASS_LIVING) ||
         c->verb->de.preterite || !(c->tense & (TENSE_PRESENT | TENSE_PAST)) ||
         !pick_chance(p, CHANCE_MODAL))
         return;
@@ -221,7 +215,7 @@ static void draw_time(struct pick *p, struct clause *c)
         set_pp(p, &c->time, USE_AGO, pick_counted(p, CLASS_PERIOD, 12));
     else if (c->tense == TENSE_FUTURE && pick_chance(p, 60))
         set_pp(p, &c->time, USE_SOON, pick_counted(p, CLASS_PERIOD, 12));
-    else if (c->tense & (TENSE_PRESENT | TENSE_PAST | TENSE_FUTURE))
+    else if (c->tense & TENSE_EVER)
         set_pp(p, &c->time, USE_CLOCK, pick_counted(p, CLASS_HOUR, 12));
 }
 
@@ -274,7 +268,7 @@ static void draw_extras(struct pick *p, struct clause *c, const struct demand *d
         return;
     if (is_timed && !c->mid && c->tense != TENSE_PERFECT && pick_chance(p, CHANCE_TIME))
         draw_time(p, c);
-    if (is_frame(c, FRAMES_WITH_SPOT) && (v->subjects & LIVING) &&
+    if (is_frame(c, FRAMES_WITH_SPOT) && (v->subjects & CLASS_LIVING) &&
         !(v->objects & CLASS_LANGUAGE) && !clause_names_place(c->object) &&
         pick_chance(p, CHANCE_SPOT)) {
         if (pick_chance(p, 30))
@@ -325,7 +319,7 @@ static const struct clause *draw_relative(struct pick *p, const struct np *head)
 {
     struct np *np = pick_np(p, NP_RELATIVE);
     struct demand d = {
-        .tenses = ANY_TENSE, .is_short = true, .is_nested = true, .is_positive = true};
+        .tenses = TENSE_ANY, .is_short = true, .is_nested = true, .is_positive = true};
     const unsigned which = pick_below(p, 10);
 
     np->noun = head->noun;
@@ -339,7 +333,8 @@ static const struct clause *draw_relative(struct pick *p, const struct np *head)
         d.object_classes = head->noun->classes;
         d.frames = FRAMES_OF_OBJECTS;
     } else {
-        struct np *owned = pick_noun(p, LIVING | CLASS_VEHICLE, LIMIT_PLAIN | LIMIT_NO);
+        struct np *owned =
+            pick_noun(p, CLASS_LIVING | CLASS_VEHICLE, LIMIT_PLAIN | LIMIT_NO);
         if (owned->noun->classes & CLASS_PROPER)
             owned->noun = LEXICON_FIND(nouns, "dog");
         owned->det = NULL;

@@ -7,9 +7,6 @@
 
 #include "sample/pick.h"
 
-#define ANY_TENSE \
-    (TENSE_PRESENT | TENSE_PROGRESSIVE | TENSE_PAST | TENSE_PERFECT | TENSE_FUTURE)
-
 /* Frames with an object that may become a relative pronoun or a question word. */
 #define FRAMES_OF_OBJECTS (FRAME_BIT(OBJECT) | FRAME_BIT(PREP) | FRAME_BIT(RECIPIENT))
 

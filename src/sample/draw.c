@@ -156,8 +156,7 @@ static void draw_complement(struct pick *p, struct sentence *s)
     c->is_negated = is_know && pick_chance(p, 60);
     c->subject = pick_subject(p, CLASS_PERSON, LIMIT_QUANTITY | LIMIT_NO);
     s->is_question = is_know && !c->is_negated && pick_chance(p, 60);
-    d.tenses =
-        c->tense == TENSE_PAST ? TENSE_PAST : TENSE_PRESENT | TENSE_PAST | TENSE_FUTURE;
+    d.tenses = c->tense == TENSE_PAST ? TENSE_PAST : TENSE_EVER;
     const bool is_open = frame == FRAME_WHETHER || c->is_negated || s->is_question;
     if (is_open && pick_chance(p, 50)) {
         d.is_question = true;
@@ -180,7 +179,7 @@ static void draw_infinitive(struct pick *p, struct sentence *s)
 
     s->main = c;
     c->verb = pick_verb(p, FRAME_INFINITIVE, 0, 0);
-    c->tense = clause_tense(p, c->verb, ANY_TENSE);
+    c->tense = clause_tense(p, c->verb, TENSE_ANY);
     c->subject = pick_subject(p, CLASS_PERSON, LIMIT_NO);
     struct clause *what = clause_draw(p, &d);
     what->subject = NULL;
@@ -209,7 +208,7 @@ static struct np *draw_asked(struct pick *p, unsigned classes, bool is_prep)
 
 static void draw_word_question(struct pick *p, struct sentence *s)
 {
-    struct demand d = {.tenses = ANY_TENSE,
+    struct demand d = {.tenses = TENSE_ANY,
                        .is_question = true,
                        .is_nested = true,
                        .is_short = pick_chance(p, 50)};
@@ -240,7 +239,7 @@ static void draw_word_question(struct pick *p, struct sentence *s)
 
 static void draw_yes_no(struct pick *p, struct sentence *s)
 {
-    const struct demand d = {.tenses = ANY_TENSE, .is_question = true};
+    const struct demand d = {.tenses = TENSE_ANY, .is_question = true};
 
     s->is_question = true;
     s->main = clause_draw(p, &d);
@@ -248,7 +247,7 @@ static void draw_yes_no(struct pick *p, struct sentence *s)
 
 static void draw_statement(struct pick *p, struct sentence *s)
 {
-    const struct demand d = {.tenses = ANY_TENSE};
+    const struct demand d = {.tenses = TENSE_ANY};
     struct clause *c = clause_draw(p, &d);
 
     clause_front(p, c);

@@ -103,12 +103,9 @@ struct group {
 static enum person person_of(const struct clause *c)
 {
     const struct np *np = c->subject->kind == NP_THERE ? c->object : c->subject;
+    const enum person person = tree_person(np);
 
-    if (tree_plural(np))
-        return PERSON_PLURAL;
-    if (np->kind != NP_PRONOUN)
-        return PERSON_ER;
-    return np->pronoun->person == PERSON_DU ? PERSON_PLURAL : np->pronoun->person;
+    return person == PERSON_DU ? PERSON_PLURAL : person;
 }
 
 enum { BE_PRESENT, BE_PAST, DO_PRESENT, DO_PAST, HAVE };

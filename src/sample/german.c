@@ -52,7 +52,7 @@ static const struct det *article(const struct np *np, bool is_kein)
 static void say_noun(struct say *l, const struct np *np, enum casus casus,
                      enum declension declension)
 {
-    const enum column column = inflect_column(np->noun->gender, np->is_plural);
+    const enum column column = inflect_column(np->noun, np->is_plural);
 
     if (np->number)
         say_word(l, inflect_number(np->number).text);
@@ -71,7 +71,7 @@ static void say_noun(struct say *l, const struct np *np, enum casus casus,
 static void say_full(struct say *l, const struct np *np, enum casus casus, bool is_kein)
 {
     const struct det *det = article(np, is_kein);
-    const enum column column = inflect_column(np->noun->gender, np->is_plural);
+    const enum column column = inflect_column(np->noun, np->is_plural);
 
     if (is_owner_first(np))
         say_owner(l, np->owner);
@@ -84,28 +84,16 @@ static void say_np(struct say *l, const struct np *np, enum casus casus)
 {
     static const char *const who[] = {"wer", "wen", "wem"};
 
-    switch (np->kind) {
-    case NP_NOUN:
+    if (np->kind == NP_NOUN)
         say_full(l, np, casus, false);
-        break;
-    case NP_PRONOUN:
+    else if (np->kind == NP_PRONOUN)
         say_word(l, inflect_pronoun(np->pronoun, np->noun, casus));
-        break;
-    case NP_WHO:
+    else if (np->kind == NP_RELATIVE)
+        say_word(l, inflect_relative(inflect_column(np->noun, np->is_plural), casus));
+    else if (np->kind == NP_WHO)
         say_word(l, who[casus]);
-        break;
-    case NP_WHAT:
-        say_word(l, "was");
-        break;
-    case NP_RELATIVE:
-        say_word(
-            l, inflect_relative(inflect_column(np->noun->gender, np->is_plural), casus));
-        break;
-    case NP_WEATHER:
-    case NP_THERE:
-        say_word(l, "es");
-        break;
-    }
+    else /* what; it rains, there is */
+        say_word(l, np->kind == NP_WHAT ? "was" : "es");
     if (np->partner) {
         say_word(l, "und");
         say_np(l, np->partner, casus);
@@ -260,19 +248,12 @@ static const struct np *say_leader(struct say *l, const struct clause *c,
     return r->prep_object;
 }
 
-static enum person person_of(const struct np *np)
-{
-    if (np->kind == NP_PRONOUN && !np->partner)
-        return np->pronoun->person;
-    return tree_plural(np) ? PERSON_PLURAL : PERSON_ER;
-}
-
 static void say_clause(struct say *l, const struct clause *c, enum order order)
 {
     struct roles r = assign(c);
     const struct np *front = say_leader(l, c, &r);
     const struct verb_group verb = /* no subject: "zu" and the infinitive */
-        c->subject ? inflect_verb(c->verb, c->modal, c->tense, person_of(r.np[0]))
+        c->subject ? inflect_verb(c->verb, c->modal, c->tense, tree_person(r.np[0]))
                    : inflect_infinitive(c->verb);
 
     if (!front && !c->ask && order == ORDER_SECOND) {

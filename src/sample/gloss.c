@@ -4,30 +4,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/lines.h"
 #include "base/mem.h"
 #include "sample/say.h"
-
-/* Words that are in no table by themselves: auxiliaries and parts of fixed phrases. */
-/* clang-format off */
-static const char *const small_words[][2] = {
-    {"am", "bin"}, {"is", "ist"}, {"are", "sind"}, {"was", "war"}, {"were", "waren"},
-    {"been", "gewesen"}, {"has", "hat"}, {"have", "haben"}, {"had", "hatte"},
-    {"will", "wird"}, {"would", "möchte"}, {"like", "gern"}, {"do", ""}, {"does", ""},
-    {"did", ""}, {"not", "nicht"}, {"cannot", "kann nicht"}, {"to", "zu"}, {"any", ""},
-    {"who", "wer"}, {"what", "was"}, {"whose", "dessen"}, {"there", "es"},
-    {"an", "ein"}, {"how", "wie"}, {"many", "viele"}, {"hundred", "hundert"},
-    {"last", "letzte"}, {"next", "nächste"}, {"by", "mit"}, {"at", "um"}, {"of", "von"},
-    {"course", "natürlich"}, {"front", "vor"}, {"morning", "Morgen"},
-    {"evening", "Abend"}, {"night", "Nacht"}, {"spring", "Frühling"},
-    {"summer", "Sommer"}, {"autumn", "Herbst"}, {"winter", "Winter"},
-    {"Monday", "Montag"}, {"Tuesday", "Dienstag"}, {"Wednesday", "Mittwoch"},
-    {"Thursday", "Donnerstag"}, {"Friday", "Freitag"}, {"Saturday", "Samstag"},
-    {"Sunday", "Sonntag"}, {"home", "Hause"}, {"up", "auf"}, {"off", "aus"},
-    {"away", "weg"}, {"back", "zurück"}, {"asleep", "ein"}, {"for", "für"},
-    {"about", "über"}, {"after", "nach"},
-};
-/* clang-format on */
 
 static void add(struct gloss *g, const char *en, const char *de)
 {
@@ -40,8 +18,8 @@ static void add(struct gloss *g, const char *en, const char *de)
 
 static void add_function_words(struct gloss *g)
 {
-    for (size_t i = 0; i < sizeof small_words / sizeof *small_words; i++)
-        add(g, small_words[i][0], small_words[i][1]);
+    for (size_t i = 0; i < lexicon_gloss_words_n; i++)
+        add(g, lexicon_gloss_words[i].en, lexicon_gloss_words[i].de);
     for (size_t i = 0; i < lexicon_dets_n; i++) {
         const struct det *d = &lexicon_dets[i];
         const struct word de =
@@ -125,42 +103,25 @@ static void say_gloss(const struct gloss *g, struct say *l, const char *en, size
     say_word(l, de_small ? de_small : word.text);
 }
 
-void gloss_sentence(const struct gloss *g, const char *en, struct str *out)
+void gloss_sentence(const struct gloss *g, struct line en, struct str *out)
 {
     struct say l = {.out = out, .start = out->len};
+    size_t start = 0;
     char mark = '.';
 
-    while (*en) {
-        const size_t n = strcspn(en, " ,.?");
-        if (n)
-            say_gloss(g, &l, en, n);
-        en += n;
-        if (*en == ',')
+    for (size_t i = 0; i <= en.n_bytes; i++) {
+        const char c = i < en.n_bytes ? en.text[i] : ' ';
+        if (!strchr(" ,.?", c))
+            continue;
+        if (i > start)
+            say_gloss(g, &l, en.text + start, i - start);
+        start = i + 1;
+        if (c == ',')
             say_comma(&l);
-        else if (*en == '.' || *en == '?')
-            mark = *en;
-        en += *en != '\0';
+        else if (c == '.' || c == '?')
+            mark = c;
     }
     say_end(&l, mark);
-}
-
-/* A line of a file is not terminated, as gloss_sentence wants it. */
-static status gloss_lines(const struct gloss *g, struct lines *in, struct str *out,
-                          struct err *err)
-{
-    struct str text = str_new(0);
-    struct line line;
-    status result = OK;
-
-    while (result == OK && lines_next(in, &line)) {
-        str_reset(&text);
-        str_add(&text, line.text, line.n_bytes);
-        gloss_sentence(g, str_text(&text), out);
-        str_putc(out, '\n');
-        result = str_check(&text, "a line", err);
-    }
-    str_release(&text);
-    return result == OK ? str_check(out, "the gloss", err) : result;
 }
 
 status gloss_file(const char *from, const char *to, struct err *err)
@@ -168,12 +129,17 @@ status gloss_file(const char *from, const char *to, struct err *err)
     struct str out = str_new(0);
     struct gloss *g;
     struct lines in;
+    struct line line;
 
     TRY(lines_open(&in, from, err));
     status result = mem_alloc(&g, 1, sizeof *g, err);
     if (result == OK) {
         gloss_open(g);
-        result = gloss_lines(g, &in, &out, err);
+        while (lines_next(&in, &line)) {
+            gloss_sentence(g, line, &out);
+            str_putc(&out, '\n');
+        }
+        result = str_check(&out, "the gloss", err);
     }
     if (result == OK)
         result = file_write(to, str_text(&out), out.len, err);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/lines.h"
 #include "base/str.h"
 #include "sample/inflect.h"
 
@@ -23,7 +24,7 @@ struct gloss {
 
 void gloss_open(struct gloss *g);
 /* Appends the gloss of one English sentence of the sample corpus to out. */
-void gloss_sentence(const struct gloss *g, const char *en, struct str *out);
+void gloss_sentence(const struct gloss *g, struct line en, struct str *out);
 
 /* The gloss of every line of the file `from`, as the file `to`. */
 status gloss_file(const char *from, const char *to, struct err *err) MUST_CHECK;

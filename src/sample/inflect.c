@@ -86,41 +86,33 @@ struct word inflect_en_noun(const struct noun *n, bool is_plural)
     return n->en_plural ? join(n->en_plural, "") : add_s(n->en);
 }
 
+/* The row of 0..19, or of the tens of a larger number. */
+static const struct number *number_row(unsigned n)
+{
+    return &lexicon_numbers[n < 20 ? n : 18 + n / 10];
+}
+
 struct word inflect_en_number(unsigned n)
 {
-    static const char *const small[] = {
-        "",         "one",     "two",     "three",     "four",     "five",    "six",
-        "seven",    "eight",   "nine",    "ten",       "eleven",   "twelve",  "thirteen",
-        "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-    static const char *const tens[] = {"",      "",      "twenty",  "thirty", "forty",
-                                       "fifty", "sixty", "seventy", "eighty", "ninety"};
-
     BUG_ON(n > 999);
     if (n < 20)
-        return join(small[n], "");
+        return join(number_row(n)->en, "");
     if (n < 100)
-        return inflect_join(tens[n / 10], n % 10 ? "-" : "", small[n % 10]);
-    return inflect_join(small[n / 100], n % 100 ? " hundred and " : " hundred",
+        return inflect_join(number_row(n)->en, n % 10 ? "-" : "", number_row(n % 10)->en);
+    return inflect_join(number_row(n / 100)->en, n % 100 ? " hundred and " : " hundred",
                         inflect_en_number(n % 100).text);
 }
 
 struct word inflect_number(unsigned n)
 {
-    static const char *const small[] = {
-        "",         "eins",     "zwei",     "drei",     "vier",     "fünf",    "sechs",
-        "sieben",   "acht",     "neun",     "zehn",     "elf",      "zwölf",   "dreizehn",
-        "vierzehn", "fünfzehn", "sechzehn", "siebzehn", "achtzehn", "neunzehn"};
-    static const char *const tens[] = {"",        "",        "zwanzig", "dreißig",
-                                       "vierzig", "fünfzig", "sechzig", "siebzig",
-                                       "achtzig", "neunzig"};
-    const char *one = n % 10 == 1 ? "ein" : small[n % 10];
+    const char *one = n % 10 == 1 ? "ein" : number_row(n % 10)->de;
 
     BUG_ON(n > 999);
     if (n < 20)
-        return join(small[n], "");
+        return join(number_row(n)->de, "");
     if (n < 100)
-        return inflect_join(one, n % 10 ? "und" : "", tens[n / 10]);
-    return inflect_join(n < 200 ? "" : small[n / 100], "hundert",
+        return inflect_join(one, n % 10 ? "und" : "", number_row(n)->de);
+    return inflect_join(n < 200 ? "" : number_row(n / 100)->de, "hundert",
                         inflect_number(n % 100).text);
 }
 
@@ -140,9 +132,9 @@ static const char *const weak[4][4] = {{"e", "e", "e", "en"},
 /* ein, mein, kein have no ending there, so that the adjective shows the gender. */
 static const bool is_bare_ein[4][4] = {{true, false, true}, {false, false, true}};
 
-enum column inflect_column(enum gender gender, bool is_plural)
+enum column inflect_column(const struct noun *noun, bool is_plural)
 {
-    return is_plural ? COLUMN_PLURAL : (enum column)gender;
+    return is_plural ? COLUMN_PLURAL : (enum column)noun->gender;
 }
 
 struct word inflect_det(const struct det *det, enum casus casus, enum column column)

@@ -24,7 +24,7 @@ struct word inflect_number(unsigned n);
 /* The columns of the German declension tables. */
 enum column { COLUMN_MASCULINE, COLUMN_FEMININE, COLUMN_NEUTER, COLUMN_PLURAL };
 
-enum column inflect_column(enum gender gender, bool is_plural);
+enum column inflect_column(const struct noun *noun, bool is_plural);
 struct word inflect_det(const struct det *det, enum casus casus, enum column column);
 struct word inflect_adjective(const struct adjective *adjective,
                               enum declension declension, enum casus casus,

@@ -1,12 +1,14 @@
 /*
  * lexicon - the words of the sample corpus, English beside German.
  *
- * A row says everything that the two grammars need to inflect its word: what no rule of
+ * The rows are data, a file of configs/sample for each table (cmake/lexicon.cmake). A row
+ * says everything that the two grammars need to inflect its word: what no rule of
  * inflect.c predicts is spelled out, what is left NULL is regular. An English word form
  * together with its place in the sentence picks one German word, because the corpus is
  * for training from English to German.
  *
- * The tables are constants; everything here may be used from any thread.
+ * The tables are constants; everything here may be used from any thread. What is drawn
+ * depends on the order of the rows.
  */
 #pragma once
 
@@ -52,7 +54,14 @@ enum class {
     CLASS_MASS = 1 << 22,   /* no plural, no "a" */
     CLASS_PROPER = 1 << 23, /* a name: no determiner */
     CLASS_WEAK = 1 << 24,   /* der Student, den Studenten: oblique = plural */
-    CLASS_STOP = 1 << 25    /* "to the station" is "zum", not "in den" */
+    CLASS_STOP = 1 << 25,   /* "to the station" is "zum", not "in den" */
+    /* Several at once. */
+    CLASS_LIVING = CLASS_PERSON | CLASS_ANIMAL,
+    CLASS_WARES = CLASS_THING | CLASS_VEHICLE | CLASS_FOOD | CLASS_SURFACE,
+    CLASS_GOODS = CLASS_THING | CLASS_SURFACE | CLASS_VEHICLE | CLASS_OPENABLE,
+    CLASS_HOUSES = CLASS_PLACE | CLASS_BUILDING,
+    CLASS_WORDS = CLASS_TEXT | CLASS_SPEECH,
+    CLASS_EATABLE = CLASS_FOOD | CLASS_DRINK
 };
 
 struct noun {
@@ -170,6 +179,13 @@ enum tense {
     TENSE_FUTURE = 1 << 5       /* will see: wird sehen */
 };
 
+/* Sets of tenses: without a perfect; for a new clause; all. */
+enum {
+    TENSE_EVER = TENSE_PRESENT | TENSE_PAST | TENSE_FUTURE,
+    TENSE_ANY = TENSE_EVER | TENSE_PROGRESSIVE | TENSE_PERFECT,
+    TENSE_ALWAYS = TENSE_ANY | TENSE_PLUPERFECT
+};
+
 struct phrase {
     const char *en, *de;
     enum slot slot;
@@ -214,19 +230,31 @@ struct link {
     bool has_en_comma, has_de_comma; /* before it */
 };
 
-#define LEXICON_TABLE(row, name)              \
-    extern const struct row lexicon_##name[]; \
-    extern const size_t lexicon_##name##_n
+/* 0 to 19, then the tens from 20. */
+struct number {
+    const char *en, *de;
+};
 
-LEXICON_TABLE(noun, nouns);
-LEXICON_TABLE(verb, verbs);
-LEXICON_TABLE(adjective, adjectives);
-LEXICON_TABLE(modal, modals);
-LEXICON_TABLE(pronoun, pronouns);
-LEXICON_TABLE(det, dets);
-LEXICON_TABLE(phrase, phrases);
-LEXICON_TABLE(prep, preps);
-LEXICON_TABLE(link, links);
+/* Auxiliaries and parts of phrases, which are in no other table by themselves. */
+struct gloss_word {
+    const char *en, *de;
+};
+
+#define LEXICON_TABLE(row)                      \
+    extern const struct row lexicon_##row##s[]; \
+    extern const size_t lexicon_##row##s_n
+
+LEXICON_TABLE(noun);
+LEXICON_TABLE(verb);
+LEXICON_TABLE(adjective);
+LEXICON_TABLE(modal);
+LEXICON_TABLE(pronoun);
+LEXICON_TABLE(det);
+LEXICON_TABLE(phrase);
+LEXICON_TABLE(prep);
+LEXICON_TABLE(link);
+LEXICON_TABLE(number);
+LEXICON_TABLE(gloss_word);
 
 /* The first row of a table whose English, its first member, is `en`; NULL: none. */
 const void *lexicon_find(const void *rows, size_t n, size_t row_bytes, const char *en);

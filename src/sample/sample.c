@@ -28,11 +28,6 @@ const char *sample_split_name(enum sample_split split)
     return names[split];
 }
 
-const char *sample_side_name(enum sample_side side)
-{
-    return side == SIDE_EN ? "en" : "de";
-}
-
 void sample_open(struct sample_generator *g, uint64_t seed)
 {
     *g = (struct sample_generator){.key = rng_key(seed, "sample")};
@@ -90,7 +85,7 @@ static status open_files(struct work *w, const char *dir, struct err *err)
     for (enum sample_split split = 0; split < N_SPLITS; split++)
         for (enum sample_side side = 0; side < N_SIDES; side++) {
             snprintf(name, sizeof name, "%s.%s", sample_split_name(split),
-                     sample_side_name(side));
+                     side == SIDE_EN ? "en" : "de");
             TRY(file_join(path, sizeof path, dir, name, err));
             TRY(file_writer_open(&w->file[split][side], path, err));
         }
@@ -153,21 +148,13 @@ static status keep(struct work *w, enum sample_split split, struct err *err)
     return OK;
 }
 
-static bool is_full(const struct work *w)
-{
-    for (size_t split = 0; split < N_SPLITS; split++)
-        if (w->stats.n_pairs[split] < w->want[split])
-            return false;
-    return true;
-}
-
 static status fill(struct work *w, struct err *err)
 {
     const uint64_t n_want =
         w->want[SPLIT_TRAIN] + w->want[SPLIT_VALID] + w->want[SPLIT_TEST];
     const uint64_t n_most = (n_want + SHARE) * SHARE * 4;
 
-    for (uint64_t i = 0; !is_full(w); i++) {
+    for (uint64_t i = 0, n_left = n_want; n_left > 0; i++) {
         if (i == n_most)
             return err_set(err, ERR_USAGE,
                            "the grammar gave fewer than %llu different pairs in %llu "
@@ -180,8 +167,10 @@ static status fill(struct work *w, struct err *err)
         TRY(str_check(&w->text[SIDE_DE], "a sentence", err));
         const enum sample_split split = sample_split_of(str_text(&w->text[SIDE_DE]));
         if (w->stats.n_pairs[split] < w->want[split] &&
-            !table_set_has(&w->german, hash_of(str_text(&w->text[SIDE_DE]))))
+            !table_set_has(&w->german, hash_of(str_text(&w->text[SIDE_DE])))) {
             TRY(keep(w, split, err));
+            n_left--;
+        }
     }
     return OK;
 }

@@ -39,9 +39,8 @@ struct sample_stats {
     uint64_t n_types[N_SIDES]; /* different words, upper and lower case as one */
 };
 
-/* "train", "valid", "test"; "en", "de" */
+/* "train", "valid", "test" */
 const char *sample_split_name(enum sample_split split);
-const char *sample_side_name(enum sample_side side);
 
 /*
  * Write train, valid and test .en and .de into dir, one sentence a line; make dir if

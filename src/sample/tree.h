@@ -91,3 +91,10 @@ static inline bool tree_plural(const struct np *np)
     return np->partner || np->is_plural ||
            (np->kind == NP_PRONOUN && np->pronoun->person == PERSON_PLURAL);
 }
+
+static inline enum person tree_person(const struct np *np)
+{
+    if (np->kind == NP_PRONOUN && !np->partner)
+        return np->pronoun->person;
+    return tree_plural(np) ? PERSON_PLURAL : PERSON_ER;
+}
