@@ -1,7 +1,6 @@
-#include "fetch/debian_align.h"
+#include "fetch/debian.h"
 
 #include "base/str.h"
-#include "fetch/debian.h"
 #include "test.h"
 
 static struct err err;

@@ -1,4 +1,4 @@
-#include "fetch/debian_text.h"
+#include "fetch/debian.h"
 
 #include "test.h"
 

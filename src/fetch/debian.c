@@ -8,9 +8,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "fetch/apt.h"
-#include "fetch/debian_align.h"
-#include "fetch/debian_text.h"
 #include "fetch/manifest.h"
 #include "format/sha256.h"
 #include "format/stream.h"
@@ -208,14 +205,14 @@ static status read_all(struct material *m, const struct fetch_config *c, const c
         snprintf(path, sizeof path, "apt-get update, with lists of its own in %.900s/apt",
                  dir);
         progress_note(progress, path);
-        TRY(apt_update(dir, err));
+        TRY(debian_apt_update(dir, err));
     }
     for (int s = 0; s < N_FETCH_SIDES; s++) {
         if (given[s][0]) {
             TRY(read_side(m, s, given[s], manifest, given[s], err));
             continue;
         }
-        TRY(apt_translations(dir, fetch_side_names[s], path, sizeof path, err));
+        TRY(debian_apt_translations(dir, fetch_side_names[s], path, sizeof path, err));
         TRY(read_side(m, s, path, manifest, "apt", err));
         TRY(file_remove(path, err)); /* a copy of what is in apt's lists */
     }

@@ -1,9 +1,9 @@
 /*
  * debian - the corpus debian-de-en: package descriptions in English and German, aligned.
  *
- * Translation-en and Translation-de come from apt (fetch/apt.h) or from files of the
- * user; the rest is a function of them. Writes DIR/{train,valid,test}.{en,de}; all six
- * are complete before the first takes its name.
+ * Translation-en and Translation-de come from apt or from files of the user; the rest is
+ * a function of them. Writes DIR/{train,valid,test}.{en,de}; all six are complete before
+ * the first takes its name.
  */
 #pragma once
 
@@ -50,3 +50,58 @@ status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
  */
 status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
                          struct err *err) MUST_CHECK;
+
+/*
+ * Translation files through the system's own apt: apt-get update runs with the system's
+ * sources, keys and proxies, as whoever we are, and changes nothing outside DIR/apt.
+ * All files of `lang` that the sources carry are then unpacked by apt's own helper, one
+ * behind the other, into DIR/apt/Translation-LANG; its path in out.
+ */
+status debian_apt_update(const char *dir, struct err *err) MUST_CHECK;
+status debian_apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
+                               struct err *err) MUST_CHECK;
+
+enum { DEBIAN_MD5 = 32 };
+
+/* Slices of the file; `text` has its lines as they stand, from the title on. */
+struct debian_text_item {
+    const char *md5; /* [DEBIAN_MD5] hexadecimal digits */
+    const char *package, *text;
+    uint32_t n_package, n_text;
+};
+
+/* The descriptions of a Translation file. Owns: the table. Borrows: the bytes. */
+struct debian_text {
+    struct debian_text_item *item; /* sorted by md5 */
+    size_t n, cap;
+    size_t n_bad, n_again; /* stanzas left out */
+};
+
+/* Add the stanzas of `lang` ("de") in n bytes. Call debian_text_sort after the last. */
+status debian_text_add(struct debian_text *t, const char *bytes, size_t n,
+                       const char *lang, struct err *err) MUST_CHECK;
+/* By md5, the first of equal ones kept. */
+void debian_text_sort(struct debian_text *t);
+/* NULL when there is none. */
+const struct debian_text_item *debian_text_find(const struct debian_text *t,
+                                                const char md5[DEBIAN_MD5]);
+void debian_text_release(struct debian_text *t); /* safe on a zeroed one */
+
+/* Segments without line ends, blanks single; valid during the call. */
+typedef status debian_align_fn(void *to, const char *const text[N_FETCH_SIDES],
+                               struct err *err);
+
+struct debian_align_stats {
+    uint64_t n_titles, n_sentences, n_paragraphs, n_items;
+    uint64_t n_unequal; /* descriptions whose numbers of paragraphs differ */
+    uint64_t n_unlike;  /* paragraphs that do not follow each other alike */
+};
+
+/* Pairs of two descriptions, title first, to `add`. */
+status debian_align(const char *const text[N_FETCH_SIDES], const size_t n[N_FETCH_SIDES],
+                    struct debian_align_stats *stats, debian_align_fn *add, void *to,
+                    struct err *err) MUST_CHECK;
+
+/* Where the sentence that begins at text ends: its length, the blank behind it left out.
+ */
+size_t debian_align_sentence(const char *text);

@@ -1,5 +1,9 @@
-#include "fetch/debian_align.h"
-
+/*
+ * The title is always a pair. Paragraphs are paired when both texts have as many; within
+ * a paragraph, running text and list items are paired when they follow each other alike;
+ * running text is cut into sentences when both sides have as many. What does not line up
+ * is left out, not guessed.
+ */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,6 +12,7 @@
 #include "base/lines.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "fetch/debian.h"
 
 /* A piece of a description: where it stands in parts.text, NUL-terminated there. */
 enum kind { TITLE, FLOW, ITEM };

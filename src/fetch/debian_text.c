@@ -1,5 +1,16 @@
-#include "fetch/debian_text.h"
-
+/*
+ * A Translation file of a Debian archive:
+ *
+ *     Package: 0ad
+ *     Description-md5: d943033bedada21853d2ae54a2578a7b
+ *     Description-de: Echtzeit-Strategiespiel über antike Kriegsführung
+ *      0 A.D. ist ein freies, quelloffenes, plattformübergreifendes
+ *      .
+ *      Dieses Paket ...
+ *
+ * The md5 is of the English text and so the same in every language. A stanza that lacks a
+ * field, or whose md5 is none, is counted and left out.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +18,7 @@
 
 #include "base/lines.h"
 #include "base/mem.h"
+#include "fetch/debian.h"
 
 /* The value of `line` when it is the field `name`. */
 static bool field(struct line line, const char *name, struct line *value)

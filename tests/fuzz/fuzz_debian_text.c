@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/debian_align.h"
-#include "fetch/debian_text.h"
+#include "fetch/debian.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,4 +1,8 @@
-#include "fetch/apt.h"
+/*
+ * Images often set Acquire::Languages to "none"; a list can only be replaced from a file,
+ * so DIR/apt/apt.conf clears it first. Lists, caches and logs are in DIR/apt, hooks of
+ * the system are cleared, and nothing but translations is downloaded.
+ */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +17,7 @@
 
 #include "base/lines.h"
 #include "base/str.h"
+#include "fetch/debian.h"
 
 extern char **environ;
 
@@ -138,7 +143,7 @@ static status run(const char *const argv[], const char *to, int flags, bool with
     return OK;
 }
 
-status apt_update(const char *dir, struct err *err)
+status debian_apt_update(const char *dir, struct err *err)
 {
     struct apt_paths p;
     int code;
@@ -217,8 +222,8 @@ static status unpack_all(const struct apt_paths *p, struct lines *list, const ch
     return OK;
 }
 
-status apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
-                        struct err *err)
+status debian_apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
+                               struct err *err)
 {
     struct apt_paths p;
     struct lines list;
