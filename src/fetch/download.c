@@ -12,23 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/str.h"
-#include "fetch/transfer.h"
 
 enum { PROGRESS_BYTES = 1 << 20, MAX_PAUSE = 60 };
-
-/* A file on its way. */
-struct part {
-    const struct download_config *config;
-    const char *url, *path;
-    char meta[FILE_PATH_MAX];
-    int fd;
-    uint64_t n;                    /* bytes in it that belong to the version below */
-    int64_t n_total;               /* -1: not known */
-    char validator[TRANSFER_TEXT]; /* "": no rest can be asked for */
-    uint64_t n_shown; /* bytes that were there when the progress line began */
-};
 
 static status sys_error(const char *path, struct err *err)
 {
@@ -37,11 +23,11 @@ static status sys_error(const char *path, struct err *err)
 
 /* What PATH.meta says, if it is about this address; otherwise the download starts over.
  */
-static void read_meta(struct part *p)
+static void read_meta(struct download_part *p)
 {
     struct file_map m;
     struct err ignored;
-    char text[TRANSFER_URL + TRANSFER_TEXT + 64], url[TRANSFER_URL];
+    char text[DOWNLOAD_URL + DOWNLOAD_TEXT + 64], url[DOWNLOAD_URL];
     const int64_t n_bytes = file_bytes(p->path);
 
     p->n = 0;
@@ -62,16 +48,16 @@ static void read_meta(struct part *p)
     p->n = (uint64_t)n_bytes;
 }
 
-static status write_meta(const struct part *p, struct err *err)
+static status write_meta(const struct download_part *p, struct err *err)
 {
-    char text[TRANSFER_URL + TRANSFER_TEXT + 64];
+    char text[DOWNLOAD_URL + DOWNLOAD_TEXT + 64];
 
     const int n = snprintf(text, sizeof text, "%s\n%" PRId64 "\n%s\n", p->url, p->n_total,
                            p->validator);
     return file_write(p->meta, text, (size_t)n, err);
 }
 
-static status check_room(const struct part *p, struct err *err)
+static status check_room(const struct download_part *p, struct err *err)
 {
     struct statvfs fs;
 
@@ -89,16 +75,15 @@ static status check_room(const struct part *p, struct err *err)
 }
 
 /* Old bytes go before the note of the new version comes: never both. */
-static status on_begin(void *to, const struct transfer_head *head, struct err *err)
+status download_begin(struct download_part *p, bool is_rest, int64_t n_total,
+                      const char *validator, struct err *err)
 {
-    struct part *p = to;
-
-    if (head->at == 0) {
+    if (!is_rest) {
         p->n = 0;
         if (ftruncate(p->fd, 0) != 0)
             return sys_error(p->path, err);
-        p->n_total = head->n_total;
-        memcpy(p->validator, head->validator, sizeof p->validator);
+        p->n_total = n_total;
+        snprintf(p->validator, sizeof p->validator, "%s", validator);
         TRY(write_meta(p, err));
     }
     TRY(check_room(p, err));
@@ -108,9 +93,8 @@ static status on_begin(void *to, const struct transfer_head *head, struct err *e
     return OK;
 }
 
-static status on_add(void *to, const void *bytes, size_t n, struct err *err)
+status download_add(struct download_part *p, const void *bytes, size_t n, struct err *err)
 {
-    struct part *p = to;
     const char *next = bytes;
 
     while (n) {
@@ -127,11 +111,11 @@ static status on_add(void *to, const void *bytes, size_t n, struct err *err)
     return OK;
 }
 
-static void pause_before(const struct part *p, int64_t n_failed, const char *why,
+static void pause_before(const struct download_part *p, int64_t n_failed, const char *why,
                          double t_wait)
 {
     double t = p->config->t_backoff;
-    char line[TRANSFER_TEXT * 3];
+    char line[DOWNLOAD_TEXT * 3];
 
     for (int64_t i = 1; i < n_failed && t < MAX_PAUSE; i++)
         t *= 2;
@@ -143,7 +127,7 @@ static void pause_before(const struct part *p, int64_t n_failed, const char *why
     nanosleep(&nap, NULL);
 }
 
-static status start_over(struct part *p, struct err *err)
+static status start_over(struct download_part *p, struct err *err)
 {
     p->n = 0;
     p->n_total = -1;
@@ -153,34 +137,15 @@ static status start_over(struct part *p, struct err *err)
     return file_remove(p->meta, err);
 }
 
-static bool is_whole(const struct part *p)
+static bool is_whole(const struct download_part *p)
 {
     return p->n > 0 && p->n_total >= 0 && p->n == (uint64_t)p->n_total;
 }
 
-/* One try; *r says how it ended. */
-static status try_once(struct part *p, struct transfer_result *r, struct err *err)
-{
-    const struct transfer_sink sink = {on_begin, on_add, p};
-    const struct transfer_request q = {
-        .url = p->url,
-        .at = p->validator[0] ? p->n : 0,
-        .validator = p->validator,
-        .n_total = p->n_total,
-        .ca = p->config->ca,
-        .t_stall = p->config->t_stall,
-    };
-
-    TRY(transfer_get(&q, &sink, r, err));
-    if (r->end == TRANSFER_STALE)
-        TRY(start_over(p, err));
-    return OK;
-}
-
-static status give_up(const struct part *p, const struct transfer_result *r,
+static status give_up(const struct download_part *p, const struct download_try *r,
                       int64_t n_failed, struct err *err)
 {
-    if (r->end == TRANSFER_NEVER)
+    if (r->end == DOWNLOAD_NEVER)
         return err_set(err, ERR_IO, "%.300s: %s", p->url, r->why);
     return err_set(err, ERR_IO,
                    "%.300s: gave up after %" PRId64
@@ -189,22 +154,24 @@ static status give_up(const struct part *p, const struct transfer_result *r,
 }
 
 /* Until it is whole, or trying again is no use. */
-static status get_all(struct part *p, bool *is_local, struct err *err)
+static status get_all(struct download_part *p, bool *is_local, struct err *err)
 {
-    struct transfer_result r = {.end = TRANSFER_WHOLE};
+    struct download_try r = {.end = DOWNLOAD_WHOLE};
     int64_t n_failed = 0;
 
     read_meta(p);
     while (!is_whole(p)) {
         const uint64_t n_before = p->n;
         *is_local = true;
-        TRY(try_once(p, &r, err));
+        TRY(download_http(p, &r, err));
+        if (r.end == DOWNLOAD_STALE)
+            TRY(start_over(p, err));
         *is_local = false;
-        if (r.end == TRANSFER_WHOLE)
+        if (r.end == DOWNLOAD_WHOLE)
             break;
         if (p->n > n_before + PROGRESS_BYTES)
             n_failed = 0;
-        if (r.end == TRANSFER_NEVER || ++n_failed > p->config->retries)
+        if (r.end == DOWNLOAD_NEVER || ++n_failed > p->config->retries)
             return give_up(p, &r, n_failed, err);
         pause_before(p, n_failed, r.why, r.t_wait);
     }
@@ -225,7 +192,7 @@ static status meta_path(char out[FILE_PATH_MAX], const char *path, struct err *e
 status download_get(const struct download_config *c, const char *url, const char *path,
                     bool *is_local, struct err *err)
 {
-    struct part p = {.config = c, .url = url, .path = path, .n_total = -1};
+    struct download_part p = {.config = c, .url = url, .path = path, .n_total = -1};
 
     *is_local = true;
     TRY(meta_path(p.meta, path, err));

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/progress.h"
 
 struct download_config {
@@ -39,3 +40,43 @@ status download_get(const struct download_config *c, const char *url, const char
 status download_discard(const char *path, struct err *err) MUST_CHECK;
 /* Give them their name, durably. */
 status download_commit(const char *path, const char *name, struct err *err) MUST_CHECK;
+
+/* ---- between the files of this module ---- */
+
+enum { DOWNLOAD_TEXT = 256, DOWNLOAD_URL = 2048 };
+
+/* A file on its way. */
+struct download_part {
+    const struct download_config *config;
+    const char *url, *path;
+    char meta[FILE_PATH_MAX];
+    int fd;
+    uint64_t n;      /* bytes in it that belong to the version below */
+    int64_t n_total; /* of the whole file, -1: not known */
+    char
+        validator[DOWNLOAD_TEXT]; /* strong ETag, or date; "": no rest can be asked for */
+    uint64_t n_shown;             /* bytes that were there when the progress line began */
+};
+
+enum download_end {
+    DOWNLOAD_WHOLE, /* to the last byte, as the server counts them */
+    DOWNLOAD_AGAIN, /* the network or the server failed: another try may do */
+    DOWNLOAD_NEVER, /* this server will not give this file */
+    DOWNLOAD_STALE  /* what was downloaded does not fit: start over */
+};
+
+struct download_try {
+    enum download_end end;
+    char why[DOWNLOAD_TEXT * 2]; /* when not whole: what happened */
+    double t_wait;               /* seconds that the server asked to be left alone */
+};
+
+/* One request for the rest of a file over HTTP. libcurl stands behind this call alone:
+ * ERR_USAGE without it; otherwise fails only when one of the two below did. */
+status download_http(struct download_part *p, struct download_try *r,
+                     struct err *err) MUST_CHECK;
+/* The bytes that come next are the rest, or those of a version that begins anew: */
+status download_begin(struct download_part *p, bool is_rest, int64_t n_total,
+                      const char *validator, struct err *err) MUST_CHECK;
+status download_add(struct download_part *p, const void *bytes, size_t n,
+                    struct err *err) MUST_CHECK;

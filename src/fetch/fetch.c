@@ -14,7 +14,6 @@
 #include "fetch/debian.h"
 #include "fetch/download.h"
 #include "fetch/manifest.h"
-#include "fetch/transfer.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -162,7 +161,7 @@ static status try_url(struct job *j, const struct catalog_file *f, const struct 
 }
 
 /* MIRROR + the path of `url` behind its host. */
-static status mirrored(char out[TRANSFER_URL], const char *mirror, size_t n_mirror,
+static status mirrored(char out[DOWNLOAD_URL], const char *mirror, size_t n_mirror,
                        const char *url, struct err *err)
 {
     const char *path = strchr(strstr(url, "://") + 3, '/');
@@ -174,8 +173,8 @@ static status mirrored(char out[TRANSFER_URL], const char *mirror, size_t n_mirr
         return err_set(err, ERR_USAGE,
                        "mirror '%.*s' is not an address like https://host/data",
                        (int)(n_mirror < 200 ? n_mirror : 200), mirror);
-    if ((size_t)snprintf(out, TRANSFER_URL, "%.*s%s", (int)n_mirror, mirror, path) >=
-        TRANSFER_URL)
+    if ((size_t)snprintf(out, DOWNLOAD_URL, "%.*s%s", (int)n_mirror, mirror, path) >=
+        DOWNLOAD_URL)
         return err_set(err, ERR_USAGE, "mirror '%.100s...' is too long", mirror);
     return OK;
 }
@@ -185,7 +184,7 @@ static status download_file(struct job *j, const struct catalog_file *f,
                             const struct names *n, struct err *err)
 {
     const char *mirror = j->config->mirror;
-    char url[TRANSFER_URL], note[sizeof err->msg + 32];
+    char url[DOWNLOAD_URL], note[sizeof err->msg + 32];
     bool is_final = false;
     size_t i = 0;
 

@@ -1,4 +1,9 @@
-#include "fetch/transfer.h"
+/*
+ * Proxies come from the environment (http_proxy, https_proxy, no_proxy). Redirections are
+ * followed, at most ten, and never from https to http. An answer is only whole when the
+ * server said how long it is and as much came: everything else is not DOWNLOAD_WHOLE.
+ */
+#include "fetch/download.h"
 
 #ifdef FERRY_CURL
 
@@ -15,14 +20,13 @@ enum { MAX_REDIRECTS = 10, CONNECT_SECONDS = 20, MAX_WAIT = 120 };
 /* One exchange: what the server said, and how far the body came. */
 struct exchange {
     CURL *curl;
-    const struct transfer_request *q;
-    const struct transfer_sink *sink;
+    struct download_part *part;
+    uint64_t at; /* first byte asked for; 0: all */
     struct err *err;
-    status failed; /* of the sink */
-    struct transfer_head head;
+    status failed; /* of the part */
     uint64_t n_body;
     bool has_begun, is_refused, is_stale;
-    char why[TRANSFER_TEXT];
+    char why[DOWNLOAD_TEXT];
     char curl_text[CURL_ERROR_SIZE];
 };
 
@@ -46,15 +50,6 @@ static bool is_framed(const struct exchange *x)
            strcasecmp(field(x, "Transfer-Encoding"), "chunked") == 0;
 }
 
-/* A weak tag says "about the same", which is not enough to join two halves. */
-static void choose_validator(struct exchange *x)
-{
-    const bool is_strong = field(x, "ETag")[0] == '"';
-
-    snprintf(x->head.validator, sizeof x->head.validator, "%s",
-             field(x, is_strong ? "ETag" : "Last-Modified"));
-}
-
 static bool refuse(struct exchange *x, bool is_stale, const char *why)
 {
     x->is_refused = true;
@@ -66,27 +61,29 @@ static bool refuse(struct exchange *x, bool is_stale, const char *why)
 /* The head is complete and a body begins: is it one that we can take? */
 static bool begin_body(struct exchange *x, bool is_part)
 {
+    /* a weak tag says "about the same", which is not enough to join two halves */
+    const bool is_strong = field(x, "ETag")[0] == '"';
     int64_t n_length = -1, range_at = -1, range_total = -1;
+    char validator[DOWNLOAD_TEXT];
 
     if (sscanf(field(x, "Content-Length"), "%" SCNd64, &n_length) != 1)
         n_length = -1;
     if (sscanf(field(x, "Content-Range"), "bytes %" SCNd64 "-%*d/%" SCNd64, &range_at,
                &range_total) < 2)
         range_total = -1;
-    choose_validator(x);
-    x->head.at = is_part ? x->q->at : 0;
-    x->head.n_total = is_part ? range_total : n_length;
-    if (is_part && (x->q->at == 0 || range_at != (int64_t)x->q->at))
+    snprintf(validator, sizeof validator, "%s",
+             field(x, is_strong ? "ETag" : "Last-Modified"));
+    if (is_part && (x->at == 0 || range_at != (int64_t)x->at))
         return refuse(x, true, "the server sent other bytes than those asked for");
     if (is_part &&
-        (strcmp(x->head.validator, x->q->validator) != 0 || range_total != x->q->n_total))
+        (strcmp(validator, x->part->validator) != 0 || range_total != x->part->n_total))
         return refuse(x, true, "the file on the server has changed");
     if (n_length < 0 && !is_framed(x))
         return refuse(x, false,
                       "the server sends no Content-Length, so that a file that was cut "
                       "short could not be told from a whole one");
     x->has_begun = true;
-    x->failed = x->sink->begin(x->sink->to, &x->head, x->err);
+    x->failed = download_begin(x->part, is_part, n_length, validator, x->err);
     return x->failed == OK;
 }
 
@@ -101,18 +98,18 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
         return n; /* a page that explains itself to people */
     if (!x->has_begun && !begin_body(x, code == 206))
         return CURL_WRITEFUNC_ERROR;
-    x->failed = x->sink->add(x->sink->to, bytes, n, x->err);
+    x->failed = download_add(x->part, bytes, n, x->err);
     x->n_body += n;
     return x->failed == OK ? n : CURL_WRITEFUNC_ERROR;
 }
 
-static struct curl_slist *headers_of(const struct transfer_request *q)
+static struct curl_slist *headers_of(const struct exchange *x)
 {
-    char line[TRANSFER_TEXT + 16];
+    char line[DOWNLOAD_TEXT + 16];
 
-    if (q->at == 0 || !q->validator[0])
+    if (x->at == 0)
         return NULL;
-    snprintf(line, sizeof line, "If-Range: %s", q->validator);
+    snprintf(line, sizeof line, "If-Range: %s", x->part->validator);
     return curl_slist_append(NULL, line);
 }
 
@@ -130,21 +127,21 @@ static void set_options(struct exchange *x, const char *url, struct curl_slist *
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    const double t = x->q->t_stall < 1 ? 1 : x->q->t_stall;
+    const double stall = x->part->config->t_stall, t = stall < 1 ? 1 : stall;
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)t);
-    if (x->q->ca[0])
-        curl_easy_setopt(c, CURLOPT_CAINFO, x->q->ca);
+    if (x->part->config->ca[0])
+        curl_easy_setopt(c, CURLOPT_CAINFO, x->part->config->ca);
     if (headers) {
-        snprintf(range, sizeof range, "%" PRIu64 "-", x->q->at);
+        snprintf(range, sizeof range, "%" PRIu64 "-", x->at);
         curl_easy_setopt(c, CURLOPT_RANGE, range);
         curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
     }
 }
 
 /* Is `code` one that asks for another address, and may we go there? */
-static bool redirected(struct exchange *x, long code, char url[TRANSFER_URL],
-                       struct transfer_result *r)
+static bool redirected(struct exchange *x, long code, char url[DOWNLOAD_URL],
+                       struct download_try *r)
 {
     char *next = NULL;
 
@@ -156,7 +153,7 @@ static bool redirected(struct exchange *x, long code, char url[TRANSFER_URL],
                  "it redirects from https to '%.150s', which could be forged", next);
         return false;
     }
-    snprintf(url, TRANSFER_URL, "%s", next);
+    snprintf(url, DOWNLOAD_URL, "%s", next);
     return true;
 }
 
@@ -175,15 +172,15 @@ static bool is_hopeless(CURLcode code)
     }
 }
 
-static void judge_code(const struct exchange *x, long code, struct transfer_result *r)
+static void judge_code(const struct exchange *x, long code, struct download_try *r)
 {
     curl_off_t wait = 0;
 
-    r->end = TRANSFER_NEVER;
+    r->end = DOWNLOAD_NEVER;
     if (code == 408 || code == 429 || code >= 500)
-        r->end = TRANSFER_AGAIN;
+        r->end = DOWNLOAD_AGAIN;
     else if (code == 416 || code == 412)
-        r->end = TRANSFER_STALE;
+        r->end = DOWNLOAD_STALE;
     curl_easy_getinfo(x->curl, CURLINFO_RETRY_AFTER, &wait);
     r->t_wait = wait < MAX_WAIT ? (double)wait : MAX_WAIT;
     if (!r->why[0])
@@ -191,39 +188,39 @@ static void judge_code(const struct exchange *x, long code, struct transfer_resu
 }
 
 static void judge(const struct exchange *x, CURLcode done, long code,
-                  struct transfer_result *r)
+                  struct download_try *r)
 {
-    const uint64_t n_have = x->head.at + x->n_body;
+    const struct download_part *p = x->part;
 
     if (x->is_refused) {
-        r->end = x->is_stale ? TRANSFER_STALE : TRANSFER_NEVER;
+        r->end = x->is_stale ? DOWNLOAD_STALE : DOWNLOAD_NEVER;
         snprintf(r->why, sizeof r->why, "%s", x->why);
     } else if (done != CURLE_OK) {
-        r->end = is_hopeless(done) ? TRANSFER_NEVER : TRANSFER_AGAIN;
+        r->end = is_hopeless(done) ? DOWNLOAD_NEVER : DOWNLOAD_AGAIN;
         snprintf(r->why, sizeof r->why, "%s",
                  x->curl_text[0] ? x->curl_text : curl_easy_strerror(done));
     } else if (code != 200 && code != 206) {
         judge_code(x, code, r);
     } else if (!x->has_begun || x->n_body == 0) {
-        r->end = TRANSFER_AGAIN;
+        r->end = DOWNLOAD_AGAIN;
         snprintf(r->why, sizeof r->why, "the server sent an empty file");
-    } else if (x->head.n_total >= 0 && n_have != (uint64_t)x->head.n_total) {
-        r->end = TRANSFER_AGAIN;
+    } else if (p->n_total >= 0 && p->n != (uint64_t)p->n_total) {
+        r->end = DOWNLOAD_AGAIN;
         snprintf(r->why, sizeof r->why,
-                 "%" PRIu64 " bytes came of %" PRId64 " that were promised", n_have,
-                 x->head.n_total);
+                 "%" PRIu64 " bytes came of %" PRId64 " that were promised", p->n,
+                 p->n_total);
     }
 }
 
-static status run(struct exchange *x, struct transfer_result *r)
+static status run(struct exchange *x, struct download_try *r)
 {
-    struct curl_slist *headers = headers_of(x->q);
-    char url[TRANSFER_URL];
+    struct curl_slist *headers = headers_of(x);
+    char url[DOWNLOAD_URL];
     CURLcode done;
     long code;
     int n_hops = 0;
 
-    snprintf(url, sizeof url, "%s", x->q->url);
+    snprintf(url, sizeof url, "%s", x->part->url);
     do {
         set_options(x, url, headers);
         x->curl_text[0] = '\0';
@@ -239,12 +236,12 @@ static status run(struct exchange *x, struct transfer_result *r)
     return x->failed;
 }
 
-status transfer_get(const struct transfer_request *q, const struct transfer_sink *sink,
-                    struct transfer_result *r, struct err *err)
+status download_http(struct download_part *p, struct download_try *r, struct err *err)
 {
-    struct exchange x = {.q = q, .sink = sink, .err = err, .failed = OK};
+    struct exchange x = {
+        .part = p, .at = p->validator[0] ? p->n : 0, .err = err, .failed = OK};
 
-    *r = (struct transfer_result){.end = TRANSFER_WHOLE};
+    *r = (struct download_try){.end = DOWNLOAD_WHOLE};
     x.curl = curl_easy_init();
     if (!x.curl)
         return err_set(err, ERR_MEMORY, "no memory to begin a download");
@@ -255,15 +252,13 @@ status transfer_get(const struct transfer_request *q, const struct transfer_sink
 
 #else
 
-status transfer_get(const struct transfer_request *q, const struct transfer_sink *sink,
-                    struct transfer_result *r, struct err *err)
+status download_http(struct download_part *p, struct download_try *r, struct err *err)
 {
-    (void)sink;
-    *r = (struct transfer_result){.end = TRANSFER_NEVER};
+    *r = (struct download_try){.end = DOWNLOAD_NEVER};
     return err_set(err, ERR_USAGE,
                    "%.200s: this ferry was built without libcurl and cannot download; "
                    "install libcurl4-openssl-dev and build again",
-                   q->url);
+                   p->url);
 }
 
 #endif
