@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "corpus/checksum.h"
 #include "corpus/corpus.h"
-#include "corpus/corpus_file.h"
 #include "toy_corpus.h"
 
 /* The corpus of docs/formats/corpus.md: (7 8 9 | 300), (empty | 5 6). */

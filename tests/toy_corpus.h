@@ -3,7 +3,6 @@
 
 #include "base/rng.h"
 #include "corpus/corpus.h"
-#include "corpus/corpus_file.h"
 #include "test.h"
 
 enum { TOY_VOCAB = 100, TOY_HASH = 0x5eed, TOY_LONGEST = 40 };

@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 #include "bench/bench.h"
-#include "corpus/corpus_file.h"
+#include "corpus/corpus.h"
 #include "recipe/flops.h"
 #include "train/log/roof.h"
 #include "train/setup.h"

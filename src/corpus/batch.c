@@ -62,16 +62,6 @@ struct rows {
     size_t *max;
 };
 
-static struct rows source_rows(struct batch *b)
-{
-    return (struct rows){b->src_at, b->src_id, b->src_pos, b->src_pair, &b->max_src};
-}
-
-static struct rows target_rows(struct batch *b)
-{
-    return (struct rows){b->tgt_at, b->tgt_label, b->tgt_pos, b->tgt_pair, &b->max_tgt};
-}
-
 /* Add a sentence of `len` rows, specials included; returns where its tokens go. */
 static int32_t *add_rows(struct rows r, size_t s, size_t len, int32_t pair)
 {
@@ -105,14 +95,6 @@ static uint16_t add_sentence(struct rows r, size_t s, struct sentence text,
     return top;
 }
 
-/* Opening did not look at every pair. */
-static status damaged(uint32_t pair, struct err *err)
-{
-    return err_set(err, ERR_FORMAT,
-                   "the packed corpus is damaged at pair %u; run ferry prepare again",
-                   pair);
-}
-
 static void shift_right(struct batch *b, size_t s)
 {
     int32_t before = BATCH_ZERO_VECTOR;
@@ -123,29 +105,30 @@ static void shift_right(struct batch *b, size_t s)
     }
 }
 
-/* Forget the last contents, keep the memory. */
-static void reset(struct batch *b, size_t n_sents)
-{
-    *b = (struct batch){.n_sents = n_sents, .block = b->block, .cap = b->cap};
-}
-
 status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
                     size_t n, size_t max_length, struct err *err)
 {
-    reset(b, n);
+    *b = (struct batch){.n_sents = n, .block = b->block, .cap = b->cap};
     for (size_t s = 0; s < n; s++) {
         b->n_src += corpus_clip(corpus_source(c, pair[s]).len, max_length);
         b->n_tgt += corpus_clip(corpus_target(c, pair[s]).len, max_length);
     }
     TRY(place(b, err));
+    const struct rows src = {b->src_at, b->src_id, b->src_pos, b->src_pair, &b->max_src};
+    const struct rows tgt = {b->tgt_at, b->tgt_label, b->tgt_pos, b->tgt_pair,
+                             &b->max_tgt};
     for (size_t s = 0; s < n; s++) {
         const int32_t id = b->pair[s] = (int32_t)pair[s];
         const uint16_t x =
-            add_sentence(source_rows(b), s, corpus_source(c, pair[s]), max_length, id);
+            add_sentence(src, s, corpus_source(c, pair[s]), max_length, id);
         const uint16_t y =
-            add_sentence(target_rows(b), s, corpus_target(c, pair[s]), max_length, id);
+            add_sentence(tgt, s, corpus_target(c, pair[s]), max_length, id);
+        /* opening did not look at every pair */
         if (x >= c->vocab || y >= c->vocab || !corpus_has_pair(c, pair[s]))
-            return damaged(pair[s], err);
+            return err_set(err, ERR_FORMAT,
+                           "the packed corpus is damaged at pair %u; run ferry prepare "
+                           "again",
+                           pair[s]);
         shift_right(b, s);
     }
     return OK;

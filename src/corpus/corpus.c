@@ -1,8 +1,113 @@
 #include "corpus/corpus.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "corpus/corpus_file.h"
+#include "base/mem.h"
+
+#define END_MAGIC "FERRYEND"
+
+enum { VOCAB_MIN = 4, VOCAB_MAX = 1 << 16 };
+
+struct head {
+    char magic[8];
+    uint32_t version, vocab;
+    uint64_t tokenizer_hash, reserved;
+};
+
+struct foot {
+    uint64_t n_pairs, n_tokens;
+    uint64_t checksum; /* of every byte before this field */
+    uint64_t ends;     /* checksum of the head and the three fields above */
+    char magic[8];
+};
+
+_Static_assert(sizeof(struct head) == CORPUS_FILE_HEAD, "head has no padding");
+_Static_assert(sizeof(struct foot) == CORPUS_FILE_FOOT, "foot has no padding");
+
+static uint64_t sum_of_ends(const struct head *head, const struct foot *foot)
+{
+    struct checksum c = checksum_start();
+
+    checksum_add(&c, head, sizeof *head);
+    checksum_add(&c, foot, offsetof(struct foot, ends));
+    return checksum_value(&c);
+}
+
+/* Zero bytes between the tokens and the offsets. */
+static size_t gap_after(uint64_t n_tokens)
+{
+    return (size_t)(-(n_tokens * 2) % 8);
+}
+
+static status check_ends(const struct head *head, const struct foot *foot,
+                         struct err *err)
+{
+    if (memcmp(head->magic, CORPUS_FILE_MAGIC, 8) != 0)
+        return err_set(err, ERR_FORMAT, "not a packed corpus");
+    if (head->version != CORPUS_FILE_VERSION)
+        return err_set(err, ERR_FORMAT,
+                       "a packed corpus of version %u, this program reads version %d; "
+                       "run ferry prepare again",
+                       head->version, CORPUS_FILE_VERSION);
+    if (memcmp(foot->magic, END_MAGIC, 8) != 0)
+        return err_set(err, ERR_FORMAT,
+                       "the packed corpus was cut short; run ferry prepare again");
+    if (sum_of_ends(head, foot) != foot->ends)
+        return err_set(err, ERR_FORMAT,
+                       "the head or the end of the packed corpus is damaged; run ferry "
+                       "prepare again");
+    if (head->vocab < VOCAB_MIN || head->vocab > VOCAB_MAX)
+        return err_set(err, ERR_FORMAT, "a vocabulary of %u tokens is not possible",
+                       head->vocab);
+    return OK;
+}
+
+/* The counts must fill the file exactly; the bounds keep the sum from overflowing. */
+static status check_size(const struct foot *foot, size_t n, struct err *err)
+{
+    const uint64_t pairs = foot->n_pairs, tokens = foot->n_tokens;
+
+    if (pairs <= INT32_MAX && tokens <= n / 2 &&
+        CORPUS_FILE_HEAD + tokens * 2 + gap_after(tokens) + (2 * pairs + 1) * 8 +
+                CORPUS_FILE_FOOT ==
+            n)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "%llu pairs with %llu tokens do not make a file of %zu bytes",
+                   (unsigned long long)pairs, (unsigned long long)tokens, n);
+}
+
+status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
+                         struct err *err)
+{
+    struct head head;
+    struct foot foot;
+
+    if (n < CORPUS_FILE_HEAD + CORPUS_FILE_FOOT)
+        return err_set(err, ERR_FORMAT, "%zu bytes are too few for a packed corpus", n);
+    memcpy(&head, data, sizeof head);
+    memcpy(&foot, data + n - sizeof foot, sizeof foot);
+    TRY(check_ends(&head, &foot, err));
+    TRY(check_size(&foot, n, err));
+    *c = (struct corpus){
+        .data = data,
+        .n_bytes = n,
+        .token = (const uint16_t *)(const void *)(data + sizeof head),
+        .n_tokens = foot.n_tokens,
+        .n_pairs = (uint32_t)foot.n_pairs,
+        .vocab = head.vocab,
+        .tokenizer_hash = head.tokenizer_hash,
+        .checksum = foot.checksum,
+    };
+    c->start = (const uint64_t *)(const void *)(data + sizeof head + c->n_tokens * 2 +
+                                                gap_after(c->n_tokens));
+    return OK;
+}
 
 status corpus_open(struct corpus *c, const char *path, struct err *err)
 {
@@ -58,4 +163,193 @@ size_t corpus_clip(size_t len, size_t max_length)
     assert(max_length >= CORPUS_MIN_LENGTH);
     len = len ? len : 1;
     return (len < max_length - 2 ? len : max_length - 2) + 2;
+}
+
+static status check_offsets(const struct corpus *c, struct err *err)
+{
+    const size_t n_sides = 2 * (size_t)c->n_pairs;
+
+    if (c->start[0] != 0 || c->start[n_sides] != c->n_tokens)
+        return err_set(err, ERR_FORMAT, "offsets span %llu tokens, the file holds %llu",
+                       (unsigned long long)c->start[n_sides],
+                       (unsigned long long)c->n_tokens);
+    for (size_t i = 0; i < n_sides; i++)
+        if (c->start[i] > c->start[i + 1])
+            return err_set(err, ERR_FORMAT, "pair %zu ends before it starts", i / 2);
+    return OK;
+}
+
+static status check_tokens(const struct corpus *c, struct err *err)
+{
+    uint16_t top = 0;
+
+    for (uint64_t i = 0; i < c->n_tokens; i++)
+        top = c->token[i] > top ? c->token[i] : top;
+    if (top >= c->vocab)
+        return err_set(err, ERR_FORMAT, "token %u in a vocabulary of %u", top, c->vocab);
+    return OK;
+}
+
+status corpus_file_verify(const struct corpus *c, struct err *err)
+{
+    const size_t sum_at =
+        c->n_bytes - sizeof(struct foot) + offsetof(struct foot, checksum);
+
+    if (checksum_of(c->data, sum_at) != c->checksum)
+        return err_set(err, ERR_FORMAT,
+                       "the packed corpus is damaged (its checksum does not match); run "
+                       "ferry prepare again");
+    TRY(check_offsets(c, err));
+    return check_tokens(c, err);
+}
+
+status corpus_file_read_back(const char *path, struct err *err)
+{
+    struct corpus c;
+    uint64_t sum;
+
+    TRY(corpus_open(&c, path, err));
+    const uint64_t n = c.n_bytes - sizeof(struct foot) + offsetof(struct foot, checksum);
+    const uint64_t want = c.checksum;
+    corpus_close(&c);
+    TRY(checksum_of_part(&sum, path, n, err));
+    if (sum == want)
+        return OK;
+    return err_set(
+        err, ERR_FORMAT,
+        "%s is damaged: its checksum does not match what was written; check the "
+        "disk",
+        path);
+}
+
+static struct head head_of(const struct corpus_file_writer *w)
+{
+    return (struct head){.magic = CORPUS_FILE_MAGIC,
+                         .version = CORPUS_FILE_VERSION,
+                         .vocab = w->vocab,
+                         .tokenizer_hash = w->hash};
+}
+
+static status put(struct corpus_file_writer *w, const void *data, size_t n,
+                  struct err *err)
+{
+    checksum_add(&w->checksum, data, n);
+    return file_writer_add(&w->file, data, n, err);
+}
+
+/* The offsets wait in a file without a name until the last token is written. */
+static status open_offsets(struct corpus_file_writer *w, struct err *err)
+{
+    char path[FILE_PATH_MAX + 64];
+
+    snprintf(path, sizeof path, "%s.offsets", w->file.tmp);
+    w->offsets = fopen(path, "w+e");
+    if (!w->offsets)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    unlink(path);
+    return OK;
+}
+
+static status add_offset(struct corpus_file_writer *w, struct err *err)
+{
+    if (fwrite(&w->n_tokens, sizeof w->n_tokens, 1, w->offsets) == 1)
+        return OK;
+    return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+}
+
+static status begin_file(struct corpus_file_writer *w, const char *path, struct err *err)
+{
+    const struct head head = head_of(w);
+
+    TRY(file_writer_open(&w->file, path, err));
+    TRY(open_offsets(w, err));
+    TRY(put(w, &head, sizeof head, err));
+    return add_offset(w, err);
+}
+
+status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
+                          uint64_t tokenizer_hash, struct err *err)
+{
+    *w = (struct corpus_file_writer){
+        .checksum = checksum_start(), .vocab = (uint32_t)vocab, .hash = tokenizer_hash};
+    if (vocab < VOCAB_MIN || vocab > VOCAB_MAX)
+        return err_set(err, ERR_USAGE,
+                       "%s: a vocabulary of %zu pieces; a packed corpus takes %d to %d",
+                       path, vocab, VOCAB_MIN, VOCAB_MAX);
+    if (begin_file(w, path, err) == OK)
+        return OK;
+    corpus_file_abort(w);
+    return err->code;
+}
+
+static status add_side(struct corpus_file_writer *w, struct corpus_file_side side,
+                       struct err *err)
+{
+    TRY(mem_grow(&w->token, &w->token_cap, side.n, sizeof *w->token, err));
+    for (size_t i = 0; i < side.n; i++) {
+        BUG_ON(side.id[i] < 0 || (uint32_t)side.id[i] >= w->vocab);
+        w->token[i] = (uint16_t)side.id[i];
+    }
+    w->n_tokens += side.n;
+    w->n_sides++;
+    TRY(add_offset(w, err));
+    return put(w, w->token, side.n * sizeof *w->token, err);
+}
+
+status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side source,
+                       struct corpus_file_side target, struct err *err)
+{
+    if (w->n_sides / 2 == INT32_MAX)
+        return err_set(err, ERR_USAGE, "%s: more than %d pairs do not fit one corpus",
+                       w->file.path, INT32_MAX);
+    TRY(add_side(w, source, err));
+    return add_side(w, target, err);
+}
+
+static status copy_offsets(struct corpus_file_writer *w, struct err *err)
+{
+    unsigned char block[1 << 14];
+    const bool is_good =
+        fseek(w->offsets, 0, SEEK_SET) == 0; /* writes what is buffered */
+    size_t n;
+
+    while (is_good && (n = fread(block, 1, sizeof block, w->offsets)) > 0)
+        TRY(put(w, block, n, err));
+    if (!is_good || ferror(w->offsets))
+        return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+    return OK;
+}
+
+static status finish(struct corpus_file_writer *w, struct err *err)
+{
+    static const unsigned char zeros[8];
+    const struct head head = head_of(w);
+    struct foot foot = {
+        .n_pairs = w->n_sides / 2, .n_tokens = w->n_tokens, .magic = END_MAGIC};
+
+    TRY(put(w, zeros, gap_after(foot.n_tokens), err));
+    TRY(copy_offsets(w, err));
+    TRY(put(w, &foot, offsetof(struct foot, checksum), err));
+    foot.checksum = checksum_value(&w->checksum);
+    foot.ends = sum_of_ends(&head, &foot);
+    TRY(file_writer_add(&w->file, &foot.checksum,
+                        sizeof foot - offsetof(struct foot, checksum), err));
+    return file_writer_commit(&w->file, err);
+}
+
+status corpus_file_commit(struct corpus_file_writer *w, struct err *err)
+{
+    const status result = finish(w, err);
+
+    corpus_file_abort(w);
+    return result;
+}
+
+void corpus_file_abort(struct corpus_file_writer *w)
+{
+    if (w->offsets)
+        fclose(w->offsets);
+    file_writer_abort(&w->file);
+    free(w->token);
+    *w = (struct corpus_file_writer){0};
 }

@@ -1,9 +1,11 @@
 /*
  * corpus - a packed parallel corpus, mapped read-only.
  *
- * The file is written once by `ferry prepare` (corpus_file.h, docs/formats/corpus.md)
- * and never changed. Token ids are little-endian uint16 on disk and in memory, without
- * specials. Opening looks at both ends of the file, whatever its size;
+ * The file is written once by `ferry prepare` and never changed: a head with what is
+ * known at the start, the tokens, the offsets, and a foot with what is known at the end,
+ * so that writing is one stream and a file that was cut anywhere lacks its foot
+ * (docs/formats/corpus.md). Token ids are little-endian uint16 on disk and in memory,
+ * without specials. Opening looks at both ends of the file, whatever its size;
  * corpus_file_verify() reads all of it. A file that was damaged between the ends is safe
  * to use: no view leaves the mapping, and batch_gather() names the pair.
  *
@@ -16,9 +18,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/file.h"
+#include "corpus/checksum.h"
+
+#define CORPUS_FILE_MAGIC "FERRYCRP" /* the first eight bytes of every corpus */
+
+enum { CORPUS_FILE_VERSION = 2, CORPUS_FILE_HEAD = 32, CORPUS_FILE_FOOT = 40 };
 
 struct corpus {
     struct file_map map;
@@ -59,3 +67,43 @@ enum { CORPUS_MIN_LENGTH = 3 }; /* the least max_length: specials and one token 
  * them, EOS. An empty side reads as one UNK, as the reference reads an empty line.
  */
 size_t corpus_clip(size_t len, size_t max_length);
+
+/*
+ * Check head and foot of n bytes at `data` (8-byte aligned) in constant time and point *c
+ * into them; the map stays zeroed. ERR_FORMAT says what is wrong, without the path.
+ */
+status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
+                         struct err *err) MUST_CHECK;
+
+/* Read everything: ERR_FORMAT when checksum, offsets or tokens are not as written. */
+status corpus_file_verify(const struct corpus *c, struct err *err) MUST_CHECK;
+
+/* Read the file at `path` in blocks and compare its checksum, in constant memory. */
+status corpus_file_read_back(const char *path, struct err *err) MUST_CHECK;
+
+/* One sentence to write: n ids, each below the vocabulary. */
+struct corpus_file_side {
+    const int32_t *id;
+    size_t n;
+};
+
+/* A corpus being written; its memory does not depend on the number of pairs. */
+struct corpus_file_writer {
+    struct file_writer file;
+    struct checksum checksum;
+    FILE *offsets; /* nameless, beside the file */
+    uint64_t n_sides, n_tokens;
+    uint16_t *token; /* the side being written */
+    size_t token_cap;
+    uint32_t vocab;
+    uint64_t hash;
+};
+
+status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
+                          uint64_t tokenizer_hash, struct err *err) MUST_CHECK;
+status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side source,
+                       struct corpus_file_side target, struct err *err) MUST_CHECK;
+/* Offsets, foot, rename into place. Releases *w either way. */
+status corpus_file_commit(struct corpus_file_writer *w, struct err *err) MUST_CHECK;
+/* Nothing is left behind. Safe on a zeroed, committed or aborted writer. */
+void corpus_file_abort(struct corpus_file_writer *w);

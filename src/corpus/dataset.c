@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "corpus/checksum.h"
-#include "corpus/corpus_file.h"
+#include "corpus/corpus.h"
 
 static status open_text(struct dataset_text *t, const char *dir, const char *name,
                         size_t n_pairs, struct err *err)

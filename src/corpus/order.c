@@ -5,16 +5,12 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-static bool is_overlong(const struct order *o, uint32_t i)
+static bool is_used(const struct order *o, uint32_t i)
 {
     const size_t max = o->rule.max_length - 2;
 
-    return corpus_source(o->corpus, i).len > max || corpus_target(o->corpus, i).len > max;
-}
-
-static bool is_used(const struct order *o, uint32_t i)
-{
-    return !o->rule.drop_overlong || !is_overlong(o, i);
+    return !o->rule.drop_overlong || (corpus_source(o->corpus, i).len <= max &&
+                                      corpus_target(o->corpus, i).len <= max);
 }
 
 /* The pairs of every epoch, in file order. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "corpus/corpus_file.h"
+#include "corpus/corpus.h"
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "format/crc32c.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "corpus/corpus_file.h"
+#include "corpus/corpus.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_page.h"
 

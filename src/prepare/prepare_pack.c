@@ -1,7 +1,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "corpus/corpus.h"
 #include "prepare/bin_sort.h"
 #include "prepare/prepare_stages.h"
 

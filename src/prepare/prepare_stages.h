@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/pool.h"
-#include "corpus/corpus_file.h"
+#include "corpus/corpus.h"
 #include "prepare/prepare.h"
 #include "prepare/workdir.h"
 #include "text/subword/spm.h"

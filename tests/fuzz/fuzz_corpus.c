@@ -9,7 +9,6 @@
 #include "corpus/batch.h"
 #include "corpus/checksum.h"
 #include "corpus/corpus.h"
-#include "corpus/corpus_file.h"
 #include "corpus/order.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
