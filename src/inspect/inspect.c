@@ -10,7 +10,6 @@
 #include "format/crc32c.h"
 #include "format/le.h"
 #include "format/tf/sstable.h"
-#include "inspect/inspect_page.h"
 #include "report/read/runlog.h"
 
 static const struct opt rows[] = {
@@ -33,8 +32,7 @@ enum kind {
     KIND_UNKNOWN
 };
 
-static status (*const inspectors[])(json_t *page, const char *path,
-                                    const struct inspect_config *c, struct err *err) = {
+static inspect_fn *const inspectors[] = {
     [KIND_CORPUS] = inspect_corpus,         [KIND_EVENTS] = inspect_events,
     [KIND_TOKENIZER] = inspect_tokenizer,   [KIND_RUNLOG] = inspect_runlog,
     [KIND_CHECKPOINT] = inspect_checkpoint, [KIND_DATA] = inspect_data};

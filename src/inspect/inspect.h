@@ -2,13 +2,18 @@
  * inspect - what `ferry inspect` can look into: recognises a file and shows its contents.
  * Adding a kind: an inspect_KIND.c, a line here, its row in inspect.c.
  *
- * An inspector adds what it found to a JSON object, the page: facts, and tables as arrays
- * of objects that share their keys. inspect_page.h prints the same page for people and
- * for programs, so that the two cannot disagree. Nothing is changed on disk.
+ * An inspector adds what it found to a JSON object, the page. The same page is printed
+ * for people and for programs, so that the two cannot disagree: for people a scalar is a
+ * line "key  value", an object inside it a few such lines, and an array of objects a
+ * table whose columns are the keys of its first row. '_' in a key is a space, whole
+ * numbers get commas. Nothing is changed on disk.
  */
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/opt.h"
@@ -41,18 +46,29 @@ status inspect_show(struct inspect *v, const char *word, struct err *err) MUST_C
 
 /* ---- one for each kind ---- */
 
-/* prefix: of the checkpoint, without .index */
-status inspect_checkpoint(json_t *page, const char *prefix,
-                          const struct inspect_config *c, struct err *err) MUST_CHECK;
-status inspect_events(json_t *page, const char *path, const struct inspect_config *c,
-                      struct err *err) MUST_CHECK;
-status inspect_corpus(json_t *page, const char *path, const struct inspect_config *c,
-                      struct err *err) MUST_CHECK;
-/* A directory made by `ferry prepare`. */
-status inspect_data(json_t *page, const char *dir, const struct inspect_config *c,
-                    struct err *err) MUST_CHECK;
-status inspect_tokenizer(json_t *page, const char *path, const struct inspect_config *c,
-                         struct err *err) MUST_CHECK;
-/* A run.jsonl. */
-status inspect_runlog(json_t *page, const char *path, const struct inspect_config *c,
-                      struct err *err) MUST_CHECK;
+/* path: of the file; of a checkpoint its prefix, without .index; of data its directory */
+typedef status inspect_fn(json_t *page, const char *path, const struct inspect_config *c,
+                          struct err *err);
+inspect_fn inspect_checkpoint;
+inspect_fn inspect_events;
+inspect_fn inspect_corpus;
+inspect_fn inspect_data;
+inspect_fn inspect_tokenizer;
+inspect_fn inspect_runlog;
+
+/* ---- what they add to a page ---- */
+
+void inspect_page_int(json_t *o, const char *key, uint64_t x);
+/* JSON has no NaN and no infinity: they become text. */
+void inspect_page_real(json_t *o, const char *key, double x);
+/* Bytes of a foreign file: what is not UTF-8 becomes question marks. */
+void inspect_page_text(json_t *o, const char *key, const char *text);
+/* Sixteen hexadecimal digits, as hashes are written everywhere. */
+void inspect_page_hash(json_t *o, const char *key, uint64_t x);
+
+/* A new table of the page, and a new row of a table; both belong to the page. */
+json_t *inspect_page_table(json_t *page, const char *key);
+json_t *inspect_page_row(json_t *table);
+
+status inspect_page_print(const json_t *page, bool as_json, FILE *out,
+                          struct err *err) MUST_CHECK;

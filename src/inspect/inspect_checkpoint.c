@@ -9,7 +9,6 @@
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
 #include "inspect/inspect.h"
-#include "inspect/inspect_page.h"
 #include "train/save/state.h"
 
 #define WEIGHTS "ForwardPass/"

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "corpus/corpus.h"
 #include "inspect/inspect.h"
-#include "inspect/inspect_page.h"
 
 /* The lengths of one side, sorted. */
 struct lengths {

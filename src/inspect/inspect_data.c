@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "corpus/dataset.h"
 #include "inspect/inspect.h"
-#include "inspect/inspect_page.h"
 
 static json_t *get(const json_t *o, const char *a, const char *b)
 {

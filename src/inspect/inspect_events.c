@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "format/tf/tb_event.h"
 #include "inspect/inspect.h"
-#include "inspect/inspect_page.h"
 #include "page/fmt.h"
 
 enum { TAGS_MAX = 4096 }; /* each point looks its tag up in a list */

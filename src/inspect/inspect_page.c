@@ -1,4 +1,4 @@
-#include "inspect/inspect_page.h"
+#include "inspect/inspect.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "inspect/inspect.h"
-#include "inspect/inspect_page.h"
 #include "page/fmt.h"
 #include "report/read/runlog.h"
 

@@ -1,6 +1,5 @@
 #include "corpus/checksum.h"
 #include "inspect/inspect.h"
-#include "inspect/inspect_page.h"
 #include "text/subword/spm.h"
 #include "text/subword/spm_parts.h"
 
