@@ -152,13 +152,13 @@ TEST(a_side_in_the_language_of_the_other_is_found)
     static const char *const de[] = {"das Haus ist alt", "der Mann ist jetzt da",
                                      "das ist das alte Haus vom Mann"};
     struct filter_options o = usual;
-    struct profile profile;
+    struct filter_profile profile;
     struct err err = {0};
 
-    CHECK_OK(profile_open(&profile, &err), &err);
+    CHECK_OK(filter_profile_open(&profile, &err), &err);
     for (int i = 0; i < 300; i++) {
-        profile_add(&profile, line_of(en[i % 3]), 0);
-        profile_add(&profile, line_of(de[i % 3]), 1);
+        filter_profile_add(&profile, line_of(en[i % 3]), 0);
+        filter_profile_add(&profile, line_of(de[i % 3]), 1);
     }
     o.profile = &profile;
     CHECK(judge(o, "the old man", "der alte Mann", NULL) == CLEAN_KEEP);
@@ -166,7 +166,7 @@ TEST(a_side_in_the_language_of_the_other_is_found)
     CHECK(judge(o, "the man is old", "the man is old", NULL) == FILTER_LANGUAGE);
     CHECK(judge(o, "das Haus", "das Haus", NULL) == CLEAN_KEEP); /* too little to tell */
     CHECK(judge(o, "foo bar baz", "foo bar baz", NULL) == CLEAN_KEEP);
-    profile_close(&profile);
+    filter_profile_close(&profile);
 }
 
 TEST(cores_are_what_near_duplicates_share)

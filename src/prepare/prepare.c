@@ -241,7 +241,7 @@ static status count_all(struct prepare *p, struct err *err)
     return OK;
 }
 
-status prepare_stage_count(struct prepare *p, struct err *err)
+static status count_stage(struct prepare *p, struct err *err)
 {
     const struct pairs *in = &p->input[PREPARE_TRAIN];
     struct prepare_stage_stats *s = &p->stats->stage[PREPARE_COUNT];
@@ -303,7 +303,7 @@ static status run_stage(struct prepare *p, enum prepare_stage stage, stage_fn *f
 static status run_stages(struct prepare *p, struct err *err)
 {
     static stage_fn *const stages[N_PREPARE_STAGES] = {
-        [PREPARE_COUNT] = prepare_stage_count, [PREPARE_CLEAN] = prepare_stage_clean,
+        [PREPARE_COUNT] = count_stage,         [PREPARE_CLEAN] = prepare_stage_clean,
         [PREPARE_LEARN] = prepare_stage_learn, [PREPARE_ENCODE] = prepare_stage_encode,
         [PREPARE_PACK] = prepare_stage_pack,
     };

@@ -28,7 +28,7 @@ struct cleaning {
     struct judge *judge;     /* [n_judges], one per thread */
     size_t n_judges;
     struct filter_options options;
-    struct profile profile;
+    struct filter_profile profile;
     struct overlap overlap[N_PREPARE_SETS]; /* of the held-out ones */
     int held_out;                           /* which training pairs of theirs to drop */
     enum duplicates_kind kind;
@@ -63,13 +63,13 @@ static struct filter_options options_of(const struct prepare_config *c)
  * usual on which side. */
 static status look_ahead(struct cleaning *c, struct err *err)
 {
-    const uint64_t n = c->p->config->check_language ? PROFILE_PAIRS : 1;
+    const uint64_t n = c->p->config->check_language ? FILTER_PROFILE_PAIRS : 1;
     struct pairs *in = &c->p->input[PREPARE_TRAIN];
     struct pairs_row row;
     bool has = true;
 
     if (c->p->config->check_language) {
-        TRY(profile_open(&c->profile, err));
+        TRY(filter_profile_open(&c->profile, err));
         c->options.profile = &c->profile;
     }
     for (uint64_t i = 0; i < n && has; i++) {
@@ -77,7 +77,7 @@ static status look_ahead(struct cleaning *c, struct err *err)
         if (i == 0)
             c->p->stats->is_factored = has && clean_is_factored(row.side[0], row.side[1]);
         for (int s = 0; s < PAIRS_SIDES && has && c->options.profile; s++)
-            profile_add(&c->profile, row.side[s], s);
+            filter_profile_add(&c->profile, row.side[s], s);
     }
     pairs_rewind(in);
     return OK;
@@ -104,7 +104,6 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
                 overlap_find(&c->overlap[PREPARE_VALID], key) >> part & 1;
     }
     pairs_rewind(in);
-    overlap_ready(&c->overlap[set]);
     return OK;
 }
 
@@ -153,7 +152,7 @@ static void close_cleaning(struct cleaning *c)
     }
     free(c->judge);
     free(c->verdict);
-    profile_close(&c->profile);
+    filter_profile_close(&c->profile);
     overlap_release(&c->overlap[PREPARE_VALID]);
     overlap_release(&c->overlap[PREPARE_TEST]);
     duplicates_abort(&c->duplicates);
@@ -219,13 +218,6 @@ static status judge_range(void *ctx, const struct prepare_batch *b, size_t part,
     return OK;
 }
 
-/* Text and newline; what is written is counted. */
-static status put_line(struct cleaning *c, int s, struct line line, struct err *err)
-{
-    c->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] += line.n_bytes + 1;
-    return file_writer_add_line(&c->out[s], line.text, line.n_bytes, err);
-}
-
 /* What a thread found about pair `i`, in the order of the pairs. */
 static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
                        struct err *err)
@@ -248,8 +240,10 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
             overlap_mark(&c->overlap[set], overlap_key_of(side));
     if (v->reason != CLEAN_KEEP)
         return OK;
-    for (int s = 0; s < PAIRS_SIDES; s++)
-        TRY(put_line(c, s, side[s], err));
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        stats->after.n_bytes[s] += side[s].n_bytes + 1;
+        TRY(file_writer_add_line(&c->out[s], side[s].text, side[s].n_bytes, err));
+    }
     const struct prepare_place place = {row.file, {row.line[0], row.line[1]}};
     TRY(file_writer_add(&c->places, &place, sizeof place, err));
     return c->kind == DUPLICATES_NONE ? OK : duplicates_add(&c->duplicates, v->key, err);

@@ -209,7 +209,7 @@ static void close_encoding(struct encoding *e)
     free(e->side);
     free(e->narrow);
     bin_sort_abort(&e->sort);
-    prepare_pack_release(&e->pack);
+    corpus_file_abort(&e->pack.corpus);
     file_writer_abort(&e->text[PAIRS_SOURCE]);
     file_writer_abort(&e->text[PAIRS_TARGET]);
 }

@@ -44,11 +44,6 @@ status prepare_pack_commit(struct prepare_pack *k, struct err *err)
     return OK;
 }
 
-void prepare_pack_release(struct prepare_pack *k)
-{
-    corpus_file_abort(&k->corpus);
-}
-
 /* The stage: records of the bins, in their random order, to train.bin. */
 struct packing {
     struct prepare *p;
@@ -120,7 +115,7 @@ status prepare_stage_pack(struct prepare *p, struct err *err)
         progress_end(p->progress, k.n);
     s->after = s->before;
     prepare_reference_abort(&k.reference);
-    prepare_pack_release(&k.pack);
+    corpus_file_abort(&k.pack.corpus);
     spm_ids_release(&k.ids[0]);
     spm_ids_release(&k.ids[1]);
     return result;

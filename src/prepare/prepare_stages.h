@@ -20,9 +20,8 @@ struct prepare {
 /* Bytes that one stage may use for what grows with the corpus. */
 uint64_t prepare_budget(const struct prepare *p);
 
-/* The stages, in order. Each reads what those before it left, adds to the statistics and
- * lists the files it made. */
-status prepare_stage_count(struct prepare *p, struct err *err) MUST_CHECK;
+/* The stages after counting, in order. Each reads what those before it left, adds to the
+ * statistics and lists the files it made. */
 status prepare_stage_clean(struct prepare *p, struct err *err) MUST_CHECK;
 status prepare_stage_learn(struct prepare *p, struct err *err) MUST_CHECK;
 status prepare_stage_encode(struct prepare *p, struct err *err) MUST_CHECK;
@@ -68,7 +67,8 @@ struct prepare_record {
     uint32_t n_ids[PAIRS_SIDES], n_bytes[PAIRS_SIDES];
 };
 
-/* Ids in, the packed corpus of a set and its statistics out. */
+/* Ids in, the packed corpus of a set and its statistics out. Without a commit the caller
+ * aborts the corpus. */
 struct prepare_pack {
     struct corpus_file_writer corpus;
     struct prepare_set_stats *stats;
@@ -80,8 +80,6 @@ status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_S
                         struct err *err) MUST_CHECK;
 /* Put the file in place, read it back and complete the statistics. */
 status prepare_pack_commit(struct prepare_pack *k, struct err *err) MUST_CHECK;
-/* Safe on a zeroed one; without a commit nothing is left behind. */
-void prepare_pack_release(struct prepare_pack *k);
 
 /* The languages of the reference's file names, and the size of the vocabulary. */
 struct prepare_reference_names {

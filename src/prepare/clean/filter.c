@@ -1,8 +1,12 @@
 #include "prepare/clean/filter.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "corpus/checksum.h"
 #include "text/line_reader.h"
 
 static const struct {
@@ -89,6 +93,70 @@ static status order(struct filter *f, struct str *room, struct line *line,
     return OK;
 }
 
+/* A side is foreign from three words on whose mean log odds pass this. */
+#define FOREIGN_ODDS 1.0
+enum { FOREIGN_WORDS = 3 };
+
+status filter_profile_open(struct filter_profile *p, struct err *err)
+{
+    *p = (struct filter_profile){0};
+    for (int s = 0; s < 2; s++)
+        if (mem_alloc(&p->count[s], FILTER_PROFILE_SLOTS, sizeof *p->count[s], err) !=
+            OK) {
+            filter_profile_close(p);
+            return err->code;
+        }
+    return OK;
+}
+
+void filter_profile_close(struct filter_profile *p)
+{
+    free(p->count[0]);
+    free(p->count[1]);
+    *p = (struct filter_profile){0};
+}
+
+/* The slot of the next word of a line; false at its end. */
+static bool next_slot(struct line text, size_t *at, size_t *slot)
+{
+    size_t from, len = 1;
+
+    while (*at < text.n_bytes &&
+           utf8_is_space(utf8_decode(text.text + *at, text.n_bytes - *at, &len)))
+        *at += len;
+    for (from = *at; *at < text.n_bytes; *at += len)
+        if (utf8_is_space(utf8_decode(text.text + *at, text.n_bytes - *at, &len)))
+            break;
+    *slot = checksum_of(text.text + from, *at - from) % FILTER_PROFILE_SLOTS;
+    return *at > from;
+}
+
+void filter_profile_add(struct filter_profile *p, struct line text, int side)
+{
+    size_t at = 0, slot;
+
+    while (next_slot(text, &at, &slot)) {
+        p->count[side][slot] += p->count[side][slot] < UINT32_MAX;
+        p->n_words[side]++;
+    }
+}
+
+static double log_share(const struct filter_profile *p, int side, size_t slot)
+{
+    return log(((double)p->count[side][slot] + 0.5) /
+               ((double)p->n_words[side] + 0.5 * FILTER_PROFILE_SLOTS));
+}
+
+static bool is_foreign(const struct filter_profile *p, struct line text, int side)
+{
+    size_t at = 0, slot, n = 0;
+    double odds = 0;
+
+    for (; next_slot(text, &at, &slot); n++)
+        odds += log_share(p, !side, slot) - log_share(p, side, slot);
+    return n >= FOREIGN_WORDS && odds > FOREIGN_ODDS * (double)n;
+}
+
 static bool is_other_script(struct line in, enum unicode_script script)
 {
     size_t n_letters = 0, n_of = 0, len;
@@ -128,7 +196,7 @@ static int judge(const struct filter *f)
         if (o->script[s] != UNICODE_ANY && is_other_script(side[s], o->script[s]))
             return FILTER_SCRIPT;
     for (int s = 0; s < 2 && o->profile; s++)
-        if (profile_is_foreign(o->profile, side[s], s))
+        if (is_foreign(o->profile, side[s], s))
             return FILTER_LANGUAGE;
     return CLEAN_KEEP;
 }

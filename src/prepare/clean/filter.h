@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/lines.h"
 #include "base/str.h"
-#include "prepare/clean/profile.h"
 #include "text/clean.h"
 #include "text/unicode.h"
 
@@ -49,6 +49,24 @@ const char *filter_why(int reason);
 enum filter_invalid { FILTER_INVALID_DROP, FILTER_INVALID_REPLACE };
 enum filter_control { FILTER_CONTROL_KEEP, FILTER_CONTROL_DROP, FILTER_CONTROL_STRIP };
 
+enum { FILTER_PROFILE_SLOTS = 1 << 18, FILTER_PROFILE_PAIRS = 1000000 };
+
+/*
+ * Which words are usual on which side, learned from the corpus itself: a side is foreign
+ * when its words are, on average and clearly, more usual on the other side. That finds
+ * sentences that were left untranslated or stand on the wrong side; a third language,
+ * whose words are rare on both, it does not. Read by any thread once all were added.
+ */
+struct filter_profile {
+    uint32_t *count[2]; /* [FILTER_PROFILE_SLOTS] words by hash */
+    uint64_t n_words[2];
+};
+
+status filter_profile_open(struct filter_profile *p, struct err *err) MUST_CHECK;
+void filter_profile_close(struct filter_profile *p);
+/* Count the words of a line of side 0 or 1; FILTER_PROFILE_PAIRS pairs are enough. */
+void filter_profile_add(struct filter_profile *p, struct line text, int side);
+
 struct filter_options {
     struct clean_options clean;
     enum filter_invalid invalid;
@@ -56,7 +74,7 @@ struct filter_options {
     bool nfc, drop_identical;
     size_t min_chars, max_chars; /* of a cleaned side; 0: any */
     enum unicode_script script[2];
-    const struct profile *profile; /* NULL: any language */
+    const struct filter_profile *profile; /* NULL: any language */
 };
 
 struct filter {

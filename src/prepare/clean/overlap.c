@@ -16,54 +16,38 @@ struct overlap_key overlap_key_of(const struct line side[2])
     return k;
 }
 
+/* NULL when there is none. */
+static struct overlap_entry *search(const struct overlap *o, int part, uint64_t hash)
+{
+    struct table_search s = table_search(&o->table, hash);
+    uint32_t i;
+
+    while ((i = table_next(&s)) != TABLE_NONE)
+        if (o->entry[i].hash == hash && o->entry[i].part == part)
+            return &o->entry[i];
+    return NULL;
+}
+
 status overlap_add(struct overlap *o, struct overlap_key key, struct err *err)
 {
     for (int p = 0; p < N_OVERLAP; p++) {
-        TRY(mem_grow(&o->entry[p], &o->cap[p], o->n[p] + 1, sizeof **o->entry, err));
-        o->entry[p][o->n[p]++] =
-            (struct overlap_entry){.hash = key.hash[p], .n_lines = 1};
+        struct overlap_entry *e = search(o, p, key.hash[p]);
+        if (!e) {
+            TRY(mem_grow(&o->entry, &o->cap, o->n + 1, sizeof *o->entry, err));
+            TRY(table_add(&o->table, key.hash[p], (uint32_t)o->n, err));
+            e = &o->entry[o->n++];
+            *e = (struct overlap_entry){.hash = key.hash[p], .part = p};
+        }
+        e->n_lines++;
     }
     return OK;
 }
 
 void overlap_release(struct overlap *o)
 {
-    for (int p = 0; p < N_OVERLAP; p++)
-        free(o->entry[p]);
+    free(o->entry);
+    table_release(&o->table);
     *o = (struct overlap){0};
-}
-
-static int by_hash(const void *a, const void *b)
-{
-    const struct overlap_entry *x = a, *y = b;
-
-    return (x->hash > y->hash) - (x->hash < y->hash);
-}
-
-/* Sort, and make equal entries one. */
-void overlap_ready(struct overlap *o)
-{
-    for (int p = 0; p < N_OVERLAP; p++) {
-        struct overlap_entry *e = o->entry[p];
-        size_t n = 0;
-
-        if (o->n[p])
-            qsort(e, o->n[p], sizeof *e, by_hash);
-        for (size_t i = 0; i < o->n[p]; i++)
-            if (n && e[n - 1].hash == e[i].hash)
-                e[n - 1].n_lines += e[i].n_lines;
-            else
-                e[n++] = e[i];
-        o->n[p] = n;
-    }
-}
-
-static struct overlap_entry *search(const struct overlap *o, int part, uint64_t hash)
-{
-    const struct overlap_entry key = {.hash = hash};
-
-    return o->n[part] ? bsearch(&key, o->entry[part], o->n[part], sizeof key, by_hash)
-                      : NULL;
 }
 
 unsigned overlap_find(const struct overlap *o, struct overlap_key key)
@@ -89,7 +73,8 @@ uint64_t overlap_count(const struct overlap *o, enum overlap_part part)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < o->n[part]; i++)
-        n += o->entry[part][i].is_found ? o->entry[part][i].n_lines : 0;
+    for (size_t i = 0; i < o->n; i++)
+        if (o->entry[i].part == (int)part && o->entry[i].is_found)
+            n += o->entry[i].n_lines;
     return n;
 }

@@ -4,8 +4,8 @@
  * Lines are compared in their cleaned form, by a 64-bit hash. Finding one in training
  * makes a score of that set look better than it is.
  *
- * Owns: 24 bytes per held-out line or pair. Threads: overlap_find from any, the rest from
- * one.
+ * Owns: 40 bytes per held-out line or pair. Threads: overlap_find from any once all were
+ * added, the rest from one.
  */
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/lines.h"
+#include "base/table.h"
 
 /* Which part of a held-out pair was found. */
 enum overlap_part { OVERLAP_SOURCE, OVERLAP_TARGET, OVERLAP_PAIR, N_OVERLAP };
@@ -23,9 +24,11 @@ struct overlap {
     struct overlap_entry {
         uint64_t hash;
         uint64_t n_lines; /* of the set that have this hash */
+        int part;
         bool is_found;
-    } * entry[N_OVERLAP];
-    size_t n[N_OVERLAP], cap[N_OVERLAP];
+    } * entry;
+    size_t n, cap;
+    struct table table; /* of the entries */
 };
 
 /* The hashes of a pair of cleaned lines. */
@@ -34,9 +37,8 @@ struct overlap_key {
 };
 struct overlap_key overlap_key_of(const struct line side[2]);
 
-/* Add a pair of the set; then overlap_ready() before the first search. */
+/* Add a pair of the set. */
 status overlap_add(struct overlap *o, struct overlap_key key, struct err *err) MUST_CHECK;
-void overlap_ready(struct overlap *o);
 void overlap_release(struct overlap *o);
 
 /* Bits 1 << part of what the set shares with a training pair. */
