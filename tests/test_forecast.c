@@ -1,7 +1,6 @@
 #include "plan/forecast.h"
 
 #include "base/clock.h"
-#include "plan/lengths.h"
 #include "plan/plan.h"
 #include "plan/sweep.h"
 #include "plan/workload.h"
@@ -356,19 +355,20 @@ TEST(a_rate_that_was_seen_is_seen_again)
 
 TEST(the_longest_of_a_batch_grows_to_the_cut)
 {
-    const struct lengths l = lengths_of(30.5, 56);
+    const struct workload_lengths l = workload_lengths_of(30.5, 56);
     double last = 0;
 
     for (double n = 1; n <= 1024; n *= 2) {
-        const double longest = lengths_longest(&l, n);
+        const double longest = workload_lengths_longest(&l, n);
         CHECK(longest >= last && longest <= 56);
         last = longest;
     }
-    CHECK_NEAR(lengths_longest(&l, 1), 30.5, 1e-6);
+    CHECK_NEAR(workload_lengths_longest(&l, 1), 30.5, 1e-6);
     CHECK(last > 55.99);
-    CHECK(lengths_mean_square(&l) > 30.5 * 30.5);
-    const struct lengths all = lengths_of(56, 56);
-    CHECK(lengths_longest(&all, 9) == 56 && lengths_mean_square(&all) == 56 * 56);
+    CHECK(workload_lengths_mean_square(&l) > 30.5 * 30.5);
+    const struct workload_lengths all = workload_lengths_of(56, 56);
+    CHECK(workload_lengths_longest(&all, 9) == 56 &&
+          workload_lengths_mean_square(&all) == 56 * 56);
 }
 
 TEST(energy_and_cost_follow_hours_and_watts)

@@ -60,9 +60,9 @@ static bool is_file_name(const char *s)
 
 static bool is_url(const char *s)
 {
-    const char *host = strncmp(s, "https://", 8) == 0  ? s + 8
-                       : strncmp(s, "http://", 7) == 0 ? s + 7
-                                                       : NULL;
+    const char *host = str_begins(s, "https://")  ? s + 8
+                       : str_begins(s, "http://") ? s + 7
+                                                  : NULL;
 
     return host && host[0] && host[0] != '/' && strchr(host, '/') &&
            strlen(s) < CATALOG_WORD;
@@ -219,17 +219,10 @@ static status unknown(const char *name, struct err *err)
     return err->code;
 }
 
-static bool is_path(const char *name)
-{
-    const size_t n = strlen(name), n_end = strlen(".corpus");
-
-    return strchr(name, '/') || (n > n_end && strcmp(name + n - n_end, ".corpus") == 0);
-}
-
 status catalog_open(struct catalog *c, const char *name, struct err *err)
 {
     *c = (struct catalog){0};
-    if (is_path(name)) {
+    if (strchr(name, '/') || str_ends(name, ".corpus")) {
         struct file_map m;
         TRY(file_map_open(&m, name, err));
         const status result =

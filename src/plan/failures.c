@@ -34,11 +34,6 @@ double failures_lost_work(const struct failures *f, double interval)
     return (f->mtbf * fails - s) / interval;
 }
 
-static double next_failure(struct rng *r, double mtbf)
-{
-    return -mtbf * log1p(-rng_unit(r));
-}
-
 /* Go through the failures one by one: whole segments before each count as work. */
 double failures_played(const struct failures *f, double interval, int n_failures,
                        uint64_t seed)
@@ -48,7 +43,7 @@ double failures_played(const struct failures *f, double interval, int n_failures
     int is_restarting = 0;
 
     for (int i = 0; i < n_failures; i++) {
-        const double up = next_failure(&r, f->mtbf);
+        const double up = -f->mtbf * log1p(-rng_unit(&r));
         const double able = up - (is_restarting ? f->restart : 0);
         if (able > 0)
             work += interval * floor(able / (interval + f->save));

@@ -22,17 +22,6 @@ const char *sweep_way_name(enum sweep_way way)
     return ways[way].name;
 }
 
-static struct forecast_variant variant_of(const struct forecast *f, enum sweep_way way)
-{
-    struct forecast_variant v = f->variant;
-
-    v.method = ways[way].method;
-    v.wire = ways[way].wire;
-    v.topology = ways[way].topology;
-    v.overlaps = ways[way].overlaps;
-    return v;
-}
-
 enum sweep_way sweep_own_way(const struct forecast *f)
 {
     for (int i = 0; i < SWEEP_N_WAYS; i++)
@@ -58,28 +47,35 @@ static status cell_of(struct sweep_cell *out, const struct forecast *f,
     return OK;
 }
 
-status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
-                  struct err *err)
+/* The variant in each of the ways. */
+static status run_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
+                       struct forecast_variant v, struct err *err)
 {
     for (int i = 0; i < SWEEP_N_WAYS; i++) {
-        const struct forecast_variant v = variant_of(f, (enum sweep_way)i);
+        v.method = ways[i].method;
+        v.wire = ways[i].wire;
+        v.topology = ways[i].topology;
+        v.overlaps = ways[i].overlaps;
         TRY(cell_of(&out[i], f, &v, err));
     }
     return OK;
+}
+
+status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
+                  struct err *err)
+{
+    return run_ways(out, f, f->variant, err);
 }
 
 static status sweep_nodes(struct sweep *s, const struct forecast *f, struct err *err)
 {
     static const size_t list[SWEEP_N_NODES] = {1,  2,   4,   8,   16,  32,
                                                64, 128, 256, 512, 1000};
+    struct forecast_variant v = f->variant;
 
     for (int n = 0; n < SWEEP_N_NODES; n++) {
-        s->nodes[n] = list[n];
-        for (int i = 0; i < SWEEP_N_WAYS; i++) {
-            struct forecast_variant v = variant_of(f, (enum sweep_way)i);
-            v.n_nodes = list[n];
-            TRY(cell_of(&s->by_nodes[n][i], f, &v, err));
-        }
+        v.n_nodes = s->nodes[n] = list[n];
+        TRY(run_ways(s->by_nodes[n], f, v, err));
     }
     return OK;
 }
@@ -87,13 +83,12 @@ static status sweep_nodes(struct sweep *s, const struct forecast *f, struct err 
 /* 10 Mb/s to 100 Gb/s, three per decade. */
 static status sweep_rates(struct sweep *s, const struct forecast *f, struct err *err)
 {
+    struct forecast_variant v = f->variant;
+
     for (int r = 0; r < SWEEP_N_RATES; r++) {
         s->rates[r] = 1e7 * pow(10, r / 3.0);
-        for (int i = 0; i < SWEEP_N_WAYS; i++) {
-            struct forecast_variant v = variant_of(f, (enum sweep_way)i);
-            v.rate = s->rates[r] / 8 * f->link.payload_share;
-            TRY(cell_of(&s->by_rate[r][i], f, &v, err));
-        }
+        v.rate = s->rates[r] / 8 * f->link.payload_share;
+        TRY(run_ways(s->by_rate[r], f, v, err));
     }
     return OK;
 }

@@ -62,3 +62,21 @@ void workload_close(struct workload *w);
 
 /* Forward, backward and update: the step of a rank that waits for nobody. */
 double workload_seconds(const struct workload *w);
+
+/*
+ * How long the sentences of a batch are, when only their mean is known: they follow an
+ * Erlang distribution of three phases, cut at max_length as training cuts them; its scale
+ * is chosen so that the mean after the cut is the given one. That is enough for the three
+ * things that the work depends on: tokens, pairs of tokens within a sentence, and the
+ * longest of a batch, to which the reference pads.
+ */
+struct workload_lengths {
+    double mean, cap;
+    double scale; /* of the distribution; 0 when every sentence has the same length */
+};
+
+/* 0 < mean <= cap. */
+struct workload_lengths workload_lengths_of(double mean, double cap);
+double workload_lengths_mean_square(const struct workload_lengths *l);
+/* The expected longest of n sentences, n >= 1. */
+double workload_lengths_longest(const struct workload_lengths *l, double n);

@@ -18,6 +18,15 @@ status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare
                               p->stats->tokenizer_hash, err);
 }
 
+/* Count one encoded side of a set. */
+static void count_side(struct prepare_side_stats *s, const struct spm_ids *ids)
+{
+    s->n_tokens += ids->n;
+    s->longest = ids->n > s->longest ? ids->n : s->longest;
+    for (size_t i = 0; i < ids->n; i++)
+        s->n_unknown += ids->id[i] == ID_UNK;
+}
+
 status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_SIDES],
                         struct err *err)
 {
@@ -25,7 +34,7 @@ status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_S
 
     for (int s = 0; s < PAIRS_SIDES; s++) {
         side[s] = (struct corpus_file_side){ids[s].id, ids[s].n};
-        prepare_stats_side(&k->stats->side[s], side[s].id, side[s].n);
+        count_side(&k->stats->side[s], &ids[s]);
     }
     k->stats->n_pairs++;
     return corpus_file_add(&k->corpus, side[PAIRS_SOURCE], side[PAIRS_TARGET], err);

@@ -1,4 +1,4 @@
-#include "prepare/prepare_stats.h"
+#include "prepare/prepare.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
-#include "text/subword/spm.h"
+#include "base/utf8.h"
 
 enum { PREPARE_STATS_VERSION = 2 };
 
@@ -16,14 +16,6 @@ enum { PREPARE_STATS_VERSION = 2 };
 const char *const prepare_stats_set_names[N_PREPARE_SETS] = {PREPARE_SET_LIST(S)};
 const char *const prepare_stats_stage_names[N_PREPARE_STAGES] = {PREPARE_STAGE_LIST(S)};
 #undef S
-
-void prepare_stats_side(struct prepare_side_stats *s, const int32_t *id, size_t n)
-{
-    s->n_tokens += n;
-    s->longest = n > s->longest ? n : s->longest;
-    for (size_t i = 0; i < n; i++)
-        s->n_unknown += id[i] == ID_UNK;
-}
 
 /* The beginning of a line, cut between two characters. */
 static void excerpt(char out[PREPARE_SAMPLE_BYTES], struct line in)

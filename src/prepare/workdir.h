@@ -14,13 +14,8 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "base/file.h"
-#include "prepare/prepare_stats.h"
+#include "prepare/prepare.h"
 
 struct workdir {
     bool is_open;
