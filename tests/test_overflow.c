@@ -8,8 +8,7 @@
 #include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
-#include "train/setup.h"
-#include "train/step.h"
+#include "train/trainer.h"
 
 enum { RANKS = 2, UPDATES = 5, POISONED = 2, END_OF_SENTENCE = 1, D = 16 };
 

@@ -11,8 +11,7 @@
 #include "corpus/corpus.h"
 #include "recipe/flops.h"
 #include "train/log/roof.h"
-#include "train/setup.h"
-#include "train/step.h"
+#include "train/trainer.h"
 
 enum { WARM_UP = 2, LONGEST = 100, SHORTEST = 3 };
 #define ROOF_SECONDS 0.15 /* after each step: some products of each shape */

@@ -1,5 +1,3 @@
-#include "train/setup.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "train/log/roof.h"
 #include "train/save/resume.h"
 #include "train/save/shelf.h"
+#include "train/trainer.h"
 
 /* ---- opening ---- */
 
@@ -88,10 +87,16 @@ static status check_ranks(struct trainer *t, struct err *err)
 /* The model and what belongs to it; nothing here needs another rank. */
 static status open_model(struct trainer *t, struct err *err)
 {
+    struct translate_config how;
+
     TRY(model_open(&t->model, &t->device, &t->config.model, true, err));
     t->model.recompute = t->config.recompute;
     t->micro = (struct micro_batch){.config = &t->config, .model = &t->model};
-    return evaluation_open(&t->evaluation, t->data.spm, err);
+    if (!t->config.eval_bleu || !t->data.sets.valid.is_there)
+        return OK;
+    TRY(opt_defaults(translate_config_table, &how, err));
+    how.beam = t->config.eval_beam;
+    return translate_open(&t->translator, &t->model, t->data.spm, &how, err);
 }
 
 static status open_gradients(struct trainer *t, struct err *err)
@@ -143,36 +148,21 @@ static status open_optimizer(struct trainer *t, struct err *err)
     return OK;
 }
 
-/* Who works with what. Nothing is open yet. */
-static void connect_parts(struct trainer *t)
-{
-    t->saving = (struct saving){.config = &t->config,
-                                .peers = &t->peers,
-                                .record = &t->record,
-                                .state = &t->state,
-                                .local = &t->local,
-                                .gradients = &t->gradients,
-                                .saved_at = -1};
-    t->evaluation = (struct evaluation){.config = &t->config,
-                                        .peers = &t->peers,
-                                        .record = &t->record,
-                                        .state = &t->state,
-                                        .model = &t->model,
-                                        .average = &t->average,
-                                        .set = &t->data.sets.valid,
-                                        .saving = &t->saving,
-                                        .evaluated_at = -1};
-}
-
 status setup_open(struct trainer *t, const struct train_config *config,
                   const struct train_host *host, struct err *err)
 {
     struct train_config *c = &t->config;
     struct peers *p = &t->peers;
 
-    *t = (struct trainer){.config = *config};
+    *t = (struct trainer){.config = *config, .evaluated_at = -1};
     TRY(peers_open(p, host->comm, host->control, err));
-    connect_parts(t);
+    t->saving = (struct saving){.config = c,
+                                .peers = p,
+                                .record = &t->record,
+                                .state = &t->state,
+                                .local = &t->local,
+                                .gradients = &t->gradients,
+                                .saved_at = -1};
     t->record.console = progress_to(p->comm->rank == 0 ? host->console : NULL);
     t->local.steps = p->comm->n_nodes > 1 ? c->local_steps : 1;
     const bool is_checked = c->verify_data && p->comm->local_rank == 0;
@@ -297,7 +287,7 @@ status setup_run(struct trainer *t, struct err *err)
 void setup_release(struct trainer *t)
 {
     saver_close(t->saving.saver);
-    evaluation_close(&t->evaluation);
+    translate_close(&t->translator);
     gradients_close(&t->gradients);
     local_sgd_close(&t->local);
     optim_close(&t->optim);

@@ -5,14 +5,18 @@
  * gradients, is summed over them before anything is divided, so that any number of ranks
  * makes the same update.
  */
-#include "train/step.h"
+#include <math.h>
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "train/facts.h"
+#include "recipe/flops.h"
+#include "train/run/stop.h"
+#include "train/trainer.h"
 #include "train/update/upload.h"
 
-bool step_is_saved(const struct trainer *t, const struct prefetch_item *item)
+/* Whether a checkpoint of the state after this update may be written: then nothing of
+ * the gradient may stay behind in a residual. */
+static bool is_saved_after(const struct trainer *t, const struct prefetch_item *item)
 {
     const struct train_config *c = &t->config;
     const int64_t step = t->state.step + 1;
@@ -38,8 +42,9 @@ static struct model_run run_of(const struct trainer *t)
                               .want_grad = true};
 }
 
-status step_apply(struct trainer *t, struct record_step *rec, double n_target,
-                  struct err *err)
+/* From the gradient of n_target tokens to the next weights. */
+static status apply(struct trainer *t, struct record_step *rec, double n_target,
+                    struct err *err)
 {
     peers_phase(&t->peers, t->state.step, PHASE_UPDATE);
     const struct optim_update update = {t->state.step, rec->rate, n_target,
@@ -54,26 +59,153 @@ status step_apply(struct trainer *t, struct record_step *rec, double n_target,
     return result;
 }
 
+/* Token losses are added in double, sentence by sentence, so that the sum does not
+ * depend on how an update was cut into micro-batches. */
+static void add_batch(struct trainer *t, struct record_step *rec, struct flops_batch *work,
+                      const struct batch *b)
+{
+    model_losses(&t->model, t->micro.losses);
+    for (size_t i = 0; i < b->n_tgt; i++)
+        rec->loss += (double)t->micro.losses[i];
+    for (size_t s = 0; s < b->n_sents; s++)
+        flops_add(work, (size_t)(b->src_at[s + 1] - b->src_at[s]),
+                  (size_t)(b->tgt_at[s + 1] - b->tgt_at[s]));
+    rec->source_tokens += (double)b->n_src;
+    rec->target_tokens += (double)b->n_tgt;
+    rec->sentences += (double)b->n_sents;
+}
+
+/* What this rank tells the others of its update; square: of its gradient. It is added to
+ * what waits for the next exchange. */
+static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *rec,
+                                   double square)
+{
+    const double n = rec->target_tokens;
+    struct ranks_sums *sum = &t->peers.mine;
+    bool failed;
+    const bool has_written = saving_has_written(&t->saving, &failed);
+
+    record_add_sums(sum->of_step, rec);
+    sum->n_stop = stop_requested();
+    sum->n_damaged = dataset_check_has_failed(&t->data.check);
+    sum->n_written = has_written;
+    return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
+                              .grad_norm = n > 0 ? sqrt(square) / n / rec->loss_scale : 0,
+                              .n_tokens = n,
+                              .has_written = has_written,
+                              .save_failed = failed};
+}
+
+/* Finish the exchange of gradients. With `mine` the facts travel too, and rec becomes the
+ * record of all ranks; of nodes that train alone nothing is known until they do. */
+static status exchange(struct trainer *t, struct record_step *rec,
+                       const struct ranks_own *mine, struct err *err)
+{
+    struct peers *p = &t->peers;
+    struct ranks_sums sum = mine ? p->mine : (struct ranks_sums){0};
+    const struct reducer_facts facts = {.sum = sum.of_step,
+                                        .n_sum = RANKS_N_SUMS,
+                                        .mine = mine ? &mine->mean_loss : NULL,
+                                        .n_mine = RANKS_N_OWN,
+                                        .all = &p->own->mean_loss};
+    struct reducer_times times;
+
+    peers_phase(p, t->state.step, PHASE_EXCHANGE);
+    TRY(gradients_finish(&t->gradients, mine ? &facts : NULL, &times, err));
+    rec->t_comm += times.t_exposed;
+    rec->t_hidden += times.t_hidden;
+    record_take_sums(rec, sum.of_step);
+    if (mine) {
+        p->sum = sum;
+        p->mine = (struct ranks_sums){0};
+    }
+    return OK;
+}
+
 /* An update of all ranks. */
 static status update_together(struct trainer *t, struct record_step *rec,
                               const struct prefetch_item *item, double square,
                               struct err *err)
 {
-    const struct ranks_own mine = facts_own(rec, square, &t->saving);
-
     if (t->gradients.reducer) {
-        facts_tell(&t->peers, rec, &mine, dataset_check_has_failed(&t->data.check));
-        peers_phase(&t->peers, t->state.step, PHASE_EXCHANGE);
-        TRY(facts_exchange(&t->peers, &t->gradients, rec, &mine, err));
+        const struct ranks_own mine = tell_ranks(t, rec, square);
+        TRY(exchange(t, rec, &mine, err));
     }
     BUG_ON(rec->target_tokens !=
            (double)item->update_tgt); /* every pair of the update, once */
     struct clock_lap clock = clock_start();
-    const status result = step_apply(t, rec, rec->target_tokens, err);
+    const status result = apply(t, rec, rec->target_tokens, err);
     if (result == OK)
         moving_average_follow(&t->average, t->model.flat, t->state.step, 1);
     rec->t_update += clock_next(&clock);
     return result;
+}
+
+/* Updates that are not finite are skipped, so healthy nodes have finite weights. If the
+ * sum is not finite, all nodes see that and end before it reaches their weights. */
+static status check_change(struct trainer *t, struct err *err)
+{
+    char who[PEERS_TEXT_MAX] = "no rank's loss tells whose";
+    double square;
+
+    t->device.k->sumsq(&t->device, &square, t->model.grad);
+    TRY(device_sync(&t->device, err));
+    if (isfinite(square))
+        return OK;
+    (void)ranks_find_odd(t->peers.comm, t->peers.own, who, sizeof who);
+    t->peers.is_agreed = true;
+    return err_set(err, ERR_DEVICE,
+                   "step %lld: weights that a node brought to the average are not finite "
+                   "(%s); its memory, processor or network may be faulty",
+                   (long long)t->state.step + 1, who);
+}
+
+/* All nodes go on from the same weights. */
+static status average_nodes(struct trainer *t, struct record_step *rec,
+                            const struct ranks_own *mine, bool is_flush, struct err *err)
+{
+    const struct comm *c = t->peers.comm;
+    const struct mat weights = t->model.flat, change = t->model.grad;
+    struct clock_lap clock = clock_start();
+
+    TRY(local_sgd_change(&t->local, change, weights, c->local_rank == 0, err));
+    rec->t_update += clock_next(&clock);
+    gradients_send(&t->gradients, is_flush);
+    TRY(exchange(t, rec, mine, err));
+    (void)clock_next(&clock);
+    TRY(check_change(t, err));
+    TRY(local_sgd_step(&t->local, weights, change, (size_t)c->n_nodes, err));
+    moving_average_follow(&t->average, weights, t->state.step,
+                          t->state.step + 1 - t->local.synced_at);
+    t->local.synced_at = t->state.step + 1;
+    rec->t_update += clock_next(&clock);
+    return OK;
+}
+
+/*
+ * Local SGD: an update of this node alone, after which it may be time to average. All
+ * nodes count the same steps, so a skipped update counts too. What the ranks measured is
+ * exchanged with the averaging.
+ */
+static status update_alone(struct trainer *t, struct record_step *rec,
+                           const struct prefetch_item *item, double square,
+                           struct err *err)
+{
+    struct ranks_own mine = tell_ranks(t, rec, square);
+    const bool is_saved = is_saved_after(t, item);
+    status result = OK;
+
+    TRY(exchange(t, rec, NULL, err));
+    struct clock_lap clock = clock_start();
+    if (item->node_tgt) /* a node without a pair has no gradient to follow */
+        result = apply(t, rec, (double)item->node_tgt, err);
+    if (result != OK && result != ERR_NUMERIC)
+        return result;
+    rec->skipped = result == ERR_NUMERIC;
+    mine.n_skipped = rec->skipped > 0 ? (double)t->state.skipped_in_a_row + 1 : 0;
+    rec->t_update += clock_next(&clock);
+    t->local.is_synced = is_saved || (t->state.step + 1) % t->local.steps == 0;
+    return t->local.is_synced ? average_nodes(t, rec, &mine, is_saved, err) : OK;
 }
 
 status train_step(struct trainer *t, struct record_step *rec, struct err *err)
@@ -99,7 +231,7 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
         const struct model_batch batch = upload_batch(item.batch);
         rec->t_data += clock_next(&clock);
         if (item.is_first)
-            gradients_begin(&t->gradients, is_alone, step_is_saved(t, &item));
+            gradients_begin(&t->gradients, is_alone, is_saved_after(t, &item));
         if (!batch.n_sents) { /* fewer pairs than ranks */
             model_write_zero_grads(&t->model);
             break;
@@ -110,13 +242,15 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
         model_backward(&t->model, item.is_last
                                       ? gradients_hook(&t->gradients, &hook, &batch)
                                       : NULL);
-        facts_add(rec, &work, &t->model, t->micro.losses, item.batch);
+        add_batch(t, rec, &work, item.batch);
     } while (!item.is_last);
     TRY(gradients_measure(&t->gradients, &square, err));
     rec->t_backward += clock_next(&clock);
-    facts_count(rec, &t->config.model, &work);
+    const struct flops flops = flops_training(&t->config.model, &work);
+    rec->flops = flops_total(flops);
+    rec->linear_flops = flops.linear + flops.output;
 
-    const status result = is_alone ? step_alone(t, rec, &item, square, err)
+    const status result = is_alone ? update_alone(t, rec, &item, square, err)
                                    : update_together(t, rec, &item, square, err);
     rec->t_compute = rec->t_forward + rec->t_backward;
     rec->t_step = clock_now() - t_start;

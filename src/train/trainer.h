@@ -1,10 +1,9 @@
 /*
  * trainer - a training run from its configuration to its end.
  *
- * setup.c opens data, device, model and files, and resumes or begins; trainer.c loops:
- * update, record, evaluate, save. step.c is one update; everything periodic is in
- * trainer.c. What must survive a crash is in `state` and in the tensors, and nowhere
- * else.
+ * setup.c opens everything and resumes or begins, step.c is one update, and trainer.c
+ * loops: update, record, evaluate, save. What must survive a crash is in `state` and in
+ * the tensors, and nowhere else.
  *
  * Owns: all it opens. Threads: the main one; prefetching, saving and the device have
  * their own.
@@ -18,7 +17,7 @@
 #include "device/device.h"
 #include "model/model.h"
 #include "recipe/schedule.h"
-#include "train/eval/evaluation.h"
+#include "train/eval/evaluate.h"
 #include "train/log/rank_stats.h"
 #include "train/log/record.h"
 #include "train/run/config.h"
@@ -44,11 +43,13 @@ struct trainer {
     struct local_sgd local;
     struct moving_average average;
     struct state state;
-    struct evaluation evaluation;
+    struct translator translator; /* open with eval_bleu and a validation set */
     struct saving saving;
     struct record record;
     struct rank_stats stats;
-    bool is_signalled; /* to stop; the same on all ranks */
+    int64_t evaluated_at;  /* step of the last evaluation; -1: none */
+    bool is_patience_used; /* too many evaluations went by without a best one */
+    bool is_signalled;     /* to stop; the same on all ranks */
 };
 
 /* Where a run is: among these ranks, watched by these others. Borrowed. */
@@ -68,3 +69,22 @@ struct train_host {
  */
 status train_run(const struct train_config *config, struct train_host *host,
                  struct err *err) MUST_CHECK;
+
+/* ---- its parts ---- */
+
+/* setup.c takes what may be missing or contradictory first (data, run directory, old
+ * configuration), then what is expensive (weights, memory). All but setup_release() are
+ * collective. */
+
+/* Data, run directory, device, model, optimizer. On failure call setup_close() too. */
+status setup_open(struct trainer *t, const struct train_config *config,
+                  const struct train_host *host, struct err *err) MUST_CHECK;
+/* Weights and state (from a checkpoint or fresh), files of the run, memory, data. */
+status setup_run(struct trainer *t, struct err *err) MUST_CHECK;
+status setup_close(struct trainer *t, struct err *err) MUST_CHECK;
+/* Release everything but the record. A zeroed trainer is fine. */
+void setup_release(struct trainer *t);
+
+/* One update, the same on all ranks. *rec is filled; ERR_NUMERIC when the update had to
+ * be skipped. */
+status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
