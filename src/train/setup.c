@@ -215,35 +215,32 @@ static status measure_roof(struct trainer *t, double *gflops, struct err *err)
     return roof_gemm(gflops, pool_size(t->device.pool), 0.1, err);
 }
 
-static void count_tokens(const struct corpus *c, uint64_t *source, uint64_t *target)
-{
-    for (uint32_t i = 0; i < c->n_pairs; i++) {
-        *source += corpus_source(c, i).len;
-        *target += corpus_target(c, i).len;
-    }
-}
-
 static status open_record(struct trainer *t, double roof_gflops, struct err *err)
 {
     const struct peers *p = &t->peers;
+    const struct dataset *data = &t->data.sets;
     const struct reducer *reducer = t->gradients.reducer;
     const bool is_on_device = reducer && reducer_is_on_device(reducer);
-    struct record_start s = {.step = t->state.step,
-                             .is_resumed = t->saving.is_resumed,
-                             .device = t->device.name,
-                             .threads = pool_size(t->device.pool),
-                             .comm = p->comm,
-                             .gradients = is_on_device ? reducer_carrier(reducer) : NULL,
-                             .n_parameters = t->model.params.n_elements,
-                             .micro_tokens = t->micro.limit.n_tgt,
-                             .train_pairs = t->data.sets.train.n_pairs,
-                             .valid_pairs = t->data.sets.valid.corpus.n_pairs,
-                             .tokenizer_pieces = t->data.sets.vocab,
-                             .roof_gflops = roof_gflops,
-                             .preflight = &p->preflight,
-                             .is_crowded = p->affinity.is_crowded};
+    struct record_start s = {
+        .entry = {.step = (double)t->state.step,
+                  .resumed = t->saving.is_resumed,
+                  .device = t->device.name,
+                  .threads = (double)pool_size(t->device.pool),
+                  .parameters = (double)t->model.params.n_elements,
+                  .micro_tokens = (double)t->micro.limit.n_tgt,
+                  .train_pairs = data->train.n_pairs,
+                  .valid_pairs = data->valid.corpus.n_pairs,
+                  .tokenizer_pieces = data->vocab,
+                  .roof_gflops = roof_gflops,
+                  .gradients = is_on_device ? reducer_carrier(reducer) : NULL},
+        .comm = p->comm,
+        .preflight = &p->preflight,
+        .is_crowded = p->affinity.is_crowded};
 
-    count_tokens(&t->data.sets.train, &s.train_source_tokens, &s.train_target_tokens);
+    for (uint32_t i = 0; i < data->train.n_pairs; i++) {
+        s.entry.train_source_tokens += (double)corpus_source(&data->train, i).len;
+        s.entry.train_target_tokens += (double)corpus_target(&data->train, i).len;
+    }
     TRY(record_open(&t->record, &t->config, t->record.console.out, t->state.step,
                     p->comm->rank, err));
     if (*t->device.skipped)

@@ -140,18 +140,16 @@ static json_t *config_of(const struct train_config *c)
 static json_t *network_of(const struct record_start *s)
 {
     const struct preflight *p = s->preflight;
-    const struct runlog_start network = {
-        .backend = s->comm->backend,
-        .library = s->comm->library ? s->comm->library : "",
-        .gradients = s->gradients,
-        .settings = json_array(),
-        .hosts = json_array(),
-        .latency_s = p->t_latency,
-        .mb_per_s = p->mb_per_s,
-        .clock_spread_s = p->clock_spread,
-        .free_mib = p->free_mib,
-        .disk_mib = p->disk_mib,
-    };
+    const struct runlog_start network = {.backend = s->comm->backend,
+                                   .library = s->comm->library ? s->comm->library : "",
+                                   .gradients = s->entry.gradients,
+                                   .settings = json_array(),
+                                   .hosts = json_array(),
+                                   .latency_s = p->t_latency,
+                                   .mb_per_s = p->mb_per_s,
+                                   .clock_spread_s = p->clock_spread,
+                                   .free_mib = p->free_mib,
+                                   .disk_mib = p->disk_mib};
 
     for (const char **text = s->comm->setting; *text; text++)
         json_array_append_new(network.settings, json_string(*text));
@@ -162,33 +160,20 @@ static json_t *network_of(const struct record_start *s)
 
 status record_begin(struct record *r, const struct record_start *s, struct err *err)
 {
+    struct runlog_start e = s->entry;
     char host[128];
-    struct runlog_start e = {
-        .t = clock_wall(),
-        .step = (double)s->step,
-        .version = FERRY_VERSION,
-        .resumed = s->is_resumed,
-        .host = host,
-        .device = s->device,
-        .threads = (double)s->threads,
-        .processors = (double)sysconf(_SC_NPROCESSORS_ONLN),
-        .ranks = s->comm->size,
-        .nodes = s->comm->n_nodes,
-        .parameters = (double)s->n_parameters,
-        .micro_tokens = (double)s->micro_tokens,
-        .config = config_of(r->config),
-        .train_pairs = (double)s->train_pairs,
-        .train_source_tokens = (double)s->train_source_tokens,
-        .train_target_tokens = (double)s->train_target_tokens,
-        .valid_pairs = (double)s->valid_pairs,
-        .tokenizer_pieces = (double)s->tokenizer_pieces,
-        .roof_gflops = s->roof_gflops,
-        .network = s->comm->size > 1 ? network_of(s) : NULL,
-    };
 
     os_host_name(host, sizeof host);
+    e.t = clock_wall();
+    e.version = FERRY_VERSION;
+    e.host = host;
+    e.processors = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    e.ranks = s->comm->size;
+    e.nodes = s->comm->n_nodes;
+    e.config = config_of(r->config);
     e.data = journal_object(RUNLOG_KIND_DATA, &e);
-    r->roof_gflops = s->roof_gflops;
+    e.network = s->comm->size > 1 ? network_of(s) : NULL;
+    r->roof_gflops = e.roof_gflops;
     record_console_start(r, s);
     return put_entry(r, RUNLOG_KIND_START, &e, err);
 }

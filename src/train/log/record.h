@@ -56,18 +56,11 @@ struct record {
     double t_objects;
 };
 
-/* What is known before the first update. */
+/* What is known before the first update. Of the entry the caller fills what depends on
+ * model, data and device; `gradients` is what sums them on the cards, NULL for hosts. */
 struct record_start {
-    int64_t step;
-    bool is_resumed;
-    const char *device;
+    struct runlog_start entry;
     const struct comm *comm; /* the ranks */
-    const char *gradients;   /* what sums them on the cards; NULL: the ranks' hosts */
-    size_t threads, n_parameters;
-    size_t micro_tokens; /* target tokens that a step of a rank has at once, at most */
-    uint64_t train_pairs, train_source_tokens, train_target_tokens, valid_pairs;
-    size_t tokenizer_pieces;
-    double roof_gflops; /* NAN: not measured */
     const struct preflight *preflight;
     bool is_crowded; /* more threads than cores on this host */
 };

@@ -99,15 +99,16 @@ static void say_start(struct record *r, const struct record_start *s)
 
     if (r->is_reference) {
         record_note(r,
-                    s->is_resumed ? "*** Restored checkpoint from %s. Resuming training"
-                                  : "*** Starting training from scratch",
+                    s->entry.resumed ? "*** Restored checkpoint from %s. Resuming training"
+                                     : "*** Starting training from scratch",
                     r->config->run);
-        record_note(r, "*** Total trainable parameters: %zu", s->n_parameters);
+        record_note(r, "*** Total trainable parameters: %.0f", s->entry.parameters);
         return;
     }
-    record_note(r, "%s %s: %zu parameters, %" PRIu64 " pairs, %s%s",
-                s->is_resumed ? "resuming" : "training", r->config->run, s->n_parameters,
-                s->train_pairs, describe_ranks(ranks, sizeof ranks, s->comm), s->device);
+    record_note(r, "%s %s: %.0f parameters, %.0f pairs, %s%s",
+                s->entry.resumed ? "resuming" : "training", r->config->run,
+                s->entry.parameters, s->entry.train_pairs,
+                describe_ranks(ranks, sizeof ranks, s->comm), s->entry.device);
 }
 
 /* What a person should know before it takes hours. */
@@ -116,8 +117,9 @@ static void say_doubts(struct record *r, const struct record_start *s)
     enum { CLOCKS_APART = 5 };
 
     if (s->is_crowded)
-        record_note(r, "more threads than cores: %d rank%s of %zu threads on this host",
-                    s->comm->local_size, s->comm->local_size == 1 ? "" : "s", s->threads);
+        record_note(r, "more threads than cores: %d rank%s of %.0f threads on this host",
+                    s->comm->local_size, s->comm->local_size == 1 ? "" : "s",
+                    s->entry.threads);
     if (s->comm->size > 1 && s->preflight->clock_spread > CLOCKS_APART)
         record_note(r,
                     "the clocks of the hosts differ by %.0f s, host %s is furthest from "
