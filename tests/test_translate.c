@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "decode/translate_stream.h"
+#include "decode/translate_text.h"
 #include "toy_model.h"
 
 static struct err err;
@@ -298,7 +298,7 @@ static status stream_of(struct setup *s, const char *bytes, size_t n, size_t win
 
     str_reset(out);
     CHECK_OK(file_write(path, bytes, n, &err), &err);
-    const struct translate_stream stream = {.fd = open(path, O_RDONLY | O_CLOEXEC),
+    const struct translate_text_stream stream = {.fd = open(path, O_RDONLY | O_CLOEXEC),
                                             .name = "input",
                                             .window = window,
                                             .has_scores = has_scores,
@@ -306,7 +306,7 @@ static status stream_of(struct setup *s, const char *bytes, size_t n, size_t win
                                             .ctx = out};
     CHECK(stream.fd >= 0);
     CHECK_OK(translate_open(&t, &s->model, s->spm, &s->config, &err), &err);
-    const status result = translate_stream_run(&stream, &t, &err);
+    const status result = translate_text_stream(&stream, &t, &err);
     translate_close(&t);
     close(stream.fd);
     return result;
@@ -395,7 +395,7 @@ TEST(a_stream_names_the_line_that_is_wrong)
 
 TEST(a_line_without_end_is_refused_before_memory_runs_out)
 {
-    const size_t n = TRANSLATE_STREAM_LINE_MAX + 100;
+    const size_t n = TRANSLATE_TEXT_LINE_MAX + 100;
     struct setup s;
     struct str got = str_new(0);
     char *long_line = malloc(n);

@@ -1,33 +1,17 @@
 #include "decode/model_dir.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "decode/tensor_values.h"
+#include "device/half.h"
 #include "format/le.h"
 #include "format/tf/tf_checkpoint.h"
 
 enum { SHAPE_TEXT_MAX = 128 };
-
-/* The directory part of a path, "." when it has none. */
-static status parent_of(char *out, size_t n_out, const char *path, struct err *err)
-{
-    size_t n = strlen(path);
-
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    if (n >= n_out)
-        return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
-    snprintf(out, n_out, "%.*s", n ? (int)n : 1, n ? path : ".");
-    return OK;
-}
 
 static bool is_checkpoint(const char *prefix)
 {
@@ -57,6 +41,15 @@ static status set_path(char *out, size_t n_out, const char *path, struct err *er
     if (strlen(path) >= n_out)
         return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
     memcpy(out, path, strlen(path) + 1);
+    return OK;
+}
+
+/* The directory part of a path, "." when it has none. */
+static status parent_of(char *out, size_t n_out, const char *path, struct err *err)
+{
+    TRY(set_path(out, n_out, path, err));
+    const char *dir = dirname(out);
+    memmove(out, dir, strlen(dir) + 1);
     return OK;
 }
 
@@ -180,6 +173,44 @@ static status locate(struct model_dir *d, const char *path, const char *checkpoi
     return parent_of(d->dir, sizeof d->dir, d->prefix, err);
 }
 
+/* ---- tensors ---- */
+
+bool model_dir_is_number(int dtype)
+{
+    return dtype == TENSOR_FLOAT || dtype == TENSOR_DOUBLE || dtype == TENSOR_HALF ||
+           dtype == TENSOR_BFLOAT16;
+}
+
+static double value_at(const unsigned char *bytes, int dtype, size_t i)
+{
+    const unsigned char *two = bytes + 2 * i;
+
+    if (dtype == TENSOR_FLOAT)
+        return (double)half_float(le_get32(bytes + 4 * i));
+    if (dtype == TENSOR_DOUBLE) {
+        const uint64_t bits = le_get64(bytes + 8 * i);
+        double x;
+        memcpy(&x, &bits, sizeof x);
+        return x;
+    }
+    const uint16_t bits = (uint16_t)(two[0] | two[1] << 8);
+    return (double)(dtype == TENSOR_HALF ? half_to(bits) : half_to_b(bits));
+}
+
+void model_dir_floats(float *out, const unsigned char *bytes, int dtype, size_t first,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)value_at(bytes, dtype, first + i);
+}
+
+void model_dir_add_values(double *out, const unsigned char *bytes, int dtype,
+                          size_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] += value_at(bytes, dtype, first + i);
+}
+
 /* "[8,512]" */
 static void shape_text(char text[SHAPE_TEXT_MAX], const uint64_t *dims, size_t n)
 {
@@ -211,7 +242,7 @@ status model_dir_check_tensor(const struct tensor_entry *e, const struct param *
         return err_set(err, ERR_FORMAT, "tensor %s has shape %s, the model wants %s",
                        e->name, seen, want);
     }
-    if (!tensor_values_known(e->dtype)) {
+    if (!model_dir_is_number(e->dtype)) {
         const char *name = tensor_dtype_name(e->dtype);
         return err_set(err, ERR_FORMAT,
                        "tensor %s is of type %s, the model wants floating point", e->name,
@@ -245,8 +276,8 @@ status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p
         const unsigned char *bytes;
         TRY(model_dir_tensor(b, t, before, after, &e, &bytes, err));
         for (size_t row = 0; row < t->rows; row++)
-            tensor_values_float(flat + t->at + row * t->stride, bytes, e->dtype,
-                                row * t->cols, t->cols);
+            model_dir_floats(flat + t->at + row * t->stride, bytes, e->dtype,
+                             row * t->cols, t->cols);
     }
     return OK;
 }

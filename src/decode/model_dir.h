@@ -80,3 +80,12 @@ status model_dir_tensor(const struct tensor_bundle *b, const struct param *t,
 /* Tensor global_step, or -1 when there is none. */
 status model_dir_step(const struct tensor_bundle *b, int64_t *step,
                       struct err *err) MUST_CHECK;
+
+/* Is a tensor of this type floats of 16, 32 or 64 bits? */
+bool model_dir_is_number(int dtype);
+/* Elements [first, first + n) of the little-endian bytes of such a tensor. */
+void model_dir_floats(float *out, const unsigned char *bytes, int dtype, size_t first,
+                      size_t n);
+/* out[i] += the element: for sums over several tensors. */
+void model_dir_add_values(double *out, const unsigned char *bytes, int dtype,
+                          size_t first, size_t n);

@@ -2,10 +2,12 @@
  * translate_text - a file or standard input, translated by the model of a run: what
  * `ferry translate` does.
  *
- * Threads: one at a time.
+ * Memory is bounded: a window of lines (text/line_reader.h) is read, translated and
+ * written, and so forth. Threads: one at a time.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "decode/translate.h"
@@ -36,3 +38,20 @@ extern const struct opt_table translate_text_options;
 status translate_text_run(const struct translate_text_config *c, const char *run,
                           const char *input, FILE *out, FILE *console,
                           struct err *err) MUST_CHECK;
+
+enum { TRANSLATE_TEXT_LINE_MAX = 16 << 20 }; /* bytes of one line */
+
+struct translate_text_stream {
+    int fd;           /* read from here to its end */
+    const char *name; /* of it, in messages */
+    size_t window;    /* lines at a time, > 0 */
+    bool has_scores;  /* "text TAB score" */
+    /* Takes the output, whole lines at a time. */
+    status (*write)(void *ctx, const void *bytes, size_t n, struct err *err);
+    void *ctx;
+};
+
+/* The same between a descriptor and a function. One output line a line; with nbest > 1
+ * one a translation, "line ||| text ||| score", lines counted from 0. */
+status translate_text_stream(const struct translate_text_stream *s, struct translator *t,
+                             struct err *err) MUST_CHECK;

@@ -4,7 +4,6 @@
 
 #include "base/file.h"
 #include "decode/model_dir.h"
-#include "decode/tensor_values.h"
 #include "format/le.h"
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
@@ -193,7 +192,7 @@ static struct moments moments_of(const unsigned char *bytes, int dtype, uint64_t
         double sum = 0;
         for (uint64_t at = 0; at < n; at += CHUNK) {
             const size_t k = n - at < CHUNK ? (size_t)(n - at) : CHUNK;
-            tensor_values_float(part, bytes, dtype, (size_t)at, k);
+            model_dir_floats(part, bytes, dtype, (size_t)at, k);
             for (size_t i = 0; i < k; i++) {
                 const double x = (double)part[i], d = x - m.mean;
                 sum += pass ? d * d : x;
@@ -212,7 +211,7 @@ static void add_values(json_t *row, const struct tensor_entry *e,
 {
     const uint64_t n = elements_of(e);
 
-    if (tensor_values_known(e->dtype) && n) {
+    if (model_dir_is_number(e->dtype) && n) {
         const struct moments m = moments_of(bytes, e->dtype, n);
         inspect_page_real(row, "mean", m.mean);
         inspect_page_real(row, "std", m.std);
