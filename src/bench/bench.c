@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/pool.h"
-#include "bench/bench_rates.h"
 #include "train/log/roof.h"
 
 static const struct opt rows[] = {
@@ -71,6 +71,98 @@ double bench_peak_mib(void)
 
 /* ---- matrix products and memory ---- */
 
+/* Operands and result of one product on a device of their own. */
+struct product {
+    struct device device;
+    struct device_arena arena;
+    struct mat a, b, c;
+};
+
+static void place(struct product *p, struct bench_shape s)
+{
+    p->arena.at = 0;
+    p->a = s.ta ? device_arena_mat(&p->arena, s.K, s.M)
+                : device_arena_mat(&p->arena, s.M, s.K);
+    p->b = s.tb ? device_arena_mat(&p->arena, s.N, s.K)
+                : device_arena_mat(&p->arena, s.K, s.N);
+    p->c = device_arena_mat(&p->arena, s.M, s.N);
+}
+
+static status open_product(struct product *p, const char *device, size_t threads,
+                           struct bench_shape s, struct err *err)
+{
+    *p = (struct product){0};
+    TRY(device_open(&p->device, device,
+                    (struct device_options){.threads = threads, .pin = true}, err));
+    p->arena.device = &p->device;
+    place(p, s);
+    const size_t n_bytes = p->arena.peak;
+    if (device_alloc(&p->device, &p->arena.mem, n_bytes, err) != OK) {
+        device_close(&p->device);
+        return err->code;
+    }
+    p->arena.bytes = n_bytes;
+    place(p, s);
+    p->device.k->fill(&p->device, p->a, 0.5);
+    p->device.k->fill(&p->device, p->b, 0.25);
+    return OK;
+}
+
+enum work { PRODUCT, PASS };
+
+static void run_product(struct product *p, enum work work, struct bench_shape s)
+{
+    if (work == PRODUCT)
+        p->device.k->gemm(&p->device, p->c, p->a, p->b, s.ta, s.tb, 1, 0);
+    else
+        p->device.k->average(&p->device, p->c, p->a, 0.5); /* c = (c + a) / 2 */
+}
+
+/* The shortest of at least `least` runs, and of those that begin within the budget. */
+static status time_product(double *best, const char *device, size_t threads,
+                           enum work work, struct bench_shape s, int least,
+                           double t_budget, struct err *err)
+{
+    struct product p;
+
+    TRY(open_product(&p, device, threads, s, err));
+    status result = device_sync(&p.device, err); /* GPUs only queue until then */
+    const double t_end = clock_now() + t_budget;
+    *best = 1e30;
+    for (int i = 0; result == OK && (i < least || clock_now() < t_end); i++) {
+        const double t = clock_now();
+        run_product(&p, work, s);
+        result = device_sync(&p.device, err);
+        const double took = clock_now() - t;
+        *best = took < *best ? took : *best;
+    }
+    device_free(&p.device, p.arena.mem);
+    device_close(&p.device);
+    return result;
+}
+
+status bench_product_rate(double *gflops, const char *device, size_t threads,
+                          struct bench_shape s, double t_budget, struct err *err)
+{
+    double best;
+
+    TRY(time_product(&best, device, threads, PRODUCT, s, 2, t_budget, err));
+    *gflops = 2.0 * (double)s.M * (double)s.N * (double)s.K / best * 1e-9;
+    return OK;
+}
+
+status bench_memory_rate(double *gb_per_s, const char *device, size_t threads,
+                         struct err *err)
+{
+    enum { ROWS = 4096, COLS = 4096 }; /* 64 MiB each: beyond every cache */
+    const struct bench_shape s = {ROWS, COLS, COLS, 0, 0};
+    double best;
+
+    TRY(time_product(&best, device, threads, PASS, s, 5, 0, err));
+    *gb_per_s = 3.0 * ROWS * COLS * sizeof(float) / best * 1e-9;
+    return OK;
+}
+
 /* What products are measured against; 0 on a GPU, whose roof is not the processor's. */
 static status product_roof(double *gflops, const struct bench *b, struct err *err)
 {
@@ -84,7 +176,7 @@ static status product_roof(double *gflops, const struct bench *b, struct err *er
 }
 
 static void tell_product(const struct bench *b, const char *name,
-                         struct bench_rates_shape s, double rate, double roof)
+                         struct bench_shape s, double rate, double roof)
 {
     if (b->config->json) {
         json_t *o = json_pack("{ss, ss, sI, sI, sI, sf}", "bench", "gemm", "name", name,
@@ -110,7 +202,7 @@ static status bench_gemm(const struct bench *b, struct err *err)
     const size_t V = (size_t)b->model.vocab_size, chunk = T < 512 ? T : 512;
     const struct {
         const char *name;
-        struct bench_rates_shape shape;
+        struct bench_shape shape;
     } list[] = {{"q|k|v forward", {T, 3 * D, D, 0, 0}},
                 {"q|k|v input gradient", {T, D, 3 * D, 0, 1}},
                 {"q|k|v weight gradient", {D, 3 * D, T, 1, 0}},
@@ -126,7 +218,7 @@ static status bench_gemm(const struct bench *b, struct err *err)
 
     TRY(product_roof(&roof, b, err));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        TRY(bench_rates_product(&rate, b->config->device, b->threads, list[i].shape, 0.3,
+        TRY(bench_product_rate(&rate, b->config->device, b->threads, list[i].shape, 0.3,
                                 err));
         tell_product(b, list[i].name, list[i].shape, rate, roof);
     }
@@ -137,8 +229,8 @@ static status bench_memory(const struct bench *b, struct err *err)
 {
     double one, all;
 
-    TRY(bench_rates_memory(&one, b->config->device, 1, err));
-    TRY(bench_rates_memory(&all, b->config->device, b->threads, err));
+    TRY(bench_memory_rate(&one, b->config->device, 1, err));
+    TRY(bench_memory_rate(&all, b->config->device, b->threads, err));
     if (b->config->json)
         bench_json(b,
                    json_pack("{ss, sf, sf, sI}", "bench", "memory", "one_thread_gb_per_s",

@@ -68,6 +68,20 @@ status bench_step(const struct bench *b, struct err *err) MUST_CHECK;
  * all. ERR_NUMERIC when an id differs. */
 status bench_text(const struct bench *b, struct err *err) MUST_CHECK;
 
+/* c[M,N] = a[M,K] b[K,N]; ta, tb: the operand is stored transposed. */
+struct bench_shape {
+    size_t M, N, K;
+    int ta, tb;
+};
+
+/* GFLOP/s of our product on `threads` threads, the best of repeated ones. */
+status bench_product_rate(double *gflops, const char *device, size_t threads,
+                          struct bench_shape shape, double t_budget,
+                          struct err *err) MUST_CHECK;
+/* GB/s of a pass that reads two vectors and writes a third, all threads together. */
+status bench_memory_rate(double *gb_per_s, const char *device, size_t threads,
+                         struct err *err) MUST_CHECK;
+
 /* A line of JSON; releases it. */
 void bench_json(const struct bench *b, json_t *line);
 /* Sorts x[n]. */

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "bench/bench.h"
 #include "bench/bench_cases.h"
-#include "bench/bench_rates.h"
 #include "train/log/roof.h"
 
 /* What memory and products of the device can do. */
@@ -16,15 +15,15 @@ struct roof {
 static status measure_roof(struct roof *r, const struct bench *b, bool is_gpu,
                            struct err *err)
 {
-    const struct bench_rates_shape shape = {1024, 2048, 512, 0, 0};
+    const struct bench_shape shape = {1024, 2048, 512, 0, 0};
 
-    TRY(bench_rates_memory(&r->gb_per_s, b->config->device, b->threads, err));
+    TRY(bench_memory_rate(&r->gb_per_s, b->config->device, b->threads, err));
     r->gflops = NAN;
     if (!is_gpu)
         TRY(roof_gemm(&r->gflops, b->threads, 0.3, err));
     if (r->gflops > 0)
         return OK;
-    return bench_rates_product(&r->gflops, b->config->device, b->threads, shape, 0.3,
+    return bench_product_rate(&r->gflops, b->config->device, b->threads, shape, 0.3,
                                err);
 }
 

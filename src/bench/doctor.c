@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/os.h"
 #include "base/str.h"
-#include "bench/bench_rates.h"
+#include "bench/bench.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
@@ -119,8 +119,8 @@ static status examine_speed(const struct doctor *doctor, struct err *err)
     device_close(&d);
     free(host);
     TRY(result);
-    TRY(bench_rates_product(&gflops, doctor->device, 0,
-                            (struct bench_rates_shape){.M = 512, .N = 512, .K = 512}, 0.2,
+    TRY(bench_product_rate(&gflops, doctor->device, 0,
+                            (struct bench_shape){.M = 512, .N = 512, .K = 512}, 0.2,
                             err));
     fprintf(doctor->out, "  products         %7.1f GFLOP/s\n", gflops);
     return OK;
