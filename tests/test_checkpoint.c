@@ -11,7 +11,6 @@
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
 #include "train/save/checkpoint.h"
-#include "train/save/shelf.h"
 #include "train/save/state.h"
 
 /* Model, optimizer and average as a trainer holds them. */

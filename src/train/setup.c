@@ -5,8 +5,6 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "train/log/roof.h"
-#include "train/save/resume.h"
-#include "train/save/shelf.h"
 #include "train/trainer.h"
 
 /* ---- opening ---- */

@@ -16,7 +16,6 @@
 #include "base/json_text.h"
 #include "base/os.h"
 #include "dist/comm/comm.h"
-#include "train/log/record_console.h"
 #include "train/run/preflight.h"
 
 /* A person should know when the disk refuses a file, and when it is over; once each. */

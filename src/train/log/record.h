@@ -109,3 +109,16 @@ void record_note(struct record *r, const char *fmt, ...) PRINTF(2, 3);
 /* Append one event line of another command (`ferry eval`) to a run's log. */
 status record_append(const char *run_dir, struct json_t *event,
                      struct err *err) MUST_CHECK;
+
+/* ---- what a person sees, for record.c ---- */
+
+/* Mean over target tokens, NAN without any; source and target tokens a second. */
+double record_console_loss(const struct record_step *sum);
+double record_console_speed(const struct record_step *sum);
+
+void record_console_start(struct record *r, const struct record_start *s);
+/* `due`: the log gets a line of r->since_log, which holds this update too. */
+void record_console_update(struct record *r, const struct record_step *s, bool due);
+void record_console_evaluated(struct record *r, const struct runlog_eval *e);
+void record_console_sample(struct record *r, const struct runlog_sample *s);
+void record_console_stop(struct record *r, int64_t step, const char *message);

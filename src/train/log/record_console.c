@@ -1,5 +1,3 @@
-#include "train/log/record_console.h"
-
 #include <inttypes.h>
 #include <math.h>
 

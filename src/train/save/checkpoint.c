@@ -11,7 +11,6 @@
 #include "device/half.h"
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
-#include "train/save/shelf.h"
 
 #define SLOTS   "Loss_Optimization/"
 #define MASTERS SLOTS "FP32-master-copy/" /* in mixed precision; X itself has 16 bits */

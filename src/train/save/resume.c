@@ -1,5 +1,3 @@
-#include "train/save/resume.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "format/tf/tf_checkpoint.h"
+#include "train/save/saving.h"
 #include "train/update/moving_average.h"
 
 static status run_path(const struct saving *s, char *path, const char *name,

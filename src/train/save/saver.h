@@ -21,7 +21,6 @@
 
 #include "base/err.h"
 #include "train/save/checkpoint.h"
-#include "train/save/shelf.h"
 
 struct saver;
 

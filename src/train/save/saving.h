@@ -54,3 +54,21 @@ status saving_finish(struct saving *s, struct err *err) MUST_CHECK;
 
 /* Whether this rank's part of the save under way is written; *failed: it could not be. */
 bool saving_has_written(const struct saving *s, bool *failed);
+
+/* ---- where a run begins ---- */
+
+struct dataset;
+struct moving_average;
+
+/* s->is_resumed: any rank's directory holds a checkpoint of this run, whose options are
+ * those of s->config. Needs config and peers alone. */
+status resume_find(struct saving *s, struct err *err) MUST_CHECK;
+
+/*
+ * Weights, moments and state, from a checkpoint or fresh, the same on all ranks. Beginning
+ * with the newest that any writer's directory holds, the rank that has a checkpoint reads
+ * it and tells whether it is whole; then it is broadcast. So nothing depends on which disk
+ * a rank sees, nor on how many ranks there were before.
+ */
+status resume_begin(struct saving *s, const struct dataset *data,
+                    struct moving_average *average, struct err *err) MUST_CHECK;

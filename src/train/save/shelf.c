@@ -1,5 +1,3 @@
-#include "train/save/shelf.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +6,7 @@
 
 #include "base/mem.h"
 #include "format/tf/tf_checkpoint.h"
+#include "train/save/checkpoint.h"
 
 /* The index goes first: without it the rest is no checkpoint. */
 static const char *const suffixes[] = {".index", ".data-00000-of-00001", ".meta",
