@@ -18,7 +18,27 @@
 #include "train/run/affinity.h"
 #include "train/run/preflight.h"
 #include "train/run/ranks.h"
-#include "train/run/run_dir.h"
+
+struct progress;
+
+/*
+ * The run directory, as all ranks see it. Disks may be shared between nodes or not: ranks
+ * find out by files with names that nobody can guess. The first rank writes the files of
+ * the run, and one rank for each other disk a copy of the checkpoints, so that the run can
+ * go on from any node. A directory belongs to one training at a time: each writer holds a
+ * lock, on the file .lock, which names the `ferry launch` that started it. A later start
+ * of the same takes it over from a rank that was given up and cannot let go.
+ */
+struct run_dir {
+    int lock;       /* file descriptor, or -1 */
+    bool is_writer; /* of checkpoints */
+    int n_writers;
+};
+
+/* Create the directory where it is missing, and lock it. Collective. */
+status run_dir_open(struct run_dir *h, struct comm *comm, const char *dir,
+                    struct progress *console, struct err *err) MUST_CHECK;
+void run_dir_close(struct run_dir *h);
 
 struct peers {
     struct comm *comm;       /* borrowed */

@@ -1,5 +1,3 @@
-#include "train/run/run_dir.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,8 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "dist/comm/comm.h"
-#include "dist/watch/control.h"
+#include "train/run/peers.h"
 
 enum { NAME_MAX_BYTES = 48 };
 
