@@ -282,14 +282,14 @@ TEST(bleu_is_of_the_translations_that_it_leaves)
     struct line own[MAX_PAIRS];
     struct dataset_set set = f.data.valid;
     for (size_t i = 0; i < 12; i++)
-        own[i] = (struct line){translations_text(&out, i, 0),
-                               strlen(translations_text(&out, i, 0))};
+        own[i] =
+            (struct line){translate_get(&out, i, 0), strlen(translate_get(&out, i, 0))};
     struct translations again = {0};
     set.target.line = own;
     CHECK_OK(evaluate_bleu(&r, &again, &translator, &set, &o, &err), &err);
     CHECK_NEAR(r.bleu, 100, 1e-9);
-    translations_release(&again);
-    translations_release(&out);
+    translate_release(&again);
+    translate_release(&out);
     translate_close(&translator);
     fixture_close(&f);
 }

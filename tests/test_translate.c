@@ -83,15 +83,14 @@ TEST(lines_come_back_in_order_and_like_each_alone)
     for (size_t i = 0; i < N_LINES; i++) {
         CHECK(all.n_found[i] == 1);
         run(&s, &text[i], 1, &one);
-        CHECK_STR(translations_text(&all, i, 0), translations_text(&one, 0, 0));
+        CHECK_STR(translate_get(&all, i, 0), translate_get(&one, 0, 0));
         CHECK_NEAR(all.item[i].score, one.item[0].score, 1e-4);
-        CHECK(strlen(translations_text(&all, i, 0)) == all.item[i].n_bytes);
-        n_different +=
-            strcmp(translations_text(&all, i, 0), translations_text(&all, 0, 0)) != 0;
+        CHECK(strlen(translate_get(&all, i, 0)) == all.item[i].n_bytes);
+        n_different += strcmp(translate_get(&all, i, 0), translate_get(&all, 0, 0)) != 0;
     }
     CHECK(n_different >= 4); /* else the order would not show */
-    translations_release(&all);
-    translations_release(&one);
+    translate_release(&all);
+    translate_release(&one);
     close_setup(&s);
 }
 
@@ -103,15 +102,15 @@ TEST(lines_without_tokens_have_the_empty_translation)
 
     open_setup(&s, 0);
     run(&s, text, N_LINES, &out);
-    CHECK_STR(translations_text(&out, 1, 0), "");
-    CHECK_STR(translations_text(&out, 4, 0), "");
+    CHECK_STR(translate_get(&out, 1, 0), "");
+    CHECK_STR(translate_get(&out, 4, 0), "");
     CHECK(out.item[1].score == 0);
-    CHECK(translations_text(&out, 0, 0)[0] != '\0');
+    CHECK(translate_get(&out, 0, 0)[0] != '\0');
     run(&s, empty, 3, &out);
     for (size_t i = 0; i < 3; i++)
-        CHECK_STR(translations_text(&out, i, 0), "");
+        CHECK_STR(translate_get(&out, i, 0), "");
     run(&s, NULL, 0, &out);
-    translations_release(&out);
+    translate_release(&out);
     close_setup(&s);
 }
 
@@ -127,10 +126,10 @@ TEST(batches_of_any_size_give_the_same)
         s.config.batch_tokens = sizes[k];
         run(&s, text, N_LINES, &got);
         for (size_t i = 0; i < N_LINES; i++)
-            CHECK_STR(translations_text(&got, i, 0), translations_text(&want, i, 0));
+            CHECK_STR(translate_get(&got, i, 0), translate_get(&want, i, 0));
     }
-    translations_release(&want);
-    translations_release(&got);
+    translate_release(&want);
+    translate_release(&got);
     close_setup(&s);
 }
 
@@ -146,13 +145,13 @@ TEST(the_nbest_list_begins_with_the_best_and_falls)
     CHECK(four.n_best == 4);
     for (size_t i = 0; i < N_LINES; i++) {
         CHECK(four.n_found[i] >= 1 && four.n_found[i] <= 4);
-        CHECK_STR(translations_text(&four, i, 0), translations_text(&one, i, 0));
+        CHECK_STR(translate_get(&four, i, 0), translate_get(&one, i, 0));
         for (size_t k = 1; k < four.n_found[i]; k++)
             CHECK(four.item[i * 4 + k].score <= four.item[i * 4 + k - 1].score);
     }
     CHECK(four.n_found[0] > 1);
-    translations_release(&one);
-    translations_release(&four);
+    translate_release(&one);
+    translate_release(&four);
     close_setup(&s);
 }
 
@@ -176,10 +175,10 @@ TEST(a_line_beyond_max_length_is_cut_and_counted)
     const struct line short_line = {head.data, head.len};
     CHECK_OK(translate_lines(&t, &short_line, 1, &whole, &err), &err);
     CHECK(t.n_cut == 1 && t.n_done == 2);
-    CHECK_STR(translations_text(&whole, 0, 0), translations_text(&cut, 0, 0));
+    CHECK_STR(translate_get(&whole, 0, 0), translate_get(&cut, 0, 0));
     translate_close(&t);
-    translations_release(&cut);
-    translations_release(&whole);
+    translate_release(&cut);
+    translate_release(&whole);
     spm_ids_release(&ids);
     str_release(&head);
     close_setup(&s);
@@ -201,7 +200,7 @@ TEST(the_limit_counts_the_specials)
         CHECK(t.n_cut == missing);
         translate_close(&t);
     }
-    translations_release(&out);
+    translate_release(&out);
     spm_ids_release(&ids);
     close_setup(&s);
 }
@@ -226,7 +225,7 @@ TEST(a_line_is_translated_as_start_pieces_and_end)
              &err);
     CHECK(beam_get(search.beam, 0, 0).score == out.item[0].score);
     search_close(&search);
-    translations_release(&out);
+    translate_release(&out);
     spm_ids_release(&ids);
     close_setup(&s);
 }
@@ -245,7 +244,7 @@ TEST(malformed_utf8_is_refused_by_line_number_and_the_translator_lives_on)
     CHECK_FAILS(translate_lines(&t, bad + 2, 1, &out, &err), &err, ERR_FORMAT, "line 3 ");
     translate_close(&t);
     translate_close(&t);
-    translations_release(&out);
+    translate_release(&out);
     close_setup(&s);
 }
 
@@ -256,7 +255,7 @@ TEST(rows_of_the_model_beyond_the_tokenizer_have_no_text)
 
     open_setup(&s, 500); /* nearly all tokens that it emits are such */
     run(&s, text, N_LINES, &out);
-    translations_release(&out);
+    translate_release(&out);
     close_setup(&s);
 }
 
@@ -299,11 +298,11 @@ static status stream_of(struct setup *s, const char *bytes, size_t n, size_t win
     str_reset(out);
     CHECK_OK(file_write(path, bytes, n, &err), &err);
     const struct translate_text_stream stream = {.fd = open(path, O_RDONLY | O_CLOEXEC),
-                                            .name = "input",
-                                            .window = window,
-                                            .has_scores = has_scores,
-                                            .write = collect,
-                                            .ctx = out};
+                                                 .name = "input",
+                                                 .window = window,
+                                                 .has_scores = has_scores,
+                                                 .write = collect,
+                                                 .ctx = out};
     CHECK(stream.fd >= 0);
     CHECK_OK(translate_open(&t, &s->model, s->spm, &s->config, &err), &err);
     const status result = translate_text_stream(&stream, &t, &err);
@@ -332,7 +331,7 @@ TEST(windows_of_any_size_give_the_same_stream)
     run(&s, text, N_LINES, &out);
     for (size_t i = 0; i < N_LINES; i++) {
         str_printf(&in, "%s\n", text[i].text);
-        str_printf(&want, "%s\n", translations_text(&out, i, 0));
+        str_printf(&want, "%s\n", translate_get(&out, i, 0));
     }
     for (size_t k = 0; k < sizeof windows / sizeof *windows; k++) {
         CHECK_OK(stream_of(&s, in.data, in.len, windows[k], false, &got), &err);
@@ -343,10 +342,10 @@ TEST(windows_of_any_size_give_the_same_stream)
     CHECK_STR(got.data, want.data);
     CHECK_OK(stream_of(&s, "we wait\r\n\r\n", 11, 3, false, &got), &err);
     CHECK(count_feeds(&got) == 2);
-    CHECK(strncmp(got.data, translations_text(&out, 2, 0), out.item[2].n_bytes) == 0);
+    CHECK(strncmp(got.data, translate_get(&out, 2, 0), out.item[2].n_bytes) == 0);
     CHECK_OK(stream_of(&s, "", 0, 3, false, &got), &err);
     CHECK(got.len == 0);
-    translations_release(&out);
+    translate_release(&out);
     str_release(&in);
     str_release(&want);
     str_release(&got);
@@ -367,15 +366,15 @@ TEST(scores_and_nbest_have_their_formats)
     CHECK_OK(stream_of(&s, "\nthe ferry crosses the river\n", 29, 1, false, &got), &err);
     snprintf(want, sizeof want,
              "0 |||  ||| 0.000000\n1 ||| %s ||| %.6f\n1 ||| %s ||| %.6f\n",
-             translations_text(&out, 0, 0), out.item[0].score,
-             translations_text(&out, 0, 1), out.item[1].score);
+             translate_get(&out, 0, 0), out.item[0].score, translate_get(&out, 0, 1),
+             out.item[1].score);
     CHECK_STR(got.data, want);
     s.config.nbest = 1;
     CHECK_OK(stream_of(&s, "the ferry crosses the river\n", 28, 1, true, &got), &err);
-    snprintf(want, sizeof want, "%s\t%.6f\n", translations_text(&out, 0, 0),
+    snprintf(want, sizeof want, "%s\t%.6f\n", translate_get(&out, 0, 0),
              out.item[0].score);
     CHECK_STR(got.data, want);
-    translations_release(&out);
+    translate_release(&out);
     str_release(&got);
     close_setup(&s);
 }
@@ -424,6 +423,6 @@ TEST(training_memory_that_was_reserved_before_is_kept)
     run(&s, text, N_LINES, &out);
     CHECK(model_measure(&s.model, big) == n_bytes);
     CHECK(s.model.signal.rows == 300);
-    translations_release(&out);
+    translate_release(&out);
     close_setup(&s);
 }

@@ -175,8 +175,8 @@ static status product_roof(double *gflops, const struct bench *b, struct err *er
     return is_gpu ? OK : roof_gemm(gflops, b->threads, 1, err);
 }
 
-static void tell_product(const struct bench *b, const char *name,
-                         struct bench_shape s, double rate, double roof)
+static void tell_product(const struct bench *b, const char *name, struct bench_shape s,
+                         double rate, double roof)
 {
     if (b->config->json) {
         json_t *o = json_pack("{ss, ss, sI, sI, sI, sf}", "bench", "gemm", "name", name,
@@ -219,7 +219,7 @@ static status bench_gemm(const struct bench *b, struct err *err)
     TRY(product_roof(&roof, b, err));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         TRY(bench_product_rate(&rate, b->config->device, b->threads, list[i].shape, 0.3,
-                                err));
+                               err));
         tell_product(b, list[i].name, list[i].shape, rate, roof);
     }
     return OK;

@@ -23,8 +23,7 @@ static status measure_roof(struct roof *r, const struct bench *b, bool is_gpu,
         TRY(roof_gemm(&r->gflops, b->threads, 0.3, err));
     if (r->gflops > 0)
         return OK;
-    return bench_product_rate(&r->gflops, b->config->device, b->threads, shape, 0.3,
-                               err);
+    return bench_product_rate(&r->gflops, b->config->device, b->threads, shape, 0.3, err);
 }
 
 static void report(const struct bench *b, const char *name, double t,

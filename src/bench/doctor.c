@@ -120,8 +120,7 @@ static status examine_speed(const struct doctor *doctor, struct err *err)
     free(host);
     TRY(result);
     TRY(bench_product_rate(&gflops, doctor->device, 0,
-                            (struct bench_shape){.M = 512, .N = 512, .K = 512}, 0.2,
-                            err));
+                           (struct bench_shape){.M = 512, .N = 512, .K = 512}, 0.2, err));
     fprintf(doctor->out, "  products         %7.1f GFLOP/s\n", gflops);
     return OK;
 }

@@ -147,7 +147,8 @@ static status write_tensor(struct job *j, struct tensor_bundle_writer *w,
     for (size_t row = 0; row < t->rows; row++) {
         memset(j->sum, 0, t->cols * sizeof *j->sum);
         for (size_t i = 0; i < n; i++)
-            model_dir_add_values(j->sum, j->bytes[i], j->dtype[i], row * t->cols, t->cols);
+            model_dir_add_values(j->sum, j->bytes[i], j->dtype[i], row * t->cols,
+                                 t->cols);
         for (size_t c = 0; c < t->cols; c++)
             j->mean[c] = (float)(j->sum[c] / (double)n);
         TRY(tensor_bundle_add_bytes(w, j->mean, t->cols * sizeof *j->mean, err));

@@ -51,6 +51,54 @@ void translate_close(struct translator *t)
     *t = (struct translator){0};
 }
 
+/* ---- results ---- */
+
+status translate_reserve(struct translations *t, size_t n_lines, size_t n_best,
+                         struct err *err)
+{
+    size_t n_items;
+
+    translate_release(t);
+    t->text = str_new(SIZE_MAX / 2);
+    TRY(mem_mul(&n_items, n_lines, n_best, err));
+    TRY(mem_alloc(&t->item, n_items, sizeof *t->item, err));
+    TRY(mem_alloc(&t->n_found, n_lines, sizeof *t->n_found, err));
+    t->n_lines = n_lines;
+    t->n_best = n_best;
+    return OK;
+}
+
+void translate_release(struct translations *t)
+{
+    str_release(&t->text);
+    free(t->item);
+    free(t->n_found);
+    *t = (struct translations){0};
+}
+
+status translate_add(struct translations *t, size_t line, size_t at, double score,
+                     struct err *err)
+{
+    struct str *text = &t->text;
+
+    BUG_ON(line >= t->n_lines || t->n_found[line] >= t->n_best);
+    for (size_t i = at; i < text->len; i++)
+        if (text->data[i] == '\n' || text->data[i] == '\r')
+            text->data[i] = ' ';
+    t->item[line * t->n_best + t->n_found[line]++] =
+        (struct translation){at, text->len - at, score};
+    str_putc(text, '\0');
+    return str_check(text, "the translations", err);
+}
+
+const char *translate_get(const struct translations *t, size_t line, size_t rank)
+{
+    BUG_ON(line >= t->n_lines || rank >= t->n_found[line]);
+    return t->text.data + t->item[line * t->n_best + rank].at;
+}
+
+/* ---- a call ---- */
+
 /* A line in tokens: [at, at + n) of all ids, specials included. */
 struct source {
     size_t line, at, n;
@@ -92,7 +140,7 @@ static status put_text(struct job *j, size_t line, const int32_t *id, size_t n,
 
     if (n)
         TRY(spm_decode(j->t->spm, id, n, &out->text, err));
-    return translations_add(out, line, at, score, err);
+    return translate_add(out, line, at, score, err);
 }
 
 static status put_empty(struct job *j, size_t line, struct err *err)
@@ -207,7 +255,7 @@ static status run_batch(struct job *j, size_t first, size_t n, struct err *err)
 
 static status run(struct job *j, const struct line *lines, size_t n, struct err *err)
 {
-    TRY(translations_begin(j->out, n, (size_t)j->t->config.nbest, err));
+    TRY(translate_reserve(j->out, n, (size_t)j->t->config.nbest, err));
     TRY(encode(j, lines, n, err));
     if (j->n)
         qsort(j->sources, j->n, sizeof *j->sources, by_length);

@@ -14,8 +14,8 @@
 
 #include "base/opt.h"
 #include "base/progress.h"
+#include "base/str.h"
 #include "decode/search.h"
-#include "decode/translations.h"
 #include "text/subword/spm.h"
 
 struct encoder;
@@ -55,7 +55,34 @@ status translate_open(struct translator *t, struct model *m, const struct spm *s
                       const struct translate_config *c, struct err *err) MUST_CHECK;
 void translate_close(struct translator *t);
 
+struct translation {
+    size_t at, n_bytes; /* in the text of all; a NUL follows */
+    double score;       /* log-probability over the length penalty */
+};
+
+/* The results for n_lines lines, up to n_best of each, best first. Owns all texts, in one
+ * block. Zeroed = empty. */
+struct translations {
+    size_t n_lines, n_best;
+    struct str text;
+    struct translation *item; /* [n_lines,n_best] */
+    size_t *n_found;          /* [n_lines] at least 1 when all is done */
+};
+
 /* Translate n lines into *out (zeroed, or of an earlier call). A line that is not UTF-8
  * is an ERR_FORMAT that names its number, counted over all calls. */
 status translate_lines(struct translator *t, const struct line *lines, size_t n,
                        struct translations *out, struct err *err) MUST_CHECK;
+
+/* Empty, with room for this many. */
+status translate_reserve(struct translations *t, size_t n_lines, size_t n_best,
+                         struct err *err) MUST_CHECK;
+void translate_release(struct translations *t);
+
+/* What was appended to t->text from `at` on is the line's next translation. The line
+ * ends that some tokenizers can produce become blanks. */
+status translate_add(struct translations *t, size_t line, size_t at, double score,
+                     struct err *err) MUST_CHECK;
+
+/* The text of a line's translation of this rank; lives as long as *t is unchanged. */
+const char *translate_get(const struct translations *t, size_t line, size_t rank);

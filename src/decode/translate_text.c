@@ -43,12 +43,13 @@ static void window_release(struct window *w)
     line_reader_close(&w->reader);
     str_release(&w->in);
     str_release(&w->out);
-    translations_release(&w->found);
+    translate_release(&w->found);
     free(w->lines);
 }
 
 /* The lines of the next window. One of very long lines ends early. */
-static status fill(struct window *w, const struct translate_text_stream *s, struct err *err)
+static status fill(struct window *w, const struct translate_text_stream *s,
+                   struct err *err)
 {
     struct line line;
     bool has = true;
@@ -78,7 +79,7 @@ static void put_line(struct window *w, const struct translate_text_stream *s, si
 
     for (size_t rank = 0; rank < f->n_found[i]; rank++) {
         const double score = f->item[i * f->n_best + rank].score;
-        const char *text = translations_text(f, i, rank);
+        const char *text = translate_get(f, i, rank);
         if (f->n_best > 1)
             str_printf(&w->out, "%llu ||| %s ||| %.6f\n",
                        (unsigned long long)w->n_before + i, text, score);

@@ -61,8 +61,8 @@ static status apply(struct trainer *t, struct record_step *rec, double n_target,
 
 /* Token losses are added in double, sentence by sentence, so that the sum does not
  * depend on how an update was cut into micro-batches. */
-static void add_batch(struct trainer *t, struct record_step *rec, struct flops_batch *work,
-                      const struct batch *b)
+static void add_batch(struct trainer *t, struct record_step *rec,
+                      struct flops_batch *work, const struct batch *b)
 {
     model_losses(&t->model, t->micro.losses);
     for (size_t i = 0; i < b->n_tgt; i++)

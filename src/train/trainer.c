@@ -109,7 +109,7 @@ static status show_samples(struct trainer *t, const struct translations *out,
             .step = (double)t->state.step,
             .source = sample_text(source, t->data.sets.valid.source.line[i]),
             .reference = sample_text(reference, t->data.sets.valid.target.line[i]),
-            .translation = translations_text(out, i, 0)};
+            .translation = translate_get(out, i, 0)};
         TRY(record_sample(&t->record, sample, err));
     }
     return OK;
@@ -132,7 +132,7 @@ static status measure(struct trainer *t, struct evaluate_result *r, struct err *
         result = evaluate_bleu(r, &out, &t->translator, set, &o, err);
     if (result == OK)
         result = show_samples(t, &out, err);
-    translations_release(&out);
+    translate_release(&out);
     return result;
 }
 
@@ -199,8 +199,7 @@ static bool is_over(const struct trainer *t)
 {
     const struct train_config *c = &t->config;
 
-    return t->state.step >= c->max_steps || t->is_patience_used ||
-           t->is_signalled ||
+    return t->state.step >= c->max_steps || t->is_patience_used || t->is_signalled ||
            (c->max_epochs && t->state.cursor.epoch >= (uint64_t)c->max_epochs);
 }
 

@@ -99,7 +99,7 @@ static status open_all(struct eval *e, const char *run, struct err *err)
 
 static void close_all(struct eval *e)
 {
-    translations_release(&e->out);
+    translate_release(&e->out);
     translate_close(&e->translator);
     model_close(&e->model);
     device_close(&e->device);
@@ -168,7 +168,7 @@ static status write_translations(const struct eval *e, struct err *err)
     struct str text = str_new(0);
 
     for (size_t i = 0; i < e->out.n_lines; i++) {
-        str_puts(&text, translations_text(&e->out, i, 0));
+        str_puts(&text, translate_get(&e->out, i, 0));
         str_putc(&text, '\n');
     }
     status result = str_check(&text, "the translations", err);

@@ -232,7 +232,7 @@ static status score(struct evaluate_result *r, const struct translations *out,
     struct str signature = str_new(0);
 
     for (size_t i = 0; i < n; i++) {
-        const char *text = translations_text(out, i, 0);
+        const char *text = translate_get(out, i, 0);
         const struct line hyp = {text, strlen(text)};
         TRY(bleu_add(&stats, how.tokenize, hyp, &set->target.line[i], 1, err));
     }
@@ -249,7 +249,7 @@ static status score(struct evaluate_result *r, const struct translations *out,
 static status put_texts(struct str *text, const struct translations *out, struct err *err)
 {
     for (size_t i = 0; i < out->n_lines; i++) {
-        str_puts(text, translations_text(out, i, 0));
+        str_puts(text, translate_get(out, i, 0));
         str_putc(text, '\0');
     }
     return str_check(text, "the translations", err);
@@ -261,14 +261,14 @@ static status take_texts(struct translations *out, const struct str *text, size_
 {
     const char *at = text->data, *end = text->data + text->len;
 
-    TRY(translations_begin(out, n, 1, err));
+    TRY(translate_reserve(out, n, 1, err));
     for (size_t i = 0; i < n; i++) {
         const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
         if (!stop)
             return err_set(err, ERR_COMM, "%zu translations arrived, want %zu", i, n);
         const size_t begin = out->text.len;
         str_add(&out->text, at, (size_t)(stop - at));
-        TRY(translations_add(out, i, begin, 0, err));
+        TRY(translate_add(out, i, begin, 0, err));
         at = stop + 1;
     }
     return OK;
@@ -285,7 +285,7 @@ static status join_texts(struct translations *out, size_t n, struct comm *comm,
     if (result == OK)
         result =
             comm_gather(comm, is_first ? &all : NULL, NULL, mine.data, mine.len, 0, err);
-    translations_release(out);
+    translate_release(out);
     if (result == OK && is_first)
         result = take_texts(out, &all, n, err);
     str_release(&mine);

@@ -140,15 +140,16 @@ static json_t *network_of(const struct record_start *s)
 {
     const struct preflight *p = s->preflight;
     const struct runlog_start network = {.backend = s->comm->backend,
-                                   .library = s->comm->library ? s->comm->library : "",
-                                   .gradients = s->entry.gradients,
-                                   .settings = json_array(),
-                                   .hosts = json_array(),
-                                   .latency_s = p->t_latency,
-                                   .mb_per_s = p->mb_per_s,
-                                   .clock_spread_s = p->clock_spread,
-                                   .free_mib = p->free_mib,
-                                   .disk_mib = p->disk_mib};
+                                         .library =
+                                             s->comm->library ? s->comm->library : "",
+                                         .gradients = s->entry.gradients,
+                                         .settings = json_array(),
+                                         .hosts = json_array(),
+                                         .latency_s = p->t_latency,
+                                         .mb_per_s = p->mb_per_s,
+                                         .clock_spread_s = p->clock_spread,
+                                         .free_mib = p->free_mib,
+                                         .disk_mib = p->disk_mib};
 
     for (const char **text = s->comm->setting; *text; text++)
         json_array_append_new(network.settings, json_string(*text));

@@ -97,8 +97,9 @@ static void say_start(struct record *r, const struct record_start *s)
 
     if (r->is_reference) {
         record_note(r,
-                    s->entry.resumed ? "*** Restored checkpoint from %s. Resuming training"
-                                     : "*** Starting training from scratch",
+                    s->entry.resumed
+                        ? "*** Restored checkpoint from %s. Resuming training"
+                        : "*** Starting training from scratch",
                     r->config->run);
         record_note(r, "*** Total trainable parameters: %.0f", s->entry.parameters);
         return;

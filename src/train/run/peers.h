@@ -24,10 +24,10 @@ struct progress;
 /*
  * The run directory, as all ranks see it. Disks may be shared between nodes or not: ranks
  * find out by files with names that nobody can guess. The first rank writes the files of
- * the run, and one rank for each other disk a copy of the checkpoints, so that the run can
- * go on from any node. A directory belongs to one training at a time: each writer holds a
- * lock, on the file .lock, which names the `ferry launch` that started it. A later start
- * of the same takes it over from a rank that was given up and cannot let go.
+ * the run, and one rank for each other disk a copy of the checkpoints, so that the run
+ * can go on from any node. A directory belongs to one training at a time: each writer
+ * holds a lock, on the file .lock, which names the `ferry launch` that started it. A
+ * later start of the same takes it over from a rank that was given up and cannot let go.
  */
 struct run_dir {
     int lock;       /* file descriptor, or -1 */

@@ -65,10 +65,10 @@ struct moving_average;
 status resume_find(struct saving *s, struct err *err) MUST_CHECK;
 
 /*
- * Weights, moments and state, from a checkpoint or fresh, the same on all ranks. Beginning
- * with the newest that any writer's directory holds, the rank that has a checkpoint reads
- * it and tells whether it is whole; then it is broadcast. So nothing depends on which disk
- * a rank sees, nor on how many ranks there were before.
+ * Weights, moments and state, from a checkpoint or fresh, the same on all ranks.
+ * Beginning with the newest that any writer's directory holds, the rank that has a
+ * checkpoint reads it and tells whether it is whole; then it is broadcast. So nothing
+ * depends on which disk a rank sees, nor on how many ranks there were before.
  */
 status resume_begin(struct saving *s, const struct dataset *data,
                     struct moving_average *average, struct err *err) MUST_CHECK;
