@@ -6,17 +6,10 @@
 
 #include "base/mem.h"
 
-/* A finished hypothesis, or one that a search without any ended with. */
-struct found {
-    double log_prob, score;
-    size_t n;
-    size_t slot; /* which of the sentence's token lists */
-    bool is_finished;
-};
-
+/* Found are finished hypotheses, or those that a search without any ended with. */
 struct sentence {
     size_t max_len;
-    struct found *found; /* [width] best first */
+    struct beam_hypothesis *found; /* [width] best first */
     size_t n_found;
 };
 
@@ -37,12 +30,12 @@ struct candidate {
 struct beam {
     size_t n_sents, max_len, width; /* room */
     struct beam_options options;
-    struct sentence *sent;   /* [n_sents] */
-    struct found *found;     /* [n_sents,width] */
-    int32_t *token;          /* [n_sents,width,max_len] of what was found */
-    int32_t *fed;            /* [max_len,rows] the token of row r at step t */
-    struct living now, next; /* [rows] */
-    double *top;             /* [rows,2*width] */
+    struct sentence *sent;         /* [n_sents] */
+    struct beam_hypothesis *found; /* [n_sents,width] */
+    int32_t *token;                /* [n_sents,width,max_len] of what was found */
+    int32_t *fed;                  /* [max_len,rows] the token of row r at step t */
+    struct living now, next;       /* [rows] */
+    double *top;                   /* [rows,2*width] */
     int32_t *top_id;
     struct candidate *best; /* [2*width] */
 };
@@ -121,11 +114,6 @@ void beam_close(struct beam *b)
     free(b);
 }
 
-static int32_t *tokens_of(const struct beam *b, size_t s, const struct found *f)
-{
-    return b->token + (s * b->width + f->slot) * b->max_len;
-}
-
 /* What row `row` of step t has generated so far, and `id` after it. */
 static void copy_history(const struct beam *b, int32_t *to, size_t t, size_t row,
                          int32_t id)
@@ -143,19 +131,21 @@ static void keep(struct beam *b, size_t s, size_t t, const struct candidate *c)
 {
     struct sentence *sent = &b->sent[s];
     const double score = c->log_prob / beam_penalty(t + 1, b->options.alpha);
-    size_t at = sent->n_found, slot = at;
+    size_t at = sent->n_found;
+    int32_t *token = b->token + (s * b->width + at) * b->max_len;
 
     if (at == b->options.width) {
         if (!(score > sent->found[--at].score))
             return;
-        slot = sent->found[at].slot;
+        token = b->token + (sent->found[at].token - b->token); /* its place */
     } else {
         sent->n_found++;
     }
     for (; at > 0 && score > sent->found[at - 1].score; at--)
         sent->found[at] = sent->found[at - 1];
-    sent->found[at] = (struct found){c->log_prob, score, t + 1, slot, c->id == BEAM_EOS};
-    copy_history(b, tokens_of(b, s, &sent->found[at]), t, c->row, c->id);
+    sent->found[at] =
+        (struct beam_hypothesis){token, t + 1, c->log_prob, score, c->id == BEAM_EOS};
+    copy_history(b, token, t, c->row, c->id);
 }
 
 static size_t insert(struct candidate *best, size_t n, size_t max, struct candidate c)
@@ -311,9 +301,6 @@ size_t beam_found(const struct beam *b, size_t sentence)
 
 struct beam_hypothesis beam_get(const struct beam *b, size_t sentence, size_t rank)
 {
-    const struct found *f = &b->sent[sentence].found[rank];
-
     BUG_ON(rank >= beam_found(b, sentence));
-    return (struct beam_hypothesis){tokens_of(b, sentence, f), f->n, f->log_prob,
-                                    f->score, f->is_finished};
+    return b->sent[sentence].found[rank];
 }
