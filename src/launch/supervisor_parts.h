@@ -17,8 +17,6 @@
 
 enum { JOB_BYTES = CONTROL_JOB / 2, JOB_TEXT = CONTROL_JOB + 1 };
 
-enum outcome { FINISHED, LOST, HOPELESS };
-
 /* One start of the job. */
 struct start {
     struct hosts hosts; /* those that answered */
@@ -60,6 +58,3 @@ status supervisor_start(struct supervisor *s, struct start *st,
                         struct err *err) MUST_CHECK;
 /* Remove the token of the last start; those before were removed by the next check. */
 void supervisor_forget(const struct supervisor *s, const struct start *st);
-
-/* supervisor_watch.c: until the start has ended or must be. */
-enum outcome supervisor_watch(struct supervisor *s, struct start *st);
