@@ -44,18 +44,25 @@ status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_byt
     return gather_to(c, all, mine, n_bytes, NULL, root, err);
 }
 
+/* The bytes of rank `from` on all ranks, or on those of its node alone. */
+static status pass_down(struct comm *c, void *data, size_t n_bytes, int from,
+                        bool is_inside, struct err *err)
+{
+    const struct comm_msg down = {from, data, n_bytes};
+    size_t n = 0;
+
+    if (c->rank != from)
+        return comm_swap(c, NULL, 0, &down, n_bytes > 0, err);
+    for (int r = 0; n_bytes > 0 && r < c->size; r++)
+        if (r != from && (!is_inside || c->peer[r].node == c->node))
+            c->msg[n++] = (struct comm_msg){r, data, n_bytes};
+    return comm_swap(c, c->msg, n, NULL, 0, err);
+}
+
 status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, int root,
                       struct err *err)
 {
-    const struct comm_msg down = {root, data, n_bytes};
-    size_t n = 0;
-
-    if (c->rank != root)
-        return comm_swap(c, NULL, 0, &down, n_bytes > 0, err);
-    for (int r = 0; n_bytes > 0 && r < c->size; r++)
-        if (r != root)
-            c->msg[n++] = (struct comm_msg){r, data, n_bytes};
-    return comm_swap(c, c->msg, n, NULL, 0, err);
+    return pass_down(c, data, n_bytes, root, false, err);
 }
 
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
@@ -241,29 +248,16 @@ static status scatter(struct comm *c, const struct broadcast *x, struct err *err
     return comm_swap(c, send, n_send, recv, n_recv, err);
 }
 
-static status pass_inside_node(struct comm *c, const struct broadcast *x, struct err *err)
-{
-    const int from = delegate_of(c, x, c->node);
-    const struct comm_msg down = {from, x->data, x->n_bytes};
-    size_t n = 0;
-
-    if (c->rank != from)
-        return comm_swap(c, NULL, 0, &down, 1, err);
-    for (int r = 0; r < c->size; r++)
-        if (r != from && c->peer[r].node == c->node)
-            c->msg[n++] = (struct comm_msg){r, x->data, x->n_bytes};
-    return comm_swap(c, c->msg, n, NULL, 0, err);
-}
-
 static status bcast_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct broadcast *x = ctx;
+    const int delegate = delegate_of(c, x, c->node);
 
     if (x->n_bytes < SCATTER_BYTES || c->n_nodes == 1)
-        return comm_job_bcast(c, x->data, x->n_bytes, x->root, err);
-    if (c->rank == delegate_of(c, x, c->node))
+        return pass_down(c, x->data, x->n_bytes, x->root, false, err);
+    if (c->rank == delegate)
         TRY(scatter(c, x, err));
-    return pass_inside_node(c, x, err);
+    return pass_down(c, x->data, x->n_bytes, delegate, true, err);
 }
 
 status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct err *err)
