@@ -7,16 +7,16 @@
 
 #include "device/gpu/gpu.h"
 
-#define RUN(d, which, kind, x, y, z, n_items, a, ...)                                   \
-    run((d)->gpu,                                                                       \
-        &(struct gpu_call){.kernel = (which),                                           \
-                           .type = (kind),                                              \
-                           .group = {(x), (y), (z)},                                    \
-                           .items = (n_items),                                          \
-                           .buffer = (void *[]){__VA_ARGS__},                           \
-                           .n_buffers = sizeof(void *[]){__VA_ARGS__} / sizeof(void *), \
-                           .args = &(a),                                                \
-                           .args_bytes = sizeof(a)})
+#define CALL(which, kind, x, y, z, n_items, a, ...)                                      \
+    &(struct gpu_call)                                                                   \
+    {                                                                                    \
+        .kernel = (which), .type = (kind), .group = {(x), (y), (z)}, .items = (n_items), \
+        .buffer = (void *[]){__VA_ARGS__},                                               \
+        .n_buffers = sizeof(void *[]){__VA_ARGS__} / sizeof(void *), .args = &(a),       \
+        .args_bytes = sizeof(a)                                                          \
+    }
+
+#define RUN(d, ...) run((d)->gpu, CALL(__VA_ARGS__))
 
 static void run(struct gpu *g, const struct gpu_call *call)
 {
@@ -232,31 +232,24 @@ static struct attention_args attention_args(struct mat q, struct mat k, struct m
 }
 
 /* Launch an attention kernel over all sentences, as many at once as a grid may have. */
-static void over_sentences(struct gpu *g, struct gpu_call call, struct attention_args *a,
+static void over_sentences(struct gpu *g, struct gpu_call *call, struct attention_args *a,
                            const struct attend *at)
 {
     const size_t most = g->grid_max ? g->grid_max : GPU_GRID_MAX;
 
-    call.args = a;
-    call.args_bytes = sizeof *a;
     for (size_t first = 0; first < at->n_sents; first += most) {
         const size_t left = at->n_sents - first;
         a->q_at = at->q_at.at + first;
         a->k_at = at->k_at.at + first;
-        call.group[2] = left < most ? left : most;
-        run(g, &call);
+        call->group[2] = left < most ? left : most;
+        run(g, call);
     }
 }
 
-#define OVER_SENTENCES(d, which, kind, longest, a, at, ...)                            \
-    over_sentences((d)->gpu,                                                           \
-                   (struct gpu_call){                                                  \
-                       .kernel = (which),                                              \
-                       .type = (kind),                                                 \
-                       .group = {groups(longest, ATTENTION_BLOCK((a).d)), (at).heads}, \
-                       .items = ATTENTION_ITEMS,                                       \
-                       .buffer = (void *[]){__VA_ARGS__},                              \
-                       .n_buffers = sizeof(void *[]){__VA_ARGS__} / sizeof(void *)},   \
+#define OVER_SENTENCES(d, which, kind, longest, a, at, ...)                   \
+    over_sentences((d)->gpu,                                                  \
+                   CALL(which, kind, groups(longest, ATTENTION_BLOCK((a).d)), \
+                        (at).heads, 1, ATTENTION_ITEMS, a, __VA_ARGS__),      \
                    &(a), &(at))
 
 static void gpu_attention_forward(struct device *d, struct mat out, struct mat lse,
@@ -316,46 +309,41 @@ static size_t chunks(struct mat m)
     return m.cols ? groups(m.cols, 4 * EACH_ITEMS) : 1;
 }
 
-static struct each_args each(struct mat y, struct mat x, double by)
+/* y from x; x NULL: in place. */
+static void each(struct gpu *g, enum gpu_kernel which, enum mat_type type, struct mat y,
+                 const struct mat *x, double by)
 {
-    return (struct each_args){gmat(y), gmat(x), (float)by, (u32)chunks(y)};
+    struct each_args a = {gmat(y), gmat(x ? *x : y), (float)by, (u32)chunks(y)};
+    struct gpu_call *call = CALL(which, type, y.rows * a.chunks, 1, 1, EACH_ITEMS, a,
+                                 y.mem, x ? x->mem : NULL);
+
+    call->n_buffers = x ? 2 : 1;
+    run(g, call);
 }
 
 static void gpu_fill(struct device *d, struct mat x, double value)
 {
-    struct each_args a = each(x, x, value);
-
-    RUN(d, GPU_fill, x.type, x.rows * a.chunks, 1, 1, EACH_ITEMS, a, x.mem);
+    each(d->gpu, GPU_fill, x.type, x, NULL, value);
 }
 
 static void gpu_scale(struct device *d, struct mat x, double by)
 {
-    struct each_args a = each(x, x, by);
-
-    RUN(d, GPU_scale, x.type, x.rows * a.chunks, 1, 1, EACH_ITEMS, a, x.mem);
+    each(d->gpu, GPU_scale, x.type, x, NULL, by);
 }
 
 static void gpu_average(struct device *d, struct mat y, struct mat x, double decay)
 {
-    struct each_args a = each(y, x, 1 - decay);
-
-    RUN(d, GPU_average, MAT_REAL, y.rows * a.chunks, 1, 1, EACH_ITEMS, a, y.mem, x.mem);
+    each(d->gpu, GPU_average, MAT_REAL, y, &x, 1 - decay);
 }
 
 static void gpu_cast(struct device *d, struct mat y, struct mat x)
 {
-    struct each_args a = each(y, x, 0);
-
-    RUN(d, GPU_cast, y.type, y.rows * a.chunks, 1, 1, EACH_ITEMS, a, y.mem, x.mem);
+    each(d->gpu, GPU_cast, y.type, y, &x, 0);
 }
 
 void gpu_convert(struct gpu *g, struct mat y, struct mat x)
 {
-    struct device d = {.gpu = g};
-    struct each_args a = each(y, x, 1);
-
-    RUN(&d, y.type == MAT_HALF ? GPU_cast : GPU_widen, MAT_HALF, y.rows * a.chunks, 1, 1,
-        EACH_ITEMS, a, y.mem, x.mem);
+    each(g, y.type == MAT_HALF ? GPU_cast : GPU_widen, MAT_HALF, y, &x, 1);
 }
 
 static void gpu_adam(struct device *d, struct mat w, struct mat m, struct mat v,

@@ -8,45 +8,26 @@
 
 #include "device/gpu/numbers.h"
 
-FN float group_sum(float x, LOCAL float *tmp)
-{
-    tmp[ITEM] = x;
-    BARRIER;
-    for (u32 n = ITEMS / 2; n > 0; n /= 2) {
-        if (ITEM < n)
-            tmp[ITEM] += tmp[ITEM + n];
-        BARRIER;
+/* The function `name`, which folds the items' values by COMBINE(one, other). */
+#define GROUP_FOLD(type, name, COMBINE)                        \
+    FN type name(type x, LOCAL type *tmp)                      \
+    {                                                          \
+        tmp[ITEM] = x;                                         \
+        BARRIER;                                               \
+        for (u32 n = ITEMS / 2; n > 0; n /= 2) {               \
+            if (ITEM < n)                                      \
+                tmp[ITEM] = COMBINE(tmp[ITEM], tmp[ITEM + n]); \
+            BARRIER;                                           \
+        }                                                      \
+        x = tmp[0];                                            \
+        BARRIER;                                               \
+        return x;                                              \
     }
-    x = tmp[0];
-    BARRIER;
-    return x;
-}
 
-/* A NaN is passed over, as device/cpu/vmax.h does. */
-FN float group_max(float x, LOCAL float *tmp)
-{
-    tmp[ITEM] = x;
-    BARRIER;
-    for (u32 n = ITEMS / 2; n > 0; n /= 2) {
-        if (ITEM < n)
-            tmp[ITEM] = tmp[ITEM + n] > tmp[ITEM] ? tmp[ITEM + n] : tmp[ITEM];
-        BARRIER;
-    }
-    x = tmp[0];
-    BARRIER;
-    return x;
-}
+#define GROUP_PLUS(x, y)  ((x) + (y))
+#define GROUP_ABOVE(x, y) ((y) > (x) ? (y) : (x))
+#define GROUP_BELOW(x, y) ((y) < (x) ? (y) : (x))
 
-FN u32 group_min(u32 x, LOCAL u32 *tmp)
-{
-    tmp[ITEM] = x;
-    BARRIER;
-    for (u32 n = ITEMS / 2; n > 0; n /= 2) {
-        if (ITEM < n)
-            tmp[ITEM] = tmp[ITEM + n] < tmp[ITEM] ? tmp[ITEM + n] : tmp[ITEM];
-        BARRIER;
-    }
-    x = tmp[0];
-    BARRIER;
-    return x;
-}
+GROUP_FOLD(float, group_sum, GROUP_PLUS)
+GROUP_FOLD(float, group_max, GROUP_ABOVE) /* passes over a NaN, as cpu/vmax.h does */
+GROUP_FOLD(u32, group_min, GROUP_BELOW)

@@ -21,19 +21,8 @@ FN u32 choice_before(struct choice a, struct choice b)
     return a.z > b.z || (a.z == b.z && a.id < b.id);
 }
 
-FN struct choice group_choice(struct choice x, LOCAL struct choice *tmp)
-{
-    tmp[ITEM] = x;
-    BARRIER;
-    for (u32 n = ITEMS / 2; n > 0; n /= 2) {
-        if (ITEM < n && choice_before(tmp[ITEM + n], tmp[ITEM]))
-            tmp[ITEM] = tmp[ITEM + n];
-        BARRIER;
-    }
-    x = tmp[0];
-    BARRIER;
-    return x;
-}
+#define CHOICE_FIRST(a, b) (choice_before(b, a) ? (b) : (a))
+GROUP_FOLD(struct choice, group_choice, CHOICE_FIRST)
 
 KERNEL(EACH_ITEMS)
 void topk(GLOBAL float *top, GLOBAL i32 *id, GLOBAL const stored *logits,

@@ -110,35 +110,14 @@ void novograd(GLOBAL float *w, GLOBAL float *m, GLOBAL const float *g,
     }
 }
 
-FN wide group_add(wide x, LOCAL wide *tmp)
-{
-    tmp[ITEM] = x;
-    BARRIER;
-    for (u32 n = ITEMS / 2; n > 0; n /= 2) {
-        if (ITEM < n)
-            tmp[ITEM] += tmp[ITEM + n];
-        BARRIER;
-    }
-    return tmp[0];
-}
-
 /* The larger, or the one that is not a number. */
 FN wide larger(wide x, wide y)
 {
     return x != x ? x : y > x || y != y ? y : x;
 }
 
-FN wide group_larger(wide x, LOCAL wide *tmp)
-{
-    tmp[ITEM] = x;
-    BARRIER;
-    for (u32 n = ITEMS / 2; n > 0; n /= 2) {
-        if (ITEM < n)
-            tmp[ITEM] = larger(tmp[ITEM], tmp[ITEM + n]);
-        BARRIER;
-    }
-    return tmp[0];
-}
+GROUP_FOLD(wide, group_add, GROUP_PLUS)
+GROUP_FOLD(wide, group_larger, larger)
 
 KERNEL(EACH_ITEMS)
 void squares(GLOBAL wide *part, GLOBAL const float *x, struct reduce_args a)
