@@ -3,7 +3,6 @@
 #include "device/opencl/library.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 
 #include "base/os.h"
 

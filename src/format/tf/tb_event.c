@@ -1,11 +1,7 @@
 #include "format/tf/tb_event.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "base/os.h"
 #include "event.pb-c.h"
 #include "format/tf/proto.h"

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "base/lines.h"

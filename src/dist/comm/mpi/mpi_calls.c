@@ -11,7 +11,6 @@
 #include "dist/comm/mpi_calls.h"
 
 #include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
