@@ -222,7 +222,8 @@ static status unknown(const char *name, struct err *err)
 status catalog_open(struct catalog *c, const char *name, struct err *err)
 {
     *c = (struct catalog){0};
-    if (strchr(name, '/') || (str_ends(name, ".corpus") && strcmp(name, ".corpus"))) {
+    if (strchr(name, '/') ||
+        (str_ends(name, ".corpus") && strcmp(name, ".corpus") != 0)) {
         struct file_map m;
         TRY(file_map_open(&m, name, err));
         const status result =

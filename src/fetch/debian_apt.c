@@ -19,8 +19,6 @@
 #include "base/str.h"
 #include "fetch/debian.h"
 
-extern char **environ;
-
 #define HELPER "/usr/lib/apt/apt-helper"
 
 /* What is cleared was set by the system's files; what is set holds below %1$s alone. */
@@ -103,7 +101,8 @@ static status write_conf(const struct apt_paths *p, struct err *err)
 static int spawn(pid_t *pid, const char *const argv[], const char *to, int flags,
                  bool with_errors)
 {
-    char *const *args = (char *const *)(uintptr_t)argv; /* they are not written to */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): they are only read */
+    char *const *args = (char *const *)(uintptr_t)argv;
     posix_spawn_file_actions_t files;
 
     posix_spawn_file_actions_init(&files);

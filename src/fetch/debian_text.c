@@ -25,7 +25,7 @@ static bool field(struct line line, const char *name, struct line *value)
 {
     const size_t n = strlen(name);
 
-    if (line.n_bytes <= n || memcmp(line.text, name, n) != 0 || line.text[n] != ':')
+    if (line.n_bytes <= n || strncmp(line.text, name, n) != 0 || line.text[n] != ':')
         return false;
     const char *at = line.text + n + 1, *end = line.text + line.n_bytes;
     while (at < end && (*at == ' ' || *at == '\t'))
@@ -40,7 +40,7 @@ static bool is_md5(struct line s)
 {
     size_t n = 0;
 
-    while (n < s.n_bytes && memchr("0123456789abcdef", s.text[n], 16))
+    while (n < s.n_bytes && s.text[n] && strchr("0123456789abcdef", s.text[n]))
         n++;
     return n == s.n_bytes && n == DEBIAN_MD5;
 }

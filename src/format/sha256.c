@@ -30,7 +30,7 @@ static uint32_t big_endian(const uint8_t *p)
 /* The message schedule: sixteen words of the block, the rest mixed from them. */
 static void expand(uint32_t w[64], const uint8_t *block)
 {
-    for (int i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         w[i] = big_endian(block + 4 * i);
     for (int i = 16; i < 64; i++) {
         const uint32_t a = w[i - 15], b = w[i - 2];
@@ -135,7 +135,7 @@ void sha256_hex(char out[SHA256_HEX], const uint8_t hash[SHA256_BYTES])
 {
     static const char digit[] = "0123456789abcdef";
 
-    for (int i = 0; i < SHA256_BYTES; i++) {
+    for (size_t i = 0; i < SHA256_BYTES; i++) {
         out[2 * i] = digit[hash[i] >> 4];
         out[2 * i + 1] = digit[hash[i] & 15];
     }

@@ -165,7 +165,8 @@ static status read_gz(struct stream *s, unsigned char *out, size_t n, size_t *go
     if (!s->in_member)
         return OK;
     const uInt room = n < UINT32_MAX ? (uInt)n : UINT32_MAX;
-    c->gz.next_in = (Bytef *)(uintptr_t)s->next; /* zlib does not write to it */
+    c->gz.next_in =
+        (Bytef *)(uintptr_t)s->next; /* only read; NOLINT(performance-no-int-to-ptr) */
     c->gz.avail_in = (uInt)s->n_left;
     c->gz.next_out = out;
     c->gz.avail_out = room;

@@ -166,10 +166,10 @@ static double named_rows(double V, double n)
     static const double OFFSET = 2.7;
     double total = 0, rows = 0;
 
-    for (double r = 1; r <= V; r++)
-        total += 1 / (r + OFFSET);
-    for (double r = 1; r <= V; r++)
-        rows -= expm1(n * log1p(-1 / (r + OFFSET) / total));
+    for (size_t r = 1; (double)r <= V; r++)
+        total += 1 / ((double)r + OFFSET);
+    for (size_t r = 1; (double)r <= V; r++)
+        rows -= expm1(n * log1p(-1 / ((double)r + OFFSET) / total));
     return rows;
 }
 

@@ -64,6 +64,7 @@ static status narrow(struct encoding *e, const struct spm_ids ids[PAIRS_SIDES],
 {
     const size_t n = ids[0].n + ids[1].n;
 
+    BUG_ON((ids[0].n && !ids[0].id) || (ids[1].n && !ids[1].id));
     TRY(mem_grow(&e->narrow, &e->narrow_cap, n, sizeof *e->narrow, err));
     for (size_t i = 0; i < n; i++)
         e->narrow[i] = (uint16_t)(i < ids[0].n ? ids[0].id[i] : ids[1].id[i - ids[0].n]);

@@ -65,8 +65,8 @@ static status each_file(const char *dir, const char *part, const char *to,
         return errno == ENOENT ? OK
                                : err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
     for (struct dirent *e; result == OK && (e = readdir(handle));)
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-            strcmp(e->d_name, "final") && strstr(e->d_name, part))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            strcmp(e->d_name, "final") != 0 && strstr(e->d_name, part))
             result = remove_or_move(dir, e->d_name, to, err);
     closedir(handle);
     return result;

@@ -137,7 +137,7 @@ static bool is_new(const struct np *np)
 /* What "kein" can negate: "ein Hund", "Hunde", but not "drei Hunde". */
 static bool is_indefinite(const struct np *np)
 {
-    return is_new(np) && !np->number && !(np->det && np->det->is_quantity);
+    return np && is_new(np) && !np->number && !(np->det && np->det->is_quantity);
 }
 
 static struct roles assign(const struct clause *c)

@@ -94,7 +94,8 @@ static status begin(struct line_reader *f, struct err *err)
         TRY(fill(f, err));
     if (f->end >= 3 && memcmp(f->buf, "\xEF\xBB\xBF", 3) == 0)
         f->at = 3;
-    if (f->end < 2 || (memcmp(f->buf, "\xFF\xFE", 2) && memcmp(f->buf, "\xFE\xFF", 2)))
+    if (f->end < 2 ||
+        (memcmp(f->buf, "\xFF\xFE", 2) != 0 && memcmp(f->buf, "\xFE\xFF", 2) != 0))
         return OK;
     f->encoding = f->buf[0] == 0xFF ? LINE_READER_UTF16_LE : LINE_READER_UTF16_BE;
     const size_t n = f->end - 2;

@@ -309,7 +309,7 @@ static void multiply(const struct sweep *w, struct area at, real *b_panels)
 {
     const struct job *j = w->job;
     const size_t end = w->slice.k0 + w->slice.depth;
-    real *own = b_panels + DEPTH * WIDTH;
+    real *own = b_panels + (size_t)DEPTH * WIDTH;
     const real *a_panels = w->a_panels ? panels_of_row(w, at.m0) : own;
 
     if (w->slice.k0 == 0 && ((j->beta != 0 && j->beta != 1) || j->inner == 0))
@@ -390,7 +390,7 @@ static void sweep_columns(const struct job *j, struct area all, struct slice s)
                       .left = {.n = n_groups * n_units}};
 
     if (j->copied) {
-        w.a_panels = (real *)cpu_scratch(j->device, 0) + DEPTH * WIDTH;
+        w.a_panels = (real *)cpu_scratch(j->device, 0) + (size_t)DEPTH * WIDTH;
         run(j, copy_a_part, &w);
     }
     run(j, take_columns, &w);
@@ -463,7 +463,7 @@ void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool 
 
     if (CPU(gemm_amx)(d, &g))
         return;
-    if (j.copied && c.rows > TALL * HEIGHT)
+    if (j.copied && c.rows > (size_t)TALL * HEIGHT)
         by_rows(&j);
     else
         by_columns(&j);

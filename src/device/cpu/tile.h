@@ -118,8 +118,9 @@ static inline void tile_multiply(real *c, size_t ldc, struct tile_a a, const rea
         const size_t rows = M - m < TILE_ROWS ? M - m : TILE_ROWS;
         const struct tile_a am = {a.at + m * a.row, a.row, a.col};
         size_t n = 0;
-#define TILE_WIDTH(vecs)                                                            \
-    for (; vecs <= TILE_VECS && n + vecs * TILE_LANES <= N; n += vecs * TILE_LANES) \
+#define TILE_WIDTH(vecs)                                            \
+    for (; vecs <= TILE_VECS && n + (size_t)vecs * TILE_LANES <= N; \
+         n += (size_t)vecs * TILE_LANES)                            \
         tile_rows(rows, TILE_ROWS, vecs, c + m * ldc + n, ldc, am, b + n, ldb, K, add);
         TILE_WIDTH(4)
         TILE_WIDTH(2)
@@ -163,7 +164,7 @@ TILE_INLINE void tile_transpose(tile_vec row[TILE_LANES])
     TILE_UNROLL
     for (int done = 1; done < TILE_LANES; done *= 2) {
         TILE_UNROLL
-        for (int i = 0; i < TILE_LANES / 2; i++) {
+        for (size_t i = 0; i < TILE_LANES / 2; i++) {
             next[2 * i] = tile_interleave(row[i], row[i + TILE_LANES / 2], 0);
             next[2 * i + 1] =
                 tile_interleave(row[i], row[i + TILE_LANES / 2], TILE_LANES / 2);

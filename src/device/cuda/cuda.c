@@ -119,6 +119,7 @@ static status cuda_alloc(struct gpu *g, void **mem, size_t n_bytes, struct err *
     }
     cuda_compute_after_copy(c);
     CALL(c, "clearing", cuMemsetD8Async(p, 0, n_bytes ? n_bytes : 64, c->compute));
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): an address on the card */
     *mem = (void *)(uintptr_t)p;
     return OK;
 }

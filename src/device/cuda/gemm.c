@@ -184,7 +184,11 @@ static void choose(struct cuda *c, struct product *p)
 static bool multiply(struct cuda *cu, struct product *p, const struct mat m[3],
                      float alpha, float beta)
 {
+    /* NOLINTBEGIN(performance-no-int-to-ptr): addresses on the card */
     void *to = (void *)address(m[2]);
+    const void *a = (void *)address(m[0]), *b = (void *)address(m[1]);
+    void *workspace = (void *)(uintptr_t)cu->workspace;
+    /* NOLINTEND(performance-no-int-to-ptr) */
 
     if (p->is_refused)
         return false;
@@ -192,9 +196,8 @@ static bool multiply(struct cuda *cu, struct product *p, const struct mat m[3],
     if (cu->gpu.failure.code != OK)
         return true;
     const unsigned code = cu->api->cublasLtMatmul(
-        cu->blas, p->desc, &alpha, (void *)address(m[0]), p->layout[0],
-        (void *)address(m[1]), p->layout[1], &beta, to, p->layout[2], to, p->layout[2],
-        p->choice.algorithm, (void *)(uintptr_t)cu->workspace, CUDA_WORKSPACE,
+        cu->blas, p->desc, &alpha, a, p->layout[0], b, p->layout[1], &beta, to,
+        p->layout[2], to, p->layout[2], p->choice.algorithm, workspace, CUDA_WORKSPACE,
         cu->compute);
     p->is_refused = is_refused(code);
     if (code && !p->is_refused)

@@ -42,7 +42,7 @@ static status open_narrow(struct side_stream *s, struct err *err)
 
 static status open_parts(struct side_stream *s, struct err *err)
 {
-    TRY(mem_alloc(&s->mark, s->n_marks, sizeof *s->mark, err));
+    TRY(mem_alloc(&s->mark, s->n_marks, sizeof(void *), err));
     DO(s, "a stream", cuStreamCreate(&s->stream, DRIVER_NON_BLOCKING));
     for (size_t i = 0; i < s->n_marks; i++)
         DO(s, "an event", cuEventCreate(&s->mark[i], DRIVER_NO_TIMING));
@@ -124,7 +124,7 @@ static status convert(struct side_stream *s, struct CUfunc_st *f, uintptr_t to,
                       uintptr_t from, size_t n, struct err *err)
 {
     const struct gmat row = {0, 1, (u32)n, (u32)n, 0};
-    const u32 chunks = (u32)((n + 4 * EACH_ITEMS - 1) / ((size_t)4 * EACH_ITEMS));
+    const u32 chunks = (u32)((n + (size_t)4 * EACH_ITEMS - 1) / ((size_t)4 * EACH_ITEMS));
     struct each_args args = {row, row, 0, chunks};
     void *params[] = {&to, &from, &args};
 
@@ -148,6 +148,7 @@ status side_stream_widen(struct side_stream *s, float *x, size_t n, struct err *
 
 void *side_stream_narrowed(const struct side_stream *s)
 {
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): an address on the card */
     return (void *)(uintptr_t)s->narrowed;
 }
 

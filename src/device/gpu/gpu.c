@@ -95,8 +95,8 @@ void gpu_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_byte
 void gpu_deliver(struct gpu *g)
 {
     const size_t n = g->n_numbers;
-    double doubles[GPU_NUMBERS];
-    float floats[GPU_NUMBERS];
+    double doubles[GPU_NUMBERS] = {0};
+    float floats[GPU_NUMBERS] = {0};
 
     g->n_numbers = 0;
     if (!n)

@@ -306,7 +306,7 @@ static void gpu_xent(struct device *d, struct mat loss, struct ids best,
 /* Groups that share a row of an element-wise pass. */
 static size_t chunks(struct mat m)
 {
-    return m.cols ? groups(m.cols, 4 * EACH_ITEMS) : 1;
+    return m.cols ? groups(m.cols, (size_t)4 * EACH_ITEMS) : 1;
 }
 
 /* y from x; x NULL: in place. */
@@ -390,7 +390,7 @@ static void reduce(struct device *d, double *result, struct mat x, enum gpu_kern
 
     if (g->n_numbers == GPU_NUMBERS)
         gpu_deliver(g);
-    a.chunks = (u32)groups(x.cols ? x.cols : 1, 16 * EACH_ITEMS);
+    a.chunks = (u32)groups(x.cols ? x.cols : 1, (size_t)16 * EACH_ITEMS);
     a.chunks = a.chunks > GPU_PARTS ? GPU_PARTS : a.chunks;
     a.rows = (u32)groups(x.rows * a.chunks, GPU_PARTS);
     a.rows = a.rows ? a.rows : 1;

@@ -160,15 +160,15 @@ static void ocl_launch(struct gpu *g, const struct gpu_call *call)
 {
     struct opencl *o = opencl_of(g);
     const char *name = gpu_kernel_names[call->kernel];
-    const cl_kernel k = kernel_of(o, call);
+    cl_kernel k = kernel_of(o, call);
     const size_t local[3] = {call->items, 1, 1};
     const size_t global[3] = {call->group[0] * call->items, call->group[1],
                               call->group[2]};
 
     for (size_t i = 0; k && i < call->n_buffers; i++) {
-        const cl_mem buffer = call->buffer[i];
+        cl_mem buffer = call->buffer[i];
         CALL(o, name,
-             clSetKernelArg(k, (cl_uint)i, sizeof buffer, buffer ? &buffer : NULL));
+             clSetKernelArg(k, (cl_uint)i, sizeof(cl_mem), buffer ? &buffer : NULL));
     }
     if (g->failure.code == OK)
         CALL(o, name,

@@ -100,7 +100,7 @@ static void find_train(struct learning *l)
 /* The training loss left its low for good, or is no number any more. */
 static bool has_diverged(const struct learning *l)
 {
-    if (l->train.n < 2 * FEW)
+    if (l->train.n < (size_t)2 * FEW)
         return false;
     if (!isfinite(l->last_loss))
         return isfinite(l->low_loss);

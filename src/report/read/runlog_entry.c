@@ -87,7 +87,7 @@ static void add(double *sum, double v)
 static status read_cards(const struct entry *e, json_t *cards, struct runlog_rank *r,
                          struct err *err)
 {
-    struct runlog_card c;
+    struct runlog_card c = {0};
     const char *name;
     json_t *card;
 

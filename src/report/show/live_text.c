@@ -307,7 +307,7 @@ static void put_network(struct frame *f, const struct judgement *j)
 static const char *host_column(char out[4 * HOST + 1], const char *host)
 {
     size_t columns;
-    const size_t n = utf8_fit(host, strlen(host), HOST, 4 * HOST, &columns);
+    const size_t n = utf8_fit(host, strlen(host), HOST, (size_t)4 * HOST, &columns);
 
     memcpy(out, host, n);
     memset(out + n, ' ', HOST - columns);

@@ -266,8 +266,8 @@ status normalizer_init(struct normalizer *n, struct line charsmap, struct err *e
         TRY(look_for_blanks(n, &has_blank, err));
         n->is_plain = find_binding(n) && !has_blank && gives_words(n->text);
     }
-    for (unsigned char c = '!'; c <= '~'; c++)
-        n->class[c] = is_untouched(n, c) ? LETTER : OTHER;
+    for (int c = '!'; c <= '~'; c++)
+        n->class[c] = is_untouched(n, (unsigned char)c) ? LETTER : OTHER;
     n->class[' '] = BLANK;
     return OK;
 }

@@ -81,7 +81,8 @@ void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece)
     SpmPiece m = SPM_PIECE__INIT;
 
     m.has_piece = m.has_score = true;
-    m.piece.data = (uint8_t *)(uintptr_t)piece->text.text; /* it is only read */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is only read */
+    m.piece.data = (uint8_t *)(uintptr_t)piece->text.text;
     m.piece.len = piece->text.n_bytes;
     m.score = piece->score;
     m.has_type = piece->kind != SPM_PARTS_NORMAL;

@@ -181,8 +181,9 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
 static double memory_mib(void)
 {
     struct rusage use;
+    const long mib = getrusage(RUSAGE_SELF, &use) == 0 ? use.ru_maxrss / 1024 : 0;
 
-    return getrusage(RUSAGE_SELF, &use) == 0 ? (double)(use.ru_maxrss / 1024) : 0;
+    return (double)mib;
 }
 
 static status log_step(struct record *r, const struct record_step *sum, struct err *err)

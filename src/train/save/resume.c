@@ -212,6 +212,7 @@ struct verdict {
 static status read_next(struct saving *s, const struct checkpoint *parts,
                         struct candidates *c, struct verdict *v, struct err *err)
 {
+    BUG_ON(!c->list);
     const char *name = c->names.all[c->list[c->next++].at];
     char prefix[FILE_PATH_MAX];
 

@@ -59,7 +59,7 @@ static bool next_request(MPI_Request **request, char why[MPI_CALLS_WHY])
 {
     if (n_requests == cap_requests) {
         const size_t cap = cap_requests ? 2 * cap_requests : 64;
-        MPI_Request *more = realloc(requests, cap * sizeof *more);
+        MPI_Request *more = realloc(requests, cap * sizeof(MPI_Request));
         if (!more) {
             snprintf(why, MPI_CALLS_WHY, "no memory for %zu messages", cap);
             return false;
