@@ -112,7 +112,7 @@ void report_page_state(struct str *out, const struct run *run)
     write_state(out, run);
     str_puts(out, "<ul class=\"facts\">\n");
     page_fact(out, "Steps", fmt_count(run->step).s,
-              isfinite(run->max_steps) ? "of %s" : "", fmt_count(run->max_steps).s);
+              isfinite(run->max_steps) ? "of %s" : "%.0s", fmt_count(run->max_steps).s);
     page_fact(out, "Wall time", fmt_seconds(run->times.wall).s,
               idle > 0 ? "%s of it between sessions" : "%s a step",
               fmt_seconds(idle > 0 ? idle : run->pace.mean).s);
