@@ -196,6 +196,26 @@ TEST(a_missing_file_is_named)
                 "half.data-00000-of-00001");
 }
 
+TEST(an_index_without_its_data_tells_what_it_knows)
+{
+    char missing[FILE_PATH_MAX];
+    const unsigned char *bytes;
+    struct tensor_bundle b;
+
+    write_golden(test_path("x"));
+    CHECK_OK(tensor_bundle_open_index(&b, test_path("x"), missing, &err), &err);
+    CHECK_STR(missing, "");
+    CHECK_OK(tensor_bundle_read(&b, &b.index.entry[1], &bytes, &err), &err);
+    tensor_bundle_close(&b);
+    CHECK_OK(file_remove(test_path("x.data-00000-of-00001"), &err), &err);
+    CHECK_OK(tensor_bundle_open_index(&b, test_path("x"), missing, &err), &err);
+    CHECK_STR(missing, test_path("x.data-00000-of-00001"));
+    CHECK(b.index.n == 28 && tensor_index_elements(&b.index.entry[1]) == 6);
+    CHECK_FAILS(tensor_bundle_read(&b, &b.index.entry[1], &bytes, &err), &err, ERR_IO,
+                "tensor 'b/matrix' cannot be read without its data file");
+    tensor_bundle_close(&b);
+}
+
 TEST(a_truncated_data_file_says_which_tensor_suffers)
 {
     struct tensor_bundle b;

@@ -64,13 +64,6 @@ static enum role role_of(const char *name)
     return ROLE_OTHER;
 }
 
-static uint64_t elements_of(const struct tensor_entry *e)
-{
-    const size_t each = tensor_dtype_bytes(e->dtype);
-
-    return each ? e->n_bytes / each : 0;
-}
-
 struct sums {
     uint64_t n_tensors, n_elements, n_bytes;
 };
@@ -82,7 +75,7 @@ static void count_roles(struct sums by_role[N_ROLES], const struct tensor_index 
         const struct tensor_entry *e = &index->entry[i];
         struct sums *s = &by_role[role_of(e->name)];
         s->n_tensors++;
-        s->n_elements += elements_of(e);
+        s->n_elements += tensor_index_elements(e);
         s->n_bytes += e->n_bytes;
     }
 }
@@ -126,23 +119,25 @@ static void add_file(json_t *table, const char *path, const char *holds)
     inspect_page_text(row, "holds", holds);
 }
 
-static void add_files(json_t *page, const char *prefix, const struct tensor_index *index)
+static status add_files(json_t *page, const char *prefix,
+                        const struct tensor_index *index, struct err *err)
 {
     static const char *const list[][2] = {
         {"index", "name, shape, type, place and checksum of each tensor"},
         {"meta", "the graph that TensorFlow restores them into"},
         {"state", "place in the data, patience, best score"}};
     json_t *table = inspect_page_table(page, "files");
-    char path[FILE_PATH_MAX + 64];
+    char path[FILE_PATH_MAX];
 
     for (uint32_t i = 0; i < index->n_shards; i++) {
-        snprintf(path, sizeof path, "%s.data-%05u-of-%05u", prefix, i, index->n_shards);
+        TRY(tensor_bundle_data_path(path, prefix, i, index->n_shards, err));
         add_file(table, path, "the values of the tensors, one after the other");
     }
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         snprintf(path, sizeof path, "%s.%s", prefix, list[i][0]);
         add_file(table, path, list[i][1]);
     }
+    return OK;
 }
 
 static status add_state(json_t *page, const char *prefix, struct err *err)
@@ -209,7 +204,7 @@ static struct moments moments_of(const unsigned char *bytes, int dtype, uint64_t
 static void add_values(json_t *row, const struct tensor_entry *e,
                        const unsigned char *bytes)
 {
-    const uint64_t n = elements_of(e);
+    const uint64_t n = tensor_index_elements(e);
 
     if (model_dir_is_number(e->dtype) && n) {
         const struct moments m = moments_of(bytes, e->dtype, n);
@@ -281,24 +276,46 @@ static status check_meta(const char *prefix, const struct tensor_index *index,
     return result;
 }
 
-static status describe(json_t *page, const char *prefix, const struct tensor_bundle *b,
+/* The data file has the step and what checksums are of; without it the rest is shown. */
+static status add_step(json_t *page, const struct tensor_bundle *b, const char *missing,
                        const struct inspect_config *c, struct err *err)
 {
-    struct sums by_role[N_ROLES];
     int64_t step;
 
+    if (missing[0] && (c->values || c->verify))
+        return err_set(err, ERR_IO,
+                       "%s is not there; without it values cannot be shown or checked",
+                       missing);
+    if (missing[0]) {
+        const char *slash = strrchr(missing, '/');
+        char note[FILE_PATH_MAX + 64];
+        snprintf(note, sizeof note, "not checked: %s is not there",
+                 slash ? slash + 1 : missing);
+        inspect_page_text(page, "values", note);
+        return OK;
+    }
     TRY(model_dir_step(b, &step, err));
-    count_roles(by_role, &b->index);
-    inspect_page_text(page, "checkpoint", prefix);
     if (step >= 0)
         inspect_page_int(page, "step", (uint64_t)step);
+    return OK;
+}
+
+static status describe(json_t *page, const char *prefix, const struct tensor_bundle *b,
+                       const char *missing, const struct inspect_config *c,
+                       struct err *err)
+{
+    struct sums by_role[N_ROLES];
+
+    count_roles(by_role, &b->index);
+    inspect_page_text(page, "checkpoint", prefix);
+    TRY(add_step(page, b, missing, c, err));
     inspect_page_int(page, "tensors", b->index.n);
     inspect_page_int(page, "parameters", by_role[ROLE_WEIGHT].n_elements);
     if (c->values || c->verify)
         inspect_page_text(page, "checksums", "all right");
     if (c->verify)
         TRY(check_meta(prefix, &b->index, err));
-    add_files(page, prefix, &b->index);
+    TRY(add_files(page, prefix, &b->index, err));
     add_roles(page, by_role);
     TRY(add_state(page, prefix, err));
     return add_tensors(page, b, c, err);
@@ -307,10 +324,11 @@ static status describe(json_t *page, const char *prefix, const struct tensor_bun
 status inspect_checkpoint(json_t *page, const char *prefix,
                           const struct inspect_config *c, struct err *err)
 {
+    char missing[FILE_PATH_MAX];
     struct tensor_bundle b;
 
-    TRY(tensor_bundle_open(&b, prefix, err));
-    const status result = describe(page, prefix, &b, c, err);
+    TRY(tensor_bundle_open_index(&b, prefix, missing, err));
+    const status result = describe(page, prefix, &b, missing, c, err);
     tensor_bundle_close(&b);
     if (result != OK && !strstr(err->msg, prefix))
         return err_wrap(err, "%s", prefix);

@@ -142,6 +142,27 @@ refuses 4 "beta2_power' fails its checksum" "$FERRY" inspect broken/model.ckpt-6
 cp run/model.ckpt-6.* broken
 head -c 100 run/model.ckpt-6.meta >broken/model.ckpt-6.meta
 refuses 4 'broken/model.ckpt-6.meta is not whole' "$FERRY" inspect broken/model.ckpt-6 --verify
+cp run/model.ckpt-6.* broken
+# the index alone tells what is in a checkpoint, but not whether the values are right
+rm $data
+for name in broken/model.ckpt-6.index broken/model.ckpt-6; do
+    expect 0 "$FERRY" inspect $name
+    out_row 'checkpoint broken/model.ckpt-6'
+    out_row 'values not checked: model.ckpt-6.data-00000-of-00001 is not there'
+    out_row 'parameters 6,192'
+    out_row 'all 143 24,771 99,088'
+    out_row 'global_step [] int64 8'
+    out_row 'state step 6'
+    ! tr -s ' ' <.out | grep -q '^step\|^checksums' || fail "only the data file tells the step"
+done
+refuses 3 "$data is not there; without it values cannot be" \
+    "$FERRY" inspect broken/model.ckpt-6.index --verify
+refuses 3 "$data is not there" "$FERRY" inspect broken/model.ckpt-6 --values
+rm golden_shards.data-00001-of-00002
+expect 0 "$FERRY" inspect golden_shards --json
+grep -q '"values":"not checked: golden_shards.data-00001-of-00002 is not there"' .out ||
+    fail "JSON does not say that data is missing"
+cp run/model.ckpt-6.* broken
 rm broken/model.ckpt-6.index
 refuses 3 'broken/model.ckpt-6.index is missing' "$FERRY" inspect $data
 rm run/model.ckpt-6.data-00000-of-00001

@@ -17,13 +17,13 @@ static status add_suffix(char *out, const char *prefix, const char *suffix,
     return OK;
 }
 
-static status data_path(char *out, const char *prefix, uint32_t shard, uint32_t n_shards,
-                        struct err *err)
+status tensor_bundle_data_path(char path[FILE_PATH_MAX], const char *prefix,
+                               uint32_t shard, uint32_t n_shards, struct err *err)
 {
     char suffix[40];
 
     snprintf(suffix, sizeof suffix, ".data-%05u-of-%05u", shard, n_shards);
-    return add_suffix(out, prefix, suffix, err);
+    return add_suffix(path, prefix, suffix, err);
 }
 
 status tensor_bundle_begin(struct tensor_bundle_writer *w, const char *prefix,
@@ -34,7 +34,7 @@ status tensor_bundle_begin(struct tensor_bundle_writer *w, const char *prefix,
     *w = (struct tensor_bundle_writer){.prefix = strdup(prefix)};
     if (!w->prefix)
         return err_set(err, ERR_MEMORY, "%s: no memory to write it", prefix);
-    if (data_path(path, prefix, 0, 1, err) != OK ||
+    if (tensor_bundle_data_path(path, prefix, 0, 1, err) != OK ||
         tensor_index_writer_init(&w->index, err) != OK ||
         file_writer_open(&w->data, path, err) != OK)
         tensor_bundle_abort(w);
@@ -157,7 +157,7 @@ static status open_shard(struct tensor_bundle *b, const char *prefix,
     struct file_map *map = &b->shard[e->shard];
     char path[FILE_PATH_MAX];
 
-    TRY(data_path(path, prefix, e->shard, b->index.n_shards, err));
+    TRY(tensor_bundle_data_path(path, prefix, e->shard, b->index.n_shards, err));
     if (!map->data)
         TRY(file_map_open(map, path, err));
     const unsigned long long end = e->at + e->n_bytes; /* no overflow: see the index */
@@ -168,15 +168,46 @@ static status open_shard(struct tensor_bundle *b, const char *prefix,
     return OK;
 }
 
+static status open_shards(struct tensor_bundle *b, const char *prefix, struct err *err)
+{
+    TRY(mem_alloc(&b->shard, b->index.n_shards, sizeof *b->shard, err));
+    for (size_t i = 0; i < b->index.n; i++)
+        TRY(open_shard(b, prefix, &b->index.entry[i], err));
+    return OK;
+}
+
 status tensor_bundle_open(struct tensor_bundle *b, const char *prefix, struct err *err)
 {
-    status result;
-
     *b = (struct tensor_bundle){0};
     TRY(open_index(&b->index, prefix, err));
-    result = mem_alloc(&b->shard, b->index.n_shards, sizeof *b->shard, err);
-    for (size_t i = 0; result == OK && i < b->index.n; i++)
-        result = open_shard(b, prefix, &b->index.entry[i], err);
+    const status result = open_shards(b, prefix, err);
+    if (result != OK)
+        tensor_bundle_close(b);
+    return result;
+}
+
+/* The path of the first data file that holds a tensor and is not there, or "". */
+static status find_missing(const struct tensor_index *index, const char *prefix,
+                           char path[FILE_PATH_MAX], struct err *err)
+{
+    for (size_t i = 0; i < index->n; i++) {
+        TRY(tensor_bundle_data_path(path, prefix, index->entry[i].shard, index->n_shards,
+                                    err));
+        if (!file_exists(path))
+            return OK;
+    }
+    path[0] = '\0';
+    return OK;
+}
+
+status tensor_bundle_open_index(struct tensor_bundle *b, const char *prefix,
+                                char missing[FILE_PATH_MAX], struct err *err)
+{
+    *b = (struct tensor_bundle){0};
+    TRY(open_index(&b->index, prefix, err));
+    status result = find_missing(&b->index, prefix, missing, err);
+    if (result == OK && !missing[0])
+        result = open_shards(b, prefix, err);
     if (result != OK)
         tensor_bundle_close(b);
     return result;
@@ -201,6 +232,10 @@ status tensor_bundle_read(const struct tensor_bundle *b, const struct tensor_ent
                           const unsigned char **bytes, struct err *err)
 {
     static const unsigned char nothing[1];
+
+    if (!b->shard)
+        return err_set(err, ERR_IO, "tensor '%s' cannot be read without its data file",
+                       e->name);
     const struct file_map *map = &b->shard[e->shard];
     const unsigned char *p = map->data ? map->data + e->at : nothing;
 

@@ -56,13 +56,25 @@ void tensor_bundle_abort(struct tensor_bundle_writer *w);
 
 struct tensor_bundle {
     struct tensor_index index; /* .entry[0 .. n) in order of the names */
-    struct file_map *shard;    /* those that hold a tensor are open */
+    struct file_map *shard;    /* those that hold a tensor are open; NULL: no data */
 };
 
 /* Every tensor lies within its data file afterwards; no tensor byte was looked at. */
 status tensor_bundle_open(struct tensor_bundle *b, const char *prefix,
                           struct err *err) MUST_CHECK;
+/*
+ * The same of a checkpoint whose data may be elsewhere. When a data file is not there,
+ * `missing` is its path and the index is all that can be asked: tensor_bundle_read fails.
+ * Otherwise `missing` is "".
+ */
+status tensor_bundle_open_index(struct tensor_bundle *b, const char *prefix,
+                                char missing[FILE_PATH_MAX], struct err *err) MUST_CHECK;
 void tensor_bundle_close(struct tensor_bundle *b);
+
+/* Where PREFIX.data-<shard>-of-<n_shards> is; ERR_USAGE when that is too long. */
+status tensor_bundle_data_path(char path[FILE_PATH_MAX], const char *prefix,
+                               uint32_t shard, uint32_t n_shards,
+                               struct err *err) MUST_CHECK;
 
 /* NULL when there is no such tensor. */
 const struct tensor_entry *tensor_bundle_find(const struct tensor_bundle *b,

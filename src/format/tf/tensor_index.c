@@ -29,6 +29,13 @@ status tensor_index_size(const char *name, int dtype, const uint64_t *dims, size
     return OK;
 }
 
+uint64_t tensor_index_elements(const struct tensor_entry *e)
+{
+    const size_t each = tensor_dtype_bytes(e->dtype);
+
+    return each ? e->n_bytes / each : 0;
+}
+
 status tensor_index_writer_init(struct tensor_index_writer *w, struct err *err)
 {
     VersionDef version = VERSION_DEF__INIT;

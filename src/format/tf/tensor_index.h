@@ -33,6 +33,9 @@ struct tensor_entry {
 status tensor_index_size(const char *name, int dtype, const uint64_t *dims, size_t n_dims,
                          uint64_t *n_bytes, struct err *err) MUST_CHECK;
 
+/* Elements of the tensor; 0 when its type has no fixed size. */
+uint64_t tensor_index_elements(const struct tensor_entry *e);
+
 struct tensor_index_writer {
     struct sstable_writer table;
     struct str value;
