@@ -43,6 +43,8 @@ static void sort(struct tensors *t, const struct tensor_index *index)
         t->bytes[kind] += (double)e->n_bytes;
         t->total += (double)e->n_bytes;
         t->n[kind]++;
+        if (kind == TENSORS_WEIGHTS)
+            t->parameters += (double)tensor_index_elements(e);
         if (kind == TENSORS_COUNTERS)
             name_counter(t, e);
     }

@@ -31,6 +31,7 @@ struct tensors {
     double bytes[TENSORS_N];
     size_t n[TENSORS_N];
     double total;
+    double parameters;  /* elements of the weights, no masters or moments; 0: none */
     char counters[256]; /* the counters by name and size, as far as they fit */
 };
 
