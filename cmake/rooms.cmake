@@ -122,7 +122,7 @@ if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()
 ferry_room(page BELOW base LIBS m)
-ferry_room(report FOLDERS read judge show BELOW page format score recipe LIBS PkgConfig::JANSSON m)
+ferry_room(report FOLDERS read judge show BELOW page text format score recipe LIBS PkgConfig::JANSSON m)
 
 file(GLOB descriptions CONFIGURE_DEPENDS configs/devices/*.yaml configs/links/*.yaml)
 add_custom_command(
