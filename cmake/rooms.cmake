@@ -122,7 +122,6 @@ if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()
 ferry_room(page BELOW base LIBS m)
-ferry_room(report FOLDERS read judge show BELOW page text format score recipe LIBS PkgConfig::JANSSON m)
 
 file(GLOB descriptions CONFIGURE_DEPENDS configs/devices/*.yaml configs/links/*.yaml)
 add_custom_command(
@@ -132,6 +131,7 @@ add_custom_command(
   DEPENDS ${descriptions} cmake/descriptions.cmake cmake/c_text.cmake VERBATIM)
 ferry_room(plan BELOW page recipe base LIBS PkgConfig::JANSSON m)
 target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
+ferry_room(report FOLDERS read judge show BELOW plan text page format score recipe LIBS PkgConfig::JANSSON m)
 
 # Downloads, where libcurl is; the catalogues of configs/corpora as text inside.
 file(GLOB corpora CONFIGURE_DEPENDS configs/corpora/*.corpus)

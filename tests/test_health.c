@@ -213,7 +213,8 @@ TEST(what_only_comes_near_is_no_finding)
 TEST(no_finding_is_without_a_case)
 {
     for (int f = 0; f < HEALTH_N; f++) {
-        bool has_case = false;
+        /* of logs of other programs: test_foreign.c */
+        bool has_case = f == HEALTH_errors || f == HEALTH_early_end;
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             has_case |= cases[i].finding == f;
         if (!has_case)

@@ -122,8 +122,19 @@ static double turning(double s)
 
 static status write_one(const char *run, const char *out)
 {
-    return report_write(&(struct report_request){.run = &run, .n_runs = 1, .out = out},
-                        &err);
+    struct sources sources;
+
+    TRY(sources_open(&sources, run, &err));
+    return report_write(
+        &(struct report_request){.run = &sources, .n_runs = 1, .out = out}, &err);
+}
+
+static status open_run(struct run *run, double now)
+{
+    struct sources sources;
+
+    TRY(sources_open(&sources, test_path("run"), &err));
+    return run_open(run, &sources, now, &err);
 }
 
 /* The page of what was written so far; the caller frees it. */
@@ -283,7 +294,7 @@ TEST(a_resumed_run_counts_lost_steps_and_idle_time)
     CHECK(path && count_in(path, 'L', '"') == 199);
     free(page);
 
-    CHECK_OK(run_open(&run, test_path("run"), 1e9 + 5000, &err), &err);
+    CHECK_OK(open_run(&run, 1e9 + 5000), &err);
     CHECK(run.state == RUN_FINISHED && run.step == 2000 && run.steps_lost == 100);
     CHECK_NEAR(run.times.idle, 1000, 1e-9);
     CHECK_NEAR(run.times.in_steps, 210, 1e-9);
@@ -309,7 +320,7 @@ TEST(training_loss_is_weighed_by_tokens)
              "{\"event\":\"step\",\"t\":2,\"step\":2,\"loss\":5,\"target_tokens\":10}\n"
              "{\"event\":\"step\",\"t\":3,\"step\":3,\"loss\":null}\n");
     free(report(&w));
-    CHECK_OK(run_open(&run, test_path("run"), 4, &err), &err);
+    CHECK_OK(open_run(&run, 4), &err);
     CHECK_NEAR(runlog_train_loss(&run.log, 0, 3), 2, 1e-12);
     CHECK_NEAR(runlog_train_loss(&run.log, 1, 3), 5, 1e-12);
     CHECK(isnan(runlog_train_loss(&run.log, 2, 3)));

@@ -51,7 +51,7 @@ static status make_frame(struct str *out, const char *run,
     struct judgement *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    status result = judgement_open(t, run, clock_wall(), 0, err);
+    status result = judgement_open_path(t, run, clock_wall(), 0, err);
     if (result == OK) {
         result = live_text(out, t, screen, err);
         judgement_close(t);

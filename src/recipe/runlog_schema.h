@@ -147,6 +147,7 @@ struct json_t;
 #define RUNLOG_SKIP(F) F(TEXT, reason, "")
 
 #define RUNLOG_SAMPLE(F)   \
+    F(TEXT, kind, "")      \
     F(TEXT, source, "")    \
     F(TEXT, reference, "") \
     F(TEXT, translation, "")
@@ -194,6 +195,8 @@ struct runlog_step {
     RUNLOG_STEP(RUNLOG_MEMBER)
     bool is_lost;
     bool is_first;  /* of its session */
+    bool has_eval;  /* t_step holds an evaluation, of t_eval seconds */
+    double t_eval;
     size_t session; /* start entries before it */
 };
 

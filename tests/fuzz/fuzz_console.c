@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct runlog log;
     struct err err = {.code = OK};
 
-    if (foreign_console(&log, "nohup.out", data, n, &err) == OK)
+    if (foreign_console_bytes(&log, "nohup.out", data, n, &err) == OK)
         (void)runlog_end(&log);
     else if (err.code == OK || err.msg[0] == '\0')
         abort();

@@ -141,11 +141,45 @@ static void say_kept(struct answer *a, const struct rundir *d)
                     fmt_count(in).s, fmt_percent(kept / in).s);
 }
 
+/* A log of another program counts steps and pairs a step, not its training set. */
+static void answer_pairs_seen(struct answer *a, const struct run *run)
+{
+    const double pairs = run_config(run, "batch_size_per_gpu") * run->ranks;
+    const char *source = runlog_config(&run->log, "source_file");
+
+    if (!isfinite(pairs * run->step)) {
+        answers_missing(a, "the log says neither how many pairs there are nor how many a "
+                           "step takes");
+        return;
+    }
+    a->code = "bounded";
+    answers_value(a, "pairs_seen", pairs * run->step);
+    answers_number(a, "at most %s pairs", fmt_short(pairs * run->step).s);
+    answers_say(a, ANSWER_PLAIN,
+                "The log does not count the training set. %s steps of %s pairs went over "
+                "%s of them, each as often as the data was repeated.",
+                fmt_count(run->step).s, fmt_count(pairs).s,
+                fmt_count(pairs * run->step).s);
+    if (source)
+        answers_row(a, "source file", "%s", source);
+    if (source && strstr(source, "wmt16"))
+        answers_row(a, "if it is WMT16 as the reference prepares it",
+                    "4.5 million pairs: %s times over them",
+                    fmt_number(pairs * run->step / 4.525e6, 3).s);
+    if (isfinite(run->log.foreign.tokens_per_s * run->log.foreign.t_step))
+        answers_row(a, "tokens a step", "%s, source and target",
+                    fmt_count(run->log.foreign.tokens_per_s * run->log.foreign.t_step).s);
+}
+
 void answers_files_data(struct answer *a, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const double tokens = s ? s->train_source_tokens + s->train_target_tokens : NAN;
 
+    if (run->log.foreign.origin && !(s && isfinite(s->train_pairs))) {
+        answer_pairs_seen(a, run);
+        return;
+    }
     if (!s || !isfinite(s->train_pairs)) {
         answers_missing(a, "the log does not say how many pairs it trained on");
         return;
@@ -197,12 +231,35 @@ static void bar_of_files(struct answer *a, const struct rundir *d)
     answers_bar(a, "Files of the newest checkpoint", fmt_bytes, parts, n);
 }
 
+/* What the reference writes, when none of it is here. */
+static void answer_files_known(struct answer *a, const struct run *run)
+{
+    static const char *const names[] = {"model.ckpt-N.data-00000-of-00001",
+                                        "model.ckpt-N.index", "model.ckpt-N.meta",
+                                        "checkpoint"};
+    const double every = run_config(run, "save_checkpoint_steps");
+
+    a->code = "bounded";
+    answers_number(a, "3 files a checkpoint");
+    answers_say(a, ANSWER_PLAIN,
+                "None is here; this is what TensorFlow writes. Give the directory of its "
+                "checkpoints beside the log for their sizes.");
+    if (isfinite(every))
+        answers_row(a, "saved", "every %s steps, and at the end", fmt_count(every).s);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        answers_row(a, names[i], "%s", rundir_purpose(names[i]));
+}
+
 void answers_files_checkpoint(struct answer *a, const struct run *run)
 {
     const struct rundir *d = &run->files;
     double bytes = 0;
     size_t n = 0;
 
+    if (!isfinite(d->newest_step) && run->log.foreign.origin) {
+        answer_files_known(a, run);
+        return;
+    }
     if (!isfinite(d->newest_step)) {
         answers_missing(a, "the run directory holds no checkpoint");
         return;
@@ -278,14 +335,39 @@ static void compare_size(struct answer *a, const struct rundir_file *data,
     }
 }
 
+/* No checkpoint is here: what the reference writes for a model of this size. */
+static void answer_size_computed(struct answer *a, const struct run *run)
+{
+    const char *precision = runlog_config(&run->log, "dtype");
+    const bool is_mixed = precision && strcmp(precision, "mixed") == 0;
+    const double n = run_parameters(run), each = is_mixed ? 14 : 12;
+
+    a->code = "computed";
+    answers_value(a, "computed", 1);
+    answers_value(a, "bytes", each * n);
+    answers_number(a, "about %s", fmt_bytes(each * n).s);
+    answers_say(a, ANSWER_PLAIN,
+                "Computed: a checkpoint of the reference has %s bytes a parameter, %s.",
+                fmt_count(each).s,
+                is_mixed ? "4 for the weight in fp32, 2 for its copy in fp16 and 8 for "
+                           "the two moments of Adam"
+                         : "4 for the weight and 8 for the two moments of Adam");
+    answers_row(a, "parameters", "%s", fmt_count(n).s);
+    answers_row(a, "to explain it to the byte",
+                "give the directory of its checkpoints beside the log");
+}
+
 /* By the index of the newest checkpoint. */
 void answers_files_sizes(struct answer *a, const struct run *run)
 {
-    const struct runlog_start *s = runlog_latest(&run->log);
     const struct tensors *t = &run->files.tensors;
-    const double parameters = s ? s->parameters : NAN;
+    const double parameters = run_parameters(run);
 
-    if (!isfinite(run->files.newest_step) || !t->is_known) {
+    if (!t->is_known && run->log.foreign.origin && isfinite(parameters)) {
+        answer_size_computed(a, run);
+        return;
+    }
+    if (!t->is_known) {
         answers_missing(a, t->why[0] ? t->why : "the run directory holds no checkpoint");
         return;
     }

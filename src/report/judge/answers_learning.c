@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "report/judge/answers.h"
+#include "report/judge/known_runs.h"
 #include "report/judge/run.h"
 
 enum { MIN_EVALS = 4 };
@@ -34,12 +35,16 @@ static void rows_of_gain(struct answer *a, const struct fit *fit, const char *na
     }
 }
 
+static const char *name_of_bleu(const struct learning *l)
+{
+    return l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU";
+}
+
 static void rows_of_gains(struct answer *a, const struct learning *l)
 {
     rows_of_gain(a, &l->fit_loss, "loss", false);
     if (l->fit_bleu.is_known)
-        rows_of_gain(a, &l->fit_bleu, l->bleu_is_forced ? "teacher-forced BLEU" : "BLEU",
-                     true);
+        rows_of_gain(a, &l->fit_bleu, name_of_bleu(l), true);
     else
         answers_row(a, "BLEU", "missing: fewer than %d evaluations have one",
                     FIT_MIN_POINTS);
@@ -91,6 +96,44 @@ static void say_trained(struct answer *a, const struct learning *l)
     }
 }
 
+/* What the curves foretell for the number of steps that was asked for. */
+static void rows_of_asked(struct answer *a, const struct run *run)
+{
+    const struct learning *l = &run->learning;
+    const double at = run->to_steps;
+
+    if (!(at > l->fit_loss.to))
+        return;
+    const struct fit_range loss = fit_value(&l->fit_loss, at, 1);
+    answers_value(a, "loss_at_steps", loss.mid);
+    answers_row(a, fmt_printf("validation loss at %s steps", fmt_count(at).s).s,
+                "about %s (95 %%: %s to %s)", fmt_number(loss.mid, 3).s,
+                fmt_number(loss.low, 3).s, fmt_number(loss.high, 3).s);
+    if (!l->fit_bleu.is_known)
+        return;
+    const struct fit_range bleu = fit_value(&l->fit_bleu, at, -1);
+    answers_value(a, "bleu_at_steps", bleu.mid);
+    answers_row(a, fmt_printf("%s at %s steps", name_of_bleu(l), fmt_count(at).s).s,
+                "about %s (95 %%: %s to %s)", fmt_number(bleu.mid, 3).s,
+                fmt_number(bleu.low, 3).s, fmt_number(bleu.high, 3).s);
+}
+
+static void rows_of_bleu(struct answer *a, const struct learning *l)
+{
+    const size_t top = series_best(&l->bleu, -1);
+
+    if (top == l->bleu.n)
+        return;
+    answers_value(a, "best_bleu", l->bleu.y[top]);
+    answers_value(a, "best_bleu_step", l->bleu.x[top]);
+    answers_value(a, "last_bleu", l->bleu.y[l->bleu.n - 1]);
+    answers_row(a, fmt_printf("best %s", name_of_bleu(l)).s,
+                l->bleu_is_forced ? "%s at step %s, of pieces predicted from the correct "
+                                    "ones before: no score of a translation"
+                                  : "%s at step %s",
+                fmt_number(l->bleu.y[top], 4).s, fmt_count(l->bleu.x[top]).s);
+}
+
 void answers_learning_trained(struct answer *a, const struct run *run)
 {
     const struct learning *l = &run->learning;
@@ -104,9 +147,12 @@ void answers_learning_trained(struct answer *a, const struct run *run)
         answers_row(a, "best validation loss", "%s at step %s",
                     fmt_number(l->loss.y[l->best], 4).s, fmt_count(l->loss.x[l->best]).s);
     }
+    rows_of_bleu(a, l);
+    known_runs_loss(a, run);
     if (!l->fit_loss.is_known)
         return;
     rows_of_gains(a, l);
+    rows_of_asked(a, run);
     answers_row(a, "how",
                 "a power law that flattens, through the %zu evaluations from step %s on; "
                 "the interval holds every such curve that fits them about as well as the "
@@ -174,7 +220,7 @@ static void rows_of_gap(struct answer *a, const struct run *run)
     answers_value(a, "turned_at", l->turned_at);
     answers_value(a, "rise", l->rise);
     answers_row(a, "validation loss, last", "%s", fmt_number(l->loss.y[last], 4).s);
-    answers_row(a, "training loss, same time", "%s",
+    answers_row(a, "training loss, same step", "%s",
                 fmt_number(l->loss.y[last] - l->gap.y[last], 4).s);
     answers_row(a, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
                 fmt_signed(l->gap.y[last], 3).s);
@@ -235,6 +281,34 @@ static void rows_of_schedule(struct answer *a, const struct run *run)
                     fmt_percent(gap).s);
 }
 
+/* No rate was logged: the formula of the configuration gives it. */
+static void answer_formula(struct answer *a, const struct run *run)
+{
+    struct schedule s;
+
+    if (!run_schedule(&s, run) || !(run->step >= 0 && run->step <= 1e15)) {
+        answers_missing(a, "the log holds neither a learning rate nor its formula");
+        return;
+    }
+    const int64_t last = (int64_t)run->step,
+                  top = s.warmup > 0 && s.warmup < run->step ? (int64_t)s.warmup : last;
+    const double peak = fmax(schedule_rate(&s, top), schedule_rate(&s, last)),
+                 at = schedule_rate(&s, top) >= schedule_rate(&s, last) ? (double)top
+                                                                        : run->step;
+    a->code = "computed";
+    answers_number(a, "peak %s", fmt_number(peak, 3).s);
+    answers_value(a, "peak_rate", peak);
+    answers_value(a, "peak_step", at);
+    answers_value(a, "last_rate", schedule_rate(&s, last));
+    answers_say(a, ANSWER_PLAIN, "Computed from the configuration that the log prints.");
+    answers_row(a, "highest so far", "%s at step %s", fmt_number(peak, 3).s,
+                fmt_count(at).s);
+    answers_row(a, "at the last step", "%s at step %s",
+                fmt_number(schedule_rate(&s, last), 3).s, fmt_count(run->step).s);
+    rows_of_schedule(a, run);
+    a->figure = ANSWER_RATE;
+}
+
 void answers_learning_rate(struct answer *a, const struct run *run)
 {
     const struct runlog_step *last = NULL, *peak = NULL;
@@ -247,8 +321,7 @@ void answers_learning_rate(struct answer *a, const struct run *run)
         peak = !peak || s->rate > peak->rate ? s : peak;
     }
     if (!last) {
-        answers_missing(a, "the log holds no learning rate");
-        rows_of_schedule(a, run);
+        answer_formula(a, run);
         return;
     }
     answers_number(a, "peak %s", fmt_number(peak->rate, 3).s);

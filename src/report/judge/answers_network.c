@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "page/series.h"
 #include "report/judge/answers.h"
+#include "report/judge/estimate.h"
 #include "report/judge/network.h"
 #include "report/judge/run.h"
 
@@ -38,9 +39,11 @@ static bool has_no_network(struct answer *a, const struct run *run,
                         "network.");
         return true;
     }
-    if (w->verdict == NETWORK_UNKNOWN) {
-        answers_missing(a, isfinite(run->ranks) ? "the time spent communicating (t_comm)"
-                                                : "the number of ranks");
+    if (w->verdict == NETWORK_UNKNOWN && !isfinite(w->rate)) {
+        answers_missing(a, !isfinite(run->ranks) ? "the number of ranks"
+                           : w->is_computed      ? "the time of a step, or the number of "
+                                                   "parameters, from which it follows"
+                                                 : "the time spent communicating");
         return true;
     }
     return false;
@@ -133,6 +136,112 @@ static void bar_of_network(struct answer *a, const struct run_pace *p,
                 sizeof parts / sizeof *parts);
 }
 
+/* Nominal rates of links, in bits a second. */
+static const struct {
+    double bits;
+    const char *name;
+} links[] = {{1e8, "100 Mb/s"}, {1e9, "1 Gb/s"}, {2e9, "2 Gb/s"}, {1e10, "10 Gb/s"}};
+enum { LINKS_N = sizeof links / sizeof *links };
+
+/* The link that would just carry it, and the next smaller one, which would not. */
+static void say_links(struct answer *a, double rate)
+{
+    size_t i = 0;
+
+    while (i < LINKS_N && estimate_payload(links[i].bits) < rate)
+        i++;
+    if (i == LINKS_N)
+        answers_say(a, a->tone, "That is more than a link of 10 Gb/s carries.");
+    else if (i == 0)
+        answers_say(a, a->tone, "That is %s of what a port of 100 Mb/s carries.",
+                    fmt_percent(rate / estimate_payload(links[0].bits)).s);
+    else
+        answers_say(a, a->tone,
+                    "That is more than a link of %s carries, and %s of what one of %s "
+                    "does.",
+                    links[i - 1].name,
+                    fmt_percent(rate / estimate_payload(links[i].bits)).s, links[i].name);
+}
+
+static void say_bytes(struct answer *a, const struct run *run, const struct network *w)
+{
+    struct estimate e;
+
+    estimate_make(&e, run);
+    if (w->card)
+        answers_say(a, ANSWER_PLAIN,
+                    "A capture shows %s on %s, which is %s a step each way; a ring of %s "
+                    "ranks in fp32 would move %s.",
+                    both(w->rate).s, w->card, fmt_bytes(w->rate * w->t_step).s,
+                    fmt_count(run->ranks).s, fmt_bytes(e.bytes).s);
+    else
+        answers_say(a, ANSWER_PLAIN,
+                    "Computed, not measured: a ring that sums the gradients of %s "
+                    "parameters over %s ranks in fp32 moves %s a step through each "
+                    "card, each way, which is %s.",
+                    fmt_short(run_parameters(run)).s, fmt_count(run->ranks).s,
+                    fmt_bytes(e.bytes).s, both(w->rate).s);
+    say_links(a, w->rate);
+    if (isfinite(w->t_alone))
+        answers_say(
+            a, w->share > 0.25 ? ANSWER_WATCH : a->tone,
+            "Alone, a %s would need about %s for its part of a step, as `ferry "
+            "plan` computes: %s",
+            e.device, fmt_seconds(w->t_alone).s,
+            w->share > 0.1
+                ? fmt_printf("the other %s are waiting.", fmt_seconds(w->exposed).s).s
+                : "there is hardly any waiting.");
+}
+
+static void rows_of_computed(struct answer *a, const struct run *run,
+                             const struct network *w)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+    const double nodes = s ? s->nodes : NAN, bytes = fmax(w->sent, w->received);
+
+    answers_row(a, "ranks", "%s%s%s", fmt_count(run->ranks).s,
+                isfinite(nodes) ? " on " : "",
+                isfinite(nodes) ? fmt_printf("%s hosts", fmt_count(nodes).s).s : "");
+    if (s && s->backend)
+        answers_row(a, "network", "%s, %s%s%s", s->backend,
+                    s->gradients ? s->gradients : "", s->library ? ", " : "",
+                    s->library ? s->library : "");
+    answers_row(a, "formula",
+                "2 (N - 1) / N x 4 bytes x parameters: one ring over all ranks, fp32 "
+                "whatever the precision of the model, as Horovod and NCCL exchange "
+                "them");
+    for (size_t i = 0; i < LINKS_N; i++)
+        answers_row(a, fmt_printf("bytes of a step at %s", links[i].name).s, "%s",
+                    fmt_seconds(bytes / estimate_payload(links[i].bits)).s);
+    if (nodes > 1)
+        answers_row(a, "as Ferry would exchange them",
+                    "%s a step through each host's card: summed inside the host first, "
+                    "then in bf16",
+                    fmt_bytes(2 * (nodes - 1) / nodes * 2 * run_parameters(run)).s);
+}
+
+/* Where nothing was measured: what follows from the size of the model. */
+static void answer_computed(struct answer *a, const struct run *run,
+                            const struct network *w)
+{
+    a->code =
+        w->verdict == NETWORK_UNKNOWN ? "computed" : network_verdicts[w->verdict].code;
+    answers_value(a, "computed", 1);
+    answers_value(a, "step_s", w->t_step);
+    answers_value(a, "alone_s", w->t_alone);
+    answers_value(a, "exposed_share", w->share);
+    answers_value(a, "sent_bytes_per_card_per_step", w->sent);
+    answers_value(a, "mb_per_s", 1e-6 * w->rate);
+    answers_value(a, "mbit_per_s", 8e-6 * w->rate);
+    if (w->verdict == NETWORK_UNKNOWN)
+        answers_number(a, "%s\u00a0MB/s", fmt_number(1e-6 * w->rate, 3).s);
+    else
+        answers_number(a, "%s: about %s of a step", network_verdicts[w->verdict].text,
+                       fmt_percent(w->share).s);
+    say_bytes(a, run, w);
+    rows_of_computed(a, run, w);
+}
+
 void answers_network_bound(struct answer *a, const struct run *run)
 {
     struct network w;
@@ -140,6 +249,10 @@ void answers_network_bound(struct answer *a, const struct run *run)
     network_judge(&w, run);
     if (has_no_network(a, run, &w))
         return;
+    if (w.is_computed) {
+        answer_computed(a, run, &w);
+        return;
+    }
     a->code = network_verdicts[w.verdict].code;
     values_of_network(a, &w);
     answers_number(a, "%s, %s of a step", network_verdicts[w.verdict].text,
@@ -203,6 +316,39 @@ static void rows_of_slowest(struct answer *a, const struct run *run)
     answers_row(a, "ranks compared", "%zu, over %zu entries", r->n, r->n_laps);
 }
 
+/* Without times of phases: what a link twice as fast, or half as fast, would change. */
+static void follow_computed(struct answer *a, const struct network *w)
+{
+    a->figure = ANSWER_NO_FIGURE;
+    answers_value(a, "computed", 1);
+    answers_value(a, "elasticity", w->elasticity);
+    if (!isfinite(w->elasticity)) {
+        a->code = "bounded";
+        answers_number(a, "at most in full");
+        answers_say(
+            a, ANSWER_UNKNOWN,
+            "The log does not tell how much of a step is waiting, and the planner "
+            "does not know the card. If all of it were, half the bandwidth would "
+            "double the step of %s.",
+            fmt_seconds(w->t_step).s);
+        return;
+    }
+    a->code = w->share > 0.25 ? "follows" : w->share > 0.1 ? "partly" : "does-not";
+    answers_number(a, "%s, computed",
+                   w->share > 0.25  ? "yes"
+                   : w->share > 0.1 ? "in part"
+                                    : "hardly");
+    answers_say(a, ANSWER_PLAIN,
+                "If what a step takes beyond computing is the network, a link twice as "
+                "fast would make it %s instead of %s, and half of it %s.",
+                fmt_seconds(w->t_twice).s, fmt_seconds(w->t_step).s,
+                fmt_seconds(w->t_half).s);
+    answers_row(a, "elasticity", "%s: what a bandwidth of 1 %% less costs, in %%",
+                fmt_number(w->elasticity, 2).s);
+    answers_row(a, "lower limit", "%s a step, without any waiting",
+                fmt_seconds(w->t_alone).s);
+}
+
 void answers_network_follows(struct answer *a, const struct run *run)
 {
     struct network w;
@@ -212,6 +358,10 @@ void answers_network_follows(struct answer *a, const struct run *run)
     a->figure = ANSWER_TIMELINE;
     if (has_no_network(a, run, &w)) {
         rows_of_slowest(a, run);
+        return;
+    }
+    if (w.is_computed) {
+        follow_computed(a, &w);
         return;
     }
     const double r = correlate(a, run, &n);

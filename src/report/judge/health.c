@@ -30,7 +30,7 @@ void health_found(struct health_finding *f, const char *advice, const char *fmt,
     vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
     va_end(ap);
     add(&f->evidence, text);
-    if (!str_ends(str_text(&f->advice), advice))
+    if (advice[0] && !str_ends(str_text(&f->advice), advice))
         add(&f->advice, advice);
 }
 

@@ -17,6 +17,8 @@ struct run;
 
 /* id, the function that looks, what is named */
 #define HEALTH_LIST(H)                                                              \
+    H(errors, health_log_errors, "The log holds errors")                            \
+    H(early_end, health_log_early_end, "It finished long before its last step")     \
     H(died, health_run_died, "The run did not end by itself")                       \
     H(lost, health_run_lost, "Work was lost by restarts")                           \
     H(diverged, health_learning_diverged, "Training diverged")                      \

@@ -9,10 +9,17 @@ void health_run_died(struct health_finding *f, const struct run *run)
 {
     const struct runlog_stop *stop = runlog_end(&run->log);
 
-    if (run->state == RUN_DIED && run->log.has_no_clock) {
-        health_found(f, "It is running still, or was killed: look at the machine.",
-                     "The log ends at step %s without the line of a finished training.",
-                     fmt_count(run->step).s);
+    if (run->log.foreign.origin) { /* its errors are a finding of their own */
+        if (run->state == RUN_OPEN && !run->log.foreign.has_no_end)
+            health_found(f,
+                         "It was killed or still ran when the log was copied: look at "
+                         "the machine.",
+                         "The log ends at step %s%s without the line of a finished "
+                         "training.",
+                         fmt_count(run->step).s,
+                         run->max_steps > run->step
+                             ? fmt_printf(" of %s", fmt_count(run->max_steps).s).s
+                             : "");
     } else if (run->state == RUN_DIED) {
         health_found(f,
                      "`ferry train` with the same run directory goes on from the "
@@ -33,8 +40,10 @@ void health_run_lost(struct health_finding *f, const struct run *run)
     if (!(run->steps_lost > 0.1 * run->steps_taken))
         return;
     health_found(f,
-                 "Save more often (save_every): `ferry plan` computes the interval "
-                 "that costs least.",
+                 run->log.foreign.origin
+                     ? "Save more often (save_checkpoint_steps)."
+                     : "Save more often (save_every): `ferry plan` computes the interval "
+                       "that costs least.",
                  "%s of %s steps (%s) were taken again after %zu resumption%s.",
                  fmt_count(run->steps_lost).s, fmt_count(run->steps_taken).s,
                  fmt_percent(run->steps_lost / run->steps_taken).s, run->log.n_start - 1,

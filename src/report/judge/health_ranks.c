@@ -4,6 +4,7 @@
 
 #include "page/fmt.h"
 #include "report/judge/health.h"
+#include "report/judge/network.h"
 #include "report/judge/run.h"
 
 /* The mean busy time of all ranks but one. */
@@ -53,17 +54,31 @@ void health_ranks_errors(struct health_finding *f, const struct run *run)
 }
 
 /* 12.5 MB/s less the frames' own bytes: what a port left at 100 Mb/s carries. */
+static bool is_fast_ethernet(double mb_per_s)
+{
+    return mb_per_s > 9 && mb_per_s < 12.6;
+}
+
 void health_ranks_port(struct health_finding *f, const struct run *run)
 {
+    static const char advice[] = "`ethtool CARD` shows the negotiated speed: a gigabit "
+                                 "port with a bad cable, or a "
+                                 "virtual port at its default, falls back to this.";
     const struct runlog_start *s = runlog_latest(&run->log);
+    struct network w;
 
-    if (!s || !(s->mb_per_s > 9 && s->mb_per_s < 12.6))
-        return;
-    health_found(f,
-                 "`ethtool CARD` shows the negotiated speed: a gigabit port with a "
-                 "bad cable, or a virtual port at its default, falls back to this.",
-                 "At the start a card carried %s MB/s = %s Mb/s.",
-                 fmt_number(s->mb_per_s, 3).s, fmt_number(8 * s->mb_per_s, 3).s);
+    network_judge(&w, run);
+    if (s && is_fast_ethernet(s->mb_per_s))
+        health_found(f, advice, "At the start a card carried %s MB/s = %s Mb/s.",
+                     fmt_number(s->mb_per_s, 3).s, fmt_number(8 * s->mb_per_s, 3).s);
+    else if (w.is_computed && w.verdict != NETWORK_NONE && w.share > 0.5 &&
+             is_fast_ethernet(1e-6 * w.rate))
+        health_found(f, advice,
+                     "A step takes %s and %s %s MB/s = %s Mb/s, just what such a port "
+                     "carries.",
+                     fmt_seconds(w.t_step).s,
+                     w.card ? "the cards show" : "its gradients, as computed, need",
+                     fmt_number(1e-6 * w.rate, 3).s, fmt_number(8e-6 * w.rate, 3).s);
 }
 
 void health_ranks_clocks(struct health_finding *f, const struct run *run)

@@ -16,6 +16,9 @@ struct judgement {
     struct health health;
 };
 
-status judgement_open(struct judgement *t, const char *path, double now, double to_steps,
-                      struct err *err) MUST_CHECK;
+status judgement_open(struct judgement *t, const struct sources *sources, double now,
+                      double to_steps, struct err *err) MUST_CHECK;
+/* The same of what one path holds. */
+status judgement_open_path(struct judgement *t, const char *path, double now,
+                           double to_steps, struct err *err) MUST_CHECK;
 void judgement_close(struct judgement *t);

@@ -32,8 +32,6 @@ static status collect_bleu(struct learning *l, const struct runlog *log, struct 
 
 static status collect(struct learning *l, const struct runlog *log, struct err *err)
 {
-    double previous = -INFINITY;
-
     for (size_t i = 0; i < log->n_step; i++)
         if (!log->step[i].is_lost)
             TRY(series_add(&l->train, log->step[i].step, log->step[i].loss, err));
@@ -43,9 +41,7 @@ static status collect(struct learning *l, const struct runlog *log, struct err *
         if (e->is_lost)
             continue;
         TRY(series_add(&l->loss, e->step, loss, err));
-        TRY(series_add(&l->gap, e->step, loss - runlog_train_loss(log, previous, e->step),
-                       err));
-        previous = e->step;
+        TRY(series_add(&l->gap, e->step, loss - runlog_train_loss_at(log, e->step), err));
     }
     return OK;
 }

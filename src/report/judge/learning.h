@@ -45,7 +45,7 @@ struct learning {
     struct series bleu;  /* of translated text, 0 to 100; else teacher-forced */
     bool bleu_is_forced; /* every bleu is the teacher-forced one */
     struct series train; /* training loss by log entry */
-    struct series gap;   /* validation minus training since the evaluation before */
+    struct series gap;   /* validation minus training at the same step */
     struct fit fit_loss, fit_bleu;
 
     enum learning_trend trend;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/judge/estimate.h"
 #include "report/judge/run.h"
 
 #define T(code, text) {#code, text},
@@ -98,12 +99,50 @@ static enum network_verdict verdict_of(const struct network *w)
     return NETWORK_MIXED;
 }
 
+/* The busiest card of all captures, whose bytes a second become those of a step. */
+static void find_captured(struct network *w, const struct run *run)
+{
+    for (size_t i = 0; i < run->n_captures; i++) {
+        const struct capture_card *c = run->capture[i].card;
+        if (!run->capture[i].n_card ||
+            fmax(c->sent, c->received) * w->t_step <= fmax(w->sent, w->received))
+            continue;
+        w->card = c->name;
+        w->sent = c->sent * w->t_step;
+        w->received = c->received * w->t_step;
+    }
+}
+
+/* The wait is what exceeds the computed time of a step; on a link twice as fast it halves
+ * at best. */
+static void compute(struct network *w, const struct run *run)
+{
+    struct estimate e;
+
+    estimate_make(&e, run);
+    w->is_computed = true;
+    w->t_alone = e.t_alone;
+    w->sent = w->received = NAN;
+    find_captured(w, run);
+    if (!w->card)
+        w->sent = w->received = e.bytes;
+    w->rate = fmax(w->sent, w->received) / w->t_step;
+    w->exposed = fmax(0, w->t_step - e.t_alone);
+    if (!isfinite(e.t_alone))
+        w->exposed = NAN;
+    w->share = w->exposed / w->t_step;
+    w->t_twice = w->t_step - w->exposed / 2;
+    w->t_half = w->t_step + w->exposed;
+    w->elasticity = log2(w->t_half / w->t_step);
+}
+
 void network_judge(struct network *w, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
     const struct rank_means *r = &run->by_rank;
 
-    *w = (struct network){.t_step = run->pace.mean, .straggling = r->straggling};
+    *w = (struct network){
+        .t_step = run->pace.mean, .straggling = r->straggling, .t_alone = NAN};
     w->exposed = isfinite(r->exposed) ? r->exposed : run->pace.t_comm;
     w->hidden = isfinite(run->pace.t_hidden) ? run->pace.t_hidden : 0;
     w->share = w->exposed / w->t_step;
@@ -117,5 +156,7 @@ void network_judge(struct network *w, const struct run *run)
     if (!isfinite(w->capacity))
         w->wire = NAN;
     find_elasticity(w, run->pace.t_compute);
+    if (!isfinite(w->share) && run->log.foreign.origin)
+        compute(w, run);
     w->verdict = is_one_host(run) ? NETWORK_NONE : verdict_of(w);
 }

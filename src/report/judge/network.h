@@ -6,11 +6,17 @@
  * that waits least: what others wait more is for ranks, which a faster link does not
  * cure.
  *
+ * A log without phase times (another program's) says none of that: then the bytes and the
+ * time of a step without waiting are computed (estimate.h), or the bytes are those that a
+ * capture of the cards shows, and what a step takes beyond that time counts as exposed.
+ *
  * The elasticity is -d ln(step) / d ln(bandwidth), from the step that this run would
  * have on half the link. It is computed from the bytes and the link's capacity, not
  * measured by slowing the link down, and the page says so.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -34,6 +40,9 @@ enum network_verdict {
 /* Seconds and bytes are a step's; NAN where the log does not say. */
 struct network {
     enum network_verdict verdict;
+    bool is_computed; /* not measured, as above */
+    const char *card; /* whose bytes a capture counted; NULL: none did */
+    double t_alone;   /* of a step that waits for nobody, as computed; NAN */
     double t_step, exposed, hidden, straggling;
     double share;           /* exposed / t_step */
     double sent, received;  /* bytes of the busiest card */

@@ -29,23 +29,44 @@ static void name_run(struct run *run)
         snprintf(run->name, sizeof run->name, "run");
 }
 
+const char *const run_states[] = {"empty", "finished", "running", "died", "open"};
+
+/* The files of another program may be copies of old ones: where their lines are dated,
+ * those must be recent too, to a day for clocks of other time zones. */
+static bool is_being_written(const struct run *run)
+{
+    enum { ZONES = 86400 };
+    const struct runlog_foreign *f = &run->log.foreign;
+    const double recent = fmax(60, 5 * run->log.t_gap);
+    const double said = f->has_no_clock  ? 0
+                        : f->has_no_zone ? fmax(0, run->now - run->log.t_last - ZONES)
+                                         : run->now - run->log.t_last;
+    const double written =
+        f->has_no_clock || f->has_no_zone ? run->now - run->written : 0;
+
+    return said < recent && written < recent;
+}
+
 static enum run_state find_state(const struct run *run)
 {
-    const double silence = run->now - run->log.t_last;
+    const struct runlog *log = &run->log;
 
-    if (run->log.n_step + run->log.n_eval + run->log.n_event + run->log.n_sample == 0)
+    if (log->n_step + log->n_eval + log->n_event + log->n_sample == 0)
         return RUN_EMPTY;
-    if (runlog_end(&run->log))
+    if (runlog_end(log))
         return RUN_FINISHED;
-    if (run->log.has_no_clock)
+    if (runlog_fatal(log))
         return RUN_DIED;
-    return silence < fmax(60, 5 * run->log.t_gap) ? RUN_RUNNING : RUN_DIED;
+    if (log->foreign.origin)
+        return is_being_written(run) ? RUN_RUNNING : RUN_OPEN;
+    return run->now - log->t_last < fmax(60, 5 * log->t_gap) ? RUN_RUNNING : RUN_DIED;
 }
 
 static void find_steps(struct run *run)
 {
     const struct runlog *log = &run->log;
     const struct runlog_start *start = runlog_latest(log);
+    const struct runlog_stop *stop = runlog_end(log);
 
     run->step = start ? or_zero(start->step) : NAN;
     run->ranks = start ? start->ranks : NAN;
@@ -56,6 +77,8 @@ static void find_steps(struct run *run)
         else
             run->step = log->step[i].step;
     }
+    if (stop && stop->step > run->step) /* beyond the last entry */
+        run->step = stop->step;
     run->max_steps = run_config(run, "max_steps");
 }
 
@@ -64,25 +87,71 @@ static void find_times(struct run *run)
     const struct runlog *log = &run->log;
     struct run_times *t = &run->times;
 
-    *t = (struct run_times){.wall = log->t_last - log->t_first, .idle = log->t_idle};
+    t->wall = log->t_last - log->t_first;
+    t->idle = log->t_idle;
+    t->startup = or_zero(log->foreign.t_startup);
     for (size_t i = 0; i < log->n_step; i++)
-        t->in_steps += or_zero(log->step[i].t_step);
+        t->in_steps += or_zero(log->step[i].t_step) - log->step[i].t_eval;
     for (size_t i = 0; i < log->n_eval; i++)
         t->in_evals += or_zero(log->eval[i].seconds);
     for (size_t i = 0; i < log->n_event; i++)
         if (log->event[i].kind == RUNLOG_KIND_SAVE)
             t->in_saves += or_zero(log->event[i].save.seconds);
-    t->in_other = t->wall - t->idle - t->in_steps - t->in_evals - t->in_saves;
+    t->in_other =
+        t->wall - t->idle - t->in_steps - t->in_evals - t->in_saves - t->startup;
     if (t->in_other < 0) /* saving in the background overlaps with steps */
         t->in_other = 0;
-    t->a_step = (t->wall - t->idle) / run->steps_taken;
-    t->to_go =
-        run->max_steps > run->step ? t->a_step * (run->max_steps - run->step) : NAN;
+    t->a_step = (t->wall - t->idle - t->startup) / run->steps_taken;
+    t->to_go = run->max_steps > run->step && !runlog_end(log)
+                   ? t->a_step * (run->max_steps - run->step)
+                   : NAN;
+}
+
+/* Whether an evaluation came between the steps of an entry. */
+static bool holds(const struct runlog_step *s, const struct runlog_eval *e)
+{
+    return !s->is_lost && !e->is_lost && e->step > s->step - s->steps &&
+           e->step <= s->step;
+}
+
+/*
+ * What evaluations cost, where the log does not time them: an entry that holds one takes
+ * so much longer than the median of the others. A step-0 evaluation is part of start-up.
+ */
+static status time_evals(struct run *run, struct err *err)
+{
+    struct runlog *log = &run->log;
+    double *v, median;
+    size_t n = 0;
+
+    TRY(mem_alloc(&v, log->n_step, sizeof *v, err));
+    for (size_t i = 0, e = 0; i < log->n_step; i++) {
+        while (e < log->n_eval &&
+               log->eval[e].step <= log->step[i].step - log->step[i].steps)
+            e++;
+        log->step[i].has_eval = e < log->n_eval && holds(&log->step[i], &log->eval[e]);
+        if (!log->step[i].has_eval && isfinite(log->step[i].t_step))
+            v[n++] = log->step[i].t_step / log->step[i].steps;
+    }
+    series_sort(v, n);
+    median = n ? v[n / 2] : NAN;
+    free(v);
+    for (size_t i = 0, e = 0; i < log->n_step; i++) {
+        struct runlog_step *s = &log->step[i];
+        for (; e < log->n_eval && log->eval[e].step <= s->step; e++) {
+            const double more = s->t_step - s->t_eval - median * s->steps;
+            if (!holds(s, &log->eval[e]) || !(more > 0) || s->t_eval > 0)
+                continue;
+            s->t_eval = log->eval[e].seconds = more;
+            run->times.n_evals_timed++;
+        }
+    }
+    return OK;
 }
 
 static bool is_used(const struct runlog_step *s, bool leave_out_first)
 {
-    return isfinite(s->t_step) && !(leave_out_first && s->is_first);
+    return isfinite(s->t_step) && !s->has_eval && !(leave_out_first && s->is_first);
 }
 
 /* Mean over steps of a summed time, NAN when no entry has it. */
@@ -140,6 +209,7 @@ static size_t collect_pace(struct run *run, bool leave_out_first, double *v, dou
         const struct runlog_step *s = &run->log.step[i];
         if (!is_used(s, leave_out_first)) {
             p->n_left_out += s->steps;
+            p->n_with_evals += s->has_eval ? s->steps : 0;
             continue;
         }
         p->n_steps += s->steps;
@@ -181,43 +251,51 @@ static status find_pace(struct run *run, struct err *err)
     return find_quantiles(run, leave_out_first, err);
 }
 
-/* A log that stands alone, ours or another's: the first byte tells. */
-static status open_file(struct run *run, struct err *err)
+static status open_log(struct run *run, struct err *err)
 {
-    struct file_map map;
+    const struct sources *s = &run->sources;
+    struct runlog events;
 
-    TRY(file_map_open(&map, run->dir, err));
-    size_t at = 0;
-    while (at < map.n_bytes && (map.data[at] == ' ' || map.data[at] == '\n'))
-        at++;
-    const status result =
-        at < map.n_bytes && map.data[at] != '{'
-            ? foreign_console(&run->log, run->dir, map.data, map.n_bytes, err)
-            : runlog_parse(&run->log, run->dir, map.data, map.n_bytes, err);
-    file_map_close(&map);
+    if (s->is_ferry)
+        return runlog_open(&run->log, s->log, err);
+    if (!s->log[0] && !s->events[0]) { /* checkpoints, captures: no course of a run */
+        runlog_init(&run->log);
+        run->log.foreign.origin = "another program, from the files that it left";
+        run->log.foreign.has_no_end = run->log.foreign.has_no_clock = true;
+        return OK;
+    }
+    if (!s->log[0])
+        return foreign_events(&run->log, s->events, err);
+    TRY(foreign_console(&run->log, s->log, err));
+    if (!s->events[0])
+        return OK;
+    TRY(foreign_events(&events, s->events, err));
+    const status result = foreign_join(&run->log, &events, err);
+    runlog_close(&events);
     return result;
 }
 
-static status open_log(struct run *run, struct err *err)
+static status open_captures(struct run *run, struct err *err)
 {
-    char path[FILE_PATH_MAX];
-
-    if (!file_is_dir(run->dir))
-        return open_file(run, err);
-    TRY(file_join(path, sizeof path, run->dir, RUNLOG_FILE, err));
-    if (!file_exists(path) && foreign_has_events(run->dir))
-        return foreign_events(&run->log, run->dir, err);
-    return runlog_open(&run->log, path, err);
+    TRY(mem_alloc(&run->capture, run->sources.n_captures, sizeof *run->capture, err));
+    for (size_t i = 0; i < run->sources.n_captures; i++) {
+        TRY(capture_open(&run->capture[i], run->sources.capture[i], err));
+        run->n_captures++;
+    }
+    return OK;
 }
 
 static status open_parts(struct run *run, struct err *err)
 {
     TRY(open_log(run, err));
-    if (file_is_dir(run->dir))
-        TRY(rundir_open(&run->files, run->dir, runlog_config(&run->log, "data"), err));
-    else
-        run->files.newest_step = NAN;
+    run->files.newest_step = NAN;
+    if (run->sources.files[0])
+        TRY(rundir_open(&run->files, run->sources.files, runlog_config(&run->log, "data"),
+                        err));
+    TRY(open_captures(run, err));
     find_steps(run);
+    if (run->log.foreign.origin)
+        TRY(time_evals(run, err));
     find_times(run);
     run->state = find_state(run);
     TRY(rank_means_open(&run->by_rank, &run->log, err));
@@ -225,19 +303,15 @@ static status open_parts(struct run *run, struct err *err)
     return find_pace(run, err);
 }
 
-status run_open(struct run *run, const char *path, double now, struct err *err)
+status run_open(struct run *run, const struct sources *sources, double now,
+                struct err *err)
 {
     memset(run, 0, sizeof *run);
     run->now = now;
-    if (strlen(path) >= sizeof run->dir)
-        return err_set(err, ERR_USAGE, "%.40s...: the path of the run is too long", path);
-    memcpy(run->dir, path, strlen(path) + 1);
+    run->sources = *sources;
+    run->written = sources_written(sources);
+    memcpy(run->dir, sources->given, sizeof run->dir);
     name_run(run);
-    if (!file_is_dir(path) && !file_exists(path))
-        return err_set(err, ERR_IO,
-                       "%s: no such directory; give the run directory of `ferry train`, "
-                       "a directory of TensorBoard events, or a log",
-                       path);
     const status result = open_parts(run, err);
     if (result != OK)
         run_close(run);
@@ -248,6 +322,9 @@ void run_close(struct run *run)
 {
     runlog_close(&run->log);
     rundir_close(&run->files);
+    for (size_t i = 0; i < run->n_captures; i++)
+        capture_close(&run->capture[i]);
+    free(run->capture);
     rank_means_close(&run->by_rank);
     learning_close(&run->learning);
 }
@@ -261,6 +338,25 @@ double run_config(const struct run *run, const char *key)
         return NAN;
     const double v = strtod(text, &end);
     return end != text && *end == '\0' ? v : NAN;
+}
+
+double run_parameters(const struct run *run)
+{
+    const struct runlog_start *s = runlog_latest(&run->log);
+
+    if (s && isfinite(s->parameters))
+        return s->parameters;
+    return run->files.tensors.is_known ? run->files.tensors.parameters : NAN;
+}
+
+struct fmt run_date(const struct run *run, double t)
+{
+    struct fmt date = fmt_time(run->log.foreign.has_no_clock ? NAN : t);
+    char *zone = strstr(date.s, " UTC");
+
+    if (zone && run->log.foreign.has_no_zone)
+        snprintf(zone, sizeof date.s - (size_t)(zone - date.s), " by the log's clock");
+    return date;
 }
 
 bool run_schedule(struct schedule *s, const struct run *run)
@@ -288,7 +384,9 @@ bool run_schedule(struct schedule *s, const struct run *run)
                          &ignored) == OK;
 }
 
-double run_rate_difference(const struct schedule *s, const struct run *run, size_t *n)
+/* `late` is how far the counted update lags behind the step that it is logged at. */
+static double rate_difference(const struct schedule *s, const struct run *run, size_t *n,
+                              int late)
 {
     double largest = NAN;
 
@@ -297,10 +395,17 @@ double run_rate_difference(const struct schedule *s, const struct run *run, size
         const struct runlog_step *e = &run->log.step[i];
         if (e->is_lost || !isfinite(e->rate) || !(e->step >= 1 && e->step <= 1e15))
             continue;
-        const double want = schedule_rate(s, (int64_t)e->step - 1);
+        const double want = schedule_rate(s, (int64_t)e->step - late);
         const double gap = e->rate == want ? 0 : fabs(e->rate / want - 1);
         largest = fmax(largest, gap);
         (*n)++;
     }
     return largest;
+}
+
+double run_rate_difference(const struct schedule *s, const struct run *run, size_t *n)
+{
+    const double gap = rate_difference(s, run, n, 1);
+
+    return run->log.foreign.origin ? fmin(gap, rate_difference(s, run, n, 0)) : gap;
 }

@@ -13,33 +13,44 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "page/fmt.h"
 #include "recipe/schedule.h"
 #include "report/judge/learning.h"
 #include "report/judge/rank_means.h"
+#include "report/read/capture.h"
 #include "report/read/rundir.h"
 #include "report/read/runlog.h"
+#include "report/read/sources.h"
 
 enum run_state {
     RUN_EMPTY,    /* nothing was logged */
     RUN_FINISHED, /* the log ends with a stop event */
     RUN_RUNNING,  /* no stop event, and the last line is recent for this run */
-    RUN_DIED      /* no stop event, and nothing for long */
+    RUN_DIED,     /* no stop event and nothing for long; or an error is the last word */
+    RUN_OPEN,     /* a log of another program ends, and does not say why */
 };
+/* Of each state, for programs. */
+extern const char *const run_states[];
 
-/* Seconds over all sessions; wall = idle + in_steps + in_evals + in_saves + in_other. */
+/* Seconds over all sessions; wall = idle + in_steps + in_evals + in_saves + startup +
+ * in_other. Logs of others do not time evaluations: there a log entry that holds one is
+ * compared with those that do not, and `n_evals_timed` counts them. */
 struct run_times {
-    double wall, idle, in_steps, in_evals, in_saves, in_other;
+    double wall, idle, in_steps, in_evals, in_saves, startup, in_other;
+    size_t n_evals_timed;
     double a_step; /* taken, with what comes with steps: evaluations, saves */
     double to_go;  /* at that pace to max_steps; NAN when not known */
 };
 
 /*
  * The average step. The first logged entry of a session covers warming up (memory,
- * threads, caches) and is left out when enough others remain. Quantiles weigh an entry by
- * the steps it covers.
+ * threads, caches) and is left out when enough others remain; so is an entry of another
+ * program's log that holds an evaluation. Quantiles weigh an entry by the steps it
+ * covers.
  */
 struct run_pace {
     double n_steps, n_left_out;
+    double n_with_evals;               /* left out for an evaluation among them */
     double steps_an_entry;             /* the most steps that one entry averages over */
     double mean, median, p95, slowest; /* seconds a step */
     double t_data, t_compute, t_comm, t_update, other; /* seconds a step, mean */
@@ -50,9 +61,13 @@ struct run_pace {
 
 struct run {
     char dir[FILE_PATH_MAX], name[256];
+    struct sources sources;
     struct runlog log;
     struct rundir files;
-    double now; /* seconds since 1970 when the report is made */
+    struct capture *capture; /* taken beside it */
+    size_t n_captures;
+    double now;     /* seconds since 1970 when the report is made */
+    double written; /* and when the newest file of the log was; NAN: not known */
 
     enum run_state state;
     double step;        /* the last one the model has taken */
@@ -67,19 +82,23 @@ struct run {
     struct learning learning;
 };
 
-/* `path` is a run directory, a directory of TensorBoard events, or a log as a file.
- * ERR_IO when it is none of these, ERR_FORMAT for a malformed log. */
-status run_open(struct run *run, const char *path, double now,
+/* ERR_FORMAT for a malformed log, or for sources that are not of one run. */
+status run_open(struct run *run, const struct sources *sources, double now,
                 struct err *err) MUST_CHECK;
 void run_close(struct run *run);
 
 /* A configuration value as a number, or NAN. */
 double run_config(const struct run *run, const char *key);
+/* Weights of the model: as logged, or as the newest checkpoint holds them; or NAN. */
+double run_parameters(const struct run *run);
+/* A moment of the log, by the clock that the log has. */
+struct fmt run_date(const struct run *run, double t);
 
 /* The learning rate of the newest configuration; false when it does not give one. */
 bool run_schedule(struct schedule *s, const struct run *run);
 /*
  * The largest |logged / computed - 1| over the logged steps, and their number in *n. The
- * update that made step k was the one of t = k - 1. NAN when nothing was logged.
+ * update that made step k was the one of t = k - 1, or k where another program counts
+ * so. NAN when nothing was logged.
  */
 double run_rate_difference(const struct schedule *s, const struct run *run, size_t *n);

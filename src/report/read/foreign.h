@@ -1,21 +1,19 @@
 /*
- * foreign - runs of other programs, converted to run.jsonl.
+ * foreign - runs of other programs, as run.jsonl would tell them.
  *
  * Two sources are understood: TensorBoard's event files with the tags of OpenSeq2Seq
- * (docs/formats/events.md), and the lines that OpenSeq2Seq prints. Each becomes the
- * entries of docs/formats/runlog.md that it supports; what it does not say stays missing.
+ * (docs/formats/events.md), and what OpenSeq2Seq prints (docs/formats/console.md). Each
+ * becomes the entries of docs/formats/runlog.md that it supports; what it does not say
+ * stays missing. Both may belong to one run: foreign_join.
  *
- * A step is numbered as the foreign log numbers it. The console has no clock: times
- * count from its first line and only durations are true (log->has_no_clock).
+ * A step is numbered as the foreign log numbers it.
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/str.h"
 #include "report/read/runlog.h"
 
 /* True when the directory holds event files. */
@@ -26,11 +24,21 @@ status foreign_events(struct runlog *log, const char *dir, struct err *err) MUST
 status foreign_events_bytes(struct runlog *log, const char *name, const void *data,
                             size_t n, struct err *err) MUST_CHECK;
 
-/* ERR_FORMAT when no line is one of OpenSeq2Seq's; `name` is used in messages. */
-status foreign_console(struct runlog *log, const char *name, const void *data, size_t n,
-                       struct err *err) MUST_CHECK;
+/*
+ * A console log, which may be compressed. Of several attempts in one file the last that
+ * trained is the run; log->foreign.attempt lists all. ERR_FORMAT when no line is one of
+ * OpenSeq2Seq's.
+ */
+status foreign_console(struct runlog *log, const char *path, struct err *err) MUST_CHECK;
+status foreign_console_bytes(struct runlog *log, const char *name, const void *data,
+                             size_t n, struct err *err) MUST_CHECK;
+/* True when one of the first lines of the file is OpenSeq2Seq's. */
+bool foreign_is_console(const char *path);
 
-/* For the files of foreign: an entry, a number in it unless it is NAN, and its line. */
-json_t *foreign_entry(const char *event, double t, double step);
-void foreign_set(json_t *o, const char *key, double v);
-void foreign_put(struct str *out, json_t *o);
+/*
+ * Add to a console log what the events of the same run know besides: learning rates,
+ * gradient norms, steps that the console lacks, and a clock. ERR_FORMAT when the losses
+ * at common steps differ: they are of two runs.
+ */
+status foreign_join(struct runlog *console, const struct runlog *events,
+                    struct err *err) MUST_CHECK;

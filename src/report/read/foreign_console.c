@@ -1,5 +1,7 @@
 /* The lines that OpenSeq2Seq prints, from nohup.out or wherever they were kept. */
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,56 +9,25 @@
 #include "base/lines.h"
 #include "base/utf8.h"
 #include "report/read/foreign.h"
+#include "report/read/foreign_attempt.h"
+#include "text/line_reader.h"
 
-enum { EVALS_MAX = 64, LINE_SHOWN = 4000, PAIR_MAX = 200 };
+enum { LINE_SHOWN = 4000, PAIR_MAX = 200, SNIFFED = 20000 };
 
-struct reader {
-    struct str *out;
-    double t;              /* seconds since the beginning, as far as they are told */
-    double printed;        /* step of the last loss line, -1 before the first */
-    double loss, t_a_step; /* of the loss line whose time has not come yet */
-    double next;           /* its step; NAN: none is open */
-    double valid[EVALS_MAX], bleu[EVALS_MAX]; /* evaluations since the last loss line */
-    size_t n_evals;
-    double parameters, ranks, start_step, eval_steps, max_steps;
-    json_t *config, *sample;
-    bool in_config, is_started, is_resumed, is_finished;
-    size_t n_known; /* lines understood */
+struct console {
+    struct foreign_attempt at; /* the attempt at hand */
+    struct runlog now, kept;   /* its log; that of the last one before it that trained */
+    bool has_kept;
+    struct runlog_foreign list; /* of attempts */
+    size_t kept_at;
+    size_t line;    /* on which it begins */
+    bool has_begun; /* it got beyond its first lines */
+    struct foreign_trouble trouble;
+    bool in_config;
+    size_t n_lines, n_known;
     double tokens_per_s, t_step;
+    struct err *err;
 };
-
-/* ---- for every source ---- */
-
-void foreign_set(json_t *o, const char *key, double v)
-{
-    if (isfinite(v))
-        json_object_set_new(o, key, json_real(v));
-}
-
-json_t *foreign_entry(const char *event, double t, double step)
-{
-    json_t *o = json_object();
-
-    json_object_set_new(o, "event", json_string(event));
-    foreign_set(o, "t", t);
-    foreign_set(o, "step", step);
-    return o;
-}
-
-void foreign_put(struct str *out, json_t *o)
-{
-    char *text = json_dumps(o, JSON_COMPACT);
-
-    json_decref(o);
-    if (text)
-        str_puts(out, text);
-    else
-        out->bad = true;
-    str_putc(out, '\n');
-    free(text);
-}
-
-/* ---- the console ---- */
 
 static const char *after(const char *line, const char *mark)
 {
@@ -80,60 +51,6 @@ static bool number_after(const char *line, const char *mark, double *out)
     return true;
 }
 
-static void start(struct reader *r)
-{
-    if (r->is_started)
-        return;
-    json_t *o = foreign_entry("start", r->t, r->start_step);
-    json_object_set_new(o, "resumed", json_boolean(r->is_resumed));
-    foreign_set(o, "parameters", r->parameters);
-    foreign_set(o, "ranks", r->ranks);
-    json_object_set(o, "config", r->config);
-    foreign_put(r->out, o);
-    r->is_started = true;
-}
-
-/* The evaluations printed before a loss line came at multiples of eval_steps, which the
- * printed configuration tells; without it the loss line's own step must do. */
-static void put_evals(struct reader *r, double upto)
-{
-    for (size_t i = 0; i < r->n_evals; i++) {
-        double step = upto;
-        if (r->eval_steps >= 1) {
-            const double first = floor(r->printed / r->eval_steps) + 1;
-            const double due = (first + (double)i) * r->eval_steps;
-            step = due <= upto ? due : upto;
-        }
-        json_t *o = foreign_entry("eval", r->t, step);
-        foreign_set(o, "eval_loss", r->valid[i]);
-        foreign_set(o, "forced_bleu", r->bleu[i]);
-        foreign_put(r->out, o);
-    }
-    r->n_evals = 0;
-}
-
-static void put_step(struct reader *r)
-{
-    if (!isfinite(r->next))
-        return;
-    const double steps = fmax(1, r->next - r->printed);
-    r->t += isfinite(r->t_a_step) ? r->t_a_step * steps : 0;
-    json_t *o = foreign_entry("step", r->t, r->next);
-    foreign_set(o, "loss", r->loss);
-    foreign_set(o, "steps", steps);
-    foreign_set(o, "t_step", r->t_a_step * steps);
-    foreign_put(r->out, o);
-    r->printed = r->next;
-    r->next = r->t_a_step = NAN;
-}
-
-static void put_sample(struct reader *r)
-{
-    if (r->sample)
-        foreign_put(r->out, r->sample);
-    r->sample = NULL;
-}
-
 /* "0:00:1.941" is hours, minutes and seconds. */
 static double clock_text(const char *s)
 {
@@ -147,61 +64,48 @@ static double clock_text(const char *s)
     return 3600 * hours + 60 * minutes + strtod(end + 1, NULL);
 }
 
-static bool read_loss(struct reader *r, const char *line)
+/* "Global step 100: ***     Train loss: 7.7754"; "loss = ", "loss: " in other versions,
+ * some with the time in the same line. */
+static bool read_loss(struct console *c, const char *line)
 {
+    const char *at = after(line, "lobal step ");
     double step, loss;
 
-    if (!number_after(line, "lobal step ", &step) || !isfinite(step) ||
-        !number_after(line, "Train loss: ", &loss))
+    if (!at || !number_after(line, "lobal step ", &step) || !isfinite(step) || step < 0 ||
+        !(number_after(at, "loss: ", &loss) || number_after(at, "loss = ", &loss)))
         return false;
-    put_step(r);
-    start(r);
-    put_evals(r, step);
-    put_sample(r);
-    r->next = step;
-    r->loss = loss;
+    c->has_begun = true;
+    foreign_attempt_loss(&c->at, step, loss);
     return true;
 }
 
-static bool read_time(struct reader *r, const char *line)
+static bool read_time(struct console *c, const char *line)
 {
     const char *at = after(line, "time per step = ");
 
-    if (!at)
-        return false;
-    r->t_a_step = clock_text(at);
-    put_step(r);
-    return true;
+    if (at)
+        foreign_attempt_time(&c->at, clock_text(at));
+    return at != NULL;
 }
 
-static bool read_eval(struct reader *r, const char *line)
+static bool read_eval(struct console *c, const char *line)
 {
     double v;
 
     if (number_after(line, "Validation loss: ", &v)) {
-        put_step(r);
-        start(r);
-        if (r->n_evals < EVALS_MAX) {
-            r->valid[r->n_evals] = v;
-            r->bleu[r->n_evals++] = NAN;
-        }
-        return true;
+        c->has_begun = true;
+        foreign_attempt_eval(&c->at, v);
+    } else if (number_after(line, "Eval BLUE score: ", &v)) {
+        foreign_attempt_bleu(&c->at, v);
+    } else {
+        return false;
     }
-    if (number_after(line, "Eval BLUE score: ", &v)) {
-        if (r->n_evals)
-            r->bleu[r->n_evals - 1] = v;
-        return true;
-    }
-    return false;
+    return true;
 }
 
-static void set_text(json_t *o, const char *key, const char *text)
-{
-    json_object_set_new(o, key, json_text(text));
-}
-
-/* One sentence an evaluation or print is kept, of the thousands that are printed. */
-static bool read_sample(struct reader *r, const char *line)
+/* One sentence a print is kept, of the thousands that are printed. All of them are
+ * predicted from the correct words before: of training, or of the validation set. */
+static bool read_sample(struct console *c, const char *line)
 {
     static const char *const part[][2] = {{"Source[0]:", "source"},
                                           {"Target[0]:", "reference"},
@@ -209,62 +113,94 @@ static bool read_sample(struct reader *r, const char *line)
 
     for (size_t i = 0; i < 3; i++) {
         const char *text = after(line, part[i][0]);
-        if (!text)
-            continue;
-        text += strspn(text, " ");
-        if (i == 0) {
-            json_decref(r->sample);
-            r->sample = foreign_entry("sample", NAN, fmax(0, r->printed));
+        if (text && text - line < 48) {
+            const bool is_valid = strstr(line, "EVAL ") != NULL;
+            foreign_attempt_sample(&c->at,
+                                   is_valid ? "forced-validation" : "forced-training",
+                                   part[i][1], text + strspn(text, " "));
+            return true;
         }
-        if (r->sample)
-            set_text(r->sample, part[i][1], text);
-        return true;
     }
     return false;
 }
 
-static void begin_session(struct reader *r, double step)
+/* ---- attempts ---- */
+
+/* The attempt at hand is whole. It is kept when it trained, or when none before it did.
+ */
+static status end_attempt(struct console *c)
 {
-    if (r->is_started) {
-        put_step(r);
-        put_evals(r, r->printed);
-        r->printed = step;
+    TRY(foreign_attempt_end(&c->at));
+    TRY(foreign_list_attempt(&c->list, &c->now, c->line, c->err));
+    c->now.foreign.tokens_per_s = c->tokens_per_s;
+    c->now.foreign.t_step = c->t_step;
+    if (c->has_kept && !c->now.n_step && !c->now.n_eval) {
+        runlog_close(&c->now);
+        return OK;
     }
-    r->is_started = false;
-    r->is_finished = false;
-    r->is_resumed = step > 0;
-    r->start_step = step;
+    if (c->has_kept)
+        runlog_close(&c->kept);
+    c->kept = c->now;
+    c->now = (struct runlog){0};
+    c->has_kept = true;
+    c->kept_at = c->list.n_attempts - 1;
+    return OK;
 }
 
-static bool read_session(struct reader *r, const char *line)
+static void begin_attempt(struct console *c)
+{
+    foreign_attempt_begin(&c->at, &c->now, c->err);
+    c->tokens_per_s = c->t_step = NAN;
+    c->trouble = (struct foreign_trouble){0};
+    c->has_begun = c->in_config = false;
+    c->line = c->n_lines;
+}
+
+/* "Starting training" of several ranks is one start; after anything that only a started
+ * attempt prints, it is the next attempt. */
+static void start_from_scratch(struct console *c)
+{
+    if (c->has_begun) {
+        c->at.failed = end_attempt(c);
+        if (c->at.failed != OK)
+            return;
+        begin_attempt(c);
+    }
+    foreign_attempt_session(&c->at, 0, false);
+}
+
+static bool read_session(struct console *c, const char *line)
 {
     double v;
 
     if (strstr(line, "Starting training from")) {
-        begin_session(r, 0);
+        start_from_scratch(c);
     } else if (strstr(line, "Restored checkpoint from ")) {
         const char *stem = strstr(line, "model.ckpt-");
-        begin_session(r, stem ? strtod(stem + 11, NULL) : 0);
+        foreign_attempt_session(&c->at, stem ? strtod(stem + 11, NULL) : NAN, true);
     } else if (number_after(line, "Building graph in Horovod rank: ", &v)) {
-        r->ranks = fmax(isfinite(r->ranks) ? r->ranks : 1, v + 1);
+        c->has_begun = true;
+        c->at.place.ranks = fmax(c->at.place.ranks, v + 1);
     } else if (number_after(line, "Total trainable parameters: ", &v)) {
-        r->parameters = v;
+        c->has_begun = true;
+        c->at.parameters = v;
     } else if (number_after(line, "Avg time per step: ", &v)) {
-        r->t_step = v;
+        c->t_step = v;
     } else if (number_after(line, "Avg objects per second: ", &v)) {
-        r->tokens_per_s = v;
+        c->tokens_per_s = v;
     } else if (strstr(line, "*** Finished training")) {
-        put_step(r);
-        put_evals(r, r->max_steps >= 1 ? fmax(r->max_steps - 1, r->printed) : r->printed);
-        r->is_finished = true;
+        foreign_attempt_time(&c->at, NAN);
+        c->at.is_finished = true;
     } else {
-        return false;
+        return strncmp(line, "*** Using horovod", 17) == 0;
     }
     return true;
 }
 
+/* ---- the printed configuration ---- */
+
 /* One  'key': value  of the printed dict; the first of a name counts. */
-static const char *read_pair(struct reader *r, const char *at)
+static const char *read_pair(json_t *config, const char *at)
 {
     char key[PAIR_MAX], value[PAIR_MAX];
     const char *end = strchr(at + 1, '\'');
@@ -280,99 +216,164 @@ static const char *read_pair(struct reader *r, const char *at)
     const size_t n = *at == '\'' ? strcspn(at + 1, "'") : strcspn(at, ",} ");
     snprintf(value, sizeof value, "%.*s", (int)(n < sizeof value ? n : sizeof value - 1),
              at + (*at == '\''));
-    if (utf8_valid(key, strlen(key)) && !json_object_get(r->config, key))
-        set_text(r->config, key, value);
+    if (utf8_valid(key, strlen(key)) && !json_object_get(config, key))
+        json_object_set_new(config, key, json_text(value));
     return at + n + (*at == '\'' ? 2 : 0);
 }
 
-static void read_config(struct reader *r, const char *line)
+static bool read_config(struct console *c, const char *line)
 {
-    for (const char *at = strchr(line, '\''); at && *at; at = strchr(at, '\''))
-        at = read_pair(r, at);
-    const char *every = json_string_value(json_object_get(r->config, "eval_steps"));
-    const char *most = json_string_value(json_object_get(r->config, "max_steps"));
-    r->eval_steps = every ? strtod(every, NULL) : NAN;
-    r->max_steps = most ? strtod(most, NULL) : NAN;
+    if (strstr(line, "Training config:"))
+        c->in_config = true;
+    else if (strncmp(line, "***", 3) == 0)
+        c->in_config = false;
+    for (const char *at = c->in_config ? strchr(line, '\'') : NULL; at && *at;
+         at = strchr(at, '\''))
+        at = read_pair(c->at.config, at);
+    return c->in_config;
 }
 
-static void read_line(struct reader *r, const char *line)
+/* ---- lines ---- */
+
+/* mpirun --tag-output and --timestamp-output put "[1,0]<stdout>:" before a line. */
+static const char *without_tag(const char *line)
 {
-    if (strstr(line, "Training config:")) {
-        r->in_config = true;
-        read_config(r, line);
-        r->n_known++;
+    const char *end = strchr(line, '<');
+
+    if (!end || (strncmp(end, "<stdout>:", 9) != 0 && strncmp(end, "<stderr>:", 9) != 0))
+        return line;
+    for (const char *at = line; at < end; at++)
+        if (!isdigit((unsigned char)*at) && !strchr("[],", *at))
+            return line;
+    return end + 9;
+}
+
+static void read_line(struct console *c, const char *line)
+{
+    const char *rest;
+
+    foreign_clock_line(&c->at.clock, line, c->at.t, isfinite(c->at.session.printed));
+    if (isfinite(foreign_clock_date(line, NAN, &rest)))
+        line = *rest == '[' ? without_tag(rest) : line;
+    else
+        line = without_tag(line);
+    if (read_sample(c, line)) {
+        c->n_known++;
         return;
     }
-    if (strncmp(line, "***", 3) == 0)
-        r->in_config = false;
-    if (r->in_config)
-        read_config(r, line);
-    else if (read_loss(r, line) || read_time(r, line) || read_eval(r, line) ||
-             read_session(r, line) || read_sample(r, line))
-        r->n_known++;
-}
-
-static size_t read_lines(struct reader *r, const void *data, size_t n)
-{
-    struct lines lines = lines_over(data, n);
-    struct str text = str_new(0);
-
-    for (struct line line; lines_next(&lines, &line);) {
-        str_reset(&text);
-        str_add(&text, line.text, line.n_bytes < LINE_SHOWN ? line.n_bytes : LINE_SHOWN);
-        read_line(r, str_text(&text));
+    const bool has_loss = read_loss(c, line), has_time = read_time(c, line);
+    if (has_loss || has_time || read_config(c, line) || read_eval(c, line) ||
+        read_session(c, line)) {
+        c->n_known++;
+        return;
     }
-    str_release(&text);
-    return lines.n_read;
+    foreign_place_line(&c->at.place, line);
+    foreign_trouble_line(&c->trouble, &c->now.foreign, line, c->n_lines,
+                         c->at.session.printed);
 }
 
-static void finish(struct reader *r)
+static void add_line(struct console *c, struct str *text, struct line line)
 {
-    put_step(r);
-    put_evals(r, r->printed);
-    put_sample(r);
-    if (r->is_finished) {
-        json_t *o = foreign_entry("stop", r->t, r->printed);
-        json_object_set_new(o, "reason", json_string("max_steps"));
-        foreign_put(r->out, o);
-    }
-    json_decref(r->config);
+    c->n_lines++;
+    str_reset(text);
+    str_add(text, line.text, line.n_bytes < LINE_SHOWN ? line.n_bytes : LINE_SHOWN);
+    read_line(c, str_text(text));
 }
 
-status foreign_console(struct runlog *log, const char *name, const void *data, size_t n,
-                       struct err *err)
+/* What was read becomes the log of the attempt that is reported. */
+static status finish(struct console *c, struct runlog *log, const char *name,
+                     status result)
 {
-    struct str text = str_new(0);
-    struct reader r = {.out = &text,
-                       .printed = -1,
-                       .next = NAN,
-                       .t_a_step = NAN,
-                       .parameters = NAN,
-                       .ranks = NAN,
-                       .eval_steps = NAN,
-                       .max_steps = NAN,
-                       .tokens_per_s = NAN,
-                       .t_step = NAN,
-                       .config = json_object()};
-
-    *log = (struct runlog){0};
-    const size_t n_lines = read_lines(&r, data, n);
-    finish(&r);
-    status result = str_check(&text, name, err);
-    if (result == OK && !r.n_known)
-        result = err_set(err, ERR_FORMAT,
+    if (result == OK)
+        result = end_attempt(c);
+    if (result == OK && !c->n_known)
+        result = err_set(c->err, ERR_FORMAT,
                          "%s: neither a run.jsonl nor a log of OpenSeq2Seq: no line of "
                          "it is known",
                          name);
-    if (result == OK)
-        result = runlog_parse(log, name, text.data, text.len, err);
-    str_release(&text);
-    if (result != OK)
+    if (result != OK) {
+        json_decref(c->at.config);
+        json_decref(c->at.sample);
+        runlog_close(&c->now);
+        runlog_close(&c->kept);
+        free(c->list.attempt);
         return result;
-    log->origin = "OpenSeq2Seq, from its console log";
-    log->has_no_clock = true;
-    log->n_lines = n_lines;
-    log->tokens_per_s = r.tokens_per_s;
-    log->t_step = r.t_step;
+    }
+    *log = c->kept;
+    log->n_lines = c->n_lines;
+    log->foreign.origin = "OpenSeq2Seq, from its console log";
+    foreign_give_list(&c->list, log, c->kept_at);
     return OK;
+}
+
+status foreign_console_bytes(struct runlog *log, const char *name, const void *data,
+                             size_t n, struct err *err)
+{
+    struct lines lines = lines_over(data, n);
+    struct console c = {.err = err};
+    struct str text = str_new(0);
+
+    *log = (struct runlog){0};
+    begin_attempt(&c);
+    for (struct line line; c.at.failed == OK && lines_next(&lines, &line);)
+        add_line(&c, &text, line);
+    str_release(&text);
+    return finish(&c, log, name, c.at.failed);
+}
+
+status foreign_console(struct runlog *log, const char *path, struct err *err)
+{
+    struct console c = {.err = err};
+    struct str text = str_new(0);
+    struct line_reader file;
+    struct line line;
+    bool has = true;
+
+    *log = (struct runlog){0};
+    TRY(line_reader_open(&file, path, path, err));
+    begin_attempt(&c);
+    status result = OK;
+    while (result == OK && c.at.failed == OK && has) {
+        result = line_reader_next(&file, &line, &has, err);
+        if (result == OK && has)
+            add_line(&c, &text, line);
+    }
+    line_reader_close(&file);
+    str_release(&text);
+    return finish(&c, log, path, result == OK ? c.at.failed : result);
+}
+
+/* A line that OpenSeq2Seq alone prints. */
+static bool is_known(const char *line)
+{
+    static const char *const marks[] = {"*** Using horovod", "*** Training config:",
+                                        "time per step = ",  "*** Starting training",
+                                        "lobal step ",       "*** Building graph",
+                                        "Validation loss: "};
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(line, marks[i]))
+            return true;
+    return false;
+}
+
+bool foreign_is_console(const char *path)
+{
+    struct line_reader file;
+    struct line line;
+    struct err ignored;
+    char text[256];
+    bool has = true, is_console = false;
+
+    if (line_reader_open(&file, path, path, &ignored) != OK)
+        return false;
+    for (size_t i = 0; i < SNIFFED && has && !is_console; i++) {
+        if (line_reader_next(&file, &line, &has, &ignored) != OK)
+            break;
+        snprintf(text, sizeof text, "%.*s",
+                 has ? (int)(line.n_bytes < 255 ? line.n_bytes : 255) : 0, line.text);
+        is_console = is_known(text);
+    }
+    line_reader_close(&file);
+    return is_console;
 }

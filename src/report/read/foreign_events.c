@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "format/tf/tb_event.h"
 #include "report/read/foreign.h"
+#include "report/read/foreign_parts.h"
 
 #define FILE_MARK "events.out.tfevents."
 
@@ -38,9 +39,13 @@ struct open_entry {
 };
 
 struct reader {
-    struct str *out;
+    struct runlog *log;
+    status failed; /* told in *err */
+    struct err *err;
     struct open_entry train, eval;
-    double printed; /* step of the last train entry that was put, 0 before */
+    double printed;             /* step of the last train entry that was put, 0 before */
+    double t;                   /* and its time; NAN before */
+    struct runlog_foreign list; /* of attempts */
     size_t n_points;
     bool is_started;
 };
@@ -51,6 +56,14 @@ static const struct known *known_tag(const char *tag)
         if (strcmp(known_tags[i].tag, tag) == 0)
             return &known_tags[i];
     return NULL;
+}
+
+static void put(struct reader *r, json_t *o)
+{
+    if (r->failed == OK)
+        r->failed = runlog_put(r->log, o, r->err);
+    else
+        json_decref(o);
 }
 
 /* Times of a step become sums over the steps since the entry before. */
@@ -65,27 +78,45 @@ static void put_train(struct reader *r)
             json_real_set(v, json_real_value(v) * steps);
     }
     foreign_set(r->train.json, "steps", steps);
-    foreign_put(r->out, r->train.json);
+    if (!json_object_get(r->train.json, "t_step"))
+        foreign_set(r->train.json, "t_step", fmax(0, r->train.t - r->t));
+    put(r, r->train.json);
     r->printed = r->train.step;
+    r->t = r->train.t;
     r->train.json = NULL;
 }
 
 static void put_eval(struct reader *r)
 {
     if (r->eval.json)
-        foreign_put(r->out, r->eval.json);
+        put(r, r->eval.json);
     r->eval.json = NULL;
+}
+
+/* Steps that begin anew are of another attempt in the same directory. */
+static void end_attempt(struct reader *r)
+{
+    if (r->failed == OK)
+        r->failed = foreign_list_attempt(&r->list, r->log, 0, r->err);
+    if (r->failed != OK)
+        return;
+    runlog_close(r->log);
+    runlog_init(r->log);
+    r->is_started = false;
 }
 
 static void put_start(struct reader *r, double t, double step)
 {
     put_train(r);
     put_eval(r);
+    if (r->is_started && step < 1)
+        end_attempt(r);
     json_t *o = foreign_entry("start", t, step);
     json_object_set_new(o, "resumed", json_boolean(r->is_started));
-    foreign_put(r->out, o);
+    put(r, o);
     r->is_started = true;
     r->printed = step;
+    r->t = NAN;
 }
 
 static void add_point(struct reader *r, const struct tb_event_point *p)
@@ -99,9 +130,10 @@ static void add_point(struct reader *r, const struct tb_event_point *p)
     struct open_entry *e = k->is_eval ? &r->eval : &r->train;
     if (!r->is_started || (!k->is_eval && step < r->printed))
         put_start(r, p->wall_time, fmax(0, step - 1));
-    if (e->json && e->step != step) {
+    if (e->json && e->step != step)
         (k->is_eval ? put_eval : put_train)(r);
-    }
+    if (r->eval.json && r->eval.step < step)
+        put_eval(r);
     if (!e->json)
         *e = (struct open_entry){
             foreign_entry(k->is_eval ? "eval" : "step", p->wall_time, step), step,
@@ -119,13 +151,13 @@ static status read_points(struct reader *r, struct tb_event_reader *events,
     status result = OK;
     bool more = true;
 
-    while (result == OK && more) {
+    while (result == OK && r->failed == OK && more) {
         result = tb_event_next(events, &point, &more, err);
         if (result == OK && more)
             add_point(r, &point);
     }
     tb_event_read_close(events);
-    return result;
+    return result == OK ? r->failed : result;
 }
 
 static int is_event_file(const struct dirent *e)
@@ -169,43 +201,45 @@ static status read_files(struct reader *r, const char *dir, struct err *err)
 }
 
 /* What was read becomes a log; `result` is of the reading. */
-static status finish(struct reader *r, struct runlog *log, const char *name,
-                     status result, struct err *err)
+static status finish(struct reader *r, const char *name, status result)
 {
     put_train(r);
     put_eval(r);
     if (result == OK)
-        result = str_check(r->out, name, err);
+        result = r->failed;
+    if (result == OK)
+        result = foreign_list_attempt(&r->list, r->log, 0, r->err);
     if (result == OK && !r->n_points)
-        result = err_set(err, ERR_FORMAT,
+        result = err_set(r->err, ERR_FORMAT,
                          "%s: its event files hold no curve by a name that is known, "
                          "such as train_loss or eval_loss",
                          name);
-    if (result == OK)
-        result = runlog_parse(log, name, r->out->data, r->out->len, err);
-    str_release(r->out);
-    if (result == OK)
-        log->origin = "another program, from its TensorBoard events";
-    return result;
+    if (result != OK) {
+        runlog_close(r->log);
+        free(r->list.attempt);
+        return result;
+    }
+    foreign_give_list(&r->list, r->log, r->list.n_attempts - 1);
+    r->log->foreign.origin = "another program, from its TensorBoard events";
+    r->log->foreign.has_no_end = true;
+    return OK;
 }
 
 status foreign_events(struct runlog *log, const char *dir, struct err *err)
 {
-    struct str text = str_new(0);
-    struct reader r = {.out = &text};
+    struct reader r = {.log = log, .err = err};
 
-    *log = (struct runlog){0};
-    return finish(&r, log, dir, read_files(&r, dir, err), err);
+    runlog_init(log);
+    return finish(&r, dir, read_files(&r, dir, err));
 }
 
 status foreign_events_bytes(struct runlog *log, const char *name, const void *data,
                             size_t n, struct err *err)
 {
-    struct str text = str_new(0);
-    struct reader r = {.out = &text};
+    struct reader r = {.log = log, .err = err};
     struct tb_event_reader events;
 
-    *log = (struct runlog){0};
+    runlog_init(log);
     tb_event_read_bytes(&events, data, n);
-    return finish(&r, log, name, read_points(&r, &events, err), err);
+    return finish(&r, name, read_points(&r, &events, err));
 }

@@ -37,7 +37,7 @@ static const struct {
     {"report.json", "this page for programs"},
 };
 
-static const char *purpose_of(const char *name)
+const char *rundir_purpose(const char *name)
 {
     for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++)
         if (str_ends(name, purposes[i].end))
@@ -59,7 +59,7 @@ static status add_file(struct rundir *d, const char *name, double bytes, struct 
 {
     TRY(mem_grow(&d->file, &d->cap_files, d->n_files + 1, sizeof *d->file, err));
     d->file[d->n_files] = (struct rundir_file){
-        .name = strdup(name), .purpose = purpose_of(name), .bytes = bytes};
+        .name = strdup(name), .purpose = rundir_purpose(name), .bytes = bytes};
     if (!d->file[d->n_files].name)
         return err_set(err, ERR_MEMORY, "no memory for a list of files");
     d->n_files++;

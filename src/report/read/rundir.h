@@ -42,6 +42,8 @@ status rundir_open(struct rundir *d, const char *dir, const char *data,
                    struct err *err) MUST_CHECK;
 void rundir_close(struct rundir *d);
 
+/* What a file of this name is for, in words. */
+const char *rundir_purpose(const char *name);
 /* The file of the newest checkpoint whose name ends so, or NULL. */
 const struct rundir_file *rundir_newest(const struct rundir *d, const char *suffix);
 /* Sum of the numbers whose keys begin and end so; NAN when there is none. */

@@ -7,9 +7,15 @@
 
 #include <jansson.h>
 
-#include "base/file.h"
 #include "base/lines.h"
 #include "base/mem.h"
+#include "text/line_reader.h"
+
+#define P(kind, text) text,
+const char *const runlog_problems[] = {RUNLOG_PROBLEM_LIST(P)};
+#undef P
+
+enum { LINE_MAX_BYTES = 1 << 26 }; /* a ranks entry of a hundred thousand ranks */
 
 /* A scalar as it would be typed; lists and objects as JSON. */
 static status value_text(const json_t *v, char **out, struct err *err)
@@ -72,6 +78,7 @@ static status read_start(struct runlog *log, const struct entry *e, struct err *
 
 static status read_step(struct runlog *log, const struct entry *e, struct err *err)
 {
+    runlog_entry_thin(log);
     TRY(mem_grow(&log->step, &log->cap_step, log->n_step + 1, sizeof *log->step, err));
     struct runlog_step *s = &log->step[log->n_step];
 
@@ -133,7 +140,7 @@ static void note_time(struct runlog *log, double t, bool is_new_session)
         log->t_first = t;
     else if (!is_new_session)
         log->t_gap = fmax(log->t_gap, t - log->t_last);
-    log->t_last = t;
+    log->t_last = fmax(log->t_last, t); /* an evaluation may be told late */
 }
 
 static status read_kind(struct runlog *log, const struct entry *e, enum runlog_kind kind,
@@ -228,43 +235,107 @@ static status read_line(struct runlog *log, struct entry *e, struct suspect *s,
     return result;
 }
 
-static status parse_lines(struct runlog *log, const char *name, const void *data,
-                          size_t n, struct err *err)
-{
-    struct entry entry = {.name = name};
-    struct suspect suspect = {0};
-    struct lines lines = lines_over(data, n);
-    struct line line;
+/* The lines of a log, one after the other. */
+struct reading {
+    struct entry entry;
+    struct suspect suspect;
+};
 
-    while (lines_next(&lines, &line)) {
-        entry.number = ++log->n_lines;
-        if (!is_blank(line.text, line.n_bytes))
-            TRY(read_line(log, &entry, &suspect, line, err));
-    }
-    log->n_cut += suspect.number != 0;
-    return OK;
+static status add_line(struct runlog *log, struct reading *r, struct line line,
+                       struct err *err)
+{
+    r->entry.number = ++log->n_lines;
+    if (is_blank(line.text, line.n_bytes))
+        return OK;
+    return read_line(log, &r->entry, &r->suspect, line, err);
 }
 
-status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
-                    struct err *err)
+void runlog_init(struct runlog *log)
 {
     *log = (struct runlog){
-        .t_first = NAN, .t_last = NAN, .tokens_per_s = NAN, .t_step = NAN};
-    const status result = parse_lines(log, name, data, n, err);
+        .t_first = NAN,
+        .t_last = NAN,
+        .foreign = {
+            .tokens_per_s = NAN, .t_step = NAN, .begins_at = NAN, .t_startup = NAN}};
+}
+
+/* `result` is of the reading; what is left at its end. */
+static status finish(struct runlog *log, const struct reading *r, status result)
+{
+    log->n_cut += r->suspect.number != 0;
     if (result != OK)
         runlog_close(log);
     return result;
 }
 
+status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
+                    struct err *err)
+{
+    struct reading r = {.entry.name = name};
+    struct lines lines = lines_over(data, n);
+    status result = OK;
+
+    runlog_init(log);
+    for (struct line line; result == OK && lines_next(&lines, &line);)
+        result = add_line(log, &r, line, err);
+    return finish(log, &r, result);
+}
+
 status runlog_open(struct runlog *log, const char *path, struct err *err)
 {
-    struct file_map map;
+    struct reading r = {.entry.name = path};
+    struct line_reader file;
+    struct line line;
+    bool has = true;
 
-    *log = (struct runlog){0};
-    TRY(file_map_open(&map, path, err));
-    const status result = runlog_parse(log, path, map.data, map.n_bytes, err);
-    file_map_close(&map);
+    runlog_init(log);
+    TRY(line_reader_open(&file, path, path, err));
+    file.max_line = LINE_MAX_BYTES;
+    status result = line_reader_next(&file, &line, &has, err);
+    while (result == OK && has) {
+        result = add_line(log, &r, line, err);
+        if (result == OK)
+            result = line_reader_next(&file, &line, &has, err);
+    }
+    line_reader_close(&file);
+    return finish(log, &r, result);
+}
+
+status runlog_put(struct runlog *log, json_t *entry, struct err *err)
+{
+    const struct entry e = {.name = "the log", .number = log->n_lines, .json = entry};
+
+    const status result = entry ? read_event(log, &e, err)
+                                : err_set(err, ERR_MEMORY, "no memory for the run log");
+    json_decref(entry);
     return result;
+}
+
+void runlog_shift(struct runlog *log, double seconds)
+{
+    for (size_t i = 0; i < log->n_start; i++)
+        log->start[i].t += seconds;
+    for (size_t i = 0; i < log->n_step; i++)
+        log->step[i].t += seconds;
+    for (size_t i = 0; i < log->n_eval; i++)
+        log->eval[i].t += seconds;
+    for (size_t i = 0; i < log->n_event; i++)
+        log->event[i].t += seconds;
+    for (size_t i = 0; i < log->n_lap; i++)
+        log->lap[i].t += seconds;
+    log->t_first += seconds;
+    log->t_last += seconds;
+}
+
+void runlog_drop_samples(struct runlog *log, size_t most)
+{
+    const size_t n = log->n_sample > most ? log->n_sample - most : 0;
+
+    for (size_t i = 0; i < n; i++)
+        runlog_entry_free(RUNLOG_KIND_SAMPLE, &log->sample[i]);
+    if (n)
+        memmove(log->sample, log->sample + n, most * sizeof *log->sample);
+    log->n_sample -= n;
 }
 
 static void free_start(struct runlog_start *s)
@@ -299,6 +370,7 @@ void runlog_close(struct runlog *log)
     free(log->lap);
     free(log->rank);
     free(log->host);
+    free(log->foreign.attempt);
     *log = (struct runlog){0};
 }
 
@@ -342,4 +414,60 @@ double runlog_train_loss(const struct runlog *log, double after, double upto)
         }
     }
     return weight > 0 ? sum / weight : NAN;
+}
+
+const struct runlog_problem *runlog_fatal(const struct runlog *log)
+{
+    for (int i = 0; i < RUNLOG_PROBLEMS_N && !runlog_end(log); i++)
+        if (log->foreign.problem[i].n && !log->foreign.problem[i].is_survived)
+            return &log->foreign.problem[i];
+    return NULL;
+}
+
+static bool has_loss(const struct runlog_step *s)
+{
+    return !s->is_lost && isfinite(s->loss);
+}
+
+/* How far the entries lie that a line is fitted to: an eighth of the step, or what holds
+ * WINDOW of them. */
+static double window_around(const struct runlog *log, double step)
+{
+    enum { WINDOW = 8 };
+    double near[WINDOW] = {0}; /* the smallest distances, ascending */
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n_step; i++) {
+        const double distance = fabs(log->step[i].step - step);
+        if (!has_loss(&log->step[i]) || (n == WINDOW && distance >= near[n - 1]))
+            continue;
+        size_t at = n < WINDOW ? n++ : n - 1;
+        for (; at > 0 && near[at - 1] > distance; at--)
+            near[at] = near[at - 1];
+        near[at] = distance;
+    }
+    return n ? fmax(step / 8, near[n - 1]) : NAN;
+}
+
+double runlog_train_loss_at(const struct runlog *from, double step)
+{
+    const double reach = window_around(from, step);
+    double w = 0, x = 0, y = 0, xx = 0, xy = 0;
+
+    for (size_t i = 0; step > 0 && i < from->n_step; i++) {
+        const struct runlog_step *s = &from->step[i];
+        if (!has_loss(s) || !(fabs(s->step - step) <= reach))
+            continue;
+        /* a mean over several steps stands for their middle; others log single ones */
+        const double middle = from->foreign.origin ? 0 : (s->steps - 1) / 2;
+        const double u = log(fmax(0.5, s->step - middle) / step);
+        const double weight = s->target_tokens > 0 ? s->target_tokens : s->steps;
+        w += weight;
+        x += weight * u;
+        y += weight * s->loss;
+        xx += weight * u * u;
+        xy += weight * u * s->loss;
+    }
+    const double det = w * xx - x * x;
+    return det > 1e-12 * w * w ? (xx * y - x * xy) / det : y / w; /* NAN without any */
 }

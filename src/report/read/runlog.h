@@ -35,6 +35,63 @@ struct runlog_event {
     };
 };
 
+/*
+ * What a log of another program says went wrong (foreign.h), one of a kind: the line that
+ * says it best, and how often such lines came. Ferry's own runs tell it in a stop event.
+ */
+#define RUNLOG_PROBLEM_LIST(P)                                             \
+    P(GPU_MEMORY, "A card ran out of memory")                              \
+    P(HOST_MEMORY, "A host ran out of memory")                             \
+    P(DISK, "A disk is full")                                              \
+    P(NAN_LOSS, "The loss is no number any more")                          \
+    P(KILLED, "A process was killed")                                      \
+    P(CRASHED, "A process crashed")                                        \
+    P(STALLED, "Some ranks waited for others that did not come")           \
+    P(NCCL, "NCCL, which exchanges the gradients between cards, failed")   \
+    P(TRACEBACK, "The program ended with a Python error")                  \
+    P(MPI, "MPI ended the job, as it does when one of its processes ends") \
+    P(INTERRUPT, "It was stopped from the keyboard")
+
+enum runlog_problem_kind {
+#define P(kind, text) RUNLOG_PROBLEM_##kind,
+    RUNLOG_PROBLEM_LIST(P)
+#undef P
+        RUNLOG_PROBLEMS_N
+};
+
+struct runlog_problem {
+    size_t n, line;   /* how many, 0: none; the number of the line that is quoted */
+    double step;      /* that had been logged by then; NAN: none */
+    bool is_survived; /* training went on after it */
+    char text[240];
+};
+
+/* An attempt that stands in the same file: `nohup` appends. */
+struct runlog_attempt {
+    size_t line;        /* on which it begins */
+    double first, last; /* steps logged; NAN: none */
+    double loss;        /* of training, the last one */
+    bool is_finished, is_reported;
+    char end[240]; /* the line that tells why it ended; empty: none does */
+};
+
+/* A log that Ferry did not write. */
+struct runlog_foreign {
+    const char *origin;          /* what wrote it; NULL: Ferry */
+    bool has_no_clock;           /* times count from the beginning of the log */
+    bool has_no_zone;            /* its clock does not say of which time zone it is */
+    bool has_no_end;             /* such a log never says that a run ended */
+    bool is_forced;              /* samples are predicted from the correct words before */
+    double tokens_per_s, t_step; /* averages that the log itself states, or NAN */
+    double begins_at;            /* step before its first entry, if it begins later */
+    double t_startup;            /* before the first step of all sessions, seconds */
+    double steps_missing;        /* in holes between its entries */
+    size_t n_holes;
+    struct runlog_problem problem[RUNLOG_PROBLEMS_N];
+    struct runlog_attempt *attempt; /* all of the file, if there are several */
+    size_t n_attempts, cap_attempts;
+};
+
 struct runlog {
     struct runlog_start *start;
     struct runlog_step *step;
@@ -53,16 +110,15 @@ struct runlog {
     double t_gap;           /* the longest silence within a session */
     size_t n_lines, n_cut, n_unknown; /* cut: half-written; unknown: other events */
 
-    /* Logs that Ferry did not write (foreign.h). */
-    const char *origin;          /* what wrote it; NULL: Ferry */
-    bool has_no_clock;           /* times count from the beginning of the log */
-    double tokens_per_s, t_step; /* averages that the log itself states, or NAN */
+    struct runlog_foreign foreign;
 };
 
 /*
- * Read a whole log. A half-written line is accepted at the end, and before a start or
- * test event (a run died there and another process went on); elsewhere a malformed line
- * is ERR_FORMAT with path:line. On failure *log is closed.
+ * Read a whole log, which may be compressed. Where it is very long, neighbouring step and
+ * ranks entries are taken together, so that memory is bounded. A half-written line is
+ * accepted at the end, and before a start or test event (a run died there and another
+ * process went on); elsewhere a malformed line is ERR_FORMAT with path:line. On failure
+ * *log is closed.
  */
 status runlog_open(struct runlog *log, const char *path, struct err *err) MUST_CHECK;
 void runlog_close(struct runlog *log);
@@ -71,8 +127,21 @@ void runlog_close(struct runlog *log);
 status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
                     struct err *err) MUST_CHECK;
 
+/* For readers of other logs: an empty log, and an entry (as a line of run.jsonl) for it,
+ * which is released. */
+void runlog_init(struct runlog *log);
+status runlog_put(struct runlog *log, struct json_t *entry, struct err *err) MUST_CHECK;
+
+/* Every time in it, by so many seconds. */
+void runlog_shift(struct runlog *log, double seconds);
+/* Of the samples only the newest `most` stay. */
+void runlog_drop_samples(struct runlog *log, size_t most);
+
 /* Mean training loss, weighted by target tokens, over steps (after, upto]. */
 double runlog_train_loss(const struct runlog *log, double after, double upto);
+/* Training loss at a step, from the entries around it: a line over log(step), weighted
+ * the same way, through those within an eighth of the step, and at least eight. */
+double runlog_train_loss_at(const struct runlog *from, double step);
 
 /* The newest start event, or NULL. */
 const struct runlog_start *runlog_latest(const struct runlog *log);
@@ -80,3 +149,6 @@ const struct runlog_start *runlog_latest(const struct runlog *log);
 const char *runlog_config(const struct runlog *log, const char *key);
 /* The event that ended the newest session, or NULL: it is running, or it died. */
 const struct runlog_stop *runlog_end(const struct runlog *log);
+/* The problem that ended a run of another program, or NULL. */
+const struct runlog_problem *runlog_fatal(const struct runlog *log);
+extern const char *const runlog_problems[]; /* of each kind, in words */

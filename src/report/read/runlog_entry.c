@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "report/read/runlog.h"
 
+enum { STEPS_MAX = 1 << 18, RANKS_MAX = 1 << 18 };
+
 status runlog_entry_refuse(const struct entry *e, const char *what, struct err *err)
 {
     return err_set(err, ERR_FORMAT, "%s:%zu: %s", e->name, e->number, what);
@@ -155,4 +157,105 @@ status runlog_entry_ranks(struct runlog *log, const struct entry *e, struct err 
     log->lap[log->n_lap++] = lap;
     runlog_entry_pair(log);
     return OK;
+}
+
+/* ---- very long logs ---- */
+
+static double mean(double a, double b, double weight_a, double weight_b)
+{
+    if (!isfinite(a) || !isfinite(b))
+        return isfinite(a) ? a : b;
+    return (weight_a * a + weight_b * b) / (weight_a + weight_b);
+}
+
+/* What *a and the entry after it are together, field by field as the schema says. */
+static void merge_fields(enum runlog_kind kind, void *a, const void *b, double weight_a,
+                         double weight_b, double t_a, double t_b)
+{
+    for (size_t i = 0; i < runlog_schema[kind].n; i++) {
+        const struct runlog_field *f = &runlog_schema[kind].field[i];
+        double *to = (double *)((char *)a + f->at);
+        const double v = *(const double *)((const char *)b + f->at);
+
+        if (f->type == RUNLOG_TEXT || f->type == RUNLOG_JSON || f->type == RUNLOG_FLAG)
+            continue;
+        if (f->over_steps == RUNLOG_SUM)
+            add(to, v);
+        else if (f->over_steps == RUNLOG_MEAN)
+            *to = mean(*to, v, weight_a, weight_b);
+        else if (f->over_steps == RUNLOG_TIMED || f->over_steps == RUNLOG_MADE)
+            *to = mean(*to, v, t_a, t_b);
+        else if (f->over_steps == RUNLOG_MOST)
+            *to = fmax(*to, v);
+        else if (isfinite(v))
+            *to = v;
+    }
+}
+
+static double weight_of(const struct runlog_step *s)
+{
+    return s->target_tokens > 0 ? s->target_tokens : s->steps;
+}
+
+static void thin_steps(struct runlog *log)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < log->n_step; i++, kept++) {
+        struct runlog_step s = log->step[i];
+        const struct runlog_step *next = i + 1 < log->n_step ? &log->step[i + 1] : NULL;
+        if (next && !s.is_first && next->session == s.session &&
+            next->is_lost == s.is_lost && isfinite(next->t_step) == isfinite(s.t_step)) {
+            merge_fields(RUNLOG_KIND_STEP, &s, next, weight_of(&s), weight_of(next),
+                         s.t_step, next->t_step);
+            i++;
+        }
+        log->step[kept] = s;
+    }
+    log->n_step = kept;
+}
+
+static void add_lap(const struct runlog *log, struct runlog_ranks *a,
+                    const struct runlog_ranks *b)
+{
+    for (size_t k = 0; k < a->n; k++) {
+        struct runlog_rank *r = &log->rank[a->first + k];
+        const struct runlog_rank *s = &log->rank[b->first + k];
+        merge_fields(RUNLOG_KIND_RANK, r, s, 1, 1, r->t_step, s->t_step);
+        add(&r->card_sent, s->card_sent);
+        add(&r->card_received, s->card_received);
+        add(&r->card_errors, s->card_errors);
+    }
+    a->steps += b->steps;
+    a->step = b->step;
+    a->t = b->t;
+}
+
+static void thin_laps(struct runlog *log)
+{
+    size_t kept = 0, n_rank = 0;
+
+    for (size_t i = 0; i < log->n_lap; i++, kept++) {
+        struct runlog_ranks lap = log->lap[i];
+        const struct runlog_ranks *next = i + 1 < log->n_lap ? &log->lap[i + 1] : NULL;
+        if (next && !lap.is_first && next->n == lap.n && next->is_lost == lap.is_lost &&
+            isfinite(lap.steps + next->steps)) {
+            add_lap(log, &lap, next);
+            i++;
+        }
+        memmove(&log->rank[n_rank], &log->rank[lap.first], lap.n * sizeof *log->rank);
+        lap.first = n_rank;
+        n_rank += lap.n;
+        log->lap[kept] = lap;
+    }
+    log->n_lap = kept;
+    log->n_rank = n_rank;
+}
+
+void runlog_entry_thin(struct runlog *log)
+{
+    if (log->n_step >= STEPS_MAX)
+        thin_steps(log);
+    if (log->n_rank >= RANKS_MAX)
+        thin_laps(log);
 }

@@ -60,7 +60,8 @@ static struct fmt best_of(const struct series *s, size_t i, const char *mark)
 /* The cells below a run's name, one for each label. */
 static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
 {
-    static const char *const ends[] = {"empty", "finished", "running", "ended early"};
+    static const char *const ends[] = {"empty", "finished", "running", "ended early",
+                                       "end not told"};
     const struct run *r = &j->run;
     const struct learning *l = &r->learning;
     const struct runlog_start *s = runlog_latest(&r->log);
@@ -72,7 +73,7 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     *cell++ = fmt_count(r->step);
     *cell++ = fmt_seconds(r->times.wall);
     *cell++ = fmt_seconds(r->pace.mean);
-    *cell++ = fmt_count(isfinite(tokens) ? tokens : r->log.tokens_per_s);
+    *cell++ = fmt_count(isfinite(tokens) ? tokens : r->log.foreign.tokens_per_s);
     *cell++ = best_of(&l->loss, l->best, "");
     *cell++ = best_of(&l->bleu, series_best(&l->bleu, -1),
                       l->bleu_is_forced ? " (forced)" : "");

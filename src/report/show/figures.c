@@ -142,6 +142,12 @@ static status collect_roof(struct series *to, const struct runlog *log, struct e
     return series_add(to, last, roof, err);
 }
 
+/* Untrained, the reference's model copies its input: a teacher-forced BLEU of 0.95. */
+static bool is_artefact(const struct runlog_eval *e, enum quantity y)
+{
+    return y == FORCED_BLEU && e->step < 1;
+}
+
 /* Work that a resume threw away is not drawn. */
 static status collect(struct series *to, const struct runlog *log, enum quantity y,
                       struct err *err)
@@ -152,17 +158,20 @@ static status collect(struct series *to, const struct runlog *log, enum quantity
         if (!log->step[i].is_lost)
             TRY(series_add(to, log->step[i].step, at_step(&log->step[i], y), err));
     for (size_t i = 0; y >= OF_EVALS && i < log->n_eval; i++)
-        if (!log->eval[i].is_lost)
+        if (!log->eval[i].is_lost && !is_artefact(&log->eval[i], y))
             TRY(series_add(to, log->eval[i].step, at_eval(&log->eval[i], y), err));
     return OK;
 }
 
-/* A run of one process has no network to show, and one without a roof none of it. */
+/* A run of one process has no network to show, one without a roof none of it, and logs of
+ * others lack much. */
 static bool is_drawn(const struct curve *c, const struct series *s,
                      const struct runlog *log)
 {
     if (c->y == ROOF)
         return s->n > 0;
+    if (log->foreign.origin && series_best(s, 1) == s->n)
+        return false;
     for (size_t i = 0; c->y == COMM && i < log->n_step; i++)
         if (!log->step[i].is_lost && isfinite(log->step[i].t_compute) &&
             log->step[i].t_comm > 0)
@@ -195,7 +204,15 @@ static status draw(struct str *out, const struct figure *f, const struct run *ru
             curve[p.n_curves++] =
                 (struct plot_curve){c->name, c->kind, c->color, c->best, &points[i]};
     }
-    if (result == OK && (f != &arithmetic || series_best(&points[0], 1) < points[0].n))
+    if (p.n_curves == 1 && f->curve[0].y == STEP) {
+        curve[0].name = "a whole step";
+        p.note = NULL;
+    }
+    const bool is_empty =
+        log->foreign.origin
+            ? p.n_curves == 0
+            : f == &arithmetic && series_best(&points[0], 1) == points[0].n;
+    if (result == OK && !is_empty)
         result = plot_write(out, &p, err);
     for (size_t i = 0; i < CURVES_MAX; i++)
         series_release(&points[i]);

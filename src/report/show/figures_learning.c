@@ -95,7 +95,8 @@ static status collect_rates(struct series *logged, struct series *computed,
     }
     if (!s || !(last <= 1e15))
         return OK;
-    const double end = fmax(last, fmin(s->last_step, 4 * last));
+    const double end =
+        fmax(last, fmin(s->last_step, run->log.foreign.origin ? last : 4 * last));
     for (int i = 0; i <= 4 * POINTS; i++) {
         const double step = 1 + (end - 1) * i / (4 * POINTS);
         TRY(series_add(computed, step, schedule_rate(s, (int64_t)step - 1), err));
@@ -111,6 +112,7 @@ status figures_rate(struct str *out, const struct run *run, struct err *err)
 
     status result =
         collect_rates(&logged, &computed, run, has_schedule ? &schedule : NULL, err);
+    const bool is_logged = series_best(&logged, 1) < logged.n;
     const struct plot_curve list[] = {
         {"as logged", PLOT_LINE, 1, PLOT_NO_BEST, &logged},
         {"formula", PLOT_RULE, 2, PLOT_NO_BEST, &computed},
@@ -126,8 +128,8 @@ status figures_rate(struct str *out, const struct run *run, struct err *err)
                            .mark = &schedule.warmup,
                            .n_marks = has_schedule && schedule.warmup > 0 ? 1 : 0,
                            .mark_name = "warm-up ends, decay begins",
-                           .curve = list,
-                           .n_curves = has_schedule ? 2 : 1},
+                           .curve = list + (is_logged ? 0 : 1),
+                           .n_curves = (is_logged ? 1U : 0U) + (has_schedule ? 1U : 0U)},
             err);
     series_release(&logged);
     series_release(&computed);

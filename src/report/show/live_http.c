@@ -194,7 +194,7 @@ static status render(struct live_http *s, enum live_route route, struct str *out
     struct judgement *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    status result = judgement_open(t, s->run, clock_wall(), 0, err);
+    status result = judgement_open_path(t, s->run, clock_wall(), 0, err);
     if (result == OK) {
         if (route == LIVE_JSON)
             result = report_text_json(out, t, 1, err);

@@ -87,7 +87,7 @@ static const char *bar(char *out, size_t n, double part)
 static void put_head(struct frame *f, const struct judgement *j)
 {
     static const char *const state[] = {"nothing logged yet", "finished", "running",
-                                        "died, or was killed"};
+                                        "died, or was killed", "end not told"};
     const struct run *r = &j->run;
     const struct runlog_start *s = runlog_latest(&r->log);
     const bool has_eta = r->state == RUN_RUNNING && isfinite(r->times.to_go);

@@ -88,7 +88,7 @@ status report_write(const struct report_request *q, struct err *err)
         return err_set(err, ERR_USAGE, "give one to %d runs", REPORT_RUNS_MAX);
     TRY(mem_alloc(&runs, q->n_runs, sizeof *runs, err));
     while (result == OK && n < q->n_runs) {
-        result = judgement_open(&runs[n], q->run[n], clock_wall(), q->to_steps, err);
+        result = judgement_open(&runs[n], &q->run[n], clock_wall(), q->to_steps, err);
         n += result == OK ? 1 : 0;
     }
     if (result == OK) {

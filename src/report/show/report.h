@@ -16,16 +16,17 @@
 struct judgement;
 struct health;
 struct run;
+struct sources;
 
 #define REPORT_FILE "report.html"
 
 enum { REPORT_RUNS_MAX = 12 };
 
 struct report_request {
-    const char *const *run; /* run directories, directories of events, or logs */
-    size_t n_runs;          /* several are compared on one page */
-    const char *out;        /* PATH.html; PATH.md and PATH.json are written beside it */
-    double to_steps;        /* also answer how long so many steps would take; or 0 */
+    const struct sources *run;
+    size_t n_runs;   /* several are compared on one page */
+    const char *out; /* PATH.html; PATH.md and PATH.json are written beside it */
+    double to_steps; /* also answer how long so many steps would take; or 0 */
 };
 
 /* Each of the three files is replaced as a whole or not at all. */

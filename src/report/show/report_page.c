@@ -18,12 +18,27 @@ static const char *reason_text(const char *reason)
         {"signal", "it was asked to by a signal"},
         {"early_stop", "validation had stopped improving"},
         {"error", "an error ended it"},
+        {"early_end", "it says that it finished, long before its last step"},
     };
 
     for (size_t i = 0; reason && i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i][0], reason) == 0)
             return words[i][1];
     return reason ? reason : "the reason is missing";
+}
+
+/* A log of another program that does not say how its run ended. */
+static void write_last_entry(struct str *out, const struct run *run)
+{
+    const bool has_end = !run->log.foreign.has_no_end;
+
+    if (run->log.foreign.has_no_clock)
+        page_textf(out, "The last entry is of step %s", fmt_count(run->step).s);
+    else
+        page_textf(out, "The last entry is of step %s, %s", fmt_count(run->step).s,
+                   run_date(run, run->log.t_last).s);
+    page_text(out, has_end ? "; the log does not say that the run finished."
+                           : "; such files do not say whether the run finished.");
 }
 
 static void write_state(struct str *out, const struct run *run)
@@ -42,13 +57,20 @@ static void write_state(struct str *out, const struct run *run)
             page_textf(out, " The log says: \u201c%s\u201d.", stop->message);
         break;
     case RUN_RUNNING:
-        page_textf(out, "Running: the last entry, at step %s, is %s old.",
-                   fmt_count(run->step).s, fmt_seconds(run->now - run->log.t_last).s);
+        page_textf(
+            out, "Running: the last entry, at step %s, is %s old.",
+            fmt_count(run->step).s,
+            fmt_seconds(run->now - (run->log.foreign.origin && isfinite(run->written)
+                                        ? run->written
+                                        : run->log.t_last))
+                .s);
+        break;
+    case RUN_OPEN:
+        write_last_entry(out, run);
         break;
     case RUN_DIED:
-        if (run->log.has_no_clock) {
-            page_textf(out, "The log ends at step %s without saying that it finished.",
-                       fmt_count(run->step).s);
+        if (run->log.foreign.origin) {
+            page_textf(out, "Ended at step %s by an error.", fmt_count(run->step).s);
             break;
         }
         page_textf(
@@ -58,9 +80,8 @@ static void write_state(struct str *out, const struct run *run)
             fmt_count(run->step).s, fmt_seconds(run->now - run->log.t_last).s);
         break;
     }
-    if (run->log.origin)
-        page_textf(out, " Made by %s: what Ferry would have measured besides is missing.",
-                   run->log.origin);
+    if (run->log.foreign.origin)
+        page_textf(out, " Made by %s.", run->log.foreign.origin);
     if (run->log.n_start > 1)
         page_textf(out, " Resumed %zu time%s.", run->log.n_start - 1,
                    run->log.n_start == 2 ? "" : "s");
@@ -78,50 +99,69 @@ static void write_loss_facts(struct str *out, const struct run *run)
     const char *bleu =
         l->bleu_is_forced && l->bleu.n ? "Best teacher-forced BLEU" : "Best BLEU";
 
-    page_fact(out, "Training loss", fmt_number(recent, 4).s, "mean of the last %s steps",
-              fmt_count(window).s);
+    if (isfinite(recent) || !log->foreign.origin)
+        page_fact(out, "Training loss", fmt_number(recent, 4).s,
+                  "mean of the last %s steps", fmt_count(window).s);
     if (l->best < l->loss.n)
         page_fact(out, "Validation loss", fmt_number(l->loss.y[l->loss.n - 1], 4).s,
                   "best %s at step %s", fmt_number(l->loss.y[l->best], 4).s,
                   fmt_count(l->loss.x[l->best]).s);
-    else
+    else if (!log->foreign.origin)
         page_fact(out, "Validation loss", fmt_number(NAN, 4).s, "no evaluation logged");
     if (top < l->bleu.n)
         page_fact(out, bleu, fmt_number(l->bleu.y[top], 3).s, "at step %s",
                   fmt_count(l->bleu.x[top]).s);
-    else
+    else if (!log->foreign.origin)
         page_fact(out, bleu, fmt_number(NAN, 3).s, "no translated text was scored");
 }
 
 static void write_device(struct str *out, const struct runlog_start *s)
 {
+    if (!s || !(s->device || s->host || isfinite(s->ranks)))
+        return;
     str_puts(out, "<li><span>Device</span>");
-    page_tag(out, "b", "words", s && s->device ? s->device : "missing");
-    page_tagf(out, "small", NULL, "%s rank%s on %s",
-              s ? fmt_count(s->ranks).s : "missing", s && s->ranks == 1 ? "" : "s",
-              s && s->host ? s->host : "a host not named");
+    page_tag(out, "b", "words", s->device ? s->device : "not named");
+    page_tagf(out, "small", NULL, "%s rank%s%s%s",
+              isfinite(s->ranks) ? fmt_count(s->ranks).s : "unknown number of",
+              s->ranks == 1 ? "" : "s", s->host ? " on " : "", s->host ? s->host : "");
     str_puts(out, "</li>\n");
+}
+
+static void write_tokens(struct str *out, const struct run *run)
+{
+    const double own = run->log.foreign.tokens_per_s, tokens = run->pace.tokens_per_s;
+
+    if (isfinite(tokens))
+        page_fact(out, "Tokens a second", fmt_count(tokens).s, "%s of them target",
+                  fmt_count(run->pace.target_per_s).s);
+    else if (isfinite(own))
+        page_fact(out, "Tokens a second", fmt_count(own).s,
+                  "as the log averages, with evaluations");
+    else if (!run->log.foreign.origin)
+        page_fact(out, "Tokens a second", fmt_count(NAN).s, "no step was logged");
 }
 
 void report_page_state(struct str *out, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
-    const double own = run->log.tokens_per_s, tokens = run->pace.tokens_per_s,
-                 idle = run->times.idle, parameters = s ? s->parameters : NAN;
+    const struct learning *l = &run->learning;
+    const double idle = run->times.idle, parameters = run_parameters(run);
 
     write_state(out, run);
     str_puts(out, "<ul class=\"facts\">\n");
     page_fact(out, "Steps", fmt_count(run->step).s,
               isfinite(run->max_steps) ? "of %s" : "%.0s", fmt_count(run->max_steps).s);
+    if (l->loss.n)
+        page_fact(out, "Trained?", learning_trends[l->trend].text, "overfitting: %s",
+                  learning_overfits[l->overfit].text);
     page_fact(out, "Wall time", fmt_seconds(run->times.wall).s,
               idle > 0 ? "%s of it between sessions" : "%s a step",
               fmt_seconds(idle > 0 ? idle : run->pace.mean).s);
     write_loss_facts(out, run);
-    page_fact(out, "Tokens a second", fmt_count(isfinite(tokens) ? tokens : own).s,
-              isfinite(own) ? "as the log averages, with evaluations"
-                            : "%s of them target",
-              fmt_count(run->pace.target_per_s).s);
-    page_fact(out, "Parameters", fmt_short(parameters).s, "%s", fmt_count(parameters).s);
+    write_tokens(out, run);
+    if (isfinite(parameters))
+        page_fact(out, "Parameters", fmt_short(parameters).s, "%s",
+                  fmt_count(parameters).s);
     write_device(out, s);
     str_puts(out, "</ul>\n");
 }
@@ -151,24 +191,40 @@ static void write_tests(struct str *out, const struct run *run)
         str_puts(out, "</tbody></table>\n");
 }
 
+/* How samples of a kind were made; %s is the step. */
+static const char *sample_text(const char *kind)
+{
+    if (kind && strcmp(kind, "forced-training") == 0)
+        return "Training sentences about step %s. Each piece is predicted from the "
+               "correct ones before it: this shows what was learnt, not how the model "
+               "translates.";
+    if (kind && strcmp(kind, "forced-validation") == 0)
+        return "Validation sentences about step %s. Each piece is predicted from the "
+               "correct ones before it: no translation, which would have to go on from "
+               "its own words.";
+    return "Validation sentences as the model of step %s translates them.";
+}
+
 /* The samples of the newest evaluation that has any. */
 static void write_samples(struct str *out, const struct run *run)
 {
-    static const char *const columns[] = {"Source", "Reference", "Translation", NULL};
     const struct runlog *log = &run->log;
     const size_t n = log->n_sample;
+    const bool is_forced = n && log->sample[n - 1].kind;
+    const char *const columns[] = {"Source", "Reference",
+                                   is_forced ? "Prediction" : "Translation", NULL};
     size_t first = n;
 
-    str_puts(out, "<h2>Sample translations</h2>\n");
+    if (!n && log->foreign.origin)
+        return;
+    page_tagf(out, "h2", NULL, is_forced ? "Sample predictions" : "Sample translations");
     while (first > 0 && log->sample[first - 1].step == log->sample[n - 1].step)
         first--;
     if (first == n) {
         page_tag(out, "p", "none", "The log holds no sample translations.");
         return;
     }
-    page_tagf(out, "p", "quiet",
-              "Validation sentences as the model of step %s translates "
-              "them.",
+    page_tagf(out, "p", "quiet", sample_text(log->sample[n - 1].kind),
               fmt_count(log->sample[n - 1].step).s);
     page_table(out, "stack", columns);
     for (size_t i = first; i < n && i < first + SAMPLES_MAX; i++)
@@ -182,12 +238,14 @@ static void write_config(struct str *out, const struct run *run)
 {
     const struct runlog_start *s = runlog_latest(&run->log);
 
+    if ((!s || !s->n_options) && run->log.foreign.origin)
+        return;
     str_puts(out, "<h2>Configuration</h2>\n");
     if (!s || !s->n_options) {
         page_tag(out, "p", "none", "The log holds no configuration.");
         return;
     }
-    if (!run->log.origin)
+    if (!run->log.foreign.origin)
         page_tagf(out, "p", NULL, "Ferry %s.",
                   s->version ? s->version : "of unknown version");
     str_printf(out, "<details><summary>All %zu options</summary>\n<table><tbody>\n",
@@ -202,13 +260,17 @@ static const char *named(const char *text)
     return text ? text : "not named";
 }
 
-static void event_text(struct str *out, const struct runlog *log,
+static void event_text(struct str *out, const struct run *run,
                        const struct runlog_event *e)
 {
+    const struct runlog *log = &run->log;
+
     switch (e->kind) {
     case RUNLOG_KIND_START:
-        page_textf(out, "Started on %s, %s.", named(log->start[e->start].device),
-                   fmt_time(e->t).s);
+        page_textf(
+            out, "%s on %s%s%s.", log->start[e->start].resumed ? "Resumed" : "Started",
+            named(log->start[e->start].device), log->foreign.has_no_clock ? "" : ", ",
+            log->foreign.has_no_clock ? "" : run_date(run, e->t).s);
         break;
     case RUNLOG_KIND_SAVE:
         page_textf(out, "Saved %s: %s in %s.", named(e->save.path),
@@ -263,7 +325,7 @@ static void write_events(struct str *out, const struct run *run)
         page_tag(out, "td", "narrow",
                  fmt_seconds(run->log.event[i].t - run->log.t_first).s);
         str_puts(out, "<td>");
-        event_text(out, &run->log, &run->log.event[i]);
+        event_text(out, run, &run->log.event[i]);
         str_puts(out, "</td></tr>\n");
     }
     str_puts(out, "</tbody></table></details>\n");
@@ -290,15 +352,22 @@ void report_page_health(struct str *out, const struct health *h)
 
 void report_page_footer(struct str *out, const struct run *run)
 {
+    const struct sources *from = &run->sources;
+
     str_puts(out, "<footer>");
-    page_textf(out, "Made by Ferry %s on %s from %s%s, %zu line%s", FERRY_VERSION,
-               fmt_time(run->now).s, run->dir, run->log.origin ? "" : "/" RUNLOG_FILE,
-               run->log.n_lines, run->log.n_lines == 1 ? "" : "s");
+    page_textf(out, "Made by Ferry %s on %s from", FERRY_VERSION, fmt_time(run->now).s);
+    if (from->log[0])
+        page_textf(out, " %s (%zu line%s),", from->log, run->log.n_lines,
+                   run->log.n_lines == 1 ? "" : "s");
+    if (from->events[0])
+        page_textf(out, " the events of %s,", from->events);
     if (isfinite(run->files.newest_step))
-        page_text(out, ", the run's checkpoints");
+        page_text(out, " the run's checkpoints,");
+    for (size_t i = 0; i < from->n_captures; i++)
+        page_textf(out, " %s,", from->capture[i]);
     if (run->files.has_data)
-        page_textf(out, ", %s", run->files.data_path);
-    page_text(out, ", and nothing else.");
+        page_textf(out, " %s,", run->files.data_path);
+    page_text(out, " and nothing else.");
     str_puts(out, "</footer>\n");
 }
 

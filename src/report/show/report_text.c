@@ -162,7 +162,7 @@ static json_t *run_json(const struct judgement *j)
         json_object_set_new(answers, j->answers.of[i].id, answer_json(&j->answers.of[i]));
     return json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "name", text(j->run.name),
                      "path", text(j->run.dir), "origin",
-                     text(log->origin ? log->origin : "Ferry"), "step",
+                     text(log->foreign.origin ? log->foreign.origin : "Ferry"), "step",
                      number(j->run.step), "lines", (json_int_t)log->n_lines, "answers",
                      answers, "health", health_json(&j->health));
 }

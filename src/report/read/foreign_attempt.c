@@ -1,0 +1,410 @@
+#include "report/read/foreign_attempt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum {
+    ATTEMPTS_MAX = 1000, /* of which the list tells */
+    SAMPLES_MAX = 24,
+    GAPS_MAX = 64 /* loss lines after which the interval is taken as seen */
+};
+
+void foreign_set(json_t *o, const char *key, double v)
+{
+    if (isfinite(v))
+        json_object_set_new(o, key, json_real(v));
+}
+
+json_t *foreign_entry(const char *event, double t, double step)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "event", json_string(event));
+    foreign_set(o, "t", t);
+    foreign_set(o, "step", step);
+    return o;
+}
+
+status foreign_list_attempt(struct runlog_foreign *list, const struct runlog *log,
+                            size_t line, struct err *err)
+{
+    const struct runlog_step *last = log->n_step ? &log->step[log->n_step - 1] : NULL;
+    const struct runlog_problem *why = runlog_fatal(log);
+
+    if (list->n_attempts == ATTEMPTS_MAX)
+        return OK;
+    TRY(mem_grow(&list->attempt, &list->cap_attempts, list->n_attempts + 1,
+                 sizeof *list->attempt, err));
+    struct runlog_attempt *a = &list->attempt[list->n_attempts++];
+    *a = (struct runlog_attempt){.line = line,
+                                 .first = last ? log->step[0].step : NAN,
+                                 .last = last ? last->step : NAN,
+                                 .loss = last ? last->loss : NAN,
+                                 .is_finished = runlog_end(log) != NULL};
+    snprintf(a->end, sizeof a->end, "%s", why ? why->text : "");
+    return OK;
+}
+
+void foreign_give_list(struct runlog_foreign *list, struct runlog *log, size_t at)
+{
+    if (list->n_attempts > 1) {
+        list->attempt[at].is_reported = true;
+        log->foreign.attempt = list->attempt;
+        log->foreign.n_attempts = list->n_attempts;
+    } else {
+        free(list->attempt);
+    }
+    *list = (struct runlog_foreign){0};
+}
+
+double foreign_attempt_config(const struct foreign_attempt *a, const char *key)
+{
+    const char *text = json_string_value(json_object_get(a->config, key));
+    char *end;
+
+    if (!text)
+        return NAN;
+    const double v = strtod(text, &end);
+    return end != text ? v : NAN;
+}
+
+static void put(struct foreign_attempt *a, json_t *o)
+{
+    if (a->failed == OK)
+        a->failed = runlog_put(a->log, o, a->err);
+    else
+        json_decref(o);
+}
+
+/* Before the first entry of a session, when what stands before it was read. */
+static void put_start(struct foreign_attempt *a)
+{
+    struct foreign_session *s = &a->session;
+
+    if (s->is_started)
+        return;
+    json_t *o = foreign_entry("start", a->t, s->start_step);
+    json_object_set_new(o, "resumed", json_boolean(s->is_resumed));
+    foreign_set(o, "parameters", a->parameters);
+    foreign_place_put(&a->place, o);
+    json_object_set(o, "config", a->config);
+    put(a, o);
+    s->is_started = true;
+    s->first_step = a->log->n_step;
+    s->first_eval = a->log->n_eval;
+    const double every = foreign_attempt_config(a, "print_loss_steps");
+    s->every = every >= 1 ? every : NAN;
+}
+
+/* The evaluations printed before a loss line came at multiples of eval_steps, which the
+ * configuration tells; without it the loss line's own step must do. */
+static void put_evals(struct foreign_attempt *a, double upto)
+{
+    const struct foreign_session *s = &a->session;
+    const double before = isfinite(s->printed) ? s->printed : s->start_step - 1;
+    const double every = foreign_attempt_config(a, "eval_steps");
+
+    for (size_t i = 0; i < a->n_evals; i++) {
+        double step = isfinite(upto) ? upto : 0;
+        if (every >= 1 && isfinite(before))
+            step = fmin(step, (floor(before / every) + 1 + (double)i) * every);
+        json_t *o = foreign_entry("eval", a->t, step);
+        foreign_set(o, "eval_loss", a->valid[i]);
+        foreign_set(o, "forced_bleu", a->bleu[i]);
+        put(a, o);
+    }
+    a->n_evals = 0;
+}
+
+/* Steps that no entry covers. */
+static void add_hole(struct runlog_foreign *f, double steps)
+{
+    if (!(steps > 0))
+        return;
+    f->steps_missing += steps;
+    f->n_holes++;
+}
+
+/* The first loss line of a session; `wall` is what it tells of time. */
+static void time_first(struct foreign_attempt *a, struct runlog_step *e, double wall)
+{
+    const struct foreign_session *s = &a->session;
+    struct runlog_foreign *f = &a->log->foreign;
+
+    if (s->has_start && e->step < s->start_step + s->every) {
+        f->t_startup = isfinite(f->t_startup) ? f->t_startup + wall : wall;
+        e->t_step = NAN;
+        e->steps = 1;
+        return;
+    }
+    e->steps = s->every;
+    if (s->has_start)
+        add_hole(f, e->step - s->start_step - s->every);
+    else if (!isfinite(f->begins_at))
+        f->begins_at = fmax(0, e->step - s->every);
+}
+
+/* What a loss line tells of time; `before` is the step of the line before, or NAN. The
+ * entry holds the printed time until then. */
+static void time_step(struct foreign_attempt *a, struct runlog_step *e, double before)
+{
+    const double every = a->session.every, wall = e->t_step * every,
+                 gap = e->step - before;
+
+    e->t_step = wall;
+    e->steps = fmin(every, gap);
+    if (isnan(before))
+        time_first(a, e, wall);
+    else
+        add_hole(&a->log->foreign, gap - every);
+    a->t += isfinite(wall) ? wall : 0;
+    e->t = a->t;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The interval between loss lines as seen: the median of the session's first ones. */
+static double seen_interval(const struct foreign_attempt *a)
+{
+    const struct runlog *log = a->log;
+    double gap[GAPS_MAX];
+    size_t n = 0;
+
+    for (size_t i = a->session.first_step; i + 1 < log->n_step && n < GAPS_MAX; i++)
+        gap[n++] = log->step[i + 1].step - log->step[i].step;
+    if (!n)
+        return 1;
+    qsort(gap, n, sizeof *gap, by_value);
+    return fmax(1, gap[n / 2]);
+}
+
+/* The interval is known now: the entries of the session get their times. */
+static void settle(struct foreign_attempt *a)
+{
+    struct runlog *log = a->log;
+    double before = NAN;
+    size_t e = a->session.first_eval;
+
+    if (!a->session.is_started || isfinite(a->session.every) || a->failed != OK)
+        return;
+    a->session.every = seen_interval(a);
+    for (size_t i = a->session.first_step; i < log->n_step; i++) {
+        for (; e < log->n_eval && log->eval[e].step < log->step[i].step; e++)
+            log->eval[e].t = a->t;
+        time_step(a, &log->step[i], before);
+        before = log->step[i].step;
+    }
+    for (; e < log->n_eval; e++)
+        log->eval[e].t = a->t;
+}
+
+static void put_step(struct foreign_attempt *a, double t_a_step)
+{
+    struct foreign_session *s = &a->session;
+
+    if (!a->has_loss)
+        return;
+    a->has_loss = false;
+    json_t *o = foreign_entry("step", NAN, a->step);
+    foreign_set(o, "loss", a->loss);
+    foreign_set(o, "t_step", t_a_step);
+    put(a, o);
+    if (a->failed != OK)
+        return;
+    if (isfinite(s->every))
+        time_step(a, &a->log->step[a->log->n_step - 1], s->printed);
+    else if (a->log->n_step - s->first_step == GAPS_MAX)
+        settle(a);
+    s->printed = a->step;
+    if (isfinite(s->every))
+        foreign_clock_entry(&a->clock, a->t);
+    foreign_trouble_survived(&a->log->foreign);
+}
+
+/* The newest samples are kept. */
+static void put_sample(struct foreign_attempt *a)
+{
+    if (!a->sample)
+        return;
+    runlog_drop_samples(a->log, SAMPLES_MAX - 1);
+    put(a, a->sample);
+    a->sample = NULL;
+}
+
+static void end_session(struct foreign_attempt *a)
+{
+    const double last = foreign_attempt_config(a, "max_steps") - 1;
+
+    put_step(a, NAN);
+    put_evals(a, a->is_finished ? fmax(last, a->session.printed) : a->session.printed);
+    put_sample(a);
+    settle(a);
+}
+
+void foreign_attempt_session(struct foreign_attempt *a, double step, bool is_resumed)
+{
+    end_session(a);
+    a->session = (struct foreign_session){.has_start = isfinite(step),
+                                          .is_resumed = is_resumed,
+                                          .start_step = step,
+                                          .every = NAN,
+                                          .printed = NAN};
+    a->is_finished = false;
+}
+
+void foreign_attempt_begin(struct foreign_attempt *a, struct runlog *log, struct err *err)
+{
+    runlog_init(log);
+    *a = (struct foreign_attempt){
+        .log = log, .config = json_object(), .parameters = NAN, .err = err};
+    foreign_clock_init(&a->clock);
+    foreign_attempt_session(a, NAN, false);
+}
+
+void foreign_attempt_loss(struct foreign_attempt *a, double step, double loss)
+{
+    put_step(a, NAN);
+    if (step <= a->session.printed) /* it went back, and no line told why */
+        foreign_attempt_session(a, NAN, true);
+    put_start(a);
+    put_evals(a, step);
+    put_sample(a);
+    a->has_loss = true;
+    a->step = step;
+    a->loss = loss;
+}
+
+void foreign_attempt_time(struct foreign_attempt *a, double t_a_step)
+{
+    put_step(a, t_a_step >= 0 ? t_a_step : NAN);
+}
+
+void foreign_attempt_eval(struct foreign_attempt *a, double loss)
+{
+    put_step(a, NAN);
+    put_start(a);
+    if (a->n_evals == FOREIGN_EVALS_MAX)
+        return;
+    a->valid[a->n_evals] = loss;
+    a->bleu[a->n_evals++] = NAN;
+}
+
+void foreign_attempt_bleu(struct foreign_attempt *a, double bleu)
+{
+    if (a->n_evals)
+        a->bleu[a->n_evals - 1] = bleu;
+}
+
+/* Pieces of SentencePiece, or of BPE with "@@ ", as text: marks become blanks, and what
+ * stands after the end symbol is left out. */
+static void join_pieces(struct str *out, const char *pieces)
+{
+    static const char space[] = "\xE2\x96\x81"; /* U+2581 */
+    const bool has_spaces = strstr(pieces, space) != NULL;
+    const char *end = strstr(pieces, "</s>");
+
+    for (const char *at = pieces; *at && at != end;) {
+        const size_t n = strcspn(at, " ");
+        const bool is_begin = strncmp(at, "<s>", 3) == 0 && n == 3;
+        const bool goes_on = n > 2 && !has_spaces && strncmp(at + n - 2, "@@", 2) == 0;
+        for (size_t i = 0; i < n && !is_begin && at + i != end;) {
+            const bool is_mark = strncmp(at + i, space, 3) == 0;
+            if (is_mark && out->len)
+                str_putc(out, ' ');
+            else if (!is_mark && !(goes_on && i >= n - 2))
+                str_putc(out, at[i]);
+            i += is_mark ? 3 : 1;
+        }
+        at += n;
+        if (*at == ' ' && at + 1 == end)
+            break;
+        if (*at == ' ') {
+            at++;
+            if (!has_spaces && !goes_on && !is_begin && *at)
+                str_putc(out, ' ');
+        }
+    }
+}
+
+void foreign_attempt_sample(struct foreign_attempt *a, const char *kind, const char *key,
+                            const char *pieces)
+{
+    struct str text = str_new(0);
+
+    if (strcmp(key, "source") == 0) {
+        json_decref(a->sample);
+        a->sample = foreign_entry("sample", NAN, fmax(0, a->session.printed));
+        json_object_set_new(a->sample, "kind", json_string(kind));
+    }
+    if (a->sample) {
+        join_pieces(&text, pieces);
+        json_object_set_new(a->sample, key, json_text(str_text(&text)));
+    }
+    str_release(&text);
+}
+
+/* Seconds since the beginning become dates, if lines told any. */
+static void set_clock(struct foreign_attempt *a)
+{
+    const double zero = foreign_clock_zero(&a->clock);
+
+    a->log->foreign.has_no_clock = !isfinite(zero);
+    a->log->foreign.has_no_zone = isfinite(zero);
+    if (isfinite(zero))
+        runlog_shift(a->log, zero);
+}
+
+/* First and last moment and the longest silence, of times that are known only now. */
+static void find_ends(struct runlog *log)
+{
+    double before = log->t_first = log->n_start ? log->start[0].t : NAN;
+
+    log->t_gap = 0;
+    for (size_t i = 0; i < log->n_step; i++) {
+        log->t_gap = fmax(log->t_gap, log->step[i].t - before);
+        before = log->step[i].t;
+    }
+    log->t_last = before;
+}
+
+/* A run that says it finished within an interval of max_steps took the steps up to it;
+ * one that says so long before ran out of data. */
+static void put_stop(struct foreign_attempt *a)
+{
+    const double most = foreign_attempt_config(a, "max_steps"),
+                 printed = a->session.printed;
+    const bool is_whole = most - printed <= fmax(a->session.every, 1);
+
+    json_t *o = foreign_entry("stop", a->t, is_whole ? most : printed);
+    json_object_set_new(
+        o, "reason",
+        json_string(is_whole || !isfinite(most) ? "max_steps" : "early_end"));
+    put(a, o);
+}
+
+status foreign_attempt_end(struct foreign_attempt *a)
+{
+    end_session(a);
+    put_start(a); /* of an attempt that failed before its first step */
+    if (a->is_finished)
+        put_stop(a);
+    if (a->failed == OK) {
+        find_ends(a->log);
+        set_clock(a);
+    }
+    json_decref(a->config);
+    json_decref(a->sample);
+    a->config = a->sample = NULL;
+    return a->failed;
+}

@@ -1,0 +1,170 @@
+/* A console log and the events of the same run, taken together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/read/foreign.h"
+
+/* Losses are printed with four digits. */
+static const double SAME = 6e-4;
+
+/* The entry of a step that stands, or NULL. Steps ascend but for what was lost. */
+static const struct runlog_step *step_at(const struct runlog *log, double step)
+{
+    size_t low = 0, high = log->n_step;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (log->step[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < log->n_step && log->step[low].step == step; low++)
+        if (!log->step[low].is_lost)
+            return &log->step[low];
+    return NULL;
+}
+
+/* Steps that both logs have when one counts `off` more, and those with the same loss. */
+static void count_common(const struct runlog *a, const struct runlog *b, double off,
+                         size_t *common, size_t *same)
+{
+    *common = *same = 0;
+    for (size_t i = 0; i < a->n_step; i++) {
+        const struct runlog_step *s = step_at(b, a->step[i].step + off);
+        if (!s || !isfinite(s->loss) || !isfinite(a->step[i].loss))
+            continue;
+        ++*common;
+        *same += fabs(s->loss - a->step[i].loss) <= SAME;
+    }
+}
+
+/* By how much the events count more, so that half of the common losses are the same; NAN
+ * when they are of another run. */
+static double find_offset(const struct runlog *a, const struct runlog *b)
+{
+    static const double tried[] = {0, 1, -1};
+    size_t common, same;
+
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        count_common(a, b, tried[i], &common, &same);
+        if (common && 2 * same >= common)
+            return tried[i];
+    }
+    return NAN;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Rates and norms; and the clock, which the events have to the second. */
+static status add_fields(struct runlog *a, const struct runlog *b, double off,
+                         struct err *err)
+{
+    double *shift;
+    size_t n = 0;
+
+    TRY(mem_alloc(&shift, a->n_step, sizeof *shift, err));
+    for (size_t i = 0; i < a->n_step; i++) {
+        struct runlog_step *to = &a->step[i];
+        const struct runlog_step *from = step_at(b, to->step + off);
+        if (!from)
+            continue;
+        to->rate = isfinite(to->rate) ? to->rate : from->rate;
+        to->grad_norm = isfinite(to->grad_norm) ? to->grad_norm : from->grad_norm;
+        if (isfinite(from->t - to->t))
+            shift[n++] = from->t - to->t;
+    }
+    if (n) {
+        qsort(shift, n, sizeof *shift, by_value);
+        runlog_shift(a, shift[n / 2]);
+        a->foreign.has_no_clock = a->foreign.has_no_zone = false;
+    }
+    free(shift);
+    return OK;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct runlog_step *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+static int by_eval_step(const void *a, const void *b)
+{
+    const struct runlog_eval *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Steps before and after those that the console holds. */
+static status add_steps(struct runlog *a, const struct runlog *b, struct err *err)
+{
+    const size_t n = a->n_step;
+    const double first = a->step[0].step, last = a->step[n - 1].step;
+
+    for (size_t i = 0; i < b->n_step; i++) {
+        struct runlog_step s = b->step[i];
+        if (s.is_lost || (s.step + 1 >= first && s.step - 1 <= last))
+            continue;
+        TRY(mem_grow(&a->step, &a->cap_step, a->n_step + 1, sizeof *a->step, err));
+        s.session = a->step[0].session;
+        s.is_first = false;
+        a->step[a->n_step++] = s;
+    }
+    if (a->n_step > n) {
+        qsort(a->step, a->n_step, sizeof *a->step, by_step);
+        a->foreign.begins_at = NAN;
+        a->t_first = fmin(a->t_first, b->t_first);
+        a->t_last = fmax(a->t_last, b->t_last);
+    }
+    return OK;
+}
+
+static bool has_eval(const struct runlog *log, double step)
+{
+    for (size_t i = 0; i < log->n_eval; i++)
+        if (fabs(log->eval[i].step - step) <= 1)
+            return true;
+    return false;
+}
+
+static status add_evals(struct runlog *a, const struct runlog *b, struct err *err)
+{
+    const size_t n = a->n_eval;
+
+    for (size_t i = 0; i < b->n_eval; i++) {
+        struct runlog_eval e = b->eval[i];
+        if (e.is_lost || has_eval(a, e.step))
+            continue;
+        TRY(mem_grow(&a->eval, &a->cap_eval, a->n_eval + 1, sizeof *a->eval, err));
+        e.bleu_signature = NULL; /* stays with its owner */
+        a->eval[a->n_eval++] = e;
+    }
+    if (a->n_eval > n)
+        qsort(a->eval, a->n_eval, sizeof *a->eval, by_eval_step);
+    return OK;
+}
+
+status foreign_join(struct runlog *console, const struct runlog *events, struct err *err)
+{
+    const double off = find_offset(console, events);
+
+    if (!isfinite(off))
+        return err_set(err, ERR_FORMAT,
+                       "the console log and the events are of different runs: their "
+                       "losses at the same steps differ");
+    TRY(add_fields(console, events, off, err));
+    if (console->n_start == 1)
+        TRY(add_steps(console, events, err));
+    TRY(add_evals(console, events, err));
+    console->foreign.origin = "OpenSeq2Seq, from its console log and events";
+    return OK;
+}

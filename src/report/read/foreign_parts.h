@@ -1,0 +1,68 @@
+/*
+ * foreign_parts - what the files of foreign share.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/read/runlog.h"
+
+/* An entry of run.jsonl, and a number in it unless it is NAN. */
+json_t *foreign_entry(const char *event, double t, double step);
+void foreign_set(json_t *o, const char *key, double v);
+
+/* One more attempt that a file holds, for the list of all; `line` is where it begins. */
+status foreign_list_attempt(struct runlog_foreign *list, const struct runlog *log,
+                            size_t line, struct err *err) MUST_CHECK;
+/* The list goes to the log that is reported, attempt number `at`, if there are several.
+ */
+void foreign_give_list(struct runlog_foreign *list, struct runlog *log, size_t at);
+
+/* Where and on what a run took place, as far as its lines tell. */
+enum { FOREIGN_HOSTS_MAX = 64, FOREIGN_NAME_MAX = 64 };
+struct foreign_place {
+    char host[FOREIGN_HOSTS_MAX][FOREIGN_NAME_MAX];
+    size_t n_hosts;
+    bool has_all_hosts; /* NCCL named them: it runs on each */
+    char device[FOREIGN_NAME_MAX], interface[FOREIGN_NAME_MAX], library[FOREIGN_NAME_MAX];
+    bool is_infiniband;
+    double ranks;
+};
+
+/* A line, which may tell something of it. */
+void foreign_place_line(struct foreign_place *p, const char *line);
+/* Its names and numbers into a start entry. */
+void foreign_place_put(const struct foreign_place *p, json_t *start);
+
+/*
+ * The clock of a log whose entries only tell durations. Dated lines stand between entries
+ * (TensorFlow's and TensorBoard's), so that each bounds the date of second 0.
+ */
+struct foreign_clock {
+    double low, high; /* second 0 lies between; NAN: not bounded */
+    double waiting;   /* date of the newest line since the last entry; NAN: none */
+    double year;      /* of the newest date that has one */
+};
+void foreign_clock_init(struct foreign_clock *c);
+/* A line, when the log has come to second t; has_begun: an entry came before it. */
+void foreign_clock_line(struct foreign_clock *c, const char *line, double t,
+                        bool has_begun);
+/* An entry that ends at second t. */
+void foreign_clock_entry(struct foreign_clock *c, double t);
+/* The date of second 0, NAN when the lines do not tell. */
+double foreign_clock_zero(const struct foreign_clock *c);
+/* The date at the start of the line, in seconds since 1970 as if it were UTC, and what
+ * follows it in *rest; NAN when there is none. `year` serves dates without one. */
+double foreign_clock_date(const char *line, double year, const char **rest);
+
+/* Errors among the lines. */
+struct foreign_trouble {
+    bool in_traceback; /* its last line is still to come */
+};
+/* A line that is none of OpenSeq2Seq's; `step` is the last one logged. */
+void foreign_trouble_line(struct foreign_trouble *t, struct runlog_foreign *f,
+                          const char *line, size_t number, double step);
+/* Training goes on: what was seen did not end it. */
+void foreign_trouble_survived(struct runlog_foreign *f);
