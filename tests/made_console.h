@@ -77,7 +77,8 @@ static inline void made_console_config(struct made_console *m)
     made_console_line(m, " 'encoder_params': {'encoder_layers': 6,");
     made_console_line(m, "                    'filter_size': 2048},");
     made_console_line(m, " 'eval_steps': %d,", m->eval_every);
-    made_console_line(m, " 'lr_policy': <function transformer_policy at 0x7f4899ef1ae8>,");
+    made_console_line(m,
+                      " 'lr_policy': <function transformer_policy at 0x7f4899ef1ae8>,");
     made_console_line(m, " 'lr_policy_params': {'d_model': 512,");
     made_console_line(m, "                      'learning_rate': 2.0,");
     made_console_line(m, "                      'warmup_steps': 8000},");
@@ -92,8 +93,9 @@ static inline void made_console_nccl(struct made_console *m)
 {
     for (int r = 0; m->has_nccl && r < m->ranks; r++) {
         const int host = r * m->hosts / m->ranks;
-        made_console_line(m, "node%d:%d:284 [%d] NCCL INFO NET : Using interface "
-                             "eth%d:10.0.0.%d<0>",
+        made_console_line(m,
+                          "node%d:%d:284 [%d] NCCL INFO NET : Using interface "
+                          "eth%d:10.0.0.%d<0>",
                           host, 200 + r, r % 2, 1, host + 1);
         made_console_line(m, "node%d:%d:284 [%d] NCCL INFO rank %d nranks %d", host,
                           200 + r, r % 2, r, m->ranks);
@@ -105,8 +107,9 @@ static inline void made_console_begin(struct made_console *m, int from)
 {
     made_console_line(m, "*** Using horovod");
     if (from)
-        made_console_line(m, "*** Restored checkpoint from /data/t/model.ckpt-%d. "
-                             "Resuming training",
+        made_console_line(m,
+                          "*** Restored checkpoint from /data/t/model.ckpt-%d. "
+                          "Resuming training",
                           from);
     else
         made_console_line(m, "*** Starting training from scratch");
@@ -126,8 +129,9 @@ static inline void made_console_sample(struct made_console *m, const char *what)
 {
     if (!m->has_samples)
         return;
-    made_console_line(m, "***     %sSource[0]:     <s> \u2581The \u2581sh ip \u2581was "
-                         "\u2581Killed . </s>",
+    made_console_line(m,
+                      "***     %sSource[0]:     <s> \u2581The \u2581sh ip \u2581was "
+                      "\u2581Killed . </s>",
                       what);
     made_console_line(m, "***     %sTarget[0]:     <s> \u2581Das \u2581Schiff . </s>",
                       what);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "format/tf/tb_event.h"
 #include "judged.h"
 #include "made_console.h"
 #include "report/judge/network.h"
@@ -73,10 +74,12 @@ TEST(warnings_that_training_survived_are_no_alarm)
     static const char *const warnings[] = {
         "[node1][[12510,1],3][btl_tcp.c:559:mca_btl_tcp_recv_blocking] recv(49) failed: "
         "Connection reset by peer (104)",
-        "2020-02-25 19:52:17.265471: E tensorflow/stream_executor/cuda/cuda_driver.cc:806] "
+        "2020-02-25 19:52:17.265471: E "
+        "tensorflow/stream_executor/cuda/cuda_driver.cc:806] "
         "failed to allocate 15.47G (16608526336 bytes) from device: "
         "CUDA_ERROR_OUT_OF_MEMORY",
-        "W tensorflow/core/common_runtime/bfc_allocator.cc:215] Allocator (GPU_0_bfc) ran "
+        "W tensorflow/core/common_runtime/bfc_allocator.cc:215] Allocator (GPU_0_bfc) "
+        "ran "
         "out of memory trying to allocate 2.20GiB. The caller indicates that this is not "
         "a failure",
         "E0228 01:35:41.742631 Thread-59 _internal.py:88] code 400, message Bad request",
@@ -191,7 +194,8 @@ static const struct crash {
 } crashes[] = {
     {"Traceback (most recent call last):\n"
      "  File \"run.py\", line 102, in <module>\n    main()\n"
-     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating "
+     "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when "
+     "allocating "
      "tensor with shape[7168,32768] and type float",
      "OOM when allocating tensor", "A card ran out of memory"},
     {"Traceback (most recent call last):\n  File \"run.py\", line 1, in <module>\n"
@@ -247,9 +251,10 @@ TEST(stalled_ops_are_told_although_training_went_on)
         struct made_console m = made_console(seed);
         made_console_begin(&m, 0);
         made_console_steps(&m, 0, 20000, true);
-        made_console_line(&m, "WARNING: One or more tensors were submitted to be reduced, "
-                              "gathered or broadcasted by subset of ranks and are waiting "
-                              "for remainder of ranks for more than 60 seconds.");
+        made_console_line(&m,
+                          "WARNING: One or more tensors were submitted to be reduced, "
+                          "gathered or broadcasted by subset of ranks and are waiting "
+                          "for remainder of ranks for more than 60 seconds.");
         made_console_line(&m, "Stalled ops:");
         made_console_steps(&m, 20100, m.max_steps - m.every, false);
         made_console_finish(&m);
@@ -474,5 +479,66 @@ TEST(a_fresh_copy_of_an_old_log_is_not_running)
     struct judgement *t = judge_at(&m, 1);
     judged_code(t, ANSWER_time, "open", 1);
     judged_findings(t, "died", 1);
+    judged_close(t);
+}
+
+/* Event files of a run of this many steps that began at t0, with an evaluation after the
+ * last training entry. */
+static void write_events(const char *dir, double t0, int steps)
+{
+    struct tb_event_writer w;
+    struct err err;
+
+    CHECK_OK(file_make_dirs(dir, &err), &err);
+    CHECK_OK(tb_event_open(&w, dir, t0, &err), &err);
+    for (int s = 0; s <= steps; s += 100) {
+        const double t = t0 + 1.5 * s;
+        const float loss = (float)(1.5 + 7 / (1 + s / 900.0));
+        const struct tb_event_value train[] = {{"train_loss", loss},
+                                               {"learning_rate", 1e-3F}};
+        const struct tb_event_value eval[] = {{"eval_loss", loss}};
+        CHECK_OK(tb_event_scalars(&w, s, t, train, 2, &err), &err);
+        if (s % 2000 == 0 || s == steps)
+            CHECK_OK(tb_event_scalars(&w, s, t + 30, eval, 1, &err), &err);
+    }
+    CHECK_OK(tb_event_close(&w, &err), &err);
+}
+
+static struct judgement *judge_events(const char *dir, double now)
+{
+    struct judgement *t;
+    struct err err;
+
+    CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
+    CHECK_OK(judgement_open_path(t, dir, now, 0, &err), &err);
+    return t;
+}
+
+TEST(events_end_with_the_last_evaluation_and_say_no_more)
+{
+    const double t0 = 1.6e9, end = t0 + 1.5 * 20000 + 30;
+
+    write_events(test_path("events"), t0, 20000);
+    struct judgement *t = judge_events(test_path("events"), end + 1e6);
+    CHECK_NEAR(t->run.log.t_last, end, 1e-3);
+    CHECK_NEAR(t->run.times.wall, end - t0, 1e-3);
+    CHECK_NEAR(t->run.pace.mean, 1.5, 1e-3);
+    judged_code(t, ANSWER_time, "open", 1);
+    judged_findings(t, "", 1);
+    judged_close(t);
+    t = judge_events(test_path("events"), end + 20);
+    judged_code(t, ANSWER_time, "running", 2);
+    judged_close(t);
+}
+
+TEST(events_of_two_attempts_in_one_directory_are_two_runs)
+{
+    write_events(test_path("twice"), 1.6e9, 6000);
+    write_events(test_path("twice"), 1.61e9, 20000);
+    struct judgement *t = judge_events(test_path("twice"), 1.7e9);
+    CHECK(t->run.log.n_start == 1 && t->run.steps_lost == 0 && t->run.step == 20000);
+    CHECK(t->run.log.foreign.n_attempts == 2);
+    CHECK_NEAR(t->run.times.wall, 1.5 * 20000 + 30, 1e-3);
+    judged_findings(t, "", 1);
     judged_close(t);
 }

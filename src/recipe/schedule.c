@@ -242,7 +242,6 @@ static double transformer_rate(const struct schedule *s, double t)
 static void transformer_describe(const struct schedule *s, struct str *out)
 {
     const struct schedule_config *c = &s->config;
-    const double end = fmax(0, s->last_step - 1);
 
     str_printf(out, "lr(t) = %.4g * %.0f^-1/2 * min((t + 1) * %.0f^-3/2, (t + 1)^-1/2)",
                c->learning_rate * c->coefficient, s->d_model, s->warmup);
@@ -250,9 +249,8 @@ static void transformer_describe(const struct schedule *s, struct str *out)
         str_printf(out, ", at most %.4g", c->max_lr);
     str_printf(out,
                ". It rises linearly for %.0f steps, to %.4g, and then falls with the "
-               "square root of the step; the last update, t = %.0f, has %.4g.",
-               s->warmup, transformer_rate(s, s->warmup - 1), end,
-               transformer_rate(s, end));
+               "square root of the step.",
+               s->warmup, transformer_rate(s, s->warmup - 1));
 }
 
 static double inverse_min(const struct schedule *s)

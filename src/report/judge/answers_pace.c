@@ -29,7 +29,8 @@ static void row_of_end(struct answer *a, const struct run *run)
     else
         answers_row(a, "last entry", "%s; %s", run_date(run, run->log.t_last).s,
                     run->log.foreign.has_no_end ? "such files do not say when a run ends"
-                                                : "there is no stop event");
+                                            : run->log.foreign.origin ? "no line says that it finished"
+                        : "there is no stop event");
 }
 
 /* What a log of another program leaves out of its course. */

@@ -10,7 +10,7 @@
 
 void foreign_clock_init(struct foreign_clock *c)
 {
-    *c = (struct foreign_clock){NAN, NAN, NAN, NAN};
+    *c = (struct foreign_clock){NAN, NAN, NAN, NAN, NAN};
 }
 
 static double seconds_of(int year, int month, int day, int hour, int minute,
@@ -111,6 +111,8 @@ void foreign_clock_line(struct foreign_clock *c, const char *line, double t,
     struct tm tm;
     if (gmtime_r(&whole, &tm))
         c->year = tm.tm_year + 1900;
+    if (!isfinite(c->first))
+        c->first = date;
     if (has_begun) /* the entry before it ended no later */
         c->high = fmin(c->high, date - t);
     c->waiting = fmax(c->waiting, date);
@@ -122,12 +124,13 @@ void foreign_clock_entry(struct foreign_clock *c, double t)
     c->waiting = NAN;
 }
 
-/* Bounds that contradict each other by more than a minute are of lines out of order. */
+/* Bounds that contradict each other by more than a minute are of lines out of order, or
+ * of another clock: then the first line dates the beginning. */
 double foreign_clock_zero(const struct foreign_clock *c)
 {
     if (!isfinite(c->low))
         return c->high;
     if (!isfinite(c->high))
         return c->low;
-    return c->low <= c->high + 60 ? (c->low + c->high) / 2 : NAN;
+    return c->low <= c->high + 60 ? (c->low + c->high) / 2 : c->first;
 }

@@ -44,6 +44,7 @@ struct foreign_clock {
     double low, high; /* second 0 lies between; NAN: not bounded */
     double waiting;   /* date of the newest line since the last entry; NAN: none */
     double year;      /* of the newest date that has one */
+    double first;     /* date of the first line; NAN: none */
 };
 void foreign_clock_init(struct foreign_clock *c);
 /* A line, when the log has come to second t; has_begun: an entry came before it. */

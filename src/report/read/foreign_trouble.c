@@ -62,14 +62,15 @@ static const struct mark *find_mark(const char *line)
     return NULL;
 }
 
-/* The first line of a kind is quoted; of tracebacks the last, which names the cause. */
+/* The first line of a kind is quoted, or the last of a traceback, which names the cause.
+ */
 static void note(struct runlog_foreign *f, enum runlog_problem_kind kind,
-                 const char *line, size_t number, double step)
+                 const char *line, size_t number, double step, bool is_cause)
 {
     struct runlog_problem *p = &f->problem[kind];
 
     line += strspn(line, " \t");
-    if (!p->n || p->is_survived || kind == RUNLOG_PROBLEM_TRACEBACK) {
+    if (!p->n || p->is_survived || is_cause) {
         p->line = number;
         p->step = step;
         snprintf(p->text, sizeof p->text, "%s", line);
@@ -96,13 +97,10 @@ void foreign_trouble_line(struct foreign_trouble *t, struct runlog_foreign *f,
         return;
     }
     const struct mark *m = find_mark(line);
-    if (m)
-        note(f, m->kind, line, number, step);
-    if (!t->in_traceback || !ends_traceback(line))
-        return;
-    t->in_traceback = false;
-    if (!m)
-        note(f, RUNLOG_PROBLEM_TRACEBACK, line, number, step);
+    const bool is_cause = t->in_traceback && ends_traceback(line);
+    if (m || is_cause)
+        note(f, m ? m->kind : RUNLOG_PROBLEM_TRACEBACK, line, number, step, is_cause);
+    t->in_traceback &= !is_cause;
 }
 
 void foreign_trouble_survived(struct runlog_foreign *f)
