@@ -194,8 +194,8 @@ struct runlog_step {
     RUNLOG_COMMON(RUNLOG_MEMBER)
     RUNLOG_STEP(RUNLOG_MEMBER)
     bool is_lost;
-    bool is_first;  /* of its session */
-    bool has_eval;  /* t_step holds an evaluation, of t_eval seconds */
+    bool is_first; /* of its session */
+    bool has_eval; /* t_step holds an evaluation, of t_eval seconds */
     double t_eval;
     size_t session; /* start entries before it */
 };

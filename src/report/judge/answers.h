@@ -24,7 +24,7 @@ struct run;
     A(time, answers_pace_time, "How long did the run take?")                          \
     A(trained, answers_learning_trained, "Is the model fully trained?")               \
     A(overfit, answers_learning_overfit, "Does it overfit?")                          \
-    A(busy, answers_pace_busy, "Were the processors busy computing?")                 \
+    A(busy, answers_busy, "Were the processors busy computing?")                      \
     A(network, answers_network_bound, "Was the network the bottleneck?")              \
     A(rate, answers_learning_rate, "How was the learning rate chosen?")               \
     A(data, answers_files_data, "How large was the training set?")                    \

@@ -107,11 +107,30 @@ static void find_times(struct run *run)
                    : NAN;
 }
 
-/* Whether an evaluation came between the steps of an entry. */
-static bool holds(const struct runlog_step *s, const struct runlog_eval *e)
+/* The first evaluation among the steps of an entry, or NULL. */
+static struct runlog_eval *eval_in(const struct runlog *log, const struct runlog_step *s)
 {
-    return !s->is_lost && !e->is_lost && e->step > s->step - s->steps &&
-           e->step <= s->step;
+    for (size_t i = 0; i < log->n_eval; i++)
+        if (!log->eval[i].is_lost && log->eval[i].step > s->step - s->steps &&
+            log->eval[i].step <= s->step)
+            return s->is_lost ? NULL : &log->eval[i];
+    return NULL;
+}
+
+/* Seconds a step of the entries without an evaluation. */
+static status median_pace(double *out, const struct runlog *log, struct err *err)
+{
+    double *v;
+    size_t n = 0;
+
+    TRY(mem_alloc(&v, log->n_step, sizeof *v, err));
+    for (size_t i = 0; i < log->n_step; i++)
+        if (!log->step[i].has_eval && isfinite(log->step[i].t_step))
+            v[n++] = log->step[i].t_step / log->step[i].steps;
+    series_sort(v, n);
+    *out = n ? v[n / 2] : NAN;
+    free(v);
+    return OK;
 }
 
 /*
@@ -121,30 +140,18 @@ static bool holds(const struct runlog_step *s, const struct runlog_eval *e)
 static status time_evals(struct run *run, struct err *err)
 {
     struct runlog *log = &run->log;
-    double *v, median;
-    size_t n = 0;
+    double median;
 
-    TRY(mem_alloc(&v, log->n_step, sizeof *v, err));
-    for (size_t i = 0, e = 0; i < log->n_step; i++) {
-        while (e < log->n_eval &&
-               log->eval[e].step <= log->step[i].step - log->step[i].steps)
-            e++;
-        log->step[i].has_eval = e < log->n_eval && holds(&log->step[i], &log->eval[e]);
-        if (!log->step[i].has_eval && isfinite(log->step[i].t_step))
-            v[n++] = log->step[i].t_step / log->step[i].steps;
-    }
-    series_sort(v, n);
-    median = n ? v[n / 2] : NAN;
-    free(v);
-    for (size_t i = 0, e = 0; i < log->n_step; i++) {
+    for (size_t i = 0; i < log->n_step; i++)
+        log->step[i].has_eval = eval_in(log, &log->step[i]) != NULL;
+    TRY(median_pace(&median, log, err));
+    for (size_t i = 0; i < log->n_step; i++) {
         struct runlog_step *s = &log->step[i];
-        for (; e < log->n_eval && log->eval[e].step <= s->step; e++) {
-            const double more = s->t_step - s->t_eval - median * s->steps;
-            if (!holds(s, &log->eval[e]) || !(more > 0) || s->t_eval > 0)
-                continue;
-            s->t_eval = log->eval[e].seconds = more;
-            run->times.n_evals_timed++;
-        }
+        const double more = s->t_step - median * s->steps;
+        if (!s->has_eval || !(more > 0))
+            continue;
+        s->t_eval = eval_in(log, s)->seconds = more;
+        run->times.n_evals_timed++;
     }
     return OK;
 }
