@@ -306,34 +306,35 @@ void foreign_attempt_bleu(struct foreign_attempt *a, double bleu)
         a->bleu[a->n_evals - 1] = bleu;
 }
 
-/* Pieces of SentencePiece, or of BPE with "@@ ", as text: marks become blanks, and what
- * stands after the end symbol is left out. */
+/* U+2581, SentencePiece's mark of a word's beginning. */
+#define WORD "\xE2\x96\x81"
+
+/* One piece behind the others; "@@" at its end says that the word goes on. */
+static void add_piece(struct str *out, const char *piece, size_t n, bool is_joined)
+{
+    const bool begins = n >= 3 && memcmp(piece, WORD, 3) == 0;
+    const bool goes_on = n >= 2 && memcmp(piece + n - 2, "@@", 2) == 0;
+
+    if (out->len && (begins || !is_joined))
+        str_putc(out, ' ');
+    str_add(out, piece + (begins ? 3 : 0), n - (begins ? 3 : 0) - (goes_on ? 2 : 0));
+}
+
+/* The text of pieces that blanks separate, up to the end symbol. */
 static void join_pieces(struct str *out, const char *pieces)
 {
-    static const char space[] = "\xE2\x96\x81"; /* U+2581 */
-    const bool has_spaces = strstr(pieces, space) != NULL;
-    const char *end = strstr(pieces, "</s>");
+    const bool is_spm = strstr(pieces, WORD) != NULL;
+    bool goes_on = false;
 
-    for (const char *at = pieces; *at && at != end;) {
-        const size_t n = strcspn(at, " ");
-        const bool is_begin = strncmp(at, "<s>", 3) == 0 && n == 3;
-        const bool goes_on = n > 2 && !has_spaces && strncmp(at + n - 2, "@@", 2) == 0;
-        for (size_t i = 0; i < n && !is_begin && at + i != end;) {
-            const bool is_mark = strncmp(at + i, space, 3) == 0;
-            if (is_mark && out->len)
-                str_putc(out, ' ');
-            else if (!is_mark && !(goes_on && i >= n - 2))
-                str_putc(out, at[i]);
-            i += is_mark ? 3 : 1;
-        }
-        at += n;
-        if (*at == ' ' && at + 1 == end)
+    for (size_t n; *pieces; pieces += n) {
+        pieces += strspn(pieces, " ");
+        n = strcspn(pieces, " ");
+        if (strncmp(pieces, "</s>", 4) == 0)
             break;
-        if (*at == ' ') {
-            at++;
-            if (!has_spaces && !goes_on && !is_begin && *at)
-                str_putc(out, ' ');
-        }
+        if (n == 0 || strncmp(pieces, "<s>", 3) == 0)
+            continue;
+        add_piece(out, pieces, n, is_spm || goes_on);
+        goes_on = n >= 2 && memcmp(pieces + n - 2, "@@", 2) == 0;
     }
 }
 
