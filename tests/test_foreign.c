@@ -217,6 +217,11 @@ static const struct crash {
     {"[node0:00203] *** Process received signal ***\n"
      "[node0:00203] Signal: Segmentation fault (11)",
      "Segmentation fault", "crashed"},
+    {"2019-10-27 00:56:27.360763: E tensorflow/stream_executor/event.cc:34] error "
+     "destroying "
+     "CUDA event in context 0xfada9a0: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory "
+     "access",
+     "CUDA_ERROR_ILLEGAL_ADDRESS", "A card failed"},
     {"ERROR:tensorflow:Model diverged with loss = NaN.", "loss = NaN", "no number"},
 };
 
@@ -241,6 +246,44 @@ TEST(a_crash_is_a_finding_with_its_line)
         CHECK(t->run.state == RUN_DIED);
         CHECK(run_parameters(&t->run) == 60880896 && t->run.ranks == 4);
         CHECK(t->run.max_steps == 300000);
+        judged_close(t);
+    }
+}
+
+TEST(a_start_that_failed_is_a_log_of_its_error)
+{
+    struct made_console m = made_console(1);
+
+    str_puts(&m.log, "[v100a:01607] WARNING: local probe returned unhandled shell\n"
+                     "python: can't open file 'run.py': [Errno 2] No such file or "
+                     "directory\n"
+                     "Primary job  terminated normally, but 1 process returned\n");
+    struct judgement *t = judge(&m);
+    judged_findings(t, "errors", 1);
+    CHECK(t->run.state == RUN_DIED);
+    CHECK_HAS(str_text(&t->health.found[0].evidence), "can't open file 'run.py'");
+    judged_close(t);
+}
+
+TEST(lines_that_a_terminal_told_twice_count_once)
+{
+    for (uint64_t seed = 1; seed <= CASES; seed++) {
+        struct made_console m = made_console(seed);
+        made_console_begin(&m, 0);
+        made_console_steps(&m, 0, 20000, true);
+        const size_t from = m.log.len;
+        made_console_steps(&m, 20100, 20000 + 100 * (int)seed, false);
+        char *told = strndup(m.log.data + from, m.log.len - from);
+        str_printf(&m.log, "root@node0:/opt/OpenSeq2Seq# tail -f nohup.out\n%s", told);
+        free(told);
+        made_console_steps(&m, 20100 + 100 * (int)seed, m.max_steps - m.every, false);
+        made_console_finish(&m);
+        const double wall = m.t;
+        struct judgement *t = judge(&m);
+        CHECK(t->run.log.n_start == 1 && t->run.steps_lost == 0);
+        CHECK_NEAR(t->run.times.wall, wall, 1e-3 * wall);
+        CHECK(t->run.log.n_eval == 13);
+        judged_findings(t, "", seed);
         judged_close(t);
     }
 }

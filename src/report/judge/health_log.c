@@ -9,6 +9,12 @@
 static const char *advice_of(enum runlog_problem_kind kind)
 {
     switch (kind) {
+    case RUNLOG_PROBLEM_START:
+        return "Run it from the folder that it names, on hosts that mpirun reaches by "
+               "ssh without a password, with the same paths on each.";
+    case RUNLOG_PROBLEM_CARD:
+        return "Look at nvidia-smi -q and dmesg (Xid) for faults of the card; restart "
+               "the host, and leave the card out if it fails again.";
     case RUNLOG_PROBLEM_GPU_MEMORY:
         return "Make batches smaller (batch_size_per_gpu, max_length), and look with "
                "nvidia-smi whether another program holds memory of the card.";
@@ -53,8 +59,7 @@ void health_log_errors(struct health_finding *f, const struct run *run)
         health_found(
             f, has_advice ? "" : advice_of((enum runlog_problem_kind)i),
             "%s%s, line %s: \u201c%s\u201d%s", runlog_problems[i],
-            isfinite(p->step) ? fmt_printf(" after step %s", fmt_count(p->step).s).s
-                              : " before the first step",
+            isfinite(p->step) ? fmt_printf(" after step %s", fmt_count(p->step).s).s : "",
             fmt_count((double)p->line).s, p->text,
             p->n > 1
                 ? fmt_printf(", and %s more of the kind.", fmt_count((double)p->n - 1).s)

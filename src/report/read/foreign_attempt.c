@@ -272,9 +272,22 @@ void foreign_attempt_begin(struct foreign_attempt *a, struct runlog *log, struct
     foreign_attempt_session(a, NAN, false);
 }
 
+/* A terminal's copy of a log may tell lines twice, as `tail -f` does. */
+static bool is_repeated(const struct foreign_attempt *a, double step, double loss)
+{
+    for (size_t i = a->log->n_step; i > a->session.first_step; i--)
+        if (a->log->step[i - 1].step <= step)
+            return a->log->step[i - 1].step == step && a->log->step[i - 1].loss == loss;
+    return false;
+}
+
 void foreign_attempt_loss(struct foreign_attempt *a, double step, double loss)
 {
     put_step(a, NAN);
+    if (step <= a->session.printed && is_repeated(a, step, loss)) {
+        a->n_evals = 0;
+        return;
+    }
     if (step <= a->session.printed) /* it went back, and no line told why */
         foreign_attempt_session(a, NAN, true);
     put_start(a);

@@ -280,13 +280,20 @@ static void add_line(struct console *c, struct str *text, struct line line)
     read_line(c, str_text(text));
 }
 
+/* Lines of OpenSeq2Seq, or of an mpirun that failed to start it. */
+static bool is_console(const struct console *c)
+{
+    return c->n_known || c->kept.foreign.problem[RUNLOG_PROBLEM_START].n ||
+           c->kept.foreign.problem[RUNLOG_PROBLEM_MPI].n;
+}
+
 /* What was read becomes the log of the attempt that is reported. */
 static status finish(struct console *c, struct runlog *log, const char *name,
                      status result)
 {
     if (result == OK)
         result = end_attempt(c);
-    if (result == OK && !c->n_known)
+    if (result == OK && !is_console(c))
         result = err_set(c->err, ERR_FORMAT,
                          "%s: neither a run.jsonl nor a log of OpenSeq2Seq: no line of "
                          "it is known",

@@ -10,6 +10,13 @@ static const struct mark {
     const char *mark;
     enum runlog_problem_kind kind;
 } marks[] = {
+    {"can't open file", RUNLOG_PROBLEM_START},
+    {"Could not resolve hostname", RUNLOG_PROBLEM_START},
+    {"ORTE was unable to reliably start", RUNLOG_PROBLEM_START},
+    {"An ORTE daemon has unexpectedly failed", RUNLOG_PROBLEM_START},
+    {"There are not enough slots available", RUNLOG_PROBLEM_START},
+    {"Permission denied (publickey", RUNLOG_PROBLEM_START},
+    {"command not found", RUNLOG_PROBLEM_START},
     {"ResourceExhaustedError", RUNLOG_PROBLEM_GPU_MEMORY},
     {"OOM when allocating", RUNLOG_PROBLEM_GPU_MEMORY},
     {"CUDA_ERROR_OUT_OF_MEMORY", RUNLOG_PROBLEM_GPU_MEMORY},
@@ -24,6 +31,11 @@ static const struct mark {
     {"NanLossDuringTrainingError", RUNLOG_PROBLEM_NAN_LOSS},
     {"Model diverged with loss = NaN", RUNLOG_PROBLEM_NAN_LOSS},
     {"KeyboardInterrupt", RUNLOG_PROBLEM_INTERRUPT},
+    {"CUDA_ERROR_", RUNLOG_PROBLEM_CARD},
+    {"illegal memory access", RUNLOG_PROBLEM_CARD},
+    {"CUDNN_STATUS_", RUNLOG_PROBLEM_CARD},
+    {"CUBLAS_STATUS_", RUNLOG_PROBLEM_CARD},
+    {"uncorrectable ECC error", RUNLOG_PROBLEM_CARD},
     {"exited on signal 9 (Killed)", RUNLOG_PROBLEM_KILLED},
     {"Signal: Killed", RUNLOG_PROBLEM_KILLED},
     {"exited on signal ", RUNLOG_PROBLEM_CRASHED},
@@ -44,9 +56,6 @@ static const struct mark {
     {"mpirun detected that one or more processes exited", RUNLOG_PROBLEM_MPI},
     {"Primary job  terminated normally, but", RUNLOG_PROBLEM_MPI},
     {"ORTE has lost communication", RUNLOG_PROBLEM_MPI},
-    {"ORTE was unable to reliably start", RUNLOG_PROBLEM_MPI},
-    {"An ORTE daemon has unexpectedly failed", RUNLOG_PROBLEM_MPI},
-    {"There are not enough slots available", RUNLOG_PROBLEM_MPI},
     {"BAD TERMINATION OF ONE OF YOUR APPLICATION", RUNLOG_PROBLEM_MPI},
 };
 

@@ -39,17 +39,19 @@ struct runlog_event {
  * What a log of another program says went wrong (foreign.h), one of a kind: the line that
  * says it best, and how often such lines came. Ferry's own runs tell it in a stop event.
  */
-#define RUNLOG_PROBLEM_LIST(P)                                           \
-    P(GPU_MEMORY, "A card ran out of memory")                            \
-    P(HOST_MEMORY, "A host ran out of memory")                           \
-    P(DISK, "A disk is full")                                            \
-    P(NAN_LOSS, "The loss is no number any more")                        \
-    P(KILLED, "A process was killed")                                    \
-    P(CRASHED, "A process crashed")                                      \
-    P(STALLED, "Some ranks waited for others that did not come")         \
-    P(NCCL, "NCCL, which exchanges the gradients between cards, failed") \
-    P(TRACEBACK, "The program ended with a Python error")                \
-    P(MPI, "MPI ended the job")                                          \
+#define RUNLOG_PROBLEM_LIST(P)                                   \
+    P(START, "It could not be started")                          \
+    P(GPU_MEMORY, "A card ran out of memory")                    \
+    P(HOST_MEMORY, "A host ran out of memory")                   \
+    P(DISK, "A disk is full")                                    \
+    P(NAN_LOSS, "The loss is no number any more")                \
+    P(CARD, "A card failed")                                     \
+    P(KILLED, "A process was killed")                            \
+    P(CRASHED, "A process crashed")                              \
+    P(STALLED, "Some ranks waited for others that did not come") \
+    P(NCCL, "NCCL, which sums the gradients, failed")            \
+    P(TRACEBACK, "The program ended with a Python error")        \
+    P(MPI, "MPI ended the job")                                  \
     P(INTERRUPT, "It was stopped from the keyboard")
 
 enum runlog_problem_kind {

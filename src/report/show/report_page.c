@@ -70,7 +70,10 @@ static void write_state(struct str *out, const struct run *run)
         break;
     case RUN_DIED:
         if (run->log.foreign.origin) {
-            page_textf(out, "Ended at step %s by an error.", fmt_count(run->step).s);
+            if (run->log.n_step)
+                page_textf(out, "Ended at step %s by an error.", fmt_count(run->step).s);
+            else
+                page_text(out, "An error ended it before its first step.");
             break;
         }
         page_textf(
