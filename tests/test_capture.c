@@ -535,6 +535,7 @@ TEST(a_line_of_megabytes_is_refused)
     memset(text, '\0', n);
     CHECK_OK(file_write(test_path("long"), text, n, &err), &err);
     CHECK(capture_sniff(test_path("long")) == CAPTURE_NONE);
+    CHECK_FAILS(capture_open(&c, test_path("long"), &err), &err, ERR_FORMAT, "neither");
     free(text);
 }
 

@@ -102,6 +102,17 @@ expect 0 "$FERRY" report said.files
 is said.files/report.json "a['sizes']['code'], a['sizes']['values']['weights_bytes']" \
     "('exact', 24768.0)"
 
+# and so do best models alone, or an index alone
+mkdir best
+for part in data-00000-of-00001 index meta; do
+    cp said.files/model.ckpt-60.$part best/val_loss=1.0931-step-60.$part
+done
+expect 0 "$FERRY" report best
+is best/report.json "a['sizes']['code'], a['files']['values']['step']" "('exact', 60.0)"
+rm best/*.data* best/*.meta
+expect 0 "$FERRY" report best
+is best/report.json "a['sizes']['values']['weights_bytes']" 24768.0
+
 # three of a kind on one page
 expect 0 "$FERRY" report run events nohup.out join=false out=all.html
 grep -q '3 runs side by side' all.html || fail "no comparison"

@@ -332,7 +332,9 @@ static status sniff(enum capture_kind *kind, const char *path, struct err *err)
     status result = OK;
     for (int i = 0; i < SNIFFED_LINES && has && *kind == CAPTURE_NONE; i++) {
         result = next_line(&f, &text, path, &has, err);
-        if (result != OK)
+        if (f.is_cut)
+            result = OK; /* none of ours begins with such lines */
+        if (result != OK || f.is_cut)
             break;
         if (str_begins(text.data, "AAA,"))
             *kind = CAPTURE_NMON;

@@ -55,6 +55,15 @@ static double step_of(const char *name)
     return n > 0 && n < 16 && digits[n] == '.' ? (double)strtoll(digits, NULL, 10) : NAN;
 }
 
+/* The N of best_models/val_loss=X-step-N.xyz, NAN for other names. */
+static double best_step_of(const char *name)
+{
+    const char *at = strstr(name, "-step-");
+    const size_t n = at ? strspn(at + 6, "0123456789") : 0;
+
+    return n > 0 && n < 16 && at[6 + n] == '.' ? (double)strtoll(at + 6, NULL, 10) : NAN;
+}
+
 static status add_file(struct rundir *d, const char *name, double bytes, struct err *err)
 {
     TRY(mem_grow(&d->file, &d->cap_files, d->n_files + 1, sizeof *d->file, err));
@@ -99,9 +108,21 @@ static int by_name(const void *a, const void *b)
                   ((const struct rundir_file *)b)->name);
 }
 
-static void count_checkpoints(struct rundir *d)
+/* The files of the greatest step by their names; false when there are none. */
+static bool mark_newest(struct rundir *d, double (*step)(const char *name))
 {
     d->newest_step = NAN;
+    for (size_t i = 0; i < d->n_files; i++)
+        if (str_ends(d->file[i].name, ".index"))
+            d->newest_step = fmax(d->newest_step, step(d->file[i].name));
+    for (size_t i = 0; i < d->n_files; i++)
+        d->file[i].is_newest = step(d->file[i].name) == d->newest_step;
+    return isfinite(d->newest_step);
+}
+
+/* Where only best models were kept, the newest of them stands for the run. */
+static void count_checkpoints(struct rundir *d)
+{
     for (size_t i = 0; i < d->n_files; i++) {
         const struct rundir_file *f = &d->file[i];
         const double step = step_of(f->name);
@@ -115,11 +136,9 @@ static void count_checkpoints(struct rundir *d)
             continue;
         d->n_best += is_best ? 1 : 0;
         d->n_checkpoints += isfinite(step) ? 1 : 0;
-        if (isfinite(step) && !(d->newest_step >= step))
-            d->newest_step = step;
     }
-    for (size_t i = 0; i < d->n_files; i++)
-        d->file[i].is_newest = step_of(d->file[i].name) == d->newest_step;
+    if (!mark_newest(d, step_of))
+        mark_newest(d, best_step_of);
 }
 
 static status add_fact(struct rundir *d, const char *key, const json_t *v,
