@@ -203,12 +203,19 @@ if valid:
 
 
 def gap_at(i):
-    since = valid[i - 1]["step"] if i else -math.inf
-    window = [s for s in kept if since < s["step"] <= valid[i]["step"]]
-    tokens = sum(s["target_tokens"] for s in window)
-    if not tokens:
+    """Validation minus training loss, from a line over log(step) around the evaluation."""
+    step = valid[i]["step"]
+    known = [s for s in kept if s["loss"] is not None]
+    if not known or step <= 0:
         return None
-    return valid[i]["valid_loss"] - sum(s["loss"] * s["target_tokens"] for s in window) / tokens
+    distance = sorted(abs(s["step"] - step) for s in known)
+    reach = max(step / 8, distance[min(7, len(distance) - 1)])
+    near = [(math.log(max(0.5, s["step"] - (s["steps"] - 1) / 2) / step), s["loss"],
+             s["target_tokens"]) for s in known if abs(s["step"] - step) <= reach]
+    mean = [sum(w * p[k] for p in near for w in [p[2]]) / sum(p[2] for p in near) for k in (0, 1)]
+    across = sum(w * (x - mean[0]) ** 2 for x, _, w in near)
+    slope = sum(w * (x - mean[0]) * (y - mean[1]) for x, y, w in near) / across if across else 0
+    return valid[i]["valid_loss"] - (mean[1] - slope * mean[0])
 
 
 def mean_around(i):
@@ -315,6 +322,11 @@ def gains(points, floor):
 is_forced = all(e.get("bleu") is None for e in valid)
 bleu = [(e["step"], 100 * e["forced_bleu"] if is_forced else e["bleu"]) for e in valid
         if e["step"] > 0 and e.get("forced_bleu" if is_forced else "bleu") is not None]
+if bleu:
+    top = max(bleu, key=lambda p: p[1])
+    check("trained", "best_bleu", top[1])
+    check("trained", "best_bleu_step", top[0])
+    check("trained", "last_bleu", bleu[-1][1])
 for name, points, floor in (("loss", [(e["step"], e["valid_loss"]) for e in valid if e["step"] > 0], 0),
                             ("bleu", [(s, -v) for s, v in bleu], -100)):
     if len(points) < 5:
