@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "report/judge/run.h"
 
 enum { TEXT_MAX = 1 << 16 };
 
@@ -101,6 +102,23 @@ static void release(struct answer *a)
     str_release(&a->verdict);
 }
 
+/* Logs of other programs lack much by their kind: only what is known is told of them. */
+static void drop_missing(struct answer *a)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < a->n_rows; i++) {
+        struct answer_row *r = &a->row[i];
+        if (str_begins(str_text(&r->value), "missing")) {
+            str_release(&r->label);
+            str_release(&r->value);
+        } else {
+            a->row[kept++] = *r;
+        }
+    }
+    a->n_rows = kept;
+}
+
 status answers_open(struct answers *all, const struct run *run, struct err *err)
 {
     *all = (struct answers){0};
@@ -113,6 +131,8 @@ status answers_open(struct answers *all, const struct run *run, struct err *err)
                              .verdict = str_new(TEXT_MAX),
                              .err = err};
         questions[i].fn(a, run);
+        if (run->log.foreign.origin)
+            drop_missing(a);
         a->err = NULL;
         if (a->failed != OK) {
             answers_close(all);

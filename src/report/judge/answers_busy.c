@@ -211,8 +211,7 @@ void answers_busy(struct answer *a, const struct run *run)
                              : "%s of a step was waiting or bookkeeping, not arithmetic.",
                 fmt_percent(1 - share).s);
     say_rate(a, of_roof, start ? start->device : NULL,
-             isfinite(p->gflops) ? "the machine's measured roof"
-                                 : "the arithmetic rate (gflops)");
+             isfinite(p->gflops) ? "the machine's measured roof" : "the arithmetic rate");
     answers_row(a, "achieved", isfinite(p->gflops) ? "%s GFLOP/s" : "%s",
                 fmt_number(p->gflops, 3).s);
     answers_row(a, "measured roof", isfinite(roof) ? "%s GFLOP/s" : "%s",

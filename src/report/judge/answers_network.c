@@ -301,7 +301,7 @@ static void rows_of_slowest(struct answer *a, const struct run *run)
     const struct rank_means *r = &run->by_rank;
 
     if (r->n < 2) {
-        if (run->ranks > 1)
+        if (run->ranks > 1 && !run->log.foreign.origin)
             answers_row(a, "slowest rank", "missing: the log holds no ranks entries");
         return;
     }
@@ -355,7 +355,8 @@ void answers_network_follows(struct answer *a, const struct run *run)
     size_t n;
 
     network_judge(&w, run);
-    a->figure = ANSWER_TIMELINE;
+    a->figure =
+        run->by_rank.n || !run->log.foreign.origin ? ANSWER_TIMELINE : ANSWER_NO_FIGURE;
     if (has_no_network(a, run, &w)) {
         rows_of_slowest(a, run);
         return;
