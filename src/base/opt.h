@@ -51,7 +51,7 @@ struct opt {
 #define ONE_OF(list)     .choices = (list)
 #define ANY              .lo = 0
 
-/* A table row for field `field` at `offset`; see any *_config.c. */
+/* A table row for field `field` at `offset`. */
 #define OPT_ROW(kind, offset, field, init, text, ...) \
     {.type = OPT_##kind,                              \
      .name = #field,                                  \
@@ -64,6 +64,15 @@ struct opt_table {
     const struct opt *opt;
     size_t n;
 };
+
+/* The table of one list, whose fields are members of `type`; one for a file, since its
+ * rows find the type by its second name. A table of several lists is written out. */
+#define OPT_TABLE(table, type, LIST)                      \
+    typedef type opt_owner;                               \
+    static const struct opt rows[] = {LIST(OPT_OWN_ROW)}; \
+    const struct opt_table table = {rows, sizeof rows / sizeof *rows}
+#define OPT_OWN_ROW(kind, field, ...) \
+    OPT_ROW(kind, offsetof(opt_owner, field), field, __VA_ARGS__)
 
 /* NULL when the table has no such name; "max-steps" and "max_steps" are one. */
 const struct opt *opt_find(struct opt_table t, const char *name);

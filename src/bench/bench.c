@@ -8,14 +8,7 @@
 #include "base/pool.h"
 #include "train/log/roof.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct bench_config, field), field, __VA_ARGS__)
-    BENCH_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table bench_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(bench_options, struct bench_config, BENCH_OPTIONS);
 
 /* name, d_model, d_ff, heads, layers of each stack, vocabulary */
 #define SIZE_LIST(S)                  \

@@ -15,14 +15,7 @@ struct command {
     AVERAGE_OPTIONS(OPT_FIELD)
 };
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct command, field), field, __VA_ARGS__)
-    AVERAGE_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table cmd_average_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(cmd_average_options, struct command, AVERAGE_OPTIONS);
 
 /* The checkpoints named after RUN, or those that last or steps select. */
 static status choose(struct average *a, const struct command *c,

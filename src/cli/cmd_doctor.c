@@ -3,15 +3,14 @@
 #include "device/device.h"
 #include "dist/comm/comm.h"
 
+#define DOCTOR_OPTIONS(X) \
+    X(CHOICE, device, "auto", "what to examine", ONE_OF(DEVICE_KINDS))
+
 struct doctor_options {
-    OPT_FIELD_CHOICE(device)
+    DOCTOR_OPTIONS(OPT_FIELD)
 };
 
-static const struct opt rows[] = {OPT_ROW(CHOICE, offsetof(struct doctor_options, device),
-                                          device, "auto", "what to examine",
-                                          ONE_OF(DEVICE_KINDS))};
-
-const struct opt_table cmd_doctor_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(cmd_doctor_options, struct doctor_options, DOCTOR_OPTIONS);
 
 status cmd_doctor(int argc, char **argv, struct err *err)
 {

@@ -18,14 +18,7 @@ struct report_options {
     REPORT_OPTIONS(OPT_FIELD)
 };
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct report_options, field), field, __VA_ARGS__)
-    REPORT_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table cmd_report_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(cmd_report_options, struct report_options, REPORT_OPTIONS);
 
 /* RUN/report.html; beside a log that is a file, LOG.report.html; here for several. */
 static status default_path(char *out, size_t n, const struct sources *run, size_t n_runs,

@@ -27,14 +27,7 @@ struct score_config {
     SCORE_OPTIONS(OPT_FIELD)
 };
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct score_config, field), field, __VA_ARGS__)
-    SCORE_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table cmd_score_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(cmd_score_options, struct score_config, SCORE_OPTIONS);
 
 enum { MAX_FILES = 16 };
 

@@ -25,14 +25,7 @@ struct watch_options {
     WATCH_OPTIONS(OPT_FIELD)
 };
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct watch_options, field), field, __VA_ARGS__)
-    WATCH_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table cmd_watch_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(cmd_watch_options, struct watch_options, WATCH_OPTIONS);
 
 static struct live_screen screen_of(bool is_terminal)
 {

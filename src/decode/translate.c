@@ -7,14 +7,7 @@
 #include "base/utf8.h"
 #include "text/subword/encoder.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct translate_config, field), field, __VA_ARGS__)
-    TRANSLATE_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table translate_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(translate_config_table, struct translate_config, TRANSLATE_OPTIONS);
 
 status translate_config_check(const struct translate_config *c, struct err *err)
 {

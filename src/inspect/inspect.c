@@ -12,14 +12,7 @@
 #include "format/tf/sstable.h"
 #include "report/read/runlog.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct inspect_config, field), field, __VA_ARGS__)
-    INSPECT_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table inspect_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(inspect_options, struct inspect_config, INSPECT_OPTIONS);
 
 enum kind {
     KIND_CORPUS,

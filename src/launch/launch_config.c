@@ -3,14 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct launch_config, field), field, __VA_ARGS__)
-    LAUNCH_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table launch_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(launch_config_table, struct launch_config, LAUNCH_OPTIONS);
 
 bool launch_config_ports(const struct launch_config *c, int *first, int *last)
 {

@@ -1,13 +1,6 @@
 #include "recipe/model_config.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct model_config, field), field, __VA_ARGS__)
-    MODEL_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table model_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(model_config_table, struct model_config, MODEL_OPTIONS);
 
 status model_config_check(const struct model_config *c, struct err *err)
 {

@@ -25,14 +25,7 @@
 
 enum { NO_WARMUP = -1 };
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct schedule_config, field), field, __VA_ARGS__)
-    SCHEDULE_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table schedule_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(schedule_config_table, struct schedule_config, SCHEDULE_OPTIONS);
 
 struct schedule_policy {
     const char *name;
