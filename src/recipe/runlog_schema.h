@@ -225,35 +225,17 @@ struct runlog_eval {
     bool is_lost;
 };
 
-struct runlog_sample {
-    RUNLOG_COMMON(RUNLOG_MEMBER)
-    RUNLOG_SAMPLE(RUNLOG_MEMBER)
-};
-
-struct runlog_save {
-    RUNLOG_COMMON(RUNLOG_MEMBER)
-    RUNLOG_SAVE(RUNLOG_MEMBER)
-};
-
-struct runlog_best {
-    RUNLOG_COMMON(RUNLOG_MEMBER)
-    RUNLOG_BEST(RUNLOG_MEMBER)
-};
-
-struct runlog_skip {
-    RUNLOG_COMMON(RUNLOG_MEMBER)
-    RUNLOG_SKIP(RUNLOG_MEMBER)
-};
-
-struct runlog_test {
-    RUNLOG_COMMON(RUNLOG_MEMBER)
-    RUNLOG_TEST(RUNLOG_MEMBER)
-};
-
-struct runlog_stop {
-    RUNLOG_COMMON(RUNLOG_MEMBER)
-    RUNLOG_STOP(RUNLOG_MEMBER)
-};
+#define RUNLOG_ENTRY(name, LIST)     \
+    struct runlog_##name {           \
+        RUNLOG_COMMON(RUNLOG_MEMBER) \
+        LIST(RUNLOG_MEMBER)          \
+    };
+RUNLOG_ENTRY(sample, RUNLOG_SAMPLE)
+RUNLOG_ENTRY(save, RUNLOG_SAVE)
+RUNLOG_ENTRY(best, RUNLOG_BEST)
+RUNLOG_ENTRY(skip, RUNLOG_SKIP)
+RUNLOG_ENTRY(test, RUNLOG_TEST)
+RUNLOG_ENTRY(stop, RUNLOG_STOP)
 
 enum runlog_type {
     RUNLOG_INT,
@@ -284,28 +266,28 @@ struct runlog_field {
     enum runlog_over over_steps, over_ranks;
 };
 
-/* kind, name: of entries first, then of objects inside them */
-#define RUNLOG_KINDS(K) \
-    K(START, start)     \
-    K(STEP, step)       \
-    K(RANKS, ranks)     \
-    K(EVAL, eval)       \
-    K(SAVE, save)       \
-    K(BEST, best)       \
-    K(SKIP, skip)       \
-    K(SAMPLE, sample)   \
-    K(TEST, test)       \
-    K(STOP, stop)       \
-    K(DATA, data)       \
-    K(NETWORK, network) \
-    K(RANK, rank)       \
+/* kind, name: of entries, and of objects inside them */
+#define RUNLOG_ENTRIES(K) \
+    K(START, start)       \
+    K(STEP, step)         \
+    K(RANKS, ranks)       \
+    K(EVAL, eval)         \
+    K(SAVE, save)         \
+    K(BEST, best)         \
+    K(SKIP, skip)         \
+    K(SAMPLE, sample)     \
+    K(TEST, test)         \
+    K(STOP, stop)
+#define RUNLOG_OBJECTS(K) \
+    K(DATA, data)         \
+    K(NETWORK, network)   \
+    K(RANK, rank)         \
     K(CARD, card)
 
 enum runlog_kind {
 #define K(kind, name) RUNLOG_KIND_##kind,
-    RUNLOG_KINDS(K)
+    RUNLOG_ENTRIES(K) RUNLOG_OBJECTS(K) RUNLOG_KINDS_N,
 #undef K
-        RUNLOG_KINDS_N,
     RUNLOG_ENTRIES_N = RUNLOG_KIND_DATA
 };
 
