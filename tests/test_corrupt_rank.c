@@ -34,9 +34,10 @@ void __wrap_model_backward(struct model *m, const struct model_hook *hook)
 {
     const bool has_begun = rank == per_node && ++n_calls >= BAD_CALL;
     const bool is_time = has_begun && n_calls == BAD_CALL;
-    float *gradient = m->g.dec[0].ff.b1.mem, *weight = m->flat.mem;
+    const struct mat bias = m->g.stack[STACK_DECODER].layer[0].ff.b1;
+    float *gradient = bias.mem, *weight = m->flat.mem;
 
-    gradient += m->g.dec[0].ff.b1.at;
+    gradient += bias.at;
     if (is_time && harm == HUGE_GRADIENT)
         gradient[7] = 1e6F; /* gradients of vectors accumulate */
     if ((is_time && harm == NAN_GRADIENT) || (has_begun && harm == NAN_GRADIENTS))

@@ -460,11 +460,11 @@ TEST(masks_follow_the_pair_and_the_position_of_a_token)
     const struct activations *a = lab.model.act;
     lab.run.drop_residual = 0.5;
     model_forward(&lab.model, &lab.batch.batch, &lab.run);
-    check_embedding_mask(&lab, a->enc[0].self.norm.x,
-                         activations_drop(a, ACT_ENCODER, 0, ACT_EMBED).key,
+    check_embedding_mask(&lab, a->stack[STACK_ENCODER].layer[0].self.norm.x,
+                         activations_drop(a, STACK_ENCODER, 0, ACT_EMBED).key,
                          lab.batch.src_pair, lab.batch.src_pos);
-    check_embedding_mask(&lab, a->dec[0].self.norm.x,
-                         activations_drop(a, ACT_DECODER, 0, ACT_EMBED).key,
+    check_embedding_mask(&lab, a->stack[STACK_DECODER].layer[0].self.norm.x,
+                         activations_drop(a, STACK_DECODER, 0, ACT_EMBED).key,
                          lab.batch.tgt_pair, lab.batch.tgt_pos);
     lab_close(&lab);
 }
@@ -480,9 +480,9 @@ TEST(every_place_of_dropout_has_a_stream_of_its_own)
     for (int i = 0; i < N; i++) {
         const int kind = i % ACT_N_SITES, layer = i / ACT_N_SITES / 2;
         const int stack = i / ACT_N_SITES % 2;
-        key[i] = activations_drop(lab.model.act, (enum act_stack)stack, layer,
-                                  (enum act_site)kind)
-                     .key;
+        key[i] =
+            activations_drop(lab.model.act, (enum stack)stack, layer, (enum act_site)kind)
+                .key;
         for (int k = 0; k < i; k++)
             CHECK(key[k] != key[i]);
     }

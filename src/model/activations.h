@@ -34,14 +34,16 @@ struct act_ffn {
     struct mat h; /* [N,F] */
 };
 
-struct act_encoder {
-    struct act_attention self;
+struct act_layer {
+    struct act_attention self, cross; /* cross: of the decoder alone */
     struct act_ffn ff;
 };
 
-struct act_decoder {
-    struct act_attention self, cross;
-    struct act_ffn ff;
+/* What a stack reads, and what it computes. */
+struct act_stack {
+    struct ids at, id, pos, pair;
+    struct act_layer *layer; /* [stack_layers] */
+    struct act_norm end;     /* the encoder's y is the memory that the decoder reads */
 };
 
 struct activations {
@@ -49,13 +51,8 @@ struct activations {
 
     struct model_batch batch; /* sizes of the batch at hand; its pointers are not kept */
     struct model_run run;
-    struct ids src_at, tgt_at, src_id, src_pos, src_pair;
-    struct ids tgt_in, tgt_pos, tgt_pair, tgt_label, best;
-
-    struct act_encoder *enc; /* [encoder_layers] */
-    struct act_norm enc_end; /* y is the memory that the decoder reads */
-    struct act_decoder *dec; /* [decoder_layers] */
-    struct act_norm dec_end;
+    struct act_stack stack[N_STACKS];
+    struct ids tgt_label, best;
     struct mat f;      /* [N,D] a sub-layer's output before its residual */
     struct mat loss;   /* [Nt,1] */
     struct mat logits; /* [ACT_CHUNK,V] */
@@ -79,15 +76,13 @@ void activations_place(struct activations *a, const struct model_config *c,
                        bool share);
 
 /* A layer's activations a second time, from its residual inputs; in forward.c. */
-void model_recompute_encoder(struct model *m, int layer);
-void model_recompute_decoder(struct model *m, int layer);
+void model_recompute(struct model *m, enum stack stack, int layer);
 
 /*
  * Where dropout falls: each site has a stream of its own, numbered by stack, layer and
  * kind, so that a layer's masks do not change when layers are added elsewhere. Forward
  * and backward both ask here, so that they agree.
  */
-enum act_stack { ACT_ENCODER, ACT_DECODER };
 enum act_site {
     ACT_EMBED,
     ACT_SELF_WEIGHTS,
@@ -100,9 +95,9 @@ enum act_site {
 };
 
 /* Dropout of the batch at hand at one site. */
-struct drop activations_drop(const struct activations *a, enum act_stack stack, int layer,
+struct drop activations_drop(const struct activations *a, enum stack stack, int layer,
                              enum act_site site);
 
 /* Self-attention of a stack, or the decoder's attention to the memory. */
-struct attend activations_attend(const struct model *m, enum act_stack stack, int layer,
+struct attend activations_attend(const struct model *m, enum stack stack, int layer,
                                  bool cross);

@@ -28,15 +28,15 @@ static struct back back_of(struct activations *a, size_t N)
  * the sub-layer below; at the bottom of a stack there is none, and df is not wanted.
  */
 static void norm_back(struct model *m, struct back *b, const struct act_norm *a,
-                      struct mat gain, struct mat dgain, struct mat dbias,
+                      const struct weights_norm *w, const struct weights_norm *g,
                       struct mat df_bias, const struct drop *below)
 {
     struct device *d = m->device;
     const struct mat none = {0};
     const struct drop quiet = {0};
 
-    d->k->norm_backward(d, b->dx, below ? b->df : none, dgain, dbias, df_bias, b->dy,
-                        b->is_top ? none : b->dx, a->x, a->stats, gain,
+    d->k->norm_backward(d, b->dx, below ? b->df : none, g->gain, g->bias, df_bias, b->dy,
+                        b->is_top ? none : b->dx, a->x, a->stats, w->gain,
                         below ? *below : quiet);
     b->is_top = false;
 }
@@ -60,55 +60,32 @@ static void ffn_back(struct model *m, struct back *b, const struct act_ffn *a,
     d->k->gemm(d, b->dy, dh, w->w1, false, true, 1, 0);
 }
 
-static void self_back(struct model *m, struct back *b, const struct act_attention *a,
-                      const struct weights_attention *w,
-                      const struct weights_attention *g, struct attend how)
+/* The memory's gradient is summed over the decoder layers, the last one first. */
+static void attention_back(struct model *m, struct back *b, const struct act_attention *a,
+                           const struct weights_attention *w,
+                           const struct weights_attention *g, enum stack stack, int layer,
+                           bool cross)
 {
     struct device *d = m->device;
-    const size_t D = (size_t)m->config.d_model, N = a->ctx.rows;
-    const struct mat dctx = mat_rows(m->act->dctx, 0, N),
-                     din = mat_rows(m->act->din, 0, N);
+    const size_t D = (size_t)m->config.d_model, N = a->ctx.rows, width = a->in.cols;
+    const struct mat room = m->act->din, dctx = mat_rows(m->act->dctx, 0, N);
+    const struct mat din = {room.mem, room.at, N, width, width, room.type};
+    const struct mat kv = cross ? a->kv : mat_cols(a->in, D, 2 * D);
+    const struct mat dkv = cross ? m->act->dkv : mat_cols(din, D, 2 * D);
+    const bool is_last = layer == stack_layers(&m->config, stack) - 1;
 
     add_product(m, g->out, a->ctx, b->df);
     d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);
-    d->k->attention_backward(d, mat_cols(din, 0, D), mat_cols(din, D, D),
-                             mat_cols(din, 2 * D, D), dctx, a->ctx, a->lse,
-                             mat_cols(a->in, 0, D), mat_cols(a->in, D, D),
-                             mat_cols(a->in, 2 * D, D), how);
+    d->k->attention_backward(
+        d, mat_cols(din, 0, D), mat_cols(dkv, 0, D), mat_cols(dkv, D, D), dctx, a->ctx,
+        a->lse, mat_cols(a->in, 0, D), mat_cols(kv, 0, D), mat_cols(kv, D, D),
+        activations_attend(m, stack, layer, cross));
     add_product(m, g->in, a->norm.y, din);
     d->k->gemm(d, b->dy, din, w->in, false, true, 1, 0);
-}
-
-/* The memory's gradient is summed over the decoder layers, the last one first. */
-static void cross_back(struct model *m, struct back *b, const struct act_attention *a,
-                       const struct weights_attention *w,
-                       const struct weights_attention *g, struct attend how,
-                       bool is_first)
-{
-    struct device *d = m->device;
-    const size_t D = (size_t)m->config.d_model, N = a->ctx.rows;
-    const struct mat memory = m->act->enc_end.y, dkv = m->act->dkv;
-    const struct mat dctx = mat_rows(m->act->dctx, 0, N);
-    const struct mat dq = {m->act->din.mem, m->act->din.at, N, D, D, m->act->din.type};
-
-    add_product(m, g->out, a->ctx, b->df);
-    d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);
-    d->k->attention_backward(d, dq, mat_cols(dkv, 0, D), mat_cols(dkv, D, D), dctx,
-                             a->ctx, a->lse, a->in, mat_cols(a->kv, 0, D),
-                             mat_cols(a->kv, D, D), how);
-    add_product(m, g->in, a->norm.y, dq);
-    d->k->gemm(d, b->dy, dq, w->in, false, true, 1, 0);
-    add_product(m, g->kv, memory, dkv);
-    d->k->gemm(d, m->act->dmemory, dkv, w->kv, false, true, 1, is_first ? 0 : 1);
-}
-
-static void embed_back(struct model *m, struct back *b, struct ids id,
-                       enum act_stack stack)
-{
-    struct device *d = m->device;
-
-    d->k->embed_backward(d, m->g.embed, b->dx, id, sqrt((double)m->config.d_model),
-                         activations_drop(m->act, stack, 0, ACT_EMBED));
+    if (!cross)
+        return;
+    add_product(m, g->kv, m->act->stack[STACK_ENCODER].end.y, dkv);
+    d->k->gemm(d, m->act->dmemory, dkv, w->kv, false, true, 1, is_last ? 0 : 1);
 }
 
 /* Tell the hook that one block of the flat gradient is final. */
@@ -122,81 +99,64 @@ static void ready(struct model *m, const struct model_hook *hook, enum param_id 
     hook->ready(hook->ctx, a->at, z->at + z->rows * z->stride - a->at);
 }
 
-static void decoder_back(struct model *m, const struct model_hook *hook)
+static void layer_back(struct model *m, struct back *b, enum stack stack, int l)
 {
-    struct activations *a = m->act;
-    const int L = (int)m->config.decoder_layers;
-    struct back b = back_of(a, a->batch.n_tgt);
+    const struct act_layer *a = &m->act->stack[stack].layer[l];
+    const struct weights_layer *w = &m->w.stack[stack].layer[l];
+    const struct weights_layer *g = &m->g.stack[stack].layer[l];
+    const bool has_cross = stack == STACK_DECODER;
     const struct mat none = {0};
-    struct drop below = activations_drop(m->act, ACT_DECODER, L - 1, ACT_FF_OUT);
+    struct drop below =
+        activations_drop(m->act, stack, l, has_cross ? ACT_CROSS_OUT : ACT_SELF_OUT);
 
-    norm_back(m, &b, &a->dec_end, m->w.dec_gain, m->g.dec_gain, m->g.dec_bias,
-              m->g.dec[L - 1].ff.b2, &below);
-    ready(m, hook, PARAM_dec_end_gain, PARAM_dec_end_bias, 0);
-    for (int l = L - 1; l >= 0; l--) {
-        const struct weights_decoder *w = &m->w.dec[l], *g = &m->g.dec[l];
-        const struct act_decoder *act = &a->dec[l];
-
-        if (m->recompute && l < L - 1)
-            model_recompute_decoder(m, l);
-        ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
-        below = activations_drop(m->act, ACT_DECODER, l, ACT_CROSS_OUT);
-        norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);
-
-        cross_back(m, &b, &act->cross, &w->cross, &g->cross,
-                   activations_attend(m, ACT_DECODER, l, true), l == L - 1);
-        below = activations_drop(m->act, ACT_DECODER, l, ACT_SELF_OUT);
-        norm_back(m, &b, &act->cross.norm, w->cross.gain, g->cross.gain, g->cross.bias,
-                  none, &below);
-
-        self_back(m, &b, &act->self, &w->self, &g->self,
-                  activations_attend(m, ACT_DECODER, l, false));
-        below = activations_drop(m->act, ACT_DECODER, l - 1, ACT_FF_OUT);
-        norm_back(m, &b, &act->self.norm, w->self.gain, g->self.gain, g->self.bias,
-                  l ? m->g.dec[l - 1].ff.b2 : none, l ? &below : NULL);
-        ready(m, hook, PARAM_dec_att_norm_gain, PARAM_dec_ff2_bias, l);
+    if (m->recompute && l < stack_layers(&m->config, stack) - 1)
+        model_recompute(m, stack, l);
+    ffn_back(m, b, &a->ff, &w->ff, &g->ff);
+    norm_back(m, b, &a->ff.norm, &w->ff.norm, &g->ff.norm, none, &below);
+    if (has_cross) {
+        attention_back(m, b, &a->cross, &w->cross, &g->cross, stack, l, true);
+        below = activations_drop(m->act, stack, l, ACT_SELF_OUT);
+        norm_back(m, b, &a->cross.norm, &w->cross.norm, &g->cross.norm, none, &below);
     }
-    embed_back(m, &b, a->tgt_in, ACT_DECODER);
+    attention_back(m, b, &a->self, &w->self, &g->self, stack, l, false);
+    below = activations_drop(m->act, stack, l - 1, ACT_FF_OUT);
+    norm_back(m, b, &a->self.norm, &w->self.norm, &g->self.norm, l ? g[-1].ff.b2 : none,
+              l ? &below : NULL);
 }
 
-static void encoder_back(struct model *m, const struct model_hook *hook)
+static void stack_back(struct model *m, enum stack stack, const struct model_hook *hook)
 {
-    struct activations *a = m->act;
-    const int L = (int)m->config.encoder_layers;
-    struct back b = back_of(a, a->batch.n_src);
-    const struct mat none = {0}, dy = b.dy;
-    struct drop below = activations_drop(m->act, ACT_ENCODER, L - 1, ACT_FF_OUT);
+    static const enum param_id of_end[][2] = {{PARAM_enc_end_gain, PARAM_enc_end_bias},
+                                              {PARAM_dec_end_gain, PARAM_dec_end_bias}};
+    static const enum param_id of_layer[][2] = {
+        {PARAM_enc_att_norm_gain, PARAM_enc_ff2_bias},
+        {PARAM_dec_att_norm_gain, PARAM_dec_ff2_bias}};
+    struct device *d = m->device;
+    const struct act_stack *a = &m->act->stack[stack];
+    const struct weights_stack *w = &m->w.stack[stack], *g = &m->g.stack[stack];
+    const int last = stack_layers(&m->config, stack) - 1;
+    const struct drop below = activations_drop(m->act, stack, last, ACT_FF_OUT);
+    struct back b = back_of(m->act, a->id.n);
+    const struct mat dy = b.dy;
 
-    b.dy = a->dmemory;
-    norm_back(m, &b, &a->enc_end, m->w.enc_gain, m->g.enc_gain, m->g.enc_bias,
-              m->g.enc[L - 1].ff.b2, &below);
+    if (stack == STACK_ENCODER)
+        b.dy = m->act->dmemory;
+    norm_back(m, &b, &a->end, &w->end, &g->end, g->layer[last].ff.b2, &below);
     b.dy = dy;
-    ready(m, hook, PARAM_enc_end_gain, PARAM_enc_end_bias, 0);
-    for (int l = L - 1; l >= 0; l--) {
-        const struct weights_encoder *w = &m->w.enc[l], *g = &m->g.enc[l];
-        const struct act_encoder *act = &a->enc[l];
-
-        if (m->recompute && l < L - 1)
-            model_recompute_encoder(m, l);
-        ffn_back(m, &b, &act->ff, &w->ff, &g->ff);
-        below = activations_drop(m->act, ACT_ENCODER, l, ACT_SELF_OUT);
-        norm_back(m, &b, &act->ff.norm, w->ff.gain, g->ff.gain, g->ff.bias, none, &below);
-
-        self_back(m, &b, &act->self, &w->self, &g->self,
-                  activations_attend(m, ACT_ENCODER, l, false));
-        below = activations_drop(m->act, ACT_ENCODER, l - 1, ACT_FF_OUT);
-        norm_back(m, &b, &act->self.norm, w->self.gain, g->self.gain, g->self.bias,
-                  l ? m->g.enc[l - 1].ff.b2 : none, l ? &below : NULL);
-        ready(m, hook, PARAM_enc_att_norm_gain, PARAM_enc_ff2_bias, l);
+    ready(m, hook, of_end[stack][0], of_end[stack][1], 0);
+    for (int l = last; l >= 0; l--) {
+        layer_back(m, &b, stack, l);
+        ready(m, hook, of_layer[stack][0], of_layer[stack][1], l);
     }
-    embed_back(m, &b, a->src_id, ACT_ENCODER);
+    d->k->embed_backward(d, m->g.embed, b.dx, a->id, sqrt((double)m->config.d_model),
+                         activations_drop(m->act, stack, 0, ACT_EMBED));
 }
 
 void model_backward(struct model *m, const struct model_hook *hook)
 {
     BUG_ON(!m->grad.mem || !m->act->run.want_grad);
-    decoder_back(m, hook);
-    encoder_back(m, hook);
+    stack_back(m, STACK_DECODER, hook);
+    stack_back(m, STACK_ENCODER, hook);
     m->is_fresh = false;
     ready(m, hook, PARAM_embed, PARAM_embed, 0);
 }

@@ -95,24 +95,25 @@ void decoder_begin(struct decoder *dec)
 {
     struct model *m = dec->m;
     struct device *d = m->device;
-    const struct mat memory = m->act->enc_end.y;
+    const struct mat memory = m->act->stack[STACK_ENCODER].end.y;
+    const struct weights_layer *w = m->w.stack[STACK_DECODER].layer;
 
     BUG_ON(memory.rows > dec->shape.n_src);
     for (int l = 0; l < (int)m->config.decoder_layers; l++)
         d->k->gemm(d, mat_rows(dec->layer[l].cross, 0, memory.rows), memory,
-                   m->w.dec[l].cross.kv, false, false, 1, 0);
+                   w[l].cross.kv, false, false, 1, 0);
 }
 
 /* y = norm(x), after x += f (+ bias) when there is an f. */
 static void add_and_norm(struct decoder *dec, size_t n, struct mat f, struct mat f_bias,
-                         struct mat gain, struct mat bias)
+                         const struct weights_norm *w)
 {
     struct device *d = dec->m->device;
     const struct drop quiet = {0};
     const struct mat x = mat_rows(dec->x, 0, n);
 
     d->k->norm_forward(d, x, mat_rows(dec->y, 0, n), mat_rows(dec->stats, 0, n), x, f,
-                       f_bias, gain, bias, dec->m->config.norm_epsilon, quiet);
+                       f_bias, w->gain, w->bias, dec->m->config.norm_epsilon, quiet);
 }
 
 static void self_attention(struct decoder *dec, size_t t, size_t n, const struct layer *l,
@@ -189,6 +190,7 @@ void decoder_step(struct decoder *dec, size_t t, const struct decoder_rows *rows
 {
     struct model *m = dec->m;
     struct device *d = m->device;
+    const struct weights_layer *w = m->w.stack[STACK_DECODER].layer;
     const size_t n = rows->n, K = dec->shape.n_top;
     const struct mat none = {0}, f = mat_rows(dec->f, 0, n);
     const struct mat z = mat_rows(dec->logits, 0, n), best = mat_rows(dec->top, 0, n);
@@ -196,18 +198,15 @@ void decoder_step(struct decoder *dec, size_t t, const struct decoder_rows *rows
     BUG_ON(n > dec->shape.rows || t >= dec->shape.max_len || t >= m->signal.rows);
     upload(dec, t, rows);
     embed(dec, n);
-    for (int l = 0; l < (int)m->config.decoder_layers; l++) {
-        const struct weights_decoder *w = &m->w.dec[l];
-        add_and_norm(dec, n, l ? f : none, l ? m->w.dec[l - 1].ff.b2 : none, w->self.gain,
-                     w->self.bias);
+    for (int l = 0; l < (int)m->config.decoder_layers; l++, w++) {
+        add_and_norm(dec, n, l ? f : none, l ? w[-1].ff.b2 : none, &w->self.norm);
         self_attention(dec, t, n, &dec->layer[l], &w->self);
-        add_and_norm(dec, n, f, none, w->cross.gain, w->cross.bias);
+        add_and_norm(dec, n, f, none, &w->cross.norm);
         cross_attention(dec, n, &dec->layer[l], &w->cross);
-        add_and_norm(dec, n, f, none, w->ff.gain, w->ff.bias);
+        add_and_norm(dec, n, f, none, &w->ff.norm);
         feed_forward(dec, n, &w->ff);
     }
-    add_and_norm(dec, n, f, m->w.dec[m->config.decoder_layers - 1].ff.b2, m->w.dec_gain,
-                 m->w.dec_bias);
+    add_and_norm(dec, n, f, w[-1].ff.b2, &m->w.stack[STACK_DECODER].end);
     d->k->gemm(d, z, mat_rows(dec->y, 0, n), m->w.embed, false, true, 1, 0);
     d->k->topk(d, best, ids_part(dec->top_id, 0, n * K), z);
     device_download(d, top, best);

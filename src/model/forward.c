@@ -19,30 +19,34 @@ struct stream {
 };
 
 static void add_and_norm(struct model *m, struct act_norm *a, struct stream *s,
-                         struct mat gain, struct mat bias)
+                         const struct weights_norm *w)
 {
     struct device *d = m->device;
 
     if (!s->f.mem)
         a->x = s->x; /* nothing to add: the sub-layer reads the stream where it is */
-    d->k->norm_forward(d, a->x, a->y, a->stats, s->x, s->f, s->f_bias, gain, bias,
+    d->k->norm_forward(d, a->x, a->y, a->stats, s->x, s->f, s->f_bias, w->gain, w->bias,
                        m->config.norm_epsilon, s->drop);
     s->x = a->x;
 }
 
-/* Everything of a self-attention that its backward reads. */
-static void self_inner(struct model *m, struct act_attention *a,
-                       const struct weights_attention *w, struct stream *s,
-                       enum act_stack stack, int layer)
+/* Everything of an attention that its backward reads. */
+static void attention_inner(struct model *m, struct act_attention *a,
+                            const struct weights_attention *w, struct stream *s,
+                            enum stack stack, int layer, bool cross)
 {
     struct device *d = m->device;
     const size_t D = (size_t)m->config.d_model;
+    const struct mat kv = cross ? a->kv : mat_cols(a->in, D, 2 * D);
 
-    add_and_norm(m, &a->norm, s, w->gain, w->bias);
+    add_and_norm(m, &a->norm, s, &w->norm);
     d->k->gemm(d, a->in, a->norm.y, w->in, false, false, 1, 0);
-    d->k->attention_forward(d, a->ctx, a->lse, mat_cols(a->in, 0, D),
-                            mat_cols(a->in, D, D), mat_cols(a->in, 2 * D, D),
-                            activations_attend(m, stack, layer, false));
+    if (cross)
+        d->k->gemm(d, a->kv, m->act->stack[STACK_ENCODER].end.y, w->kv, false, false, 1,
+                   0);
+    d->k->attention_forward(d, a->ctx, a->lse, mat_cols(a->in, 0, D), mat_cols(kv, 0, D),
+                            mat_cols(kv, D, D),
+                            activations_attend(m, stack, layer, cross));
 }
 
 /* The sub-layer's output, for the next normalisation to add. */
@@ -55,44 +59,22 @@ static void put_output(struct model *m, struct stream *s, struct mat in, struct 
     s->drop = drop;
 }
 
-static void self_attention(struct model *m, struct act_attention *a,
-                           const struct weights_attention *w, struct stream *s,
-                           enum act_stack stack, int layer)
+static void attention(struct model *m, struct act_attention *a,
+                      const struct weights_attention *w, struct stream *s,
+                      enum stack stack, int layer, bool cross)
 {
-    self_inner(m, a, w, s, stack, layer);
-    put_output(m, s, a->ctx, w->out, (struct mat){0},
-               activations_drop(m->act, stack, layer, ACT_SELF_OUT));
-}
-
-static void cross_inner(struct model *m, struct act_attention *a,
-                        const struct weights_attention *w, struct stream *s, int layer)
-{
-    struct device *d = m->device;
-    const size_t D = (size_t)m->config.d_model;
-
-    add_and_norm(m, &a->norm, s, w->gain, w->bias);
-    d->k->gemm(d, a->in, a->norm.y, w->in, false, false, 1, 0);
-    d->k->gemm(d, a->kv, m->act->enc_end.y, w->kv, false, false, 1, 0);
-    d->k->attention_forward(d, a->ctx, a->lse, a->in, mat_cols(a->kv, 0, D),
-                            mat_cols(a->kv, D, D),
-                            activations_attend(m, ACT_DECODER, layer, true));
-}
-
-static void cross_attention(struct model *m, struct act_attention *a,
-                            const struct weights_attention *w, struct stream *s,
-                            int layer)
-{
-    cross_inner(m, a, w, s, layer);
-    put_output(m, s, a->ctx, w->out, (struct mat){0},
-               activations_drop(m->act, ACT_DECODER, layer, ACT_CROSS_OUT));
+    attention_inner(m, a, w, s, stack, layer, cross);
+    put_output(
+        m, s, a->ctx, w->out, (struct mat){0},
+        activations_drop(m->act, stack, layer, cross ? ACT_CROSS_OUT : ACT_SELF_OUT));
 }
 
 static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                      struct stream *s, enum act_stack stack, int layer)
+                      struct stream *s, enum stack stack, int layer)
 {
     struct device *d = m->device;
 
-    add_and_norm(m, &a->norm, s, w->gain, w->bias);
+    add_and_norm(m, &a->norm, s, &w->norm);
     if (!m->act->run.want_grad && m->act->run.drop_relu <= 0) {
         d->k->gemm_relu(d, a->h, a->norm.y, w->w1, w->b1);
         return;
@@ -102,69 +84,44 @@ static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_f
 }
 
 static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                         struct stream *s, enum act_stack stack, int layer)
+                         struct stream *s, enum stack stack, int layer)
 {
     ffn_inner(m, a, w, s, stack, layer);
     put_output(m, s, a->h, w->w2, w->b2,
                activations_drop(m->act, stack, layer, ACT_FF_OUT));
 }
 
-void model_recompute_encoder(struct model *m, int layer)
+void model_recompute(struct model *m, enum stack stack, int layer)
 {
-    struct act_encoder *a = &m->act->enc[layer];
-    const struct weights_encoder *w = &m->w.enc[layer];
-    struct stream below_self = {.x = a->self.norm.x}, below_ff = {.x = a->ff.norm.x};
-
-    self_inner(m, &a->self, &w->self, &below_self, ACT_ENCODER, layer);
-    ffn_inner(m, &a->ff, &w->ff, &below_ff, ACT_ENCODER, layer);
-}
-
-void model_recompute_decoder(struct model *m, int layer)
-{
-    struct act_decoder *a = &m->act->dec[layer];
-    const struct weights_decoder *w = &m->w.dec[layer];
+    struct act_layer *a = &m->act->stack[stack].layer[layer];
+    const struct weights_layer *w = &m->w.stack[stack].layer[layer];
     struct stream below_self = {.x = a->self.norm.x};
     struct stream below_cross = {.x = a->cross.norm.x}, below_ff = {.x = a->ff.norm.x};
 
-    self_inner(m, &a->self, &w->self, &below_self, ACT_DECODER, layer);
-    cross_inner(m, &a->cross, &w->cross, &below_cross, layer);
-    ffn_inner(m, &a->ff, &w->ff, &below_ff, ACT_DECODER, layer);
+    attention_inner(m, &a->self, &w->self, &below_self, stack, layer, false);
+    if (stack == STACK_DECODER)
+        attention_inner(m, &a->cross, &w->cross, &below_cross, stack, layer, true);
+    ffn_inner(m, &a->ff, &w->ff, &below_ff, stack, layer);
 }
 
-static struct stream embed(struct model *m, struct mat x, struct ids id,
-                           enum act_stack stack)
+static void run_stack(struct model *m, enum stack stack)
 {
     struct device *d = m->device;
-    const double scale = sqrt((double)m->config.d_model);
+    struct act_stack *a = &m->act->stack[stack];
+    const struct weights_stack *w = &m->w.stack[stack];
+    struct stream s = {.x = a->layer[0].self.norm.x};
 
-    d->k->embed_forward(d, x, m->w.embed, m->signal, id, scale,
+    d->k->embed_forward(d, s.x, m->w.embed, m->signal, a->id,
+                        sqrt((double)m->config.d_model),
                         activations_drop(m->act, stack, 0, ACT_EMBED));
-    return (struct stream){.x = x};
-}
-
-static void encoder(struct model *m)
-{
-    struct activations *a = m->act;
-    struct stream s = embed(m, a->enc[0].self.norm.x, a->src_id, ACT_ENCODER);
-
-    for (int l = 0; l < (int)m->config.encoder_layers; l++) {
-        self_attention(m, &a->enc[l].self, &m->w.enc[l].self, &s, ACT_ENCODER, l);
-        feed_forward(m, &a->enc[l].ff, &m->w.enc[l].ff, &s, ACT_ENCODER, l);
+    for (int l = 0; l < stack_layers(&m->config, stack); l++) {
+        struct act_layer *e = &a->layer[l];
+        attention(m, &e->self, &w->layer[l].self, &s, stack, l, false);
+        if (stack == STACK_DECODER)
+            attention(m, &e->cross, &w->layer[l].cross, &s, stack, l, true);
+        feed_forward(m, &e->ff, &w->layer[l].ff, &s, stack, l);
     }
-    add_and_norm(m, &a->enc_end, &s, m->w.enc_gain, m->w.enc_bias);
-}
-
-static void decoder(struct model *m)
-{
-    struct activations *a = m->act;
-    struct stream s = embed(m, a->dec[0].self.norm.x, a->tgt_in, ACT_DECODER);
-
-    for (int l = 0; l < (int)m->config.decoder_layers; l++) {
-        self_attention(m, &a->dec[l].self, &m->w.dec[l].self, &s, ACT_DECODER, l);
-        cross_attention(m, &a->dec[l].cross, &m->w.dec[l].cross, &s, l);
-        feed_forward(m, &a->dec[l].ff, &m->w.dec[l].ff, &s, ACT_DECODER, l);
-    }
-    add_and_norm(m, &a->dec_end, &s, m->w.dec_gain, m->w.dec_bias);
+    add_and_norm(m, &a->end, &s, &w->end);
 }
 
 /*
@@ -180,7 +137,7 @@ static void output(struct model *m)
 
     for (size_t at = 0; at < a->batch.n_tgt; at += ACT_CHUNK) {
         const size_t left = a->batch.n_tgt - at, n = left < ACT_CHUNK ? left : ACT_CHUNK;
-        const struct mat y = mat_rows(a->dec_end.y, at, n);
+        const struct mat y = mat_rows(a->stack[STACK_DECODER].end.y, at, n);
         const struct mat z = mat_rows(a->logits, 0, n);
         const struct ids none = {0};
         d->k->gemm(d, z, y, m->w.embed, false, true, 1, 0);
@@ -196,20 +153,21 @@ static void output(struct model *m)
 
 static void upload(struct model *m, const struct model_batch *b)
 {
-    struct activations *a = m->act;
+    const struct act_stack *source = &m->act->stack[STACK_ENCODER];
+    const struct act_stack *target = &m->act->stack[STACK_DECODER];
     struct device *d = m->device;
 
-    device_upload_ids(d, a->src_at, b->src_at);
-    device_upload_ids(d, a->src_id, b->src_id);
-    device_upload_ids(d, a->src_pos, b->src_pos);
-    device_upload_ids(d, a->src_pair, b->src_pair);
+    device_upload_ids(d, source->at, b->src_at);
+    device_upload_ids(d, source->id, b->src_id);
+    device_upload_ids(d, source->pos, b->src_pos);
+    device_upload_ids(d, source->pair, b->src_pair);
     if (!b->n_tgt)
         return;
-    device_upload_ids(d, a->tgt_at, b->tgt_at);
-    device_upload_ids(d, a->tgt_in, b->tgt_in);
-    device_upload_ids(d, a->tgt_pos, b->tgt_pos);
-    device_upload_ids(d, a->tgt_pair, b->tgt_pair);
-    device_upload_ids(d, a->tgt_label, b->tgt_label);
+    device_upload_ids(d, target->at, b->tgt_at);
+    device_upload_ids(d, target->id, b->tgt_in);
+    device_upload_ids(d, target->pos, b->tgt_pos);
+    device_upload_ids(d, target->pair, b->tgt_pair);
+    device_upload_ids(d, m->act->tgt_label, b->tgt_label);
 }
 
 static void begin(struct model *m, const struct model_batch *b,
@@ -231,8 +189,8 @@ void model_forward(struct model *m, const struct model_batch *b,
                    const struct model_run *run)
 {
     begin(m, b, run);
-    encoder(m);
-    decoder(m);
+    run_stack(m, STACK_ENCODER);
+    run_stack(m, STACK_DECODER);
     output(m);
 }
 
@@ -243,5 +201,5 @@ void model_encode(struct model *m, const struct model_batch *b)
 
     source.n_tgt = source.max_tgt = 0;
     begin(m, &source, &quiet);
-    encoder(m);
+    run_stack(m, STACK_ENCODER);
 }
