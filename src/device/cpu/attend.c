@@ -17,9 +17,9 @@
 struct job {
     struct device *device;
     struct mat out, q, k, v;
+    size_t heads;
     struct cache cache;          /* when first is NULL */
     const int32_t *first, *last; /* or a range of rows */
-    size_t heads;
 };
 
 static size_t n_keys(const struct job *j, size_t r)
@@ -77,13 +77,7 @@ static void rows_part(void *ctx, size_t part, size_t n_parts)
 
 void CPU(attend_cache)(struct device *d, struct mat out, struct mat q, struct cache cache)
 {
-    struct job j = {.device = d,
-                    .out = out,
-                    .q = q,
-                    .k = cache.k,
-                    .v = cache.v,
-                    .cache = cache,
-                    .heads = cache.heads};
+    struct job j = {d, out, q, cache.k, cache.v, cache.heads, .cache = cache};
 
     pool_run(d->pool, rows_part, &j);
 }
@@ -91,14 +85,7 @@ void CPU(attend_cache)(struct device *d, struct mat out, struct mat q, struct ca
 void CPU(attend_memory)(struct device *d, struct mat out, struct mat q, struct mat k,
                         struct mat v, struct ids first, struct ids last, size_t heads)
 {
-    struct job j = {.device = d,
-                    .out = out,
-                    .q = q,
-                    .k = k,
-                    .v = v,
-                    .first = cpu_ids(first),
-                    .last = cpu_ids(last),
-                    .heads = heads};
+    struct job j = {d, out, q, k, v, heads, {0}, cpu_ids(first), cpu_ids(last)};
 
     pool_run(d->pool, rows_part, &j);
 }

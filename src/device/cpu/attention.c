@@ -29,8 +29,8 @@ enum { BLOCK = 36 }; /* queries at a time: whole tiles of rows */
 
 struct job {
     struct mat out, lse, q, k, v;
-    struct mat dq, dk, dv, dout;
     struct attend a;
+    struct mat dq, dk, dv, dout; /* of backward */
 };
 
 /* One head of one sentence; query and key rows are absolute. */
@@ -331,7 +331,7 @@ static void run_part(void *ctx, size_t part, size_t n_parts)
 void CPU(attention_forward)(struct device *d, struct mat out, struct mat lse,
                             struct mat q, struct mat k, struct mat v, struct attend a)
 {
-    struct run run = {.job = {.out = out, .lse = lse, .q = q, .k = k, .v = v, .a = a},
+    struct run run = {.job = {out, lse, q, k, v, a},
                       .device = d,
                       .item = forward_item,
                       .left = {.n = a.n_sents * a.heads}};
@@ -344,16 +344,7 @@ void CPU(attention_backward)(struct device *d, struct mat dq, struct mat dk,
                              struct mat lse, struct mat q, struct mat k, struct mat v,
                              struct attend a)
 {
-    struct run run = {.job = {.out = out,
-                              .lse = lse,
-                              .q = q,
-                              .k = k,
-                              .v = v,
-                              .dq = dq,
-                              .dk = dk,
-                              .dv = dv,
-                              .dout = dout,
-                              .a = a},
+    struct run run = {.job = {out, lse, q, k, v, a, dq, dk, dv, dout},
                       .device = d,
                       .item = backward_item,
                       .left = {.n = a.n_sents * a.heads}};

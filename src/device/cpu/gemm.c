@@ -450,16 +450,9 @@ void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool 
                bool tb, double alpha, double beta)
 {
     const struct cpu_gemm g = {c, a, b, ta, tb, alpha, beta};
-    const struct job j = {.device = d,
-                          .c = c,
-                          .a = a,
-                          .b = b,
-                          .ta = ta,
-                          .tb = tb,
-                          .inner = ta ? a.rows : a.cols,
-                          .alpha = (real)alpha,
-                          .beta = (real)beta,
-                          .copied = ta && worth_copying(a, c.cols)};
+    const size_t inner = ta ? a.rows : a.cols;
+    const bool copied = ta && worth_copying(a, c.cols);
+    const struct job j = {d, c, a, b, ta, tb, inner, (real)alpha, (real)beta, copied};
 
     if (CPU(gemm_amx)(d, &g))
         return;

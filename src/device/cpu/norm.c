@@ -25,16 +25,20 @@ enum {
     SUMS = 3         /* of a block: for dgain, dbias and df_bias */
 };
 
-struct job {
+struct forward {
     struct mat x, y, stats, base, f, f_bias, gain, bias;
-    struct mat dx, df, dgain, dbias, df_bias, dy, later;
     double epsilon;
+    struct drop drop;
+};
+
+struct backward {
+    struct mat dx, df, dgain, dbias, df_bias, dy, later, x, stats, gain;
     struct drop drop;
     real *sums; /* [n_blocks, SUMS, columns] */
     size_t n_blocks;
 };
 
-static void add_residual(const struct job *j, size_t r, real *x)
+static void add_residual(const struct forward *j, size_t r, real *x)
 {
     const uint32_t limit = hash_threshold(j->drop.rate);
     const real keep = (real)(1 / (1 - j->drop.rate));
@@ -54,7 +58,7 @@ static void add_residual(const struct job *j, size_t r, real *x)
     }
 }
 
-static void normalise(const struct job *j, size_t r, const real *x)
+static void normalise(const struct forward *j, size_t r, const real *x)
 {
     const real *gain = cpu_mat(j->gain), *bias = cpu_mat(j->bias);
     real *y = cpu_row(j->y, r), *stats = cpu_row(j->stats, r);
@@ -75,7 +79,7 @@ static void normalise(const struct job *j, size_t r, const real *x)
 
 static void forward_part(void *ctx, size_t part, size_t n_parts)
 {
-    const struct job *j = ctx;
+    const struct forward *j = ctx;
     const struct pool_range rows = pool_split(j->x.rows, part, n_parts);
 
     for (size_t r = rows.begin; r < rows.end; r++) {
@@ -90,21 +94,12 @@ void CPU(norm_forward)(struct device *d, struct mat x, struct mat y, struct mat 
                        struct mat base, struct mat f, struct mat f_bias, struct mat gain,
                        struct mat bias, double epsilon, struct drop drop)
 {
-    struct job j = {.x = x,
-                    .y = y,
-                    .stats = stats,
-                    .base = base,
-                    .f = f,
-                    .f_bias = f_bias,
-                    .gain = gain,
-                    .bias = bias,
-                    .epsilon = epsilon,
-                    .drop = drop};
+    struct forward j = {x, y, stats, base, f, f_bias, gain, bias, epsilon, drop};
 
     pool_run(d->pool, forward_part, &j);
 }
 
-static void backward_row(const struct job *j, size_t r)
+static void backward_row(const struct backward *j, size_t r)
 {
     const real *x = cpu_row(j->x, r), *dy = cpu_row(j->dy, r), *gain = cpu_mat(j->gain);
     const real *later = j->later.mem ? cpu_row(j->later, r) : NULL;
@@ -125,7 +120,7 @@ static void backward_row(const struct job *j, size_t r)
     }
 }
 
-static void drop_row(const struct job *j, size_t r)
+static void drop_row(const struct backward *j, size_t r)
 {
     const uint32_t limit = hash_threshold(j->drop.rate);
     const uint32_t row = limit ? hash_drop(&j->drop, r) : 0;
@@ -137,7 +132,7 @@ static void drop_row(const struct job *j, size_t r)
         df[c] = hash_channel(row, (uint32_t)c) >= limit ? dx[c] * keep : 0;
 }
 
-static void add_row(const struct job *j, size_t r, real *restrict sums)
+static void add_row(const struct backward *j, size_t r, real *restrict sums)
 {
     const real *x = cpu_row(j->x, r), *dy = cpu_row(j->dy, r);
     const real mean = cpu_row(j->stats, r)[0], rstd = cpu_row(j->stats, r)[1];
@@ -156,7 +151,7 @@ static void add_row(const struct job *j, size_t r, real *restrict sums)
 
 static void backward_part(void *ctx, size_t part, size_t n_parts)
 {
-    const struct job *j = ctx;
+    const struct backward *j = ctx;
     const struct pool_range blocks = pool_split(j->n_blocks, part, n_parts);
 
     for (size_t b = blocks.begin; b < blocks.end; b++) {
@@ -173,7 +168,7 @@ static void backward_part(void *ctx, size_t part, size_t n_parts)
 }
 
 /* The i-th sum of every block onto `to`, for a slice of the columns. */
-static void add_blocks(const struct job *j, size_t i, struct mat to,
+static void add_blocks(const struct backward *j, size_t i, struct mat to,
                        struct pool_range cols)
 {
     const size_t D = j->x.cols;
@@ -185,7 +180,7 @@ static void add_blocks(const struct job *j, size_t i, struct mat to,
 
 static void sums_part(void *ctx, size_t part, size_t n_parts)
 {
-    const struct job *j = ctx;
+    const struct backward *j = ctx;
     const struct pool_range cols = cpu_columns(j->x.cols, part, n_parts);
 
     add_blocks(j, 0, j->dgain, cols);
@@ -206,19 +201,9 @@ void CPU(norm_backward)(struct device *d, struct mat dx, struct mat df, struct m
                         struct mat dx_later, struct mat x, struct mat stats,
                         struct mat gain, struct drop drop)
 {
-    struct job j = {.dx = dx,
-                    .df = df,
-                    .dgain = dgain,
-                    .dbias = dbias,
-                    .df_bias = df_bias,
-                    .dy = dy,
-                    .later = dx_later,
-                    .x = x,
-                    .stats = stats,
-                    .gain = gain,
-                    .drop = drop,
-                    .sums = cpu_scratch(d, 0),
-                    .n_blocks = blocks_of(x)};
+    struct backward j = {dx,          df, dgain, dbias, df_bias, dy,
+                         dx_later,    x,  stats, gain,  drop,    cpu_scratch(d, 0),
+                         blocks_of(x)};
 
     pool_run(d->pool, backward_part, &j);
     pool_run(d->pool, sums_part, &j);

@@ -89,7 +89,7 @@ struct gemm_args {
 struct embed_args {
     struct gmat y, table, signal;
     struct gdrop drop;
-    u64 id, pos;
+    u64 id;
     float scale;
     u32 unused;
 };
@@ -161,9 +161,9 @@ struct reduce_args {
 struct attend_args {
     struct gmat out, q, k, v;
     u64 first, last; /* lists; first is `physical` of a cache */
-    u32 d, heads, rows, len;
+    u32 d, heads;
     float scale;
-    u32 unused;
+    u32 rows, len, unused; /* of a cache: its rows and steps */
 };
 
 struct topk_args {

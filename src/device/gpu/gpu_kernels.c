@@ -49,14 +49,9 @@ static void gpu_gemm(struct device *d, struct mat c, struct mat a, struct mat b,
                      bool tb, double alpha, double beta)
 {
     struct gpu *g = d->gpu;
-    struct gemm_args args = {.c = gmat(c),
-                             .a = gmat(a),
-                             .b = gmat(b),
-                             .inner = (u32)(ta ? a.rows : a.cols),
-                             .ta = ta,
-                             .tb = tb,
-                             .alpha = (float)alpha,
-                             .beta = (float)beta};
+    const u32 inner = (u32)(ta ? a.rows : a.cols);
+    struct gemm_args args = {gmat(c), gmat(a),      gmat(b),     inner, ta,
+                             tb,      (float)alpha, (float)beta, 0};
 
     if (!c.rows || !c.cols || g->failure.code != OK ||
         g->api->gemm(g, c, a, b, ta, tb, args.alpha, args.beta))
@@ -69,12 +64,8 @@ static void gpu_embed_forward(struct device *d, struct mat y, struct mat table,
                               struct mat signal, struct ids id, double scale,
                               struct drop drop)
 {
-    struct embed_args a = {.y = gmat(y),
-                           .table = gmat(table),
-                           .signal = gmat(signal),
-                           .drop = gdrop(drop),
-                           .id = id.at,
-                           .scale = (float)scale};
+    struct embed_args a = {
+        gmat(y), gmat(table), gmat(signal), gdrop(drop), id.at, (float)scale, 0};
 
     RUN(d, GPU_embed_forward, y.type, y.rows, 1, 1, ROW_ITEMS, a, y.mem, table.mem,
         signal.mem, id.mem, drop.pair.mem, drop.pos.mem);
@@ -83,11 +74,8 @@ static void gpu_embed_forward(struct device *d, struct mat y, struct mat table,
 static void gpu_embed_backward(struct device *d, struct mat dtable, struct mat dy,
                                struct ids id, double scale, struct drop drop)
 {
-    struct embed_args a = {.y = gmat(dy),
-                           .table = gmat(dtable),
-                           .drop = gdrop(drop),
-                           .id = id.at,
-                           .scale = (float)scale};
+    struct embed_args a = {gmat(dy), gmat(dtable), {0}, gdrop(drop),
+                           id.at,    (float)scale, 0};
 
     RUN(d, GPU_embed_backward, dy.type, dy.rows, 1, 1, ROW_ITEMS, a, dtable.mem, dy.mem,
         id.mem, drop.pair.mem, drop.pos.mem);
@@ -290,14 +278,8 @@ static void gpu_xent(struct device *d, struct mat loss, struct ids best,
     const double low = smooth / (double)(logits.cols - 1);
     const double entropy =
         smooth > 0 ? -((1 - smooth) * log(1 - smooth) + smooth * log(low + 1e-20)) : 0;
-    struct xent_args a = {.loss = gmat(loss),
-                          .logits = gmat(logits),
-                          .best = best.at,
-                          .label = label.at,
-                          .smooth = (float)smooth,
-                          .low = (float)low,
-                          .entropy = (float)entropy,
-                          .grad = (float)grad};
+    struct xent_args a = {gmat(loss),    gmat(logits), best.at,        label.at,
+                          (float)smooth, (float)low,   (float)entropy, (float)grad};
 
     RUN(d, GPU_xent, logits.type, logits.rows, 1, 1, EACH_ITEMS, a, loss.mem, best.mem,
         logits.mem, label.mem);
@@ -368,14 +350,11 @@ static void gpu_adam(struct device *d, struct mat w, struct mat m, struct mat v,
 static void gpu_novograd(struct device *d, struct mat w, struct mat m, struct mat g,
                          struct novograd how)
 {
-    struct novograd_args a = {.w = gmat(w),
-                              .m = gmat(m),
-                              .g = gmat(g),
-                              .rate = (float)how.rate,
-                              .beta1 = (float)how.beta1,
-                              .decay = (float)(how.average * how.decay),
-                              .scale = (float)(how.average * how.scale),
-                              .chunks = (u32)chunks(w)};
+    const float decay = (float)(how.average * how.decay);
+    const float scale = (float)(how.average * how.scale);
+    struct novograd_args a = {gmat(w),         gmat(m),          gmat(g),
+                              (float)how.rate, (float)how.beta1, decay,
+                              scale,           (u32)chunks(w),   0};
 
     RUN(d, GPU_novograd, MAT_REAL, w.rows * a.chunks, 1, 1, EACH_ITEMS, a, w.mem, m.mem,
         g.mem);
@@ -413,39 +392,34 @@ static void gpu_maxabs(struct device *d, double *max, struct mat x)
 }
 
 static struct attend_args attend_args(struct mat out, struct mat q, struct mat k,
-                                      struct mat v, size_t heads)
+                                      struct mat v, struct ids first, struct ids last,
+                                      size_t heads)
 {
     const size_t width = q.cols / heads;
+    const float scale = (float)(1 / sqrt((double)width));
 
-    return (struct attend_args){.out = gmat(out),
-                                .q = gmat(q),
-                                .k = gmat(k),
-                                .v = gmat(v),
-                                .d = (u32)width,
-                                .heads = (u32)heads,
-                                .scale = (float)(1 / sqrt((double)width))};
+    return (struct attend_args){gmat(out), gmat(q),    gmat(k),    gmat(v), first.at,
+                                last.at,   (u32)width, (u32)heads, scale};
 }
 
 static void gpu_attend_cache(struct device *d, struct mat out, struct mat q,
                              struct cache cache)
 {
-    struct attend_args a = attend_args(out, q, cache.k, cache.v, cache.heads);
+    const struct ids list = cache.physical;
+    struct attend_args a = attend_args(out, q, cache.k, cache.v, list, list, cache.heads);
 
-    a.first = cache.physical.at;
     a.rows = (u32)cache.rows;
     a.len = (u32)cache.len;
     RUN(d, GPU_attend_cache, q.type, q.rows, cache.heads, 1, ATTEND_ITEMS, a, out.mem,
-        q.mem, cache.k.mem, cache.v.mem, cache.physical.mem);
+        q.mem, cache.k.mem, cache.v.mem, list.mem);
 }
 
 static void gpu_attend_memory(struct device *d, struct mat out, struct mat q,
                               struct mat k, struct mat v, struct ids first,
                               struct ids last, size_t heads)
 {
-    struct attend_args a = attend_args(out, q, k, v, heads);
+    struct attend_args a = attend_args(out, q, k, v, first, last, heads);
 
-    a.first = first.at;
-    a.last = last.at;
     RUN(d, GPU_attend_memory, q.type, q.rows, heads, 1, ATTEND_ITEMS, a, out.mem, q.mem,
         k.mem, v.mem, first.mem, last.mem);
 }
