@@ -87,46 +87,30 @@ static const struct layout {
     {"", "memory.max", "memory.current", "inactive_file"},
 };
 
-static FILE *open_file(const char *dir, const char *name)
+/* The number in a file, or behind the word `key`; `other` when there is none, or none
+ * that fits ("max"). */
+static size_t number_in(const char *dir, const char *name, const char *key, size_t other)
 {
-    char path[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX], word[64] = "";
+    unsigned long long n;
+    bool is_found = false;
 
     if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
-        return NULL;
-    return fopen(path, "re");
-}
-
-/* The number in a file; SIZE_MAX when there is none, or none that fits ("max"). */
-static size_t number_in(const char *dir, const char *name)
-{
-    FILE *f = open_file(dir, name);
-    unsigned long long n;
-    const bool is_there = f && fscanf(f, "%llu", &n) == 1;
-
+        return other;
+    FILE *f = fopen(path, "re");
+    while (f && !is_found && (!*key || fscanf(f, "%63s", word) == 1) &&
+           fscanf(f, "%llu", &n) == 1)
+        is_found = strcmp(word, key) == 0;
     if (f)
         fclose(f);
-    return is_there && n < SIZE_MAX ? (size_t)n : SIZE_MAX;
-}
-
-static size_t idle_bytes(const char *dir, const char *key)
-{
-    FILE *f = open_file(dir, "memory.stat");
-    char name[64];
-    unsigned long long n;
-    size_t found = 0;
-
-    while (f && fscanf(f, "%63s %llu", name, &n) == 2)
-        if (strcmp(name, key) == 0)
-            found = (size_t)n;
-    if (f)
-        fclose(f);
-    return found;
+    return is_found && n < SIZE_MAX ? (size_t)n : other;
 }
 
 static size_t left_in(const char *dir, const struct layout *l)
 {
-    const size_t limit = number_in(dir, l->limit), used = number_in(dir, l->used);
-    const size_t idle = idle_bytes(dir, l->idle);
+    const size_t limit = number_in(dir, l->limit, "", SIZE_MAX);
+    const size_t used = number_in(dir, l->used, "", SIZE_MAX);
+    const size_t idle = number_in(dir, "memory.stat", l->idle, 0);
 
     if (limit == SIZE_MAX || used == SIZE_MAX)
         return SIZE_MAX;

@@ -7,27 +7,20 @@
 #include "base/utf8.h"
 
 /* "learning-rate" and "learning_rate" name the same option. */
-static bool same_name(const char *given, size_t n, const char *name)
+static bool same_name(const char *given, const char *name)
 {
-    if (strlen(name) != n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (given[i] != name[i] && !(given[i] == '-' && name[i] == '_'))
+    for (; *given; given++, name++)
+        if (*given != *name && !(*given == '-' && *name == '_'))
             return false;
-    return true;
-}
-
-static const struct opt *find_n(struct opt_table t, const char *name, size_t n)
-{
-    for (size_t i = 0; i < t.n; i++)
-        if (same_name(name, n, t.opt[i].name))
-            return &t.opt[i];
-    return NULL;
+    return !*name;
 }
 
 const struct opt *opt_find(struct opt_table t, const char *name)
 {
-    return find_n(t, name, strlen(name));
+    for (size_t i = 0; i < t.n; i++)
+        if (same_name(name, t.opt[i].name))
+            return &t.opt[i];
+    return NULL;
 }
 
 static status unknown_name(struct opt_table t, const char *name, struct err *err)

@@ -84,9 +84,8 @@ status str_check(const struct str *s, const char *what, struct err *err)
 {
     if (s->bad)
         return err_set(err, ERR_MEMORY,
-                       "%s does not fit in memory or in its limit of "
-                       "%zu bytes",
-                       what, s->max ? s->max : STR_MAX_DEFAULT);
+                       "%s does not fit in memory or in its limit of %zu bytes", what,
+                       s->max ? s->max : STR_MAX_DEFAULT);
     return OK;
 }
 

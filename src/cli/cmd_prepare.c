@@ -33,13 +33,6 @@ static void print_shared(const char *set, const char *text, const uint64_t n[N_O
                n[OVERLAP_PAIR], set, text, n[OVERLAP_SOURCE], n[OVERLAP_TARGET]);
 }
 
-static void print_overlap(const struct prepare_stats *s)
-{
-    print_shared("validation", "training text", s->overlap[PREPARE_VALID]);
-    print_shared("test", "training text", s->overlap[PREPARE_TEST]);
-    print_shared("test", "validation set", s->overlap_held_out);
-}
-
 /* Pairs and text at the end of each stage, its time and rate, memory so far. */
 static void print_stages(const struct prepare_stats *s)
 {
@@ -76,7 +69,9 @@ static void print_summary(const struct prepare_stats *s, const char *out)
     print_dropped(s);
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         print_set(prepare_stats_set_names[set], &s->set[set]);
-    print_overlap(s);
+    print_shared("validation", "training text", s->overlap[PREPARE_VALID]);
+    print_shared("test", "training text", s->overlap[PREPARE_TEST]);
+    print_shared("test", "validation set", s->overlap_held_out);
     if (s->n_words_forgotten)
         printf("%12" PRIu64
                "  rare words were dropped before learning: memory_mib is too small for "

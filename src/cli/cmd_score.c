@@ -40,12 +40,6 @@ struct inputs {
     size_t n;
 };
 
-static void inputs_close(struct inputs *in)
-{
-    for (size_t i = 0; i < in->n; i++)
-        str_release(&in->text[i]);
-}
-
 static status inputs_check(const struct inputs *in, struct err *err)
 {
     const uint64_t n_hyp = lines_count(&in->file[0]);
@@ -179,7 +173,8 @@ status cmd_score(int argc, char **argv, struct err *err)
     s.n_refs = in.n ? in.n - 1 : 0;
     if (result == OK)
         result = score_files(&s, &in, err);
-    inputs_close(&in);
+    for (size_t i = 0; i < in.n; i++)
+        str_release(&in.text[i]);
     str_release(&s.out);
     return result;
 }

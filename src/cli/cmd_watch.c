@@ -66,10 +66,11 @@ static status print_once(const char *run, struct err *err)
 }
 
 /* Until q, a signal, or an error of reading the run. */
-static status look(const char *run, double every, struct err *err)
+static status watch_terminal(const char *run, double every, struct err *err)
 {
     status result = OK;
 
+    TRY(terminal_enter(err));
     while (result == OK && !terminal_is_over) {
         const struct live_screen screen = screen_of(true);
         struct str frame = str_new(0);
@@ -81,13 +82,6 @@ static status look(const char *run, double every, struct err *err)
         if (key == 'q' || key == 'Q' || key == '\004')
             break;
     }
-    return result;
-}
-
-static status watch_terminal(const char *run, double every, struct err *err)
-{
-    TRY(terminal_enter(err));
-    const status result = look(run, every, err);
     terminal_leave();
     return result;
 }

@@ -54,13 +54,12 @@ static void place(struct params *p, const struct row *row, enum param_id id, int
                         .n_dims = row->rows == 1 ? 1 : 2};
     if (id == PARAM_embed)
         t->n_dims = 2;
-    if (strstr(row->name, "%d")) {
-        const char *hole = strstr(row->name, "%d");
+    const char *hole = strstr(row->name, "%d");
+    if (hole)
         snprintf(t->name, sizeof t->name, "%.*s%d%s", (int)(hole - row->name), row->name,
                  layer, hole + 2);
-    } else {
+    else
         snprintf(t->name, sizeof t->name, "%s", row->name);
-    }
     if (row->which == 0) {
         t->at = p->n_flat;
         p->n_flat += (row->rows * stride + ALIGN - 1) / ALIGN * ALIGN;
@@ -73,15 +72,6 @@ static void place(struct params *p, const struct row *row, enum param_id id, int
     if (layer == 1)
         p->step[id] = p->n_list - p->first[id];
     p->n_list++;
-}
-
-static void place_block(struct params *p, const struct row *rows, enum param_block block,
-                        const struct model_config *c)
-{
-    for (int layer = 0; layer < copies_of(block, c); layer++)
-        for (int id = 0; id < N_PARAM_IDS; id++)
-            if (rows[id].block == block)
-                place(p, &rows[id], (enum param_id)id, layer);
 }
 
 status params_open(struct params *p, const struct model_config *c, struct err *err)
@@ -99,8 +89,11 @@ status params_open(struct params *p, const struct model_config *c, struct err *e
         params_close(p);
         return err->code;
     }
-    for (int block = BLOCK_EMBED; block <= BLOCK_DECODER_END; block++)
-        place_block(p, rows, (enum param_block)block, c);
+    for (enum param_block block = BLOCK_EMBED; block <= BLOCK_DECODER_END; block++)
+        for (int layer = 0; layer < copies_of(block, c); layer++)
+            for (enum param_id id = 0; id < N_PARAM_IDS; id++)
+                if (rows[id].block == block)
+                    place(p, &rows[id], id, layer);
     return OK;
 }
 

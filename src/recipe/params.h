@@ -36,45 +36,42 @@ enum param_block {
 enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
 
 /* clang-format off */
-#define PARAM_ATTENTION(P, block, prefix, path)                                        \
-    P(prefix##_norm_gain, block, path "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
-    P(prefix##_norm_bias, block, path "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0)
+#define PARAM_NORM(P, block, prefix, path)                                             \
+    P(prefix##_gain, block, path "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
+    P(prefix##_bias, block, path "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0)
+
+#define PARAM_SELF_ATTENTION(P, block, prefix, path)                                   \
+    PARAM_NORM(P, block, prefix##_att_norm, path)                                      \
+    P(prefix##_q, block, path "/self_attention/q/kernel", D, D, INIT_GLOROT, 3, 0)     \
+    P(prefix##_k, block, path "/self_attention/k/kernel", D, D, INIT_GLOROT, 3, 1)     \
+    P(prefix##_v, block, path "/self_attention/v/kernel", D, D, INIT_GLOROT, 3, 2)     \
+    P(prefix##_out, block, path "/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0)
 
 #define PARAM_FEED_FORWARD(P, block, prefix, path)                                     \
-    P(prefix##_ff_norm_gain, block, path "/ffn/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
-    P(prefix##_ff_norm_bias, block, path "/ffn/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0) \
-    P(prefix##_ff1, block, path "/ffn/feed_foward_network/filter_layer/kernel", D, F, INIT_GLOROT, 1, 0) \
-    P(prefix##_ff1_bias, block, path "/ffn/feed_foward_network/filter_layer/bias", 1, F, INIT_ZERO, 1, 0) \
-    P(prefix##_ff2, block, path "/ffn/feed_foward_network/output_layer/kernel", F, D, INIT_GLOROT, 1, 0) \
-    P(prefix##_ff2_bias, block, path "/ffn/feed_foward_network/output_layer/bias", 1, D, INIT_ZERO, 1, 0)
+    PARAM_NORM(P, block, prefix##_ff_norm, path)                                       \
+    P(prefix##_ff1, block, path "/feed_foward_network/filter_layer/kernel", D, F, INIT_GLOROT, 1, 0) \
+    P(prefix##_ff1_bias, block, path "/feed_foward_network/filter_layer/bias", 1, F, INIT_ZERO, 1, 0) \
+    P(prefix##_ff2, block, path "/feed_foward_network/output_layer/kernel", F, D, INIT_GLOROT, 1, 0) \
+    P(prefix##_ff2_bias, block, path "/feed_foward_network/output_layer/bias", 1, D, INIT_ZERO, 1, 0)
 
-#define PARAM_ENC "ForwardPass/transformer_encoder"
-#define PARAM_DEC "ForwardPass/transformer_decoder"
+#define PARAM_ENC   "ForwardPass/transformer_encoder"
+#define PARAM_DEC   "ForwardPass/transformer_decoder"
+#define PARAM_CROSS PARAM_DEC "/layer_%d/encdec_attention"
 
 /* field, block, checkpoint name (%d: layer), rows, cols, initializer, tensors side by side, which of them */
 #define PARAM_LIST(P)                                                                  \
     P(embed, BLOCK_EMBED, PARAM_ENC "/embedding_shared_weights/embedding_and_softmax/weights", V, D, INIT_EMBED, 1, 0) \
-    PARAM_ATTENTION(P, BLOCK_ENCODER, enc_att, PARAM_ENC "/layer_%d/self_attention")   \
-    P(enc_q, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/q/kernel", D, D, INIT_GLOROT, 3, 0) \
-    P(enc_k, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/k/kernel", D, D, INIT_GLOROT, 3, 1) \
-    P(enc_v, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/v/kernel", D, D, INIT_GLOROT, 3, 2) \
-    P(enc_out, BLOCK_ENCODER, PARAM_ENC "/layer_%d/self_attention/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
-    PARAM_FEED_FORWARD(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d")                   \
-    P(enc_end_gain, BLOCK_ENCODER_END, PARAM_ENC "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
-    P(enc_end_bias, BLOCK_ENCODER_END, PARAM_ENC "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0) \
-    PARAM_ATTENTION(P, BLOCK_DECODER, dec_att, PARAM_DEC "/layer_%d/self_attention")   \
-    P(dec_q, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/q/kernel", D, D, INIT_GLOROT, 3, 0) \
-    P(dec_k, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/k/kernel", D, D, INIT_GLOROT, 3, 1) \
-    P(dec_v, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/v/kernel", D, D, INIT_GLOROT, 3, 2) \
-    P(dec_out, BLOCK_DECODER, PARAM_DEC "/layer_%d/self_attention/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
-    PARAM_ATTENTION(P, BLOCK_DECODER, dec_cross, PARAM_DEC "/layer_%d/encdec_attention") \
-    P(cross_q, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/q/kernel", D, D, INIT_GLOROT, 1, 0) \
-    P(cross_k, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/k/kernel", D, D, INIT_GLOROT, 2, 0) \
-    P(cross_v, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/v/kernel", D, D, INIT_GLOROT, 2, 1) \
-    P(cross_out, BLOCK_DECODER, PARAM_DEC "/layer_%d/encdec_attention/attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
-    PARAM_FEED_FORWARD(P, BLOCK_DECODER, dec, PARAM_DEC "/layer_%d")                   \
-    P(dec_end_gain, BLOCK_DECODER_END, PARAM_DEC "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
-    P(dec_end_bias, BLOCK_DECODER_END, PARAM_DEC "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0)
+    PARAM_SELF_ATTENTION(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d/self_attention")  \
+    PARAM_FEED_FORWARD(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d/ffn")               \
+    PARAM_NORM(P, BLOCK_ENCODER_END, enc_end, PARAM_ENC)                               \
+    PARAM_SELF_ATTENTION(P, BLOCK_DECODER, dec, PARAM_DEC "/layer_%d/self_attention")  \
+    PARAM_NORM(P, BLOCK_DECODER, dec_cross_norm, PARAM_CROSS)                          \
+    P(cross_q, BLOCK_DECODER, PARAM_CROSS "/attention/q/kernel", D, D, INIT_GLOROT, 1, 0) \
+    P(cross_k, BLOCK_DECODER, PARAM_CROSS "/attention/k/kernel", D, D, INIT_GLOROT, 2, 0) \
+    P(cross_v, BLOCK_DECODER, PARAM_CROSS "/attention/v/kernel", D, D, INIT_GLOROT, 2, 1) \
+    P(cross_out, BLOCK_DECODER, PARAM_CROSS "/attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
+    PARAM_FEED_FORWARD(P, BLOCK_DECODER, dec, PARAM_DEC "/layer_%d/ffn")               \
+    PARAM_NORM(P, BLOCK_DECODER_END, dec_end, PARAM_DEC)
 /* clang-format on */
 
 enum param_id {

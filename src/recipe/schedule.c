@@ -41,18 +41,17 @@ static double progress(const struct schedule *s, double t)
     return t < s->begin ? 0 : fmin(1, (t - s->begin) / s->decay_steps);
 }
 
-static void describe_warmup(const struct schedule *s, struct str *out)
+/* The warm-up, and the fall to `end`. */
+static void describe_way(const struct schedule *s, const char *how, double end,
+                         struct str *out)
 {
     if (s->warmup > 0)
         str_printf(out, "It rises linearly to %.4g in the first %.0f steps. ",
                    s->config.learning_rate, s->warmup);
-}
-
-static void describe_span(const struct schedule *s, struct str *out)
-{
+    str_printf(out, "It falls %sto %.4g", how, end);
     if (s->begin > 0)
         str_printf(out, " from step %.0f", s->begin);
-    str_printf(out, " over %.0f steps", s->decay_steps);
+    str_printf(out, " over %.0f steps.", s->decay_steps);
 }
 
 static double fixed_rate(const struct schedule *s, double t)
@@ -175,10 +174,7 @@ static void poly_describe(const struct schedule *s, struct str *out)
     str_printf(out, "lr(t) = (%.4g - %.4g) * (1 - (t - %.0f) / %.0f)^%.4g + %.4g. ",
                c->learning_rate, c->min_lr, s->begin, s->decay_steps, c->power,
                c->min_lr);
-    describe_warmup(s, out);
-    str_printf(out, "It falls to %.4g", c->min_lr);
-    describe_span(s, out);
-    str_puts(out, ".");
+    describe_way(s, "", c->min_lr, out);
 }
 
 static status cosine_check(struct schedule *s, struct err *err)
@@ -209,10 +205,7 @@ static void cosine_describe(const struct schedule *s, struct str *out)
                "lr(t) = %.4g * ((1 - %.4g) * (1 + cos(pi * (t - %.0f) / %.0f)) / 2 + "
                "%.4g). ",
                c->learning_rate, c->min_lr, s->begin, s->decay_steps, c->min_lr);
-    describe_warmup(s, out);
-    str_printf(out, "It falls along a half wave to %.4g", c->learning_rate * c->min_lr);
-    describe_span(s, out);
-    str_puts(out, ".");
+    describe_way(s, "along a half wave ", c->learning_rate * c->min_lr, out);
 }
 
 static status transformer_check(struct schedule *s, struct err *err)
@@ -290,19 +283,14 @@ static const struct schedule_policy policies[] = {
     {"inv_poly_decay", NO_WARMUP, inverse_check, inverse_rate, inverse_describe},
 };
 
-static const struct schedule_policy *find_policy(const char *name)
-{
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (strcmp(policies[i].name, name) == 0)
-            return &policies[i];
-    return NULL;
-}
-
 status schedule_init(struct schedule *s, const struct schedule_config *c, int64_t d_model,
                      int64_t last_step, struct err *err)
 {
-    const struct schedule_policy *policy = find_policy(c->lr_policy);
+    const struct schedule_policy *policy = NULL;
 
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+        if (strcmp(policies[i].name, c->lr_policy) == 0)
+            policy = &policies[i];
     if (!policy)
         return err_set(err, ERR_USAGE, "lr_policy = %s: want one of %s", c->lr_policy,
                        SCHEDULE_POLICIES);
