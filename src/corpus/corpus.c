@@ -217,8 +217,7 @@ status corpus_file_read_back(const char *path, struct err *err)
         return OK;
     return err_set(
         err, ERR_FORMAT,
-        "%s is damaged: its checksum does not match what was written; check the "
-        "disk",
+        "%s is damaged: its checksum does not match what was written; check the disk",
         path);
 }
 

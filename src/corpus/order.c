@@ -5,21 +5,15 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-static bool is_used(const struct order *o, uint32_t i)
-{
-    const size_t max = o->rule.max_length - 2;
-
-    return !o->rule.drop_overlong || (corpus_source(o->corpus, i).len <= max &&
-                                      corpus_target(o->corpus, i).len <= max);
-}
-
 /* The pairs of every epoch, in file order. */
 static size_t list_pairs(const struct order *o)
 {
+    const size_t max = o->rule.max_length - 2;
     size_t n = 0;
 
     for (uint32_t i = 0; i < o->corpus->n_pairs; i++)
-        if (is_used(o, i))
+        if (!o->rule.drop_overlong || (corpus_source(o->corpus, i).len <= max &&
+                                       corpus_target(o->corpus, i).len <= max))
             o->pair[n++] = i;
     return n;
 }

@@ -59,12 +59,14 @@ static void writer_publish(struct prefetch *f)
     pthread_mutex_unlock(&f->lock);
 }
 
-static void writer_fail(struct prefetch *f, const struct err *why)
+/* False: it is time to end. */
+static bool writer_fail(struct prefetch *f, const struct err *why)
 {
     pthread_mutex_lock(&f->lock);
     f->failure = *why;
     pthread_cond_signal(&f->made);
     pthread_mutex_unlock(&f->lock);
+    return false;
 }
 
 /* The micro-batches of this rank's part of one update, at least one, which is empty when
@@ -77,10 +79,8 @@ static bool make_update(struct prefetch *f)
     struct shard_part part;
     struct err err;
 
-    if (shard_take(&f->shard, &part, &u, corpus, max_length, &err) != OK) {
-        writer_fail(f, &err);
-        return false;
-    }
+    if (shard_take(&f->shard, &part, &u, corpus, max_length, &err) != OK)
+        return writer_fail(f, &err);
     size_t at = 0;
     do {
         struct slot *slot = writer_slot(f);
@@ -88,11 +88,8 @@ static bool make_update(struct prefetch *f)
             return false;
         const size_t n =
             batch_cut(corpus, part.pair + at, part.n_pairs - at, max_length, f->limit);
-        if (batch_gather(&slot->batch, corpus, part.pair + at, n, max_length, &err) !=
-            OK) {
-            writer_fail(f, &err);
-            return false;
-        }
+        if (batch_gather(&slot->batch, corpus, part.pair + at, n, max_length, &err) != OK)
+            return writer_fail(f, &err);
         slot->item = (struct prefetch_item){
             .batch = &slot->batch,
             .update_pairs = u.n_pairs,

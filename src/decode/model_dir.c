@@ -27,13 +27,12 @@ static bool is_checkpoint(const char *prefix)
 static void strip_suffix(char *path)
 {
     static const char *const suffixes[] = {".index", ".meta", ".data-00000-of-00001"};
-    const size_t n = strlen(path);
 
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        const size_t n_suffix = strlen(suffixes[i]);
-        if (n > n_suffix && strcmp(path + n - n_suffix, suffixes[i]) == 0)
-            path[n - n_suffix] = '\0';
-    }
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (strlen(path) > strlen(suffixes[i]) && str_ends(path, suffixes[i])) {
+            path[strlen(path) - strlen(suffixes[i])] = '\0';
+            return;
+        }
 }
 
 static status set_path(char *out, size_t n_out, const char *path, struct err *err)
@@ -223,22 +222,15 @@ static void shape_text(char text[SHAPE_TEXT_MAX], const uint64_t *dims, size_t n
         snprintf(text + len, SHAPE_TEXT_MAX - len, "]");
 }
 
-static bool has_shape(const struct tensor_entry *e, const struct param *t)
-{
-    if (e->n_dims != t->n_dims || e->dims[e->n_dims - 1] != t->cols)
-        return false;
-    return t->n_dims == 1 || e->dims[0] == t->rows;
-}
-
 status model_dir_check_tensor(const struct tensor_entry *e, const struct param *t,
                               struct err *err)
 {
     char seen[SHAPE_TEXT_MAX], want[SHAPE_TEXT_MAX];
-    const uint64_t dims[2] = {t->rows, t->cols};
+    const uint64_t both[2] = {t->rows, t->cols}, *dims = both + 2 - t->n_dims;
 
-    if (!has_shape(e, t)) {
+    if (e->n_dims != t->n_dims || memcmp(e->dims, dims, t->n_dims * sizeof *dims) != 0) {
         shape_text(seen, e->dims, e->n_dims);
-        shape_text(want, dims + 2 - t->n_dims, t->n_dims);
+        shape_text(want, dims, t->n_dims);
         return err_set(err, ERR_FORMAT, "tensor %s has shape %s, the model wants %s",
                        e->name, seen, want);
     }
@@ -282,27 +274,20 @@ status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p
     return OK;
 }
 
-static bool has_average(const struct tensor_bundle *b, const struct params *p)
-{
-    char name[2 * PARAM_NAME_MAX];
-
-    snprintf(name, sizeof name, "%s%s", p->list[0].name, MODEL_DIR_AVERAGE);
-    return tensor_bundle_find(b, name) != NULL;
-}
-
 status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,
                               struct err *err)
 {
+    char name[2 * PARAM_NAME_MAX];
     struct tensor_bundle b;
     float *flat = NULL;
-    status result;
 
     TRY(tensor_bundle_open(&b, prefix, err));
-    result = mem_alloc(&flat, m->params.n_flat, sizeof *flat, err);
+    snprintf(name, sizeof name, "%s%s", m->params.list[0].name, MODEL_DIR_AVERAGE);
+    averaged = averaged && tensor_bundle_find(&b, name);
+    status result = mem_alloc(&flat, m->params.n_flat, sizeof *flat, err);
     if (result == OK) {
-        const char *after =
-            averaged && has_average(&b, &m->params) ? MODEL_DIR_AVERAGE : "";
-        result = model_dir_read_flat(&b, &m->params, "", after, flat, err);
+        result = model_dir_read_flat(&b, &m->params, "",
+                                     averaged ? MODEL_DIR_AVERAGE : "", flat, err);
         if (result != OK)
             err_wrap(err, "%s", prefix);
     }
@@ -345,8 +330,7 @@ static status take_vocabulary(struct model_config *c, const struct tensor_bundle
         c->vocab_size = (int64_t)e->dims[0];
     else
         err_set(err, ERR_FORMAT,
-                "the checkpoint has no embedding matrix %s of at most %d "
-                "rows",
+                "the checkpoint has no embedding matrix %s of at most %d rows",
                 p.list[PARAM_embed].name, SPM_VOCAB_MAX);
     params_close(&p);
     return is_matrix ? OK : err->code;

@@ -136,12 +136,6 @@ static status put_text(struct job *j, size_t line, const int32_t *id, size_t n,
     return translate_add(out, line, at, score, err);
 }
 
-static status put_empty(struct job *j, size_t line, struct err *err)
-{
-    j->t->n_done++;
-    return put_text(j, line, NULL, 0, 0, err);
-}
-
 /* S, the first max_length - 2 pieces, EOS; a line without pieces is done at once. */
 static status encode_line(struct job *j, size_t i, struct line line, struct err *err)
 {
@@ -152,7 +146,8 @@ static status encode_line(struct job *j, size_t i, struct line line, struct err 
     TRY(encoder_encode(j->t->encoder, line, ids, err));
     if (ids->n == at + 1) {
         ids->n = at;
-        return put_empty(j, i, err);
+        j->t->n_done++;
+        return put_text(j, i, NULL, 0, 0, err);
     }
     if (ids->n - at > max - 1) {
         ids->n = at + max - 1;

@@ -205,20 +205,20 @@ static void add_values(json_t *row, const struct tensor_entry *e,
                        const unsigned char *bytes)
 {
     const uint64_t n = tensor_index_elements(e);
+    struct moments m;
 
     if (model_dir_is_number(e->dtype) && n) {
-        const struct moments m = moments_of(bytes, e->dtype, n);
-        inspect_page_real(row, "mean", m.mean);
-        inspect_page_real(row, "std", m.std);
-        inspect_page_real(row, "min", m.min);
-        inspect_page_real(row, "max", m.max);
+        m = moments_of(bytes, e->dtype, n);
     } else if (e->dtype == TENSOR_INT64 && n == 1) {
         const double x = (double)(int64_t)le_get64(bytes);
-        inspect_page_real(row, "mean", x);
-        inspect_page_real(row, "std", 0);
-        inspect_page_real(row, "min", x);
-        inspect_page_real(row, "max", x);
+        m = (struct moments){.mean = x, .min = x, .max = x};
+    } else {
+        return;
     }
+    inspect_page_real(row, "mean", m.mean);
+    inspect_page_real(row, "std", m.std);
+    inspect_page_real(row, "min", m.min);
+    inspect_page_real(row, "max", m.max);
 }
 
 static void add_tensor(json_t *table, const struct tensor_entry *e,

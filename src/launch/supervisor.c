@@ -25,22 +25,16 @@ static void on_signal(int number)
     supervisor_n_signals++;
 }
 
-static void listen_to_signals(void)
+/* on_signal, or SIG_DFL */
+static void answer_signals(void (*by)(int))
 {
+    static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
     /* restart: no line of a host is lost by a Ctrl-C; poll() ends all the same */
-    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    const struct sigaction action = {.sa_handler = by, .sa_flags = SA_RESTART};
 
     supervisor_n_signals = 0;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
-static void forget_signals(void)
-{
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGHUP, SIG_DFL);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        sigaction(endings[i], &action, NULL);
 }
 
 void supervisor_note(const struct supervisor *s, const char *fmt, ...)
@@ -238,15 +232,6 @@ static void end_job(struct start *st)
         control_server_turn(&st->server, 0.1);
 }
 
-/* A start that got further than all before it begins the count anew: faults that are few
- * enough for training to go on shall not add up over weeks. */
-static void count_loss(struct supervisor *s)
-{
-    s->n_vain = s->step_lost > s->step_best ? 1 : s->n_vain + 1;
-    if (s->step_lost > s->step_best)
-        s->step_best = s->step_lost;
-}
-
 static enum outcome run_start(struct supervisor *s, struct start *st, struct err *err)
 {
     enum outcome outcome = HOPELESS;
@@ -262,7 +247,11 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     end_job(st);
     if (outcome == LOST) {
         s->t_lost = t_seen;
-        count_loss(s);
+        /* A start that got further than all before it begins the count anew: faults that
+         * are few enough for training to go on shall not add up over weeks. */
+        s->n_vain = s->step_lost > s->step_best ? 1 : s->n_vain + 1;
+        if (s->step_lost > s->step_best)
+            s->step_best = s->step_lost;
         supervisor_note(s, "the job is lost: %s; ended everywhere within %.1f s",
                         s->reason, clock_now() - t_seen);
     }
@@ -329,12 +318,12 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
         result = async_console_open(&s->lines, fileno(job->console), err);
     if (result == OK) {
         s->job = job;
-        listen_to_signals();
+        answer_signals(on_signal);
         result = supervisor_prepare(s, err);
         if (result == OK)
             result = run_all(s, st, err);
         supervisor_forget(s, st);
-        forget_signals();
+        answer_signals(SIG_DFL);
     }
     async_console_close(s->lines, t_last_words);
     free(st);

@@ -31,15 +31,6 @@ static status find_program(struct supervisor *s, struct err *err)
     return OK;
 }
 
-static status hash_program(struct supervisor *s, struct err *err)
-{
-    uint8_t hash[SHA256_BYTES];
-
-    TRY(sha256_file(hash, s->program, err));
-    sha256_hex(s->hash, hash);
-    return OK;
-}
-
 /* Whose mpirun is it? Asked only when the user did not say. */
 static status find_mpi(struct supervisor *s, struct err *err)
 {
@@ -98,15 +89,6 @@ static status make_token(struct supervisor *s, struct start *st, struct err *err
     return OK;
 }
 
-static void note_skew(const struct supervisor *s, const struct host *h,
-                      const struct host_check *p)
-{
-    if (fabs(p->skew) > skew_limit)
-        supervisor_note(
-            s, "host %s: its clock is %.1f s %s ours, and so are the times in its log",
-            h->name, fabs(p->skew), p->skew > 0 ? "ahead of" : "behind");
-}
-
 /* The hosts that answered as they should, in the user's order. At the first start all
  * have to; later the others are left out. */
 static status choose_hosts(struct supervisor *s, struct start *st,
@@ -117,8 +99,12 @@ static status choose_hosts(struct supervisor *s, struct start *st,
     st->hosts.n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct host *h = &all->host[i];
+        if (p[i].is_good && fabs(p[i].skew) > skew_limit)
+            supervisor_note(
+                s,
+                "host %s: its clock is %.1f s %s ours, and so are the times in its log",
+                h->name, fabs(p[i].skew), p[i].skew > 0 ? "ahead of" : "behind");
         if (p[i].is_good) {
-            note_skew(s, h, &p[i]);
             st->hosts.host[st->hosts.n] = *h;
             st->hosts.host[st->hosts.n++].n_cores = p[i].n_cores;
         } else if (s->n_starts == 0) {
@@ -179,11 +165,6 @@ static status find_address(const struct supervisor *s, const struct hosts *h, ch
     return OK;
 }
 
-static bool is_numeric(const char *address)
-{
-    return address[strspn(address, "0123456789.")] == '\0';
-}
-
 static status listen_for_ranks(const struct supervisor *s, struct start *st,
                                struct err *err)
 {
@@ -195,9 +176,9 @@ static status listen_for_ranks(const struct supervisor *s, struct start *st,
     if (c->stall_limit > 0)
         limits.t_stall = c->stall_limit;
     TRY(find_address(s, &st->hosts, address, sizeof address, err));
-    TRY(control_server_open(&st->server, is_numeric(address) ? address : "",
-                            (uint16_t)c->port, hosts_ranks(&st->hosts), st->key, limits,
-                            err));
+    const bool is_numeric = !address[strspn(address, "0123456789.")];
+    TRY(control_server_open(&st->server, is_numeric ? address : "", (uint16_t)c->port,
+                            hosts_ranks(&st->hosts), st->key, limits, err));
     snprintf(control, sizeof control, "%s:%u", address, st->server.port);
     if (setenv("FERRY_CONTROL", control, 1) != 0 || setenv("FERRY_JOB", st->job, 1) != 0)
         return err_set(err, ERR_MEMORY, "the environment is full");
@@ -231,8 +212,11 @@ void supervisor_forget(const struct supervisor *s, const struct start *st)
 
 status supervisor_prepare(struct supervisor *s, struct err *err)
 {
+    uint8_t hash[SHA256_BYTES];
+
     TRY(find_program(s, err));
-    TRY(hash_program(s, err));
+    TRY(sha256_file(hash, s->program, err));
+    sha256_hex(s->hash, hash);
     TRY(find_mpi(s, err));
     if (geteuid() == 0 && s->mpi == COMMAND_OPENMPI)
         supervisor_note(

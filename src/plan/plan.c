@@ -54,7 +54,7 @@ static status predict(const struct plan_options *o, struct plan *p, struct sweep
         TRY(sweep_run(sweep, f, err));
         p->sweep = sweep;
     }
-    TRY(sweep_ways(p->way, f, err));
+    TRY(sweep_ways(p->way, f, f->variant, err));
     return show(o, p, out, err);
 }
 

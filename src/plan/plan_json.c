@@ -37,15 +37,6 @@ static json_t *nodes_json(const struct sweep *s, int n)
                      number(s->overhead[n]), "work_lost", number(s->lost[n]));
 }
 
-static json_t *sweep_json(const struct sweep *s)
-{
-    json_t *list = json_array();
-
-    for (int n = 0; n < SWEEP_N_NODES; n++)
-        json_array_append_new(list, nodes_json(s, n));
-    return list;
-}
-
 static json_t *buckets_json(const struct simulate_result *r)
 {
     json_t *list = json_array();
@@ -81,8 +72,7 @@ static json_t *whole_json(const struct plan *p)
 
     return json_pack(
         "{ss, ss, sI, sI, so, so, so, ss, so, so, so, so, so, so, so, so, so, so, so, "
-        "so, "
-        "so}",
+        "so, so}",
         "config", p->config, "method", f->options.method, "nodes",
         (json_int_t)p->step.n_nodes, "ranks", (json_int_t)p->step.n_ranks,
         "seconds_per_step", number(r->seconds), "bytes_per_card_per_step",
@@ -100,16 +90,18 @@ static json_t *whole_json(const struct plan *p)
 
 status plan_json(struct str *out, const struct plan *p, struct err *err)
 {
-    json_t *o = whole_json(p);
+    json_t *o = whole_json(p), *by_nodes = json_array();
 
-    if (!o)
-        return err_set(err, ERR_MEMORY, "no memory for the plan as JSON");
-    add_bill(o, p);
+    for (int n = 0; p->sweep && n < SWEEP_N_NODES; n++)
+        json_array_append_new(by_nodes, nodes_json(p->sweep, n));
+    if (o)
+        add_bill(o, p);
     if (p->sweep)
-        json_object_set_new(o, "by_nodes", sweep_json(p->sweep));
+        json_object_set(o, "by_nodes", by_nodes);
     char *text =
         json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     json_decref(o);
+    json_decref(by_nodes);
     if (!text)
         return err_set(err, ERR_MEMORY, "no memory for the plan as JSON");
     str_puts(out, text);

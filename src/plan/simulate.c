@@ -63,17 +63,14 @@ static void exchange(struct step *s, double elements, double ready)
     note(s, elements, ready, begin, s->free[0]);
 }
 
-static void run_bucket(struct step *s, double elements, double t_ready)
-{
-    for (size_t r = 0; r < s->x->n_ranks; r++)
-        s->t[r] = fmax(ready_on(s, r, t_ready), s->free[r]);
-    exchange(s, elements, ready_on(s, 0, t_ready));
-}
-
 static void run_ferry(struct step *s)
 {
-    for (size_t i = 0; i < s->w->n_buckets; i++)
-        run_bucket(s, s->w->bucket[i].elements, s->w->bucket[i].t_ready);
+    for (size_t i = 0; i < s->w->n_buckets; i++) {
+        const double t_ready = s->w->bucket[i].t_ready;
+        for (size_t r = 0; r < s->x->n_ranks; r++)
+            s->t[r] = fmax(ready_on(s, r, t_ready), s->free[r]);
+        exchange(s, s->w->bucket[i].elements, ready_on(s, 0, t_ready));
+    }
 }
 
 /* Horovod's next tick at or after `t`. */

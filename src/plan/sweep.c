@@ -47,9 +47,8 @@ static status cell_of(struct sweep_cell *out, const struct forecast *f,
     return OK;
 }
 
-/* The variant in each of the ways. */
-static status run_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
-                       struct forecast_variant v, struct err *err)
+status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
+                  struct forecast_variant v, struct err *err)
 {
     for (int i = 0; i < SWEEP_N_WAYS; i++) {
         v.method = ways[i].method;
@@ -61,12 +60,6 @@ static status run_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecas
     return OK;
 }
 
-status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
-                  struct err *err)
-{
-    return run_ways(out, f, f->variant, err);
-}
-
 static status sweep_nodes(struct sweep *s, const struct forecast *f, struct err *err)
 {
     static const size_t list[SWEEP_N_NODES] = {1,  2,   4,   8,   16,  32,
@@ -75,7 +68,7 @@ static status sweep_nodes(struct sweep *s, const struct forecast *f, struct err 
 
     for (int n = 0; n < SWEEP_N_NODES; n++) {
         v.n_nodes = s->nodes[n] = list[n];
-        TRY(run_ways(s->by_nodes[n], f, v, err));
+        TRY(sweep_ways(s->by_nodes[n], f, v, err));
     }
     return OK;
 }
@@ -88,7 +81,7 @@ static status sweep_rates(struct sweep *s, const struct forecast *f, struct err 
     for (int r = 0; r < SWEEP_N_RATES; r++) {
         s->rates[r] = 1e7 * pow(10, r / 3.0);
         v.rate = s->rates[r] / 8 * f->link.payload_share;
-        TRY(run_ways(s->by_rate[r], f, v, err));
+        TRY(sweep_ways(s->by_rate[r], f, v, err));
     }
     return OK;
 }

@@ -57,9 +57,9 @@ struct sweep {
 
 status sweep_run(struct sweep *s, const struct forecast *f, struct err *err) MUST_CHECK;
 
-/* Each way on the cluster as given. */
+/* The variant in each of the ways. */
 status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
-                  struct err *err) MUST_CHECK;
+                  struct forecast_variant v, struct err *err) MUST_CHECK;
 
 const char *sweep_way_name(enum sweep_way way);
 /* The row that is the forecast's own way, or SWEEP_N_WAYS. */

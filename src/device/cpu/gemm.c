@@ -439,19 +439,14 @@ static void by_rows(const struct job *j)
     run(j, take_rows, &w);
 }
 
-/* Short rows of a transposed a spread over the cache well enough, and a copy is not
- * worth it for few columns of c. */
-static bool worth_copying(struct mat a, size_t n_cols)
-{
-    return a.stride > NARROW || n_cols > NARROW / 2;
-}
-
 void CPU(gemm)(struct device *d, struct mat c, struct mat a, struct mat b, bool ta,
                bool tb, double alpha, double beta)
 {
     const struct cpu_gemm g = {c, a, b, ta, tb, alpha, beta};
     const size_t inner = ta ? a.rows : a.cols;
-    const bool copied = ta && worth_copying(a, c.cols);
+    /* short rows of a transposed a spread over the cache well enough, and a copy is not
+     * worth it for few columns of c */
+    const bool copied = ta && (a.stride > NARROW || c.cols > NARROW / 2);
     const struct job j = {d, c, a, b, ta, tb, inner, (real)alpha, (real)beta, copied};
 
     if (CPU(gemm_amx)(d, &g))

@@ -100,13 +100,6 @@ static void add_relu(struct cuda *c, struct product *p, struct mat bias)
          cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS_TYPE, &type, sizeof type));
 }
 
-static void set_bias(struct cuda *c, struct product *p, struct mat bias)
-{
-    const uintptr_t at = address(bias);
-
-    BLAS(c, cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS, &at, sizeof at));
-}
-
 static void forget(struct cuda *c, struct product *p)
 {
     for (int i = 0; i < 3; i++)
@@ -208,6 +201,7 @@ static bool multiply(struct cuda *cu, struct product *p, const struct mat m[3],
 static bool product(struct cuda *c, const struct mat m[3], bool ta, bool tb, float alpha,
                     float beta, struct mat bias)
 {
+    const uintptr_t at = address(bias);
     uint64_t key[PRODUCT_KEY];
 
     key_of(key, m, ta, tb, bias);
@@ -219,7 +213,7 @@ static bool product(struct cuda *c, const struct mat m[3], bool ta, bool tb, flo
     if (is_new && bias.mem)
         add_relu(c, p, bias);
     if (bias.mem)
-        set_bias(c, p, bias);
+        BLAS(c, cublasLtMatmulDescSetAttribute(p->desc, DRIVER_BIAS, &at, sizeof at));
     if (is_new)
         choose(c, p);
     return c->gpu.failure.code != OK || multiply(c, p, m, alpha, beta);

@@ -73,7 +73,8 @@ static __device__ __forceinline__ u32 dialect_group(int dim)
 
 #include <math.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "device/half.h"
 
 typedef int32_t i32;
 typedef uint32_t u32;
@@ -95,22 +96,6 @@ static inline u32 dialect_or(u32 *p, u32 bits)
     return old;
 }
 
-static inline u32 dialect_bits(float x)
-{
-    u32 bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline float dialect_float(u32 bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 #define KERNEL(items) static
 #define FN            static inline
 #define GLOBAL
@@ -121,8 +106,8 @@ static inline float dialect_float(u32 bits)
 #define ITEMS                 (dialect_place.items)
 #define GROUP(dim)            (dialect_place.group[dim])
 #define LOCAL_OR(p, bits)     dialect_or(p, bits)
-#define BITS_OF(x)            dialect_bits(x)
-#define FLOAT_OF(x)           dialect_float(x)
+#define BITS_OF(x)            half_bits(x)
+#define FLOAT_OF(x)           half_float(x)
 #define ROOT(x)               sqrtf(x)
 #define LOG(x)                logf(x)
 #define MAGNITUDE(x)          fabsf(x)
