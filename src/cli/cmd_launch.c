@@ -1,8 +1,6 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/cmd.h"
 #include "launch/hosts.h"
 #include "launch/launch_config.h"
@@ -69,30 +67,15 @@ static status read_hosts(struct hosts *h, const struct launch_config *c, struct 
     return OK;
 }
 
-/* All that a launch holds; too large for a stack. */
-struct launch {
-    struct launch_config config;
-    struct hosts hosts;
-};
-
-static status launch(struct launch *l, int argc, char **argv, struct err *err)
-{
-    char **rest;
-
-    TRY(read_options(&l->config, argc, argv, &rest, err));
-    TRY(read_hosts(&l->hosts, &l->config, err));
-    const struct supervisor_job job = {&l->config, &l->hosts, rest, stderr};
-    if (l->config.dry_run)
-        return supervisor_show(&job, stdout, err);
-    return supervisor_run(&job, err);
-}
-
 status cmd_launch(int argc, char **argv, struct err *err)
 {
-    struct launch *l;
+    struct launch_config config;
+    struct hosts hosts;
+    char **rest;
 
-    TRY(mem_alloc(&l, 1, sizeof *l, err));
-    const status result = launch(l, argc, argv, err);
-    free(l);
-    return result;
+    TRY(read_options(&config, argc, argv, &rest, err));
+    TRY(read_hosts(&hosts, &config, err));
+    const struct supervisor_job job = {&config, &hosts, rest, stderr};
+    return config.dry_run ? supervisor_show(&job, stdout, err)
+                          : supervisor_run(&job, err);
 }

@@ -25,7 +25,7 @@ void argv_take(struct argv *a, struct str *s);
 void argv_printf(struct argv *a, const char *fmt, ...) PRINTF(2, 3);
 void argv_release(struct argv *a);
 
-status argv_check(const struct argv *a, struct err *err) MUST_CHECK;
+status argv_check(const struct argv *a, struct err *err);
 
 /* Appends one argument, quoted where a POSIX shell needs it. */
 void argv_quote(struct str *out, const char *arg);

@@ -36,18 +36,15 @@ void command_check(struct argv *out, const struct command_plan *p, const char *h
     argv_quote(&directory, p->directory);
     argv_quote(&program, p->program);
     const char *dir = str_text(&directory), *prog = str_text(&program);
-    str_printf(&s,
-               "bad() { echo \"ferry-bad $*\"; exit 1; }; "
-               "cd %s 2>/dev/null || bad no directory %s; "
-               "[ -x %s ] || bad no program %s; "
-               "umask 077; t=\"$HOME/.ferry/%s.token\"; n=$(uname -n).$$; "
-               "mkdir -p \"$HOME/.ferry\" && cat >\"$t.$n\" && mv -f \"$t.$n\" \"$t\" || "
-               "bad cannot write to \"$HOME/.ferry\"; "
-               "find \"$HOME/.ferry\" -name \"*.token*\" -mtime +0 -exec rm -f {} + "
-               "2>/dev/null; "
-               "h=$(sha256sum <%s) || bad no sha256sum; "
-               "echo \"ferry-host ${h%%%% *} $(date +%%s.%%N) $(nproc)\"",
-               dir, dir, prog, prog, p->job, prog);
+    str_printf(
+        &s,
+        "bad() { echo \"ferry-bad $*\"; exit 1; }; cd %s 2>/dev/null || bad no directory "
+        "%s; [ -x %s ] || bad no program %s; umask 077; t=\"$HOME/.ferry/%s.token\"; "
+        "n=$(uname -n).$$; mkdir -p \"$HOME/.ferry\" && cat >\"$t.$n\" && mv -f "
+        "\"$t.$n\" \"$t\" || bad cannot write to \"$HOME/.ferry\"; find \"$HOME/.ferry\" "
+        "-name \"*.token*\" -mtime +0 -exec rm -f {} + 2>/dev/null; h=$(sha256sum <%s) "
+        "|| bad no sha256sum; echo \"ferry-host ${h%%%% *} $(date +%%s.%%N) $(nproc)\"",
+        dir, dir, prog, prog, p->job, prog);
     if (p->old_job)
         str_printf(&s, "; rm -f \"$HOME/.ferry/%s.token\"", p->old_job);
     s.bad |= directory.bad || program.bad;

@@ -25,8 +25,7 @@ void host_check_read(struct host_check *p, const char *text, int code, const cha
 /* One verdict for each host of p->hosts, all asked at the same time, t seconds for
  * each. */
 status host_check_run(struct host_check *out, const struct command_plan *p,
-                      const char *hash, const char *token, double t,
-                      struct err *err) MUST_CHECK;
+                      const char *hash, const char *token, double t, struct err *err);
 
 /* Remove the token wherever p->hosts answers within t seconds. */
 void host_check_forget(const struct command_plan *p, double t);

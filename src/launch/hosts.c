@@ -111,7 +111,7 @@ status hosts_read(struct hosts *h, const char *path, struct err *err)
         }
     }
     if (result != OK)
-        err_wrap(err, "%s:%zu", path, (size_t)in.n_read);
+        (void)err_wrap(err, "%s:%zu", path, (size_t)in.n_read);
     else if (h->n == 0)
         result = err_set(err, ERR_USAGE, "%s names no host", path);
     lines_close(&in);

@@ -29,9 +29,9 @@ struct hosts {
 };
 
 /* "a:2,b:2"; a host without a number has one rank. */
-status hosts_parse(struct hosts *h, const char *list, struct err *err) MUST_CHECK;
+status hosts_parse(struct hosts *h, const char *list, struct err *err);
 /* One host a line; '#' begins a comment. */
-status hosts_read(struct hosts *h, const char *path, struct err *err) MUST_CHECK;
+status hosts_read(struct hosts *h, const char *path, struct err *err);
 
 size_t hosts_ranks(const struct hosts *h);
 /* Drop ranks from the end of the list until at most n_ranks are left. */
@@ -44,4 +44,4 @@ bool hosts_is_local(const char *name);
 
 /* Numeric address of this machine's interface from which `host` is reached; nothing is
  * sent. */
-status hosts_route(char *out, size_t n, const char *host, struct err *err) MUST_CHECK;
+status hosts_route(char *out, size_t n, const char *host, struct err *err);

@@ -20,32 +20,8 @@ bool launch_config_ports(const struct launch_config *c, int *first, int *last)
     return true;
 }
 
-static status check_names(const char *env, struct err *err)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,";
-
-    if (env[strspn(env, letters)])
-        return err_set(err, ERR_USAGE,
-                       "env '%.200s' is not a list of names like A,B; values are taken "
-                       "from this environment",
-                       env);
-    return OK;
-}
-
-/* These go to a shell and to mpirun as they are. */
-static status check_interface(const char *name, struct err *err)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/,:@";
-
-    if (name[0] == '-' || name[strspn(name, letters)])
-        return err_set(err, ERR_USAGE,
-                       "interface '%.200s' is neither a name like eth0 nor a network "
-                       "like 10.0.0.0/24",
-                       name);
-    return OK;
-}
+/* env and interface go to a shell and to mpirun as they are. */
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 status launch_config_check(const struct launch_config *c, struct err *err)
 {
@@ -59,6 +35,15 @@ status launch_config_check(const struct launch_config *c, struct err *err)
                        c->ports);
     if (!c->agent[0])
         return err_set(err, ERR_USAGE, "agent is empty; it is a program like ssh");
-    TRY(check_names(c->env, err));
-    return check_interface(c->interface, err);
+    if (c->env[strspn(c->env, LETTERS "_,")])
+        return err_set(err, ERR_USAGE,
+                       "env '%.200s' is not a list of names like A,B; values are taken "
+                       "from this environment",
+                       c->env);
+    if (c->interface[0] == '-' || c->interface[strspn(c->interface, LETTERS "._-/,:@")])
+        return err_set(err, ERR_USAGE,
+                       "interface '%.200s' is neither a name like eth0 nor a network "
+                       "like 10.0.0.0/24",
+                       c->interface);
+    return OK;
 }

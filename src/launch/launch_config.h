@@ -39,7 +39,7 @@ struct launch_config {
 extern const struct opt_table launch_config_table;
 
 /* What no single row can say. */
-status launch_config_check(const struct launch_config *c, struct err *err) MUST_CHECK;
+status launch_config_check(const struct launch_config *c, struct err *err);
 
 /* First and last of `ports`; false when it is empty. Checked before. */
 bool launch_config_ports(const struct launch_config *c, int *first, int *last);

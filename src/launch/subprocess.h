@@ -25,11 +25,10 @@ struct subprocess {
 };
 
 /* Its output goes where ours goes, its input is empty. */
-status subprocess_start(struct subprocess *c, const struct argv *w,
-                        struct err *err) MUST_CHECK;
+status subprocess_start(struct subprocess *c, const struct argv *w, struct err *err);
 /* Its input is `input`, its output is caught. */
 status subprocess_ask(struct subprocess *c, const struct argv *w, const char *input,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 
 /* Has it ended? Then it was reaped. */
 bool subprocess_has_ended(struct subprocess *c);

@@ -1,28 +1,74 @@
 #include "launch/supervisor.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "launch/supervisor_parts.h"
+#include "dist/watch/async_console.h"
+#include "dist/watch/control.h"
+#include "dist/watch/control_server.h"
+#include "format/sha256.h"
+#include "launch/command.h"
+#include "launch/host_check.h"
+#include "launch/subprocess.h"
 
+/* Time for a host to answer: all have to before the first start, a restart waits for
+ * none. */
+static const double t_check_first = 30, t_check = 8;
+static const double t_forget = 2;
+static const double skew_limit = 2;   /* seconds between clocks that are worth a note */
 static const double t_mpirun = 2;     /* for mpirun to end by itself when asked */
 static const double t_finalize = 10;  /* the same once every rank has finished */
 static const double t_last_words = 1; /* for the console to take them */
 static const double t_settled = 10;   /* a start that lasted longer was not hopeless */
 
+enum { JOB_BYTES = CONTROL_JOB / 2, JOB_TEXT = CONTROL_JOB + 1 };
+
+/* One start of the job. */
+struct start {
+    struct hosts hosts; /* those that answered */
+    char job[JOB_TEXT], token[SHA256_HEX + 1];
+    uint8_t key[CHANNEL_TOKEN];
+    struct control_server server;
+    struct subprocess mpirun;
+    double t_begin;
+    double t_done;    /* when the last rank said goodbye; 0: not yet */
+    bool is_complete; /* every rank has reported */
+};
+
+struct supervisor {
+    const struct supervisor_job *job;
+    struct async_console *lines; /* so that a blocked console does not stop us */
+    enum command_mpi mpi;
+    char program[PATH_MAX], directory[PATH_MAX], hash[SHA256_HEX];
+    int64_t n_starts;
+    int64_t n_vain;     /* losses since a start got further than all before it */
+    uint64_t step_best; /* how far that was */
+    double t_lost;      /* when the loss of the start before was seen; 0: there is none */
+    uint64_t step_lost;
+    char reason[512];             /* why the last start ended */
+    status code;                  /* of a hopeless end */
+    bool was_stopped, has_worked; /* has_worked: on an update, in any start */
+    char old_job[JOB_TEXT];       /* of the start before */
+    uint8_t name[SHA256_BYTES];   /* of the start: JOB_BYTES of it */
+};
+
 enum outcome { FINISHED, LOST, HOPELESS };
 
-volatile sig_atomic_t supervisor_n_signals;
+static volatile sig_atomic_t n_signals; /* since the job began */
 
 static void on_signal(int number)
 {
     (void)number;
-    supervisor_n_signals++;
+    n_signals++;
 }
 
 /* on_signal, or SIG_DFL */
@@ -32,12 +78,12 @@ static void answer_signals(void (*by)(int))
     /* restart: no line of a host is lost by a Ctrl-C; poll() ends all the same */
     const struct sigaction action = {.sa_handler = by, .sa_flags = SA_RESTART};
 
-    supervisor_n_signals = 0;
+    n_signals = 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         sigaction(endings[i], &action, NULL);
 }
 
-void supervisor_note(const struct supervisor *s, const char *fmt, ...)
+static PRINTF(2, 3) void note(const struct supervisor *s, const char *fmt, ...)
 {
     char text[900];
     va_list ap;
@@ -48,17 +94,215 @@ void supervisor_note(const struct supervisor *s, const char *fmt, ...)
     async_console_say(s->lines, "ferry launch: %s", text);
 }
 
-/* ---- while a start runs ---- */
+/* ---- before a start: what is the same for all of them, the hosts, mpirun ---- */
 
-static void pass_signals(struct supervisor *s, struct start *st)
+static status find_program(struct supervisor *s, struct err *err)
 {
-    if (supervisor_n_signals && !s->was_stopped) {
-        s->was_stopped = true;
-        supervisor_note(
-            s, "stopping: the ranks save and end; a second signal ends them at once");
-        control_server_order(&st->server, CHANNEL_STOP);
+    const char *wanted = s->job->config->program;
+
+    if (!realpath(wanted[0] ? wanted : "/proc/self/exe", s->program))
+        return err_set(err, ERR_IO, "program %s: %s", wanted[0] ? wanted : "ferry",
+                       strerror(errno));
+    if (s->job->config->directory[0])
+        snprintf(s->directory, sizeof s->directory, "%s", s->job->config->directory);
+    else if (!getcwd(s->directory, sizeof s->directory))
+        return err_set(err, ERR_IO, "the current directory: %s", strerror(errno));
+    return OK;
+}
+
+/* Whose mpirun is it? Asked only when the user did not say. */
+static status find_mpi(struct supervisor *s, struct err *err)
+{
+    const struct launch_config *c = s->job->config;
+    struct subprocess child;
+    struct argv w = {0};
+
+    s->mpi = strcmp(c->mpi, "mpich") == 0 ? COMMAND_MPICH : COMMAND_OPENMPI;
+    if (strcmp(c->mpi, "auto") != 0)
+        return OK;
+    argv_add(&w, command_mpirun(c, s->mpi));
+    argv_add(&w, "--version");
+    const status result = subprocess_ask(&child, &w, "", err);
+    argv_release(&w);
+    if (result != OK)
+        return err_wrap(err, "an MPI library is needed (Debian: openmpi-bin)");
+    subprocess_gather(&child, 1, t_check_first);
+    if (strstr(child.text, "Open MPI"))
+        s->mpi = COMMAND_OPENMPI;
+    else if (strstr(child.text, "HYDRA"))
+        s->mpi = COMMAND_MPICH;
+    else
+        return err_set(err, ERR_USAGE,
+                       "%s is neither of Open MPI nor of MPICH; say mpi=openmpi or "
+                       "mpi=mpich",
+                       command_mpirun(c, s->mpi));
+    return OK;
+}
+
+static struct command_plan plan_of(const struct supervisor *s, const struct hosts *hosts,
+                                   const char *job)
+{
+    return (struct command_plan){.config = s->job->config,
+                                 .hosts = hosts,
+                                 .mpi = s->mpi,
+                                 .program = s->program,
+                                 .directory = s->directory,
+                                 .job = job,
+                                 .is_root = geteuid() == 0,
+                                 .args = s->job->args};
+}
+
+/* The name's first half stays the same, so that a rank knows its predecessors. */
+static status make_token(struct supervisor *s, struct start *st, struct err *err)
+{
+    const size_t n_same = s->n_starts ? CONTROL_LAUNCHER / 2 : 0;
+    char hex[SHA256_HEX];
+
+    if (!channel_random(s->name + n_same, JOB_BYTES - n_same) ||
+        !channel_random(st->key, sizeof st->key))
+        return err_set(err, ERR_IO, "the system gave no random bytes");
+    sha256_hex(hex, s->name);
+    snprintf(st->job, sizeof st->job, "%.*s", JOB_TEXT - 1, hex);
+    sha256_hex(hex, st->key);
+    snprintf(st->token, sizeof st->token, "%s\n", hex);
+    return OK;
+}
+
+/* The hosts that answered as they should, in the user's order. At the first start all
+ * have to; later the others are left out. */
+static status choose_hosts(struct supervisor *s, struct start *st,
+                           const struct host_check *p, struct err *err)
+{
+    const struct hosts *all = s->job->hosts;
+
+    st->hosts.n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct host *h = &all->host[i];
+        if (p[i].is_good && fabs(p[i].skew) > skew_limit)
+            note(s,
+                 "host %s: its clock is %.1f s %s ours, and so are the times in its log",
+                 h->name, fabs(p[i].skew), p[i].skew > 0 ? "ahead of" : "behind");
+        if (p[i].is_good) {
+            st->hosts.host[st->hosts.n] = *h;
+            st->hosts.host[st->hosts.n++].n_cores = p[i].n_cores;
+        } else if (s->n_starts == 0) {
+            return err_set(err, ERR_COMM, "host %s %s", h->name, p[i].reason);
+        } else {
+            note(s, "host %s %s; it is left out", h->name, p[i].reason);
+        }
+    }
+    return OK;
+}
+
+static status ask_hosts(struct supervisor *s, struct start *st, struct err *err)
+{
+    struct command_plan plan = plan_of(s, s->job->hosts, st->job);
+    struct host_check *p;
+
+    plan.old_job = s->old_job[0] ? s->old_job : NULL;
+    TRY(mem_alloc(&p, s->job->hosts->n, sizeof *p, err));
+    const double t_limit = s->n_starts == 0 ? t_check_first : t_check;
+    status result = host_check_run(p, &plan, s->hash, st->token, t_limit, err);
+    if (result == OK)
+        result = choose_hosts(s, st, p, err);
+    free(p);
+    return result;
+}
+
+/* Until enough of them answer. */
+static status gather(struct supervisor *s, struct start *st, struct err *err)
+{
+    const struct launch_config *c = s->job->config;
+    const double t_end = clock_now() + c->wait;
+
+    TRY(make_token(s, st, err));
+    for (;;) {
+        TRY(ask_hosts(s, st, err));
+        if (hosts_ranks(&st->hosts) >= (size_t)c->min_ranks)
+            return OK;
+        if (n_signals || clock_now() > t_end)
+            return err_set(err, ERR_COMM,
+                           "%zu ranks have a host that answers, %lld are needed; gave up "
+                           "after %.0f s",
+                           hosts_ranks(&st->hosts), (long long)c->min_ranks, c->wait);
+        poll(NULL, 0, 2000);
     }
 }
+
+static status find_address(const struct supervisor *s, const struct hosts *h, char *out,
+                           size_t n, struct err *err)
+{
+    const char *given = s->job->config->address;
+
+    snprintf(out, n, "%s", given[0] ? given : "127.0.0.1");
+    if (given[0])
+        return OK;
+    for (size_t i = 0; i < h->n; i++)
+        if (!hosts_is_local(h->host[i].name))
+            return hosts_route(out, n, h->host[i].name, err);
+    return OK;
+}
+
+static status listen_for_ranks(const struct supervisor *s, struct start *st,
+                               struct err *err)
+{
+    const struct launch_config *c = s->job->config;
+    struct liveness_limits limits = liveness_limits_default;
+    char address[OPT_TEXT_MAX], control[OPT_TEXT_MAX + 16];
+
+    limits.t_start = c->start_limit;
+    if (c->stall_limit > 0)
+        limits.t_stall = c->stall_limit;
+    TRY(find_address(s, &st->hosts, address, sizeof address, err));
+    const bool is_numeric = !address[strspn(address, "0123456789.")];
+    TRY(control_server_open(&st->server, is_numeric ? address : "", (uint16_t)c->port,
+                            hosts_ranks(&st->hosts), st->key, limits, err));
+    snprintf(control, sizeof control, "%s:%u", address, st->server.port);
+    if (setenv("FERRY_CONTROL", control, 1) != 0 || setenv("FERRY_JOB", st->job, 1) != 0)
+        return err_set(err, ERR_MEMORY, "the environment is full");
+    return OK;
+}
+
+static status start_ranks(struct supervisor *s, struct start *st, struct err *err)
+{
+    const struct command_plan plan = plan_of(s, &st->hosts, st->job);
+    struct str list = str_new(0);
+    struct argv w = {0};
+
+    TRY(listen_for_ranks(s, st, err));
+    hosts_put(&st->hosts, &list);
+    note(s, "start %lld: %zu ranks on %s", (long long)s->n_starts + 1,
+         hosts_ranks(&st->hosts), str_text(&list));
+    str_release(&list);
+    command_start(&w, &plan);
+    const status result = subprocess_start(&st->mpirun, &w, err);
+    argv_release(&w);
+    return result;
+}
+
+static void forget_token(const struct supervisor *s, const struct start *st)
+{
+    const struct command_plan plan = plan_of(s, &st->hosts, st->job);
+
+    if (st->job[0])
+        host_check_forget(&plan, t_forget);
+}
+
+static status prepare(struct supervisor *s, struct err *err)
+{
+    uint8_t hash[SHA256_BYTES];
+
+    TRY(find_program(s, err));
+    TRY(sha256_file(hash, s->program, err));
+    sha256_hex(s->hash, hash);
+    TRY(find_mpi(s, err));
+    if (geteuid() == 0 && s->mpi == COMMAND_OPENMPI)
+        note(s, "running as root, which mpirun refuses unless told so: it is told; a "
+                "user of its own would be safer (docs/launch.md)");
+    return OK;
+}
+
+/* ---- while a start runs ---- */
 
 static void note_complete(struct supervisor *s, struct start *st)
 {
@@ -67,15 +311,14 @@ static void note_complete(struct supervisor *s, struct start *st)
     st->is_complete = true;
     const double now = clock_now();
     if (s->t_lost > 0)
-        supervisor_note(
-            s,
-            "%zu ranks report %.1f s after the start, %.1f s after the loss was seen; "
-            "it was at step %llu",
-            st->server.liveness.n_ranks, now - st->t_begin, now - s->t_lost,
-            (unsigned long long)s->step_lost);
+        note(s,
+             "%zu ranks report %.1f s after the start, %.1f s after the loss was seen; "
+             "it was at step %llu",
+             st->server.liveness.n_ranks, now - st->t_begin, now - s->t_lost,
+             (unsigned long long)s->step_lost);
     else
-        supervisor_note(s, "%zu ranks report %.1f s after the start",
-                        st->server.liveness.n_ranks, now - st->t_begin);
+        note(s, "%zu ranks report %.1f s after the start", st->server.liveness.n_ranks,
+             now - st->t_begin);
 }
 
 /* Says all verdicts of the moment; true when one of them is the end. */
@@ -90,7 +333,7 @@ static bool judge_ranks(struct supervisor *s, struct start *st)
     while ((e = liveness_judge(&st->server.liveness, clock_now())).verdict !=
            LIVENESS_NOTHING) {
         liveness_say(w, e, text, sizeof text);
-        supervisor_note(s, "%s", text);
+        note(s, "%s", text);
         const bool ends = e.verdict == LIVENESS_DEAD || e.verdict == LIVENESS_MISSING ||
                           (e.verdict == LIVENESS_STALLED && stall_ends);
         if (ends && !is_lost)
@@ -146,8 +389,8 @@ static enum outcome judge_end(struct supervisor *s, struct start *st)
     control_server_turn(&st->server, 0);
     const bool is_agreed = liveness_agreed(&st->server.liveness, &told);
     if (is_agreed && told == OK) {
-        supervisor_note(s, "every rank had finished before %s ended with status %d",
-                        command_mpirun(s->job->config, s->mpi), code);
+        note(s, "every rank had finished before %s ended with status %d",
+             command_mpirun(s->job->config, s->mpi), code);
         return FINISHED;
     }
     if (is_agreed)
@@ -179,9 +422,8 @@ static bool has_ended(const struct supervisor *s, struct start *st)
         st->t_done = now;
     if (now - st->t_done < t_finalize)
         return false;
-    supervisor_note(s,
-                    "all ranks have finished, but %s is still running; it is terminated",
-                    command_mpirun(s->job->config, s->mpi));
+    note(s, "all ranks have finished, but %s is still running; it is terminated",
+         command_mpirun(s->job->config, s->mpi));
     subprocess_end(&st->mpirun, t_mpirun);
     return true;
 }
@@ -191,7 +433,12 @@ static enum outcome watch_start(struct supervisor *s, struct start *st)
 {
     for (;;) {
         control_server_turn(&st->server, 0.1);
-        pass_signals(s, st);
+        if (n_signals && !s->was_stopped) {
+            s->was_stopped = true;
+            note(s,
+                 "stopping: the ranks save and end; a second signal ends them at once");
+            control_server_order(&st->server, CHANNEL_STOP);
+        }
         note_complete(s, st);
         if (has_ended(s, st))
             return judge_end(s, st);
@@ -206,7 +453,7 @@ static enum outcome watch_start(struct supervisor *s, struct start *st)
         }
         if (judge_ranks(s, st))
             return LOST;
-        if (supervisor_n_signals > 1) {
+        if (n_signals > 1) {
             snprintf(s->reason, sizeof s->reason, "ended by a second signal");
             s->code = ERR_COMM;
             return HOPELESS;
@@ -237,7 +484,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     enum outcome outcome = HOPELESS;
 
     st->t_begin = clock_now();
-    if (supervisor_start(s, st, err) == OK)
+    if (start_ranks(s, st, err) == OK)
         outcome = watch_start(s, st);
     else
         s->code = OK; /* *err says it all */
@@ -252,8 +499,8 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
         s->n_vain = s->step_lost > s->step_best ? 1 : s->n_vain + 1;
         if (s->step_lost > s->step_best)
             s->step_best = s->step_lost;
-        supervisor_note(s, "the job is lost: %s; ended everywhere within %.1f s",
-                        s->reason, clock_now() - t_seen);
+        note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason,
+             clock_now() - t_seen);
     }
     control_server_close(&st->server);
     memcpy(s->old_job, st->job, sizeof s->old_job);
@@ -267,7 +514,7 @@ static void pause_after(const struct supervisor *s, const struct start *st)
 
     if (clock_now() - st->t_begin > t_settled)
         return;
-    for (double left = t; left > 0 && !supervisor_n_signals; left -= 0.1)
+    for (double left = t; left > 0 && !n_signals; left -= 0.1)
         poll(NULL, 0, 100);
 }
 
@@ -277,27 +524,25 @@ static status give_up(const struct supervisor *s, enum outcome outcome, struct e
         return err->code;
     if (outcome == HOPELESS)
         return err_set(err, s->code, "%s; another start would not help", s->reason);
-    return err_set(
-        err, ERR_COMM,
-        "the job was lost %lld times, %lld since it last got further; the last "
-        "time because %s",
-        (long long)s->n_starts, (long long)s->n_vain, s->reason);
+    return err_set(err, ERR_COMM,
+                   "the job was lost %lld times, %lld since it last got further; the "
+                   "last time because %s",
+                   (long long)s->n_starts, (long long)s->n_vain, s->reason);
 }
 
 static status run_all(struct supervisor *s, struct start *st, struct err *err)
 {
     const struct launch_config *c = s->job->config;
 
-    while (!supervisor_n_signals) {
+    while (!n_signals) {
         *st = (struct start){.server = {.listener = -1, .epoll = -1}};
-        TRY(supervisor_gather(s, st, err));
+        TRY(gather(s, st, err));
         hosts_limit(&st->hosts, hosts_ranks(s->job->hosts));
         const enum outcome outcome = run_start(s, st, err);
         s->n_starts++;
         if (outcome == FINISHED) {
-            supervisor_note(s, "finished%s after %lld start%s",
-                            s->was_stopped ? " by a signal" : "", (long long)s->n_starts,
-                            s->n_starts > 1 ? "s" : "");
+            note(s, "finished%s after %lld start%s", s->was_stopped ? " by a signal" : "",
+                 (long long)s->n_starts, s->n_starts > 1 ? "s" : "");
             return OK;
         }
         if (outcome == HOPELESS || s->was_stopped || s->n_vain > c->restarts)
@@ -309,24 +554,48 @@ static status run_all(struct supervisor *s, struct start *st, struct err *err)
 
 status supervisor_run(const struct supervisor_job *job, struct err *err)
 {
-    struct supervisor *s;
-    struct start *st = NULL;
+    struct supervisor s = {.job = job};
+    struct start st = {0};
 
-    TRY(mem_alloc(&s, 1, sizeof *s, err));
-    status result = mem_alloc(&st, 1, sizeof *st, err);
+    TRY(async_console_open(&s.lines, fileno(job->console), err));
+    answer_signals(on_signal);
+    status result = prepare(&s, err);
     if (result == OK)
-        result = async_console_open(&s->lines, fileno(job->console), err);
-    if (result == OK) {
-        s->job = job;
-        answer_signals(on_signal);
-        result = supervisor_prepare(s, err);
-        if (result == OK)
-            result = run_all(s, st, err);
-        supervisor_forget(s, st);
-        answer_signals(SIG_DFL);
-    }
-    async_console_close(s->lines, t_last_words);
-    free(st);
-    free(s);
+        result = run_all(&s, &st, err);
+    forget_token(&s, &st);
+    answer_signals(SIG_DFL);
+    async_console_close(s.lines, t_last_words);
     return result;
+}
+
+/* Prints a command that was made, and releases it. */
+static status show(FILE *out, const char *before, struct argv *a, struct err *err)
+{
+    struct str s = str_new(0);
+
+    argv_put(&s, a);
+    fprintf(out, "%s%s\n", before, str_text(&s));
+    str_release(&s);
+    const status result = argv_check(a, err);
+    argv_release(a);
+    return result;
+}
+
+status supervisor_show(const struct supervisor_job *job, FILE *out, struct err *err)
+{
+    struct supervisor s = {.job = job};
+    struct argv a = {0};
+
+    TRY(find_program(&s, err));
+    TRY(find_mpi(&s, err));
+    const struct command_plan plan = plan_of(&s, job->hosts, "JOB");
+    fputs("# on every host, the token on its input:\n", out);
+    for (size_t i = 0; i < job->hosts->n; i++) {
+        command_check(&a, &plan, job->hosts->host[i].name);
+        TRY(show(out, "", &a, err));
+    }
+    command_start(&a, &plan);
+    if (job->config->bind && !job->config->cores)
+        fputs("# bound to cores once the hosts have said how many they have:\n", out);
+    return show(out, "FERRY_CONTROL=ADDRESS:PORT FERRY_JOB=JOB ", &a, err);
 }

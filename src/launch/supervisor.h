@@ -28,8 +28,7 @@ struct supervisor_job {
  * without getting further, or no host answers; the ranks' own status when another start
  * would end in the same way.
  */
-status supervisor_run(const struct supervisor_job *job, struct err *err) MUST_CHECK;
+status supervisor_run(const struct supervisor_job *job, struct err *err);
 
 /* Print the commands of a first start to `out`. */
-status supervisor_show(const struct supervisor_job *job, FILE *out,
-                       struct err *err) MUST_CHECK;
+status supervisor_show(const struct supervisor_job *job, FILE *out, struct err *err);
