@@ -67,7 +67,7 @@ static const struct opener {
     bool (*has_card)(void); /* a quick check whether opening may succeed */
     status (*open)(struct device *d, struct device_options options, struct err *err);
 } openers[] = {
-    {"cuda", cuda_has_driver, cuda_open},
+    {"cuda", driver_is_here, cuda_open},
 #ifdef FERRY_OPENCL
     {"opencl", opencl_has_gpu, opencl_open},
 #else
@@ -172,6 +172,23 @@ static status check_kernels(const struct kernels *k, const char *device, struct 
     return OK;
 }
 
+/* Scratch memory of at least n_bytes a thread. */
+static status reserve(struct device *d, size_t n_bytes, struct err *err)
+{
+    const size_t each = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
+
+    if (each <= d->scratch_bytes)
+        return OK;
+    void *p = aligned_alloc(ALIGN, each * pool_size(d->pool));
+    if (!p)
+        return err_set(err, ERR_MEMORY, "cannot allocate %zu bytes of scratch memory",
+                       each * pool_size(d->pool));
+    free(d->scratch);
+    d->scratch = p;
+    d->scratch_bytes = each;
+    return OK;
+}
+
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
                        size_t real_bytes, struct device_options options, struct err *err)
 {
@@ -182,7 +199,7 @@ status device_open_cpu(struct device *d, const struct kernels *k, const char *na
                          .precision = options.precision};
     TRY(check_kernels(k, name, err));
     TRY(pool_open(&d->pool, options.threads, options.pin, err));
-    if (device_reserve(d, DEVICE_SCRATCH_BYTES, err) != OK) {
+    if (reserve(d, DEVICE_SCRATCH_BYTES, err) != OK) {
         device_close(d);
         return err->code;
     }
@@ -202,22 +219,6 @@ void device_close(struct device *d)
     *d = (struct device){0};
 }
 
-status device_reserve(struct device *d, size_t n_bytes, struct err *err)
-{
-    const size_t each = (n_bytes + ALIGN - 1) / ALIGN * ALIGN;
-
-    if (each <= d->scratch_bytes)
-        return OK;
-    void *p = aligned_alloc(ALIGN, each * pool_size(d->pool));
-    if (!p)
-        return err_set(err, ERR_MEMORY, "cannot allocate %zu bytes of scratch memory",
-                       each * pool_size(d->pool));
-    free(d->scratch);
-    d->scratch = p;
-    d->scratch_bytes = each;
-    return OK;
-}
-
 /*
  * Six padded copies of a head's rows and two blocks of 36 rows of scores; padding is at
  * most 16 reals on either side (cpu/attention.c, cpu/tile.h).
@@ -229,8 +230,8 @@ status device_reserve_attention(struct device *d, size_t head_width, size_t max_
 
     if (d->gpu)
         return gpu_check_head(d->gpu, head_width, d->name, err);
-    return device_reserve(
-        d, (6 * width * length + 74 * length + 108 * width) * d->real_bytes, err);
+    return reserve(d, (6 * width * length + 74 * length + 108 * width) * d->real_bytes,
+                   err);
 }
 
 status device_alloc(struct device *d, void **mem, size_t n_bytes, struct err *err)

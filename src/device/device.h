@@ -65,7 +65,7 @@ struct device_options {
 #define DEVICE_KINDS "auto|cpu|cpu-avx512|cpu-avx2|cpu-plain|opencl|cuda"
 
 status device_open(struct device *d, const char *kind, struct device_options options,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 void device_close(struct device *d);
 
 /* Append a line for each device that device_open could open, or why it could not. */
@@ -74,26 +74,19 @@ void device_describe(struct str *out);
 
 /* A CPU device over any table built from device/cpu (the tests bring one in double). */
 status device_open_cpu(struct device *d, const struct kernels *k, const char *name,
-                       size_t real_bytes, struct device_options options,
-                       struct err *err) MUST_CHECK;
+                       size_t real_bytes, struct device_options options, struct err *err);
 
 status device_alloc(struct device *d, void **mem, size_t n_bytes,
-                    struct err *err) MUST_CHECK; /* 64-byte aligned, zeroed */
+                    struct err *err); /* 64-byte aligned, zeroed */
 void device_free(struct device *d, void *mem);
 /* n reals of its own as a matrix [1, n]; release them by device_free(d, row->mem). */
-status device_alloc_row(struct device *d, struct mat *row, size_t n,
-                        struct err *err) MUST_CHECK;
+status device_alloc_row(struct device *d, struct mat *row, size_t n, struct err *err);
 
-/*
- * Scratch memory of at least n_bytes a thread, for kernels that need more than the
- * DEVICE_SCRATCH_BYTES every thread has from the start: attention over very long
- * sentences. Called when shapes become known, never inside a step.
- */
-status device_reserve(struct device *d, size_t n_bytes, struct err *err) MUST_CHECK;
-
-/* The same for attention with heads of this width over sentences up to this long. */
+/* Scratch memory for attention with heads of this width over sentences up to this long,
+ * which may be more than every thread has from the start. Called when shapes become
+ * known, never inside a step. */
 status device_reserve_attention(struct device *d, size_t head_width, size_t max_len,
-                                struct err *err) MUST_CHECK;
+                                struct err *err);
 
 /* Bytes of an element. */
 static inline size_t device_width(const struct device *d, enum mat_type type)
@@ -115,7 +108,7 @@ void device_upload_ids(struct device *d, struct ids to, const int *host);
 void device_download_ids(struct device *d, int *host, struct ids from);
 
 /* Waits for everything queued; the one place where a device reports failure. */
-status device_sync(struct device *d, struct err *err) MUST_CHECK;
+status device_sync(struct device *d, struct err *err);
 
 /*
  * Device memory handed out from one block. With mem NULL it only measures: the same

@@ -127,8 +127,7 @@ struct cache {
     K(topk, (struct device *, struct mat top, struct ids id, struct mat logits))
 /* clang-format on */
 
+#define KERNEL_MEMBER(name, args) void(*name) args;
 struct kernels {
-#define K(name, args) void(*name) args;
-    KERNEL_LIST(K)
-#undef K
+    KERNEL_LIST(KERNEL_MEMBER)
 };

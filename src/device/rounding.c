@@ -91,22 +91,21 @@ static void round_stored(struct device *d, size_t n, const struct mat *stored)
       LIST(out, q, k, v, first, last, heads), LIST(out))
 /* clang-format on */
 
-#define S(name, params, args, stored)                                  \
+#define ROUNDING_KERNEL(name, params, args, stored)                    \
     static void round_##name(struct device *d, params)                 \
     {                                                                  \
         d->exact->name(d, args);                                       \
         const struct mat to_round[] = {stored};                        \
         round_stored(d, sizeof to_round / sizeof *to_round, to_round); \
     }
-STORING_KERNELS(S)
-#undef S
+STORING_KERNELS(ROUNDING_KERNEL)
+
+#define PUT_IN_FRONT(name, params, args, stored) d->rounding.name = round_##name;
 
 void rounding_begin(struct device *d)
 {
     d->exact = d->k;
     d->rounding = *d->k; /* what stores nothing in 16 bits stays as it is */
-#define S(name, params, args, stored) d->rounding.name = round_##name;
-    STORING_KERNELS(S)
-#undef S
+    STORING_KERNELS(PUT_IN_FRONT)
     d->k = &d->rounding;
 }

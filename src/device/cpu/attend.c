@@ -85,7 +85,8 @@ void CPU(attend_cache)(struct device *d, struct mat out, struct mat q, struct ca
 void CPU(attend_memory)(struct device *d, struct mat out, struct mat q, struct mat k,
                         struct mat v, struct ids first, struct ids last, size_t heads)
 {
-    struct job j = {d, out, q, k, v, heads, {0}, cpu_ids(first), cpu_ids(last)};
+    struct job j = {
+        d, out, q, k, v, heads, .first = cpu_ids(first), .last = cpu_ids(last)};
 
     pool_run(d->pool, rows_part, &j);
 }

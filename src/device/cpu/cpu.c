@@ -39,8 +39,5 @@ void CPU(each)(struct device *d, const struct mat *m, size_t n_mats, cpu_each_fn
 
 extern const struct kernels CPU(kernels);
 
-const struct kernels CPU(kernels) = {
-#define K(name, args) .name = CPU(name),
-    KERNEL_LIST(K)
-#undef K
-};
+#define MEMBER(name, args) .name = CPU(name),
+const struct kernels CPU(kernels) = {KERNEL_LIST(MEMBER)};

@@ -31,9 +31,8 @@ typedef REAL real;
 #define CPU(name)           CPU_EXPAND(cpu_, CPU_VARIANT, name)
 
 /* The prototypes of this variant's kernels, from the one list. */
-#define K(name, args) void CPU(name) args;
-KERNEL_LIST(K)
-#undef K
+#define CPU_PROTOTYPE(name, args) void CPU(name) args;
+KERNEL_LIST(CPU_PROTOTYPE)
 
 /* c = alpha op(a) op(b) + beta c */
 struct cpu_gemm {

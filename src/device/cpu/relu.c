@@ -44,6 +44,15 @@ void CPU(relu_forward)(struct device *d, struct mat h, struct mat bias, struct d
     pool_run(d->pool, forward_part, &j);
 }
 
+/* A product and what follows it where no gradient is wanted. Here one after the other;
+ * some libraries do both in one pass. */
+void CPU(gemm_relu)(struct device *d, struct mat h, struct mat a, struct mat b,
+                    struct mat bias)
+{
+    CPU(gemm)(d, h, a, b, false, false, 1, 0);
+    CPU(relu_forward)(d, h, bias, (struct drop){0});
+}
+
 static void backward_part(void *ctx, size_t part, size_t n_parts)
 {
     const struct job *j = ctx;

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "device/cuda/cuda_state.h"
 #include "device/cuda/nvml.h"
 
 /* The fatbins, by precision; made by CMake, of no bytes where nvcc was not found. */
@@ -236,11 +235,10 @@ static status refuse_image(const struct cuda *c, unsigned code, const char *wher
                        "see docs/gpu.md",
                        card, where, driver);
     if (code == DRIVER_NEWER_PTX)
-        return err_set(
-            err, ERR_DEVICE,
-            "device = cuda: the driver of %s is for %s, older than the kernels "
-            "in %s; install a newer driver, or see docs/gpu.md",
-            card, driver, where);
+        return err_set(err, ERR_DEVICE,
+                       "device = cuda: the driver of %s is for %s, older than the "
+                       "kernels in %s; install a newer driver, or see docs/gpu.md",
+                       card, driver, where);
     return err_set(err, ERR_DEVICE,
                    "device = cuda: %s does not take the kernels in %s (%s, code %u; its "
                    "driver is for %s)",
@@ -274,11 +272,10 @@ status cuda_load(struct cuda *c, struct CUmod_st **module, enum precision p,
     if (dir && *dir)
         return load_file(c, module, dir, names[p], err);
     if (!bytes[p])
-        return err_set(
-            err, ERR_DEVICE,
-            "device = cuda: this program was built without nvcc and carries no "
-            "kernels for %s; see docs/gpu.md",
-            c->name);
+        return err_set(err, ERR_DEVICE,
+                       "device = cuda: this program was built without nvcc and carries "
+                       "no kernels for %s; see docs/gpu.md",
+                       c->name);
     const unsigned code = c->api->cuModuleLoadData(module, image[p]);
     return code ? refuse_image(c, code, "this program", err) : OK;
 }
@@ -289,10 +286,9 @@ static status choose(struct cuda *c, size_t local_rank, struct err *err)
     const unsigned code = c->api->cuInit(0);
 
     if (code || c->api->cuDeviceGetCount(&n) || n == 0)
-        return err_set(err, ERR_DEVICE,
-                       "device = cuda: the driver finds no card (code %u); use device = "
-                       "cpu",
-                       code);
+        return err_set(
+            err, ERR_DEVICE,
+            "device = cuda: the driver finds no card (code %u); use device = cpu", code);
     if (c->api->cuDeviceGet(&c->device, (int)(local_rank % (size_t)n)) ||
         c->api->cuDeviceGetName(c->name, sizeof c->name, c->device))
         return err_set(err, ERR_DEVICE, "device = cuda: card %zu does not answer",
@@ -361,11 +357,6 @@ status cuda_open(struct device *d, struct device_options options, struct err *er
     TRY(gpu_open(d, &c->gpu, name, options, err));
     d->card = number_of(bus);
     return OK;
-}
-
-bool cuda_has_driver(void)
-{
-    return driver_is_here();
 }
 
 struct cuda *cuda_state(const struct device *d)

@@ -4,7 +4,7 @@
 
 #include "base/os.h"
 
-#define D(name, args)                    \
+#define FIND(name, args)                 \
     if (!os_symbol(so, #name, &d->name)) \
         return err_set(err, ERR_DEVICE, "device = cuda: %s lacks %s", lib, #name);
 
@@ -14,11 +14,10 @@ static status load_cuda(struct driver *d, struct err *err)
     void *so = dlopen(lib, RTLD_NOW | RTLD_GLOBAL);
 
     if (!so)
-        return err_set(
-            err, ERR_DEVICE,
-            "device = cuda: no NVIDIA driver here (libcuda.so.1); use device = "
-            "cpu or opencl");
-    DRIVER_CUDA_LIST(D)
+        return err_set(err, ERR_DEVICE,
+                       "device = cuda: no NVIDIA driver here (libcuda.so.1); use device "
+                       "= cpu or opencl");
+    DRIVER_CUDA_LIST(FIND)
     return OK;
 }
 
@@ -55,10 +54,9 @@ static status load_blas(struct driver *d, struct err *err)
                        "device = cuda: the driver is there, but not cuBLASLt "
                        "(libcublasLt.so.13 or .12); install it or add it to "
                        "LD_LIBRARY_PATH");
-    DRIVER_BLAS_LIST(D)
+    DRIVER_BLAS_LIST(FIND)
     return OK;
 }
-#undef D
 
 bool driver_is_here(void)
 {

@@ -100,11 +100,8 @@ struct driver_choice {
     X(NOT_SUPPORTED, 15)     \
     X(LICENSE_ERROR, 16)
 
-enum {
-#define X(name, code) DRIVER_##name = (code),
-    DRIVER_BLAS_CODES(X)
-#undef X
-};
+#define DRIVER_BLAS_CODE(name, code) DRIVER_##name = (code),
+enum { DRIVER_BLAS_CODES(DRIVER_BLAS_CODE) };
 
 /* Constants of NVIDIA's headers, under our names: cuda_prototypes.c compares them too. */
 enum {
@@ -132,11 +129,10 @@ enum {
     DRIVER_PREF_ALIGN_A = 5
 };
 
+#define DRIVER_MEMBER(name, args) unsigned(*name) args;
 struct driver {
-#define D(name, args) unsigned(*name) args;
-    DRIVER_CUDA_LIST(D)
-    DRIVER_BLAS_LIST(D)
-#undef D
+    DRIVER_CUDA_LIST(DRIVER_MEMBER)
+    DRIVER_BLAS_LIST(DRIVER_MEMBER)
 };
 
 /* Whether libcuda is there. */
@@ -144,4 +140,4 @@ bool driver_is_here(void);
 
 /* ERR_DEVICE, with what is missing, on a machine without NVIDIA's driver or cuBLASLt. Of
  * two versions of cuBLASLt it is 13, or 12 where a card is older than sm_75. */
-status driver_open(const struct driver **d, struct err *err) MUST_CHECK;
+status driver_open(const struct driver **d, struct err *err);

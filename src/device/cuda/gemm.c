@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/cuda/cuda_state.h"
+#include "device/cuda/cuda.h"
 
 static unsigned type_of(const struct cuda *c, struct mat m)
 {
@@ -29,17 +29,14 @@ static uint32_t alignment(struct mat m)
     return (uint32_t)(bits & (~bits + 1));
 }
 
+#define NAME(name, code) [code] = #name,
+
 static const char *name_of(unsigned code)
 {
-    switch (code) {
-#define X(name, value) \
-    case value:        \
-        return #name;
-        DRIVER_BLAS_CODES(X)
-#undef X
-    default:
-        return "an error without a name";
-    }
+    static const char *const names[] = {DRIVER_BLAS_CODES(NAME)};
+    const char *name = code < sizeof names / sizeof *names ? names[code] : NULL;
+
+    return name ? name : "an error without a name";
 }
 
 static void fail(struct cuda *c, unsigned code)
@@ -53,7 +50,7 @@ static void fail(struct cuda *c, unsigned code)
                  c->name, name_of(code), code);
 }
 
-/* As CALL of cuda_state.h, with cuBLASLt's own codes. */
+/* As CALL of cuda.h, with cuBLASLt's own codes. */
 #define BLAS(c, call)                              \
     do {                                           \
         if ((c)->gpu.failure.code == OK) {         \

@@ -36,10 +36,9 @@ struct nvml_memory {
 
 enum { NVML_OF_PROCESSORS = 1 }; /* which clock */
 
+#define NVML_MEMBER(name, args) unsigned(*name) args;
 struct nvml {
-#define V(name, args) unsigned(*name) args;
-    NVML_LIST(V)
-#undef V
+    NVML_LIST(NVML_MEMBER)
 };
 
 /* The card on this bus ("00000000:3B:00.0", as the driver writes it); NULL: no library,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "device/cuda/cuda_state.h"
+#include "device/cuda/cuda.h"
 
 struct side_stream {
     struct cuda *cuda;
@@ -30,16 +30,6 @@ static status check(const struct side_stream *s, unsigned code, const char *what
 
 #define DO(s, what, call) TRY(check(s, (s)->cuda->api->call, what, err))
 
-static status open_narrow(struct side_stream *s, struct err *err)
-{
-    TRY(cuda_load(s->cuda, &s->module, PRECISION_BF16, err));
-    DO(s, "cast", cuModuleGetFunction(&s->narrow, s->module, "cast"));
-    DO(s, "widen", cuModuleGetFunction(&s->widen, s->module, "widen"));
-    DO(s, "memory for gradients in 16 bits",
-       cuMemAlloc_v2(&s->narrowed, s->n_narrow * sizeof(uint16_t)));
-    return OK;
-}
-
 static status open_parts(struct side_stream *s, struct err *err)
 {
     TRY(mem_alloc(&s->mark, s->n_marks, sizeof(void *), err));
@@ -48,7 +38,14 @@ static status open_parts(struct side_stream *s, struct err *err)
         DO(s, "an event", cuEventCreate(&s->mark[i], DRIVER_NO_TIMING));
     DO(s, "an event", cuEventCreate(&s->begun, 0));
     DO(s, "an event", cuEventCreate(&s->ended, 0));
-    return s->n_narrow ? open_narrow(s, err) : OK;
+    if (!s->n_narrow)
+        return OK;
+    TRY(cuda_load(s->cuda, &s->module, PRECISION_BF16, err));
+    DO(s, "cast", cuModuleGetFunction(&s->narrow, s->module, "cast"));
+    DO(s, "widen", cuModuleGetFunction(&s->widen, s->module, "widen"));
+    DO(s, "memory for gradients in 16 bits",
+       cuMemAlloc_v2(&s->narrowed, s->n_narrow * sizeof(uint16_t)));
+    return OK;
 }
 
 status side_stream_open(struct side_stream **out, struct device *d, size_t n_marks,

@@ -7,11 +7,8 @@
 
 enum { COLUMNS = 4096 }; /* as wide as all shares of their sums fit */
 
-const char *const gpu_kernel_names[N_GPU_KERNELS] = {
-#define G(name, n, args) #name,
-    GPU_KERNEL_LIST(G)
-#undef G
-};
+#define NAME(name, n, args) #name,
+const char *const gpu_kernel_names[N_GPU_KERNELS] = {GPU_KERNEL_LIST(NAME)};
 
 void gpu_fail(struct gpu *g, status code, const char *format, ...)
 {
@@ -59,11 +56,10 @@ status gpu_check_head(const struct gpu *g, size_t head_width, const char *name,
 
     if (head_width <= most)
         return OK;
-    return err_set(
-        err, ERR_USAGE,
-        "d_model / heads = %zu: %.60s has heads up to %zu wide; use more heads, "
-        "or device = cpu",
-        head_width, name, most);
+    return err_set(err, ERR_USAGE,
+                   "d_model / heads = %zu: %.60s has heads up to %zu wide; use more "
+                   "heads, or device = cpu",
+                   head_width, name, most);
 }
 
 void gpu_copy_in(struct gpu *g, void *mem, size_t at, const void *host, size_t n_bytes)

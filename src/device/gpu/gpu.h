@@ -18,12 +18,8 @@
 #include "device/device.h"
 #include "device/gpu/args.h"
 
-enum gpu_kernel {
-#define G(name, n, args) GPU_##name,
-    GPU_KERNEL_LIST(G)
-#undef G
-        N_GPU_KERNELS
-};
+#define GPU_KERNEL_ID(name, n, args) GPU_##name,
+enum gpu_kernel { GPU_KERNEL_LIST(GPU_KERNEL_ID) N_GPU_KERNELS };
 
 extern const char *const gpu_kernel_names[N_GPU_KERNELS];
 
@@ -86,13 +82,13 @@ extern const struct kernels gpu_kernels;
 
 /* Make d a device over an opened backend; on failure the backend is closed. */
 status gpu_open(struct device *d, struct gpu *g, const char *name,
-                struct device_options options, struct err *err) MUST_CHECK;
+                struct device_options options, struct err *err);
 
 void gpu_close(struct gpu *g);
 
 /* ERR_USAGE when attention has no kernel for heads this wide; `name` is the device's. */
 status gpu_check_head(const struct gpu *g, size_t head_width, const char *name,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 
 /* The host's memory may be reused when it returns. */
 void gpu_copy_in(struct gpu *g, void *mem, size_t at, const void *host, size_t n_bytes);
@@ -100,7 +96,7 @@ void gpu_copy_in(struct gpu *g, void *mem, size_t at, const void *host, size_t n
 void gpu_copy_out(struct gpu *g, void *host, void *mem, size_t at, size_t n_bytes);
 
 /* Waits for everything; the first failure since the device was opened. */
-status gpu_sync(struct gpu *g, struct err *err) MUST_CHECK;
+status gpu_sync(struct gpu *g, struct err *err);
 
 /* Bring the numbers that were asked for so far; waits for them. */
 void gpu_deliver(struct gpu *g);

@@ -432,8 +432,5 @@ static void gpu_topk(struct device *d, struct mat top, struct ids id, struct mat
         logits.mem);
 }
 
-const struct kernels gpu_kernels = {
-#define K(name, args) .name = gpu_##name,
-    KERNEL_LIST(K)
-#undef K
-};
+#define MEMBER(name, args) .name = gpu_##name,
+const struct kernels gpu_kernels = {KERNEL_LIST(MEMBER)};

@@ -4,7 +4,7 @@
  * A group of an element-wise pass takes one part of one row, so that the flat array of
  * all parameters (one row) and a tensor within it (many) are the same to it. A reduction
  * leaves a partial result for each group, in an order that depends on the shape alone;
- * one group then adds those. Formulas: device/cpu/adam.c, novograd.c, vector.c.
+ * one group then adds those. Formulas: device/cpu/vector.c.
  */
 #pragma once
 

@@ -50,12 +50,11 @@ typedef int library_sgemm(int layout, int ta, int tb, size_t m, size_t n, size_t
                           size_t b_at, size_t ldb, float beta, cl_mem c, size_t c_at,
                           size_t ldc, cl_command_queue *queue, cl_event *event);
 
+#define LIBRARY_MEMBER(name) __typeof__(&name) name;
 struct library {
-#define L(name) __typeof__(&name) name;
-    LIBRARY_LIST(L)
-#undef L
+    LIBRARY_LIST(LIBRARY_MEMBER)
     library_sgemm *sgemm; /* NULL: no CLBlast here */
 };
 
 /* ERR_DEVICE when there is no loader, or it lacks a function. */
-status library_open(const struct library **l, struct err *err) MUST_CHECK;
+status library_open(const struct library **l, struct err *err);

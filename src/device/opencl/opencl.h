@@ -14,8 +14,7 @@
 struct str;
 
 /* ERR_DEVICE when there is no OpenCL device. */
-status opencl_open(struct device *d, struct device_options options,
-                   struct err *err) MUST_CHECK;
+status opencl_open(struct device *d, struct device_options options, struct err *err);
 
 /* Whether there is a GPU. The loader is asked only where a driver other than PoCL's is
  * installed: it starts them all, and PoCL takes 50 ms. */
