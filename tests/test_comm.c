@@ -32,7 +32,7 @@ TEST(a_rank_alone_talks_to_itself)
     CHECK_OK(comm_any(&c, true, &any, &err), &err);
     CHECK(any);
     CHECK_OK(comm_agree(&c, OK, &err), &err);
-    err_set(&err, ERR_IO, "no such file");
+    (void)err_set(&err, ERR_IO, "no such file");
     CHECK_FAILS(comm_agree(&c, ERR_IO, &err), &err, ERR_IO, "no such file");
     CHECK(!c.setting[0]);
     str_release(&text);

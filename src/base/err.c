@@ -30,16 +30,13 @@ status(err_wrap)(struct err *err, const char *fmt, ...)
     return err->code;
 }
 
+#define STATUS_TEXT(code, exit_status, text) [code] = text,
+
 const char *status_text(status code)
 {
-    switch (code) {
-#define X(name, exit_status, text) \
-    case name:                     \
-        return text;
-        STATUS_LIST(X)
-#undef X
-    }
-    return "unknown status";
+    static const char *const texts[] = {STATUS_LIST(STATUS_TEXT)};
+
+    return code < sizeof texts / sizeof *texts ? texts[code] : "unknown status";
 }
 
 _Noreturn void err_bug(const char *cond, const char *file, int line)

@@ -24,11 +24,15 @@
     X(ERR_NUMERIC, 8, "training diverged")                    \
     X(ERR_LOST, 9, "cut off from the job, or told to leave it")
 
-typedef enum {
-#define X(code, exit_status, text) code = exit_status,
-    STATUS_LIST(X)
-#undef X
-} status;
+/* The compiler asks that every status be looked at. */
+#ifdef __clang__
+#define ERR_LOOKED_AT __attribute__((warn_unused_result))
+#else
+#define ERR_LOOKED_AT [[nodiscard]]
+#endif
+
+#define STATUS_CODE(code, exit_status, text) code = exit_status,
+typedef enum ERR_LOOKED_AT { STATUS_LIST(STATUS_CODE) } status;
 
 struct err {
     status code;

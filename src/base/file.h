@@ -19,7 +19,7 @@ struct file_map {
     size_t n_bytes;
 };
 
-status file_map_open(struct file_map *m, const char *path, struct err *err) MUST_CHECK;
+status file_map_open(struct file_map *m, const char *path, struct err *err);
 void file_map_close(struct file_map *m);
 
 /* The bytes being written to a file that does not exist yet under its name. */
@@ -32,32 +32,29 @@ struct file_writer {
     bool is_broken;   /* a write failed: commit refuses */
 };
 
-status file_writer_open(struct file_writer *w, const char *path,
-                        struct err *err) MUST_CHECK;
+status file_writer_open(struct file_writer *w, const char *path, struct err *err);
 status file_writer_add(struct file_writer *w, const void *data, size_t n,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 /* The same with a line feed behind it. */
 status file_writer_add_line(struct file_writer *w, const void *text, size_t n,
-                            struct err *err) MUST_CHECK;
+                            struct err *err);
 /* Flush, fsync, rename into place, fsync the directory. Closes *w either way. */
-status file_writer_commit(struct file_writer *w, struct err *err) MUST_CHECK;
+status file_writer_commit(struct file_writer *w, struct err *err);
 /* Forget everything written. Safe on a zeroed, committed or aborted writer. */
 void file_writer_abort(struct file_writer *w);
 
 /* The three calls above for bytes that are at hand. */
-status file_write(const char *path, const void *data, size_t n,
-                  struct err *err) MUST_CHECK;
+status file_write(const char *path, const void *data, size_t n, struct err *err);
 
 /* All n bytes to an open file; `path` is what the message calls it. */
-status file_put(int fd, const void *data, size_t n, const char *path,
-                struct err *err) MUST_CHECK;
+status file_put(int fd, const void *data, size_t n, const char *path, struct err *err);
 
 enum { FILE_PATH_MAX = 1024 };
 
 /* A new file in TMPDIR, or in /tmp, open to read and write; its name is in `path`. */
-status file_temporary(int *fd, char path[FILE_PATH_MAX], struct err *err) MUST_CHECK;
+status file_temporary(int *fd, char path[FILE_PATH_MAX], struct err *err);
 /* The same without a name: it is gone when it is closed. */
-status file_nameless(int *fd, struct err *err) MUST_CHECK;
+status file_nameless(int *fd, struct err *err);
 
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
@@ -65,9 +62,9 @@ bool file_is_dir(const char *path);
 int64_t file_bytes(const char *path);
 
 /* Create the directory and its parents; no error if it is there. */
-status file_make_dirs(const char *path, struct err *err) MUST_CHECK;
-status file_remove(const char *path, struct err *err) MUST_CHECK; /* ENOENT is fine */
+status file_make_dirs(const char *path, struct err *err);
+status file_remove(const char *path, struct err *err); /* ENOENT is fine */
 
 /* dir + "/" + name in out; ERR_USAGE when it is too long. */
 status file_join(char *out, size_t n_out, const char *dir, const char *name,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);

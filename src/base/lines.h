@@ -36,7 +36,7 @@ struct lines {
 };
 
 /* The regular file at `path`. On failure *l is closed. */
-status lines_open(struct lines *l, const char *path, struct err *err) MUST_CHECK;
+status lines_open(struct lines *l, const char *path, struct err *err);
 
 /* A text that the caller keeps; needs no lines_close(). */
 struct lines lines_over(const void *text, size_t n_bytes);

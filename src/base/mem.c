@@ -161,7 +161,7 @@ size_t mem_group_bytes(const char *list, const char *root)
     return least;
 }
 
-static size_t group_bytes(void)
+size_t mem_free_bytes(void)
 {
     FILE *f = fopen("/proc/self/cgroup", "re");
     char list[4096] = "";
@@ -170,12 +170,6 @@ static size_t group_bytes(void)
         list[fread(list, 1, sizeof list - 1, f)] = '\0';
         fclose(f);
     }
-    return mem_group_bytes(list, "/sys/fs/cgroup");
-}
-
-size_t mem_free_bytes(void)
-{
-    const size_t system = system_bytes(), group = group_bytes();
-
+    const size_t system = system_bytes(), group = mem_group_bytes(list, "/sys/fs/cgroup");
     return group < system ? group : system;
 }

@@ -11,18 +11,17 @@
 #include "base/err.h"
 
 /* a * b in *product; ERR_MEMORY when it does not fit in a size_t. */
-status mem_mul(size_t *product, size_t a, size_t b, struct err *err) MUST_CHECK;
+status mem_mul(size_t *product, size_t a, size_t b, struct err *err);
 
 /* n zeroed items of `bytes` each in *out (a `T **` cast to void *). n may be 0. */
-status mem_alloc(void *out, size_t n, size_t bytes, struct err *err) MUST_CHECK;
+status mem_alloc(void *out, size_t n, size_t bytes, struct err *err);
 
 /*
  * Make room for at least `want` items in the array *items (a `T **` cast to void *)
  * of capacity *cap, growing by half, so that appending one by one is linear. On failure
  * the array is as it was.
  */
-status mem_grow(void *items, size_t *cap, size_t want, size_t bytes,
-                struct err *err) MUST_CHECK;
+status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err *err);
 
 /*
  * Large pages, please, under memory that was just allocated: fewer page faults, and

@@ -66,7 +66,7 @@ struct opt_table {
 };
 
 /* The table of one list, whose fields are members of `type`; one for a file, since its
- * rows find the type by its second name. A table of several lists is written out. */
+ * rows find the type by its second name. */
 #define OPT_TABLE(table, type, LIST)                      \
     typedef type opt_owner;                               \
     static const struct opt rows[] = {LIST(OPT_OWN_ROW)}; \
@@ -77,11 +77,11 @@ struct opt_table {
 /* NULL when the table has no such name; "max-steps" and "max_steps" are one. */
 const struct opt *opt_find(struct opt_table t, const char *name);
 
-status opt_defaults(struct opt_table t, void *config, struct err *err) MUST_CHECK;
+status opt_defaults(struct opt_table t, void *config, struct err *err);
 
 /* One option from text; ERR_USAGE names the option, the value and what is wanted. */
 status opt_set(struct opt_table t, void *config, const char *name, const char *text,
-               struct err *err) MUST_CHECK;
+               struct err *err);
 
 /* Words that are not options, in order. */
 struct opt_words {
@@ -95,10 +95,10 @@ struct opt_words {
  * with "--" is typed as key=value.
  */
 status opt_parse(struct opt_table t, void *config, struct opt_words *words, int argc,
-                 char **argv, struct err *err) MUST_CHECK;
+                 char **argv, struct err *err);
 /* The defaults, then opt_parse. */
 status opt_read(struct opt_table t, void *config, struct opt_words *words, int argc,
-                char **argv, struct err *err) MUST_CHECK;
+                char **argv, struct err *err);
 
 /* The value of one option as it would be typed. */
 void opt_value(const struct opt *o, const void *config, struct str *out);
@@ -116,7 +116,7 @@ enum opt_unknown { OPT_REFUSE_UNKNOWN, OPT_SKIP_UNKNOWN };
  * twice, a second document and a nested mapping are errors; messages name path:line.
  */
 status opt_file(struct opt_table t, void *config, const char *path,
-                enum opt_unknown unknown, struct err *err) MUST_CHECK;
+                enum opt_unknown unknown, struct err *err);
 /* The same for n bytes at hand; `path` stands for them in messages. */
 status opt_yaml(struct opt_table t, void *config, const void *bytes, size_t n,
-                const char *path, enum opt_unknown unknown, struct err *err) MUST_CHECK;
+                const char *path, enum opt_unknown unknown, struct err *err);

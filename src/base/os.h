@@ -16,5 +16,4 @@ void os_host_name(char *out, size_t n);
 bool os_symbol(void *so, const char *name, void *to);
 
 /* A thread to which no signal is delivered: those are for the main one. */
-status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg,
-                 struct err *err) MUST_CHECK;
+status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *err);

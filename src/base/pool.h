@@ -21,8 +21,7 @@ struct pool;
 typedef void pool_fn(void *ctx, size_t part, size_t n_parts);
 
 /* n_threads 0 means one for each core this process may use. */
-status pool_open(struct pool **pool, size_t n_threads, bool pin,
-                 struct err *err) MUST_CHECK;
+status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err);
 void pool_close(struct pool *pool); /* NULL is fine */
 
 size_t pool_size(const struct pool *pool); /* without a pool 1: the caller alone */

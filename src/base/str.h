@@ -36,7 +36,7 @@ void str_printf(struct str *s, const char *fmt, ...) PRINTF(2, 3);
 const char *str_text(const struct str *s);
 
 /* ERR_MEMORY if any append was lost; `what` names the thing that was built. */
-status str_check(const struct str *s, const char *what, struct err *err) MUST_CHECK;
+status str_check(const struct str *s, const char *what, struct err *err);
 
 bool str_begins(const char *text, const char *beginning);
 bool str_ends(const char *text, const char *ending);

@@ -45,15 +45,14 @@ static inline uint64_t table_mix(uint64_t a, uint64_t b)
 }
 
 /* Room for n numbers in all, so that adding them allocates nothing. */
-status table_reserve(struct table *t, size_t n, struct err *err) MUST_CHECK;
+status table_reserve(struct table *t, size_t n, struct err *err);
 /* Empty, with the memory kept. */
 void table_reset(struct table *t);
 void table_release(struct table *t);
 
 /* Add a number below TABLE_NONE whose key is not there yet. On failure nothing changes.
  */
-status table_add(struct table *t, uint64_t hash, uint32_t number,
-                 struct err *err) MUST_CHECK;
+status table_add(struct table *t, uint64_t hash, uint32_t number, struct err *err);
 
 struct table_search {
     const struct table *table;
@@ -96,5 +95,5 @@ struct table_set {
 
 bool table_set_has(const struct table_set *s, uint64_t hash);
 /* Adding what is there changes nothing. */
-status table_set_add(struct table_set *s, uint64_t hash, struct err *err) MUST_CHECK;
+status table_set_add(struct table_set *s, uint64_t hash, struct err *err);
 void table_set_release(struct table_set *s);

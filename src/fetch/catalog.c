@@ -209,12 +209,13 @@ static status unknown(const char *name, struct err *err)
         str_printf(&known, ", %s", t->name);
     }
     if (nearest)
-        err_set(err, ERR_USAGE, "no corpus is called '%.64s'; did you mean '%s'?", name,
-                nearest);
+        (void)err_set(err, ERR_USAGE, "no corpus is called '%.64s'; did you mean '%s'?",
+                      name, nearest);
     else
-        err_set(err, ERR_USAGE,
-                "no corpus is called '%.64s'; there are %s, and files named *.corpus",
-                name, str_text(&known));
+        (void)err_set(
+            err, ERR_USAGE,
+            "no corpus is called '%.64s'; there are %s, and files named *.corpus", name,
+            str_text(&known));
     str_release(&known);
     return err->code;
 }

@@ -321,8 +321,8 @@ static status nothing_left(const struct prepare_stats *s, struct err *err)
         if (s->n_reason[v])
             str_printf(&why, "%s%" PRIu64 " because %s", why.len ? ", " : "",
                        s->n_reason[v], filter_why(v));
-    err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " after cleaning: %s",
-            prepare_stats_read(s), str_text(&why));
+    (void)err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " after cleaning: %s",
+                  prepare_stats_read(s), str_text(&why));
     str_release(&why);
     return err->code;
 }

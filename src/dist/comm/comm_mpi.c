@@ -231,10 +231,11 @@ static status make_object(struct mpi *m, const char *name, int n_ranks, struct e
     pthread_barrierattr_t attr;
 
     if (map_object(m, name, fd, err) == OK && code != 0)
-        err_set(err, ERR_IO,
-                "the ranks of a node share %zu MiB in /dev/shm, and it has no room for "
-                "them (%s): make it larger, or choose a smaller bucket_mib",
-                m->window_bytes >> 20, strerror(code));
+        (void)err_set(
+            err, ERR_IO,
+            "the ranks of a node share %zu MiB in /dev/shm, and it has no room for "
+            "them (%s): make it larger, or choose a smaller bucket_mib",
+            m->window_bytes >> 20, strerror(code));
     if (!m->barrier || code != 0) {
         if (fd >= 0)
             shm_unlink(name);

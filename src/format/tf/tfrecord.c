@@ -23,7 +23,7 @@ status tfrecord_create(struct tfrecord_writer *w, const char *path, struct err *
         return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
     w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (w->fd < 0) {
-        err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+        (void)err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
         free(w->path);
         *w = (struct tfrecord_writer){0};
         return err->code;
