@@ -6,30 +6,18 @@
 
 #include "base/clock.h"
 #include "base/pool.h"
+#include "bench/bench_cases.h"
 #include "train/log/roof.h"
 
 OPT_TABLE(bench_options, struct bench_config, BENCH_OPTIONS);
 
-/* name, d_model, d_ff, heads, layers of each stack, vocabulary */
-#define SIZE_LIST(S)                  \
-    S("base", 512, 2048, 8, 6, 32768) \
-    S("small", 256, 1024, 4, 3, 8192) \
-    S("tiny", 128, 256, 4, 4, 10000)
-
 static struct model_config size_of(const char *name)
 {
-#define S(text, d, f, h, l, v)                              \
-    if (strcmp(name, text) == 0)                            \
-        return (struct model_config){.vocab_size = (v),     \
-                                     .d_model = (d),        \
-                                     .d_ff = (f),           \
-                                     .heads = (h),          \
-                                     .encoder_layers = (l), \
-                                     .decoder_layers = (l), \
-                                     .norm_epsilon = 1e-6};
-    SIZE_LIST(S)
-#undef S
-    return (struct model_config){0};
+    if (strcmp(name, "small") == 0)
+        return bench_model(256, 1024, 4, 3, 8192);
+    if (strcmp(name, "tiny") == 0)
+        return bench_model(128, 256, 4, 4, 10000);
+    return bench_model(512, 2048, 8, 6, 32768); /* base */
 }
 
 /* ---- for the parts ---- */
@@ -103,34 +91,30 @@ static status open_product(struct product *p, const char *device, size_t threads
 
 enum work { PRODUCT, PASS };
 
-static void run_product(struct product *p, enum work work, struct bench_shape s)
-{
-    if (work == PRODUCT)
-        p->device.k->gemm(&p->device, p->c, p->a, p->b, s.ta, s.tb, 1, 0);
-    else
-        p->device.k->average(&p->device, p->c, p->a, 0.5); /* c = (c + a) / 2 */
-}
-
 /* The shortest of at least `least` runs, and of those that begin within the budget. */
 static status time_product(double *best, const char *device, size_t threads,
                            enum work work, struct bench_shape s, int least,
                            double t_budget, struct err *err)
 {
     struct product p;
+    struct device *d = &p.device;
 
     TRY(open_product(&p, device, threads, s, err));
-    status result = device_sync(&p.device, err); /* GPUs only queue until then */
+    status result = device_sync(d, err); /* GPUs only queue until then */
     const double t_end = clock_now() + t_budget;
     *best = 1e30;
     for (int i = 0; result == OK && (i < least || clock_now() < t_end); i++) {
         const double t = clock_now();
-        run_product(&p, work, s);
-        result = device_sync(&p.device, err);
+        if (work == PRODUCT)
+            d->k->gemm(d, p.c, p.a, p.b, s.ta, s.tb, 1, 0);
+        else
+            d->k->average(d, p.c, p.a, 0.5); /* c = (c + a) / 2 */
+        result = device_sync(d, err);
         const double took = clock_now() - t;
         *best = took < *best ? took : *best;
     }
-    device_free(&p.device, p.arena.mem);
-    device_close(&p.device);
+    device_free(d, p.arena.mem);
+    device_close(d);
     return result;
 }
 
@@ -265,8 +249,7 @@ status bench_run(const struct bench_config *c, const char *part, FILE *out,
     if (!is_found)
         return err_set(
             err, ERR_USAGE,
-            "unknown part '%.64s'; there are gemm, memory, kernels, wire, step "
-            "and text",
+            "unknown part '%.64s'; there are gemm, memory, kernels, wire, step and text",
             part);
     return OK;
 }

@@ -44,7 +44,7 @@ extern const struct opt_table bench_options;
 
 /* The part of that name, or every part that has its input when `part` is NULL. */
 status bench_run(const struct bench_config *c, const char *part, FILE *out,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);
 
 /* ---- for the parts ---- */
 
@@ -57,16 +57,16 @@ struct bench {
 };
 
 /* The time of every kernel at the sizes of a step, beside what limits it. */
-status bench_kernels(const struct bench *b, struct err *err) MUST_CHECK;
+status bench_kernels(const struct bench *b, struct err *err);
 /* The loops of every wire format; under mpirun also the exchange of a whole gradient,
  * with nothing computing beside it. The first rank reports. */
-status bench_wire(const struct bench *b, struct err *err) MUST_CHECK;
+status bench_wire(const struct bench *b, struct err *err);
 /* train_step() as training runs it, on sentences of random ids whose lengths are spread
  * like those of a news corpus in subwords. */
-status bench_step(const struct bench *b, struct err *err) MUST_CHECK;
+status bench_step(const struct bench *b, struct err *err);
 /* Learning and encoding subwords, beside SentencePiece's encoder, on one thread and on
  * all. ERR_NUMERIC when an id differs. */
-status bench_text(const struct bench *b, struct err *err) MUST_CHECK;
+status bench_text(const struct bench *b, struct err *err);
 
 /* c[M,N] = a[M,K] b[K,N]; ta, tb: the operand is stored transposed. */
 struct bench_shape {
@@ -76,11 +76,10 @@ struct bench_shape {
 
 /* GFLOP/s of our product on `threads` threads, the best of repeated ones. */
 status bench_product_rate(double *gflops, const char *device, size_t threads,
-                          struct bench_shape shape, double t_budget,
-                          struct err *err) MUST_CHECK;
+                          struct bench_shape shape, double t_budget, struct err *err);
 /* GB/s of a pass that reads two vectors and writes a third, all threads together. */
 status bench_memory_rate(double *gb_per_s, const char *device, size_t threads,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 
 /* A line of JSON; releases it. */
 void bench_json(const struct bench *b, json_t *line);

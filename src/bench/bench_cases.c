@@ -10,17 +10,13 @@
 
 enum { NARROWEST = 16 }; /* width of a head */
 
-const char *const bench_cases_mats[BENCH_MATS] = {
-#define M(name, ...) #name,
-    BENCH_MAT_LIST(M)
-#undef M
-};
+#define NAME(name, ...) #name,
+const char *const bench_cases_mats[BENCH_MATS] = {BENCH_MAT_LIST(NAME)};
+const char *const bench_cases_ids[BENCH_IDS] = {BENCH_IDS_LIST(NAME)};
 
-const char *const bench_cases_ids[BENCH_IDS] = {
-#define I(name, ...) #name,
-    BENCH_IDS_LIST(I)
-#undef I
-};
+#define PLACE_MAT(name, rows, cols, storage, low) \
+    b->name = device_arena_##storage(&b->arena, rows, cols);
+#define PLACE_IDS(name, n, value) b->name = device_arena_ids(&b->arena, n);
 
 static void place(struct bench_cases *b)
 {
@@ -28,13 +24,8 @@ static void place(struct bench_cases *b)
     const size_t chunk = b->chunk, length = b->length;
 
     b->arena.at = 0;
-#define M(name, rows, cols, storage, low) \
-    b->name = device_arena_##storage(&b->arena, rows, cols);
-    BENCH_MAT_LIST(M)
-#undef M
-#define I(name, n, value) b->name = device_arena_ids(&b->arena, n);
-    BENCH_IDS_LIST(I)
-#undef I
+    BENCH_MAT_LIST(PLACE_MAT)
+    BENCH_IDS_LIST(PLACE_IDS)
 }
 
 static status reserve(struct bench_cases *b, struct err *err)
@@ -118,21 +109,20 @@ static void load_mat(struct bench_cases *b, struct mat m, double low, uint64_t k
     device_upload(&b->device, m, b->host);
 }
 
+#define LOAD_MAT(name, rows, cols, storage, low) \
+    load_mat(b, b->name, low, rng_key(1, "bench " #name));
+#define LOAD_IDS(name, count, value)       \
+    for (size_t i = 0; i < b->name.n; i++) \
+        host[i] = (int)(value);            \
+    device_upload_ids(&b->device, b->name, host);
+
 void bench_cases_load(struct bench_cases *b)
 {
     const size_t V = b->V, B = b->B, length = b->length;
     int *host = b->host;
 
-#define M(name, rows, cols, storage, low) \
-    load_mat(b, b->name, low, rng_key(1, "bench " #name));
-    BENCH_MAT_LIST(M)
-#undef M
-#define I(name, count, value)              \
-    for (size_t i = 0; i < b->name.n; i++) \
-        host[i] = (int)(value);            \
-    device_upload_ids(&b->device, b->name, host);
-    BENCH_IDS_LIST(I)
-#undef I
+    BENCH_MAT_LIST(LOAD_MAT)
+    BENCH_IDS_LIST(LOAD_IDS)
     b->number = 0;
 }
 
@@ -269,7 +259,7 @@ enum { PLAIN, HEADS, DOCTOR };
     C(novograd, novograd, (d, b->master, b->moment1, b->dembed, novograd), 5 * VD, 5 * VD, PLAIN)
 /* clang-format on */
 
-#define C(name, kernel, args, reals, flops, kind)                     \
+#define FUNCTIONS(name, kernel, args, reals, flops, kind)             \
     static void run_##name(struct bench_cases *b)                     \
     {                                                                 \
         struct device *d = &b->device;                                \
@@ -280,22 +270,17 @@ enum { PLAIN, HEADS, DOCTOR };
         (void)b;                                                      \
         return (struct bench_cost){reals, flops};                     \
     }
-CASE_LIST(C)
-#undef C
+CASE_LIST(FUNCTIONS)
 
-const struct bench_case bench_cases_list[] = {
-#define C(name, kernel, args, reals, flops, kind) \
+#define ROW(name, kernel, args, reals, flops, kind) \
     {#name, run_##name, cost_##name, (kind) == HEADS, (kind) == DOCTOR},
-    CASE_LIST(C)
-#undef C
-};
+const struct bench_case bench_cases_list[] = {CASE_LIST(ROW)};
 
 const size_t bench_cases_n = sizeof bench_cases_list / sizeof *bench_cases_list;
 
 /* A bit for each kernel of KERNEL_LIST. */
-#define C(name, kernel, ...) \
+#define BIT(name, kernel, ...) \
     | 1ull << offsetof(struct kernels, kernel) / sizeof(void (*)(void))
-_Static_assert((0 CASE_LIST(C)) ==
+_Static_assert((0 CASE_LIST(BIT)) ==
                    (1ull << sizeof(struct kernels) / sizeof(void (*)(void))) - 1,
                "a kernel of KERNEL_LIST has no case here");
-#undef C

@@ -22,6 +22,14 @@ struct bench_cases_options {
     double dropout;
 };
 
+/* A model with so many layers in each stack. */
+static inline struct model_config bench_model(int64_t d_model, int64_t d_ff,
+                                              int64_t heads, int64_t layers,
+                                              int64_t vocab_size)
+{
+    return (struct model_config){vocab_size, d_model, d_ff, heads, layers, layers, 1e-6};
+}
+
 enum { BENCH_TOP = 8 }; /* columns of topk */
 
 /* name, rows, columns, storage (half: 16 bits in mixed precision), least number in it */
@@ -70,14 +78,14 @@ enum { BENCH_TOP = 8 }; /* columns of topk */
     I(best, chunk, 0)                             \
     I(top_id, BENCH_TOP *chunk, 0)
 
+#define BENCH_COUNT(name, ...) +1
 enum {
-#define M(name, ...) +1
-    BENCH_MATS = 0 BENCH_MAT_LIST(M),
-#undef M
-#define I(name, ...) +1
-    BENCH_IDS = 0 BENCH_IDS_LIST(I),
-#undef I
+    BENCH_MATS = 0 BENCH_MAT_LIST(BENCH_COUNT),
+    BENCH_IDS = 0 BENCH_IDS_LIST(BENCH_COUNT),
 };
+
+#define BENCH_MAT_MEMBER(name, ...) struct mat name;
+#define BENCH_IDS_MEMBER(name, ...) struct ids name;
 
 struct bench_cases {
     struct device device;
@@ -87,17 +95,13 @@ struct bench_cases {
     double dropout;
     union {
         struct {
-#define M(name, ...) struct mat name;
-            BENCH_MAT_LIST(M)
-#undef M
+            BENCH_MAT_LIST(BENCH_MAT_MEMBER)
         };
         struct mat mat[BENCH_MATS];
     };
     union {
         struct {
-#define I(name, ...) struct ids name;
-            BENCH_IDS_LIST(I)
-#undef I
+            BENCH_IDS_LIST(BENCH_IDS_MEMBER)
         };
         struct ids ids[BENCH_IDS];
     };
@@ -125,7 +129,7 @@ extern const size_t bench_cases_n;
 
 /* ERR_USAGE when the device has no heads of the model's width. */
 status bench_cases_open(struct bench_cases *b, const struct bench_cases_options *o,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 void bench_cases_close(struct bench_cases *b);
 
 /* The same numbers into the tensors of every device. */

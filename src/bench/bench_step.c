@@ -153,11 +153,13 @@ static status step_against(struct trainer *t, struct pool *other, double *rate,
 
 /*
  * The roof is measured after every step: a host that gives out less for some seconds
- * lowers both, and their medians can be compared. Phases are summed.
+ * lowers both, and their medians can be compared. Phases are means.
  */
 static status run_steps(struct trainer *t, struct pool *other, const struct bench *b,
                         struct result *r, struct rates *rates, struct err *err)
 {
+    const double n = (double)b->steps;
+
     for (size_t i = 0; i < b->steps + WARM_UP; i++) {
         struct record_step rec;
         TRY(train_step(t, &rec, err));
@@ -172,11 +174,11 @@ static status run_steps(struct trainer *t, struct pool *other, const struct benc
                           err));
         rates->tokens[at] = tokens_per_s(&rec);
         rates->work[at] = rec.linear_flops / rec.t_step;
-        r->t_step += rec.t_step;
-        r->t_data += rec.t_data;
-        r->t_forward += rec.t_forward;
-        r->t_backward += rec.t_backward;
-        r->t_update += rec.t_update;
+        r->t_step += rec.t_step / n;
+        r->t_data += rec.t_data / n;
+        r->t_forward += rec.t_forward / n;
+        r->t_backward += rec.t_backward / n;
+        r->t_update += rec.t_update / n;
         if (other) {
             TRY(step_against(t, other, &rates->against[at], err));
             rates->ratio[at] = rates->tokens[at] / rates->against[at];
@@ -188,8 +190,6 @@ static status run_steps(struct trainer *t, struct pool *other, const struct benc
 static void summarize(const struct trainer *t, const struct bench *b, struct result *r,
                       struct rates *rates)
 {
-    const double n = (double)b->steps;
-
     r->threads = pool_size(t->device.pool);
     r->tokens_per_s = bench_median(rates->tokens, b->steps);
     r->best_tokens_per_s = rates->tokens[b->steps - 1];
@@ -200,11 +200,6 @@ static void summarize(const struct trainer *t, const struct bench *b, struct res
         r->against_tokens_per_s = bench_median(rates->against, b->steps);
         r->times_against = bench_median(rates->ratio, b->steps);
     }
-    r->t_step /= n;
-    r->t_data /= n;
-    r->t_forward /= n;
-    r->t_backward /= n;
-    r->t_update /= n;
 }
 
 static status run(struct trainer *t, struct comm *comm, struct pool **other,

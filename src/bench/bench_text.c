@@ -93,14 +93,17 @@ static void encode_share(void *ctx, size_t part, size_t n_parts)
     encoder_free(e);
 }
 
-/* Run fn on every share and give its first failure. */
+/* Run fn on every share, one by this thread alone, and give its first failure. */
 static status run(struct job *j, const struct file_map *text, struct pool *pool,
                   pool_fn *fn, double *t, struct err *err)
 {
     const double start = clock_now();
 
     deal(j, text);
-    pool_run(pool, fn, j);
+    if (j->n == 1)
+        fn(j, 0, 1);
+    else
+        pool_run(pool, fn, j);
     *t = clock_now() - start;
     for (size_t i = 0; i < j->n; i++)
         if (j->share[i].s != OK) {
@@ -198,11 +201,7 @@ static status measure(const struct bench *b, struct job *j, const struct file_ma
     r->peak_mib = bench_peak_mib();
     j->spm = one.spm = spm;
     if (s == OK && !b->config->learn_only) {
-        struct pool *single;
-        s = pool_open(&single, 1, false, err);
-        if (s == OK)
-            s = encode(&one, text, single, &r->t_own_one, &r->t_library_one, err);
-        pool_close(single);
+        s = encode(&one, text, NULL, &r->t_own_one, &r->t_library_one, err);
         r->n_ids = j->share[0].n_ids;
         r->sum = j->share[0].sum;
         if (s == OK)
@@ -223,8 +222,7 @@ status bench_text(const struct bench *b, struct err *err)
 
     if (!c->text[0])
         return err_set(err, ERR_USAGE,
-                       "text is missing; name a file with one sentence "
-                       "per line");
+                       "text is missing; name a file with one sentence per line");
     if (c->tokenizer[0] && (c->out[0] || c->learn_only))
         return err_set(err, ERR_USAGE,
                        "tokenizer = %s leaves nothing to learn; leave out tokenizer, or "

@@ -24,16 +24,6 @@ const char *doctor_verdict(struct doctor *d, bool is_good)
 
 /* ---- what is there ---- */
 
-static void print_devices(FILE *out)
-{
-    struct str found = str_new(0);
-
-    device_describe(&found);
-    comm_nccl_describe(&found);
-    fprintf(out, "ferry " FERRY_VERSION "\ndevices\n%s", str_text(&found));
-    str_release(&found);
-}
-
 static int print_library(struct dl_phdr_info *info, size_t n_bytes, void *out)
 {
     static const char *const prefixes[] = {
@@ -104,7 +94,7 @@ static status time_copies(struct device *d, struct mat m, float *host, FILE *out
 static status examine_speed(const struct doctor *doctor, struct err *err)
 {
     struct device d;
-    struct mat m = {NULL, 0, 1, N, N};
+    struct mat m = {0};
     float *host = NULL;
     double gflops = 0;
 
@@ -112,7 +102,7 @@ static status examine_speed(const struct doctor *doctor, struct err *err)
     TRY(device_open(&d, doctor->device, (struct device_options){0}, err));
     status result = mem_alloc(&host, N, sizeof *host, err);
     if (result == OK)
-        result = device_alloc(&d, &m.mem, N * sizeof *host, err);
+        result = device_alloc_row(&d, &m, N, err);
     if (result == OK)
         result = time_copies(&d, m, host, doctor->out, err);
     device_free(&d, m.mem);
@@ -129,9 +119,13 @@ static status examine_speed(const struct doctor *doctor, struct err *err)
 
 static status examine(struct doctor *doctor, struct err *err)
 {
+    struct str found = str_new(0);
     struct device d;
 
-    print_devices(doctor->out);
+    device_describe(&found);
+    comm_nccl_describe(&found);
+    fprintf(doctor->out, "ferry " FERRY_VERSION "\ndevices\n%s", str_text(&found));
+    str_release(&found);
     TRY(device_open(&d, doctor->device, (struct device_options){0}, err));
     print_libraries(doctor->out);
     fprintf(doctor->out, "\nexamining %s\n", d.name);

@@ -17,8 +17,7 @@ struct comm;
 
 /* A collective call. Of several ranks the first examines its device and prints, and all
  * take part in the sum over cards. ERR_CHECK when something was BAD. */
-status doctor_run(struct comm *c, const char *device, FILE *out,
-                  struct err *err) MUST_CHECK;
+status doctor_run(struct comm *c, const char *device, FILE *out, struct err *err);
 
 /* ---- for its parts ---- */
 
@@ -36,11 +35,11 @@ const char *doctor_verdict(struct doctor *d, bool is_good);
 
 /* Every kernel on the device and on the CPU, from the same numbers, in every precision
  * and with heads of every width. */
-status doctor_kernels(struct doctor *d, struct err *err) MUST_CHECK;
+status doctor_kernels(struct doctor *d, struct err *err);
 
 /* A small model in each precision: is its gradient the derivative of its loss, and do
  * two updates lead where they lead on the CPU? */
-status doctor_model(struct doctor *d, struct err *err) MUST_CHECK;
+status doctor_model(struct doctor *d, struct err *err);
 
 /* The sum over the cards of a run, by NCCL. A collective call. */
-status doctor_exchange(struct doctor *d, struct comm *c, struct err *err) MUST_CHECK;
+status doctor_exchange(struct doctor *d, struct comm *c, struct err *err);

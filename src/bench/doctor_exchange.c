@@ -74,24 +74,16 @@ static status sum_on(struct result *r, struct comm *c, struct device *d,
 static status sum_with(struct result *r, struct comm *c, struct device *d,
                        struct comm_nccl *nccl, struct err *err)
 {
-    struct mat m = {NULL, 0, 1, N, N};
+    struct mat m;
     float *host;
 
     TRY(mem_alloc(&host, N, sizeof *host, err));
-    status result = device_alloc(d, &m.mem, N * sizeof *host, err);
+    status result = device_alloc_row(d, &m, N, err);
     if (result == OK)
         result = sum_on(r, c, d, nccl, m, host, err);
     device_free(d, m.mem);
     free(host);
     return result;
-}
-
-static void report(struct doctor *doctor, const struct comm *c, const char *library,
-                   const struct result *r)
-{
-    fprintf(doctor->out, "  %s  %d rank%s by %-12s %.1e from the right sum, %.2f GB/s\n",
-            doctor_verdict(doctor, r->furthest == 0), c->size, c->size == 1 ? "" : "s",
-            library, r->furthest, N * sizeof(float) / r->seconds * 1e-9);
 }
 
 /* Closing NCCL does not wait for the others: without the agreement before it, the first
@@ -113,7 +105,10 @@ static status examine_nccl(struct doctor *doctor, struct comm *c, struct device 
         return OK;
     const status result = comm_agree(c, sum_with(&r, c, d, nccl, err), err);
     if (result == OK && c->rank == 0)
-        report(doctor, c, comm_nccl_library(nccl), &r);
+        fprintf(
+            doctor->out, "  %s  %d rank%s by %-12s %.1e from the right sum, %.2f GB/s\n",
+            doctor_verdict(doctor, r.furthest == 0), c->size, c->size == 1 ? "" : "s",
+            comm_nccl_library(nccl), r.furthest, N * sizeof(float) / r.seconds * 1e-9);
     comm_nccl_close(nccl);
     return result;
 }

@@ -132,13 +132,7 @@ static status run_all(struct doctor *d, struct pair *pairs, struct err *err)
 
 static status open_pairs(struct pair *pairs, const char *device, struct err *err)
 {
-    const struct model_config model = {.vocab_size = 499,
-                                       .d_model = WIDE,
-                                       .d_ff = 192,
-                                       .heads = WIDE / NARROW,
-                                       .encoder_layers = 1,
-                                       .decoder_layers = 1,
-                                       .norm_epsilon = 1e-6};
+    const struct model_config model = bench_model(WIDE, 192, WIDE / NARROW, 1, 499);
     struct bench_cases_options o = {
         .model = &model, .threads = 1, .tokens = 165, .length = 33, .dropout = 0.1};
 

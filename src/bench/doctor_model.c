@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "bench/bench_cases.h"
 #include "bench/doctor.h"
 #include "device/device.h"
 #include "model/model.h"
@@ -11,14 +12,6 @@
 #define LOSS_SCALE 1024.0 /* as mixed training has one; a power of two changes no bit */
 
 enum { SENTS = 6, LENGTH = 12, TOKENS = SENTS * LENGTH, V = 61, UPDATES = 2 };
-
-static const struct model_config tiny = {.vocab_size = V,
-                                         .d_model = 32,
-                                         .d_ff = 64,
-                                         .heads = 2,
-                                         .encoder_layers = 2,
-                                         .decoder_layers = 2,
-                                         .norm_epsilon = 1e-6};
 
 /* The largest differences from the CPU, by precision; see doctor_kernels.c. */
 static const double loss_limits[] = {1e-4, 5e-3, 2e-2};
@@ -83,6 +76,7 @@ struct patient {
 static status admit(struct patient *p, const char *device, enum precision precision,
                     struct err *err)
 {
+    const struct model_config tiny = bench_model(32, 64, 2, 2, V);
     struct optim_config how;
     struct rng r = rng_open(rng_key(3, "doctor"));
 

@@ -35,8 +35,7 @@ extern bool cmd_has_peers;
     C(plan, plan_options_table, "CONFIG", "predict step time, traffic and cost of a cluster")
 /* clang-format on */
 
-#define C(name, options, words, summary)                                  \
-    status cmd_##name(int argc, char **argv, struct err *err) MUST_CHECK; \
+#define COMMAND_PROTOTYPE(name, options, words, summary)       \
+    status cmd_##name(int argc, char **argv, struct err *err); \
     extern const struct opt_table options;
-COMMAND_LIST(C)
-#undef C
+COMMAND_LIST(COMMAND_PROTOTYPE)

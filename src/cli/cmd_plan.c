@@ -1,6 +1,3 @@
-#include <stdlib.h>
-
-#include "base/mem.h"
 #include "cli/cmd.h"
 #include "plan/plan.h"
 #include "train/run/config.h"
@@ -9,20 +6,16 @@
 static status read_training(struct forecast_training *t, const char *path,
                             struct err *err)
 {
-    struct train_config *c;
+    struct train_config c;
 
-    TRY(mem_alloc(&c, 1, sizeof *c, err));
-    status result = opt_defaults(train_config_table, c, err);
-    if (result == OK)
-        result = opt_file(train_config_table, c, path, OPT_REFUSE_UNKNOWN, err);
-    if (result == OK)
-        *t = (struct forecast_training){.model = c->model,
-                                        .batch_pairs = (double)c->batch_sentences,
-                                        .batch_tokens = (double)c->batch_tokens,
-                                        .max_length = (double)c->max_length,
-                                        .max_steps = (double)c->max_steps};
-    free(c);
-    return result;
+    TRY(opt_defaults(train_config_table, &c, err));
+    TRY(opt_file(train_config_table, &c, path, OPT_REFUSE_UNKNOWN, err));
+    *t = (struct forecast_training){.model = c.model,
+                                    .batch_pairs = (double)c.batch_sentences,
+                                    .batch_tokens = (double)c.batch_tokens,
+                                    .max_length = (double)c.max_length,
+                                    .max_steps = (double)c.max_steps};
+    return OK;
 }
 
 status cmd_plan(int argc, char **argv, struct err *err)

@@ -18,28 +18,22 @@ static void print_summary(const struct sample_stats *s, const char *dir)
     printf("              test.gloss: test.en word for word, by dictionary\n");
 }
 
-/* What a dictionary makes of the test set: the score that a model has to beat. */
-static status write_gloss(const char *dir, struct err *err)
-{
-    char from[FILE_PATH_MAX], to[FILE_PATH_MAX];
-
-    TRY(file_join(from, sizeof from, dir, "test.en", err));
-    TRY(file_join(to, sizeof to, dir, "test.gloss", err));
-    return gloss_file(from, to, err);
-}
-
 status cmd_sample(int argc, char **argv, struct err *err)
 {
     struct opt_words words = {.max = 1};
     struct sample_options options;
     struct sample_stats stats;
+    char from[FILE_PATH_MAX], to[FILE_PATH_MAX];
 
     TRY(opt_read(sample_options_table, &options, &words, argc, argv, err));
     if (words.n == 0)
         return err_set(err, ERR_USAGE,
                        "which directory? usage: ferry sample DIR [--pairs N] [--seed S]");
     TRY(sample_write(&options, words.word[0], &stats, err));
-    TRY(write_gloss(words.word[0], err));
+    /* what a dictionary makes of the test set: the score that a model has to beat */
+    TRY(file_join(from, sizeof from, words.word[0], "test.en", err));
+    TRY(file_join(to, sizeof to, words.word[0], "test.gloss", err));
+    TRY(gloss_file(from, to, err));
     print_summary(&stats, words.word[0]);
     return OK;
 }

@@ -15,11 +15,8 @@ struct command {
     const struct opt_table *options;
 };
 
-static const struct command commands[] = {
-#define C(name, options, words, summary) {#name, words, summary, cmd_##name, &options},
-    COMMAND_LIST(C)
-#undef C
-};
+#define ROW(name, options, words, summary) {#name, words, summary, cmd_##name, &options},
+static const struct command commands[] = {COMMAND_LIST(ROW)};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -33,10 +30,11 @@ static const struct command *find_command(const char *name, struct err *err)
         str_nearest(&nearest, commands[i].name, name);
     }
     if (nearest)
-        err_set(err, ERR_USAGE, "unknown command '%.64s'; did you mean '%s'?", name,
-                nearest);
+        (void)err_set(err, ERR_USAGE, "unknown command '%.64s'; did you mean '%s'?", name,
+                      nearest);
     else
-        err_set(err, ERR_USAGE, "unknown command '%.64s'; ferry --help lists them", name);
+        (void)err_set(err, ERR_USAGE, "unknown command '%.64s'; ferry --help lists them",
+                      name);
     return NULL;
 }
 

@@ -18,7 +18,7 @@ extern volatile sig_atomic_t terminal_is_over;
 void terminal_catch(void);
 
 /* ERR_IO when stdin or stdout is no terminal. Leaves through terminal_leave(). */
-status terminal_enter(struct err *err) MUST_CHECK;
+status terminal_enter(struct err *err);
 void terminal_leave(void);
 
 /* Columns and rows now; 80 x 24 where the terminal does not say. */

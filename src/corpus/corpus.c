@@ -179,28 +179,22 @@ static status check_offsets(const struct corpus *c, struct err *err)
     return OK;
 }
 
-static status check_tokens(const struct corpus *c, struct err *err)
-{
-    uint16_t top = 0;
-
-    for (uint64_t i = 0; i < c->n_tokens; i++)
-        top = c->token[i] > top ? c->token[i] : top;
-    if (top >= c->vocab)
-        return err_set(err, ERR_FORMAT, "token %u in a vocabulary of %u", top, c->vocab);
-    return OK;
-}
-
 status corpus_file_verify(const struct corpus *c, struct err *err)
 {
     const size_t sum_at =
         c->n_bytes - sizeof(struct foot) + offsetof(struct foot, checksum);
+    uint16_t top = 0;
 
     if (checksum_of(c->data, sum_at) != c->checksum)
         return err_set(err, ERR_FORMAT,
                        "the packed corpus is damaged (its checksum does not match); run "
                        "ferry prepare again");
     TRY(check_offsets(c, err));
-    return check_tokens(c, err);
+    for (uint64_t i = 0; i < c->n_tokens; i++)
+        top = c->token[i] > top ? c->token[i] : top;
+    if (top >= c->vocab)
+        return err_set(err, ERR_FORMAT, "token %u in a vocabulary of %u", top, c->vocab);
+    return OK;
 }
 
 status corpus_file_read_back(const char *path, struct err *err)
@@ -236,19 +230,6 @@ static status put(struct corpus_file_writer *w, const void *data, size_t n,
     return file_writer_add(&w->file, data, n, err);
 }
 
-/* The offsets wait in a file without a name until the last token is written. */
-static status open_offsets(struct corpus_file_writer *w, struct err *err)
-{
-    char path[FILE_PATH_MAX + 64];
-
-    snprintf(path, sizeof path, "%s.offsets", w->file.tmp);
-    w->offsets = fopen(path, "w+e");
-    if (!w->offsets)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-    unlink(path);
-    return OK;
-}
-
 static status add_offset(struct corpus_file_writer *w, struct err *err)
 {
     if (fwrite(&w->n_tokens, sizeof w->n_tokens, 1, w->offsets) == 1)
@@ -256,12 +237,18 @@ static status add_offset(struct corpus_file_writer *w, struct err *err)
     return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
 }
 
+/* The offsets wait in a file without a name until the last token is written. */
 static status begin_file(struct corpus_file_writer *w, const char *path, struct err *err)
 {
     const struct head head = head_of(w);
+    char offsets[FILE_PATH_MAX + 64];
 
     TRY(file_writer_open(&w->file, path, err));
-    TRY(open_offsets(w, err));
+    snprintf(offsets, sizeof offsets, "%s.offsets", w->file.tmp);
+    w->offsets = fopen(offsets, "w+e");
+    if (!w->offsets)
+        return err_set(err, ERR_IO, "%s: %s", offsets, strerror(errno));
+    unlink(offsets);
     TRY(put(w, &head, sizeof head, err));
     return add_offset(w, err);
 }

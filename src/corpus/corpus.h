@@ -47,7 +47,7 @@ struct sentence {
 };
 
 /* Map `path` and check its ends. On failure *c is closed and needs no corpus_close(). */
-status corpus_open(struct corpus *c, const char *path, struct err *err) MUST_CHECK;
+status corpus_open(struct corpus *c, const char *path, struct err *err);
 
 /* Unmap. Safe on a zeroed or already closed corpus. */
 void corpus_close(struct corpus *c);
@@ -73,13 +73,13 @@ size_t corpus_clip(size_t len, size_t max_length);
  * into them; the map stays zeroed. ERR_FORMAT says what is wrong, without the path.
  */
 status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 
 /* Read everything: ERR_FORMAT when checksum, offsets or tokens are not as written. */
-status corpus_file_verify(const struct corpus *c, struct err *err) MUST_CHECK;
+status corpus_file_verify(const struct corpus *c, struct err *err);
 
 /* Read the file at `path` in blocks and compare its checksum, in constant memory. */
-status corpus_file_read_back(const char *path, struct err *err) MUST_CHECK;
+status corpus_file_read_back(const char *path, struct err *err);
 
 /* One sentence to write: n ids, each below the vocabulary. */
 struct corpus_file_side {
@@ -100,10 +100,10 @@ struct corpus_file_writer {
 };
 
 status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
-                          uint64_t tokenizer_hash, struct err *err) MUST_CHECK;
+                          uint64_t tokenizer_hash, struct err *err);
 status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side source,
-                       struct corpus_file_side target, struct err *err) MUST_CHECK;
+                       struct corpus_file_side target, struct err *err);
 /* Offsets, foot, rename into place. Releases *w either way. */
-status corpus_file_commit(struct corpus_file_writer *w, struct err *err) MUST_CHECK;
+status corpus_file_commit(struct corpus_file_writer *w, struct err *err);
 /* Nothing is left behind. Safe on a zeroed, committed or aborted writer. */
 void corpus_file_abort(struct corpus_file_writer *w);

@@ -50,12 +50,12 @@ struct dataset {
 
 /* ERR_FORMAT for a directory that was not finished or does not fit together. On failure
  * *d is closed. */
-status dataset_open(struct dataset *d, const char *dir, struct err *err) MUST_CHECK;
+status dataset_open(struct dataset *d, const char *dir, struct err *err);
 void dataset_close(struct dataset *d);
 
 /* Read every corpus whole: ERR_FORMAT names the one that was damaged since it was made.
  */
-status dataset_verify(const struct dataset *d, struct err *err) MUST_CHECK;
+status dataset_verify(const struct dataset *d, struct err *err);
 
 /*
  * The same by a thread of its own, beside the first steps of training. Owns the thread,
@@ -71,8 +71,8 @@ struct dataset_check {
 };
 
 status dataset_check_start(struct dataset_check *v, const struct dataset *data,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);
 /* Whether damage was found by now. */
 bool dataset_check_has_failed(const struct dataset_check *v);
 /* Wait for the thread: ERR_FORMAT when there is damage. */
-status dataset_check_finish(struct dataset_check *v, struct err *err) MUST_CHECK;
+status dataset_check_finish(struct dataset_check *v, struct err *err);

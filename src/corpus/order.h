@@ -53,12 +53,11 @@ struct order_update {
 };
 
 status order_open(struct order *o, const struct corpus *corpus, struct order_rule rule,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);
 void order_close(struct order *o);
 
 /* ERR_FORMAT unless the cursor, read from a checkpoint, lies inside this order. */
-status order_check(const struct order *o, struct order_cursor cursor,
-                   struct err *err) MUST_CHECK;
+status order_check(const struct order *o, struct order_cursor cursor, struct err *err);
 
 /* The update at *cursor, which moves behind it. */
 struct order_update order_next(struct order *o, struct order_cursor *cursor);

@@ -37,13 +37,11 @@ struct prefetch_item {
 /* Begin at `from`. ERR_USAGE for a rule, ERR_FORMAT for a cursor that cannot be. */
 status prefetch_open(struct prefetch **f, const struct corpus *corpus,
                      struct order_rule rule, struct shard_rule shard,
-                     struct batch_limit limit, struct order_cursor from,
-                     struct err *err) MUST_CHECK;
+                     struct batch_limit limit, struct order_cursor from, struct err *err);
 
 /* Stop the thread, wherever it is, and free everything. NULL is fine. */
 void prefetch_close(struct prefetch *f);
 
 /* The next micro-batch, endlessly over epochs. A failure of the thread comes out here,
  * after the batches that it had finished, and again at each further call. */
-status prefetch_next(struct prefetch *f, struct prefetch_item *item,
-                     struct err *err) MUST_CHECK;
+status prefetch_next(struct prefetch *f, struct prefetch_item *item, struct err *err);

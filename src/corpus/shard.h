@@ -30,7 +30,7 @@ struct shard {
     size_t cap, cap_pair;
 };
 
-status shard_open(struct shard *s, struct shard_rule rule, struct err *err) MUST_CHECK;
+status shard_open(struct shard *s, struct shard_rule rule, struct err *err);
 void shard_close(struct shard *s);
 
 /* One rank's part of an update. */
@@ -41,5 +41,4 @@ struct shard_part {
 };
 
 status shard_take(struct shard *s, struct shard_part *part, const struct order_update *u,
-                  const struct corpus *corpus, size_t max_length,
-                  struct err *err) MUST_CHECK;
+                  const struct corpus *corpus, size_t max_length, struct err *err);

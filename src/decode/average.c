@@ -75,19 +75,6 @@ struct job {
     int64_t step; /* the largest */
 };
 
-static void job_release(struct job *j)
-{
-    for (size_t i = 0; i < j->n_open; i++)
-        tensor_bundle_close(&j->bundle[i]);
-    free(j->bundle);
-    free(j->bytes);
-    free(j->dtype);
-    params_close(&j->params);
-    free(j->sorted);
-    free(j->sum);
-    free(j->mean);
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct param *x = a, *y = b;
@@ -223,6 +210,14 @@ status average_write(const struct average *a, const struct model_dir *model,
     struct job j = {.a = a};
     const status result = write_dir(&j, model, out, err);
 
-    job_release(&j);
+    for (size_t i = 0; i < j.n_open; i++)
+        tensor_bundle_close(&j.bundle[i]);
+    free(j.bundle);
+    free(j.bytes);
+    free(j.dtype);
+    params_close(&j.params);
+    free(j.sorted);
+    free(j.sum);
+    free(j.mean);
     return result;
 }

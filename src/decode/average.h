@@ -22,18 +22,16 @@ struct average {
 void average_release(struct average *a);
 
 /* One checkpoint, as model_dir_prefix() finds it. */
-status average_add(struct average *a, const char *run, const char *name,
-                   struct err *err) MUST_CHECK;
+status average_add(struct average *a, const char *run, const char *name, struct err *err);
 /* The newest n that run/checkpoint names, or as many as there are. */
-status average_add_newest(struct average *a, const char *run, size_t n,
-                          struct err *err) MUST_CHECK;
+status average_add_newest(struct average *a, const char *run, size_t n, struct err *err);
 /* run/model.ckpt-N for each N of "100,200,300". */
 status average_add_steps(struct average *a, const char *run, const char *steps,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 
 /*
  * Write the directory `out`: the mean as model.ckpt-N, config.yaml and vocab.model of
  * the model, and the file `checkpoint`, last. ERR_USAGE when `out` holds a model.
  */
 status average_write(const struct average *a, const struct model_dir *model,
-                     const char *out, struct err *err) MUST_CHECK;
+                     const char *out, struct err *err);

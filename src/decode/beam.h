@@ -66,14 +66,14 @@ struct beam;
 
 /* Room for n_sents sentences of up to max_len generated tokens. */
 status beam_open(struct beam **b, size_t n_sents, size_t max_len, size_t width,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);
 void beam_close(struct beam *b); /* NULL is fine */
 
 /* Search n sentences, sentence s up to max_len[s] > 0 tokens. ERR_NUMERIC when the
  * source gives NaN, or no token at all before anything finished. */
 status beam_search(struct beam *b, const struct beam_source *source,
                    const size_t *max_len, size_t n, struct beam_options options,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 
 /* Results of one sentence, at least one and at most n_best, best first. */
 size_t beam_found(const struct beam *b, size_t sentence);

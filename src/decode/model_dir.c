@@ -11,8 +11,6 @@
 #include "format/le.h"
 #include "format/tf/tf_checkpoint.h"
 
-enum { SHAPE_TEXT_MAX = 128 };
-
 static bool is_checkpoint(const char *prefix)
 {
     char path[FILE_PATH_MAX + 8];
@@ -210,30 +208,27 @@ void model_dir_add_values(double *out, const unsigned char *bytes, int dtype,
         out[i] += value_at(bytes, dtype, first + i);
 }
 
-/* "[8,512]" */
-static void shape_text(char text[SHAPE_TEXT_MAX], const uint64_t *dims, size_t n)
+const char *model_dir_shape(char text[MODEL_DIR_SHAPE], const uint64_t *dims, size_t n)
 {
-    size_t len = (size_t)snprintf(text, SHAPE_TEXT_MAX, "[");
+    size_t at = (size_t)snprintf(text, MODEL_DIR_SHAPE, "[");
 
-    for (size_t i = 0; i < n && len < SHAPE_TEXT_MAX; i++)
-        len += (size_t)snprintf(text + len, SHAPE_TEXT_MAX - len, "%s%llu", i ? "," : "",
-                                (unsigned long long)dims[i]);
-    if (len < SHAPE_TEXT_MAX)
-        snprintf(text + len, SHAPE_TEXT_MAX - len, "]");
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(text + at, MODEL_DIR_SHAPE - at, "%s%llu", i ? "," : "",
+                               (unsigned long long)dims[i]);
+    snprintf(text + at, MODEL_DIR_SHAPE - at, "]");
+    return text;
 }
 
 status model_dir_check_tensor(const struct tensor_entry *e, const struct param *t,
                               struct err *err)
 {
-    char seen[SHAPE_TEXT_MAX], want[SHAPE_TEXT_MAX];
+    char seen[MODEL_DIR_SHAPE], want[MODEL_DIR_SHAPE];
     const uint64_t both[2] = {t->rows, t->cols}, *dims = both + 2 - t->n_dims;
 
-    if (e->n_dims != t->n_dims || memcmp(e->dims, dims, t->n_dims * sizeof *dims) != 0) {
-        shape_text(seen, e->dims, e->n_dims);
-        shape_text(want, dims, t->n_dims);
+    if (e->n_dims != t->n_dims || memcmp(e->dims, dims, t->n_dims * sizeof *dims) != 0)
         return err_set(err, ERR_FORMAT, "tensor %s has shape %s, the model wants %s",
-                       e->name, seen, want);
-    }
+                       e->name, model_dir_shape(seen, e->dims, e->n_dims),
+                       model_dir_shape(want, dims, t->n_dims));
     if (!model_dir_is_number(e->dtype)) {
         const char *name = tensor_dtype_name(e->dtype);
         return err_set(err, ERR_FORMAT,
@@ -289,7 +284,7 @@ status model_dir_load_weights(struct model *m, const char *prefix, bool averaged
         result = model_dir_read_flat(&b, &m->params, "",
                                      averaged ? MODEL_DIR_AVERAGE : "", flat, err);
         if (result != OK)
-            err_wrap(err, "%s", prefix);
+            (void)err_wrap(err, "%s", prefix);
     }
     if (result == OK)
         result = model_set_weights(m, flat, err);
@@ -329,9 +324,9 @@ static status take_vocabulary(struct model_config *c, const struct tensor_bundle
     if (is_matrix)
         c->vocab_size = (int64_t)e->dims[0];
     else
-        err_set(err, ERR_FORMAT,
-                "the checkpoint has no embedding matrix %s of at most %d rows",
-                p.list[PARAM_embed].name, SPM_VOCAB_MAX);
+        (void)err_set(err, ERR_FORMAT,
+                      "the checkpoint has no embedding matrix %s of at most %d rows",
+                      p.list[PARAM_embed].name, SPM_VOCAB_MAX);
     params_close(&p);
     return is_matrix ? OK : err->code;
 }

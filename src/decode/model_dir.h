@@ -38,26 +38,26 @@ struct model_dir {
  * one, as typed or within the directory. A prefix in `path` decides by itself.
  */
 status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 void model_dir_close(struct model_dir *d);
 
 /* The newest whole checkpoint that dir/checkpoint names, into prefix; *note (n_note
  * bytes, may be NULL) says when newer ones are damaged. */
 status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *note,
-                        size_t n_note, struct err *err) MUST_CHECK;
+                        size_t n_note, struct err *err);
 
 /* The prefix of a checkpoint that the user named: as typed or within dir, by its prefix
  * or by one of its files. ERR_IO when there is none. */
 status model_dir_prefix(char *prefix, size_t n_prefix, const char *dir, const char *name,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 
 /* dir/name, or that of the directory above; ERR_IO when neither is there. */
 status model_dir_find(char *path, size_t n_path, const char *dir, const char *name,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 
 /* Weights of the checkpoint, or with `averaged` their moving average when it has one. */
 status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,
-                              struct err *err) MUST_CHECK;
+                              struct err *err);
 
 /*
  * Every tensor of p, each under the name before + its name + after, into the flat
@@ -65,21 +65,24 @@ status model_dir_load_weights(struct model *m, const char *prefix, bool averaged
  */
 status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p,
                            const char *before, const char *after, float *flat,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);
 
 /* ERR_FORMAT when e is not of t's shape, or not of a floating-point type. */
 status model_dir_check_tensor(const struct tensor_entry *e, const struct param *t,
-                              struct err *err) MUST_CHECK;
+                              struct err *err);
 
 /* The tensor of t in b, its type and shape found right, and its bytes. */
 status model_dir_tensor(const struct tensor_bundle *b, const struct param *t,
                         const char *before, const char *after,
                         const struct tensor_entry **entry, const unsigned char **bytes,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 
 /* Tensor global_step, or -1 when there is none. */
-status model_dir_step(const struct tensor_bundle *b, int64_t *step,
-                      struct err *err) MUST_CHECK;
+status model_dir_step(const struct tensor_bundle *b, int64_t *step, struct err *err);
+
+/* "[8,512]" in text; n is at most TENSOR_INDEX_MAX_DIMS. */
+enum { MODEL_DIR_SHAPE = 24 * TENSOR_INDEX_MAX_DIMS };
+const char *model_dir_shape(char text[MODEL_DIR_SHAPE], const uint64_t *dims, size_t n);
 
 /* Is a tensor of this type floats of 16, 32 or 64 bits? */
 bool model_dir_is_number(int dtype);

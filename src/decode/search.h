@@ -46,5 +46,4 @@ void search_init(struct search *s, struct model *m, struct beam_options options,
 void search_close(struct search *s);
 
 /* The results are beam_get(s->beam, sentence, rank) until the next run. */
-status search_run(struct search *s, const struct search_batch *batch,
-                  struct err *err) MUST_CHECK;
+status search_run(struct search *s, const struct search_batch *batch, struct err *err);

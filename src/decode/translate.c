@@ -109,15 +109,6 @@ struct job {
     struct spm_ids words; /* a hypothesis without specials */
 };
 
-static void job_release(struct job *j)
-{
-    spm_ids_release(&j->ids);
-    spm_ids_release(&j->batch);
-    spm_ids_release(&j->words);
-    free(j->sources);
-    free(j->batch_at);
-}
-
 static status push(struct spm_ids *ids, int32_t id, struct err *err)
 {
     TRY(mem_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id, err));
@@ -260,6 +251,10 @@ status translate_lines(struct translator *t, const struct line *lines, size_t n,
     struct job j = {.t = t, .out = out};
     const status result = run(&j, lines, n, err);
 
-    job_release(&j);
+    spm_ids_release(&j.ids);
+    spm_ids_release(&j.batch);
+    spm_ids_release(&j.words);
+    free(j.sources);
+    free(j.batch_at);
     return result;
 }

@@ -38,8 +38,7 @@ struct translate_config {
 extern const struct opt_table translate_config_table;
 
 /* nbest at most beam. */
-status translate_config_check(const struct translate_config *c,
-                              struct err *err) MUST_CHECK;
+status translate_config_check(const struct translate_config *c, struct err *err);
 
 struct translator {
     struct translate_config config;
@@ -52,7 +51,7 @@ struct translator {
 
 /* ERR_USAGE when the options are at odds, or the tokenizer has ids the model lacks. */
 status translate_open(struct translator *t, struct model *m, const struct spm *spm,
-                      const struct translate_config *c, struct err *err) MUST_CHECK;
+                      const struct translate_config *c, struct err *err);
 void translate_close(struct translator *t);
 
 struct translation {
@@ -72,17 +71,17 @@ struct translations {
 /* Translate n lines into *out (zeroed, or of an earlier call). A line that is not UTF-8
  * is an ERR_FORMAT that names its number, counted over all calls. */
 status translate_lines(struct translator *t, const struct line *lines, size_t n,
-                       struct translations *out, struct err *err) MUST_CHECK;
+                       struct translations *out, struct err *err);
 
 /* Empty, with room for this many. */
 status translate_reserve(struct translations *t, size_t n_lines, size_t n_best,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 void translate_release(struct translations *t);
 
 /* What was appended to t->text from `at` on is the line's next translation. The line
  * ends that some tokenizers can produce become blanks. */
 status translate_add(struct translations *t, size_t line, size_t at, double score,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 
 /* The text of a line's translation of this rank; lives as long as *t is unchanged. */
 const char *translate_get(const struct translations *t, size_t line, size_t rank);

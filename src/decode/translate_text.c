@@ -12,19 +12,11 @@
 #include "decode/model_dir.h"
 #include "text/line_reader.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...)                                                    \
-    OPT_ROW(kind, offsetof(struct translate_text_config, search.field), field, \
-            __VA_ARGS__)
-    TRANSLATE_OPTIONS(X)
-#undef X
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct translate_text_config, field), field, __VA_ARGS__)
-        TRANSLATE_TEXT_OPTIONS(X)
-#undef X
-};
+#define OF_SEARCH(kind, field, ...) \
+    OPT_ROW(kind, offsetof(opt_owner, search.field), field, __VA_ARGS__)
+#define ALL_OPTIONS(X) TRANSLATE_OPTIONS(OF_SEARCH) TRANSLATE_TEXT_OPTIONS(X)
 
-const struct opt_table translate_text_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(translate_text_options, struct translate_text_config, ALL_OPTIONS);
 
 /* ---- a text of any length ---- */
 
@@ -37,15 +29,6 @@ struct window {
     struct str out;
     uint64_t n_before; /* lines of earlier windows */
 };
-
-static void window_release(struct window *w)
-{
-    line_reader_close(&w->reader);
-    str_release(&w->in);
-    str_release(&w->out);
-    translate_release(&w->found);
-    free(w->lines);
-}
 
 /* The lines of the next window. One of very long lines ends early. */
 static status fill(struct window *w, const struct translate_text_stream *s,
@@ -119,7 +102,11 @@ status translate_text_stream(const struct translate_text_stream *s, struct trans
     struct window w = {0};
     const status result = run_windows(&w, s, t, err);
 
-    window_release(&w);
+    line_reader_close(&w.reader);
+    str_release(&w.in);
+    str_release(&w.out);
+    translate_release(&w.found);
+    free(w.lines);
     return result;
 }
 
@@ -139,20 +126,15 @@ struct work {
     FILE *out;
 };
 
-static status write_out(void *ctx, const void *bytes, size_t n, struct err *err)
+static status write_lines(void *ctx, const void *bytes, size_t n, struct err *err)
 {
     struct work *w = ctx;
 
+    if (w->config.output[0])
+        return file_writer_add(&w->file, bytes, n, err);
     if (fwrite(bytes, 1, n, w->out) != n || fflush(w->out) != 0)
         return err_set(err, ERR_IO, "standard output: %s", strerror(errno));
     return OK;
-}
-
-static status write_file(void *ctx, const void *bytes, size_t n, struct err *err)
-{
-    struct work *w = ctx;
-
-    return file_writer_add(&w->file, bytes, n, err);
 }
 
 static status open_input(struct work *w, struct err *err)
@@ -226,7 +208,7 @@ static status translate(struct work *w, struct err *err)
         .name = w->fd == STDIN_FILENO ? "standard input" : w->input,
         .window = is_talk ? 1 : (size_t)w->config.window,
         .has_scores = w->config.scores,
-        .write = is_file ? write_file : write_out,
+        .write = write_lines,
         .ctx = w};
 
     if (!is_shown)
@@ -252,17 +234,6 @@ static status run(struct work *w, const char *name, struct err *err)
     return w->config.output[0] ? file_writer_commit(&w->file, err) : OK;
 }
 
-static void work_close(struct work *w)
-{
-    file_writer_abort(&w->file);
-    translate_close(&w->translator);
-    model_close(&w->model);
-    device_close(&w->device);
-    model_dir_close(&w->dir);
-    if (w->fd > STDIN_FILENO)
-        close(w->fd);
-}
-
 status translate_text_run(const struct translate_text_config *c, const char *run_dir,
                           const char *input, FILE *out, FILE *console, struct err *err)
 {
@@ -273,6 +244,12 @@ status translate_text_run(const struct translate_text_config *c, const char *run
                      .out = out};
     const status result = run(&w, run_dir, err);
 
-    work_close(&w);
+    file_writer_abort(&w.file);
+    translate_close(&w.translator);
+    model_close(&w.model);
+    device_close(&w.device);
+    model_dir_close(&w.dir);
+    if (w.fd > STDIN_FILENO)
+        close(w.fd);
     return result;
 }

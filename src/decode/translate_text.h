@@ -36,8 +36,7 @@ extern const struct opt_table translate_text_options;
 /* `input` "-" is standard input. Translations go to `out` unless the options name a file;
  * progress and notes go to `console`. */
 status translate_text_run(const struct translate_text_config *c, const char *run,
-                          const char *input, FILE *out, FILE *console,
-                          struct err *err) MUST_CHECK;
+                          const char *input, FILE *out, FILE *console, struct err *err);
 
 enum { TRANSLATE_TEXT_LINE_MAX = 16 << 20 }; /* bytes of one line */
 
@@ -54,4 +53,4 @@ struct translate_text_stream {
 /* The same between a descriptor and a function. One output line a line; with nbest > 1
  * one a translation, "line ||| text ||| score", lines counted from 0. */
 status translate_text_stream(const struct translate_text_stream *s, struct translator *t,
-                             struct err *err) MUST_CHECK;
+                             struct err *err);

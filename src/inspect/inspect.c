@@ -1,6 +1,6 @@
 #include "inspect/inspect.h"
 
-#include <stdlib.h>
+#include <libgen.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -39,19 +39,6 @@ static bool begins(const struct file_map *m, const char *with)
     return m->n_bytes >= n && memcmp(m->data, with, n) == 0;
 }
 
-/* Every record of an event file starts with its length and that length's checksum. */
-static bool is_record(const struct file_map *m)
-{
-    return m->n_bytes >= 12 &&
-           crc32c_mask(crc32c(0, m->data, 8)) == le_get32(m->data + 8);
-}
-
-static bool is_index(const struct file_map *m)
-{
-    return m->n_bytes >= SSTABLE_FOOTER_BYTES &&
-           le_get64(m->data + m->n_bytes - 8) == SSTABLE_MAGIC;
-}
-
 /* Three files of ours are JSON: prepare.json, a checkpoint's .state and run.jsonl, whose
  * first line decides. */
 static enum kind kind_of_json(const struct file_map *m)
@@ -71,9 +58,11 @@ static enum kind kind_by_content(const struct file_map *m)
 {
     if (begins(m, CORPUS_FILE_MAGIC))
         return KIND_CORPUS;
-    if (is_record(m))
+    /* every record of an event file starts with its length and that length's checksum */
+    if (m->n_bytes >= 12 && crc32c_mask(crc32c(0, m->data, 8)) == le_get32(m->data + 8))
         return KIND_EVENTS;
-    if (is_index(m))
+    if (m->n_bytes >= SSTABLE_FOOTER_BYTES &&
+        le_get64(m->data + m->n_bytes - 8) == SSTABLE_MAGIC)
         return KIND_CHECKPOINT;
     if (begins(m, "model_checkpoint_path"))
         return KIND_POINTER;
@@ -165,17 +154,6 @@ static status cut_prefix(char *path, struct err *err)
     return OK;
 }
 
-/* The directory that a path lies in. */
-static void cut_name(char *path)
-{
-    char *slash = strrchr(path, '/');
-
-    if (slash)
-        slash[slash == path] = '\0';
-    else
-        memcpy(path, ".", 2);
-}
-
 static status show_file(struct inspect *v, const char *word, struct err *err)
 {
     enum kind kind = KIND_UNKNOWN;
@@ -184,16 +162,14 @@ static status show_file(struct inspect *v, const char *word, struct err *err)
     memcpy(path, word, strlen(word) + 1);
     TRY(kind_of_file(&kind, path, err));
     if (kind == KIND_UNKNOWN)
-        return err_set(err, ERR_FORMAT,
-                       "%s is neither checkpoint, event file, corpus, tokenizer nor run "
-                       "log",
-                       path);
+        return err_set(
+            err, ERR_FORMAT,
+            "%s is neither checkpoint, event file, corpus, tokenizer nor run log", path);
     if (kind == KIND_CHECKPOINT)
         TRY(cut_prefix(path, err));
-    if (kind == KIND_DATA || kind == KIND_POINTER)
-        cut_name(path);
-    return kind == KIND_POINTER ? show_newest(v, path, err)
-                                : show(v, kind, path, "", err);
+    if (kind == KIND_POINTER)
+        return show_newest(v, dirname(path), err);
+    return show(v, kind, kind == KIND_DATA ? dirname(path) : path, "", err);
 }
 
 static bool holds(const char *dir, const char *name)

@@ -42,7 +42,7 @@ struct inspect {
 };
 
 /* The page of a file, a run or data directory, or a checkpoint by its prefix. */
-status inspect_show(struct inspect *v, const char *word, struct err *err) MUST_CHECK;
+status inspect_show(struct inspect *v, const char *word, struct err *err);
 
 /* ---- one for each kind ---- */
 
@@ -70,5 +70,4 @@ void inspect_page_hash(json_t *o, const char *key, uint64_t x);
 json_t *inspect_page_table(json_t *page, const char *key);
 json_t *inspect_page_row(json_t *table);
 
-status inspect_page_print(const json_t *page, bool as_json, FILE *out,
-                          struct err *err) MUST_CHECK;
+status inspect_page_print(const json_t *page, bool as_json, FILE *out, struct err *err);

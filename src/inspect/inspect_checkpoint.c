@@ -27,17 +27,11 @@
     R(SCALE, "loss scaling")                          \
     R(OTHER, "other tensors")
 
-enum role {
-#define R(code, text) ROLE_##code,
-    ROLE_LIST(R) N_ROLES
-#undef R
-};
+#define ROLE(code, text) ROLE_##code,
+enum role { ROLE_LIST(ROLE) N_ROLES };
 
-static const char *const role_text[] = {
-#define R(code, text) text,
-    ROLE_LIST(R)
-#undef R
-};
+#define ROLE_TEXT(code, text) text,
+static const char *const role_text[] = {ROLE_LIST(ROLE_TEXT)};
 
 /* The names are the reference's, of float32 and of mixed precision. */
 static enum role role_of(const char *name)
@@ -225,16 +219,11 @@ static void add_tensor(json_t *table, const struct tensor_entry *e,
                        const unsigned char *bytes)
 {
     const char *type = tensor_dtype_name(e->dtype);
-    char shape[24 * TENSOR_INDEX_MAX_DIMS] = "[";
-    size_t at = 1;
+    char shape[MODEL_DIR_SHAPE];
     json_t *row = inspect_page_row(table);
 
-    for (size_t d = 0; d < e->n_dims; d++)
-        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%llu", d ? "," : "",
-                               (unsigned long long)e->dims[d]);
-    snprintf(shape + at, sizeof shape - at, "]");
     inspect_page_text(row, "tensor", e->name);
-    inspect_page_text(row, "shape", shape);
+    inspect_page_text(row, "shape", model_dir_shape(shape, e->dims, e->n_dims));
     inspect_page_text(row, "type", type ? type : "unknown");
     inspect_page_int(row, "bytes", e->n_bytes);
     if (bytes)

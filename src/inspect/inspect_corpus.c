@@ -127,7 +127,7 @@ status inspect_corpus(json_t *page, const char *path, const struct inspect_confi
     if (result == OK)
         result = describe(page, &corpus, side, err);
     else
-        err_wrap(err, "%s", path);
+        (void)err_wrap(err, "%s", path);
     free(side[0].n_tokens);
     free(side[1].n_tokens);
     corpus_close(&corpus);

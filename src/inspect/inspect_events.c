@@ -41,15 +41,6 @@ static status curve_of(struct curves *all, const char *tag, struct curve **found
     return OK;
 }
 
-static void add_point(json_t *table, const struct tb_event_point *p)
-{
-    json_t *row = inspect_page_row(table);
-
-    json_object_set_new(row, "step", json_integer((json_int_t)p->step));
-    inspect_page_real(row, "value", (double)p->value);
-    inspect_page_text(row, "time", fmt_time(p->wall_time).s);
-}
-
 /* points: where those of tag go */
 static status walk(struct curves *all, struct tb_event_reader *r, const char *tag,
                    json_t *points, struct err *err)
@@ -68,8 +59,12 @@ static status walk(struct curves *all, struct tb_event_reader *r, const char *ta
         curve->value = (double)p.value;
         all->t_first = all->t_first > 0 ? all->t_first : p.wall_time;
         all->t_last = p.wall_time;
-        if (strcmp(p.tag, tag) == 0)
-            add_point(points, &p);
+        if (strcmp(p.tag, tag) != 0)
+            continue;
+        json_t *row = inspect_page_row(points);
+        json_object_set_new(row, "step", json_integer((json_int_t)p.step));
+        inspect_page_real(row, "value", (double)p.value);
+        inspect_page_text(row, "time", fmt_time(p.wall_time).s);
     }
 }
 

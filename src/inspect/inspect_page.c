@@ -83,12 +83,6 @@ static size_t width_of(const struct str *s)
     return utf8_count(str_text(s), s->len);
 }
 
-static void put_spaces(struct str *out, size_t n)
-{
-    for (; n > 0; n--)
-        str_putc(out, ' ');
-}
-
 static void put_fact(struct str *out, const char *above, const char *key, const json_t *v)
 {
     struct str name = str_new(0);
@@ -99,7 +93,7 @@ static void put_fact(struct str *out, const char *above, const char *key, const 
     put_key(&name, key);
     const size_t n = width_of(&name);
     str_add(out, str_text(&name), name.len);
-    put_spaces(out, n < FACT_WIDTH ? FACT_WIDTH - n : 1);
+    str_printf(out, "%*s", n < FACT_WIDTH ? FACT_WIDTH - (int)n : 1, "");
     put_value(out, v);
     str_putc(out, '\n');
     str_release(&name);
@@ -151,14 +145,14 @@ static void put_row(struct str *out, const struct column *column, size_t n,
 
     for (size_t c = 0; c < n; c++) {
         put_cell(&cell, &column[c], row);
-        const size_t gap = column[c].width - width_of(&cell);
+        const int gap = (int)(column[c].width - width_of(&cell));
         if (c)
             str_puts(out, "  ");
         if (column[c].is_number)
-            put_spaces(out, gap);
+            str_printf(out, "%*s", gap, "");
         str_add(out, str_text(&cell), cell.len);
         if (!column[c].is_number && c + 1 < n)
-            put_spaces(out, gap);
+            str_printf(out, "%*s", gap, "");
     }
     str_putc(out, '\n');
     str_release(&cell);

@@ -54,12 +54,6 @@ static struct act_attention place_attention(struct device_arena *arena, size_t N
     return a;
 }
 
-static struct act_ffn place_ffn(struct device_arena *arena, size_t N, size_t D, size_t F)
-{
-    return (struct act_ffn){.norm = place_norm(arena, N, D),
-                            .h = device_arena_half(arena, N, F)};
-}
-
 static void place_backward(struct activations *a, const struct model_config *c, size_t Ns,
                            size_t N)
 {
@@ -110,7 +104,7 @@ static void place_stack(struct device_arena *arena, struct act_stack *s,
         e->self = place_attention(arena, N, D, H, 3, 0);
         if (Ns)
             e->cross = place_attention(arena, N, D, H, 1, Ns);
-        e->ff = place_ffn(arena, N, D, F);
+        e->ff = (struct act_ffn){place_norm(arena, N, D), device_arena_half(arena, N, F)};
     }
     s->end = place_norm(arena, N, D);
 }

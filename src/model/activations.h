@@ -63,7 +63,7 @@ struct activations {
 };
 
 status activations_open(struct activations **a, const struct model_config *c,
-                        struct device *d, struct err *err) MUST_CHECK;
+                        struct device *d, struct err *err);
 void activations_close(struct activations *a);
 
 /* Without a backward pass, or when it computes them again, layers share buffers. */

@@ -15,14 +15,6 @@ struct back {
     bool is_top; /* nothing has flowed into dx yet */
 };
 
-static struct back back_of(struct activations *a, size_t N)
-{
-    return (struct back){.dx = mat_rows(a->dx, 0, N),
-                         .df = mat_rows(a->df, 0, N),
-                         .dy = mat_rows(a->dy, 0, N),
-                         .is_top = true};
-}
-
 /*
  * Through the normalisation of `a` and the residual under it. df_bias and drop belong to
  * the sub-layer below; at the bottom of a stack there is none, and df is not wanted.
@@ -136,11 +128,13 @@ static void stack_back(struct model *m, enum stack stack, const struct model_hoo
     const struct weights_stack *w = &m->w.stack[stack], *g = &m->g.stack[stack];
     const int last = stack_layers(&m->config, stack) - 1;
     const struct drop below = activations_drop(m->act, stack, last, ACT_FF_OUT);
-    struct back b = back_of(m->act, a->id.n);
-    const struct mat dy = b.dy;
+    const size_t N = a->id.n;
+    const struct mat dy = mat_rows(m->act->dy, 0, N);
+    struct back b = {.dx = mat_rows(m->act->dx, 0, N),
+                     .df = mat_rows(m->act->df, 0, N),
+                     .dy = stack == STACK_ENCODER ? m->act->dmemory : dy,
+                     .is_top = true};
 
-    if (stack == STACK_ENCODER)
-        b.dy = m->act->dmemory;
     norm_back(m, &b, &a->end, &w->end, &g->end, g->layer[last].ff.b2, &below);
     b.dy = dy;
     ready(m, hook, of_end[stack][0], of_end[stack][1], 0);

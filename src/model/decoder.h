@@ -24,7 +24,7 @@ struct decoder_shape {
 };
 
 status decoder_open(struct decoder **dec, struct model *m, struct decoder_shape shape,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 void decoder_close(struct decoder *dec);
 
 /* Take over the memory of the last model_encode(). */

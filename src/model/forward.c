@@ -83,14 +83,6 @@ static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_f
     d->k->relu_forward(d, a->h, w->b1, activations_drop(m->act, stack, layer, ACT_RELU));
 }
 
-static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                         struct stream *s, enum stack stack, int layer)
-{
-    ffn_inner(m, a, w, s, stack, layer);
-    put_output(m, s, a->h, w->w2, w->b2,
-               activations_drop(m->act, stack, layer, ACT_FF_OUT));
-}
-
 void model_recompute(struct model *m, enum stack stack, int layer)
 {
     struct act_layer *a = &m->act->stack[stack].layer[layer];
@@ -119,7 +111,9 @@ static void run_stack(struct model *m, enum stack stack)
         attention(m, &e->self, &w->layer[l].self, &s, stack, l, false);
         if (stack == STACK_DECODER)
             attention(m, &e->cross, &w->layer[l].cross, &s, stack, l, true);
-        feed_forward(m, &e->ff, &w->layer[l].ff, &s, stack, l);
+        ffn_inner(m, &e->ff, &w->layer[l].ff, &s, stack, l);
+        put_output(m, &s, e->ff.h, w->layer[l].ff.w2, w->layer[l].ff.b2,
+                   activations_drop(m->act, stack, l, ACT_FF_OUT));
     }
     add_and_norm(m, &a->end, &s, &w->end);
 }

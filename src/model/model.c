@@ -7,30 +7,26 @@
 #include "base/mem.h"
 #include "model/activations.h"
 
-/* The weights as products read them: the same array, or a copy in 16 bits. */
-static status open_half(struct model *m, struct err *err)
-{
-    const size_t n = m->params.n_flat;
-
-    if (m->device->precision == PRECISION_FP32)
-        return OK;
-    m->half = (struct mat){NULL, 0, 1, n, n, MAT_HALF};
-    return device_alloc(m->device, &m->half.mem, n * m->device->half_bytes, err);
-}
-
 static status open_parts(struct model *m, bool want_grad, struct err *err)
 {
+    struct device *d = m->device;
+
     TRY(params_open(&m->params, &m->config, err));
-    TRY(device_alloc_row(m->device, &m->flat, m->params.n_flat, err));
-    TRY(open_half(m, err));
+    const size_t n = m->params.n_flat;
+    TRY(device_alloc_row(d, &m->flat, n, err));
+    /* the weights as products read them: the same array, or a copy in 16 bits */
+    if (d->precision != PRECISION_FP32) {
+        m->half = (struct mat){NULL, 0, 1, n, n, MAT_HALF};
+        TRY(device_alloc(d, &m->half.mem, n * d->half_bytes, err));
+    }
     const struct weights_flat values = {m->flat, m->half.mem ? m->half : m->flat};
     TRY(weights_open(&m->w, &m->params, &m->config, values, err));
     if (want_grad) {
-        TRY(device_alloc_row(m->device, &m->grad, m->params.n_flat, err));
+        TRY(device_alloc_row(d, &m->grad, n, err));
         const struct weights_flat gradients = {m->grad, m->grad};
         TRY(weights_open(&m->g, &m->params, &m->config, gradients, err));
     }
-    return activations_open(&m->act, &m->config, m->device, err);
+    return activations_open(&m->act, &m->config, d, err);
 }
 
 status model_open(struct model *m, struct device *d, const struct model_config *c,

@@ -68,18 +68,17 @@ struct model {
 
 /* Weights are zero until they are set. */
 status model_open(struct model *m, struct device *d, const struct model_config *c,
-                  bool want_grad, struct err *err) MUST_CHECK;
+                  bool want_grad, struct err *err);
 void model_close(struct model *m);
 
 /* Bytes of step memory that a batch of this shape needs, without taking them. */
 size_t model_measure(struct model *m, struct model_shape shape);
 
 /* Take step memory for batches up to this shape; keeps what is larger already. */
-status model_reserve(struct model *m, struct model_shape shape,
-                     struct err *err) MUST_CHECK;
+status model_reserve(struct model *m, struct model_shape shape, struct err *err);
 
 /* All weights from n_flat floats, or into them, in the layout of params. */
-status model_set_weights(struct model *m, const float *flat, struct err *err) MUST_CHECK;
+status model_set_weights(struct model *m, const float *flat, struct err *err);
 void model_get_weights(struct model *m, float *flat);
 
 /* The forward pass; with want_grad it includes the output layer's part of the backward

@@ -61,5 +61,5 @@ struct weights_flat {
 
 status weights_open(struct weights *w, const struct params *p,
                     const struct model_config *c, struct weights_flat flat,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 void weights_close(struct weights *w);

@@ -18,15 +18,13 @@ struct amount_rate {
 };
 
 /* ERR_USAGE quotes the text and shows the forms that are understood. */
-status amount_rate(struct amount_rate *out, const char *text, struct err *err) MUST_CHECK;
+status amount_rate(struct amount_rate *out, const char *text, struct err *err);
 
 /* "50us", "0.1ms", "2s", "3min", "2h", "7d" in seconds. `name` is the option's. */
-status amount_seconds(double *out, const char *name, const char *text,
-                      struct err *err) MUST_CHECK;
+status amount_seconds(double *out, const char *name, const char *text, struct err *err);
 
 /*
  * Devices of each node: one number for all `n_nodes`, or one per node ("1,2").
  * per_node has room for n_nodes.
  */
-status amount_per_node(int *per_node, size_t n_nodes, const char *text,
-                       struct err *err) MUST_CHECK;
+status amount_per_node(int *per_node, size_t n_nodes, const char *text, struct err *err);

@@ -36,11 +36,10 @@ static status resolve_batch(struct forecast *f, struct err *err)
         return err_set(err, ERR_USAGE,
                        "the config sets no batch; give batch=PAIRS per device");
     if (f->options.batch <= 0 && f->variant.batch < 1)
-        return err_set(
-            err, ERR_USAGE,
-            "the config's %.6g pairs per update are fewer than the %zu devices; "
-            "give batch=PAIRS per device",
-            pairs, f->n_ranks);
+        return err_set(err, ERR_USAGE,
+                       "the config's %.6g pairs per update are fewer than the %zu "
+                       "devices; give batch=PAIRS per device",
+                       pairs, f->n_ranks);
     f->steps = f->options.steps > 0 ? (double)f->options.steps : t->max_steps;
     return OK;
 }
@@ -180,8 +179,7 @@ static status resolve(struct forecast *f, struct err *err)
     if (f->n_ranks > RANKS_MAX)
         return err_set(
             err, ERR_USAGE,
-            "nodes = %zu with per_node = %.64s are %zu devices; at most %d are "
-            "simulated",
+            "nodes = %zu with per_node = %.64s are %zu devices; at most %d are simulated",
             f->n_given, f->options.per_node, f->n_ranks, RANKS_MAX);
     TRY(check_times(&f->options, err));
     TRY(resolve_model(f, err));
@@ -206,19 +204,6 @@ void forecast_close(struct forecast *f)
 {
     free(f->per_node);
     f->per_node = NULL;
-}
-
-static struct simulate_way way_of(const struct forecast *f,
-                                  const struct forecast_variant *v)
-{
-    return (struct simulate_way){.is_horovod = v->method == FORECAST_REFERENCE,
-                                 .overlaps = v->overlaps,
-                                 .fusion_bytes = FUSION_MIB * 0x1p20,
-                                 .cycle = CYCLE,
-                                 .wire = v->wire,
-                                 .jitter = v->jitter,
-                                 .slow_factor = v->slow_factor,
-                                 .seed = (uint64_t)f->options.seed};
 }
 
 /* Tokens of all ranks, when the embedding goes out in two parts
@@ -259,21 +244,18 @@ static status open_workload(struct workload *w, const struct forecast *f,
     return workload_open(w, &f->training.model, &d, &batch, measured, err);
 }
 
-/* Chance needs several steps to show its mean; as many as are quickly simulated. */
-static int steps_of(const struct forecast_variant *v, const struct rounds *x)
-{
-    const double work = (double)x->n_ranks * 600; /* of a step: buckets and rounds */
-
-    if (v->jitter <= 0)
-        return 1;
-    return (int)fmin(STEPS_MAX, fmax(2, WORK_MAX / work));
-}
-
 static status simulate(struct forecast_step *out, const struct forecast *f,
                        const struct forecast_variant *v, const struct workload *w,
                        const int *per_node, struct err *err)
 {
-    const struct simulate_way way = way_of(f, v);
+    const struct simulate_way way = {.is_horovod = v->method == FORECAST_REFERENCE,
+                                     .overlaps = v->overlaps,
+                                     .fusion_bytes = FUSION_MIB * 0x1p20,
+                                     .cycle = CYCLE,
+                                     .wire = v->wire,
+                                     .jitter = v->jitter,
+                                     .slow_factor = v->slow_factor,
+                                     .seed = (uint64_t)f->options.seed};
     struct rounds x = {.kind = v->topology,
                        .per_node = per_node,
                        .n_nodes = v->n_nodes,
@@ -285,7 +267,11 @@ static status simulate(struct forecast_step *out, const struct forecast *f,
                        .sum_rate = 1e9 * f->device.memory_gb_per_s / 3};
 
     TRY(rounds_open(&x, err));
-    const status result = simulate_steps(&out->sim, w, &x, &way, steps_of(v, &x), err);
+    /* chance needs several steps to show its mean; as many as are quickly simulated */
+    const double work = (double)x.n_ranks * 600; /* of a step: buckets and rounds */
+    const int n_steps =
+        v->jitter > 0 ? (int)fmin(STEPS_MAX, fmax(2, WORK_MAX / work)) : 1;
+    const status result = simulate_steps(&out->sim, w, &x, &way, n_steps, err);
     out->n_nodes = v->n_nodes;
     out->n_ranks = x.n_ranks;
     rounds_close(&x);
@@ -354,13 +340,8 @@ status forecast_limits(struct forecast_limits *out, const struct forecast *f,
     return OK;
 }
 
-const char *forecast_limit_word(enum forecast_limit limit)
-{
-    static const char *const words[] = {"compute", "network", "latency", "inside",
-                                        "stragglers"};
-
-    return words[limit];
-}
+const char *const forecast_limit_words[] = {"compute", "network", "latency", "inside",
+                                            "stragglers"};
 
 struct forecast_bill forecast_bill(const struct forecast *f,
                                    const struct forecast_step *s)

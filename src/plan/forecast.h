@@ -92,7 +92,7 @@ struct forecast {
 /* Resolve everything that names or numbers stand for; simulates when the rate is a
  * seen one, to learn the link's. ERR_USAGE explains what does not fit. */
 status forecast_open(struct forecast *f, const struct forecast_training *training,
-                     const struct forecast_options *options, struct err *err) MUST_CHECK;
+                     const struct forecast_options *options, struct err *err);
 void forecast_close(struct forecast *f);
 
 /* One predicted way of running. */
@@ -108,7 +108,7 @@ struct forecast_step {
 };
 
 status forecast_step(struct forecast_step *out, const struct forecast *f,
-                     const struct forecast_variant *v, struct err *err) MUST_CHECK;
+                     const struct forecast_variant *v, struct err *err);
 
 /* What would help most, found by making each resource twice as fast. */
 enum forecast_limit {
@@ -124,8 +124,8 @@ struct forecast_limits {
     double seconds[FORECAST_N_LIMITS]; /* step with that resource doubled */
 };
 status forecast_limits(struct forecast_limits *out, const struct forecast *f,
-                       const struct forecast_step *now, struct err *err) MUST_CHECK;
-const char *forecast_limit_word(enum forecast_limit limit); /* "network" */
+                       const struct forecast_step *now, struct err *err);
+extern const char *const forecast_limit_words[FORECAST_N_LIMITS];
 
 /* Energy of the devices and money, for the whole run without failures. */
 struct forecast_bill {

@@ -8,19 +8,13 @@
 #include "base/file.h"
 #include "base/lines.h"
 
-static const struct opt device_rows[] = {
-#define X(kind, field, ...) \
+#define OF_DEVICE(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct hardware_device, field), field, __VA_ARGS__)
-    HARDWARE_DEVICE_OPTIONS(X)
-#undef X
-};
+static const struct opt device_rows[] = {HARDWARE_DEVICE_OPTIONS(OF_DEVICE)};
 
-static const struct opt link_rows[] = {
-#define X(kind, field, ...) \
+#define OF_LINK(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct hardware_link, field), field, __VA_ARGS__)
-    HARDWARE_LINK_OPTIONS(X)
-#undef X
-};
+static const struct opt link_rows[] = {HARDWARE_LINK_OPTIONS(OF_LINK)};
 
 /* "a, b and c" of one kind, and the nearest to what was asked for. */
 static status refuse(const char *kind, const char *name, struct err *err)
@@ -34,11 +28,11 @@ static status refuse(const char *kind, const char *name, struct err *err)
         str_printf(&list, "%s%s", list.len ? ", " : "", t->name);
         str_nearest(&nearest, t->name, name);
     }
-    err_set(err, ERR_USAGE,
-            "%s = %.64s: %s%s%snothing is described under this name; "
-            "there are %s, and files that end in .yaml",
-            kind, name, nearest ? "did you mean " : "", nearest ? nearest : "",
-            nearest ? "? " : "", str_text(&list));
+    (void)err_set(err, ERR_USAGE,
+                  "%s = %.64s: %s%s%snothing is described under this name; "
+                  "there are %s, and files that end in .yaml",
+                  kind, name, nearest ? "did you mean " : "", nearest ? nearest : "",
+                  nearest ? "? " : "", str_text(&list));
     str_release(&list);
     return err->code;
 }

@@ -44,17 +44,14 @@ struct hardware_link {
 };
 
 /* By the name of a description that is built in, or by the path of a YAML file. */
-status hardware_device(struct hardware_device *d, const char *name,
-                       struct err *err) MUST_CHECK;
-status hardware_link(struct hardware_link *l, const char *name,
-                     struct err *err) MUST_CHECK;
+status hardware_device(struct hardware_device *d, const char *name, struct err *err);
+status hardware_link(struct hardware_link *l, const char *name, struct err *err);
 
 /*
  * Replace step_gflops, and memory_gb_per_s when it is there, by what `ferry bench step
  * --json` and `ferry bench memory --json` wrote (one JSON object per line).
  */
-status hardware_bench(struct hardware_device *d, const char *path,
-                      struct err *err) MUST_CHECK;
+status hardware_bench(struct hardware_device *d, const char *path, struct err *err);
 
 /* One built-in description; the list ends with an empty name. Generated from configs/. */
 struct hardware_text {

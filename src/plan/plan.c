@@ -5,18 +5,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct plan_options, forecast.field), field, __VA_ARGS__)
-    FORECAST_OPTIONS(X)
-#undef X
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct plan_options, field), field, __VA_ARGS__)
-        PLAN_OPTIONS(X)
-#undef X
-};
+#define OF_FORECAST(kind, field, ...) \
+    OPT_ROW(kind, offsetof(opt_owner, forecast.field), field, __VA_ARGS__)
+#define ALL_OPTIONS(X) FORECAST_OPTIONS(OF_FORECAST) PLAN_OPTIONS(X)
 
-const struct opt_table plan_options_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(plan_options_table, struct plan_options, ALL_OPTIONS);
 
 static status show(const struct plan_options *o, const struct plan *p, FILE *out,
                    struct err *err)

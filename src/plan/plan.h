@@ -23,7 +23,7 @@ extern const struct opt_table plan_options_table;
 
 /* Predict and print to `out`; `config` is what the user calls the training options. */
 status plan_run(const struct plan_options *o, const struct forecast_training *training,
-                const char *config, FILE *out, struct err *err) MUST_CHECK;
+                const char *config, FILE *out, struct err *err);
 
 /* ---- for the views ---- */
 
@@ -36,9 +36,9 @@ struct plan {
     const struct sweep *sweep;           /* NULL: no tables wanted */
 };
 
-status plan_text(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
-status plan_json(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
-status plan_page(struct str *out, const struct plan *p, struct err *err) MUST_CHECK;
+status plan_text(struct str *out, const struct plan *p, struct err *err);
+status plan_json(struct str *out, const struct plan *p, struct err *err);
+status plan_page(struct str *out, const struct plan *p, struct err *err);
 
 extern const char *const plan_text_remedy[FORECAST_N_LIMITS]; /* of each limit */
 
@@ -48,7 +48,5 @@ void plan_text_link(struct str *out, const struct plan *p);
 void plan_text_verdict(struct str *out, const struct plan *p);
 
 /* The page's plots: 1 to 1,000 nodes, links and stragglers; how often to save. */
-status plan_plots_sweep(struct str *out, const struct sweep *s,
-                        struct err *err) MUST_CHECK;
-status plan_plots_failures(struct str *out, const struct plan *p,
-                           struct err *err) MUST_CHECK;
+status plan_plots_sweep(struct str *out, const struct sweep *s, struct err *err);
+status plan_plots_failures(struct str *out, const struct plan *p, struct err *err);

@@ -77,7 +77,7 @@ static json_t *whole_json(const struct plan *p)
         (json_int_t)p->step.n_nodes, "ranks", (json_int_t)p->step.n_ranks,
         "seconds_per_step", number(r->seconds), "bytes_per_card_per_step",
         number(r->card_bytes), "tokens_per_s", number(p->step.tokens / r->seconds),
-        "limit", forecast_limit_word(p->limits.limit), "tokens_per_step",
+        "limit", forecast_limit_words[p->limits.limit], "tokens_per_step",
         number(p->step.tokens), "useful_tokens", number(p->step.useful),
         "compute_seconds", number(r->t_compute), "exposed_seconds", number(r->t_exposed),
         "update_seconds", number(r->t_update), "exchange_seconds", number(r->t_exchange),

@@ -54,7 +54,8 @@ static void write_facts(struct str *out, const struct plan *p)
               100 * p->step.useful);
     page_fact(out, "Through each card", fmt_bytes(r->card_bytes).s,
               "each way per step; load %.0f %%", 100 * p->step.card_load);
-    page_fact(out, "Limit", forecast_limit_word(p->limits.limit), "what would help most");
+    page_fact(out, "Limit", forecast_limit_words[p->limits.limit],
+              "what would help most");
     write_bill_facts(out, p);
     write_gain(out, p);
     str_puts(out, "</ul>\n");
@@ -100,8 +101,7 @@ static void write_step(struct str *out, const struct plan *p)
 
     str_printf(out,
                "<h2>One step</h2>\n<figure style=\"max-width:640px\"><svg viewBox=\"0 0 "
-               "%d %d\" role=\"img\" "
-               "aria-label=\"one step in time\">\n",
+               "%d %d\" role=\"img\" aria-label=\"one step in time\">\n",
                WIDTH + 8, bottom + 26);
     str_printf(out,
                "<text x=\"0\" y=\"%d\">device</text><text x=\"0\" y=\"%d\">network"

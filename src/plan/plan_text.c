@@ -65,7 +65,7 @@ void plan_text_verdict(struct str *out, const struct plan *p)
     const double now = p->step.sim.seconds;
 
     str_printf(out, "%s: with %s a step would take %s instead of %s",
-               forecast_limit_word(p->limits.limit), plan_text_remedy[p->limits.limit],
+               forecast_limit_words[p->limits.limit], plan_text_remedy[p->limits.limit],
                fmt_seconds(p->limits.seconds[p->limits.limit]).s, fmt_seconds(now).s);
     if (p->limits.limit != FORECAST_NETWORK && p->forecast->n_given > 1)
         str_printf(out, ", with a link twice as fast %s",
@@ -88,11 +88,10 @@ static void write_answer(struct str *out, const struct plan *p)
     str_reset(&s);
     plan_text_link(&s, p);
     line(out, "network", str_text(&s));
-    str_printf(
-        out,
-        "step       %.4g s, %.4g steps per second: compute %.4g s, waiting for the "
-        "exchange %.4g s, update %.4g s\n",
-        r->seconds, 1 / r->seconds, r->t_compute, r->t_exposed, r->t_update);
+    str_printf(out,
+               "step       %.4g s, %.4g steps per second: compute %.4g s, waiting for "
+               "the exchange %.4g s, update %.4g s\n",
+               r->seconds, 1 / r->seconds, r->t_compute, r->t_exposed, r->t_update);
     str_printf(out,
                "tokens     %s per second, %s per update, %.0f %% of those computed\n",
                fmt_count(p->step.tokens / r->seconds).s, fmt_count(p->step.tokens).s,

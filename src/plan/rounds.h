@@ -43,7 +43,7 @@ struct rounds_load {
 };
 
 /* Counts the ranks and takes scratch; the fields above card_bytes are the caller's. */
-status rounds_open(struct rounds *x, struct err *err) MUST_CHECK;
+status rounds_open(struct rounds *x, struct err *err);
 void rounds_close(struct rounds *x);
 
 /* t[n_ranks]: in, when each rank is ready; out, when it holds the sum. */

@@ -4,18 +4,16 @@
 
 enum { FAILURES_PLAYED = 20000 };
 
+#define ROW(id, name, method, wire, topology, overlap) \
+    {name, method, wire, topology, overlap},
+
 static const struct {
     const char *name;
     enum forecast_method method;
     enum wire wire;
     enum rounds_kind topology;
     bool overlaps;
-} ways[SWEEP_N_WAYS] = {
-#define W(id, name, method, wire, topology, overlap) \
-    {name, method, wire, topology, overlap},
-    SWEEP_WAYS(W)
-#undef W
-};
+} ways[SWEEP_N_WAYS] = {SWEEP_WAYS(ROW)};
 
 const char *sweep_way_name(enum sweep_way way)
 {

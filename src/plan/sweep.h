@@ -21,11 +21,8 @@
     W(SWEEP_INT8, "ferry, int8, node first", FORECAST_FERRY, WIRE_INT8, ROUNDS_NODE, true)
 /* clang-format on */
 
-enum sweep_way {
-#define W(id, ...) id,
-    SWEEP_WAYS(W) SWEEP_N_WAYS
-#undef W
-};
+#define SWEEP_WAY_ID(id, ...) id,
+enum sweep_way { SWEEP_WAYS(SWEEP_WAY_ID) SWEEP_N_WAYS };
 
 /* What the tables need of a step. */
 struct sweep_cell {
@@ -55,11 +52,11 @@ struct sweep {
     double by_formula[SWEEP_N_INTERVALS], by_play[SWEEP_N_INTERVALS];
 };
 
-status sweep_run(struct sweep *s, const struct forecast *f, struct err *err) MUST_CHECK;
+status sweep_run(struct sweep *s, const struct forecast *f, struct err *err);
 
 /* The variant in each of the ways. */
 status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
-                  struct forecast_variant v, struct err *err) MUST_CHECK;
+                  struct forecast_variant v, struct err *err);
 
 const char *sweep_way_name(enum sweep_way way);
 /* The row that is the forecast's own way, or SWEEP_N_WAYS. */

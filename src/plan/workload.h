@@ -57,7 +57,7 @@ struct workload {
 status workload_open(struct workload *w, const struct model_config *model,
                      const struct hardware_device *device,
                      const struct workload_batch *batch, double t_compute,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 void workload_close(struct workload *w);
 
 /* Forward, backward and update: the step of a rank that waits for nobody. */

@@ -29,7 +29,7 @@ struct buckets {
 
 /* max_elements > 0 */
 status buckets_open(struct buckets *b, const struct params *p, size_t max_elements,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 void buckets_close(struct buckets *b);
 
 /* How many at the end of the list hold the embedding and nothing else, so that it may be

@@ -25,4 +25,4 @@ struct model_config {
 extern const struct opt_table model_config_table;
 
 /* d_model even and divisible by heads, vocabulary known. */
-status model_config_check(const struct model_config *c, struct err *err) MUST_CHECK;
+status model_config_check(const struct model_config *c, struct err *err);

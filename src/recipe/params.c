@@ -18,18 +18,8 @@ struct row {
     size_t rows, cols, n_beside, which;
 };
 
-static void fill_rows(struct row rows[N_PARAM_IDS], const struct model_config *c)
-{
-    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, V = (size_t)c->vocab_size;
-    const struct row list[N_PARAM_IDS] = {
-#define P(field, block, name, n_rows, n_cols, init, n_beside, which) \
+#define ROW(field, block, name, n_rows, n_cols, init, n_beside, which) \
     {name, block, init, n_rows, n_cols, n_beside, which},
-        PARAM_LIST(P)
-#undef P
-    };
-
-    memcpy(rows, list, sizeof list);
-}
 
 static int copies_of(enum param_block block, const struct model_config *c)
 {
@@ -76,11 +66,11 @@ static void place(struct params *p, const struct row *row, enum param_id id, int
 
 status params_open(struct params *p, const struct model_config *c, struct err *err)
 {
-    struct row rows[N_PARAM_IDS];
+    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, V = (size_t)c->vocab_size;
+    const struct row rows[N_PARAM_IDS] = {PARAM_LIST(ROW)};
     size_t n = 0;
 
     *p = (struct params){0};
-    fill_rows(rows, c);
     for (int id = 0; id < N_PARAM_IDS; id++)
         n += (size_t)copies_of(rows[id].block, c);
     if (mem_alloc(&p->list, n, sizeof *p->list, err) != OK ||

@@ -74,11 +74,8 @@ enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
     PARAM_NORM(P, BLOCK_DECODER_END, dec_end, PARAM_DEC)
 /* clang-format on */
 
-enum param_id {
-#define P(field, ...) PARAM_##field,
-    PARAM_LIST(P) N_PARAM_IDS
-#undef P
-};
+#define PARAM_ID(field, ...) PARAM_##field,
+enum param_id { PARAM_LIST(PARAM_ID) N_PARAM_IDS };
 
 enum { PARAM_NAME_MAX = 160 };
 
@@ -104,8 +101,7 @@ struct params {
 };
 
 /* Lay out the tensors of a checked config. */
-status params_open(struct params *p, const struct model_config *c,
-                   struct err *err) MUST_CHECK;
+status params_open(struct params *p, const struct model_config *c, struct err *err);
 void params_close(struct params *p);
 
 /* Gains and biases of normalisations, which mixed precision leaves in float. */

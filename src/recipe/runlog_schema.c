@@ -26,11 +26,7 @@
     (const struct runlog_field[]){__VA_ARGS__}, \
         sizeof(const struct runlog_field[]){__VA_ARGS__} / sizeof(struct runlog_field)
 
-const struct runlog_object runlog_schema[RUNLOG_KINDS_N] = {
-#define K(kind, name) {#name, FIELDS(RUNLOG_COMMON(kind) RUNLOG_##kind(kind))},
-    RUNLOG_ENTRIES(K)
-#undef K
-#define K(kind, name) {#name, FIELDS(RUNLOG_##kind(kind))},
-        RUNLOG_OBJECTS(K)
-#undef K
-};
+#define ENTRY(kind, name)  {#name, FIELDS(RUNLOG_COMMON(kind) RUNLOG_##kind(kind))},
+#define OBJECT(kind, name) {#name, FIELDS(RUNLOG_##kind(kind))},
+const struct runlog_object runlog_schema[RUNLOG_KINDS_N] = {RUNLOG_ENTRIES(ENTRY)
+                                                                RUNLOG_OBJECTS(OBJECT)};

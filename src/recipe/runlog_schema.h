@@ -284,19 +284,15 @@ struct runlog_field {
     K(RANK, rank)         \
     K(CARD, card)
 
+#define RUNLOG_KIND(kind, name) RUNLOG_KIND_##kind,
 enum runlog_kind {
-#define K(kind, name) RUNLOG_KIND_##kind,
-    RUNLOG_ENTRIES(K) RUNLOG_OBJECTS(K) RUNLOG_KINDS_N,
-#undef K
+    RUNLOG_ENTRIES(RUNLOG_KIND) RUNLOG_OBJECTS(RUNLOG_KIND) RUNLOG_KINDS_N,
     RUNLOG_ENTRIES_N = RUNLOG_KIND_DATA
 };
 
 /* Fields of a step that add up over ranks. */
-enum {
-#define F(type, name, unit, steps, ranks) +(RUNLOG_##ranks == RUNLOG_ADD)
-    RUNLOG_STEP_ADDED = 0 RUNLOG_STEP(F)
-#undef F
-};
+#define RUNLOG_IS_ADDED(type, name, unit, steps, ranks) +(RUNLOG_##ranks == RUNLOG_ADD)
+enum { RUNLOG_STEP_ADDED = 0 RUNLOG_STEP(RUNLOG_IS_ADDED) };
 
 /* A kind's rows; those of an entry begin with RUNLOG_COMMON's. */
 struct runlog_object {

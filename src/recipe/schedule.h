@@ -58,11 +58,11 @@ struct schedule {
 };
 
 /* What the options say together: ERR_USAGE for a contradiction. */
-status schedule_check(const struct schedule_config *c, struct err *err) MUST_CHECK;
+status schedule_check(const struct schedule_config *c, struct err *err);
 
 /* The schedule of a run of last_step updates; checks the config. */
 status schedule_init(struct schedule *s, const struct schedule_config *c, int64_t d_model,
-                     int64_t last_step, struct err *err) MUST_CHECK;
+                     int64_t last_step, struct err *err);
 
 double schedule_rate(const struct schedule *s, int64_t t);
 

@@ -9,11 +9,8 @@ struct form {
     size_t width, reach; /* bytes per element; elements per scale */
 };
 
-static const struct form forms[N_WIRES] = {
-#define W(id, name, width, reach) {name, width, reach},
-    WIRE_LIST(W)
-#undef W
-};
+#define FORM(id, name, width, reach) {name, width, reach},
+static const struct form forms[N_WIRES] = {WIRE_LIST(FORM)};
 
 enum { SCALE_BYTES = 4 };
 

@@ -22,11 +22,8 @@ struct buckets;
     W(FP16, "fp16", 2, 1024) \
     W(INT8, "int8", 1, 128)
 
-enum wire {
-#define W(id, ...) WIRE_##id,
-    WIRE_LIST(W) N_WIRES
-#undef W
-};
+#define WIRE_ID(id, ...) WIRE_##id,
+enum wire { WIRE_LIST(WIRE_ID) N_WIRES };
 
 /* Cuts fall on multiples of this, which is a multiple of every scale's reach. */
 enum { WIRE_ALIGN = 1024 };
