@@ -56,8 +56,6 @@ struct bench {
     FILE *out;
 };
 
-/* The time of every kernel at the sizes of a step, beside what limits it. */
-status bench_kernels(const struct bench *b, struct err *err);
 /* The loops of every wire format; under mpirun also the exchange of a whole gradient,
  * with nothing computing beside it. The first rank reports. */
 status bench_wire(const struct bench *b, struct err *err);
@@ -77,9 +75,6 @@ struct bench_shape {
 /* GFLOP/s of our product on `threads` threads, the best of repeated ones. */
 status bench_product_rate(double *gflops, const char *device, size_t threads,
                           struct bench_shape shape, double t_budget, struct err *err);
-/* GB/s of a pass that reads two vectors and writes a third, all threads together. */
-status bench_memory_rate(double *gb_per_s, const char *device, size_t threads,
-                         struct err *err);
 
 /* A line of JSON; releases it. */
 void bench_json(const struct bench *b, json_t *line);

@@ -46,7 +46,3 @@ extern const char *const plan_text_remedy[FORECAST_N_LIMITS]; /* of each limit *
 void plan_text_cluster(struct str *out, const struct plan *p);
 void plan_text_link(struct str *out, const struct plan *p);
 void plan_text_verdict(struct str *out, const struct plan *p);
-
-/* The page's plots: 1 to 1,000 nodes, links and stragglers; how often to save. */
-status plan_plots_sweep(struct str *out, const struct sweep *s, struct err *err);
-status plan_plots_failures(struct str *out, const struct plan *p, struct err *err);
