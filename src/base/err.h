@@ -70,6 +70,9 @@ const char *status_text(status code);
             return try_;      \
     } while (0)
 
+/* Before a declaration: `fn` gets the variable's address wherever its scope is left. */
+#define RELEASED_BY(fn) __attribute__((cleanup(fn)))
+
 /* A broken invariant on which memory safety depends: abort with file and line. */
 #define BUG_ON(cond)                            \
     do {                                        \

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,12 @@ status file_write(const char *path, const void *data, size_t n, struct err *err)
     return file_writer_commit(&w, err);
 }
 
+status file_write_str(const char *path, const struct str *text, struct err *err)
+{
+    TRY(str_check(text, path, err));
+    return file_write(path, str_text(text), text->len, err);
+}
+
 status file_temporary(int *fd, char path[FILE_PATH_MAX], struct err *err)
 {
     const char *dir = getenv("TMPDIR");
@@ -263,5 +270,17 @@ status file_join(char *out, size_t n_out, const char *dir, const char *name,
 
     if (n < 0 || (size_t)n >= n_out)
         return err_set(err, ERR_USAGE, "path '%.200s/%.200s' is too long", dir, name);
+    return OK;
+}
+
+status file_path(char out[FILE_PATH_MAX], struct err *err, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    const int n = vsnprintf(out, FILE_PATH_MAX, fmt, args);
+    va_end(args);
+    if (n < 0 || n >= FILE_PATH_MAX)
+        return err_set(err, ERR_USAGE, "path '%.400s' is too long", out);
     return OK;
 }

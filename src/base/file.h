@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 
 /* A read-only mapping of a whole file. Zeroed = closed; an empty file maps to n = 0. */
 struct file_map {
@@ -46,6 +47,10 @@ void file_writer_abort(struct file_writer *w);
 /* The three calls above for bytes that are at hand. */
 status file_write(const char *path, const void *data, size_t n, struct err *err);
 
+/* The same for a string, unless it lost something (str_check). */
+status file_write_str(const char *path, const struct str *text,
+                      struct err *err) MUST_CHECK;
+
 /* All n bytes to an open file; `path` is what the message calls it. */
 status file_put(int fd, const void *data, size_t n, const char *path, struct err *err);
 
@@ -67,4 +72,7 @@ status file_remove(const char *path, struct err *err); /* ENOENT is fine */
 
 /* dir + "/" + name in out; ERR_USAGE when it is too long. */
 status file_join(char *out, size_t n_out, const char *dir, const char *name,
-                 struct err *err);
+                 struct err *err) MUST_CHECK;
+/* A path as the format spells it. */
+status file_path(char out[FILE_PATH_MAX], struct err *err, const char *fmt, ...)
+    PRINTF(3, 4) MUST_CHECK;

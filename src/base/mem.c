@@ -45,6 +45,14 @@ status mem_alloc(void *out, size_t n, size_t bytes, struct err *err)
     return OK;
 }
 
+void mem_release(void *pointer)
+{
+    void *p;
+
+    memcpy(&p, pointer, sizeof p);
+    free(p);
+}
+
 status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err *err)
 {
     size_t total, next = *cap ? *cap : 16;

@@ -23,6 +23,10 @@ status mem_alloc(void *out, size_t n, size_t bytes, struct err *err);
  */
 status mem_grow(void *items, size_t *cap, size_t want, size_t bytes, struct err *err);
 
+/* Free what the pointer at `pointer` (a `T **` cast to void *) points to, if anything:
+ * for RELEASED_BY. */
+void mem_release(void *pointer);
+
 /*
  * Large pages, please, under memory that was just allocated: fewer page faults, and
  * tables that are read in no order miss the processor's list of pages less often.
