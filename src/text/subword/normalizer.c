@@ -1,3 +1,11 @@
+/*
+ * The rules are a Darts double array: uint32 size of the trie, the trie, then the strings
+ * that it leads to, NUL-terminated. Bit 31 of a unit marks a value; otherwise bits 0..7 are
+ * the label that leads here, bit 8 says that a value stands at the base, bit 9 that the
+ * offset in bits 10.. is shifted by 8. The base of unit i is i ^ offset; from there byte c
+ * leads to base ^ c if the label of that unit is c. The walk starts at unit 0, whatever it
+ * is.
+ */
 #include "text/subword/normalizer.h"
 
 #include <stdlib.h>
@@ -5,6 +13,14 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+
+enum { BLOCK = 256, LEAF = 1 << 8, SHIFTED = 1 << 9 };
+#define VALUE (1u << 31)
+
+enum {
+    MAX_MATCHES = 32,        /* rules at one place; SentencePiece does not count them */
+    MAX_TRIE_BYTES = 4 << 20 /* twenty times the largest that SentencePiece brings along */
+};
 
 /* What a byte may be treated as when it and the byte after it are ASCII. */
 enum { OTHER, LETTER, BLANK };
@@ -22,7 +38,12 @@ static uint32_t unit_at(const struct normalizer *n, size_t i)
 /* Where the children of the unit stand that is found at i. */
 static size_t base_of(uint32_t unit, size_t i)
 {
-    return i ^ (size_t)(unit >> 10) << (unit & 1 << 9 ? 8 : 0);
+    return i ^ (size_t)(unit >> 10) << (unit & SHIFTED ? 8 : 0);
+}
+
+static size_t root_of(const struct normalizer *n)
+{
+    return base_of(unit_at(n, 0), 0);
 }
 
 /* One step down from `base` by byte c; false where no rule goes on. */
@@ -32,10 +53,10 @@ static bool step(const struct normalizer *n, size_t *base, unsigned char c,
     const size_t at = *base ^ c;
     const uint32_t unit = unit_at(n, at);
 
-    if ((unit & (1u << 31 | 0xFF)) != c)
+    if ((unit & (VALUE | (BLOCK - 1))) != c)
         return false;
     *base = base_of(unit, at);
-    *has_value = unit >> 8 & 1;
+    *has_value = unit & LEAF;
     return true;
 }
 
@@ -48,13 +69,13 @@ static size_t longest_rule(const struct normalizer *n, struct line in, struct li
 
     if (!n->units.n_bytes)
         return 0;
-    base = base_of(unit_at(n, 0), 0);
+    base = root_of(n);
     for (size_t i = 0; i < in.n_bytes; i++) {
         if (!step(n, &base, (unsigned char)in.text[i], &has_value))
             break;
         if (has_value) {
             length = i + 1;
-            value = unit_at(n, base) & ~(1u << 31);
+            value = unit_at(n, base) & ~VALUE;
         }
     }
     if (length) {
@@ -176,7 +197,7 @@ static bool is_untouched(const struct normalizer *n, unsigned char c)
 
     if (!n->units.n_bytes)
         return true;
-    base = base_of(unit_at(n, 0), 0);
+    base = root_of(n);
     if (!step(n, &base, c, &has_value))
         return true;
     for (unsigned char next = 0; next < 0x80; next++) {
@@ -188,45 +209,123 @@ static bool is_untouched(const struct normalizer *n, unsigned char c)
     return !has_value;
 }
 
-/* Whether a blank below the root, or one with rules for ASCII, stands in some rule. */
-static status look_for_blanks(const struct normalizer *n, bool *is_found, struct err *err)
+/*
+ * Every base lies in the array, and so does its block, of which the array has whole ones;
+ * every value points into the strings.
+ */
+static bool stays_inside(const struct normalizer *n)
 {
-    const size_t n_units = n->units.n_bytes / 4, root = base_of(unit_at(n, 0), 0);
-    unsigned char *is_seen;
-    uint32_t *stack;
-    size_t n_stack = 0;
-    status s = mem_alloc(&is_seen, n_units, sizeof *is_seen, err);
-
-    if (s != OK)
-        return s;
-    s = mem_alloc(&stack, n_units, sizeof *stack, err);
-    *is_found = false;
-    if (s == OK) {
-        stack[n_stack++] = (uint32_t)root;
-        is_seen[root] = 1;
+    for (size_t i = 0; i < n->units.n_bytes / 4; i++) {
+        const uint32_t unit = unit_at(n, i);
+        const size_t base = base_of(unit, i);
+        if ((unit & VALUE) && i > 0)
+            continue;
+        if (base >= n->units.n_bytes / 4)
+            return false;
+        if ((unit & LEAF) && (unit_at(n, base) & ~VALUE) >= n->text.n_bytes)
+            return false;
     }
-    while (n_stack) {
-        const size_t from = stack[--n_stack];
-        for (unsigned c = 0; c < 256; c++) {
-            size_t base = from;
+    return true;
+}
+
+/* Bases still to be looked at, and 1 + the most matches on a way to each (0: no way). */
+struct walk {
+    unsigned char *best;
+    bool *is_waiting;
+    uint32_t *stack;
+    size_t n_waiting;
+    bool is_crowded; /* a way meets more than MAX_MATCHES values */
+    bool has_blank;  /* a rule has a blank that is not its first byte */
+};
+
+static void visit(struct walk *w, size_t base, unsigned best)
+{
+    w->best[base] = (unsigned char)best;
+    if (!w->is_waiting[base])
+        w->stack[w->n_waiting++] = (uint32_t)base;
+    w->is_waiting[base] = true;
+}
+
+/* A base is looked at again only when a way with more matches leads there, so that a trie
+ * with loops ends too. */
+static void walk_rules(const struct normalizer *n, struct walk *w)
+{
+    const size_t root = root_of(n);
+
+    visit(w, root, 1);
+    while (w->n_waiting && !w->is_crowded) {
+        const size_t base = w->stack[--w->n_waiting];
+        w->is_waiting[base] = false;
+        for (unsigned c = 0; c < BLOCK && !w->is_crowded; c++) {
+            size_t next = base;
             bool has_value;
-            if (!step(n, &base, (unsigned char)c, &has_value))
+            if (!step(n, &next, (unsigned char)c, &has_value))
                 continue;
-            *is_found |= c == ' ' && from != root;
-            if (!is_seen[base])
-                stack[n_stack++] = (uint32_t)base;
-            is_seen[base] = 1;
+            const unsigned best = w->best[base] + has_value;
+            w->has_blank |= c == ' ' && base != root;
+            w->is_crowded = best > 1 + MAX_MATCHES;
+            if (best > w->best[next])
+                visit(w, next, best);
         }
     }
-    free(is_seen);
-    free(stack);
+}
+
+/* What walking every way through the rules finds out. */
+static status look_at_rules(const struct normalizer *n, bool *is_crowded, bool *has_blank,
+                            struct err *err)
+{
+    const size_t n_units = n->units.n_bytes / 4;
+    struct walk w = {0};
+    status s = mem_alloc(&w.best, n_units, sizeof *w.best, err);
+
+    if (s == OK)
+        s = mem_alloc(&w.is_waiting, n_units, sizeof *w.is_waiting, err);
+    if (s == OK)
+        s = mem_alloc(&w.stack, n_units, sizeof *w.stack, err);
+    if (s == OK)
+        walk_rules(n, &w);
+    free(w.best);
+    free(w.is_waiting);
+    free(w.stack);
+    *is_crowded = w.is_crowded;
+    *has_blank = w.has_blank;
     return s;
+}
+
+/* The trie and the strings of some rules; false when they cannot be. */
+static bool find_parts(struct normalizer *n, struct line charsmap)
+{
+    uint32_t n_bytes;
+
+    if (charsmap.n_bytes < sizeof n_bytes)
+        return false;
+    memcpy(&n_bytes, charsmap.text, sizeof n_bytes);
+    const size_t n_rest = charsmap.n_bytes - sizeof n_bytes;
+    if (n_bytes == 0 || n_bytes % (BLOCK * 4) != 0 || n_bytes > MAX_TRIE_BYTES ||
+        n_bytes >= n_rest || charsmap.text[charsmap.n_bytes - 1] != '\0')
+        return false;
+    n->units = (struct line){charsmap.text + sizeof n_bytes, n_bytes};
+    n->text = (struct line){n->units.text + n_bytes, n_rest - n_bytes};
+    return true;
+}
+
+status normalizer_guard(struct line charsmap, bool *is_safe, struct err *err)
+{
+    struct normalizer n = {0};
+    bool is_crowded, has_blank;
+
+    *is_safe = charsmap.n_bytes == 0;
+    if (!find_parts(&n, charsmap) || !stays_inside(&n))
+        return OK;
+    TRY(look_at_rules(&n, &is_crowded, &has_blank, err));
+    *is_safe = !is_crowded;
+    return OK;
 }
 
 /* The bytes that a rule may join to a blank before them; false if ASCII is among them. */
 static bool find_binding(struct normalizer *n)
 {
-    size_t base = base_of(unit_at(n, 0), 0);
+    size_t base = root_of(n);
     bool has_value;
     const struct line blank = {" ", 1};
     struct line gives = blank;
@@ -252,18 +351,12 @@ static bool gives_words(struct line text)
 
 status normalizer_init(struct normalizer *n, struct line charsmap, struct err *err)
 {
-    uint32_t n_bytes;
-    bool has_blank = false;
+    bool is_crowded, has_blank;
 
     *n = (struct normalizer){.is_plain = true};
     if (charsmap.n_bytes) {
-        BUG_ON(charsmap.n_bytes < sizeof n_bytes); /* the guard has looked */
-        memcpy(&n_bytes, charsmap.text, sizeof n_bytes);
-        BUG_ON(charsmap.n_bytes - sizeof n_bytes < n_bytes);
-        n->units = (struct line){charsmap.text + sizeof n_bytes, n_bytes};
-        n->text = (struct line){n->units.text + n_bytes,
-                                charsmap.n_bytes - sizeof n_bytes - n_bytes};
-        TRY(look_for_blanks(n, &has_blank, err));
+        BUG_ON(!find_parts(n, charsmap)); /* the guard has looked */
+        TRY(look_at_rules(n, &is_crowded, &has_blank, err));
         n->is_plain = find_binding(n) && !has_blank && gives_words(n->text);
     }
     for (int c = '!'; c <= '~'; c++)

@@ -7,7 +7,7 @@
  * with its default settings (dummy prefix, squeezed and escaped spaces); here a space
  * mark (U+2581) is written as one blank, wherever it came from.
  *
- * Borrows: the rules, which passed spm_guard_model(). Threads: immutable once made.
+ * Borrows: the rules, which passed normalizer_guard(). Threads: immutable once made.
  */
 #pragma once
 
@@ -19,12 +19,19 @@
 #include "base/str.h"
 
 struct normalizer {
-    struct line units; /* a Darts double array, see spm_guard.c; may be empty */
+    struct line units; /* a Darts double array, see normalizer.c; may be empty */
     struct line text;  /* what the rules give, NUL-terminated each */
     unsigned char class[256];
     bool binds_space[256]; /* rules exist for a blank and this byte */
     bool is_plain; /* rules give UTF-8; no rule but those of a blank itself has a blank */
 };
+
+/*
+ * Whether SentencePiece, which walks the rules without checking a bound, may have them:
+ * every jump stays inside the array, every string ends inside the rules, and no text
+ * matches more rules at once than SentencePiece has room for.
+ */
+status normalizer_guard(struct line charsmap, bool *is_safe, struct err *err) MUST_CHECK;
 
 /* charsmap: the bytes of the model's rules. */
 status normalizer_init(struct normalizer *n, struct line charsmap,

@@ -17,7 +17,7 @@ extern "C" {
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "text/subword/spm_guard.h"
+#include "text/subword/spm_parts.h"
 }
 
 struct spm {
@@ -140,7 +140,7 @@ status save_vocab(const struct spm *spm, const char *path, struct err *err)
 status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes, struct err *err)
 {
     *spm = nullptr;
-    TRY(spm_guard_model(bytes, n_bytes, err));
+    TRY(spm_parts_guard(bytes, n_bytes, err));
     return guarded(err, [&] {
         return adopt(spm, std::string(static_cast<const char *>(bytes), n_bytes), err);
     });

@@ -7,9 +7,11 @@
 #include "base/mem.h"
 #include "format/tf/proto.h"
 #include "format/varint.h"
+#include "text/subword/normalizer.h"
 
-/* Fields that are written by number. */
-enum { MODEL_PIECE = 1, MODEL_TRAINER, TRAINER_VOCAB_SIZE = 4, TRAINER_HARD_LIMIT = 33 };
+/* Fields that are read or written by number: of the model, and of messages inside it. */
+enum { MODEL_PIECE = 1, MODEL_TRAINER, MODEL_NORMALIZER, MODEL_DENORMALIZER = 5 };
+enum { TRAINER_VOCAB_SIZE = 4, TRAINER_HARD_LIMIT = 33, NORMALIZER_CHARSMAP = 2 };
 enum { FIELD_MAX = (1 << 29) - 1 };
 
 static status damaged(struct err *err)
@@ -90,9 +92,10 @@ void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece)
     proto_pack_field(out, MODEL_PIECE, &m.base);
 }
 
-/* protobuf-c keeps more bits of a tag of five bytes than SentencePiece's parser does, for
- * which such a field would be another one. */
-struct ProtobufCMessage *spm_parts_fields(struct line bytes)
+/* The fields of any message in their order, as unknown fields of the result; NULL when it
+ * is damaged. protobuf-c keeps more bits of a tag of five bytes than SentencePiece's parser
+ * does, for which such a field would be another one. */
+static ProtobufCMessage *fields_of(struct line bytes)
 {
     SpmFields *m = spm_fields__unpack(NULL, bytes.n_bytes, (const uint8_t *)bytes.text);
 
@@ -104,7 +107,8 @@ struct ProtobufCMessage *spm_parts_fields(struct line bytes)
     return m ? &m->base : NULL;
 }
 
-struct line spm_parts_body(const struct ProtobufCMessageUnknownField *f)
+/* The text of a field, or the bytes of the message in it; none if it is a number. */
+static struct line body_of(const ProtobufCMessageUnknownField *f)
 {
     size_t n_length = 1; /* bytes of the length in front */
 
@@ -132,7 +136,7 @@ static void put_field(struct str *out, const ProtobufCMessageUnknownField *f)
 static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
                         bool is_hard_limit)
 {
-    ProtobufCMessage *m = spm_parts_fields(bytes);
+    ProtobufCMessage *m = fields_of(bytes);
     struct str body = str_new(0);
 
     for (unsigned i = 0; m && i < m->n_unknown_fields; i++) {
@@ -160,16 +164,67 @@ static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
 status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
                           size_t vocab_size, bool is_hard_limit, struct err *err)
 {
-    ProtobufCMessage *m = spm_parts_fields((struct line){bytes, n_bytes});
+    ProtobufCMessage *m = fields_of((struct line){bytes, n_bytes});
     bool is_good = m != NULL;
 
     for (unsigned i = 0; is_good && i < m->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
         if (f->tag == MODEL_TRAINER)
-            is_good = put_trainer(out, spm_parts_body(f), vocab_size, is_hard_limit);
+            is_good = put_trainer(out, body_of(f), vocab_size, is_hard_limit);
         else if (f->tag != MODEL_PIECE)
             put_field(out, f);
     }
     protobuf_c_message_free_unpacked(m, NULL);
     return is_good ? str_check(out, "the tokenizer", err) : damaged(err);
+}
+
+static status check_normalizer(struct line bytes, bool *is_safe, struct err *err)
+{
+    ProtobufCMessage *m = fields_of(bytes);
+    status s = OK;
+
+    *is_safe = m != NULL;
+    for (unsigned i = 0; s == OK && *is_safe && i < m->n_unknown_fields; i++)
+        if (m->unknown_fields[i].tag == NORMALIZER_CHARSMAP)
+            s = normalizer_guard(body_of(&m->unknown_fields[i]), is_safe, err);
+    protobuf_c_message_free_unpacked(m, NULL);
+    return s;
+}
+
+/* Each message of rules by itself: of several, SentencePiece joins what they say. */
+static status check_rules(struct line bytes, struct err *err)
+{
+    ProtobufCMessage *m = fields_of(bytes);
+    bool is_safe = true;
+    status s = OK;
+
+    if (!m)
+        return damaged(err);
+    for (unsigned i = 0; s == OK && is_safe && i < m->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
+        if (f->tag == MODEL_NORMALIZER || f->tag == MODEL_DENORMALIZER)
+            s = check_normalizer(body_of(f), &is_safe, err);
+    }
+    protobuf_c_message_free_unpacked(m, NULL);
+    if (s == OK && !is_safe)
+        return err_set(err, ERR_FORMAT,
+                       "the normalisation rules in the SentencePiece model are damaged");
+    return s;
+}
+
+status spm_parts_guard(const void *bytes, size_t n_bytes, struct err *err)
+{
+    struct spm_parts parts;
+
+    if (n_bytes == 0)
+        return err_set(err, ERR_FORMAT, "an empty file is not a SentencePiece model");
+    if (n_bytes > SPM_PARTS_MAX_BYTES)
+        return err_set(err, ERR_FORMAT,
+                       "%zu bytes are too many for a SentencePiece model, at most %d are "
+                       "taken",
+                       n_bytes, SPM_PARTS_MAX_BYTES);
+    TRY(check_rules((struct line){bytes, n_bytes}, err));
+    TRY(spm_parts_read(&parts, bytes, n_bytes, err)); /* what follows relies on it */
+    spm_parts_release(&parts);
+    return OK;
 }

@@ -13,9 +13,6 @@
 #include "base/lines.h"
 #include "base/str.h"
 
-struct ProtobufCMessage;
-struct ProtobufCMessageUnknownField;
-
 /* The kinds of a piece, by the numbers of the format. */
 enum spm_parts_kind {
     SPM_PARTS_NORMAL = 1,
@@ -50,6 +47,13 @@ struct spm_parts {
     void *message; /* of protobuf-c; texts and rules are its own */
 };
 
+/* Twice the largest models known (250,000 pieces: 4.8 MB). Parsed, a hostile file of this
+ * size takes some 0.5 GB. */
+enum { SPM_PARTS_MAX_BYTES = 8 << 20 };
+
+/* Refuse bytes that are no model, or that SentencePiece would read past the end of. */
+status spm_parts_guard(const void *bytes, size_t n_bytes, struct err *err) MUST_CHECK;
+
 /* ERR_FORMAT when the bytes are no such message. On failure *p is released. */
 status spm_parts_read(struct spm_parts *p, const void *bytes, size_t n_bytes,
                       struct err *err) MUST_CHECK;
@@ -66,9 +70,3 @@ void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece);
 status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
                           size_t vocab_size, bool is_hard_limit,
                           struct err *err) MUST_CHECK;
-
-/* The fields of any message in their order, as unknown fields of the result, which the
- * caller frees with protobuf_c_message_free_unpacked; NULL when it is damaged. */
-struct ProtobufCMessage *spm_parts_fields(struct line bytes);
-/* The text of a field, or the bytes of the message in it; none if it is a number. */
-struct line spm_parts_body(const struct ProtobufCMessageUnknownField *f);
