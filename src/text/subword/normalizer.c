@@ -1,10 +1,10 @@
 /*
  * The rules are a Darts double array: uint32 size of the trie, the trie, then the strings
- * that it leads to, NUL-terminated. Bit 31 of a unit marks a value; otherwise bits 0..7 are
- * the label that leads here, bit 8 says that a value stands at the base, bit 9 that the
- * offset in bits 10.. is shifted by 8. The base of unit i is i ^ offset; from there byte c
- * leads to base ^ c if the label of that unit is c. The walk starts at unit 0, whatever it
- * is.
+ * that it leads to, NUL-terminated. Bit 31 of a unit marks a value; otherwise bits 0..7
+ * are the label that leads here, bit 8 says that a value stands at the base, bit 9 that
+ * the offset in bits 10.. is shifted by 8. The base of unit i is i ^ offset; from there
+ * byte c leads to base ^ c if the label of that unit is c. The walk starts at unit 0,
+ * whatever it is.
  */
 #include "text/subword/normalizer.h"
 
@@ -18,8 +18,9 @@ enum { BLOCK = 256, LEAF = 1 << 8, SHIFTED = 1 << 9 };
 #define VALUE (1u << 31)
 
 enum {
-    MAX_MATCHES = 32,        /* rules at one place; SentencePiece does not count them */
-    MAX_TRIE_BYTES = 4 << 20 /* twenty times the largest that SentencePiece brings along */
+    MAX_MATCHES = 32, /* rules at one place; SentencePiece does not count them */
+    MAX_TRIE_BYTES =
+        4 << 20 /* twenty times the largest that SentencePiece brings along */
 };
 
 /* What a byte may be treated as when it and the byte after it are ASCII. */

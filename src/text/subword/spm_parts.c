@@ -93,8 +93,8 @@ void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece)
 }
 
 /* The fields of any message in their order, as unknown fields of the result; NULL when it
- * is damaged. protobuf-c keeps more bits of a tag of five bytes than SentencePiece's parser
- * does, for which such a field would be another one. */
+ * is damaged. protobuf-c keeps more bits of a tag of five bytes than SentencePiece's
+ * parser does, for which such a field would be another one. */
 static ProtobufCMessage *fields_of(struct line bytes)
 {
     SpmFields *m = spm_fields__unpack(NULL, bytes.n_bytes, (const uint8_t *)bytes.text);
