@@ -1,5 +1,5 @@
 /*
- * bpe_words - the words of a text as rows of symbols that merge, for bpe_learn.
+ * bpe_words - the words of a text as rows of symbols that merge, for spm_train.
  *
  * A row of cells holds all words, the most frequent first, equally frequent ones in the
  * order of their bytes. Before each word stands a cell that names it. A symbol stands in
