@@ -1,5 +1,5 @@
 #!/usr/bin/env perl
-# usage: tools/script_ranges.pl > src/text/subword/script_ranges.h
+# usage: tools/script_ranges.pl > src/text/subword/script_ranges.inc
 #
 # The scripts of Unicode 9, which SentencePiece's trainer goes by, out of Perl's own tables:
 # what was assigned later is Common to it. Three scripts that Unicode changed since are set
@@ -35,16 +35,16 @@ for my $code (0 .. 0x10FFFF) {
     }
     $number{$name} = 1 + keys %number unless $number{$name};
 }
-print "/* Made by tools/script_ranges.pl: first, last, script; Common (0) is left out, 1 is\n",
-      " * Inherited, Hiragana and Katakana are Han. */\n#pragma once\n\n";
-print "/* clang-format off */\n#define SCRIPT_RANGES(R) \\\n";
-my $line = '   ';
-for my $i (0 .. $#ranges) {
-    my $item = sprintf ' R(0x%X, 0x%X, %d)', @{$ranges[$i]}[0, 1], $number{$ranges[$i][2]};
-    if (length($line) + length($item) > 130) {
-        print "$line \\\n";
-        $line = '   ';
+print "/* Made by tools/script_ranges.pl: first, how many, script; Common (0) is left out, 1 is\n",
+      " * Inherited, Hiragana and Katakana are Han. */\n";
+my $line = '';
+for my $range (@ranges) {
+    my ($first, $last, $name) = @$range;
+    my $item = sprintf '{0x%X, %d, %d}, ', $first, $last - $first + 1, $number{$name};
+    if (length($line) + length($item) > 141) {
+        print $line =~ s/ $//r, "\n";
+        $line = '';
     }
     $line .= $item;
 }
-print "$line\n/* clang-format on */\n";
+print $line =~ s/ $//r, "\n";

@@ -2,17 +2,11 @@
 
 #include <stddef.h>
 
-#include "text/subword/script_ranges.h"
-
-struct range {
-    uint32_t first, last;
+static const struct {
+    uint32_t first, n;
     unsigned script;
-};
-
-static const struct range ranges[] = {
-#define R(first, last, script) {first, last, script},
-    SCRIPT_RANGES(R)
-#undef R
+} ranges[] = {
+#include "text/subword/script_ranges.inc"
 };
 
 unsigned script_of(uint32_t code)
@@ -21,10 +15,10 @@ unsigned script_of(uint32_t code)
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        if (code > ranges[middle].last)
-            low = middle + 1;
-        else if (code < ranges[middle].first)
+        if (code < ranges[middle].first)
             high = middle;
+        else if (code - ranges[middle].first >= ranges[middle].n)
+            low = middle + 1;
         else
             return ranges[middle].script;
     }
