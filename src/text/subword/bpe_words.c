@@ -84,7 +84,7 @@ static int by_count(const void *x, const void *y)
  */
 static status choose_characters(struct bpe_words *b, struct work *w, struct err *err)
 {
-    struct char_count *chars;
+    RELEASED_BY(mem_release) struct char_count *chars = NULL;
     size_t n = 0;
     uint64_t covered = 0;
 
@@ -106,7 +106,6 @@ static status choose_characters(struct bpe_words *b, struct work *w, struct err 
         b->code[b->n_chars++] = chars[i].code;
         w->symbol[chars[i].code] = (uint32_t)b->n_chars;
     }
-    free(chars);
     return OK;
 }
 
@@ -242,31 +241,25 @@ static status fill_cells(struct bpe_words *b, const struct work *w, struct err *
     return OK;
 }
 
-static status make(struct bpe_words *b, struct work *w, const struct word_counts *words,
-                   struct err *err)
+static void release(struct work *w)
 {
-    TRY(mem_alloc(&w->n_of, N_CODES, sizeof *w->n_of, err));
-    TRY(mem_alloc(&w->symbol, N_CODES, sizeof *w->symbol, err));
-    count_characters(w, words);
-    TRY(choose_characters(b, w, err));
-    TRY(list_words(w, words, err));
-    return fill_cells(b, w, err);
+    free(w->n_of);
+    free(w->symbol);
+    free(w->entry);
+    str_release(&w->text);
 }
 
 status bpe_words_make(struct bpe_words *b, const struct word_counts *words,
                       struct err *err)
 {
-    struct work w = {.text = str_new(SIZE_MAX)};
+    RELEASED_BY(release) struct work w = {.text = str_new(SIZE_MAX)};
 
-    *b = (struct bpe_words){0};
-    const status s = make(b, &w, words, err);
-    free(w.n_of);
-    free(w.symbol);
-    free(w.entry);
-    str_release(&w.text);
-    if (s != OK)
-        bpe_words_release(b);
-    return s;
+    TRY(mem_alloc(&w.n_of, N_CODES, sizeof *w.n_of, err));
+    TRY(mem_alloc(&w.symbol, N_CODES, sizeof *w.symbol, err));
+    count_characters(&w, words);
+    TRY(choose_characters(b, &w, err));
+    TRY(list_words(&w, words, err));
+    return fill_cells(b, &w, err);
 }
 
 void bpe_words_release(struct bpe_words *b)

@@ -34,7 +34,8 @@ struct bpe_words {
     size_t n_chars;
 };
 
-/* Fails for want of memory or when there are over 2^30 words or 2^32 characters. */
+/* *b is zeroed, and released by the caller also after a failure: for want of memory, or
+ * when there are over 2^30 words or 2^32 characters. */
 status bpe_words_make(struct bpe_words *b, const struct word_counts *words,
                       struct err *err) MUST_CHECK;
 void bpe_words_release(struct bpe_words *b);

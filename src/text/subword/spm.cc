@@ -51,6 +51,12 @@ bool is_id(const struct spm *spm, int32_t id)
     return id >= 0 && id < spm->processor.GetPieceSize();
 }
 
+/* OK, or "what: why". */
+status checked(const Status &s, const char *what, struct err *err)
+{
+    return s.ok() ? OK : err_set(err, ERR_FORMAT, "%s: %s", what, s.error_message());
+}
+
 /* What a model may hold beyond what its format asks, and we rely on. */
 status check_pieces(const sentencepiece::SentencePieceProcessor &p, struct err *err)
 {
@@ -68,11 +74,9 @@ status check_pieces(const sentencepiece::SentencePieceProcessor &p, struct err *
 status adopt(struct spm **out, std::string bytes, struct err *err)
 {
     auto spm = std::make_unique<struct spm>();
-    const Status loaded = spm->processor.LoadFromSerializedProto(bytes);
 
-    if (!loaded.ok())
-        return err_set(err, ERR_FORMAT, "not a usable SentencePiece model: %s",
-                       loaded.error_message());
+    TRY(checked(spm->processor.LoadFromSerializedProto(bytes),
+                "not a usable SentencePiece model", err));
     TRY(check_pieces(spm->processor, err));
     spm->bytes = std::move(bytes);
     *out = spm.release();
@@ -121,18 +125,14 @@ std::unordered_map<std::string, std::string> train_flags()
 
 status save_vocab(const struct spm *spm, const char *path, struct err *err)
 {
-    struct str text = str_new(0);
+    RELEASED_BY(str_release) struct str text = str_new(0);
 
     for (int32_t id = 0; id < (int32_t)spm_size(spm); id++) {
         const std::string &piece = spm->processor.IdToPiece(id);
         str_add(&text, piece.data(), piece.size());
         str_printf(&text, "\t%g\n", spm_score(spm, id));
     }
-    status s = str_check(&text, path, err);
-    if (s == OK)
-        s = file_write(path, text.data, text.len, err);
-    str_release(&text);
-    return s;
+    return file_write_str(path, &text, err);
 }
 
 } // namespace
@@ -148,13 +148,12 @@ status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes, struct err
 
 status spm_load(struct spm **spm, const char *path, struct err *err)
 {
-    struct file_map map;
+    RELEASED_BY(file_map_close) struct file_map map = {};
 
     *spm = nullptr;
     TRY(file_map_open(&map, path, err));
-    const status s = spm_parse(spm, map.data, map.n_bytes, err);
-    file_map_close(&map);
-    return s == OK ? OK : err_wrap(err, "%s", path);
+    return spm_parse(spm, map.data, map.n_bytes, err) == OK ? OK
+                                                            : err_wrap(err, "%s", path);
 }
 
 void spm_free(struct spm *spm)
@@ -168,11 +167,9 @@ status spm_blank(struct spm **spm, struct err *err)
     return guarded(err, [&] {
         blank_line line;
         std::string bytes;
-        const Status s = SentencePieceTrainer::Train(train_flags(), &line, &bytes);
 
-        if (!s.ok())
-            return err_set(err, ERR_FORMAT, "SentencePiece does not train: %s",
-                           s.error_message());
+        TRY(checked(SentencePieceTrainer::Train(train_flags(), &line, &bytes),
+                    "SentencePiece does not train", err));
         return adopt(spm, std::move(bytes), err);
     });
 }
@@ -239,11 +236,9 @@ status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
 {
     return guarded(err, [&] {
         std::vector<int> found;
-        const Status s = spm->processor.Encode({text.text, text.n_bytes}, &found);
 
-        if (!s.ok())
-            return err_set(err, ERR_FORMAT, "SentencePiece cannot encode this line: %s",
-                           s.error_message());
+        TRY(checked(spm->processor.Encode({text.text, text.n_bytes}, &found),
+                    "SentencePiece cannot encode this line", err));
         if (found.empty())
             return OK;
         TRY(mem_grow(&ids->id, &ids->cap, ids->n + found.size(), sizeof *ids->id, err));
@@ -259,11 +254,9 @@ status spm_pieces(const struct spm *spm, struct line text, struct str *out,
 {
     return guarded(err, [&] {
         std::vector<std::string> found;
-        const Status s = spm->processor.Encode({text.text, text.n_bytes}, &found);
 
-        if (!s.ok())
-            return err_set(err, ERR_FORMAT, "SentencePiece cannot encode this line: %s",
-                           s.error_message());
+        TRY(checked(spm->processor.Encode({text.text, text.n_bytes}, &found),
+                    "SentencePiece cannot encode this line", err));
         for (size_t i = 0; i < found.size(); i++) {
             if (i)
                 str_putc(out, ' ');
@@ -282,11 +275,9 @@ status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str
                            id[i], spm_size(spm));
     return guarded(err, [&] {
         std::string text;
-        const Status s = spm->processor.Decode(std::vector<int>(id, id + n), &text);
 
-        if (!s.ok())
-            return err_set(err, ERR_FORMAT, "SentencePiece cannot decode these ids: %s",
-                           s.error_message());
+        TRY(checked(spm->processor.Decode(std::vector<int>(id, id + n), &text),
+                    "SentencePiece cannot decode these ids", err));
         str_add(out, text.data(), text.size());
         return str_check(out, "decoded text", err);
     });

@@ -34,7 +34,7 @@ struct words {
 };
 
 struct word_counts {
-    struct word_counts_options options;
+    size_t max_bytes;
     struct word_counts_seen seen;
     struct spm *rules; /* a model that brings the normalisation rules along */
     struct spm_parts parts;
@@ -172,7 +172,7 @@ static status add_word(struct word_counts *w, struct line text, uint64_t count,
                        struct err *err)
 {
     TRY(words_add(&w->words, text, count, err));
-    if (words_bytes(&w->words) > w->options.max_bytes && w->words.n_words > 1)
+    if (words_bytes(&w->words) > w->max_bytes && w->words.n_words > 1)
         return spill(w, err);
     return OK;
 }
@@ -237,36 +237,30 @@ static status add_raw(struct word_counts *w, uint64_t hash, struct line text,
                       uint64_t count, struct err *err)
 {
     TRY(words_add_hashed(&w->raw, hash, text, count, err));
-    if (words_bytes(&w->raw) > w->options.max_bytes / 2)
+    if (words_bytes(&w->raw) > w->max_bytes / 2)
         return settle(w, err);
     return OK;
+}
+
+static status read_rules(struct word_counts *w, struct err *err)
+{
+    TRY(spm_blank(&w->rules, err));
+    const struct line bytes = spm_bytes(w->rules);
+    TRY(spm_parts_read(&w->parts, bytes.text, bytes.n_bytes, err));
+    return normalizer_init(&w->normalizer, w->parts.charsmap, err);
 }
 
 status word_counts_new(struct word_counts **w, struct word_counts_options options,
                        struct err *err)
 {
-    struct line bytes;
-    status s;
-
-    *w = NULL;
     TRY(mem_alloc(w, 1, sizeof **w, err));
-    (*w)->options = options;
-    if (!options.max_bytes)
-        (*w)->options.max_bytes = default_bytes;
-    (*w)->line = str_new(SIZE_MAX);
-    (*w)->raw.text = (*w)->words.text = str_new(SIZE_MAX);
-    s = spm_blank(&(*w)->rules, err);
-    if (s == OK) {
-        bytes = spm_bytes((*w)->rules);
-        s = spm_parts_read(&(*w)->parts, bytes.text, bytes.n_bytes, err);
-    }
-    if (s == OK)
-        s = normalizer_init(&(*w)->normalizer, (*w)->parts.charsmap, err);
-    if (s != OK) {
-        word_counts_free(*w);
-        *w = NULL;
-    }
-    return s;
+    (*w)->max_bytes = options.max_bytes ? options.max_bytes : default_bytes;
+    (*w)->line = (*w)->raw.text = (*w)->words.text = str_new(SIZE_MAX);
+    if (read_rules(*w, err) == OK)
+        return OK;
+    word_counts_free(*w);
+    *w = NULL;
+    return err->code;
 }
 
 static void close_parts(struct word_counts *w)
@@ -404,37 +398,30 @@ static void add_to_histogram(struct histogram *c, const struct words *t)
 /* The words that are kept, from every file, in memory. */
 static status keep_above(struct word_counts *w, uint64_t limit, struct err *err)
 {
-    struct words kept = {.text = str_new(SIZE_MAX)}, t = kept;
-    status s = OK;
-
-    for (size_t part = 0; s == OK && part < N_PARTS; part++) {
-        s = load_part(w, part, &t, err);
-        for (size_t i = 0; s == OK && i < t.n_words; i++)
+    for (size_t part = 0; part < N_PARTS; part++) {
+        RELEASED_BY(words_release) struct words t = {.text = str_new(SIZE_MAX)};
+        TRY(load_part(w, part, &t, err));
+        for (size_t i = 0; i < t.n_words; i++)
             if (t.word[i].count > limit)
-                s = words_add(&kept, text_of(&t, i), t.word[i].count, err);
-        words_release(&t);
+                TRY(words_add(&w->words, text_of(&t, i), t.word[i].count, err));
     }
-    if (s == OK)
-        w->words = kept;
-    else
-        words_release(&kept);
-    return s;
+    return OK;
 }
 
-static status add_parts_up(struct word_counts *w, struct histogram *c, struct err *err)
+static status add_parts_up(struct word_counts *w, struct err *err)
 {
-    struct words t = {.text = str_new(SIZE_MAX)};
+    RELEASED_BY(mem_release) struct histogram *c = NULL;
     uint64_t total = 0, limit = 0;
 
+    TRY(mem_alloc(&c, 1, sizeof *c, err));
     for (size_t part = 0; part < N_PARTS; part++) {
-        const status s = load_part(w, part, &t, err);
+        RELEASED_BY(words_release) struct words t = {.text = str_new(SIZE_MAX)};
+        TRY(load_part(w, part, &t, err));
         add_to_histogram(c, &t);
-        words_release(&t);
-        TRY(s);
     }
     for (size_t k = 0; k <= LAST; k++)
         total += c->bytes[k];
-    while (limit + 1 < LAST && total > w->options.max_bytes) {
+    while (limit + 1 < LAST && total > w->max_bytes) {
         limit++;
         total -= c->bytes[limit];
         w->seen.n_forgotten += c->words[limit];
@@ -445,9 +432,6 @@ static status add_parts_up(struct word_counts *w, struct histogram *c, struct er
 
 status word_counts_finish(struct word_counts *w, struct err *err)
 {
-    struct histogram *histogram;
-    status s;
-
     if (w->is_finished)
         return OK;
     w->is_finished = true;
@@ -455,27 +439,22 @@ status word_counts_finish(struct word_counts *w, struct err *err)
     if (!w->has_parts)
         return OK;
     TRY(spill(w, err));
-    TRY(mem_alloc(&histogram, 1, sizeof *histogram, err));
-    s = add_parts_up(w, histogram, err);
-    free(histogram);
+    TRY(add_parts_up(w, err));
     close_parts(w);
-    return s;
+    return OK;
 }
 
 static status merge_parts(struct word_counts *into, struct word_counts *from,
                           struct err *err)
 {
-    struct words t = {.text = str_new(SIZE_MAX)};
-    status s = OK;
-
-    for (size_t part = 0; s == OK && part < N_PARTS; part++) {
-        s = load_part(from, part, &t, err);
-        for (size_t i = 0; s == OK && i < t.n_words; i++)
-            s = add_word(into, text_of(&t, i), t.word[i].count, err);
-        words_release(&t);
+    for (size_t part = 0; part < N_PARTS; part++) {
+        RELEASED_BY(words_release) struct words t = {.text = str_new(SIZE_MAX)};
+        TRY(load_part(from, part, &t, err));
+        for (size_t i = 0; i < t.n_words; i++)
+            TRY(add_word(into, text_of(&t, i), t.word[i].count, err));
     }
     close_parts(from);
-    return s;
+    return OK;
 }
 
 status word_counts_merge(struct word_counts *into, struct word_counts *from,
