@@ -12,6 +12,13 @@ size_t varint_put(unsigned char *out, uint64_t value)
     return n;
 }
 
+void varint_add(struct str *out, uint64_t value)
+{
+    unsigned char bytes[VARINT_MAX_BYTES];
+
+    str_add(out, bytes, varint_put(bytes, value));
+}
+
 size_t varint_get64(const unsigned char *p, size_t n, uint64_t *value)
 {
     uint64_t v = 0;

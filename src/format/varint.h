@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
+
 enum { VARINT_MAX_BYTES = 10 };
 
 /* Bytes written to out: at most VARINT_MAX_BYTES, at most 5 for 32 bits. */
 size_t varint_put(unsigned char *out, uint64_t value);
+/* The same appended to a string. */
+void varint_add(struct str *out, uint64_t value);
 
 /*
  * The number at p[0..n) in *value; returns its length, or 0 when it does not end

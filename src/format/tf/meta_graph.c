@@ -164,7 +164,8 @@ static void add_save(struct builder *b)
 static status add_restore(struct builder *b, struct err *err)
 {
     enum { TEXT = 40 };
-    char *text, from[TEXT];
+    RELEASED_BY(mem_release) char *text = NULL;
+    char from[TEXT];
 
     TRY(mem_alloc(&text, b->n, TEXT, err));
     for (size_t i = 0; i < b->n; i++) {
@@ -176,7 +177,6 @@ static status add_restore(struct builder *b, struct err *err)
     }
     add_node(b, "NoOp", "save/restore_all", (struct attr[ATTRS_MAX]){{0}}, b->inputs,
              b->n);
-    free(text);
     return OK;
 }
 
@@ -249,14 +249,12 @@ static void add_collection(struct str *out, const char *key, const struct str *l
 static status add_collections(struct str *out, const struct builder *b,
                               const char *trainable_prefix, struct err *err)
 {
-    struct str all = {0}, trainable = {0};
-    status result;
+    RELEASED_BY(str_release) struct str all = {0};
+    RELEASED_BY(str_release) struct str trainable = {0};
 
     for (size_t i = 0; i < b->n; i++) {
         const char *name = b->variable[i].name;
-        const bool is_trainable =
-            trainable_prefix &&
-            strncmp(name, trainable_prefix, strlen(trainable_prefix)) == 0;
+        const bool is_trainable = trainable_prefix && str_begins(name, trainable_prefix);
         add_row(&all, name, is_trainable);
         if (is_trainable)
             add_row(&trainable, name, true);
@@ -265,10 +263,7 @@ static status add_collections(struct str *out, const struct builder *b,
     if (trainable.len)
         add_collection(out, "trainable_variables", &trainable);
     out->bad |= all.bad || trainable.bad;
-    result = str_check(out, "the graph of variables", err);
-    str_release(&all);
-    str_release(&trainable);
-    return result;
+    return str_check(out, "the graph of variables", err);
 }
 
 static void add_saver(struct str *out, const struct str *graph)
@@ -291,40 +286,21 @@ static void add_saver(struct str *out, const struct str *graph)
 status meta_graph_build(struct str *out, const struct tensor_entry *variable, size_t n,
                         const char *trainable_prefix, struct err *err)
 {
-    struct builder b = {.variable = variable, .n = n};
-    status result = build_graph(&b, err);
+    RELEASED_BY(release) struct builder b = {.variable = variable, .n = n};
 
-    if (result == OK) {
-        add_saver(out, &b.graph);
-        result = add_collections(out, &b, trainable_prefix, err);
-    }
-    release(&b);
-    return result;
+    TRY(build_graph(&b, err));
+    add_saver(out, &b.graph);
+    return add_collections(out, &b, trainable_prefix, err);
 }
 
 status meta_graph_write(const char *prefix, const char *trainable_prefix, struct err *err)
 {
-    struct str path = str_new(FILE_PATH_MAX), out = str_new(0);
-    struct tensor_index index = {0};
-    struct file_map map = {0};
-    status result;
+    RELEASED_BY(tensor_index_release) struct tensor_index index = {0};
+    RELEASED_BY(str_release) struct str out = str_new(0);
+    char path[FILE_PATH_MAX];
 
-    str_printf(&path, "%s.index", prefix);
-    result = str_check(&path, "the checkpoint's name", err);
-    if (result == OK)
-        result = file_map_open(&map, path.data, err);
-    if (result == OK && tensor_index_read(&index, map.data, map.n_bytes, err) != OK)
-        result = err_wrap(err, "%s", path.data);
-    if (result == OK)
-        result = meta_graph_build(&out, index.entry, index.n, trainable_prefix, err);
-    if (result == OK) {
-        str_reset(&path);
-        str_printf(&path, "%s.meta", prefix);
-        result = file_write(path.data, out.data, out.len, err);
-    }
-    tensor_index_release(&index);
-    file_map_close(&map);
-    str_release(&path);
-    str_release(&out);
-    return result;
+    TRY(tensor_index_open(&index, prefix, err));
+    TRY(meta_graph_build(&out, index.entry, index.n, trainable_prefix, err));
+    TRY(file_path(path, err, "%s.meta", prefix));
+    return file_write_str(path, &out, err);
 }

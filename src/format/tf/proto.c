@@ -2,8 +2,6 @@
 
 #include "format/varint.h"
 
-enum { WIRE_BYTES = 2 };
-
 struct sink {
     ProtobufCBuffer base;
     struct str *out;
@@ -23,11 +21,8 @@ void proto_pack(struct str *out, const ProtobufCMessage *message)
 
 void proto_pack_field(struct str *out, unsigned number, const ProtobufCMessage *message)
 {
-    unsigned char head[2 * VARINT_MAX_BYTES];
-    size_t n = varint_put(head, (uint64_t)number << 3 | WIRE_BYTES);
-
-    n += varint_put(head + n, protobuf_c_message_get_packed_size(message));
-    str_add(out, head, n);
+    varint_add(out, (uint64_t)number << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
+    varint_add(out, protobuf_c_message_get_packed_size(message));
     proto_pack(out, message);
 }
 

@@ -28,9 +28,6 @@ enum {
     SSTABLE_SNAPPY = 1
 };
 
-/* Byte-wise order of two keys, as memcmp() says it; a prefix comes first. */
-int sstable_compare(const void *a, size_t n_a, const void *b, size_t n_b);
-
 /* A block under construction. */
 struct sstable_block {
     struct str bytes, restarts, last_key;

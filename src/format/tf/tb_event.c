@@ -1,7 +1,5 @@
 #include "format/tf/tb_event.h"
 
-#include <stdio.h>
-
 #include "base/os.h"
 #include "event.pb-c.h"
 #include "format/tf/proto.h"
@@ -36,10 +34,8 @@ static status create_file(struct tb_event_writer *w, const char *dir, double wal
 
     os_host_name(host, sizeof host);
     for (int i = 0; i < NAME_TRIES; i++) {
-        const int n = snprintf(path, sizeof path, "%s/events.out.tfevents.%010lld.%s",
-                               dir, (long long)wall_time + i, host);
-        if (n < 0 || (size_t)n >= sizeof path)
-            return err_set(err, ERR_USAGE, "directory name '%s' is too long", dir);
+        TRY(file_path(path, err, "%s/events.out.tfevents.%010lld.%s", dir,
+                      (long long)wall_time + i, host));
         if (!file_exists(path))
             break;
     }

@@ -1,29 +1,15 @@
 #include "format/tf/tensor_bundle.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "format/crc32c.h"
 
-static status add_suffix(char *out, const char *prefix, const char *suffix,
-                         struct err *err)
-{
-    const int n = snprintf(out, FILE_PATH_MAX, "%s%s", prefix, suffix);
-
-    if (n < 0 || n >= FILE_PATH_MAX)
-        return err_set(err, ERR_USAGE, "checkpoint name '%s' is too long", prefix);
-    return OK;
-}
-
 status tensor_bundle_data_path(char path[FILE_PATH_MAX], const char *prefix,
                                uint32_t shard, uint32_t n_shards, struct err *err)
 {
-    char suffix[40];
-
-    snprintf(suffix, sizeof suffix, ".data-%05u-of-%05u", shard, n_shards);
-    return add_suffix(path, prefix, suffix, err);
+    return file_path(path, err, "%s.data-%05u-of-%05u", prefix, shard, n_shards);
 }
 
 status tensor_bundle_begin(struct tensor_bundle_writer *w, const char *prefix,
@@ -108,20 +94,21 @@ status tensor_bundle_add_bytes(struct tensor_bundle_writer *w, const void *bytes
     return file_writer_add(&w->data, bytes, n, err);
 }
 
+static status finish(struct tensor_bundle_writer *w, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(end_tensor(w, err));
+    TRY(file_path(path, err, "%s.index", w->prefix));
+    TRY(tensor_index_writer_finish(&w->index, err));
+    TRY(file_writer_commit(&w->data, err));
+    return file_write_str(path, &w->index.table.out, err);
+}
+
 status tensor_bundle_finish(struct tensor_bundle_writer *w, struct err *err)
 {
-    const struct str *table = &w->index.table.out;
-    char path[FILE_PATH_MAX];
-    status result = end_tensor(w, err);
+    const status result = finish(w, err);
 
-    if (result == OK)
-        result = add_suffix(path, w->prefix, ".index", err);
-    if (result == OK)
-        result = tensor_index_writer_finish(&w->index, err);
-    if (result == OK)
-        result = file_writer_commit(&w->data, err);
-    if (result == OK)
-        result = file_write(path, table->data, table->len, err);
     tensor_bundle_abort(w);
     return result;
 }
@@ -133,21 +120,6 @@ void tensor_bundle_abort(struct tensor_bundle_writer *w)
     free(w->prefix);
     free(w->name);
     *w = (struct tensor_bundle_writer){0};
-}
-
-static status open_index(struct tensor_index *index, const char *prefix, struct err *err)
-{
-    char path[FILE_PATH_MAX];
-    struct file_map map;
-    status result;
-
-    TRY(add_suffix(path, prefix, ".index", err));
-    TRY(file_map_open(&map, path, err));
-    result = tensor_index_read(index, map.data, map.n_bytes, err);
-    if (result != OK)
-        result = err_wrap(err, "%s", path);
-    file_map_close(&map);
-    return result;
 }
 
 /* The data file of a tensor is there and long enough for it. */
@@ -179,7 +151,7 @@ static status open_shards(struct tensor_bundle *b, const char *prefix, struct er
 status tensor_bundle_open(struct tensor_bundle *b, const char *prefix, struct err *err)
 {
     *b = (struct tensor_bundle){0};
-    TRY(open_index(&b->index, prefix, err));
+    TRY(tensor_index_open(&b->index, prefix, err));
     const status result = open_shards(b, prefix, err);
     if (result != OK)
         tensor_bundle_close(b);
@@ -204,7 +176,7 @@ status tensor_bundle_open_index(struct tensor_bundle *b, const char *prefix,
                                 char missing[FILE_PATH_MAX], struct err *err)
 {
     *b = (struct tensor_bundle){0};
-    TRY(open_index(&b->index, prefix, err));
+    TRY(tensor_index_open(&b->index, prefix, err));
     status result = find_missing(&b->index, prefix, missing, err);
     if (result == OK && !missing[0])
         result = open_shards(b, prefix, err);

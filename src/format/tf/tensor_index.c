@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "format/tf/proto.h"
 #include "tensor_bundle.pb-c.h"
@@ -13,6 +14,27 @@ enum {
     BUNDLE_VERSION = 1,
     SHARDS_MAX = 99999 /* five digits in the file name */
 };
+
+static const struct {
+    const char *name;
+    size_t n_bytes;
+} rows[] = {
+#define X(constant, number, bytes, text) [number] = {.name = (text), .n_bytes = (bytes)},
+    TENSOR_DTYPE_LIST(X)
+#undef X
+};
+
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+const char *tensor_dtype_name(int dtype)
+{
+    return dtype >= 0 && dtype < N_ROWS ? rows[dtype].name : NULL;
+}
+
+size_t tensor_dtype_bytes(int dtype)
+{
+    return dtype >= 0 && dtype < N_ROWS ? rows[dtype].n_bytes : 0;
+}
 
 status tensor_index_size(const char *name, int dtype, const uint64_t *dims, size_t n_dims,
                          uint64_t *n_bytes, struct err *err)
@@ -210,6 +232,18 @@ status tensor_index_read(struct tensor_index *index, const unsigned char *bytes,
     if (result != OK)
         tensor_index_release(index);
     return result;
+}
+
+status tensor_index_open(struct tensor_index *index, const char *prefix, struct err *err)
+{
+    RELEASED_BY(file_map_close) struct file_map map = {0};
+    char path[FILE_PATH_MAX];
+
+    TRY(file_path(path, err, "%s.index", prefix));
+    TRY(file_map_open(&map, path, err));
+    if (tensor_index_read(index, map.data, map.n_bytes, err) != OK)
+        return err_wrap(err, "%s", path);
+    return OK;
 }
 
 void tensor_index_release(struct tensor_index *index)

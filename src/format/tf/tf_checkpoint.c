@@ -179,31 +179,27 @@ status tf_checkpoint_parse(struct tf_checkpoint *c, const char *text, size_t n,
                            struct err *err)
 {
     struct scan s = {.text = text, .n = n, .line = 1};
-    struct str value = str_new(NAME_MAX_BYTES);
-    status result = OK;
+    RELEASED_BY(str_release) struct str value = str_new(NAME_MAX_BYTES);
 
     *c = (struct tf_checkpoint){0};
     skip_blank(&s);
-    while (result == OK && s.at < s.n)
-        result = take_field(&s, c, &value, err);
-    str_release(&value);
-    if (result != OK)
-        tf_checkpoint_release(c);
-    return result;
+    while (s.at < s.n)
+        if (take_field(&s, c, &value, err) != OK) {
+            tf_checkpoint_release(c);
+            return err->code;
+        }
+    return OK;
 }
 
 status tf_checkpoint_read(struct tf_checkpoint *c, const char *path, struct err *err)
 {
-    struct file_map map;
-    status result;
+    RELEASED_BY(file_map_close) struct file_map map = {0};
 
     *c = (struct tf_checkpoint){0};
     TRY(file_map_open(&map, path, err));
-    result = tf_checkpoint_parse(c, (const char *)map.data, map.n_bytes, err);
-    if (result != OK)
-        result = err_wrap(err, "%s", path);
-    file_map_close(&map);
-    return result;
+    if (tf_checkpoint_parse(c, (const char *)map.data, map.n_bytes, err) != OK)
+        return err_wrap(err, "%s", path);
+    return OK;
 }
 
 void tf_checkpoint_release(struct tf_checkpoint *c)
@@ -236,15 +232,10 @@ static void put_field(struct str *out, const char *key, const char *name)
 status tf_checkpoint_write(const char *path, const char *latest, const char *const *all,
                            size_t n, struct err *err)
 {
-    struct str out = str_new(0);
-    status result;
+    RELEASED_BY(str_release) struct str out = str_new(0);
 
     put_field(&out, "model_checkpoint_path", latest);
     for (size_t i = 0; i < n; i++)
         put_field(&out, "all_model_checkpoint_paths", all[i]);
-    result = str_check(&out, path, err);
-    if (result == OK)
-        result = file_write(path, out.data, out.len, err);
-    str_release(&out);
-    return result;
+    return file_write_str(path, &out, err);
 }

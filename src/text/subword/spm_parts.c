@@ -119,16 +119,9 @@ static struct line body_of(const ProtobufCMessageUnknownField *f)
     return (struct line){(const char *)f->data + n_length, f->len - n_length};
 }
 
-static void put_varint(struct str *out, uint64_t value)
-{
-    unsigned char bytes[VARINT_MAX_BYTES];
-
-    str_add(out, bytes, varint_put(bytes, value));
-}
-
 static void put_field(struct str *out, const ProtobufCMessageUnknownField *f)
 {
-    put_varint(out, (uint64_t)f->tag << 3 | f->wire_type);
+    varint_add(out, (uint64_t)f->tag << 3 | f->wire_type);
     str_add(out, f->data, f->len);
 }
 
@@ -145,11 +138,11 @@ static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
             put_field(&body, f);
             continue;
         }
-        put_varint(&body, f->tag << 3 | PROTOBUF_C_WIRE_TYPE_VARINT);
-        put_varint(&body, f->tag == TRAINER_VOCAB_SIZE ? vocab_size : is_hard_limit);
+        varint_add(&body, f->tag << 3 | PROTOBUF_C_WIRE_TYPE_VARINT);
+        varint_add(&body, f->tag == TRAINER_VOCAB_SIZE ? vocab_size : is_hard_limit);
     }
-    put_varint(out, MODEL_TRAINER << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
-    put_varint(out, body.len);
+    varint_add(out, MODEL_TRAINER << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
+    varint_add(out, body.len);
     str_add(out, str_text(&body), body.len);
     out->bad |= body.bad;
     str_release(&body);
