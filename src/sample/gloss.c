@@ -1,6 +1,5 @@
 #include "sample/gloss.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -126,25 +125,17 @@ void gloss_sentence(const struct gloss *g, struct line en, struct str *out)
 
 status gloss_file(const char *from, const char *to, struct err *err)
 {
-    struct str out = str_new(0);
-    struct gloss *g;
-    struct lines in;
+    RELEASED_BY(str_release) struct str out = str_new(0);
+    RELEASED_BY(mem_release) struct gloss *g = NULL;
+    RELEASED_BY(lines_close) struct lines in = {0};
     struct line line;
 
     TRY(lines_open(&in, from, err));
-    status result = mem_alloc(&g, 1, sizeof *g, err);
-    if (result == OK) {
-        gloss_open(g);
-        while (lines_next(&in, &line)) {
-            gloss_sentence(g, line, &out);
-            str_putc(&out, '\n');
-        }
-        result = str_check(&out, "the gloss", err);
+    TRY(mem_alloc(&g, 1, sizeof *g, err));
+    gloss_open(g);
+    while (lines_next(&in, &line)) {
+        gloss_sentence(g, line, &out);
+        str_putc(&out, '\n');
     }
-    if (result == OK)
-        result = file_write(to, str_text(&out), out.len, err);
-    free(g);
-    str_release(&out);
-    lines_close(&in);
-    return result;
+    return file_write_str(to, &out, err);
 }

@@ -1,6 +1,5 @@
 #include "sample/sample.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -79,24 +78,15 @@ static void work_release(struct work *w)
 
 static status open_files(struct work *w, const char *dir, struct err *err)
 {
-    char name[32], path[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX];
 
     TRY(file_make_dirs(dir, err));
     for (enum sample_split split = 0; split < N_SPLITS; split++)
         for (enum sample_side side = 0; side < N_SIDES; side++) {
-            snprintf(name, sizeof name, "%s.%s", sample_split_name(split),
-                     side == SIDE_EN ? "en" : "de");
-            TRY(file_join(path, sizeof path, dir, name, err));
+            TRY(file_path(path, err, "%s/%s.%s", dir, sample_split_name(split),
+                          side == SIDE_EN ? "en" : "de"));
             TRY(file_writer_open(&w->file[split][side], path, err));
         }
-    return OK;
-}
-
-static status commit_files(struct work *w, struct err *err)
-{
-    for (size_t split = 0; split < N_SPLITS; split++)
-        for (size_t side = 0; side < N_SIDES; side++)
-            TRY(file_writer_commit(&w->file[split][side], err));
     return OK;
 }
 
@@ -179,7 +169,10 @@ static status write_all(struct work *w, const char *dir, struct err *err)
 {
     TRY(open_files(w, dir, err));
     TRY(fill(w, err));
-    return commit_files(w, err);
+    for (size_t split = 0; split < N_SPLITS; split++)
+        for (size_t side = 0; side < N_SIDES; side++)
+            TRY(file_writer_commit(&w->file[split][side], err));
+    return OK;
 }
 
 status sample_write(const struct sample_options *o, const char *dir,
