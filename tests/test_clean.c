@@ -162,14 +162,6 @@ TEST(the_longest_word_of_the_original_is_a_thousand_characters)
     CHECK(judge_once(word, "a") == CLEAN_KEEP);
 }
 
-TEST(verdicts_are_named)
-{
-    CHECK_STR(clean_name(CLEAN_EMPTY), "empty");
-    for (unsigned v = 0; v < N_CLEAN; v++)
-        CHECK(clean_name((enum clean_verdict)v)[0] &&
-              clean_why((enum clean_verdict)v)[0]);
-}
-
 TEST(squeezing_alone_keeps_bars_and_malformed_bytes)
 {
     struct str out = str_new(0);

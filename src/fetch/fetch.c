@@ -15,14 +15,7 @@
 #include "fetch/download.h"
 #include "fetch/manifest.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct fetch_config, field), field, __VA_ARGS__)
-    FETCH_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table fetch_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(fetch_config_table, struct fetch_config, FETCH_OPTIONS);
 
 const char *const fetch_set_names[N_FETCH_SETS] = {"train", "valid", "test"};
 const char *const fetch_side_names[N_FETCH_SIDES] = {"en", "de"};

@@ -2,7 +2,6 @@
 #include "prepare/bin_sort.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,10 +33,7 @@ status bin_sort_plan(size_t *n_bins, uint64_t n_bytes, uint64_t n_records,
 static status bin_path(char out[FILE_PATH_MAX], const char *dir, const char *name,
                        size_t k, struct err *err)
 {
-    char file[64];
-
-    snprintf(file, sizeof file, "%s-%zu", name, k);
-    return file_join(out, FILE_PATH_MAX, dir, file, err);
+    return file_path(out, err, "%s/%s-%zu", dir, name, k);
 }
 
 status bin_sort_open(struct bin_sort *s, const char *dir, const char *name, size_t n_bins,
@@ -126,34 +122,31 @@ static int by_key(const void *a, const void *b)
 static status emit_bin(const struct file_map *map, const char *path, bin_sort_fn *fn,
                        void *ctx, struct err *err)
 {
-    struct entry *entry = NULL;
+    RELEASED_BY(mem_release) struct entry *entry = NULL;
     size_t n = 0;
-    status result = list_entries(&entry, &n, map, path, err);
+    uint32_t len;
 
-    if (result == OK && n)
+    TRY(list_entries(&entry, &n, map, path, err));
+    if (n)
         qsort(entry, n, sizeof *entry, by_key);
-    for (size_t i = 0; i < n && result == OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         const unsigned char *record = map->data + entry[i].at;
-        uint32_t len;
         memcpy(&len, record + 8, sizeof len);
-        result = fn(ctx, record + HEAD, len, err);
+        TRY(fn(ctx, record + HEAD, len, err));
     }
-    free(entry);
-    return result;
+    return OK;
 }
 
 status bin_sort_emit(const char *dir, const char *name, size_t n_bins, bin_sort_fn *fn,
                      void *ctx, struct err *err)
 {
     char path[FILE_PATH_MAX];
-    struct file_map map;
 
     for (size_t k = 0; k < n_bins; k++) {
+        RELEASED_BY(file_map_close) struct file_map map = {0};
         TRY(bin_path(path, dir, name, k, err));
         TRY(file_map_open(&map, path, err));
-        const status result = emit_bin(&map, path, fn, ctx, err);
-        file_map_close(&map);
-        TRY(result);
+        TRY(emit_bin(&map, path, fn, ctx, err));
     }
     return OK;
 }

@@ -113,6 +113,11 @@ static void end_run(struct run *g)
     g->n = 0;
 }
 
+static void run_release(struct run *g)
+{
+    free(g->record);
+}
+
 static status take_record(void *ctx, const unsigned char *bytes, size_t n,
                           struct err *err)
 {
@@ -130,13 +135,12 @@ static status take_record(void *ctx, const unsigned char *bytes, size_t n,
 
 static status find_all(struct duplicates *d, struct duplicates_found *f, struct err *err)
 {
-    struct run run = {.found = f};
+    RELEASED_BY(run_release) struct run run = {.found = f};
 
+    TRY(mem_alloc(&f->bit, f->n_bytes, 1, err));
     TRY(bin_sort_commit(&d->sort, err));
-    const status result = bin_sort_emit(d->dir, BINS, d->n_bins, take_record, &run, err);
+    TRY(bin_sort_emit(d->dir, BINS, d->n_bins, take_record, &run, err));
     end_run(&run);
-    free(run.record);
-    TRY(result);
     return bin_sort_remove(d->dir, BINS, d->n_bins, err);
 }
 
@@ -144,9 +148,7 @@ status duplicates_find(struct duplicates *d, struct duplicates_found *found,
                        struct err *err)
 {
     *found = (struct duplicates_found){.n_bytes = (size_t)(d->n_pairs / 8 + 1)};
-    status result = mem_alloc(&found->bit, found->n_bytes, 1, err);
-    if (result == OK)
-        result = find_all(d, found, err);
+    const status result = find_all(d, found, err);
     duplicates_abort(d);
     if (result != OK) {
         free(found->bit);

@@ -12,14 +12,7 @@
 #include "corpus/dataset.h"
 #include "prepare/prepare_stages.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct prepare_config, field), field, __VA_ARGS__)
-    PREPARE_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table prepare_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(prepare_config_table, struct prepare_config, PREPARE_OPTIONS);
 
 static status need_both(const char *name, const char *source, const char *target,
                         struct err *err)
@@ -177,28 +170,32 @@ static status open_work(struct prepare *p, struct err *err)
 /* The counts of every file, for a run that continues after this stage. */
 static status keep_counts(struct prepare *p, struct err *err)
 {
-    struct str bytes = str_new(0);
+    RELEASED_BY(str_release) struct str bytes = str_new(0);
 
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         for (size_t i = 0; i < p->input[set].n_files; i++) {
             str_add(&bytes, &p->input[set].file[i].n_lines, sizeof(uint64_t));
             str_add(&bytes, &p->input[set].file[i].n_skipped, sizeof(uint64_t));
         }
-    status result = str_check(&bytes, "the line counts", err);
-    if (result == OK)
-        result = workdir_write(&p->work, "lines", bytes.data, bytes.len, err);
-    str_release(&bytes);
-    return result;
+    TRY(str_check(&bytes, "the line counts", err));
+    return workdir_write(&p->work, "lines", bytes.data, bytes.len, err);
 }
 
-static status take_counts(struct prepare *p, const uint64_t *n, size_t n_left,
-                          struct err *err)
+/* The counts of a stage that is taken over from an earlier run. */
+static status recall_counts(struct prepare *p, struct err *err)
 {
+    RELEASED_BY(file_map_close) struct file_map map = {0};
+    char path[FILE_PATH_MAX];
+
+    TRY(workdir_path(&p->work, path, "lines", err));
+    TRY(file_map_open(&map, path, err));
+    const uint64_t *n = (const uint64_t *)(const void *)map.data;
+    const uint64_t *end = n + map.n_bytes / sizeof *n;
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++) {
         struct pairs *in = &p->input[set];
         in->n_lines = 0;
-        for (size_t i = 0; i < in->n_files; i++, n += 2, n_left -= 2) {
-            if (n_left < 2)
+        for (size_t i = 0; i < in->n_files; i++, n += 2) {
+            if (end - n < 2)
                 return err_set(err, ERR_FORMAT, "the line counts of %s are damaged",
                                p->work.dir);
             in->file[i].n_lines = n[0];
@@ -207,20 +204,6 @@ static status take_counts(struct prepare *p, const uint64_t *n, size_t n_left,
         }
     }
     return OK;
-}
-
-/* The counts of a stage that is taken over from an earlier run. */
-static status recall_counts(struct prepare *p, struct err *err)
-{
-    char path[FILE_PATH_MAX];
-    struct file_map map;
-
-    TRY(workdir_path(&p->work, path, "lines", err));
-    TRY(file_map_open(&map, path, err));
-    const status result = take_counts(p, (const uint64_t *)(const void *)map.data,
-                                      map.n_bytes / sizeof(uint64_t), err);
-    file_map_close(&map);
-    return result;
 }
 
 /* Units that were passed over are known after a whole reading. */
@@ -332,13 +315,12 @@ static status run_stages(struct prepare *p, struct err *err)
 static status remove_stale(const struct prepare *p, struct err *err)
 {
     static const char *const endings[] = {"bin", "source", "target"};
-    char name[32], path[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX];
 
     for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
         for (size_t i = 0; i < 3 && !p->input[set].n_files; i++) {
-            snprintf(name, sizeof name, "%s.%s", prepare_stats_set_names[set],
-                     endings[i]);
-            TRY(file_join(path, sizeof path, p->config->out, name, err));
+            TRY(file_path(path, err, "%s/%s.%s", p->config->out,
+                          prepare_stats_set_names[set], endings[i]));
             TRY(file_remove(path, err));
         }
     return OK;
@@ -358,27 +340,26 @@ static status publish(struct prepare *p, struct err *err)
     return workdir_remove(&p->work, err);
 }
 
-static status run(struct prepare *p, struct err *err)
+static void release(struct prepare *p)
 {
-    TRY(open_inputs(p, err));
-    TRY(pool_open(&p->pool, (size_t)p->config->threads, false, err));
-    TRY(reopen_work(p, err));
-    TRY(run_stages(p, err));
-    return publish(p, err);
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
+        pairs_close(&p->input[set]);
+    workdir_close(&p->work);
+    pool_close(p->pool);
+    spm_free(p->spm);
 }
 
 status prepare_run(const struct prepare_config *config, struct progress *progress,
                    struct prepare_stats *stats, struct err *err)
 {
+    RELEASED_BY(release)
     struct prepare p = {.config = config, .progress = progress, .stats = stats};
 
     *stats = (struct prepare_stats){0};
     TRY(check_config(config, err));
-    const status s = run(&p, err);
-    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
-        pairs_close(&p.input[set]);
-    workdir_close(&p.work);
-    pool_close(p.pool);
-    spm_free(p.spm);
-    return s;
+    TRY(open_inputs(&p, err));
+    TRY(pool_open(&p.pool, (size_t)config->threads, false, err));
+    TRY(reopen_work(&p, err));
+    TRY(run_stages(&p, err));
+    return publish(&p, err);
 }

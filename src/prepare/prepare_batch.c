@@ -171,40 +171,35 @@ static status use_batch(struct run *r, struct pool *pool, struct err *err)
     return OK;
 }
 
-static status run_job(struct run *r, struct prepare *p, struct err *err)
+static void close_run(struct run *r)
 {
-    struct progress silent = {0}, *progress = r->job->label ? p->progress : &silent;
-    const struct pairs *in = r->job->pairs;
-    uint64_t n = 0;
-    bool has = true;
-
-    TRY(mem_alloc(&r->batch, 1, sizeof *r->batch, err));
-    TRY(mem_alloc(&r->err, r->n_parts, sizeof *r->err, err));
-    r->batch->text = str_new(0);
-    if (!in)
-        TRY(open_text(&r->text, p, r->job->with_duplicates, err));
-    progress_begin(progress, r->job->label, "pairs",
-                   in ? in->n_lines : p->stats->n_reason[CLEAN_KEEP]);
-    while (has) {
-        TRY(fill_batch(r, &has, err));
-        TRY(use_batch(r, p->pool, err));
-        n += r->batch->n;
-        progress_update(progress, n);
-    }
-    progress_end(progress, n);
-    return OK;
+    close_text(&r->text);
+    if (r->batch)
+        str_release(&r->batch->text);
+    free(r->batch);
+    free(r->err);
 }
 
 status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
                          struct err *err)
 {
-    struct run r = {.job = job, .n_parts = pool_size(p->pool)};
-    const status result = run_job(&r, p, err);
+    RELEASED_BY(close_run) struct run r = {.job = job, .n_parts = pool_size(p->pool)};
+    struct progress silent = {0}, *progress = job->label ? p->progress : &silent;
+    uint64_t n = 0;
 
-    close_text(&r.text);
-    if (r.batch)
-        str_release(&r.batch->text);
-    free(r.batch);
-    free(r.err);
-    return result;
+    TRY(mem_alloc(&r.batch, 1, sizeof *r.batch, err));
+    TRY(mem_alloc(&r.err, r.n_parts, sizeof *r.err, err));
+    r.batch->text = str_new(0);
+    if (!job->pairs)
+        TRY(open_text(&r.text, p, job->with_duplicates, err));
+    progress_begin(progress, job->label, "pairs",
+                   job->pairs ? job->pairs->n_lines : p->stats->n_reason[CLEAN_KEEP]);
+    for (bool has = true; has;) {
+        TRY(fill_batch(&r, &has, err));
+        TRY(use_batch(&r, p->pool, err));
+        n += r.batch->n;
+        progress_update(progress, n);
+    }
+    progress_end(progress, n);
+    return OK;
 }

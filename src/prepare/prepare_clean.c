@@ -130,11 +130,12 @@ static status open_outputs(struct cleaning *c, struct err *err)
                            prepare_budget(p), err);
 }
 
-static status open_cleaning(struct cleaning *c, struct prepare *p, struct err *err)
+static status open_cleaning(struct cleaning *c, struct err *err)
 {
-    *c = (struct cleaning){.p = p, .options = options_of(p->config)};
-    c->kind = (enum duplicates_kind)choice(p->config->duplicates, "exact", "near");
-    c->held_out = choice(p->config->held_out, "pair", "side");
+    const struct prepare_config *config = c->p->config;
+
+    c->kind = (enum duplicates_kind)choice(config->duplicates, "exact", "near");
+    c->held_out = choice(config->held_out, "pair", "side");
     TRY(look_ahead(c, err));
     TRY(open_threads(c, err));
     TRY(read_held_out(c, PREPARE_VALID, err));
@@ -179,8 +180,7 @@ static void compare(const struct cleaning *c, struct judge *j, struct verdict *v
         v->overlap[set] = overlap_find(&c->overlap[set], key);
         found |= v->overlap[set];
     }
-    const unsigned pair = 1u << OVERLAP_PAIR;
-    if ((c->held_out == HELD_OUT_PAIR && (found & pair)) ||
+    if ((c->held_out == HELD_OUT_PAIR && (found & 1u << OVERLAP_PAIR)) ||
         (c->held_out == HELD_OUT_SIDE && found))
         v->reason = FILTER_HELD_OUT;
 }
@@ -271,6 +271,11 @@ struct taking_back {
     struct duplicates_found found;
 };
 
+static void forget_found(struct taking_back *t)
+{
+    free(t->found.bit);
+}
+
 static status take_back(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
                         struct err *err)
 {
@@ -297,7 +302,7 @@ static status take_back(void *ctx, const struct prepare_batch *b, size_t part, s
 static status drop_duplicates(struct cleaning *c, struct err *err)
 {
     struct prepare *p = c->p;
-    struct taking_back t = {.p = p};
+    RELEASED_BY(forget_found) struct taking_back t = {.p = p};
     const struct prepare_job job = {.with_duplicates = true, .put = take_back, .ctx = &t};
 
     if (c->kind == DUPLICATES_NONE)
@@ -305,26 +310,20 @@ static status drop_duplicates(struct cleaning *c, struct err *err)
     TRY(duplicates_find(&c->duplicates, &t.found, err));
     prepare_stats_drop(p->stats, FILTER_DUPLICATE, t.found.n[DUPLICATES_EXACT]);
     prepare_stats_drop(p->stats, FILTER_NEAR, t.found.n[DUPLICATES_NEAR]);
-    status result =
-        workdir_write(&p->work, "duplicates", t.found.bit, t.found.n_bytes, err);
-    if (result == OK)
-        result = prepare_batch_run(p, &job, err);
-    free(t.found.bit);
-    return result;
+    TRY(workdir_write(&p->work, "duplicates", t.found.bit, t.found.n_bytes, err));
+    return prepare_batch_run(p, &job, err);
 }
 
 static status nothing_left(const struct prepare_stats *s, struct err *err)
 {
-    struct str why = str_new(0);
+    RELEASED_BY(str_release) struct str why = str_new(0);
 
     for (int v = 0; v < N_FILTER; v++)
         if (s->n_reason[v])
             str_printf(&why, "%s%" PRIu64 " because %s", why.len ? ", " : "",
                        s->n_reason[v], filter_why(v));
-    (void)err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " after cleaning: %s",
-                  prepare_stats_read(s), str_text(&why));
-    str_release(&why);
-    return err->code;
+    return err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " after cleaning: %s",
+                   prepare_stats_read(s), str_text(&why));
 }
 
 static status finish(struct cleaning *c, struct err *err)
@@ -348,14 +347,11 @@ static status finish(struct cleaning *c, struct err *err)
 
 status prepare_stage_clean(struct prepare *p, struct err *err)
 {
-    struct cleaning c;
+    RELEASED_BY(close_cleaning)
+    struct cleaning c = {.p = p, .options = options_of(p->config)};
 
     pairs_rewind(&p->input[PREPARE_TRAIN]);
-    status result = open_cleaning(&c, p, err);
-    if (result == OK)
-        result = clean_all(&c, err);
-    if (result == OK)
-        result = finish(&c, err);
-    close_cleaning(&c);
-    return result;
+    TRY(open_cleaning(&c, err));
+    TRY(clean_all(&c, err));
+    return finish(&c, err);
 }

@@ -188,15 +188,14 @@ static status encode_held_out(struct encoding *e, enum prepare_set set, struct e
     return prepare_pack_commit(&e->pack, err);
 }
 
-static status open_encoding(struct encoding *e, struct prepare *p, struct err *err)
+static status open_encoding(struct encoding *e, struct err *err)
 {
-    *e = (struct encoding){.p = p, .n_workers = pool_size(p->pool)};
     TRY(mem_alloc(&e->side, PREPARE_BATCH_PAIRS, sizeof *e->side, err));
     TRY(mem_alloc(&e->worker, e->n_workers, sizeof *e->worker, err));
     /* Words once seen cost nothing: a quarter of the memory keeps millions of them. */
-    const size_t cache = (size_t)(prepare_budget(p) / 4 / e->n_workers);
+    const size_t cache = (size_t)(prepare_budget(e->p) / 4 / e->n_workers);
     for (size_t i = 0; i < e->n_workers; i++)
-        TRY(encoder_new(&e->worker[i].encoder, p->spm, cache, err));
+        TRY(encoder_new(&e->worker[i].encoder, e->p->spm, cache, err));
     return OK;
 }
 
@@ -217,14 +216,11 @@ static void close_encoding(struct encoding *e)
 
 status prepare_stage_encode(struct prepare *p, struct err *err)
 {
-    struct encoding e;
+    RELEASED_BY(close_encoding)
+    struct encoding e = {.p = p, .n_workers = pool_size(p->pool)};
 
-    status result = open_encoding(&e, p, err);
-    if (result == OK)
-        result = encode_training(&e, err);
-    for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS && result == OK;
-         set++)
-        result = encode_held_out(&e, set, err);
-    close_encoding(&e);
-    return result;
+    TRY(open_encoding(&e, err));
+    TRY(encode_training(&e, err));
+    TRY(encode_held_out(&e, PREPARE_VALID, err));
+    return encode_held_out(&e, PREPARE_TEST, err);
 }

@@ -32,18 +32,18 @@ static status count_range(void *ctx, const struct prepare_batch *b, size_t part,
     return OK;
 }
 
-static status open_counting(struct counting *c, struct prepare *p, struct err *err)
+static status open_counting(struct counting *c, struct err *err)
 {
-    const size_t n = pool_size(p->pool);
+    const size_t n = pool_size(c->p->pool);
+    const uint64_t budget = prepare_budget(c->p);
     /* The first table takes up all others at the end and drops the rarest words that it
      * cannot hold: its size must not depend on the number of threads. */
-    struct word_counts_options options = {.max_bytes = (size_t)(prepare_budget(p) / 3)};
+    struct word_counts_options options = {.max_bytes = (size_t)(budget / 3)};
 
-    *c = (struct counting){.p = p};
     TRY(mem_alloc(&c->table, n, sizeof(struct word_counts *), err));
     for (; c->n_tables < n; c->n_tables++) {
         TRY(word_counts_new(&c->table[c->n_tables], options, err));
-        options.max_bytes = (size_t)(prepare_budget(p) / 8 / n);
+        options.max_bytes = (size_t)(budget / 8 / n);
     }
     return OK;
 }
@@ -66,34 +66,23 @@ static status count_words(struct counting *c, struct err *err)
     return word_counts_finish(c->table[0], err);
 }
 
-static status learn_from(struct prepare *p, const struct word_counts *words,
-                         struct err *err)
+static status learn(struct prepare *p, struct err *err)
 {
     const struct spm_train_options options = {.vocab_size =
                                                   (size_t)p->config->vocab_size};
-    const struct word_counts_seen seen = word_counts_seen(words);
+    RELEASED_BY(close_counting) struct counting c = {.p = p};
 
+    TRY(open_counting(&c, err));
+    TRY(count_words(&c, err));
+    const struct word_counts_seen seen = word_counts_seen(c.table[0]);
     progress_begin(p->progress, "learning", "pieces", 0);
-    TRY(spm_train_words(&p->spm, options, words, err));
+    TRY(spm_train_words(&p->spm, options, c.table[0], err));
     progress_end(p->progress, spm_size(p->spm));
     p->stats->is_learned = true;
     p->stats->n_learn_lines = seen.n_lines;
     p->stats->n_too_long = seen.n_too_long;
     p->stats->n_words_forgotten = seen.n_forgotten;
     return OK;
-}
-
-static status learn(struct prepare *p, struct err *err)
-{
-    struct counting c;
-
-    status result = open_counting(&c, p, err);
-    if (result == OK)
-        result = count_words(&c, err);
-    if (result == OK)
-        result = learn_from(p, c.table[0], err);
-    close_counting(&c);
-    return result;
 }
 
 /* How well a given model knows the text of each side. */
@@ -134,25 +123,22 @@ static status try_pair(void *ctx, const struct prepare_batch *b, size_t part, si
     return try_line(t, PAIRS_TARGET, row.side[PAIRS_TARGET], err);
 }
 
-static status try_text(struct trial *t, struct prepare *p, struct err *err)
+static void close_trial(struct trial *t)
 {
-    const struct prepare_job job = {.put = try_pair, .ctx = t};
-
-    t->step = 1 + p->stats->n_reason[CLEAN_KEEP] / TRIAL_PAIRS;
-    TRY(encoder_new(&t->encoder, p->spm, 0, err));
-    const status result = prepare_batch_run(p, &job, err);
     encoder_free(t->encoder);
     spm_ids_release(&t->ids);
-    return result;
 }
 
 /* A model that was learned from other text leaves much of this one unknown. */
 static status check_given(struct prepare *p, struct err *err)
 {
     static const char *const names[PAIRS_SIDES] = {"source", "target"};
-    struct trial t = {0};
+    RELEASED_BY(close_trial)
+    struct trial t = {.step = 1 + p->stats->n_reason[CLEAN_KEEP] / TRIAL_PAIRS};
+    const struct prepare_job job = {.put = try_pair, .ctx = &t};
 
-    TRY(try_text(&t, p, err));
+    TRY(encoder_new(&t.encoder, p->spm, 0, err));
+    TRY(prepare_batch_run(p, &job, err));
     for (int s = 0; s < PAIRS_SIDES; s++) {
         const uint64_t n = t.side[s].n_tokens ? t.side[s].n_tokens : 1;
         const double share = (double)t.side[s].n_unknown / (double)n;

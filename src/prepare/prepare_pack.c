@@ -7,13 +7,12 @@
 status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare_set set,
                          struct err *err)
 {
-    char name[32];
+    const char *name = prepare_stats_set_names[set];
 
     *k = (struct prepare_pack){.stats = &p->stats->set[set]};
     *k->stats = (struct prepare_set_stats){0};
-    snprintf(name, sizeof name, "final/%s.bin", prepare_stats_set_names[set]);
-    TRY(workdir_add(&p->work, err, "%s", name));
-    TRY(file_join(k->path, sizeof k->path, p->work.dir, name, err));
+    TRY(workdir_add(&p->work, err, "final/%s.bin", name));
+    TRY(file_path(k->path, err, "%s/%s.bin", p->work.final, name));
     return corpus_file_create(&k->corpus, k->path, spm_size(p->spm),
                               p->stats->tokenizer_hash, err);
 }
@@ -97,35 +96,30 @@ static status pack_record(void *ctx, const unsigned char *bytes, size_t n,
     return prepare_reference_add(&k->reference, k->p->spm, k->ids, line, err);
 }
 
-static status pack(struct packing *k, struct err *err)
+static void close_packing(struct packing *k)
 {
-    struct prepare *p = k->p;
-    const bool with_reference = p->config->reference_names;
-
-    TRY(prepare_pack_open(&k->pack, p, PREPARE_TRAIN, err));
-    if (with_reference)
-        TRY(prepare_reference_open(&k->reference, p, err));
-    TRY(bin_sort_emit(p->work.dir, PREPARE_BINS, (size_t)p->stats->n_bins, pack_record, k,
-                      err));
-    if (with_reference)
-        TRY(prepare_reference_commit(&k->reference, p, err));
-    return prepare_pack_commit(&k->pack, err);
+    prepare_reference_abort(&k->reference);
+    corpus_file_abort(&k->pack.corpus);
+    spm_ids_release(&k->ids[0]);
+    spm_ids_release(&k->ids[1]);
 }
 
 status prepare_stage_pack(struct prepare *p, struct err *err)
 {
     struct prepare_stage_stats *s = &p->stats->stage[PREPARE_PACK];
-    struct packing k = {.p = p};
+    const bool with_reference = p->config->reference_names;
+    RELEASED_BY(close_packing) struct packing k = {.p = p};
 
-    s->before = p->stats->stage[PREPARE_ENCODE].after;
+    s->before = s->after = p->stats->stage[PREPARE_ENCODE].after;
     progress_begin(p->progress, "packing", "pairs", s->before.n_pairs);
-    const status result = pack(&k, err);
-    if (result == OK)
-        progress_end(p->progress, k.n);
-    s->after = s->before;
-    prepare_reference_abort(&k.reference);
-    corpus_file_abort(&k.pack.corpus);
-    spm_ids_release(&k.ids[0]);
-    spm_ids_release(&k.ids[1]);
-    return result;
+    TRY(prepare_pack_open(&k.pack, p, PREPARE_TRAIN, err));
+    if (with_reference)
+        TRY(prepare_reference_open(&k.reference, p, err));
+    TRY(bin_sort_emit(p->work.dir, PREPARE_BINS, (size_t)p->stats->n_bins, pack_record,
+                      &k, err));
+    if (with_reference)
+        TRY(prepare_reference_commit(&k.reference, p, err));
+    TRY(prepare_pack_commit(&k.pack, err));
+    progress_end(p->progress, k.n);
+    return OK;
 }

@@ -14,15 +14,9 @@
 /* "en" of "data/train.en.gz"; false when the name does not end in a language. */
 static bool language_of(char out[16], const char *list)
 {
-    size_t n = strcspn(list, ",");
-    static const char *const packed[] = {".gz", ".xz", ".zst"};
-
-    for (size_t i = 0; i < 3; i++) {
-        const size_t len = strlen(packed[i]);
-        if (n > len && memcmp(list + n - len, packed[i], len) == 0)
-            n -= len;
-    }
+    const size_t n = source_stem(list, strcspn(list, ","));
     size_t from = n;
+
     while (from > 0 && isalpha((unsigned char)list[from - 1]))
         from--;
     if (from == 0 || list[from - 1] != '.' || n - from < 2 || n - from > 3)
@@ -127,29 +121,26 @@ status prepare_reference_add(struct prepare_reference *r, const struct spm *spm,
 static status append_file(struct file_writer *w, const struct prepare *p,
                           const char *name, struct err *err)
 {
+    RELEASED_BY(file_map_close) struct file_map map = {0};
     char path[FILE_PATH_MAX];
-    struct file_map map;
 
     if (!*name)
         return OK;
     TRY(workdir_path(&p->work, path, name, err));
     TRY(file_map_open(&map, path, err));
-    const status result = file_writer_add(w, map.data, map.n_bytes, err);
-    file_map_close(&map);
-    return result;
+    return file_writer_add(w, map.data, map.n_bytes, err);
 }
 
 /* A file made of one or two whole others. */
 static status join_files(struct prepare *p, const char *name, const char *first,
                          const char *second, struct err *err)
 {
-    struct file_writer w = {0};
+    RELEASED_BY(file_writer_abort) struct file_writer w = {0};
 
     TRY(workdir_create(&p->work, &w, err, "final/%s", name));
-    if (append_file(&w, p, first, err) == OK && append_file(&w, p, second, err) == OK)
-        return file_writer_commit(&w, err);
-    file_writer_abort(&w);
-    return err->code;
+    TRY(append_file(&w, p, first, err));
+    TRY(append_file(&w, p, second, err));
+    return file_writer_commit(&w, err);
 }
 
 static status put_clean(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
@@ -182,7 +173,7 @@ static status write_pieces(struct prepare_reference *r, struct prepare *p,
                            const char *name, const char *from, struct err *err)
 {
     struct file_writer *w = &r->tok[PAIRS_SOURCE];
-    struct lines text;
+    RELEASED_BY(lines_close) struct lines text = {0};
     struct line line;
     char path[FILE_PATH_MAX];
 
@@ -190,14 +181,10 @@ static status write_pieces(struct prepare_reference *r, struct prepare *p,
                        r->names.size));
     TRY(workdir_path(&p->work, path, from, err));
     TRY(lines_open(&text, path, err));
-    status result = OK;
-    while (result == OK && lines_next(&text, &line)) {
-        result = pieces(&r->line, p->spm, NULL, line, err);
-        if (result == OK)
-            result = file_writer_add(w, r->line.data, r->line.len, err);
+    while (lines_next(&text, &line)) {
+        TRY(pieces(&r->line, p->spm, NULL, line, err));
+        TRY(file_writer_add(w, r->line.data, r->line.len, err));
     }
-    lines_close(&text);
-    TRY(result);
     return file_writer_commit(w, err);
 }
 

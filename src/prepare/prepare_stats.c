@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 enum { PREPARE_STATS_VERSION = 2 };
@@ -266,18 +267,14 @@ status prepare_stats_write(const struct prepare_stats *s, const char *path,
                            struct opt_table options, const void *config,
                            const struct pairs input[N_PREPARE_SETS], struct err *err)
 {
-    json_t *all = all_json(s, options, config, input);
-    struct str page = str_new(0);
+    json_auto_t *all = all_json(s, options, config, input);
+    RELEASED_BY(str_release) struct str page = str_new(0);
+    RELEASED_BY(mem_release)
     char *dump = all ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
 
-    str_puts(&page, dump ? dump : "");
+    if (!dump)
+        return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+    str_puts(&page, dump);
     str_putc(&page, '\n');
-    status result = dump ? str_check(&page, path, err)
-                         : err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
-    if (result == OK)
-        result = file_write(path, page.data, page.len, err);
-    str_release(&page);
-    free(dump);
-    json_decref(all);
-    return result;
+    return file_write_str(path, &page, err);
 }

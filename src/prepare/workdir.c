@@ -176,10 +176,7 @@ status workdir_write(struct workdir *w, const char *name, const void *bytes, siz
 static status mark_path(const struct workdir *w, char path[FILE_PATH_MAX],
                         enum prepare_stage stage, struct err *err)
 {
-    char name[64];
-
-    snprintf(name, sizeof name, "stage-%s", prepare_stats_stage_names[stage]);
-    return file_join(path, FILE_PATH_MAX, w->dir, name, err);
+    return file_path(path, err, "%s/stage-%s", w->dir, prepare_stats_stage_names[stage]);
 }
 
 static status describe(const struct workdir *w, const char *name, struct file_mark *m,
@@ -201,26 +198,21 @@ status workdir_save(struct workdir *w, enum prepare_stage stage,
                     const struct prepare_stats *stats, struct err *err)
 {
     const struct head head = {MAGIC, w->config, stage, sizeof *stats, w->n_made};
+    RELEASED_BY(str_release) struct str bytes = str_new(0);
     char path[FILE_PATH_MAX];
     struct file_mark m;
-    struct str bytes = str_new(0);
-    status result = mark_path(w, path, stage, err);
 
+    TRY(mark_path(w, path, stage, err));
     str_add(&bytes, &head, sizeof head);
     str_add(&bytes, stats, sizeof *stats);
-    for (size_t i = 0; i < w->n_made && result == OK; i++) {
-        result = describe(w, w->made[i], &m, err);
+    for (size_t i = 0; i < w->n_made; i++) {
+        TRY(describe(w, w->made[i], &m, err));
         str_add(&bytes, &m, sizeof m);
     }
     const uint64_t sum = checksum_of(str_text(&bytes), bytes.len);
     str_add(&bytes, &sum, sizeof sum);
-    if (result == OK)
-        result = str_check(&bytes, path, err);
-    if (result == OK)
-        result = file_write(path, bytes.data, bytes.len, err);
-    str_release(&bytes);
     w->n_made = 0;
-    return result;
+    return file_write_str(path, &bytes, err);
 }
 
 /* Whether the bytes are a mark of this stage under this configuration. */
@@ -263,8 +255,8 @@ static bool has_files(const struct workdir *w, const struct file_map *map)
 status workdir_load(const struct workdir *w, enum prepare_stage stage,
                     struct prepare_stats *stats, bool *is_done, struct err *err)
 {
+    RELEASED_BY(file_map_close) struct file_map map = {0};
     char path[FILE_PATH_MAX];
-    struct file_map map;
 
     *is_done = false;
     TRY(mark_path(w, path, stage, err));
@@ -274,7 +266,6 @@ status workdir_load(const struct workdir *w, enum prepare_stage stage,
     *is_done = is_mark(w, stage, &map) && has_files(w, &map);
     if (*is_done)
         memcpy(stats, map.data + sizeof(struct head), sizeof *stats);
-    file_map_close(&map);
     return OK;
 }
 

@@ -8,14 +8,7 @@
 #include "sample/clause.h"
 #include "sample/say.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct sample_options, field), field, __VA_ARGS__)
-    SAMPLE_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table sample_options_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(sample_options_table, struct sample_options, SAMPLE_OPTIONS);
 
 /* One sentence in SHARE is for testing, one for validation. */
 enum { SHARE = 32 };

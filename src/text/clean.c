@@ -4,24 +4,6 @@
 
 #include "base/utf8.h"
 
-static const struct {
-    const char *name, *why;
-} verdicts[N_CLEAN] = {
-#define V(code, name, why) {name, why},
-    CLEAN_LIST(V)
-#undef V
-};
-
-const char *clean_name(enum clean_verdict v)
-{
-    return verdicts[v].name;
-}
-
-const char *clean_why(enum clean_verdict v)
-{
-    return verdicts[v].why;
-}
-
 void clean_init(struct clean *c, struct clean_options options)
 {
     *c = (struct clean){.options = options};

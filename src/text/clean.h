@@ -42,10 +42,6 @@ enum clean_verdict {
 #undef V
 };
 
-/* Name and reason of a verdict. */
-const char *clean_name(enum clean_verdict v);
-const char *clean_why(enum clean_verdict v);
-
 struct clean_options {
     size_t min_words, max_words; /* blank-separated, both ends included */
     double max_ratio;            /* longer / shorter in words; infinite: any */

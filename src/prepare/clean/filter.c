@@ -11,22 +11,20 @@
 
 static const struct {
     const char *name, *why;
-} reasons[] = {
+} reasons[N_FILTER] = {
 #define V(code, name, why) {name, why},
-    FILTER_LIST(V)
+    CLEAN_LIST(V) FILTER_LIST(V)
 #undef V
 };
 
 const char *filter_name(int reason)
 {
-    return reason < N_CLEAN ? clean_name((enum clean_verdict)reason)
-                            : reasons[reason - N_CLEAN].name;
+    return reasons[reason].name;
 }
 
 const char *filter_why(int reason)
 {
-    return reason < N_CLEAN ? clean_why((enum clean_verdict)reason)
-                            : reasons[reason - N_CLEAN].why;
+    return reasons[reason].why;
 }
 
 void filter_init(struct filter *f, struct filter_options options, bool is_factored)
@@ -100,19 +98,14 @@ enum { FOREIGN_WORDS = 3 };
 status filter_profile_open(struct filter_profile *p, struct err *err)
 {
     *p = (struct filter_profile){0};
-    for (int s = 0; s < 2; s++)
-        if (mem_alloc(&p->count[s], FILTER_PROFILE_SLOTS, sizeof *p->count[s], err) !=
-            OK) {
-            filter_profile_close(p);
-            return err->code;
-        }
+    TRY(mem_alloc(&p->count[0], 2 * FILTER_PROFILE_SLOTS, sizeof *p->count[0], err));
+    p->count[1] = p->count[0] + FILTER_PROFILE_SLOTS;
     return OK;
 }
 
 void filter_profile_close(struct filter_profile *p)
 {
-    free(p->count[0]);
-    free(p->count[1]);
+    free(p->count[0]); /* and with it the other */
     *p = (struct filter_profile){0};
 }
 

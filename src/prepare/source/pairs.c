@@ -84,26 +84,24 @@ enum { LIST_MAX = 64 << 20 };
 /* The paths of "a,b,..." or of the lines of "@FILE"; none of "". */
 static status read_list(struct paths *p, const char *list, struct err *err)
 {
-    struct str text = str_new(LIST_MAX);
+    RELEASED_BY(str_release) struct str text = str_new(LIST_MAX);
     struct line path;
-    status result = OK;
 
     if (*list == '@') {
-        result = line_reader_all(&text, list + 1, err);
+        TRY(line_reader_all(&text, list + 1, err));
         struct lines lines = lines_over(text.data, text.len);
-        while (result == OK && lines_next(&lines, &path))
+        while (lines_next(&lines, &path))
             if (path.n_bytes)
-                result = add_path(p, path, err);
-        str_release(&text);
-        return result;
+                TRY(add_path(p, path, err));
+        return OK;
     }
-    for (bool more = *list; more && result == OK;) {
+    for (bool more = *list; more;) {
         path = (struct line){list, strcspn(list, ",")};
         more = list[path.n_bytes] == ',';
         list += path.n_bytes + more;
-        result = add_path(p, path, err);
+        TRY(add_path(p, path, err));
     }
-    return result;
+    return OK;
 }
 
 static status add_file(struct pairs *p, const char *source, const char *target,
@@ -115,7 +113,7 @@ static status add_file(struct pairs *p, const char *source, const char *target,
     memcpy((*f)->path[PAIRS_SOURCE], source, FILE_PATH_MAX);
     memcpy((*f)->path[PAIRS_TARGET], target, FILE_PATH_MAX);
     for (int s = 0; s < PAIRS_SIDES; s++)
-        (*f)->side_kind[s] = source_kind_of((*f)->path[s]);
+        (*f)->kind[s] = source_kind_of((*f)->path[s]);
     return OK;
 }
 
@@ -127,7 +125,7 @@ static status add_sides(struct pairs *p, const char *source, const char *target,
 
     TRY(add_file(p, source, target, &f, err));
     for (int s = 0; s < PAIRS_SIDES; s++) {
-        if (source_is_both(f->side_kind[s]))
+        if (source_is_both(f->kind[s]))
             return err_set(err, ERR_USAGE,
                            "%s holds both sides: name it with pairs=, not with %s=",
                            f->path[s], s == PAIRS_SOURCE ? "source" : "target");
@@ -142,15 +140,15 @@ static status add_both(struct pairs *p, const char *path, struct err *err)
     struct pairs_file *f;
 
     TRY(add_file(p, path, path, &f, err));
-    f->kind = f->side_kind[PAIRS_SOURCE];
-    f->is_both = source_is_both(f->kind);
-    if (f->kind == SOURCE_TEXT)
+    const enum source_kind kind = f->kind[PAIRS_SOURCE];
+    f->is_both = source_is_both(kind);
+    if (kind == SOURCE_TEXT)
         return err_set(err, ERR_USAGE,
                        "%s: a file of pairs is called .tsv, .tmx or .xml (perhaps "
                        "with .gz, .xz or .zst after it); text files are named with "
                        "source= and target=",
                        path);
-    if (f->kind == SOURCE_TMX && (!*p->reading.lang[0] || !*p->reading.lang[1]))
+    if (kind == SOURCE_TMX && (!*p->reading.lang[0] || !*p->reading.lang[1]))
         return err_set(err, ERR_USAGE,
                        "%s: name the languages to take of it, as in source_lang=en "
                        "target_lang=de",
@@ -163,9 +161,16 @@ static status add_both(struct pairs *p, const char *path, struct err *err)
     return find_file(f, PAIRS_TARGET, err);
 }
 
-static status add_lists(struct pairs *p, const struct pairs_lists *l, struct paths at[3],
-                        struct err *err)
+static void release_paths(struct paths (*at)[3])
 {
+    for (int i = 0; i < 3; i++)
+        free((*at)[i].path);
+}
+
+static status open_lists(struct pairs *p, const struct pairs_lists *l, struct err *err)
+{
+    RELEASED_BY(release_paths) struct paths at[3] = {0};
+
     TRY(read_list(&at[0], l->source, err));
     TRY(read_list(&at[1], l->target, err));
     TRY(read_list(&at[2], l->both, err));
@@ -178,16 +183,6 @@ static status add_lists(struct pairs *p, const struct pairs_lists *l, struct pat
     for (size_t i = 0; i < at[2].n; i++)
         TRY(add_both(p, at[2].path[i], err));
     return OK;
-}
-
-static status open_lists(struct pairs *p, const struct pairs_lists *l, struct err *err)
-{
-    struct paths at[3] = {0};
-    const status result = add_lists(p, l, at, err);
-
-    for (int i = 0; i < 3; i++)
-        free(at[i].path);
-    return result;
 }
 
 status pairs_open(struct pairs *p, const struct pairs_lists *lists, struct err *err)
@@ -247,8 +242,7 @@ status pairs_open_side(const struct pairs *p, const struct pairs_file *f, int s,
         snprintf(path, sizeof path, "/proc/self/fd/%d", f->spool[s]);
     else
         memcpy(path, f->path[s], sizeof path);
-    return source_open(out, path, f->path[s], f->is_both ? f->kind : f->side_kind[s],
-                       options, err);
+    return source_open(out, path, f->path[s], f->kind[s], options, err);
 }
 
 static status open_sources(struct pairs *p, struct err *err)
@@ -330,48 +324,37 @@ struct count {
     uint64_t n_done; /* of the files before */
 };
 
-static void show(const struct count *c, const struct source *s)
-{
-    if (s->n_rows % 4096 == 0)
-        progress_update(c->progress, (c->n_done + source_bytes_read(s)) >> 20);
-}
-
 static status count_side(const struct pairs *p, const struct pairs_file *f, int side,
                          struct count *c, uint64_t *n, struct err *err)
 {
-    struct source s;
-    bool has = true;
-    status result = pairs_open_side(p, f, side, &s, err);
+    RELEASED_BY(source_close) struct source s = {0};
 
-    if (result != OK)
-        return result;
-    while (result == OK && has) {
-        result = source_next(&s, &has, err);
-        show(c, &s);
+    TRY(pairs_open_side(p, f, side, &s, err));
+    for (bool has = true; has;) {
+        TRY(source_next(&s, &has, err));
+        if (s.n_rows % 4096 == 0)
+            progress_update(c->progress, (c->n_done + source_bytes_read(&s)) >> 20);
     }
     *n = s.n_rows;
     c->n_done += f->n_bytes[side];
-    source_close(&s);
-    return result;
+    return OK;
 }
 
 /* Two test sets are read side by side, so that their numbers are compared. */
 static bool is_by_number(const struct pairs_file *f)
 {
-    return !f->is_both && f->side_kind[0] == SOURCE_SGM && f->side_kind[1] == SOURCE_SGM;
+    return !f->is_both && f->kind[0] == SOURCE_SGM && f->kind[1] == SOURCE_SGM;
 }
 
-static status compare_numbers(struct pairs *p, size_t at, struct err *err)
+static status compare_numbers(const struct pairs *p, size_t at, struct err *err)
 {
+    RELEASED_BY(pairs_rewind)
     struct pairs one = {.file = &p->file[at], .n_files = 1, .reading = p->reading};
     struct pairs_row row;
-    bool has = true;
-    status result = OK;
 
-    while (result == OK && has)
-        result = pairs_next(&one, &row, &has, err);
-    pairs_rewind(&one);
-    return result;
+    for (bool has = true; has;)
+        TRY(pairs_next(&one, &row, &has, err));
+    return OK;
 }
 
 static status count_file(struct pairs *p, size_t at, struct count *c, struct err *err)

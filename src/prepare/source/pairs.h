@@ -32,8 +32,7 @@ struct pairs_lists {
 
 struct pairs_file {
     char path[PAIRS_SIDES][FILE_PATH_MAX]; /* the same one twice: it holds both sides */
-    enum source_kind kind;                 /* of a file with both sides; else */
-    enum source_kind side_kind[PAIRS_SIDES];
+    enum source_kind kind[PAIRS_SIDES];
     bool is_both;
     int spool[PAIRS_SIDES];        /* copy of a pipe, or -1 */
     int64_t changed[PAIRS_SIDES];  /* when the file was, in nanoseconds */

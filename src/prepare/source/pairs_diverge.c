@@ -80,7 +80,7 @@ static void close_walk(struct walk *w)
 static void excerpt(char out[EXCERPT + 4], const struct pairs *p,
                     const struct pairs_file *f, int s, uint64_t n)
 {
-    struct source source = {0};
+    RELEASED_BY(source_close) struct source source = {0};
     struct err ignored;
     bool has = true;
     size_t shown;
@@ -95,7 +95,6 @@ static void excerpt(char out[EXCERPT + 4], const struct pairs *p,
     const size_t len = utf8_fit(line.text, line.n_bytes, EXCERPT, EXCERPT, &shown);
     snprintf(out, EXCERPT + 4, "%.*s%s", (int)len, line.text,
              len < line.n_bytes ? "..." : "");
-    source_close(&source);
 }
 
 status pairs_diverge(const struct pairs *p, size_t at, uint64_t n_source,
@@ -104,6 +103,7 @@ status pairs_diverge(const struct pairs *p, size_t at, uint64_t n_source,
     const struct pairs_file *f = &p->file[at];
     const int shorter = n_source < n_target ? PAIRS_SOURCE : PAIRS_TARGET;
     const uint64_t less = n_source < n_target ? n_source : n_target;
+    RELEASED_BY(close_walk)
     struct walk w = {.d = n_source + n_target - 2 * less, .n = less};
     char text[PAIRS_SIDES][EXCERPT + 4];
     uint64_t place = less; /* without a better idea: where the shorter one ends */
@@ -111,7 +111,6 @@ status pairs_diverge(const struct pairs *p, size_t at, uint64_t n_source,
 
     if (w.d > 0 && w.d <= SHIFT_MAX && open_walk(&w, p, f, shorter, &ignored) == OK)
         (void)(find_place(&w, &place, &ignored) == OK);
-    close_walk(&w);
     for (int s = 0; s < PAIRS_SIDES; s++)
         excerpt(text[s], p, f, s, place + 1);
     return err_set(err, ERR_FORMAT,

@@ -15,12 +15,17 @@ static bool cut_end(const char *name, size_t *n, const char *end)
     return true;
 }
 
+size_t source_stem(const char *name, size_t n)
+{
+    (void)(cut_end(name, &n, ".gz") || cut_end(name, &n, ".xz") ||
+           cut_end(name, &n, ".zst"));
+    return n;
+}
+
 enum source_kind source_kind_of(const char *path)
 {
-    size_t n = strlen(path);
+    size_t n = source_stem(path, strlen(path));
 
-    (void)(cut_end(path, &n, ".gz") || cut_end(path, &n, ".xz") ||
-           cut_end(path, &n, ".zst"));
     if (cut_end(path, &n, ".tsv"))
         return SOURCE_TSV;
     if (cut_end(path, &n, ".sgm") || cut_end(path, &n, ".sgml") ||
