@@ -97,10 +97,9 @@ static void add(struct debian_pairs *p, enum fetch_set set, const char *en,
 
 TEST(held_out_pairs_share_no_side_with_training)
 {
-    struct debian_pairs p;
+    struct debian_pairs p = {0};
     uint64_t n[N_FETCH_SETS];
 
-    debian_pairs_init(&p);
     add(&p, FETCH_TEST, "shared", "anders");
     add(&p, FETCH_TEST, "own", "eigen");
     add(&p, FETCH_TEST, "of valid", "neu");

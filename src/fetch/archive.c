@@ -95,42 +95,32 @@ static status check_member(struct archive *a, struct member *m, struct err *err)
     return OK;
 }
 
-static status unpack(struct archive *a, struct stream *s, struct progress *progress,
-                     struct err *err)
+static status read_archive(struct archive *a, const char *path, struct progress *progress,
+                           struct err *err)
 {
+    RELEASED_BY(stream_close) struct stream s = {0};
+    const int64_t n = file_bytes(path);
+    unsigned char rest[STEP];
     struct tar_entry e;
     struct tar t;
-    unsigned char rest[STEP];
-    size_t got = 1;
     bool has = true;
 
-    tar_open(&t, read_stream, s, a->file->name);
+    TRY(stream_open(&s, path, a->file->name, err));
+    progress_begin(progress, "unpack", "kB", n > 0 ? (uint64_t)n / 1000 : 0);
+    tar_open(&t, read_stream, &s, a->file->name);
     for (;;) {
         TRY(tar_next(&t, &e, &has, err));
         if (!has)
             break;
         TRY(take_entry(a, &t, &e, err));
-        progress_update(progress, s->n_in / 1000);
+        progress_update(progress, s.n_in / 1000);
     }
-    while (got) /* padding, and the compressor's checksum behind it */
-        TRY(stream_read(s, rest, sizeof rest, &got, err));
-    progress_end(progress, s->n_in / 1000);
+    for (size_t got = 1; got;) /* padding, and the compressor's checksum behind it */
+        TRY(stream_read(&s, rest, sizeof rest, &got, err));
+    progress_end(progress, s.n_in / 1000);
     for (size_t i = 0; i < a->file->n_members; i++)
         TRY(check_member(a, &a->member[i], err));
     return OK;
-}
-
-static status read_archive(struct archive *a, const char *path, struct progress *progress,
-                           struct err *err)
-{
-    struct stream s;
-    const int64_t n = file_bytes(path);
-
-    TRY(stream_open(&s, path, a->file->name, err));
-    progress_begin(progress, "unpack", "kB", n > 0 ? (uint64_t)n / 1000 : 0);
-    const status result = unpack(a, &s, progress, err);
-    stream_close(&s);
-    return result;
 }
 
 /* Nothing that the user may have put there is overwritten. */
@@ -149,28 +139,25 @@ static status compare(struct member *m, struct err *err)
     return OK;
 }
 
-static status commit(struct archive *a, struct err *err)
+static void release(struct archive *a)
 {
     for (size_t i = 0; i < a->file->n_members; i++)
-        TRY(compare(&a->member[i], err));
-    for (size_t i = 0; i < a->file->n_members; i++)
-        if (!a->member[i].is_same)
-            TRY(file_writer_commit(&a->member[i].to, err));
-    return OK;
+        file_writer_abort(&a->member[i].to);
 }
 
 status archive_unpack(struct digest member[CATALOG_MEMBERS], const char *path,
                       const struct catalog_file *file, const char *dir,
                       struct progress *progress, struct err *err)
 {
-    struct archive a = {.file = file, .dir = dir};
+    RELEASED_BY(release) struct archive a = {.file = file, .dir = dir};
 
     for (size_t i = 0; i < file->n_members; i++)
         a.member[i] = (struct member){.want = &file->member[i], .digest = &member[i]};
-    status result = read_archive(&a, path, progress, err);
-    if (result == OK)
-        result = commit(&a, err);
+    TRY(read_archive(&a, path, progress, err));
     for (size_t i = 0; i < file->n_members; i++)
-        file_writer_abort(&a.member[i].to);
-    return result;
+        TRY(compare(&a.member[i], err));
+    for (size_t i = 0; i < file->n_members; i++)
+        if (!a.member[i].is_same)
+            TRY(file_writer_commit(&a.member[i].to, err));
+    return OK;
 }

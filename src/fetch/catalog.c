@@ -94,14 +94,10 @@ static status add_url(struct catalog_file *f, const struct row *r, struct err *e
 
 static bool is_set(const char *s)
 {
-    static const char *const sets[] = {"train.", "valid.", "test."};
+    const char *side = strchr(s, '.');
 
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        const size_t n = strlen(sets[i]);
-        if (strncmp(s, sets[i], n) == 0 && s[n] && strlen(s) < 32)
-            return true;
-    }
-    return false;
+    return side && side[1] && strlen(s) < 32 &&
+           (str_begins(s, "train.") || str_begins(s, "valid.") || str_begins(s, "test."));
 }
 
 static bool is_named(const struct catalog *c, const char *member)
@@ -200,7 +196,7 @@ status catalog_parse(struct catalog *c, const char *text, size_t n, const char *
 static status unknown(const char *name, struct err *err)
 {
     const char *nearest = NULL;
-    struct str known = str_new(0);
+    RELEASED_BY(str_release) struct str known = str_new(0);
 
     str_nearest(&nearest, "debian-de-en", name);
     str_puts(&known, "debian-de-en");
@@ -209,28 +205,22 @@ static status unknown(const char *name, struct err *err)
         str_printf(&known, ", %s", t->name);
     }
     if (nearest)
-        (void)err_set(err, ERR_USAGE, "no corpus is called '%.64s'; did you mean '%s'?",
-                      name, nearest);
-    else
-        (void)err_set(
-            err, ERR_USAGE,
-            "no corpus is called '%.64s'; there are %s, and files named *.corpus", name,
-            str_text(&known));
-    str_release(&known);
-    return err->code;
+        return err_set(err, ERR_USAGE, "no corpus is called '%.64s'; did you mean '%s'?",
+                       name, nearest);
+    return err_set(err, ERR_USAGE,
+                   "no corpus is called '%.64s'; there are %s, and files named *.corpus",
+                   name, str_text(&known));
 }
 
 status catalog_open(struct catalog *c, const char *name, struct err *err)
 {
+    RELEASED_BY(file_map_close) struct file_map m = {0};
+
     *c = (struct catalog){0};
     if (strchr(name, '/') ||
         (str_ends(name, ".corpus") && strcmp(name, ".corpus") != 0)) {
-        struct file_map m;
         TRY(file_map_open(&m, name, err));
-        const status result =
-            catalog_parse(c, (const char *)m.data, m.n_bytes, name, err);
-        file_map_close(&m);
-        return result;
+        return catalog_parse(c, (const char *)m.data, m.n_bytes, name, err);
     }
     for (const struct catalog_text *t = catalog_texts; t->name[0]; t++)
         if (strcmp(t->name, name) == 0)

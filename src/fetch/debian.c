@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "fetch/manifest.h"
 #include "format/sha256.h"
@@ -22,25 +21,14 @@ enum fetch_set debian_pairs_set_of(const char *package, size_t n)
     sha256_init(&s);
     sha256_add(&s, package, n);
     sha256_end(&s, hash);
-    switch (((uint32_t)hash[0] << 8 | hash[1]) % HELD_OUT) {
-    case 0:
-        return FETCH_VALID;
-    case 1:
-        return FETCH_TEST;
-    default:
-        return FETCH_TRAIN;
-    }
+    const uint32_t part = ((uint32_t)hash[0] << 8 | hash[1]) % HELD_OUT;
+    return part == 0 ? FETCH_VALID : part == 1 ? FETCH_TEST : FETCH_TRAIN;
 }
 
 static uint64_t hash_of(const char *text, int salt)
 {
     return table_mix(table_hash(text, strlen(text)) + (uint64_t)salt,
                      0x9E3779B97F4A7C15u);
-}
-
-void debian_pairs_init(struct debian_pairs *p)
-{
-    *p = (struct debian_pairs){.text = str_new(0)};
 }
 
 void debian_pairs_release(struct debian_pairs *p)
@@ -109,10 +97,9 @@ static status see_set(struct table_set *s, const struct debian_pairs *p,
 status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
                          struct err *err)
 {
-    struct table_set sides = {0};
-    status result = OK;
+    RELEASED_BY(table_set_release) struct table_set sides = {0};
 
-    for (enum fetch_set set = 0; set < N_FETCH_SETS && result == OK; set++) {
+    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++) {
         size_t n = 0;
         for (size_t i = 0; i < p->n; i++) {
             const bool is_shared =
@@ -122,14 +109,12 @@ status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
                 p->pair[n++] = p->pair[i];
         }
         p->n = n;
-        result = see_set(&sides, p, set, err);
+        TRY(see_set(&sides, p, set, err));
     }
-    table_set_release(&sides);
-    for (enum fetch_set set = 0; set < N_FETCH_SETS; set++)
-        n_left[set] = 0;
+    memset(n_left, 0, N_FETCH_SETS * sizeof *n_left);
     for (size_t i = 0; i < p->n; i++)
         n_left[p->pair[i].set]++;
-    return result;
+    return OK;
 }
 
 /* All that is known of the two languages on the way to pairs. */
@@ -154,19 +139,14 @@ static void material_release(struct material *m)
 /* A whole Translation file, packed or not, behind what is there. */
 static status read_file(struct str *out, const char *path, struct err *err)
 {
+    RELEASED_BY(stream_close) struct stream s = {0};
     unsigned char buf[1 << 16];
-    struct stream s;
-    size_t got = 1;
-    status result;
 
     TRY(stream_open(&s, path, path, err));
-    do {
-        result = stream_read(&s, buf, sizeof buf, &got, err);
-        if (result == OK)
-            str_add(out, buf, got);
-    } while (result == OK && got && !out->bad);
-    stream_close(&s);
-    TRY(result);
+    for (size_t got = 1; got && !out->bad;) {
+        TRY(stream_read(&s, buf, sizeof buf, &got, err));
+        str_add(out, buf, got);
+    }
     return str_check(out, path, err);
 }
 
@@ -212,7 +192,7 @@ static status read_all(struct material *m, const struct fetch_config *c, const c
             TRY(read_side(m, s, given[s], manifest, given[s], err));
             continue;
         }
-        TRY(debian_apt_translations(dir, fetch_side_names[s], path, sizeof path, err));
+        TRY(debian_apt_translations(dir, fetch_side_names[s], path, err));
         TRY(read_side(m, s, path, manifest, "apt", err));
         TRY(file_remove(path, err)); /* a copy of what is in apt's lists */
     }
@@ -270,6 +250,12 @@ static status name_outputs(struct outputs *o, const char *dir, struct err *err)
     return OK;
 }
 
+static void abort_outputs(struct outputs *o)
+{
+    for (int i = 0; i < N_OUTPUTS; i++)
+        file_writer_abort(&o->to[i]);
+}
+
 static status fill_outputs(struct outputs *o, const struct debian_pairs *p,
                            struct err *err)
 {
@@ -298,18 +284,6 @@ static status commit_outputs(struct outputs *o, const struct material *m,
                          &o->digest[i], "lines", m->n_left[i / N_FETCH_SIDES], err));
     }
     return OK;
-}
-
-static status write_all(const struct material *m, struct outputs *o,
-                        struct manifest *manifest, struct err *err)
-{
-    status result = fill_outputs(o, &m->pairs, err);
-
-    if (result == OK)
-        result = commit_outputs(o, m, manifest, err);
-    for (int i = 0; i < N_OUTPUTS; i++)
-        file_writer_abort(&o->to[i]);
-    return result;
 }
 
 /* A directory without our record may hold somebody's text under the same names. */
@@ -363,31 +337,20 @@ static void summarize(struct fetch_result *r, const struct material *m, const ch
     }
 }
 
-static status make(struct material *m, const struct fetch_config *c, const char *dir,
-                   struct outputs *o, struct manifest *manifest,
-                   struct progress *progress, struct err *err)
-{
-    TRY(read_all(m, c, dir, manifest, progress, err));
-    TRY(align_all(m, err));
-    return write_all(m, o, manifest, err);
-}
-
 status debian_fetch(const struct fetch_config *c, const char *dir,
                     struct progress *progress, struct fetch_result *r, struct err *err)
 {
-    struct material m = {0};
-    struct outputs outputs = {0};
-    struct manifest manifest;
+    RELEASED_BY(material_release) struct material m = {0};
+    RELEASED_BY(abort_outputs) struct outputs outputs = {0};
+    RELEASED_BY(manifest_close) struct manifest manifest = {0};
 
     TRY(name_outputs(&outputs, dir, err));
     TRY(check_free(&outputs, dir, err));
     TRY(manifest_open(&manifest, dir, "debian-de-en", err));
-    debian_pairs_init(&m.pairs);
-    const status result = make(&m, c, dir, &outputs, &manifest, progress, err);
-    if (result == OK)
-        summarize(r, &m, dir);
-    material_release(&m);
-    manifest_close(&manifest);
-    TRY(result);
+    TRY(read_all(&m, c, dir, &manifest, progress, err));
+    TRY(align_all(&m, err));
+    TRY(fill_outputs(&outputs, &m.pairs, err));
+    TRY(commit_outputs(&outputs, &m, &manifest, err));
+    summarize(r, &m, dir);
     return str_check(&r->summary, "the summary", err);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/table.h"
 #include "fetch/fetch.h"
@@ -40,7 +41,6 @@ struct debian_pairs {
 
 enum fetch_set debian_pairs_set_of(const char *package, size_t n);
 
-void debian_pairs_init(struct debian_pairs *p);
 void debian_pairs_release(struct debian_pairs *p);
 /* Strings are copied. */
 status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
@@ -58,7 +58,7 @@ status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
  * behind the other, into DIR/apt/Translation-LANG; its path in out.
  */
 status debian_apt_update(const char *dir, struct err *err) MUST_CHECK;
-status debian_apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
+status debian_apt_translations(const char *dir, const char *lang, char out[FILE_PATH_MAX],
                                struct err *err) MUST_CHECK;
 
 enum { DEBIAN_MD5 = 32 };

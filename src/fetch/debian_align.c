@@ -31,13 +31,6 @@ struct parts {
     size_t item_indent; /* of the item that lines may continue, 0: none */
 };
 
-static void parts_release(struct parts *p)
-{
-    str_release(&p->text);
-    free(p->piece);
-    *p = (struct parts){0};
-}
-
 static status begin_piece(struct parts *p, enum kind kind, struct err *err)
 {
     TRY(mem_grow(&p->piece, &p->cap, p->n + 1, sizeof *p->piece, err));
@@ -58,18 +51,23 @@ static bool is_hyphenated(const struct parts *p, const char *next)
            isalpha((unsigned char)t->data[t->len - 2]) && isupper((unsigned char)*next);
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\0';
+}
+
 /* Words with single blanks between them, behind what the piece has already. */
 static void add_words(struct parts *p, const char *s, size_t n)
 {
     bool is_first = true;
 
     for (size_t i = 0; i < n;) {
-        if (s[i] == ' ' || s[i] == '\t' || s[i] == '\r' || s[i] == '\0') {
+        if (is_blank(s[i])) {
             i++;
             continue;
         }
         const size_t first = i;
-        while (i < n && s[i] != ' ' && s[i] != '\t' && s[i] != '\r' && s[i] != '\0')
+        while (i < n && !is_blank(s[i]))
             i++;
         if (p->text.len > p->piece[p->n - 1].at &&
             !(is_first && is_hyphenated(p, s + first)))
@@ -125,7 +123,6 @@ static status take_apart(struct parts *p, const char *s, size_t n, struct err *e
     struct line line = {0};
     bool is_open = false; /* the next line may continue the piece */
 
-    *p = (struct parts){.text = str_new(0)};
     TRY(begin_piece(p, TITLE, err));
     (void)lines_next(&lines, &line);
     add_words(p, line.text, line.n_bytes);
@@ -141,7 +138,7 @@ static status take_apart(struct parts *p, const char *s, size_t n, struct err *e
             TRY(add_line(p, rest, n_rest, &is_open, err));
         }
     }
-    return str_check(&p->text, "a description", err);
+    return OK;
 }
 
 /* Words whose full stop ends no sentence. */
@@ -299,25 +296,25 @@ static status pair_paragraphs(struct outlet *o, struct parts *p, struct err *err
     return OK;
 }
 
+static void release_both(struct parts (*p)[N_FETCH_SIDES])
+{
+    for (int s = 0; s < N_FETCH_SIDES; s++) {
+        str_release(&(*p)[s].text);
+        free((*p)[s].piece);
+    }
+}
+
 status debian_align(const char *const text[N_FETCH_SIDES], const size_t n[N_FETCH_SIDES],
                     struct debian_align_stats *stats, debian_align_fn *add, void *to,
                     struct err *err)
 {
     struct outlet o = {add, to, stats};
-    struct parts p[N_FETCH_SIDES] = {0};
-    status result = take_apart(&p[FETCH_EN], text[FETCH_EN], n[FETCH_EN], err);
+    RELEASED_BY(release_both) struct parts p[N_FETCH_SIDES] = {0};
 
-    if (result == OK)
-        result = take_apart(&p[FETCH_DE], text[FETCH_DE], n[FETCH_DE], err);
-    for (int s = 0; s < N_FETCH_SIDES; s++)
+    for (int s = 0; s < N_FETCH_SIDES; s++) {
+        TRY(take_apart(&p[s], text[s], n[s], err));
         str_putc(&p[s].text, '\0'); /* so that an empty one is a string, too */
-    if (result == OK)
-        result = str_check(&p[FETCH_DE].text, "a description", err);
-    if (result == OK)
-        result = str_check(&p[FETCH_EN].text, "a description", err);
-    if (result == OK)
-        result = pair_paragraphs(&o, p, err);
-    for (int s = 0; s < N_FETCH_SIDES; s++)
-        parts_release(&p[s]);
-    return result;
+        TRY(str_check(&p[s].text, "a description", err));
+    }
+    return pair_paragraphs(&o, p, err);
 }

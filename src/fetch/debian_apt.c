@@ -85,14 +85,10 @@ static status make_dirs(const struct apt_paths *p, struct err *err)
 
 static status write_conf(const struct apt_paths *p, struct err *err)
 {
-    struct str text = str_new(0);
+    RELEASED_BY(str_release) struct str text = str_new(0);
 
     str_printf(&text, conf, p->dir);
-    status result = str_check(&text, "apt.conf", err);
-    if (result == OK)
-        result = file_write(p->conf, str_text(&text), text.len, err);
-    str_release(&text);
-    return result;
+    return file_write_str(p->conf, &text, err);
 }
 
 /* Messages in English, whatever the user speaks: we read some of them. */
@@ -172,7 +168,7 @@ status debian_apt_update(const char *dir, struct err *err)
 /* The first line of apt's that says what is wrong. */
 static void first_error(const char *log, char *out, size_t n_out)
 {
-    struct lines lines;
+    RELEASED_BY(lines_close) struct lines lines = {0};
     struct line line;
     struct err ignored;
 
@@ -183,9 +179,8 @@ static void first_error(const char *log, char *out, size_t n_out)
         if (line.n_bytes > 3 &&
             (memcmp(line.text, "E: ", 3) == 0 || memcmp(line.text, "Err:", 4) == 0)) {
             snprintf(out, n_out, "%.*s", (int)line.n_bytes, line.text);
-            break;
+            return;
         }
-    lines_close(&lines);
 }
 
 /* The next file of `lang` in apt's list; false at its end. */
@@ -203,14 +198,16 @@ static bool next_target(struct lines *list, const char *lang, char path[FILE_PAT
     return false;
 }
 
-static status unpack_all(const struct apt_paths *p, struct lines *list, const char *lang,
-                         const char *out, struct err *err)
+static status unpack_all(const struct apt_paths *p, const char *lang, const char *out,
+                         struct err *err)
 {
+    RELEASED_BY(lines_close) struct lines list = {0};
     char path[FILE_PATH_MAX];
     int code;
 
+    TRY(lines_open(&list, p->targets, err));
     TRY(file_write(out, "", 0, err));
-    while (next_target(list, lang, path)) {
+    while (next_target(&list, lang, path)) {
         const char *const cat[] = {IN_ENGLISH, HELPER, "-c", p->conf,
                                    "cat-file", path,   NULL};
         TRY(run(cat, out, O_APPEND, false, &code, err));
@@ -221,23 +218,19 @@ static status unpack_all(const struct apt_paths *p, struct lines *list, const ch
     return OK;
 }
 
-status debian_apt_translations(const char *dir, const char *lang, char *out, size_t n_out,
+status debian_apt_translations(const char *dir, const char *lang, char out[FILE_PATH_MAX],
                                struct err *err)
 {
     struct apt_paths p;
-    struct lines list;
-    char name[32], why[256];
+    char why[256];
 
     TRY(find_paths(&p, dir, err));
-    snprintf(name, sizeof name, "Translation-%s", lang);
-    TRY(file_join(out, n_out, p.dir, name, err));
-    TRY(lines_open(&list, p.targets, err));
-    const status result = unpack_all(&p, &list, lang, out, err);
-    lines_close(&list);
-    TRY(result);
+    TRY(file_path(out, err, "%s/Translation-%s", p.dir, lang));
+    TRY(unpack_all(&p, lang, out, err));
     if (file_bytes(out) > 0)
         return OK;
     first_error(p.log, why, sizeof why);
-    return err_set(err, ERR_IO, "apt's sources gave no %s: %s; all it said is in %s",
-                   name, why, p.log);
+    return err_set(err, ERR_IO,
+                   "apt's sources gave no Translation-%s: %s; all it said is in %s", lang,
+                   why, p.log);
 }

@@ -1,7 +1,5 @@
 #include "fetch/digest.h"
 
-#include <string.h>
-
 #include "base/file.h"
 
 void digest_start(struct digest *d)
@@ -32,20 +30,10 @@ void digest_add(struct digest *d, const void *bytes, size_t n)
     d->n_bytes += n;
     d->last = p[n - 1];
     sha256_add(&d->hash, bytes, n);
-    for (size_t i = 0; i < n;) {
-        if (d->n_match == 0) { /* nothing to match before the next end or tag */
-            const unsigned char *tag = memchr(p + i, '<', n - i);
-            const size_t n_plain = tag ? (size_t)(tag - (p + i)) : n - i;
-            const unsigned char *stop = p + i + n_plain;
-            for (const unsigned char *e = p + i;
-                 e < stop && (e = memchr(e, '\n', (size_t)(stop - e))); e++)
-                d->n_ends++;
-            i += n_plain;
-        }
-        if (i < n) {
-            d->n_ends += p[i] == '\n';
-            match(d, p[i++]);
-        }
+    for (size_t i = 0; i < n; i++) {
+        d->n_ends += p[i] == '\n';
+        if (d->n_match || p[i] == '<')
+            match(d, p[i]);
     }
 }
 
@@ -64,7 +52,7 @@ void digest_end(struct digest *d)
 
 status digest_file(struct digest *d, const char *path, struct err *err)
 {
-    enum { STEP = 1 << 20 };
+    enum { STEP = 1 << 20 }; /* bytes that are still at hand when they are counted */
     struct file_map m;
 
     digest_start(d);

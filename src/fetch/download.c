@@ -21,6 +21,13 @@ static status sys_error(const char *path, struct err *err)
     return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
+static void forget(struct download_part *p)
+{
+    p->n = 0;
+    p->n_total = -1;
+    p->validator[0] = '\0';
+}
+
 /* What PATH.meta says, if it is about this address; otherwise the download starts over.
  */
 static void read_meta(struct download_part *p)
@@ -30,9 +37,7 @@ static void read_meta(struct download_part *p)
     char text[DOWNLOAD_URL + DOWNLOAD_TEXT + 64], url[DOWNLOAD_URL];
     const int64_t n_bytes = file_bytes(p->path);
 
-    p->n = 0;
-    p->n_total = -1;
-    p->validator[0] = '\0';
+    forget(p);
     if (n_bytes <= 0 || file_map_open(&m, p->meta, &ignored) != OK)
         return;
     snprintf(text, sizeof text, "%.*s", (int)(m.n_bytes < 4096 ? m.n_bytes : 0),
@@ -129,9 +134,7 @@ static void pause_before(const struct download_part *p, int64_t n_failed, const 
 
 static status start_over(struct download_part *p, struct err *err)
 {
-    p->n = 0;
-    p->n_total = -1;
-    p->validator[0] = '\0';
+    forget(p);
     if (ftruncate(p->fd, 0) != 0)
         return sys_error(p->path, err);
     return file_remove(p->meta, err);
@@ -182,20 +185,13 @@ static status get_all(struct download_part *p, bool *is_local, struct err *err)
     return OK;
 }
 
-static status meta_path(char out[FILE_PATH_MAX], const char *path, struct err *err)
-{
-    if ((size_t)snprintf(out, FILE_PATH_MAX, "%s.meta", path) >= FILE_PATH_MAX)
-        return err_set(err, ERR_USAGE, "path '%.200s' is too long", path);
-    return OK;
-}
-
 status download_get(const struct download_config *c, const char *url, const char *path,
                     bool *is_local, struct err *err)
 {
     struct download_part p = {.config = c, .url = url, .path = path, .n_total = -1};
 
     *is_local = true;
-    TRY(meta_path(p.meta, path, err));
+    TRY(file_path(p.meta, err, "%s.meta", path));
     p.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (p.fd < 0)
         return sys_error(path, err);
@@ -208,7 +204,7 @@ status download_discard(const char *path, struct err *err)
 {
     char meta[FILE_PATH_MAX];
 
-    TRY(meta_path(meta, path, err));
+    TRY(file_path(meta, err, "%s.meta", path));
     TRY(file_remove(path, err));
     return file_remove(meta, err);
 }
@@ -217,7 +213,7 @@ status download_commit(const char *path, const char *name, struct err *err)
 {
     char meta[FILE_PATH_MAX], dir[FILE_PATH_MAX];
 
-    TRY(meta_path(meta, path, err));
+    TRY(file_path(meta, err, "%s.meta", path));
     if (rename(path, name) != 0)
         return sys_error(name, err);
     snprintf(dir, sizeof dir, "%s", name);

@@ -45,12 +45,9 @@ struct names {
 static status make_names(struct names *n, const struct job *j,
                          const struct catalog_file *f, struct err *err)
 {
-    char part[CATALOG_WORD + 32];
-
     snprintf(n->record, sizeof n->record, "archives/%s", f->name);
-    snprintf(part, sizeof part, "%s.part", n->record);
-    TRY(file_join(n->whole, sizeof n->whole, j->dir, n->record, err));
-    return file_join(n->part, sizeof n->part, j->dir, part, err);
+    TRY(file_path(n->whole, err, "%s/%s", j->dir, n->record));
+    return file_path(n->part, err, "%s.part", n->whole);
 }
 
 /* Is every member recorded and in its place? One that was changed is an error. */
@@ -161,7 +158,7 @@ static status mirrored(char out[DOWNLOAD_URL], const char *mirror, size_t n_mirr
 
     while (n_mirror && mirror[n_mirror - 1] == '/')
         n_mirror--;
-    if ((strncmp(mirror, "http://", 7) != 0 && strncmp(mirror, "https://", 8) != 0) ||
+    if ((!str_begins(mirror, "http://") && !str_begins(mirror, "https://")) ||
         strcspn(mirror, " \t\r\n") < n_mirror)
         return err_set(err, ERR_USAGE,
                        "mirror '%.*s' is not an address like https://host/data",
@@ -232,15 +229,9 @@ static void list_member(struct fetch_result *r, const char *dir,
         }
 }
 
-static status bring_all(struct job *j, const struct catalog *catalog, struct err *err)
+static void job_release(struct job *j)
 {
-    char path[FILE_PATH_MAX];
-
-    TRY(file_join(path, sizeof path, j->dir, "archives", err));
-    TRY(file_make_dirs(path, err));
-    for (size_t i = 0; i < catalog->n_files; i++)
-        TRY(bring(j, &catalog->file[i], err));
-    return OK;
+    manifest_close(&j->manifest);
 }
 
 /* Every file of a catalogue in its place: downloaded, compared with what was recorded,
@@ -249,12 +240,15 @@ static status fetch_catalog(const struct fetch_config *c, const struct catalog *
                             const char *dir, struct progress *progress,
                             struct fetch_result *r, struct err *err)
 {
+    RELEASED_BY(job_release)
     struct job j = {.config = c, .dir = dir, .progress = progress};
+    char path[FILE_PATH_MAX];
 
     TRY(manifest_open(&j.manifest, dir, catalog->name, err));
-    const status result = bring_all(&j, catalog, err);
-    manifest_close(&j.manifest);
-    TRY(result);
+    TRY(file_join(path, sizeof path, dir, "archives", err));
+    TRY(file_make_dirs(path, err));
+    for (size_t i = 0; i < catalog->n_files; i++)
+        TRY(bring(&j, &catalog->file[i], err));
     for (size_t i = 0; i < catalog->n_files; i++)
         for (size_t k = 0; k < catalog->file[i].n_members; k++)
             list_member(r, dir, &catalog->file[i].member[k]);
@@ -270,10 +264,9 @@ static status lock(int *fd, const char *dir, struct err *err)
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*fd < 0)
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-    if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
-        return OK;
-    close(*fd);
-    return err_set(err, ERR_USAGE, "%s: another ferry fetch is running here", dir);
+    if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+        return err_set(err, ERR_USAGE, "%s: another ferry fetch is running here", dir);
+    return OK;
 }
 
 static status check_config(const struct fetch_config *c, bool is_debian, struct err *err)
@@ -288,32 +281,25 @@ static status check_config(const struct fetch_config *c, bool is_debian, struct 
     return OK;
 }
 
-static status run_locked(const struct fetch_config *c, const struct catalog *catalog,
-                         const char *dir, struct progress *progress,
-                         struct fetch_result *r, struct err *err)
+static void unlock(const int *fd)
 {
-    int fd;
-
-    TRY(file_make_dirs(dir, err));
-    TRY(lock(&fd, dir, err));
-    const status result = catalog->n_files
-                              ? fetch_catalog(c, catalog, dir, progress, r, err)
-                              : debian_fetch(c, dir, progress, r, err);
-    close(fd);
-    return result;
+    if (*fd >= 0)
+        close(*fd);
 }
 
 status fetch_run(const struct fetch_config *c, const char *name, const char *dir,
                  struct progress *progress, struct fetch_result *r, struct err *err)
 {
     const bool is_debian = strcmp(name, "debian-de-en") == 0;
-    struct catalog catalog = {0};
+    RELEASED_BY(catalog_close) struct catalog catalog = {0};
+    RELEASED_BY(unlock) int fd = -1;
 
     *r = (struct fetch_result){0};
     TRY(check_config(c, is_debian, err));
     if (!is_debian)
         TRY(catalog_open(&catalog, name, err));
-    const status result = run_locked(c, &catalog, dir, progress, r, err);
-    catalog_close(&catalog);
-    return result;
+    TRY(file_make_dirs(dir, err));
+    TRY(lock(&fd, dir, err));
+    return is_debian ? debian_fetch(c, dir, progress, r, err)
+                     : fetch_catalog(c, &catalog, dir, progress, r, err);
 }

@@ -1,10 +1,10 @@
 #include "fetch/manifest.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
+
+#include "base/mem.h"
 
 static status no_memory(const struct manifest *m, struct err *err)
 {
@@ -77,10 +77,6 @@ status manifest_put(struct manifest *m, const char *name, const char *from,
         json_object_set_new(file, unit, json_integer((json_int_t)n));
     if (!file || json_object_set_new(json_object_get(m->root, "files"), name, file) != 0)
         return no_memory(m, err);
-    char *text = json_dumps(m->root, JSON_INDENT(2));
-    if (!text)
-        return no_memory(m, err);
-    const status result = file_write(m->path, text, strlen(text), err);
-    free(text);
-    return result;
+    RELEASED_BY(mem_release) char *text = json_dumps(m->root, JSON_INDENT(2));
+    return text ? file_write(m->path, text, strlen(text), err) : no_memory(m, err);
 }
