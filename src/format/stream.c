@@ -31,6 +31,11 @@ static status fail(const struct stream *s, struct err *err, const char *what)
     return err_set(err, ERR_FORMAT, "%s: the %s data %s", s->name, names[s->kind], what);
 }
 
+static status no_memory(const struct stream *s, struct err *err)
+{
+    return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
+}
+
 /* Up to n bytes of the file; *got is 0 at its end. */
 static status read_file(const struct stream *s, unsigned char *to, size_t n, size_t *got,
                         struct err *err)
@@ -43,15 +48,6 @@ static status read_file(const struct stream *s, unsigned char *to, size_t n, siz
     if (part < 0)
         return err_set(err, ERR_IO, "%s: %s", s->name, strerror(errno));
     *got = (size_t)part;
-    return OK;
-}
-
-/* More input at s->next, or s->at_end. */
-static status refill(struct stream *s, struct err *err)
-{
-    TRY(read_file(s, s->buf, IN_BUFFER, &s->n_left, err));
-    s->next = s->buf;
-    s->at_end = s->n_left == 0;
     return OK;
 }
 
@@ -109,7 +105,7 @@ static status codec_open(struct stream *s, struct err *err)
     }
     free(c);
     s->codec = NULL;
-    return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
+    return no_memory(s, err);
 }
 
 static void codec_close(struct stream *s)
@@ -176,7 +172,7 @@ static status read_gz(struct stream *s, unsigned char *out, size_t n, size_t *go
     if (code == Z_STREAM_END)
         s->in_member = false;
     else if (code == Z_MEM_ERROR)
-        return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
+        return no_memory(s, err);
     else if (code != Z_OK && code != Z_BUF_ERROR)
         return fail(s, err, "is damaged");
     return OK;
@@ -184,18 +180,14 @@ static status read_gz(struct stream *s, unsigned char *out, size_t n, size_t *go
 
 static status explain_xz(const struct stream *s, lzma_ret code, struct err *err)
 {
-    switch (code) {
-    case LZMA_MEM_ERROR:
-        return err_set(err, ERR_MEMORY, "%s: no memory to unpack it", s->name);
-    case LZMA_MEMLIMIT_ERROR:
-        return fail(s, err, "wants more than 256 MiB of memory to be unpacked");
-    case LZMA_OPTIONS_ERROR:
-        return fail(s, err, "uses a feature that is not supported");
-    case LZMA_BUF_ERROR:
-        return fail(s, err, "ends too early: the file was cut");
-    default:
-        return fail(s, err, "is damaged");
-    }
+    if (code == LZMA_MEM_ERROR)
+        return no_memory(s, err);
+    return fail(s, err,
+                code == LZMA_MEMLIMIT_ERROR
+                    ? "wants more than 256 MiB of memory to be unpacked"
+                : code == LZMA_OPTIONS_ERROR ? "uses a feature that is not supported"
+                : code == LZMA_BUF_ERROR     ? "ends too early: the file was cut"
+                                             : "is damaged");
 }
 
 static status read_xz(struct stream *s, unsigned char *out, size_t n, size_t *got,
@@ -244,8 +236,11 @@ status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct er
     static read_fn *const readers[] = {read_plain, read_gz, read_xz, read_zst};
 
     for (;;) {
-        if (!s->n_left && !s->at_end)
-            TRY(refill(s, err));
+        if (!s->n_left && !s->at_end) {
+            TRY(read_file(s, s->buf, IN_BUFFER, &s->n_left, err));
+            s->next = s->buf;
+            s->at_end = s->n_left == 0;
+        }
         /* at the end of the input an unpacker may still hold text */
         const bool drained = !s->n_left && s->at_end;
         if (drained && (s->kind == STREAM_PLAIN || !s->in_member)) {

@@ -2,21 +2,14 @@
 
 #include <string.h>
 
+#include "base/str.h"
+
 enum { BLOCK = 512 };
 
 /* Fields of a header, by offset and length. */
-enum {
-    NAME_AT = 0,
-    NAME_BYTES = 100,
-    SIZE_AT = 124,
-    SIZE_BYTES = 12,
-    SUM_AT = 148,
-    SUM_BYTES = 8,
-    TYPE_AT = 156,
-    MAGIC_AT = 257,
-    PREFIX_AT = 345,
-    PREFIX_BYTES = 155,
-};
+enum { NAME_AT = 0, SIZE_AT = 124, SUM_AT = 148, TYPE_AT = 156, MAGIC_AT = 257 };
+enum { NAME_BYTES = 100, SIZE_BYTES = 12, SUM_BYTES = 8 };
+enum { PREFIX_AT = 345, PREFIX_BYTES = 155 };
 
 void tar_open(struct tar *t, tar_read_fn *read, void *from, const char *name)
 {
@@ -47,9 +40,7 @@ static status read_exactly(struct tar *t, void *buf, size_t n, struct err *err)
     size_t got;
 
     TRY(read_all(t, buf, n, &got, err));
-    if (got < n)
-        return fail(t, err, "the archive ends inside a member: it was cut");
-    return OK;
+    return got < n ? fail(t, err, "the archive ends inside a member: it was cut") : OK;
 }
 
 static status skip(struct tar *t, uint64_t n, struct err *err)
@@ -108,10 +99,7 @@ static bool sum_holds(const unsigned char *h)
 
 static bool is_zero(const unsigned char *h)
 {
-    for (size_t i = 0; i < BLOCK; i++)
-        if (h[i])
-            return false;
-    return true;
+    return !h[0] && memcmp(h, h + 1, BLOCK - 1) == 0;
 }
 
 static size_t field_length(const unsigned char *p, size_t max)
@@ -138,40 +126,26 @@ static void header_path(const unsigned char *h, char out[TAR_PATH_MAX])
 /* Names are only ever compared, yet one that means harm says that the archive does. */
 static status check_path(const struct tar *t, const char *path, struct err *err)
 {
-    if (path[0] == '/')
-        return err_set(err, ERR_FORMAT,
-                       "%s: member '%.200s' has an absolute name; the archive is refused",
-                       t->name, path);
-    for (const char *p = path; *p;) {
+    const char *harm = path[0] == '/' ? "has an absolute name" : NULL;
+
+    for (const char *p = path; *p && !harm;) {
         const size_t n = strcspn(p, "/");
         if (n == 2 && p[0] == '.' && p[1] == '.')
-            return err_set(err, ERR_FORMAT,
-                           "%s: member '%.200s' climbs out of its directory; the "
-                           "archive is refused",
-                           t->name, path);
+            harm = "climbs out of its directory";
         p += n + (p[n] == '/');
     }
+    if (harm)
+        return err_set(err, ERR_FORMAT, "%s: member '%.200s' %s; the archive is refused",
+                       t->name, path, harm);
     return OK;
 }
 
 static enum tar_kind kind_of(unsigned char type, const char *path)
 {
-    const size_t n = strlen(path);
-
-    switch (type) {
-    case '0':
-    case '\0':
-    case '7':
+    if (type == '0' || type == '7' || type == '\0')
         /* before ustar a directory was a file with a slash at the end */
-        return n && path[n - 1] == '/' ? TAR_DIR : TAR_FILE;
-    case '5':
-        return TAR_DIR;
-    case '1':
-    case '2':
-        return TAR_LINK;
-    default:
-        return TAR_OTHER;
-    }
+        return str_ends(path, "/") ? TAR_DIR : TAR_FILE;
+    return type == '5' ? TAR_DIR : type == '1' || type == '2' ? TAR_LINK : TAR_OTHER;
 }
 
 /* GNU's 'L': the data is the name of the next member. */

@@ -14,18 +14,6 @@ static status add_event(struct tb_event_writer *w, const Event *event, struct er
     return tfrecord_add(&w->records, w->message.data, w->message.len, err);
 }
 
-static status add_version(struct tb_event_writer *w, double wall_time, struct err *err)
-{
-    char version[] = "brain.Event:2";
-    Event event = EVENT__INIT;
-
-    event.wall_time = wall_time;
-    event.what_case = EVENT__WHAT_FILE_VERSION;
-    event.file_version = version;
-    TRY(add_event(w, &event, err));
-    return tb_event_flush(w, err);
-}
-
 /* Two runs of one directory may start within a second: the later takes the next. */
 static status create_file(struct tb_event_writer *w, const char *dir, double wall_time,
                           struct err *err)
@@ -45,15 +33,19 @@ static status create_file(struct tb_event_writer *w, const char *dir, double wal
 status tb_event_open(struct tb_event_writer *w, const char *dir, double wall_time,
                      struct err *err)
 {
+    char version[] = "brain.Event:2";
+    Event event = EVENT__INIT;
     struct err ignored;
 
     *w = (struct tb_event_writer){0};
     TRY(create_file(w, dir, wall_time, err));
-    if (add_version(w, wall_time, err) != OK) {
-        (void)!tb_event_close(w, &ignored);
-        return err->code;
-    }
-    return OK;
+    event.wall_time = wall_time;
+    event.what_case = EVENT__WHAT_FILE_VERSION;
+    event.file_version = version;
+    if (add_event(w, &event, err) == OK && tb_event_flush(w, err) == OK)
+        return OK;
+    (void)!tb_event_close(w, &ignored);
+    return err->code;
 }
 
 status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,

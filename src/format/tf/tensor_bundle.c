@@ -46,12 +46,10 @@ static status end_tensor(struct tensor_bundle_writer *w, struct err *err)
 
 static status set_name(struct tensor_bundle_writer *w, const char *name, struct err *err)
 {
-    char *copy;
-
     if (strcmp(name, w->name ? w->name : "") <= 0)
         return err_set(err, ERR_USAGE, "%s: tensor '%s' must come after '%s'", w->prefix,
                        name, w->name ? w->name : "");
-    copy = strdup(name);
+    char *copy = strdup(name);
     if (!copy)
         return err_set(err, ERR_MEMORY, "%s: no memory for a name", w->prefix);
     free(w->name);

@@ -217,11 +217,9 @@ static status read_entry(struct tensor_entry *e, const struct sstable_entry *row
 status tensor_index_read(struct tensor_index *index, const unsigned char *bytes,
                          size_t n_bytes, struct err *err)
 {
-    status result;
-
     *index = (struct tensor_index){0};
     TRY(sstable_read(&index->table, bytes, n_bytes, err));
-    result = read_header(index, err);
+    status result = read_header(index, err);
     if (result == OK)
         result = mem_alloc(&index->entry, index->table.n, sizeof *index->entry, err);
     for (size_t i = 1; result == OK && i < index->table.n; i++)

@@ -57,24 +57,18 @@ static size_t take_word(struct scan *s, char *word, size_t max)
     return n;
 }
 
-static int digit_of(int c, int base)
-{
-    const int d = c >= '0' && c <= '9'   ? c - '0'
-                  : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                  : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                         : base;
-    return d < base ? d : -1;
-}
-
 /* Up to max_digits digits; false when there is none or the byte would be 0 or > 255. */
-static bool take_code(struct scan *s, int base, int max_digits, char *byte)
+static bool take_code(struct scan *s, int base, size_t max_digits, char *byte)
 {
-    int code = 0, n = 0;
+    char digits[4] = "";
 
-    for (int d; n < max_digits && (d = digit_of(peek(s), base)) >= 0; n++, s->at++)
-        code = code * base + d;
+    for (size_t n = 0; n < max_digits && isxdigit(peek(s)) &&
+                       (base == 16 || (peek(s) >= '0' && peek(s) <= '7'));
+         s->at++)
+        digits[n++] = s->text[s->at];
+    const long code = strtol(digits, NULL, base);
     *byte = (char)code;
-    return n && code > 0 && code < 256;
+    return code > 0 && code < 256;
 }
 
 /* What follows a backslash. */
@@ -130,23 +124,19 @@ static status keep(struct tf_checkpoint *c, const char *key, const char *name,
                    struct err *err)
 {
     const bool is_latest = strcmp(key, "model_checkpoint_path") == 0;
-    char *copy;
 
     if (!is_latest && strcmp(key, "all_model_checkpoint_paths") != 0)
         return OK;
-    copy = strdup(name);
+    TRY(mem_grow(&c->all, &c->cap, c->n + 1, sizeof *c->all, err));
+    char *copy = strdup(name);
     if (!copy)
         return err_set(err, ERR_MEMORY, "no memory for a checkpoint's name");
     if (is_latest) {
         free(c->latest);
         c->latest = copy;
-        return OK;
+    } else {
+        c->all[c->n++] = copy;
     }
-    if (mem_grow(&c->all, &c->cap, c->n + 1, sizeof *c->all, err) != OK) {
-        free(copy);
-        return err->code;
-    }
-    c->all[c->n++] = copy;
     return OK;
 }
 

@@ -77,11 +77,9 @@ status tfrecord_flush(struct tfrecord_writer *w, struct err *err)
 
 status tfrecord_close(struct tfrecord_writer *w, struct err *err)
 {
-    status result;
-
     if (!w->path)
         return OK;
-    result = tfrecord_flush(w, err);
+    status result = tfrecord_flush(w, err);
     if (close(w->fd) != 0 && result == OK)
         result = err_set(err, ERR_IO, "%s: %s", w->path, strerror(errno));
     str_release(&w->buffer);
