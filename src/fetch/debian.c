@@ -1,5 +1,6 @@
 #include "fetch/debian.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,29 +42,27 @@ void debian_pairs_release(struct debian_pairs *p)
 
 static bool has_letter(const char *s)
 {
-    for (; *s; s++)
-        if ((unsigned char)*s >= 0x80 || (*s >= 'a' && *s <= 'z') ||
-            (*s >= 'A' && *s <= 'Z'))
-            return true;
-    return false;
+    while (*s && (unsigned char)*s < 0x80 && !isalpha((unsigned char)*s))
+        s++;
+    return *s;
 }
 
 status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
                         const char *const text[N_FETCH_SIDES], struct err *err)
 {
-    if (!has_letter(text[FETCH_EN]) || !has_letter(text[FETCH_DE]) ||
-        strstr(text[FETCH_DE], "<trans>")) { /* a mark of sentences left untranslated */
-        p->n_empty++;
-        return OK;
-    }
-    if (strcmp(text[FETCH_EN], text[FETCH_DE]) == 0) {
-        p->n_equal++;
-        return OK;
-    }
-    const uint64_t hash =
-        table_mix(hash_of(text[FETCH_EN], FETCH_EN), hash_of(text[FETCH_DE], FETCH_DE));
-    if (table_set_has(&p->seen, hash)) {
-        p->n_again++;
+    const char *en = text[FETCH_EN], *de = text[FETCH_DE];
+    const uint64_t hash = table_mix(hash_of(en, FETCH_EN), hash_of(de, FETCH_DE));
+    uint64_t *dropped = NULL;
+
+    if (!has_letter(en) || !has_letter(de) ||
+        strstr(de, "<trans>")) /* a mark of sentences left untranslated */
+        dropped = &p->n_empty;
+    else if (strcmp(en, de) == 0)
+        dropped = &p->n_equal;
+    else if (table_set_has(&p->seen, hash))
+        dropped = &p->n_again;
+    if (dropped) {
+        ++*dropped;
         return OK;
     }
     TRY(table_set_add(&p->seen, hash, err));

@@ -76,11 +76,8 @@ static bool next_stanza(struct lines *l, const char *key, struct debian_text_ite
     }
     *is_good = package.n_bytes && text.n_bytes && package.n_bytes < 512 &&
                text.n_bytes < UINT32_MAX && is_md5(md5);
-    item->md5 = md5.text;
-    item->package = package.text;
-    item->n_package = (uint32_t)package.n_bytes;
-    item->text = text.text;
-    item->n_text = (uint32_t)text.n_bytes;
+    *item = (struct debian_text_item){md5.text, package.text, text.text,
+                                      (uint32_t)package.n_bytes, (uint32_t)text.n_bytes};
     return has;
 }
 

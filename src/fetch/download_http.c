@@ -103,16 +103,6 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
     return x->failed == OK ? n : CURL_WRITEFUNC_ERROR;
 }
 
-static struct curl_slist *headers_of(const struct exchange *x)
-{
-    char line[DOWNLOAD_TEXT + 16];
-
-    if (x->at == 0)
-        return NULL;
-    snprintf(line, sizeof line, "If-Range: %s", x->part->validator);
-    return curl_slist_append(NULL, line);
-}
-
 static void set_options(struct exchange *x, const char *url, struct curl_slist *headers)
 {
     CURL *c = x->curl;
@@ -160,16 +150,9 @@ static bool redirected(struct exchange *x, long code, char url[DOWNLOAD_URL],
 /* Failures that a second try cannot mend. */
 static bool is_hopeless(CURLcode code)
 {
-    switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_URL_MALFORMAT:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_TOO_MANY_REDIRECTS:
-        return true;
-    default:
-        return false;
-    }
+    return code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT ||
+           code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+           code == CURLE_TOO_MANY_REDIRECTS;
 }
 
 static void judge_code(const struct exchange *x, long code, struct download_try *r)
@@ -214,13 +197,16 @@ static void judge(const struct exchange *x, CURLcode done, long code,
 
 static status run(struct exchange *x, struct download_try *r)
 {
-    struct curl_slist *headers = headers_of(x);
-    char url[DOWNLOAD_URL];
+    char url[DOWNLOAD_URL], if_range[DOWNLOAD_TEXT + 16];
+    struct curl_slist *headers = NULL;
     CURLcode done;
     long code;
     int n_hops = 0;
 
     snprintf(url, sizeof url, "%s", x->part->url);
+    snprintf(if_range, sizeof if_range, "If-Range: %s", x->part->validator);
+    if (x->at)
+        headers = curl_slist_append(NULL, if_range);
     do {
         set_options(x, url, headers);
         x->curl_text[0] = '\0';

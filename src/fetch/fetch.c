@@ -32,7 +32,7 @@ struct job {
     const struct fetch_config *config;
     const char *dir;
     struct progress *progress;
-    struct manifest manifest;
+    struct manifest *manifest;
 };
 
 /* Names of one archive: in the manifest, whole (DIR/archives/NAME), and being downloaded
@@ -58,7 +58,7 @@ static status has_members(const struct job *j, const struct catalog_file *f, boo
 
     *has = true;
     for (size_t i = 0; i < f->n_members && *has; i++) {
-        const char *was = manifest_find(&j->manifest, f->member[i].name, NULL);
+        const char *was = manifest_find(j->manifest, f->member[i].name, NULL);
         char path[FILE_PATH_MAX];
         TRY(file_join(path, sizeof path, j->dir, f->member[i].name, err));
         *has = was && file_exists(path);
@@ -85,9 +85,9 @@ static status unpack(struct job *j, const struct catalog_file *f, const struct n
     if (path == n->part)
         TRY(download_commit(n->part, n->whole, err));
     for (size_t i = 0; i < f->n_members; i++)
-        TRY(manifest_put(&j->manifest, f->member[i].name, n->record, &member[i],
+        TRY(manifest_put(j->manifest, f->member[i].name, n->record, &member[i],
                          catalog_unit_name(f->member[i].unit), f->member[i].n, err));
-    return manifest_put(&j->manifest, n->record, from, whole, NULL, 0, err);
+    return manifest_put(j->manifest, n->record, from, whole, NULL, 0, err);
 }
 
 /* An archive with its own name, put there by an earlier run or by the user. */
@@ -95,7 +95,7 @@ static status use_whole(struct job *j, const struct catalog_file *f,
                         const struct names *n, struct err *err)
 {
     const char *from = "found here";
-    const char *was = manifest_find(&j->manifest, n->record, &from);
+    const char *was = manifest_find(j->manifest, n->record, &from);
     struct digest now;
     bool has;
 
@@ -114,7 +114,7 @@ static status use_whole(struct job *j, const struct catalog_file *f,
 static status accept_part(struct job *j, const struct catalog_file *f,
                           const struct names *n, const char *url, struct err *err)
 {
-    const char *was = manifest_find(&j->manifest, n->record, NULL);
+    const char *was = manifest_find(j->manifest, n->record, NULL);
     struct digest now;
 
     TRY(digest_file(&now, n->part, err));
@@ -122,7 +122,7 @@ static status accept_part(struct job *j, const struct catalog_file *f,
         return err_set(err, ERR_FORMAT,
                        "%.300s is not what was first downloaded (SHA-256 %.12s..., "
                        "recorded %.12s... in %s)",
-                       url, now.sha256, was, j->manifest.path);
+                       url, now.sha256, was, j->manifest->path);
     const status result = unpack(j, f, n, n->part, url, &now, err);
     return result == ERR_FORMAT ? err_wrap(err, "%.300s", url) : result;
 }
@@ -229,22 +229,17 @@ static void list_member(struct fetch_result *r, const char *dir,
         }
 }
 
-static void job_release(struct job *j)
-{
-    manifest_close(&j->manifest);
-}
-
 /* Every file of a catalogue in its place: downloaded, compared with what was recorded,
  * unpacked and counted; from the next address when one of these fails. */
 static status fetch_catalog(const struct fetch_config *c, const struct catalog *catalog,
                             const char *dir, struct progress *progress,
                             struct fetch_result *r, struct err *err)
 {
-    RELEASED_BY(job_release)
-    struct job j = {.config = c, .dir = dir, .progress = progress};
+    RELEASED_BY(manifest_close) struct manifest manifest = {0};
+    struct job j = {c, dir, progress, &manifest};
     char path[FILE_PATH_MAX];
 
-    TRY(manifest_open(&j.manifest, dir, catalog->name, err));
+    TRY(manifest_open(&manifest, dir, catalog->name, err));
     TRY(file_join(path, sizeof path, dir, "archives", err));
     TRY(file_make_dirs(path, err));
     for (size_t i = 0; i < catalog->n_files; i++)

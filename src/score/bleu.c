@@ -97,7 +97,6 @@ static status segment_cut(struct segment *g, size_t i, enum tokenize rule, struc
 static status segment_init(struct segment *g, enum tokenize rule, struct line hyp,
                            const struct line *ref, size_t n_refs, struct err *err)
 {
-    *g = (struct segment){.n = n_refs + 1};
     TRY(mem_alloc(&g->line, g->n, sizeof *g->line, err));
     TRY(mem_alloc(&g->words, g->n, sizeof *g->words, err));
     TRY(segment_cut(g, 0, rule, hyp, err));
@@ -114,13 +113,10 @@ static status segment_init(struct segment *g, enum tokenize rule, struct line hy
 status bleu_add(struct bleu_stats *s, enum tokenize rule, struct line hyp,
                 const struct line *ref, size_t n_refs, struct err *err)
 {
-    struct segment g;
+    RELEASED_BY(segment_release) struct segment g = {.n = n_refs + 1};
 
-    status result = segment_init(&g, rule, hyp, ref, n_refs, err);
-    if (result == OK)
-        result = add_words(s, g.words[0], g.words + 1, n_refs, err);
-    segment_release(&g);
-    return result;
+    TRY(segment_init(&g, rule, hyp, ref, n_refs, err));
+    return add_words(s, g.words[0], g.words + 1, n_refs, err);
 }
 
 void bleu_merge(struct bleu_stats *into, const struct bleu_stats *from)
@@ -193,10 +189,18 @@ struct bleu bleu_score(const struct bleu_stats *s, const struct bleu_options *o)
     return b;
 }
 
+/* The decimal that `width` digits show, as Python's round() gives it. */
+static double rounded(double x, int width)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.*f", width, x);
+    return strtod(text, NULL);
+}
+
 double bleu_nltk(const struct bleu_stats *s)
 {
     double sum = 0;
-    char text[32];
 
     for (size_t i = 0; i < BLEU_ORDER; i++) {
         if (s->match[i] == 0)
@@ -204,9 +208,7 @@ double bleu_nltk(const struct bleu_stats *s)
         sum += log((double)s->match[i] / (double)(s->total[i] + s->n_without[i])) /
                BLEU_ORDER;
     }
-    /* Rounded as decimal digits, as Python's round() is. */
-    snprintf(text, sizeof text, "%.4f", brevity_penalty(s) * exp(sum));
-    return strtod(text, NULL);
+    return rounded(brevity_penalty(s) * exp(sum), 4);
 }
 
 void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs)
@@ -237,23 +239,15 @@ void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options 
     bleu_details(out, b);
 }
 
-/* The decimal that `width` digits show, so that JSON shows no more of them. */
-static double rounded(double x, int width)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.*f", width, x);
-    return strtod(text, NULL);
-}
-
 void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options *o,
                size_t n_refs, int width, bool is_one_line)
 {
-    struct str signature = str_new(0), details = str_new(0);
+    RELEASED_BY(str_release) struct str signature = str_new(0);
+    RELEASED_BY(str_release) struct str details = str_new(0);
 
     bleu_signature(&signature, o, n_refs);
     bleu_details(&details, b);
-    json_t *json =
+    json_auto_t *json =
         json_pack("{ss, sf, ss, ss}", "name", "BLEU", "score", rounded(b->score, width),
                   "signature", str_text(&signature), "verbose_score", str_text(&details));
     for (char *part = signature.data, *rest; part; part = rest) { /* key:value|... */
@@ -266,13 +260,10 @@ void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options 
         *value++ = '\0';
         json_object_set_new(json, part, json_string(value));
     }
+    RELEASED_BY(mem_release)
     char *text = json_dumps(json, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15) |
                                       (is_one_line ? 0 : JSON_INDENT(1)));
     if (text)
         str_puts(out, text);
     out->bad |= !text || signature.bad || details.bad;
-    free(text);
-    json_decref(json);
-    str_release(&signature);
-    str_release(&details);
 }

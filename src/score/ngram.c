@@ -29,7 +29,6 @@ static void counts_release(struct counts *t)
 
 static status counts_init(struct counts *t, size_t n_words, struct err *err)
 {
-    *t = (struct counts){0};
     TRY(table_reserve(&t->table, n_words, err));
     TRY(mem_alloc(&t->pair, n_words, sizeof *t->pair, err));
     TRY(mem_alloc(&t->times, n_words, sizeof *t->times, err));
@@ -101,7 +100,7 @@ status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
                    struct ngram_words hyp, const struct ngram_words *ref, size_t n_refs,
                    struct err *err)
 {
-    struct counts t;
+    RELEASED_BY(counts_release) struct counts t = {0};
     size_t n_words = hyp.n;
 
     for (size_t r = 0; r < n_refs; r++)
@@ -109,13 +108,12 @@ status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
     if (n_words > UINT32_MAX)
         return err_set(err, ERR_FORMAT, "a segment of %zu words is too long to score",
                        n_words);
-    const status s = counts_init(&t, n_words, err);
-    for (size_t order = 1; s == OK && order <= NGRAM_MAX && order <= hyp.n; order++) {
+    TRY(counts_init(&t, n_words, err));
+    for (size_t order = 1; order <= NGRAM_MAX && order <= hyp.n; order++) {
         match[order - 1] += match_order(&t, hyp, ref, n_refs, order);
         total[order - 1] += hyp.n - order + 1;
     }
-    counts_release(&t);
-    return s;
+    return OK;
 }
 
 /* The number of a word: that of an equal one before it, or the next. */
