@@ -25,7 +25,6 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "prepare/clean/filter.h"
-#include "prepare/clean/overlap.h"
 #include "prepare/source/pairs.h"
 
 #define PREPARE_SCRIPTS                                                         \
@@ -140,6 +139,9 @@ struct prepare_sample {
     uint64_t file, line[PAIRS_SIDES]; /* file of the list, from 0; lines from 1 */
     char text[PAIRS_SIDES][PREPARE_SAMPLE_BYTES];
 };
+
+/* Which part of a held-out pair is found in other text. */
+enum prepare_overlap { OVERLAP_SOURCE, OVERLAP_TARGET, OVERLAP_PAIR, N_OVERLAP };
 
 /*
  * What was read, dropped and written: prepare.json, whose fields are listed in

@@ -3,10 +3,94 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "base/table.h"
+#include "corpus/checksum.h"
 #include "prepare/duplicates.h"
 #include "prepare/prepare_stages.h"
 
 enum { HELD_OUT_KEEP, HELD_OUT_PAIR, HELD_OUT_SIDE };
+
+/* The lines of a held-out set, in their cleaned form, by 64-bit hashes. Finding one in
+ * training makes a score of that set look better than it is. */
+struct overlap {
+    struct overlap_entry {
+        uint64_t hash;
+        uint64_t n_lines; /* of the set that have this hash */
+        int part;         /* enum prepare_overlap */
+        bool is_found;
+    } * entry;
+    size_t n, cap;
+    struct table table; /* of the entries */
+};
+
+/* The hashes of a pair of cleaned lines. */
+struct overlap_key {
+    uint64_t hash[N_OVERLAP];
+};
+
+static struct overlap_key overlap_key_of(const struct line side[PAIRS_SIDES])
+{
+    struct overlap_key k;
+
+    for (int s = 0; s < PAIRS_SIDES; s++)
+        k.hash[s] = checksum_of(side[s].text, side[s].n_bytes);
+    k.hash[OVERLAP_PAIR] = rng_hash(k.hash[0], k.hash[1]);
+    return k;
+}
+
+/* NULL when there is none. */
+static struct overlap_entry *overlap_search(const struct overlap *o, int part,
+                                            uint64_t hash)
+{
+    struct table_search s = table_search(&o->table, hash);
+
+    for (uint32_t i; (i = table_next(&s)) != TABLE_NONE;)
+        if (o->entry[i].hash == hash && o->entry[i].part == part)
+            return &o->entry[i];
+    return NULL;
+}
+
+static status overlap_add(struct overlap *o, struct overlap_key key, struct err *err)
+{
+    for (int p = 0; p < N_OVERLAP; p++) {
+        struct overlap_entry *e = overlap_search(o, p, key.hash[p]);
+        if (!e) {
+            TRY(mem_grow(&o->entry, &o->cap, o->n + 1, sizeof *o->entry, err));
+            TRY(table_add(&o->table, key.hash[p], (uint32_t)o->n, err));
+            e = &o->entry[o->n++];
+            *e = (struct overlap_entry){.hash = key.hash[p], .part = p};
+        }
+        e->n_lines++;
+    }
+    return OK;
+}
+
+static void overlap_release(struct overlap *o)
+{
+    free(o->entry);
+    table_release(&o->table);
+}
+
+/* Bits 1 << part of what the set shares with a pair. */
+static unsigned overlap_find(const struct overlap *o, struct overlap_key key)
+{
+    unsigned parts = 0;
+
+    for (int p = 0; p < N_OVERLAP; p++)
+        if (overlap_search(o, p, key.hash[p]))
+            parts |= 1u << p;
+    return parts;
+}
+
+static void overlap_mark(struct overlap *o, struct overlap_key key)
+{
+    for (int p = 0; p < N_OVERLAP; p++) {
+        struct overlap_entry *e = overlap_search(o, p, key.hash[p]);
+        if (e)
+            e->is_found = true;
+    }
+}
 
 /* What a thread found about one pair. */
 struct verdict {
@@ -337,9 +421,10 @@ static status finish(struct cleaning *c, struct err *err)
     TRY(file_writer_commit(&c->places, err));
     TRY(drop_duplicates(c, err));
     for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
-        for (int part = 0; part < N_OVERLAP; part++)
-            stats->overlap[set][part] =
-                overlap_count(&c->overlap[set], (enum overlap_part)part);
+        for (size_t i = 0; i < c->overlap[set].n; i++) {
+            const struct overlap_entry *e = &c->overlap[set].entry[i];
+            stats->overlap[set][e->part] += e->is_found ? e->n_lines : 0;
+        }
     stats->stage[PREPARE_CLEAN].before.n_pairs = c->p->input[PREPARE_TRAIN].n_lines;
     stats->stage[PREPARE_CLEAN].after.n_pairs = stats->n_reason[CLEAN_KEEP];
     return OK;

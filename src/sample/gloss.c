@@ -15,10 +15,14 @@ static void add(struct gloss *g, const char *en, const char *de)
     g->entry[g->n++].de = inflect_join(de, "", "");
 }
 
-static void add_function_words(struct gloss *g)
+/* The words of a table whose rows are as a dictionary gives them. */
+#define ADD_TABLE(g, table)                \
+    for (size_t i = 0; i < table##_n; i++) \
+    add(g, table[i].en, table[i].de)
+
+static void add_fixed_words(struct gloss *g)
 {
-    for (size_t i = 0; i < lexicon_gloss_words_n; i++)
-        add(g, lexicon_gloss_words[i].en, lexicon_gloss_words[i].de);
+    ADD_TABLE(g, lexicon_gloss_words);
     for (size_t i = 0; i < lexicon_dets_n; i++) {
         const struct det *d = &lexicon_dets[i];
         const struct word de =
@@ -35,18 +39,10 @@ static void add_function_words(struct gloss *g)
         add(g, lexicon_modals[i].en_third, lexicon_modals[i].de_er);
         add(g, lexicon_modals[i].en_past, lexicon_modals[i].de_past);
     }
-}
-
-static void add_fixed_words(struct gloss *g)
-{
-    for (size_t i = 0; i < lexicon_phrases_n; i++)
-        add(g, lexicon_phrases[i].en, lexicon_phrases[i].de);
-    for (size_t i = 0; i < lexicon_preps_n; i++)
-        add(g, lexicon_preps[i].en, lexicon_preps[i].de);
-    for (size_t i = 0; i < lexicon_links_n; i++)
-        add(g, lexicon_links[i].en, lexicon_links[i].de);
-    for (size_t i = 0; i < lexicon_adjectives_n; i++)
-        add(g, lexicon_adjectives[i].en, lexicon_adjectives[i].de);
+    ADD_TABLE(g, lexicon_phrases);
+    ADD_TABLE(g, lexicon_preps);
+    ADD_TABLE(g, lexicon_links);
+    ADD_TABLE(g, lexicon_adjectives);
 }
 
 static void add_verb(struct gloss *g, const struct verb *v)
@@ -64,7 +60,6 @@ static void add_verb(struct gloss *g, const struct verb *v)
 void gloss_open(struct gloss *g)
 {
     g->n = 0;
-    add_function_words(g);
     add_fixed_words(g);
     for (size_t i = 0; i < 2 * lexicon_nouns_n; i++) {
         const struct noun *n = &lexicon_nouns[i / 2];

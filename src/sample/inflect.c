@@ -233,17 +233,11 @@ struct word inflect_present(const struct verb *v, enum person person)
 
     if (strcmp(infinitive, "sein") == 0)
         return join(sein[person], "");
-    switch (person) {
-    case PERSON_ICH: /* "ich weiß" is the same as "er weiß" */
-        return ends_with(er.text, "t") ? join(stem.text, "e") : er;
-    case PERSON_DU:
+    if (person == PERSON_ICH && ends_with(er.text, "t")) /* not "ich weiß", "er weiß" */
+        return join(stem.text, "e");
+    if (person == PERSON_DU)
         return du_of(er.text);
-    case PERSON_PLURAL:
-        return join(infinitive, "");
-    case PERSON_ER:
-        break;
-    }
-    return er;
+    return person == PERSON_PLURAL ? join(infinitive, "") : er;
 }
 
 /* From the form of "er": hatte, hattest, hatten; war, warst, waren. */

@@ -421,18 +421,14 @@ static status open_own(struct encoder *e, size_t cache_bytes, struct err *err)
 status encoder_new(struct encoder **e, const struct spm *spm, size_t cache_bytes,
                    struct err *err)
 {
-    status s;
-
-    *e = NULL;
     TRY(mem_alloc(e, 1, sizeof **e, err));
     (*e)->spm = spm;
     (*e)->line = str_new(SIZE_MAX);
-    s = open_own(*e, cache_bytes, err);
-    if (s != OK) {
-        encoder_free(*e);
-        *e = NULL;
-    }
-    return s;
+    if (open_own(*e, cache_bytes, err) == OK)
+        return OK;
+    encoder_free(*e);
+    *e = NULL;
+    return err->code;
 }
 
 void encoder_free(struct encoder *e)
