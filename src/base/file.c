@@ -136,17 +136,19 @@ status file_writer_add_line(struct file_writer *w, const void *text, size_t n,
     return file_writer_add(w, "\n", 1, err);
 }
 
-/* The rename is durable once its directory is. */
-static void sync_dir_of(const char *path)
+/* A rename is durable once its directory is. */
+status file_rename(const char *from, const char *to, struct err *err)
 {
-    char *copy = strdup(path);
+    if (rename(from, to) != 0)
+        return sys_error(err, to);
+    char *copy = strdup(to);
     const int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
     if (fd >= 0) {
         (void)fsync(fd);
         close(fd);
     }
     free(copy);
+    return OK;
 }
 
 status file_writer_commit(struct file_writer *w, struct err *err)
@@ -157,11 +159,9 @@ status file_writer_commit(struct file_writer *w, struct err *err)
         result = sys_error(err, w->path);
     if (close(w->fd) != 0 && result == OK)
         result = sys_error(err, w->path);
-    if (result == OK && rename(w->tmp, w->path) != 0)
-        result = sys_error(err, w->path);
     if (result == OK)
-        sync_dir_of(w->path);
-    else
+        result = file_rename(w->tmp, w->path, err);
+    if (result != OK)
         unlink(w->tmp);
     writer_free(w);
     return result;

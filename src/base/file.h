@@ -67,8 +67,10 @@ bool file_is_dir(const char *path);
 int64_t file_bytes(const char *path);
 
 /* Create the directory and its parents; no error if it is there. */
-status file_make_dirs(const char *path, struct err *err);
-status file_remove(const char *path, struct err *err); /* ENOENT is fine */
+status file_make_dirs(const char *path, struct err *err) MUST_CHECK;
+status file_remove(const char *path, struct err *err) MUST_CHECK; /* ENOENT is fine */
+/* Durably. */
+status file_rename(const char *from, const char *to, struct err *err) MUST_CHECK;
 
 /* dir + "/" + name in out; ERR_USAGE when it is too long. */
 status file_join(char *out, size_t n_out, const char *dir, const char *name,

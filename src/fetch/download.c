@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,16 +210,9 @@ status download_discard(const char *path, struct err *err)
 
 status download_commit(const char *path, const char *name, struct err *err)
 {
-    char meta[FILE_PATH_MAX], dir[FILE_PATH_MAX];
+    char meta[FILE_PATH_MAX];
 
     TRY(file_path(meta, err, "%s.meta", path));
-    if (rename(path, name) != 0)
-        return sys_error(name, err);
-    snprintf(dir, sizeof dir, "%s", name);
-    const int fd = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
+    TRY(file_rename(path, name, err));
     return file_remove(meta, err);
 }

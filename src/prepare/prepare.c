@@ -55,7 +55,6 @@ static status read_columns(int column[PAIRS_SIDES], const char *text, struct err
 static status check_config(const struct prepare_config *c, struct err *err)
 {
     struct prepare_reference_names names;
-    int column[PAIRS_SIDES];
 
     TRY(check_training(c, err));
     if (!*c->out)
@@ -63,7 +62,6 @@ static status check_config(const struct prepare_config *c, struct err *err)
                        "out is missing: name the data directory to make, as in out=DIR");
     TRY(need_both("valid", c->valid_source, c->valid_target, err));
     TRY(need_both("test", c->test_source, c->test_target, err));
-    TRY(read_columns(column, c->columns, err));
     if (c->min_words > c->max_words)
         return err_set(err, ERR_USAGE,
                        "min_words = %" PRId64 " exceeds max_words = %" PRId64,
@@ -86,19 +84,16 @@ uint64_t prepare_budget(const struct prepare *p)
 static status open_inputs(struct prepare *p, struct err *err)
 {
     const struct prepare_config *c = p->config;
-    const struct pairs_lists lists[N_PREPARE_SETS] = {
-        [PREPARE_TRAIN] = {c->source, c->target, c->pairs, {0}},
-        [PREPARE_VALID] = {c->valid_source, c->valid_target, c->valid_pairs, {0}},
-        [PREPARE_TEST] = {c->test_source, c->test_target, c->test_pairs, {0}},
-    };
     struct source_options reading = {.lang = {c->source_lang, c->target_lang}};
 
     TRY(read_columns(reading.column, c->columns, err));
-    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++) {
-        struct pairs_lists l = lists[set];
-        l.reading = reading;
-        TRY(pairs_open(&p->input[set], &l, err));
-    }
+    const struct pairs_lists lists[N_PREPARE_SETS] = {
+        [PREPARE_TRAIN] = {c->source, c->target, c->pairs, reading},
+        [PREPARE_VALID] = {c->valid_source, c->valid_target, c->valid_pairs, reading},
+        [PREPARE_TEST] = {c->test_source, c->test_target, c->test_pairs, reading},
+    };
+    for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
+        TRY(pairs_open(&p->input[set], &lists[set], err));
     if (!*c->tokenizer)
         return OK;
     TRY(spm_load(&p->spm, c->tokenizer, err));

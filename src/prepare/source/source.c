@@ -39,33 +39,18 @@ bool source_is_both(enum source_kind kind)
     return kind == SOURCE_TSV || kind == SOURCE_TMX;
 }
 
-static bool is_markup(const struct source *s)
-{
-    return s->kind == SOURCE_SGM || s->kind == SOURCE_TMX;
-}
-
 status source_open(struct source *s, const char *path, const char *name,
                    enum source_kind kind, struct source_options options, struct err *err)
 {
-    struct line_reader file;
-
     *s = (struct source){.kind = kind, .options = options};
-    TRY(line_reader_open(&file, path, name, err));
-    if (is_markup(s))
-        markup_init(&s->markup, file);
-    else
-        s->reader = file;
-    for (int i = 0; i < SOURCE_SIDES; i++)
-        s->room[i] = str_new(0);
-    return OK;
+    markup_init(&s->markup, &s->reader);
+    return line_reader_open(&s->reader, path, name, err);
 }
 
 void source_close(struct source *s)
 {
-    if (is_markup(s))
-        markup_close(&s->markup);
-    else
-        line_reader_close(&s->reader);
+    markup_close(&s->markup);
+    line_reader_close(&s->reader);
     str_release(&s->room[0]);
     str_release(&s->room[1]);
     *s = (struct source){0};
@@ -140,7 +125,7 @@ status source_next(struct source *s, bool *has, struct err *err)
 
 uint64_t source_bytes_read(const struct source *s)
 {
-    return is_markup(s) ? s->markup.file.in.n_in : s->reader.in.n_in;
+    return s->reader.in.n_in;
 }
 
 void source_add(struct source *s, int side)

@@ -43,8 +43,8 @@ struct source_options {
 struct source {
     enum source_kind kind;
     struct source_options options;
-    struct line_reader reader; /* text, tsv */
-    struct markup markup;      /* sgm, tmx */
+    struct line_reader reader;
+    struct markup markup; /* sgm, tmx: what the reader gives */
     struct line seg[SOURCE_SIDES];
     struct str room[SOURCE_SIDES]; /* of segments that are put together from pieces */
     uint64_t line;                 /* 1-based, on which the row begins */

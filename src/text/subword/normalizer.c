@@ -23,9 +23,6 @@ enum {
         4 << 20 /* twenty times the largest that SentencePiece brings along */
 };
 
-/* What a byte may be treated as when it and the byte after it are ASCII. */
-enum { OTHER, LETTER, BLANK };
-
 static const char replacement[] = "\xEF\xBF\xBD", space_mark[] = "\xE2\x96\x81";
 
 static uint32_t unit_at(const struct normalizer *n, size_t i)
@@ -105,7 +102,7 @@ static size_t letters(const struct normalizer *n, struct line in)
 {
     size_t i = 0;
 
-    while (i < in.n_bytes && n->class[(unsigned char)in.text[i]] == LETTER)
+    while (i < in.n_bytes && n->is_letter[(unsigned char)in.text[i]])
         i++;
     if (i && i < in.n_bytes && (unsigned char)in.text[i] >= 0x80)
         i--; /* a rule may begin here */
@@ -361,7 +358,6 @@ status normalizer_init(struct normalizer *n, struct line charsmap, struct err *e
         n->is_plain = find_binding(n) && !has_blank && gives_words(n->text);
     }
     for (int c = '!'; c <= '~'; c++)
-        n->class[c] = is_untouched(n, (unsigned char)c) ? LETTER : OTHER;
-    n->class[' '] = BLANK;
+        n->is_letter[c] = is_untouched(n, (unsigned char)c);
     return OK;
 }

@@ -19,9 +19,9 @@
 #include "base/str.h"
 
 struct normalizer {
-    struct line units; /* a Darts double array, see normalizer.c; may be empty */
-    struct line text;  /* what the rules give, NUL-terminated each */
-    unsigned char class[256];
+    struct line units;     /* a Darts double array, see normalizer.c; may be empty */
+    struct line text;      /* what the rules give, NUL-terminated each */
+    bool is_letter[256];   /* it stands for itself when the byte after it is ASCII */
     bool binds_space[256]; /* rules exist for a blank and this byte */
     bool is_plain; /* rules give UTF-8; no rule but those of a blank itself has a blank */
 };
