@@ -62,7 +62,8 @@ status err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
 const char *status_text(status code);
 
-/* Forward a failure unchanged. Only for functions that hold nothing to release. */
+/* Forward a failure unchanged. Only for functions that hold nothing to release, or only what
+ * RELEASED_BY releases. */
 #define TRY(call)             \
     do {                      \
         status try_ = (call); \

@@ -158,28 +158,22 @@ static status fill(struct work *w, struct err *err)
     return OK;
 }
 
-static status write_all(struct work *w, const char *dir, struct err *err)
-{
-    TRY(open_files(w, dir, err));
-    TRY(fill(w, err));
-    for (size_t split = 0; split < N_SPLITS; split++)
-        for (size_t side = 0; side < N_SIDES; side++)
-            TRY(file_writer_commit(&w->file[split][side], err));
-    return OK;
-}
-
 status sample_write(const struct sample_options *o, const char *dir,
                     struct sample_stats *stats, struct err *err)
 {
+    RELEASED_BY(work_release)
     struct work w = {.want = {[SPLIT_TRAIN] = (uint64_t)o->pairs,
                               [SPLIT_VALID] = (uint64_t)o->valid,
                               [SPLIT_TEST] = (uint64_t)o->test}};
 
     sample_open(&w.generator, (uint64_t)o->seed);
-    const status result = write_all(&w, dir, err);
-    for (size_t side = 0; side < N_SIDES; side++)
+    TRY(open_files(&w, dir, err));
+    TRY(fill(&w, err));
+    for (size_t side = 0; side < N_SIDES; side++) {
+        for (size_t split = 0; split < N_SPLITS; split++)
+            TRY(file_writer_commit(&w.file[split][side], err));
         w.stats.n_types[side] = w.words[side].table.n;
+    }
     *stats = w.stats;
-    work_release(&w);
-    return result;
+    return OK;
 }

@@ -228,19 +228,17 @@ status line_reader_byte(struct line_reader *f, int *byte, struct err *err)
 status line_reader_all(struct str *text, const char *path, struct err *err)
 {
     const bool is_stdin = strcmp(path, "-") == 0;
-    struct line_reader f;
+    RELEASED_BY(line_reader_close) struct line_reader f = {0};
 
     TRY(is_stdin ? line_reader_open_fd(&f, STDIN_FILENO, "standard input", err)
                  : line_reader_open(&f, path, path, err));
-    status result = OK;
     line_reader_keep_mark(&f);
-    for (bool is_last = false; result == OK && !is_last && !text->bad;) {
+    for (bool is_last = false; !is_last && !text->bad;) {
         is_last = f.ended;
         str_add(text, f.buf, f.end);
         f.end = 0;
         if (!is_last)
-            result = fill(&f, err);
+            TRY(fill(&f, err));
     }
-    line_reader_close(&f);
-    return result == OK ? str_check(text, path, err) : result;
+    return str_check(text, path, err);
 }

@@ -5,6 +5,7 @@
  * languages is counted and passed over.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,10 +44,8 @@ static void note_language(struct unit *u, const char *lang)
 {
     const size_t n = strlen(u->langs);
 
-    if (n + strlen(lang) + 3 < sizeof u->langs) {
-        memcpy(u->langs + n, n ? ", " : "", n ? 2 : 0);
-        memcpy(u->langs + n + (n ? 2 : 0), lang, strlen(lang) + 1);
-    }
+    if (n + strlen(lang) + 3 < sizeof u->langs)
+        snprintf(u->langs + n, sizeof u->langs - n, "%s%s", n ? ", " : "", lang);
 }
 
 static status open_variant(struct source *s, struct unit *u, struct err *err)

@@ -268,26 +268,27 @@ static void walk_rules(const struct normalizer *n, struct walk *w)
     }
 }
 
+static void walk_release(struct walk *w)
+{
+    free(w->best);
+    free(w->is_waiting);
+    free(w->stack);
+}
+
 /* What walking every way through the rules finds out. */
 static status look_at_rules(const struct normalizer *n, bool *is_crowded, bool *has_blank,
                             struct err *err)
 {
     const size_t n_units = n->units.n_bytes / 4;
-    struct walk w = {0};
-    status s = mem_alloc(&w.best, n_units, sizeof *w.best, err);
+    RELEASED_BY(walk_release) struct walk w = {0};
 
-    if (s == OK)
-        s = mem_alloc(&w.is_waiting, n_units, sizeof *w.is_waiting, err);
-    if (s == OK)
-        s = mem_alloc(&w.stack, n_units, sizeof *w.stack, err);
-    if (s == OK)
-        walk_rules(n, &w);
-    free(w.best);
-    free(w.is_waiting);
-    free(w.stack);
+    TRY(mem_alloc(&w.best, n_units, sizeof *w.best, err));
+    TRY(mem_alloc(&w.is_waiting, n_units, sizeof *w.is_waiting, err));
+    TRY(mem_alloc(&w.stack, n_units, sizeof *w.stack, err));
+    walk_rules(n, &w);
     *is_crowded = w.is_crowded;
     *has_blank = w.has_blank;
-    return s;
+    return OK;
 }
 
 /* The trie and the strings of some rules; false when they cannot be. */

@@ -107,6 +107,11 @@ static ProtobufCMessage *fields_of(struct line bytes)
     return m ? &m->base : NULL;
 }
 
+static void free_fields(ProtobufCMessage **m)
+{
+    protobuf_c_message_free_unpacked(*m, NULL);
+}
+
 /* The text of a field, or the bytes of the message in it; none if it is a number. */
 static struct line body_of(const ProtobufCMessageUnknownField *f)
 {
@@ -129,8 +134,8 @@ static void put_field(struct str *out, const ProtobufCMessageUnknownField *f)
 static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
                         bool is_hard_limit)
 {
-    ProtobufCMessage *m = fields_of(bytes);
-    struct str body = str_new(0);
+    RELEASED_BY(free_fields) ProtobufCMessage *m = fields_of(bytes);
+    RELEASED_BY(str_release) struct str body = str_new(0);
 
     for (unsigned i = 0; m && i < m->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
@@ -145,8 +150,6 @@ static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
     varint_add(out, body.len);
     str_add(out, str_text(&body), body.len);
     out->bad |= body.bad;
-    str_release(&body);
-    protobuf_c_message_free_unpacked(m, NULL);
     return m != NULL;
 }
 
@@ -157,6 +160,7 @@ static bool put_trainer(struct str *out, struct line bytes, size_t vocab_size,
 status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
                           size_t vocab_size, bool is_hard_limit, struct err *err)
 {
+    RELEASED_BY(free_fields)
     ProtobufCMessage *m = fields_of((struct line){bytes, n_bytes});
     bool is_good = m != NULL;
 
@@ -167,42 +171,37 @@ status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
         else if (f->tag != MODEL_PIECE)
             put_field(out, f);
     }
-    protobuf_c_message_free_unpacked(m, NULL);
     return is_good ? str_check(out, "the tokenizer", err) : damaged(err);
 }
 
 static status check_normalizer(struct line bytes, bool *is_safe, struct err *err)
 {
-    ProtobufCMessage *m = fields_of(bytes);
-    status s = OK;
+    RELEASED_BY(free_fields) ProtobufCMessage *m = fields_of(bytes);
 
     *is_safe = m != NULL;
-    for (unsigned i = 0; s == OK && *is_safe && i < m->n_unknown_fields; i++)
+    for (unsigned i = 0; *is_safe && i < m->n_unknown_fields; i++)
         if (m->unknown_fields[i].tag == NORMALIZER_CHARSMAP)
-            s = normalizer_guard(body_of(&m->unknown_fields[i]), is_safe, err);
-    protobuf_c_message_free_unpacked(m, NULL);
-    return s;
+            TRY(normalizer_guard(body_of(&m->unknown_fields[i]), is_safe, err));
+    return OK;
 }
 
 /* Each message of rules by itself: of several, SentencePiece joins what they say. */
 static status check_rules(struct line bytes, struct err *err)
 {
-    ProtobufCMessage *m = fields_of(bytes);
+    RELEASED_BY(free_fields) ProtobufCMessage *m = fields_of(bytes);
     bool is_safe = true;
-    status s = OK;
 
     if (!m)
         return damaged(err);
-    for (unsigned i = 0; s == OK && is_safe && i < m->n_unknown_fields; i++) {
+    for (unsigned i = 0; is_safe && i < m->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *f = &m->unknown_fields[i];
         if (f->tag == MODEL_NORMALIZER || f->tag == MODEL_DENORMALIZER)
-            s = check_normalizer(body_of(f), &is_safe, err);
+            TRY(check_normalizer(body_of(f), &is_safe, err));
     }
-    protobuf_c_message_free_unpacked(m, NULL);
-    if (s == OK && !is_safe)
+    if (!is_safe)
         return err_set(err, ERR_FORMAT,
                        "the normalisation rules in the SentencePiece model are damaged");
-    return s;
+    return OK;
 }
 
 status spm_parts_guard(const void *bytes, size_t n_bytes, struct err *err)
