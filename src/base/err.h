@@ -62,8 +62,8 @@ status err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
 const char *status_text(status code);
 
-/* Forward a failure unchanged. Only for functions that hold nothing to release, or only what
- * RELEASED_BY releases. */
+/* Forward a failure unchanged. Only for functions that hold nothing to release but what
+ * RELEASED_BY names. */
 #define TRY(call)             \
     do {                      \
         status try_ = (call); \

@@ -10,7 +10,7 @@ void say_word(struct say *s, const char *text)
     str_puts(s->out, text);
 }
 
-void say_either(struct say *s, const char *en, const char *de)
+static void say_either(struct say *s, const char *en, const char *de)
 {
     say_word(s, s->language->side == SIDE_EN ? en : de);
 }

@@ -31,8 +31,6 @@ struct say {
 
 /* One word or several; NULL and "" add nothing. */
 void say_word(struct say *s, const char *text);
-/* The one of the language. */
-void say_either(struct say *s, const char *en, const char *de);
 /* NULL adds nothing. */
 void say_phrase(struct say *s, const struct phrase *p);
 void say_comma(struct say *s);

@@ -221,7 +221,8 @@ void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs
     str_puts(out, "|version:" BLEU_VERSION);
 }
 
-void bleu_details(struct str *out, const struct bleu *b)
+/* "66.7/40.0/25.0/0.0 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)" */
+static void details_of(struct str *out, const struct bleu *b)
 {
     for (size_t i = 0; i < BLEU_ORDER; i++)
         str_printf(out, "%s%.1f", i ? "/" : "", b->precision[i]);
@@ -236,7 +237,7 @@ void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options 
     str_puts(out, "BLEU|");
     bleu_signature(out, o, n_refs);
     str_printf(out, " = %.*f ", width, b->score);
-    bleu_details(out, b);
+    details_of(out, b);
 }
 
 void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options *o,
@@ -246,7 +247,7 @@ void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options 
     RELEASED_BY(str_release) struct str details = str_new(0);
 
     bleu_signature(&signature, o, n_refs);
-    bleu_details(&details, b);
+    details_of(&details, b);
     json_auto_t *json =
         json_pack("{ss, sf, ss, ss}", "name", "BLEU", "score", rounded(b->score, width),
                   "signature", str_text(&signature), "verbose_score", str_text(&details));

@@ -88,9 +88,6 @@ double bleu_nltk(const struct bleu_stats *s);
 /* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" */
 void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs);
 
-/* "66.7/40.0/25.0/0.0 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)" */
-void bleu_details(struct str *out, const struct bleu *b);
-
 /* "BLEU|SIGNATURE = SCORE DETAILS", the score with `width` decimals. */
 void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options *o,
                size_t n_refs, int width);
