@@ -11,7 +11,7 @@
 
 enum { TEXT_PIECE = 4096, ENTITY_MAX = 12 };
 
-void markup_init(struct markup *m, struct line_reader *file)
+void markup_init(struct markup *m, struct line_reader file)
 {
     *m = (struct markup){
         .file = file, .tag = str_new(MARKUP_TAG_MAX), .text = str_new(0), .line = 1};
@@ -19,8 +19,10 @@ void markup_init(struct markup *m, struct line_reader *file)
 
 void markup_close(struct markup *m)
 {
+    line_reader_close(&m->file);
     str_release(&m->tag);
     str_release(&m->text);
+    *m = (struct markup){0};
 }
 
 status markup_fail(const struct markup *m, struct err *err, const char *fmt, ...)
@@ -31,7 +33,7 @@ status markup_fail(const struct markup *m, struct err *err, const char *fmt, ...
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    return err_set(err, ERR_FORMAT, "%s:%llu: %s", m->file->in.name,
+    return err_set(err, ERR_FORMAT, "%s:%llu: %s", m->file.in.name,
                    (unsigned long long)m->line, what);
 }
 
@@ -84,15 +86,15 @@ static status read_entity(struct markup *m, struct err *err)
     int c;
 
     for (;;) {
-        TRY(line_reader_peek(m->file, &c, err));
+        TRY(line_reader_peek(&m->file, &c, err));
         if (n == ENTITY_MAX || !(isalnum(c) || (c == '#' && n == 0)))
             break;
         name[n++] = (char)c;
-        TRY(line_reader_byte(m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
     }
     name[n] = '\0';
     if (c == ';' && add_entity(&m->text, name))
-        return line_reader_byte(m->file, &c, err);
+        return line_reader_byte(&m->file, &c, err);
     str_putc(&m->text, '&');
     str_add(&m->text, name, n);
     return OK;
@@ -101,7 +103,7 @@ static status read_entity(struct markup *m, struct err *err)
 /* The next byte, where the file must not end: inside `what`. */
 static status need_byte(struct markup *m, int *c, const char *what, struct err *err)
 {
-    TRY(line_reader_byte(m->file, c, err));
+    TRY(line_reader_byte(&m->file, c, err));
     if (*c == LINE_READER_END)
         return markup_fail(m, err, "the file ends inside %s; was it cut?", what);
     return OK;
@@ -194,10 +196,10 @@ static status read_word(struct markup *m, const char *word, bool *yes, struct er
     int c;
 
     for (*yes = false; *word; word++) {
-        TRY(line_reader_peek(m->file, &c, err));
+        TRY(line_reader_peek(&m->file, &c, err));
         if (c != (unsigned char)*word)
             return OK;
-        TRY(line_reader_byte(m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
     }
     *yes = true;
     return OK;
@@ -252,10 +254,10 @@ static status read_markup(struct markup *m, enum markup_event *event, struct err
     int c;
 
     *event = MARKUP_TEXT;
-    m->line = m->file->n_lines + 1;
-    TRY(line_reader_peek(m->file, &c, err));
+    m->line = m->file.n_lines + 1;
+    TRY(line_reader_peek(&m->file, &c, err));
     if (c == '!' || c == '?') {
-        TRY(line_reader_byte(m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
         return c == '!' ? read_bang(m, err) : skip_instruction(m, err);
     }
     if (c != '/' && !is_name_start(c)) {
@@ -272,10 +274,10 @@ static status read_text(struct markup *m, struct err *err)
     int c;
 
     for (;;) {
-        TRY(line_reader_peek(m->file, &c, err));
+        TRY(line_reader_peek(&m->file, &c, err));
         if (c == LINE_READER_END || c == '<' || m->text.len >= TEXT_PIECE)
             return OK;
-        TRY(line_reader_byte(m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
         if (c == '&')
             TRY(read_entity(m, err));
         else
@@ -289,9 +291,9 @@ status markup_next(struct markup *m, enum markup_event *event, struct err *err)
 
     str_reset(&m->text);
     *event = MARKUP_TEXT;
-    m->line = m->file->n_lines + 1;
+    m->line = m->file.n_lines + 1;
     while (!m->text.len) {
-        TRY(line_reader_peek(m->file, &c, err));
+        TRY(line_reader_peek(&m->file, &c, err));
         if (c == LINE_READER_END) {
             *event = MARKUP_END;
             return OK;
@@ -300,12 +302,12 @@ status markup_next(struct markup *m, enum markup_event *event, struct err *err)
             TRY(read_text(m, err));
             break;
         }
-        TRY(line_reader_byte(m->file, &c, err));
+        TRY(line_reader_byte(&m->file, &c, err));
         TRY(read_markup(m, event, err));
         if (*event != MARKUP_TEXT)
             return OK;
     }
-    return str_check(&m->text, m->file->in.name, err);
+    return str_check(&m->text, m->file.in.name, err);
 }
 
 /* Where the value of attribute `name` begins, behind "=" and blanks; NULL: not there. */

@@ -7,7 +7,7 @@
  * An ampersand or "<" that begins none of these is text, as WMT's test sets hold them. No
  * entity is defined, fetched or expanded, and text comes in pieces of bounded size.
  *
- * Borrows: the file. Threads: one.
+ * Owns: the file. Threads: one.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum markup_event { MARKUP_END, MARKUP_TEXT, MARKUP_OPEN, MARKUP_CLOSE };
 enum { MARKUP_TAG_MAX = 1 << 16, MARKUP_NAME_MAX = 64 };
 
 struct markup {
-    struct line_reader *file;
+    struct line_reader file;
     char name[MARKUP_NAME_MAX]; /* of the tag, in lower case */
     bool is_empty;              /* <name/>: no MARKUP_CLOSE follows */
     uint64_t line;              /* 1-based line on which the event begins */
@@ -31,8 +31,8 @@ struct markup {
     struct str text;            /* of MARKUP_TEXT, or the last value asked for */
 };
 
-/* Read a file that was just opened. */
-void markup_init(struct markup *m, struct line_reader *file);
+/* Take over an open file. */
+void markup_init(struct markup *m, struct line_reader file);
 void markup_close(struct markup *m);
 
 /* Text, if any, in m->text; a tag's name in m->name. */

@@ -42,26 +42,35 @@ bool source_is_both(enum source_kind kind)
 status source_open(struct source *s, const char *path, const char *name,
                    enum source_kind kind, struct source_options options, struct err *err)
 {
+    struct line_reader file;
+
     *s = (struct source){.kind = kind, .options = options};
-    markup_init(&s->markup, &s->reader);
-    return line_reader_open(&s->reader, path, name, err);
+    TRY(line_reader_open(&file, path, name, err));
+    markup_init(&s->markup, file);
+    return OK;
 }
 
 void source_close(struct source *s)
 {
     markup_close(&s->markup);
-    line_reader_close(&s->reader);
     str_release(&s->room[0]);
     str_release(&s->room[1]);
     *s = (struct source){0};
 }
 
+static status next_line(struct source *s, struct line *row, bool *has, struct err *err)
+{
+    struct line_reader *file = &s->markup.file;
+
+    TRY(line_reader_next(file, row, has, err));
+    s->line = file->n_lines;
+    s->is_cut = file->is_cut;
+    return OK;
+}
+
 static status next_text(struct source *s, bool *has, struct err *err)
 {
-    TRY(line_reader_next(&s->reader, &s->seg[0], has, err));
-    s->line = s->reader.n_lines;
-    s->is_cut = s->reader.is_cut;
-    return OK;
+    return next_line(s, &s->seg[0], has, err);
 }
 
 /* Column `k`, from 1; false when the line has fewer. */
@@ -93,17 +102,15 @@ static status next_tsv(struct source *s, bool *has, struct err *err)
 {
     struct line row;
 
-    TRY(line_reader_next(&s->reader, &row, has, err));
+    TRY(next_line(s, &row, has, err));
     if (!*has)
         return OK;
-    s->line = s->reader.n_lines;
-    s->is_cut = s->reader.is_cut;
     for (int i = 0; i < SOURCE_SIDES; i++)
         if (!column(row, s->options.column[i], &s->seg[i])) {
             if (!s->is_cut)
                 return err_set(err, ERR_FORMAT,
                                "%s:%llu: a line of %d columns, column %d is wanted",
-                               s->reader.in.name, (unsigned long long)s->line,
+                               s->markup.file.in.name, (unsigned long long)s->line,
                                count_columns(row), s->options.column[i]);
             s->seg[i] = (struct line){row.text, 0};
         }
@@ -125,7 +132,7 @@ status source_next(struct source *s, bool *has, struct err *err)
 
 uint64_t source_bytes_read(const struct source *s)
 {
-    return s->reader.in.n_in;
+    return s->markup.file.in.n_in;
 }
 
 void source_add(struct source *s, int side)

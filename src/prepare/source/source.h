@@ -43,8 +43,7 @@ struct source_options {
 struct source {
     enum source_kind kind;
     struct source_options options;
-    struct line_reader reader;
-    struct markup markup; /* sgm, tmx: what the reader gives */
+    struct markup markup; /* text and tsv read its file as it stands */
     struct line seg[SOURCE_SIDES];
     struct str room[SOURCE_SIDES]; /* of segments that are put together from pieces */
     uint64_t line;                 /* 1-based, on which the row begins */

@@ -78,7 +78,7 @@ static status read_segment(struct source *s, struct err *err)
     }
     s->line = line;
     source_finish(s, 0);
-    return str_check(&s->room[0], s->reader.in.name, err);
+    return str_check(&s->room[0], s->markup.file.in.name, err);
 }
 
 static status at_end(const struct source *s, struct err *err)

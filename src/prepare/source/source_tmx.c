@@ -142,7 +142,7 @@ static status check_languages(const struct source *s, const char *langs, struct 
     return err_set(err, ERR_FORMAT,
                    "%s: none of its %llu units has both '%s' and '%s'; the last one has: "
                    "%s",
-                   s->reader.in.name, (unsigned long long)s->n_skipped,
+                   s->markup.file.in.name, (unsigned long long)s->n_skipped,
                    s->options.lang[0], s->options.lang[1], langs);
 }
 
@@ -171,7 +171,7 @@ status source_tmx_next(struct source *s, bool *has, struct err *err)
     s->line = u.line;
     for (int i = 0; i < SOURCE_SIDES; i++) {
         source_finish(s, i);
-        TRY(str_check(&s->room[i], s->reader.in.name, err));
+        TRY(str_check(&s->room[i], s->markup.file.in.name, err));
     }
     return OK;
 }
