@@ -9,7 +9,7 @@
 #include "dist/comm/comm.h"
 #include "sim/comm_sim.h"
 #include "test.h"
-#include "train/run/affinity.h"
+#include "train/run/peers.h"
 
 enum { MANY = 1030 };
 
@@ -38,9 +38,9 @@ TEST(parts_do_not_overlap_and_use_every_core)
         for (size_t n = 1; n <= cores; n++) {
             size_t next = 0;
             for (size_t i = 0; i < n; i++) {
-                const struct affinity_part p = affinity_part(cores, i, n, 0);
-                CHECK(p.first == next && p.n >= 1);
-                next += p.n;
+                const struct pool_range p = affinity_part(cores, i, n, 0);
+                CHECK(p.begin == next && p.end > next);
+                next = p.end;
             }
             CHECK(next == cores);
         }
@@ -49,16 +49,16 @@ TEST(parts_do_not_overlap_and_use_every_core)
 TEST(ranks_with_a_number_of_threads_stand_side_by_side)
 {
     for (size_t i = 0; i < 3; i++) {
-        const struct affinity_part p = affinity_part(8, i, 3, 2);
-        CHECK(p.first == 2 * i && p.n == 2);
+        const struct pool_range p = affinity_part(8, i, 3, 2);
+        CHECK(p.begin == 2 * i && p.end == 2 * i + 2);
     }
 }
 
 TEST(more_ranks_than_cores_have_one_each)
 {
     for (size_t i = 0; i < 5; i++) {
-        const struct affinity_part p = affinity_part(2, i, 5, 0);
-        CHECK(p.n == 1 && p.first < 2);
+        const struct pool_range p = affinity_part(2, i, 5, 0);
+        CHECK(p.end == p.begin + 1 && p.begin < 2);
     }
 }
 

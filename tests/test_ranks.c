@@ -13,7 +13,7 @@
 #include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
-#include "train/run/ranks.h"
+#include "train/run/peers.h"
 #include "train/save/state.h"
 #include "train/update/local_sgd.h"
 

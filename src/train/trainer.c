@@ -41,7 +41,7 @@ static status count_skips(struct trainer *t, const struct record_step *rec,
 {
     struct peers *p = &t->peers;
     struct state *s = &t->state;
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
 
     s->skipped_in_a_row = rec->skipped > 0 ? s->skipped_in_a_row + 1 : 0;
     if (!local_sgd_is_on(&t->local) || !t->local.is_synced)
@@ -55,7 +55,7 @@ static status count_skips(struct trainer *t, const struct record_step *rec,
                    "step %lld: the last %lld updates of %s and its node were not finite; "
                    "lower learning_rate or raise warmup_steps",
                    (long long)s->step, (long long)s->skipped_in_a_row,
-                   ranks_name(p->comm, rank, name));
+                   comm_name(p->comm, rank, name));
 }
 
 /* One update and what is logged of it. */

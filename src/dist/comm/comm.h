@@ -75,6 +75,10 @@ bool comm_leave(struct comm *c, double seconds);
  * when the network is gone; the launcher sees a rank that died and ends the others. */
 _Noreturn void comm_abort(status code);
 
+/* "rank 3 on host b" in a buffer of the caller's. */
+enum { COMM_NAME_MAX = COMM_HOST_MAX + 32 };
+const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);
+
 /* ------------------------------------------------------------ collectives
  * All ranks call the same one with the same sizes. */
 

@@ -89,10 +89,6 @@ status comm_node_barrier(struct comm *c, struct err *err) MUST_CHECK;
 /* Traffic with other nodes that did not go through comm_swap. */
 void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes);
 
-/* "rank 3 on host b" in a buffer of the caller's. */
-enum { COMM_NAME_MAX = COMM_HOST_MAX + 32 };
-const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);
-
 /* comm_mpi.c: whether mpirun or srun started this process as one of many. */
 bool comm_mpi_is_wanted(void);
 status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;

@@ -1,32 +1,29 @@
-#include "train/run/affinity.h"
-
 #include <sched.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/pool.h"
-#include "dist/comm/comm.h"
+#include "train/run/peers.h"
 
-struct affinity_part affinity_part(size_t cores, size_t i, size_t n, size_t threads)
+struct pool_range affinity_part(size_t cores, size_t i, size_t n, size_t threads)
 {
     const struct pool_range even = pool_split(cores, i, n);
 
     if (threads && threads * n <= cores)
-        return (struct affinity_part){i * threads, threads};
+        return (struct pool_range){i * threads, (i + 1) * threads};
     if (even.end > even.begin)
-        return (struct affinity_part){even.begin, even.end - even.begin};
-    return (struct affinity_part){i % cores, 1}; /* more ranks than cores */
+        return even;
+    return (struct pool_range){i % cores, i % cores + 1}; /* more ranks than cores */
 }
 
-/* Only the cores [first, first + n) of those allowed. */
-static void narrow(const struct pool_cpus *allowed, struct affinity_part part)
+/* Only this part of the cores allowed. */
+static void narrow(const struct pool_cpus *allowed, struct pool_range part)
 {
     struct pool_cpus mine = {0};
     size_t seen = 0;
 
     for (size_t core = 0; core < POOL_MOST_CORES; core++)
         if (CPU_ISSET_S(core, sizeof *allowed, allowed->set)) {
-            if (seen >= part.first && seen < part.first + part.n)
+            if (seen >= part.begin && seen < part.end)
                 CPU_SET_S(core, sizeof mine, mine.set);
             seen++;
         }
@@ -64,10 +61,10 @@ status affinity_choose(struct affinity *p, struct comm *c, size_t threads, bool 
     const status result = comm_allgather(c, all, &allowed, sizeof allowed, err);
     if (result == OK && is_known) {
         count_sharers(c, all, &i, &n);
-        const struct affinity_part part = affinity_part(p->cores, i, n, threads);
+        const struct pool_range part = affinity_part(p->cores, i, n, threads);
         p->is_crowded = n * (threads ? threads : 1) > p->cores;
-        p->cores = part.n;
-        p->threads = threads ? threads : part.n;
+        p->cores = part.end - part.begin;
+        p->threads = threads ? threads : p->cores;
         if (pin && !p->is_crowded)
             narrow(&allowed, part);
     }

@@ -86,7 +86,7 @@ static status find_odd_replica(struct peers *p, struct device *d, struct mat fla
 status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t step,
                      struct err *err)
 {
-    char name[RANKS_NAME_MAX], other[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX], other[COMM_NAME_MAX];
     struct reducer_odd odd;
 
     if (p->comm->size == 1 || p->compared_at == step)
@@ -96,14 +96,14 @@ status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t
     if (odd.rank < 0)
         return OK;
     p->is_agreed = true;
-    (void)ranks_name(p->comm, odd.rank, name);
+    (void)comm_name(p->comm, odd.rank, name);
     if (!odd.is_clear)
         return err_set(
             err, ERR_DEVICE,
             "step %lld: the weights of %s and %s differ, and it cannot be told "
             "whose are wrong; the memory, processor or network of one of them "
             "may be faulty",
-            (long long)step, ranks_name(p->comm, odd.other, other), name);
+            (long long)step, comm_name(p->comm, odd.other, other), name);
     return err_set(err, ERR_DEVICE,
                    "step %lld: the weights of %s differ from those of the other ranks; "
                    "its memory, processor or network may be faulty, leave that host out",

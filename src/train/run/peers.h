@@ -12,14 +12,75 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/watch/control.h"
-#include "train/run/affinity.h"
+#include "recipe/runlog_schema.h"
 #include "train/run/preflight.h"
-#include "train/run/ranks.h"
 
 struct progress;
+
+/*
+ * Which cores of a host belong to this rank. A launcher may have bound each rank to cores
+ * of its own, or left all ranks of a host free on all of them. Ranks that may run on the
+ * same cores divide them; then threads stay inside their rank's part, so that two ranks
+ * never pin threads to one core.
+ */
+struct affinity {
+    size_t threads;  /* of this rank */
+    size_t cores;    /* that are its own */
+    bool is_crowded; /* the ranks of this host want more threads than it has cores */
+};
+
+/* threads 0: one for each core of this rank. Collective; the affinity of the calling
+ * thread changes and is inherited by those that it starts later. */
+status affinity_choose(struct affinity *p, struct comm *comm, size_t threads, bool pin,
+                       struct err *err) MUST_CHECK;
+
+/* The rank's part of `cores` cores that n ranks share, it being the i-th of them. Pure;
+ * at least one core. */
+struct pool_range affinity_part(size_t cores, size_t i, size_t n, size_t threads);
+
+/*
+ * What the ranks tell each other with every update. Small numbers travel with the
+ * gradient: sums that make the update's record the same as that of one rank, wishes (to
+ * stop) and progress (of a save) on which all must act at the same step, and what each
+ * rank measured of itself. A rank whose loss or gradient is not finite, or far from the
+ * others', is named.
+ */
+struct ranks_sums {                        /* over the ranks of an update */
+    double of_step[RUNLOG_STEP_ADDED + 2]; /* record_add_sums() */
+    double n_stop;                         /* ranks that were told to stop */
+    double n_damaged;                      /* ranks that found damage in their data */
+    double n_written; /* ranks whose part of the save under way is done */
+};
+
+struct ranks_own {    /* of each rank */
+    double mean_loss; /* of its target tokens; 0 without any */
+    double grad_norm; /* of its gradient's mean over its tokens, before the sum */
+    double n_tokens;
+    double has_written; /* its part of the save under way... */
+    double save_failed; /* ...and in vain */
+    double n_skipped;   /* updates in a row that its node, training alone, left out */
+};
+
+enum {
+    RANKS_N_SUMS = sizeof(struct ranks_sums) / sizeof(double),
+    RANKS_N_OWN = sizeof(struct ranks_own) / sizeof(double)
+};
+
+/*
+ * Finds a rank whose loss or gradient norm is not finite, or is ten times the median of
+ * three or more ranks: a sentence about the first one in `text`, false when there is
+ * none.
+ */
+bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *text,
+                    size_t n_text);
+/* The first rank whose write failed, or -1. */
+int ranks_failed_save(const struct comm *c, const struct ranks_own *all);
+/* The first of those that have left out the most updates in a row. */
+int ranks_most_skipped(const struct comm *c, const struct ranks_own *all);
 
 /*
  * The run directory, as all ranks see it. Disks may be shared between nodes or not: ranks

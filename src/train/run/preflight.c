@@ -15,7 +15,6 @@
 #include "dist/exchange/exchange.h"
 #include "format/crc32c.h"
 #include "train/run/config.h"
-#include "train/run/ranks.h"
 
 /* Where things are may differ between hosts; what they are may not. */
 static uint64_t hash_config(const struct train_config *c)
@@ -63,10 +62,10 @@ static double disk_mib(const char *dir)
 static status refuse(const struct comm *c, int rank, const char *what, const char *fix,
                      struct err *err)
 {
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
 
     return err_set(err, ERR_USAGE, "%s has another %s than rank 0 on host %s; %s",
-                   ranks_name(c, rank, name), what, c->peer[0].host, fix);
+                   comm_name(c, rank, name), what, c->peer[0].host, fix);
 }
 
 status preflight_judge_programs(const struct comm *c, const uint64_t *hash,
@@ -114,14 +113,14 @@ static status compare(const struct comm *c, const struct preflight_facts *all,
 static status check_disks(const struct comm *c, const struct preflight_facts *all,
                           struct preflight_options o, struct err *err)
 {
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
 
     for (int r = 0; r < c->size; r++)
         if (all[r].disk_mib < o.checkpoint_mib)
             return err_set(err, ERR_IO,
                            "%s: the disk of %s has %.0f MiB left, one checkpoint needs "
                            "%.0f; make room or choose another run directory",
-                           o.config->run, ranks_name(c, r, name), all[r].disk_mib,
+                           o.config->run, comm_name(c, r, name), all[r].disk_mib,
                            o.checkpoint_mib);
     return OK;
 }
@@ -172,7 +171,7 @@ static status check_clocks(struct preflight *p, const struct comm *c,
                            const struct preflight_facts *all, double limit,
                            struct err *err)
 {
-    char odd[RANKS_NAME_MAX], usual[RANKS_NAME_MAX];
+    char odd[COMM_NAME_MAX], usual[COMM_NAME_MAX];
     int most = 0, least = 0;
     double first = all->clock, last = all->clock;
 
@@ -190,8 +189,8 @@ static status check_clocks(struct preflight *p, const struct comm *c,
     return err_set(err, ERR_USAGE,
                    "the clock of %s is %.0f s %s that of %s; set it (chronyd or "
                    "systemd-timesyncd keeps it right), or raise clock_limit = %g",
-                   ranks_name(c, most, odd), fabs(ahead),
-                   ahead > 0 ? "ahead of" : "behind", ranks_name(c, least, usual), limit);
+                   comm_name(c, most, odd), fabs(ahead),
+                   ahead > 0 ? "ahead of" : "behind", comm_name(c, least, usual), limit);
 }
 
 status preflight_judge(struct preflight *p, const struct comm *c,

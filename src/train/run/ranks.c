@@ -1,18 +1,9 @@
-#include "train/run/ranks.h"
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "dist/comm/comm.h"
+#include "train/run/peers.h"
 
 enum { FAR = 10, ENOUGH_RANKS = 3, MOST_RANKS = 4096 };
-
-const char *ranks_name(const struct comm *c, int rank, char name[RANKS_NAME_MAX])
-{
-    snprintf(name, RANKS_NAME_MAX, "rank %d on host %s", rank, c->peer[rank].host);
-    return name;
-}
 
 /* What is compared of a rank. */
 struct measure {
@@ -50,7 +41,7 @@ static double median(const struct comm *c, const struct ranks_own *all, struct m
 static bool find_far(const struct comm *c, const struct ranks_own *all, struct measure m,
                      char *text, size_t n_text)
 {
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
     size_t n;
     const double middle = median(c, all, m, &n);
 
@@ -59,7 +50,7 @@ static bool find_far(const struct comm *c, const struct ranks_own *all, struct m
             snprintf(text, n_text,
                      "%s: %s %g, the ranks' median is %g; its memory or processor may be "
                      "faulty",
-                     ranks_name(c, r, name), m.name, value(&all[r], m), middle);
+                     comm_name(c, r, name), m.name, value(&all[r], m), middle);
             return true;
         }
     return false;
@@ -71,12 +62,12 @@ bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *tex
     static const struct measure norm = {"gradient norm",
                                         offsetof(struct ranks_own, grad_norm)},
                                 loss = {"loss", offsetof(struct ranks_own, mean_loss)};
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
 
     for (int r = 0; r < c->size; r++)
         if (!isfinite(all[r].mean_loss) || !isfinite(all[r].grad_norm)) {
-            snprintf(text, n_text, "%s: loss %g, gradient norm %g",
-                     ranks_name(c, r, name), all[r].mean_loss, all[r].grad_norm);
+            snprintf(text, n_text, "%s: loss %g, gradient norm %g", comm_name(c, r, name),
+                     all[r].mean_loss, all[r].grad_norm);
             return true;
         }
     if (c->size > MOST_RANKS)

@@ -54,13 +54,13 @@ status training_data_prefetch(struct training_data *d, const struct train_config
 
 static status judge(struct training_data *d, struct peers *p, bool waits, struct err *err)
 {
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
     status mine = OK;
 
     if (waits || dataset_check_has_failed(&d->check))
         mine = dataset_check_finish(&d->check, err);
     if (mine != OK && p->comm->size > 1)
-        mine = err_wrap(err, "%s", ranks_name(p->comm, p->comm->rank, name));
+        mine = err_wrap(err, "%s", comm_name(p->comm, p->comm->rank, name));
     return peers_agree(p, mine, err);
 }
 

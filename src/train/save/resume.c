@@ -228,12 +228,12 @@ static status try_rank(struct saving *s, const struct checkpoint *parts, int ran
                        struct candidates *c, struct verdict *v, struct err *err)
 {
     struct comm *comm = s->peers->comm;
-    char name[RANKS_NAME_MAX];
+    char name[COMM_NAME_MAX];
 
     *v = (struct verdict){0};
     if (rank == comm->rank && read_next(s, parts, c, v, &v->failure) != OK &&
         comm->size > 1)
-        (void)err_wrap(&v->failure, "%s", ranks_name(comm, rank, name));
+        (void)err_wrap(&v->failure, "%s", comm_name(comm, rank, name));
     return comm_bcast(comm, v, sizeof *v, rank, err);
 }
 

@@ -108,14 +108,14 @@ static status take_reports(struct saving *s, struct err *last, struct err *err)
 /* All writers have written. Only what is whole on every disk is published. */
 static void decide(struct saving *s, int failed_rank)
 {
-    char why[160], name[RANKS_NAME_MAX];
+    char why[160], name[COMM_NAME_MAX];
 
     s->is_under_way = false;
     if (failed_rank < 0 && s->has_checkpoint)
         s->saved_at = s->step;
     if (failed_rank >= 0)
         snprintf(why, sizeof why, "%s could not write its copy; its log says why",
-                 ranks_name(s->peers->comm, failed_rank, name));
+                 comm_name(s->peers->comm, failed_rank, name));
     /* a rank that was given up must not touch what its successor may be using */
     const bool is_current = !s->peers->control || control_is_current(s->peers->control);
     if (s->saver && is_current)
