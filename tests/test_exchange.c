@@ -640,16 +640,17 @@ static status shard_update(struct shards *s, struct reducer *r, struct comm *c,
 {
     const size_t n = s->params.n_flat;
     float *w = s->weights[c->rank], *g = calloc(n, sizeof *g);
-    float *owned = calloc(reducer_n_owned(r) + 1, sizeof *owned);
-    float *again = calloc(reducer_n_owned(r) + 1, sizeof *again);
+    const struct reducer_shards *mine = reducer_shards(r);
+    float *owned = calloc(mine->n_owned + 1, sizeof *owned);
+    float *again = calloc(mine->n_owned + 1, sizeof *again);
     struct reducer_times times;
 
     gradient(g, n, c->rank, 0);
     reducer_begin(r, g, false);
     backward(&s->params, r);
     status result = reducer_finish(r, NULL, &times, err);
-    for (size_t i = 0; i < reducer_n_ranges(r); i++) {
-        const struct reducer_range range = reducer_range(r, i);
+    for (size_t i = 0; i < mine->n_list; i++) {
+        const struct reducer_shard range = mine->list[i];
         for (size_t k = 0; k < range.n; k++) {
             w[range.first + k] = g[range.first + k];
             owned[range.at + k] = 2 * g[range.first + k];
@@ -661,10 +662,10 @@ static status shard_update(struct shards *s, struct reducer *r, struct comm *c,
         result = reducer_gather(r, owned, c->rank == 0 ? s->moments : NULL, err);
     if (result == OK && c->rank == 0) {
         reducer_pick(r, again, s->moments);
-        if (memcmp(again, owned, reducer_n_owned(r) * sizeof *owned) != 0)
+        if (memcmp(again, owned, mine->n_owned * sizeof *owned) != 0)
             result = err_set(err, ERR_CHECK, "picked something else than was gathered");
     }
-    s->n_owned[c->rank] = reducer_n_owned(r);
+    s->n_owned[c->rank] = mine->n_owned;
     free(again);
     free(owned);
     free(g);

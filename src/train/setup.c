@@ -127,12 +127,9 @@ static status open_optimizer(struct trainer *t, struct err *err)
     const struct train_config *c = &t->config;
     const struct params *p = &t->model.params;
     const bool is_sharded = t->gradients.reducer && c->shard_optimizer;
-    struct optim_shards shards;
 
-    if (is_sharded)
-        TRY(gradients_list_shards(&t->gradients, &shards, t->peers.comm, err));
-    TRY(optim_open(&t->optim, &t->device, p, &c->optim, is_sharded ? &shards : NULL,
-                   err));
+    TRY(optim_open(&t->optim, &t->device, p, &c->optim,
+                   is_sharded ? reducer_shards(t->gradients.reducer) : NULL, err));
     if (local_sgd_is_on(&t->local))
         TRY(local_sgd_open(&t->local, &t->device, p->n_flat, c->outer_rate,
                            c->outer_momentum, err));

@@ -54,7 +54,7 @@ static status apply(struct trainer *t, struct record_step *rec, double n_target,
     if (result == OK || result == ERR_NUMERIC)
         TRY(loss_scale_update(&t->state.scale, &t->device, t->model.grad,
                               n_target * rec->loss_scale, result == OK, err));
-    if (result == OK && t->gradients.shards)
+    if (result == OK && t->optim.shards)
         return reducer_allgather(t->gradients.reducer, t->model.flat.mem, err);
     return result;
 }

@@ -32,7 +32,8 @@ struct reducer {
     struct exchange exchange;     /* without nccl */
     struct comm_nccl *nccl;       /* NULL: gradients are the host's */
     struct err why_not;           /* with a device: why they are */
-    size_t n_flat, n_owned;
+    size_t n_flat;
+    struct reducer_shards shards; /* with is_sharded */
     float *residual; /* [n_flat], int8 only; pages that are never touched cost nothing */
 
     float *flat;    /* what the jobs under way work on */
@@ -68,6 +69,28 @@ static enum wire widest(struct reducer_options o)
     return o.wire == WIRE_INT8 || o.is_sharded ? WIRE_FP32 : o.wire;
 }
 
+/* What a rank owns of bucket i, counted from the start of the flat array. */
+static struct wire_part owned_by(const struct reducer *r, int rank, size_t i)
+{
+    const struct bucket b = r->buckets.list[i];
+    const struct wire_part p = exchange_owned(r->comm, rank, b.n);
+
+    return (struct wire_part){b.first + p.first, p.n};
+}
+
+static status list_shards(struct reducer *r, struct err *err)
+{
+    struct reducer_shards *s = &r->shards;
+
+    TRY(mem_alloc(&s->list, r->buckets.n_list, sizeof *s->list, err));
+    for (; s->n_list < r->buckets.n_list; s->n_list++) {
+        const struct wire_part p = owned_by(r, r->comm->rank, s->n_list);
+        s->list[s->n_list] = (struct reducer_shard){p.first, p.n, s->n_owned};
+        s->n_owned += p.n;
+    }
+    return OK;
+}
+
 static status open_parts(struct reducer *r, const struct params *p, struct err *err)
 {
     const size_t bytes = r->options.bucket_bytes ? r->options.bucket_bytes : BUCKET_BYTES;
@@ -77,7 +100,9 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
     TRY(mem_alloc(&r->jobs, r->buckets.n_list + 1, sizeof *r->jobs, err));
     TRY(mem_alloc(&r->facts, (size_t)r->comm->size * REDUCER_FACTS, sizeof *r->facts,
                   err));
-    if (r->options.device && !r->options.is_sharded)
+    if (r->options.is_sharded)
+        TRY(list_shards(r, err));
+    else if (r->options.device)
         TRY(comm_nccl_open(&r->nccl, r->comm, r->options.device,
                            (struct comm_nccl_options){.wire = r->options.wire,
                                                       .is_checked = r->options.is_checked,
@@ -102,13 +127,12 @@ status reducer_open(struct reducer **out, struct comm *c, const struct params *p
 
     *out = NULL;
     TRY(mem_alloc(&r, 1, sizeof *r, err));
-    *r = (struct reducer){.comm = c, .options = o, .n_flat = p->n_flat};
+    *r = (struct reducer){
+        .comm = c, .options = o, .n_flat = p->n_flat, .shards = {.comm = c}};
     if (open_parts(r, p, err) != OK) {
         reducer_close(r);
         return err->code;
     }
-    for (size_t i = 0; i < reducer_n_ranges(r); i++)
-        r->n_owned += reducer_range(r, i).n;
     *out = r;
     return OK;
 }
@@ -124,6 +148,7 @@ void reducer_close(struct reducer *r)
     free(r->residual);
     free(r->jobs);
     free(r->facts);
+    free(r->shards.list);
     free(r);
 }
 
@@ -322,41 +347,13 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
 
 /* ------------------------------------------------------------ sharded */
 
-/* Range i of a rank, counted from the start of the flat array. */
-static struct wire_part range_of(const struct reducer *r, int rank, size_t i)
+const struct reducer_shards *reducer_shards(const struct reducer *r)
 {
-    const struct bucket b = r->buckets.list[i];
-    struct wire_part p = {0, b.n};
-
-    if (r->options.is_sharded)
-        p = exchange_owned(r->comm, rank, b.n);
-    return (struct wire_part){b.first + p.first, p.n};
-}
-
-size_t reducer_n_ranges(const struct reducer *r)
-{
-    return r->buckets.n_list;
-}
-
-struct reducer_range reducer_range(const struct reducer *r, size_t i)
-{
-    const struct wire_part p = range_of(r, r->comm->rank, i);
-    size_t at = 0;
-
-    for (size_t k = 0; k < i; k++)
-        at += range_of(r, r->comm->rank, k).n;
-    return (struct reducer_range){p.first, p.n, at};
-}
-
-size_t reducer_n_owned(const struct reducer *r)
-{
-    return r->n_owned;
+    return &r->shards;
 }
 
 status reducer_allgather(struct reducer *r, float *flat, struct err *err)
 {
-    if (!r->options.is_sharded)
-        return OK;
     r->flat = flat;
     r->n_submitted = 0;
     while (r->n_submitted < r->buckets.n_list)
@@ -375,24 +372,23 @@ static status gather_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct gathering *g = ctx;
     const struct reducer *r = g->reducer;
-    const float *owned = g->owned;
 
-    for (size_t i = 0; i < r->buckets.n_list; i++) {
-        const struct wire_part mine = range_of(r, c->rank, i);
-        const struct comm_msg up = {0, (void *)owned, mine.n * sizeof *owned};
+    for (size_t i = 0; i < r->shards.n_list; i++) {
+        const struct reducer_shard mine = r->shards.list[i];
+        const struct comm_msg up = {0, (void *)(g->owned + mine.at),
+                                    mine.n * sizeof *g->owned};
         size_t n = 0;
         if (g->flat)
-            memcpy(g->flat + mine.first, owned, up.n_bytes);
+            memcpy(g->flat + mine.first, up.data, up.n_bytes);
         else
             TRY(comm_swap(c, &up, mine.n > 0, NULL, 0, err));
-        for (int rank = 1; g->flat && r->options.is_sharded && rank < c->size; rank++) {
-            const struct wire_part p = range_of(r, rank, i);
+        for (int rank = 1; g->flat && rank < c->size; rank++) {
+            const struct wire_part p = owned_by(r, rank, i);
             if (p.n)
                 c->msg[n++] =
                     (struct comm_msg){rank, g->flat + p.first, p.n * sizeof *g->flat};
         }
         TRY(comm_swap(c, NULL, 0, c->msg, n, err));
-        owned += mine.n;
     }
     return OK;
 }
@@ -401,17 +397,14 @@ status reducer_gather(struct reducer *r, const float *owned, float *flat, struct
 {
     struct gathering g = {.reducer = r, .owned = owned, .flat = flat};
 
-    if (r->options.is_sharded)
-        return comm_run(r->comm, gather_job, &g, err);
-    return flat ? gather_job(r->comm, &g, err) : OK; /* no rank needs another */
+    return comm_run(r->comm, gather_job, &g, err);
 }
 
 void reducer_pick(const struct reducer *r, float *owned, const float *flat)
 {
-    for (size_t i = 0; i < r->buckets.n_list; i++) {
-        const struct wire_part p = range_of(r, r->comm->rank, i);
-        memcpy(owned, flat + p.first, p.n * sizeof *owned);
-        owned += p.n;
+    for (size_t i = 0; i < r->shards.n_list; i++) {
+        const struct reducer_shard s = r->shards.list[i];
+        memcpy(owned + s.at, flat + s.first, s.n * sizeof *owned);
     }
 }
 

@@ -102,15 +102,18 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
 
 /* ------------------------------------------------------------ sharded */
 
-/* Range i of n_ranges that this rank owns; `at` counts owned elements before it, for
- * moments that are kept for owned elements only. May be empty. Without is_sharded or
- * with one rank, the ranges are whole buckets. */
-struct reducer_range {
+/* What this rank owns of every bucket, [first, first + n) of the flat arrays; may be
+ * empty. `at` counts owned elements before it, for moments that are kept for owned
+ * elements only. */
+struct reducer_shard {
     size_t first, n, at;
 };
-size_t reducer_n_ranges(const struct reducer *r);
-struct reducer_range reducer_range(const struct reducer *r, size_t i);
-size_t reducer_n_owned(const struct reducer *r); /* elements */
+struct reducer_shards {
+    struct reducer_shard *list;
+    size_t n_list, n_owned; /* n_owned: elements */
+    struct comm *comm;      /* whose ranks own the rest */
+};
+const struct reducer_shards *reducer_shards(const struct reducer *r);
 
 /* The owners' values of flat (n_flat floats: updated weights) to every rank, in fp32. */
 status reducer_allgather(struct reducer *r, float *flat, struct err *err) MUST_CHECK;

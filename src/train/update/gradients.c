@@ -36,24 +36,9 @@ status gradients_open(struct gradients *g, struct comm *comm, struct model *m,
 void gradients_close(struct gradients *g)
 {
     reducer_close(g->reducer);
-    free(g->shards);
     free(g->mirror);
     free(g->slice_sq);
     *g = (struct gradients){0};
-}
-
-status gradients_list_shards(struct gradients *g, struct optim_shards *shards,
-                             struct comm *comm, struct err *err)
-{
-    const size_t n = reducer_n_ranges(g->reducer);
-
-    TRY(mem_alloc(&g->shards, n, sizeof *g->shards, err));
-    for (size_t i = 0; i < n; i++) {
-        const struct reducer_range r = reducer_range(g->reducer, i);
-        g->shards[i] = (struct optim_shard){r.first, r.n, r.at};
-    }
-    *shards = (struct optim_shards){g->shards, n, reducer_n_owned(g->reducer), comm};
-    return OK;
 }
 
 /* The gradient where the network finds it. */

@@ -15,14 +15,12 @@
 
 #include "dist/exchange/reducer.h"
 #include "model/model.h"
-#include "train/update/optim.h"
 
 struct gradients {
     struct model *model;
-    struct reducer *reducer;    /* NULL: one rank */
-    struct optim_shard *shards; /* what this rank updates; NULL: everything */
-    float *mirror;              /* [n_flat] of a GPU's gradient on the host, or NULL */
-    double *slice_sq;           /* [most_slices] sums of squares of this rank's slices */
+    struct reducer *reducer; /* NULL: one rank */
+    float *mirror;           /* [n_flat] of a GPU's gradient on the host, or NULL */
+    double *slice_sq;        /* [most_slices] sums of squares of this rank's slices */
     size_t n_slices, most_slices;
     double early_sq; /* of the embedding's rows that backward does not write */
 };
@@ -31,10 +29,6 @@ struct gradients {
 status gradients_open(struct gradients *g, struct comm *comm, struct model *m,
                       struct reducer_options options, struct err *err) MUST_CHECK;
 void gradients_close(struct gradients *g);
-
-/* Which part of the arrays this rank updates; comm is NULL: all of them. */
-status gradients_list_shards(struct gradients *g, struct optim_shards *shards,
-                             struct comm *comm, struct err *err) MUST_CHECK;
 
 /* An update begins: of each node alone, or of all ranks; is_flush as reducer_begin. */
 void gradients_begin(struct gradients *g, bool is_node_alone, bool is_flush);

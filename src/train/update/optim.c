@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "dist/comm/comm.h"
+#include "dist/exchange/reducer.h"
 #include "recipe/params.h"
 
 static const struct opt rows[] = {
@@ -104,7 +104,7 @@ static status mark_frozen(struct optim *o, struct err *err)
 static status alloc_state(struct optim *o, struct err *err)
 {
     const size_t n = o->params->n_list;
-    const size_t n_moments = o->shards.comm ? o->shards.n_owned : o->params->n_flat;
+    const size_t n_moments = o->shards ? o->shards->n_owned : o->params->n_flat;
 
     TRY(mem_alloc(&o->frozen, n, sizeof *o->frozen, err));
     TRY(mem_alloc(&o->grad_sq, n, sizeof *o->grad_sq, err));
@@ -116,12 +116,10 @@ static status alloc_state(struct optim *o, struct err *err)
 }
 
 status optim_open(struct optim *o, struct device *d, const struct params *p,
-                  const struct optim_config *c, const struct optim_shards *shards,
+                  const struct optim_config *c, const struct reducer_shards *shards,
                   struct err *err)
 {
-    *o = (struct optim){.config = *c, .device = d, .params = p};
-    if (shards)
-        o->shards = *shards;
+    *o = (struct optim){.config = *c, .device = d, .params = p, .shards = shards};
     if (optim_check(c, err) != OK || alloc_state(o, err) != OK ||
         mark_frozen(o, err) != OK) {
         optim_close(o);
@@ -158,14 +156,14 @@ static bool goes_by_tensor(const struct optim *o)
 /* The whole gradient's sum of squares, of which every rank has a part. */
 static status measure_shards(struct optim *o, struct mat g, double *sum, struct err *err)
 {
-    for (size_t i = 0; i < o->shards.n_list; i++) {
-        const struct optim_shard s = o->shards.list[i];
+    for (size_t i = 0; i < o->shards->n_list; i++) {
+        const struct reducer_shard s = o->shards->list[i];
         double part = 0;
         o->device->k->sumsq(o->device, &part, mat_cols(g, s.first, s.n));
         TRY(device_sync(o->device, err));
         *sum += part;
     }
-    return comm_sum(o->shards.comm, sum, 1, err);
+    return comm_sum(o->shards->comm, sum, 1, err);
 }
 
 /* Sums of squares that this update needs, and the whole gradient's. */
@@ -175,7 +173,7 @@ static status measure(struct optim *o, struct mat w, struct mat g, double *sum,
     const struct kernels *k = o->device->k;
 
     *sum = 0;
-    if (o->shards.comm)
+    if (o->shards)
         return measure_shards(o, g, sum, err);
     if (!goes_by_tensor(o)) {
         k->sumsq(o->device, sum, g);
@@ -261,8 +259,8 @@ static void update_tensors(struct optim *o, struct mat w, struct mat g,
 static void update_shards(struct optim *o, struct mat w, struct mat g,
                           struct optim_update u, double scale)
 {
-    for (size_t i = 0; i < o->shards.n_list; i++) {
-        const struct optim_shard s = o->shards.list[i];
+    for (size_t i = 0; i < o->shards->n_list; i++) {
+        const struct reducer_shard s = o->shards->list[i];
         if (s.n)
             update_adam(o, mat_cols(w, s.first, s.n), mat_cols(o->m, s.at, s.n),
                         mat_cols(o->v, s.at, s.n), mat_cols(g, s.first, s.n), u, scale);
@@ -284,7 +282,7 @@ status optim_step(struct optim *o, struct mat weights, struct mat gradient,
                        (long long)u.t + 1, *grad_norm, u.tokens);
     if (most > 0 && *grad_norm > most)
         scale *= most / *grad_norm;
-    if (o->shards.comm)
+    if (o->shards)
         update_shards(o, weights, gradient, u, scale);
     else if (goes_by_tensor(o))
         update_tensors(o, weights, gradient, u, scale);

@@ -19,8 +19,8 @@
 #include "base/opt.h"
 #include "device/device.h"
 
-struct comm;
 struct params;
+struct reducer_shards;
 
 /* kind, field, default, help, limits */
 /* clang-format off */
@@ -48,25 +48,11 @@ extern const struct opt_table optim_config_table;
 /* What the options say together: ERR_USAGE for a contradiction or a bad pattern. */
 status optim_check(const struct optim_config *c, struct err *err) MUST_CHECK;
 
-/*
- * A part of the flat arrays that this rank updates: weights and gradient from `first` on,
- * moments from `at` on in arrays that hold the rank's own elements only.
- */
-struct optim_shard {
-    size_t first, n, at;
-};
-
-struct optim_shards {
-    const struct optim_shard *list; /* borrowed */
-    size_t n_list, n_owned;
-    struct comm *comm; /* whose ranks own the rest */
-};
-
 struct optim {
     struct optim_config config;
     struct device *device;
     const struct params *params;
-    struct optim_shards shards; /* without comm: everything is this rank's */
+    const struct reducer_shards *shards; /* that this rank updates; NULL: everything */
     struct mat m, v; /* [1, n_flat] or [1, n_owned], zero at first; no v in NovoGrad */
     double *norms;   /* [n_list], NovoGrad: average squared norm; NULL otherwise */
     bool *frozen;    /* [n_list] */
@@ -75,9 +61,9 @@ struct optim {
 };
 
 /* ERR_USAGE when the freeze pattern matches no tensor, or all of them. shards: NULL, or
- * this rank's with Adam and nothing that goes by tensor. */
+ * this rank's (borrowed) with Adam and nothing that goes by tensor. */
 status optim_open(struct optim *o, struct device *d, const struct params *p,
-                  const struct optim_config *c, const struct optim_shards *shards,
+                  const struct optim_config *c, const struct reducer_shards *shards,
                   struct err *err) MUST_CHECK;
 void optim_close(struct optim *o);
 
