@@ -7,47 +7,61 @@
 
 #include "base/file.h"
 
-/* JSON name, kind, lvalue. U: 64 bits as hexadecimal text, exact in any reader. */
-#define STATE_FIELDS(I, U, R, B)               \
-    I("step", s->step)                         \
-    U("epoch", s->cursor.epoch)                \
-    U("next_pair", s->cursor.next)             \
-    B("has_best_loss", s->loss.is_there)       \
-    R("best_loss", s->loss.value)              \
-    I("best_loss_step", s->loss.step)          \
-    B("has_best_bleu", s->bleu.is_there)       \
-    R("best_bleu", s->bleu.value)              \
-    I("best_bleu_step", s->bleu.step)          \
-    I("evals_since_best", s->evals_since_best) \
-    I("skipped", s->n_skipped)                 \
-    I("skipped_in_a_row", s->skipped_in_a_row) \
-    U("source_tokens", s->n_source)            \
-    U("target_tokens", s->n_target)            \
-    R("seconds", s->t_trained)                 \
-    U("corpus_pairs", s->corpus_pairs)         \
-    U("tokenizer_hash", s->tokenizer_hash)
+/* HEX: 64 bits as hexadecimal text, exact in any reader. */
+enum kind { INT, HEX, REAL, FLAG };
 
-static json_t *hex(uint64_t x)
+#define AT(member) offsetof(struct state, member)
+
+static const struct field {
+    const char *name;
+    enum kind kind;
+    size_t at;
+} fields[] = {
+    {"step", INT, AT(step)},
+    {"epoch", HEX, AT(cursor.epoch)},
+    {"next_pair", HEX, AT(cursor.next)},
+    {"has_best_loss", FLAG, AT(loss.is_there)},
+    {"best_loss", REAL, AT(loss.value)},
+    {"best_loss_step", INT, AT(loss.step)},
+    {"has_best_bleu", FLAG, AT(bleu.is_there)},
+    {"best_bleu", REAL, AT(bleu.value)},
+    {"best_bleu_step", INT, AT(bleu.step)},
+    {"evals_since_best", INT, AT(evals_since_best)},
+    {"skipped", INT, AT(n_skipped)},
+    {"skipped_in_a_row", INT, AT(skipped_in_a_row)},
+    {"source_tokens", HEX, AT(n_source)},
+    {"target_tokens", HEX, AT(n_target)},
+    {"seconds", REAL, AT(t_trained)},
+    {"corpus_pairs", HEX, AT(corpus_pairs)},
+    {"tokenizer_hash", HEX, AT(tokenizer_hash)},
+};
+
+enum { N_FIELDS = sizeof fields / sizeof *fields };
+
+static json_t *value_of(enum kind kind, const void *at)
 {
-    char text[24];
+    char hex[24];
 
-    snprintf(text, sizeof text, "%" PRIx64, x);
-    return json_string(text);
+    switch (kind) {
+    case INT:
+        return json_integer(*(const int64_t *)at);
+    case HEX:
+        snprintf(hex, sizeof hex, "%" PRIx64, *(const uint64_t *)at);
+        return json_string(hex);
+    case REAL:
+        return json_real(*(const double *)at);
+    case FLAG:
+        break;
+    }
+    return json_boolean(*(const bool *)at);
 }
 
 status state_write(const struct state *s, const char *path, struct err *err)
 {
     json_t *o = json_object();
 
-#define I(name, x) json_object_set_new(o, name, json_integer((json_int_t)(x)));
-#define U(name, x) json_object_set_new(o, name, hex(x));
-#define R(name, x) json_object_set_new(o, name, json_real(x));
-#define B(name, x) json_object_set_new(o, name, json_boolean(x));
-    STATE_FIELDS(I, U, R, B)
-#undef I
-#undef U
-#undef R
-#undef B
+    for (const struct field *f = fields; f < fields + N_FIELDS; f++)
+        json_object_set_new(o, f->name, value_of(f->kind, (const char *)s + f->at));
     char *text = json_dumps(o, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
     json_decref(o);
     if (!text)
@@ -57,37 +71,25 @@ status state_write(const struct state *s, const char *path, struct err *err)
     return result;
 }
 
-static bool get_int(const json_t *o, const char *name, int64_t *x)
+static bool take(enum kind kind, void *to, const json_t *v)
 {
-    const json_t *v = json_object_get(o, name);
+    const char *text = json_string_value(v);
+    const size_t n_digits = text ? strspn(text, "0123456789abcdef") : 0;
 
-    *x = (int64_t)json_integer_value(v);
-    return json_is_integer(v) && *x >= 0;
-}
-
-/* Digits alone: strtoull() would also take signs, blanks and what does not fit. */
-static bool get_hex(const json_t *o, const char *name, uint64_t *x)
-{
-    const char *text = json_string_value(json_object_get(o, name));
-    const size_t n = text ? strspn(text, "0123456789abcdef") : 0;
-
-    *x = n ? strtoull(text, NULL, 16) : 0;
-    return n > 0 && n <= 16 && !text[n];
-}
-
-static bool get_real(const json_t *o, const char *name, double *x)
-{
-    const json_t *v = json_object_get(o, name);
-
-    *x = json_number_value(v);
-    return json_is_number(v);
-}
-
-static bool get_bool(const json_t *o, const char *name, bool *x)
-{
-    const json_t *v = json_object_get(o, name);
-
-    *x = json_is_true(v);
+    switch (kind) {
+    case INT:
+        *(int64_t *)to = json_integer_value(v);
+        return json_is_integer(v) && json_integer_value(v) >= 0;
+    case HEX: /* strtoull() would also take signs, blanks and what does not fit */
+        *(uint64_t *)to = n_digits ? strtoull(text, NULL, 16) : 0;
+        return n_digits > 0 && n_digits <= 16 && !text[n_digits];
+    case REAL:
+        *(double *)to = json_number_value(v);
+        return json_is_number(v);
+    case FLAG:
+        break;
+    }
+    *(bool *)to = json_is_true(v);
     return json_is_boolean(v);
 }
 
@@ -95,26 +97,18 @@ status state_parse(struct state *s, const char *path, const void *bytes, size_t 
                    struct err *err)
 {
     json_t *o = json_loadb(bytes, n, 0, NULL);
-    bool whole = true;
+    const bool is_object = json_is_object(o);
+    bool is_whole = is_object;
 
     *s = (struct state){0};
-    if (!json_is_object(o)) {
-        json_decref(o);
-        return err_set(err, ERR_FORMAT, "%s: not a whole state file", path);
-    }
-#define I(name, x) whole = get_int(o, name, &(x)) && whole;
-#define U(name, x) whole = get_hex(o, name, &(x)) && whole;
-#define R(name, x) whole = get_real(o, name, &(x)) && whole;
-#define B(name, x) whole = get_bool(o, name, &(x)) && whole;
-    STATE_FIELDS(I, U, R, B)
-#undef I
-#undef U
-#undef R
-#undef B
+    for (const struct field *f = fields; f < fields + N_FIELDS; f++)
+        is_whole &= take(f->kind, (char *)s + f->at, json_object_get(o, f->name));
     json_decref(o);
-    if (!whole)
-        return err_set(err, ERR_FORMAT, "%s: a field is missing or malformed", path);
-    return OK;
+    if (is_whole)
+        return OK;
+    return err_set(err, ERR_FORMAT, "%s: %s", path,
+                   is_object ? "a field is missing or malformed"
+                             : "not a whole state file");
 }
 
 status state_read(struct state *s, const char *path, struct err *err)
