@@ -272,7 +272,7 @@ status setup_run(struct trainer *t, struct err *err)
 
     TRY(resume_begin(&t->saving, &t->data.sets, &t->average, err));
     TRY(peers_agree(p, prepare_run(t, &roof_gflops, err), err));
-    TRY(comm_sum(p->comm, &roof_gflops, 1, err));
+    TRY(comm_allreduce(p->comm, COMM_SUM, &roof_gflops, 1, err));
     return peers_agree(p, start_run(t, roof_gflops, err), err);
 }
 

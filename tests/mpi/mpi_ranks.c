@@ -135,7 +135,7 @@ static status run_control(struct comm *c, struct err *err)
             result = err_set(err, ERR_CHECK, "byte %zu of a broadcast is wrong", i);
     free(big);
     if (result == OK)
-        result = comm_gather(c, &words, NULL, "abcdefgh", (size_t)c->rank % 8, 0, err);
+        result = comm_gather(c, &words, "abcdefgh", (size_t)c->rank % 8, err);
     if (result == OK && c->rank == 0 && c->size == 4 &&
         strcmp(str_text(&words), "aababc") != 0)
         result = err_set(err, ERR_CHECK, "collected '%s'", str_text(&words));

@@ -4,7 +4,7 @@
  * One communication thread per process makes every call of the backend, so that MPI needs
  * no more than MPI_THREAD_FUNNELED. Callers hand it jobs; jobs run one at a time in the
  * order of submission, and every rank submits the same jobs in the same order. The
- * collectives (comm_sum, comm_bcast...) submit one and wait; gradient buckets are
+ * collectives (comm_allreduce, comm_bcast...) submit one and wait; gradient buckets are
  * submitted while backward still computes and waited for later.
  *
  * Backends: none (one rank, no thread), mpi (comm_mpi.c), and that of the tests.
@@ -86,9 +86,9 @@ status comm_barrier(struct comm *c, struct err *err) MUST_CHECK;
 
 /* All-reduce, element by element, in place, in the order of ranks, so that every rank
  * holds the same bits. For small n: every rank sends all to the first. */
-status comm_sum(struct comm *c, double *x, size_t n, struct err *err) MUST_CHECK;
-status comm_max(struct comm *c, double *x, size_t n, struct err *err) MUST_CHECK;
-status comm_min(struct comm *c, double *x, size_t n, struct err *err) MUST_CHECK;
+enum comm_fold { COMM_SUM, COMM_MAX, COMM_MIN };
+status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
+                      struct err *err) MUST_CHECK;
 
 /* Broadcast of the root's bytes. Large ones are scattered over the nodes first, which
  * then exchange their parts, so that each network card carries them about twice. */
@@ -99,10 +99,10 @@ status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root,
 status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                       struct err *err) MUST_CHECK;
 
-/* Bytes of different lengths: appended to *all on the root in the order of ranks, with
- * lengths in n_each[size]; both may be NULL elsewhere, and n_each anywhere. */
-status comm_gather(struct comm *c, struct str *all, size_t *n_each, const void *mine,
-                   size_t n_bytes, int root, struct err *err) MUST_CHECK;
+/* Bytes of different lengths: appended to *all of the first rank in the order of ranks.
+ */
+status comm_gather(struct comm *c, struct str *all, const void *mine, size_t n_bytes,
+                   struct err *err) MUST_CHECK;
 
 /*
  * Did it work everywhere? Each rank brings the status of its own attempt, with the
@@ -110,9 +110,6 @@ status comm_gather(struct comm *c, struct str *all, size_t *n_each, const void *
  * message, on all ranks, "rank 2 on host b: ..." in front.
  */
 status comm_agree(struct comm *c, status mine, struct err *err) MUST_CHECK;
-
-/* *any: whether `mine` is true on any rank. */
-status comm_any(struct comm *c, bool mine, bool *any, struct err *err) MUST_CHECK;
 
 /* ------------------------------------------------------------ jobs */
 

@@ -74,11 +74,12 @@ status comm_start(struct comm *c, const struct comm_backend *backend, void *self
 /* Messages, counted as traffic. Nothing happens when both numbers are 0. */
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
                  const struct comm_msg *recv, size_t n_recv, struct err *err) MUST_CHECK;
-/* Collectives through one rank: its bytes on all; n_bytes of every rank on it, on all. */
-status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, int root,
+/* Collectives through the first rank: its bytes on all; those of every rank on it (n_each
+ * says there how many; NULL: n_bytes of all); n_bytes of every rank on all. */
+status comm_job_bcast(struct comm *c, void *data, size_t n_bytes,
                       struct err *err) MUST_CHECK;
 status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                       int root, struct err *err) MUST_CHECK;
+                       const size_t *n_each, struct err *err) MUST_CHECK;
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                           struct err *err) MUST_CHECK;
 /* The backend's, for the ranks of a node. */

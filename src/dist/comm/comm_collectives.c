@@ -17,31 +17,24 @@
 
 /* ------------------------------------------------------------ inside jobs */
 
-/* n_each: bytes of each rank, on the root; NULL when all have n_bytes. */
-static status gather_to(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                        const size_t *n_each, int root, struct err *err)
+status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
+                       const size_t *n_each, struct err *err)
 {
-    const struct comm_msg up = {root, (void *)mine, n_bytes};
+    const struct comm_msg up = {0, (void *)mine, n_bytes};
     char *to = all;
     size_t n = 0;
 
-    if (c->rank != root)
+    if (c->rank != 0)
         return comm_swap(c, &up, n_bytes > 0, NULL, 0, err);
     for (int r = 0; r < c->size; r++) {
         const size_t m = n_each ? n_each[r] : n_bytes;
-        if (m && r == root)
+        if (m && r == 0)
             memcpy(to, mine, m);
         else if (m)
             c->msg[n++] = (struct comm_msg){r, to, m};
         to += m;
     }
     return comm_swap(c, NULL, 0, c->msg, n, err);
-}
-
-status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                       int root, struct err *err)
-{
-    return gather_to(c, all, mine, n_bytes, NULL, root, err);
 }
 
 /* The bytes of rank `from` on all ranks, or on those of its node alone. */
@@ -59,28 +52,27 @@ static status pass_down(struct comm *c, void *data, size_t n_bytes, int from,
     return comm_swap(c, c->msg, n, NULL, 0, err);
 }
 
-status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, int root,
-                      struct err *err)
+status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, struct err *err)
 {
-    return pass_down(c, data, n_bytes, root, false, err);
+    return pass_down(c, data, n_bytes, 0, false, err);
 }
 
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                           struct err *err)
 {
-    TRY(gather_to(c, all, mine, n_bytes, NULL, 0, err));
-    return comm_job_bcast(c, all, (size_t)c->size * n_bytes, 0, err);
+    TRY(comm_job_gather(c, all, mine, n_bytes, NULL, err));
+    return comm_job_bcast(c, all, (size_t)c->size * n_bytes, err);
 }
 
 /* ------------------------------------------------------------ gather */
 
 /* The arguments of a job. */
 struct collective {
-    void *all;
+    char *all;
     const void *mine;
     size_t n_bytes;
-    const size_t *n_each;
-    int root;
+    size_t *n_each;
+    int root; /* of a broadcast */
 };
 
 static status allgather_job(struct comm *c, void *ctx, struct err *err)
@@ -94,7 +86,7 @@ static status gather_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct collective *x = ctx;
 
-    return gather_to(c, x->all, x->mine, x->n_bytes, x->n_each, x->root, err);
+    return comm_job_gather(c, x->all, x->mine, x->n_bytes, x->n_each, err);
 }
 
 status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
@@ -110,11 +102,11 @@ static status gather_bytes(struct comm *c, struct collective *x, struct str *all
 {
     size_t total = 0;
 
-    for (int r = 0; c->rank == x->root && r < c->size; r++)
+    for (int r = 0; c->rank == 0 && r < c->size; r++)
         total += x->n_each[r];
     TRY(mem_alloc(&x->all, total, 1, err));
     status result = comm_run(c, gather_job, x, err);
-    if (result == OK && c->rank == x->root) {
+    if (result == OK && c->rank == 0) {
         str_add(all, x->all, total);
         result = str_check(all, "what the ranks sent", err);
     }
@@ -122,47 +114,31 @@ static status gather_bytes(struct comm *c, struct collective *x, struct str *all
     return result;
 }
 
-status comm_gather(struct comm *c, struct str *all, size_t *n_each, const void *mine,
-                   size_t n_bytes, int root, struct err *err)
+status comm_gather(struct comm *c, struct str *all, const void *mine, size_t n_bytes,
+                   struct err *err)
 {
-    struct collective x = {.mine = mine, .n_bytes = n_bytes, .root = root};
-    size_t *lengths;
+    struct collective x = {.mine = mine, .n_bytes = n_bytes};
 
-    TRY(mem_alloc(&lengths, (size_t)c->size, sizeof *lengths, err));
-    x.n_each = lengths;
-    status result = comm_allgather(c, lengths, &n_bytes, sizeof n_bytes, err);
+    TRY(mem_alloc(&x.n_each, (size_t)c->size, sizeof *x.n_each, err));
+    status result = comm_allgather(c, x.n_each, &n_bytes, sizeof n_bytes, err);
     if (result == OK)
         result = gather_bytes(c, &x, all, err);
-    if (n_each)
-        memcpy(n_each, lengths, (size_t)c->size * sizeof *n_each);
-    free(lengths);
-    return result;
-}
-
-status comm_barrier(struct comm *c, struct err *err)
-{
-    char token = 0, *tokens;
-
-    TRY(mem_alloc(&tokens, (size_t)c->size, 1, err));
-    const status result = comm_allgather(c, tokens, &token, 1, err);
-    free(tokens);
+    free(x.n_each);
     return result;
 }
 
 /* ------------------------------------------------------------ all-reduce */
 
-enum fold { SUM, MAX, MIN };
-
 /* Something that is not a number wins over every number, so that it is not lost. */
-static double fold(enum fold how, double a, double b)
+static double fold(enum comm_fold how, double a, double b)
 {
-    if (how == SUM)
+    if (how == COMM_SUM)
         return a + b;
-    return (how == MAX ? b > a : b < a) || isnan(b) ? b : a;
+    return (how == COMM_MAX ? b > a : b < a) || isnan(b) ? b : a;
 }
 
-static status allreduce(struct comm *c, enum fold how, double *x, size_t n,
-                        struct err *err)
+status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
+                      struct err *err)
 {
     double *all;
 
@@ -179,49 +155,35 @@ static status allreduce(struct comm *c, enum fold how, double *x, size_t n,
     return result;
 }
 
-status comm_sum(struct comm *c, double *x, size_t n, struct err *err)
+status comm_barrier(struct comm *c, struct err *err)
 {
-    return allreduce(c, SUM, x, n, err);
-}
+    double token = 0;
 
-status comm_max(struct comm *c, double *x, size_t n, struct err *err)
-{
-    return allreduce(c, MAX, x, n, err);
-}
-
-status comm_min(struct comm *c, double *x, size_t n, struct err *err)
-{
-    return allreduce(c, MIN, x, n, err);
+    return comm_allreduce(c, COMM_SUM, &token, 1, err);
 }
 
 /* ------------------------------------------------------------ broadcast */
 
 enum { SCATTER_BYTES = 1 << 20 }; /* from which a broadcast is scattered first */
 
-struct broadcast {
-    char *data;
-    size_t n_bytes;
-    int root;
-};
-
 /* The part of one node, to or from a peer. */
-static struct comm_msg part_of(const struct comm *c, const struct broadcast *x, int node,
+static struct comm_msg part_of(const struct comm *c, const struct collective *x, int node,
                                int peer)
 {
     const struct pool_range r = pool_split(x->n_bytes, (size_t)node, (size_t)c->n_nodes);
 
-    return (struct comm_msg){peer, x->data + r.begin, r.end - r.begin};
+    return (struct comm_msg){peer, x->all + r.begin, r.end - r.begin};
 }
 
 /* The rank of a node that talks to other nodes here: its leader, or the root. */
-static int delegate_of(const struct comm *c, const struct broadcast *x, int node)
+static int delegate_of(const struct comm *c, const struct collective *x, int node)
 {
     return c->peer[x->root].node == node ? x->root : c->leader[node];
 }
 
 /* The root sends a part to each node; then every node sends its part to the others,
  * except to the root's, which has it all. */
-static status scatter(struct comm *c, const struct broadcast *x, struct err *err)
+static status scatter(struct comm *c, const struct collective *x, struct err *err)
 {
     const int home = c->peer[x->root].node;
     struct comm_msg *send = c->msg, *recv = c->msg + c->size;
@@ -250,19 +212,19 @@ static status scatter(struct comm *c, const struct broadcast *x, struct err *err
 
 static status bcast_job(struct comm *c, void *ctx, struct err *err)
 {
-    const struct broadcast *x = ctx;
+    const struct collective *x = ctx;
     const int delegate = delegate_of(c, x, c->node);
 
     if (x->n_bytes < SCATTER_BYTES || c->n_nodes == 1)
-        return pass_down(c, x->data, x->n_bytes, x->root, false, err);
+        return pass_down(c, x->all, x->n_bytes, x->root, false, err);
     if (c->rank == delegate)
         TRY(scatter(c, x, err));
-    return pass_down(c, x->data, x->n_bytes, delegate, true, err);
+    return pass_down(c, x->all, x->n_bytes, delegate, true, err);
 }
 
 status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct err *err)
 {
-    struct broadcast x = {data, n_bytes, root};
+    struct collective x = {.all = data, .n_bytes = n_bytes, .root = root};
 
     return comm_run(c, bcast_job, &x, err);
 }
@@ -271,14 +233,14 @@ status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct e
 
 status comm_agree(struct comm *c, status mine, struct err *err)
 {
-    double first[1] = {mine == OK ? c->size : c->rank};
+    double first = mine == OK ? c->size : c->rank;
     char name[COMM_NAME_MAX];
     struct err told = {0};
 
     if (c->size == 1)
         return mine;
-    TRY(comm_min(c, first, 1, err));
-    const int who = (int)first[0];
+    TRY(comm_allreduce(c, COMM_MIN, &first, 1, err));
+    const int who = (int)first;
     if (who == c->size)
         return OK;
     if (who == c->rank)
@@ -287,13 +249,4 @@ status comm_agree(struct comm *c, status mine, struct err *err)
     told.msg[sizeof told.msg - 1] = '\0';
     *err = told;
     return err_wrap(err, "%s", comm_name(c, who, name));
-}
-
-status comm_any(struct comm *c, bool mine, bool *any, struct err *err)
-{
-    double said[1] = {mine};
-
-    TRY(comm_max(c, said, 1, err));
-    *any = said[0] != 0;
-    return OK;
 }

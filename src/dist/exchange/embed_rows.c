@@ -70,13 +70,13 @@ status embed_rows_merge(struct embed_rows *t, struct comm *c, struct err *err)
 {
     const size_t bytes = n_words(t) * sizeof *t->mine;
 
-    TRY(comm_job_gather(c, t->gathered, t->mine, bytes, 0, err));
+    TRY(comm_job_gather(c, t->gathered, t->mine, bytes, NULL, err));
     for (size_t i = 0; c->rank == 0 && i < n_words(t); i++) {
         t->merged[i] = 0;
         for (size_t r = 0; r < (size_t)c->size; r++)
             t->merged[i] |= t->gathered[r * n_words(t) + i];
     }
-    return comm_job_bcast(c, t->merged, bytes, 0, err);
+    return comm_job_bcast(c, t->merged, bytes, err);
 }
 
 /* ------------------------------------------------------------ rows */

@@ -164,7 +164,7 @@ static status sum_counts(struct bleu_stats *b, struct comm *comm, struct err *er
     memcpy(count, b, sizeof count);
     for (size_t i = 0; i < N; i++)
         x[i] = (double)count[i];
-    TRY(comm_sum(comm, x, N, err));
+    TRY(comm_allreduce(comm, COMM_SUM, x, N, err));
     for (size_t i = 0; i < N; i++)
         count[i] = (uint64_t)x[i];
     memcpy(b, count, sizeof count);
@@ -198,8 +198,7 @@ static status join_pass(struct evaluate_result *r, struct pass *p,
         return OK;
     }
     TRY(sum_counts(&p->forced, comm, err));
-    status result = comm_gather(comm, comm->rank == 0 ? &all : NULL, NULL, p->known,
-                                p->n_known * sizeof *p->known, 0, err);
+    status result = comm_gather(comm, &all, p->known, p->n_known * sizeof *p->known, err);
     if (result == OK && comm->rank == 0)
         conclude(r, (const struct sentence_loss *)(const void *)all.data,
                  all.len / sizeof(struct sentence_loss), &p->forced, o->group);
@@ -279,14 +278,12 @@ static status join_texts(struct translations *out, size_t n, struct comm *comm,
                          struct err *err)
 {
     struct str mine = str_new(SIZE_MAX / 2), all = str_new(SIZE_MAX / 2);
-    const bool is_first = comm->rank == 0;
 
     status result = put_texts(&mine, out, err);
     if (result == OK)
-        result =
-            comm_gather(comm, is_first ? &all : NULL, NULL, mine.data, mine.len, 0, err);
+        result = comm_gather(comm, &all, mine.data, mine.len, err);
     translate_release(out);
-    if (result == OK && is_first)
+    if (result == OK && comm->rank == 0)
         result = take_texts(out, &all, n, err);
     str_release(&mine);
     str_release(&all);

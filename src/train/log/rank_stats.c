@@ -80,8 +80,7 @@ status rank_stats_gather(struct rank_stats *s, struct comm *comm, struct record 
         return err_set(err, ERR_MEMORY, "no memory for what this rank measured");
     const size_t n = strlen(line);
     line[n] = '\n'; /* replaces the terminator: the gather sends lengths */
-    status result =
-        comm_gather(comm, comm->rank == 0 ? &text : NULL, NULL, line, n + 1, 0, err);
+    status result = comm_gather(comm, &text, line, n + 1, err);
     if (result == OK && comm->rank == 0)
         result = join_lines(&all, &text, err);
     if (result == OK && all)

@@ -245,7 +245,7 @@ static status time_sum(struct comm *c, struct trial *t, size_t n, double *best,
         comm_submit(c, &job);
         TRY(comm_wait(c, &job, err));
         double took[2] = {job.t_end - job.t_begin, clock_now() - t_begin};
-        TRY(comm_max(c, took, 2, err));
+        TRY(comm_allreduce(c, COMM_MAX, took, 2, err));
         *best = fmin(*best, took[0]);
         t_all = took[1];
     }

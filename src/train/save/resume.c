@@ -45,7 +45,10 @@ status resume_find(struct saving *s, struct err *err)
     bool is_there;
 
     TRY(peers_agree(s->peers, check_options(s, &is_there, err), err));
-    return comm_any(s->peers->comm, is_there, &s->is_resumed, err);
+    double n_there = is_there;
+    TRY(comm_allreduce(s->peers->comm, COMM_SUM, &n_there, 1, err));
+    s->is_resumed = n_there > 0;
+    return OK;
 }
 
 /* ---- fresh ---- */

@@ -134,7 +134,7 @@ static status settle(struct saving *s, struct err *last, struct err *err)
     if (s->is_under_way) {
         if (s->saver && !saver_is_whole(s->saver))
             failed = s->peers->comm->rank;
-        TRY(comm_min(s->peers->comm, &failed, 1, err));
+        TRY(comm_allreduce(s->peers->comm, COMM_MIN, &failed, 1, err));
         decide(s, failed < s->peers->comm->size ? (int)failed : -1);
     }
     if (s->saver)

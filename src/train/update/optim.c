@@ -163,7 +163,7 @@ static status measure_shards(struct optim *o, struct mat g, double *sum, struct 
         TRY(device_sync(o->device, err));
         *sum += part;
     }
-    return comm_sum(o->shards->comm, sum, 1, err);
+    return comm_allreduce(o->shards->comm, COMM_SUM, sum, 1, err);
 }
 
 /* Sums of squares that this update needs, and the whole gradient's. */
