@@ -229,7 +229,7 @@ static status loop(struct trainer *t, struct err *err)
     for (check_signal(t); !is_over(t); check_signal(t)) {
         const int64_t before = t->state.step;
         TRY(update(t, err));
-        TRY(training_data_poll(&t->data, &t->peers, err));
+        TRY(training_data_judge(&t->data, &t->peers, false, err));
         TRY(saving_poll(&t->saving, err));
         if (is_due(t, c->replica_check_every) && t->local.is_synced)
             TRY(peers_compare(&t->peers, &t->device, t->model.flat, t->state.step, err));
@@ -263,7 +263,7 @@ static status finish(struct trainer *t, struct err *err)
 {
     const char *message, *reason = reason_of(t, &message);
 
-    TRY(training_data_finish(&t->data, &t->peers, err));
+    TRY(training_data_judge(&t->data, &t->peers, true, err));
     if (!t->is_signalled && t->state.step > 0)
         TRY(evaluate(t, err));
     TRY(saving_finish(&t->saving, err));

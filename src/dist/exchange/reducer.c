@@ -335,13 +335,8 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
     if (facts && result == OK)
         unpack_facts(r, facts);
     *times = (struct reducer_times){.t_exposed = clock_now() - t_finish};
-    for (size_t i = 0; i < r->n_submitted; i++) {
-        const struct comm_job *job = &r->jobs[i].job;
-        times->t_hidden += overlap(job, t_finish);
-        times->t_busy += job->t_end - job->t_begin;
-    }
-    if (facts)
-        times->t_busy += r->facts_job.t_end - r->facts_job.t_begin;
+    for (size_t i = 0; i < r->n_submitted; i++)
+        times->t_hidden += overlap(&r->jobs[i].job, t_finish);
     return result;
 }
 

@@ -93,7 +93,6 @@ struct reducer_facts {
 struct reducer_times {
     double t_exposed; /* reducer_finish waited */
     double t_hidden;  /* the thread was busy while backward ran */
-    double t_busy;    /* both: all of the exchange */
 };
 
 /* facts: may be NULL. */

@@ -27,7 +27,7 @@ struct control_server {
     int listener, epoll;
     uint16_t port;
     struct control_client *client;
-    size_t n_clients, max_clients;
+    size_t max_clients;
     uint32_t refused; /* the number of ranks that a refused rank counts; 0: none was */
 };
 

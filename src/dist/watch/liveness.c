@@ -136,7 +136,7 @@ static bool judge_late(struct liveness *w, size_t i, double now, struct liveness
 }
 
 /* All ranks wait: the exchange itself hangs. */
-static bool judge_stall(struct liveness *w, double now, struct liveness_event *e)
+static void judge_stall(struct liveness *w, double now, struct liveness_event *e)
 {
     double moved = w->t_open;
 
@@ -146,12 +146,10 @@ static bool judge_stall(struct liveness *w, double now, struct liveness_event *e
         moved = fmax(moved, waits ? r->t_moved : now);
     }
     const bool stalled = now - moved > w->limits.t_stall;
-    if (stalled == w->is_stalled)
-        return false;
+    if (stalled != w->is_stalled)
+        *e = (struct liveness_event){stalled ? LIVENESS_STALLED : LIVENESS_MOVING, 0,
+                                     now - moved};
     w->is_stalled = stalled;
-    *e = (struct liveness_event){stalled ? LIVENESS_STALLED : LIVENESS_MOVING, 0,
-                                 now - moved};
-    return true;
 }
 
 /* This process was asleep, and heartbeats have waited unread. */
@@ -188,9 +186,8 @@ struct liveness_event liveness_judge(struct liveness *w, double now)
     for (size_t i = 0; i < w->n_ranks; i++)
         if (judge_rank(w, i, now, &e))
             return e;
-    if (judge_stall(w, now, &e))
-        return e;
-    return (struct liveness_event){0};
+    judge_stall(w, now, &e);
+    return e;
 }
 
 static void say_rank(const struct liveness *w, struct liveness_event e, char *out,
@@ -227,10 +224,8 @@ void liveness_say(const struct liveness *w, struct liveness_event e, char *out, 
     else if (e.verdict == LIVENESS_MOVING)
         snprintf(out, n, "the ranks move again, step %llu",
                  (unsigned long long)liveness_step(w));
-    else if (e.verdict != LIVENESS_NOTHING)
+    else
         say_rank(w, e, out, n);
-    else if (n)
-        out[0] = '\0';
 }
 
 bool liveness_agreed(const struct liveness *w, status *result)

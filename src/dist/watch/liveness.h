@@ -77,7 +77,8 @@ void liveness_hung_up(struct liveness *w, uint32_t rank, double now);
  * after a long pause the ranks are given the time that the caller was asleep. */
 struct liveness_event liveness_judge(struct liveness *w, double now);
 
-/* "rank 2 on n2 is dead: silent for 8.1 s, last heard of at step 17 in exchange". */
+/* "rank 2 on n2 is dead: silent for 8.1 s, last heard of at step 17 in exchange"; of any
+ * verdict but LIVENESS_NOTHING. */
 void liveness_say(const struct liveness *w, struct liveness_event e, char *out, size_t n);
 
 /* Whether all ranks said goodbye with the same status. */

@@ -34,8 +34,6 @@ status training_data_prefetch(struct training_data *d, const struct train_config
                               const struct peers *p, struct batch_limit limit,
                               struct order_cursor from, struct err *err) MUST_CHECK;
 
-/* Meetings of all ranks: has any found damage by now, or (waiting for it) at all? */
-status training_data_poll(struct training_data *d, struct peers *p,
-                          struct err *err) MUST_CHECK;
-status training_data_finish(struct training_data *d, struct peers *p,
-                            struct err *err) MUST_CHECK;
+/* A meeting of all ranks: has any found damage by now, or (waiting for it) at all? */
+status training_data_judge(struct training_data *d, struct peers *p, bool waits,
+                           struct err *err) MUST_CHECK;
