@@ -47,12 +47,14 @@ static void parts_open(struct parts *p, const char *optimizer, int64_t d_ff,
     CHECK_OK(device_open(&p->device, "cpu", options, &err), &err);
     CHECK_OK(model_open(&p->model, &p->device, &model, true, &err), &err);
     CHECK_OK(optim_open(&p->optim, &p->device, &p->model.params, &how, NULL, &err), &err);
-    p->c = (struct checkpoint){.model = &p->model, .optim = &p->optim};
+    p->c = (struct checkpoint){.model = &p->model,
+                               .optim = &p->optim,
+                               .part = {p->model.flat, p->optim.m, p->optim.v}};
     if (has_average) {
         const size_t n = p->model.params.n_flat;
         CHECK_OK(device_alloc(&p->device, &p->average_mem, n * sizeof(float), &err),
                  &err);
-        p->c.average = (struct mat){p->average_mem, 0, 1, n, n};
+        p->c.part[CHECKPOINT_AVERAGE] = (struct mat){p->average_mem, 0, 1, n, n};
     }
 }
 
@@ -83,8 +85,8 @@ static void fill_all(struct parts *p)
     fill(p, p->optim.m, 2);
     if (p->optim.v.mem)
         fill(p, p->optim.v, 3);
-    if (p->c.average.mem)
-        fill(p, p->c.average, 4);
+    if (p->c.part[CHECKPOINT_AVERAGE].mem)
+        fill(p, p->c.part[CHECKPOINT_AVERAGE], 4);
     for (size_t i = 0; p->optim.norms && i < p->model.params.n_list; i++)
         p->optim.norms[i] = 1.0 / (double)(3 + i);
 }
@@ -177,7 +179,7 @@ static void check_round_trip(const char *optimizer, bool has_average)
     if (a.optim.v.mem)
         check_same(&a, a.optim.v, &b, b.optim.v);
     if (has_average)
-        check_same(&a, a.c.average, &b, b.c.average);
+        check_same(&a, a.c.part[CHECKPOINT_AVERAGE], &b, b.c.part[CHECKPOINT_AVERAGE]);
     for (size_t i = 0; a.optim.norms && i < a.model.params.n_list; i++)
         CHECK(a.optim.norms[i] == b.optim.norms[i]);
     parts_close(&a);

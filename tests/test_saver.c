@@ -32,7 +32,9 @@ static void rig_open(struct rig *r)
     CHECK_OK(device_open(&r->device, "cpu", options, &err), &err);
     CHECK_OK(model_open(&r->model, &r->device, &shape, true, &err), &err);
     CHECK_OK(optim_open(&r->optim, &r->device, &r->model.params, &how, NULL, &err), &err);
-    r->parts = (struct checkpoint){.model = &r->model, .optim = &r->optim};
+    r->parts = (struct checkpoint){.model = &r->model,
+                                   .optim = &r->optim,
+                                   .part = {r->model.flat, r->optim.m, r->optim.v}};
 }
 
 static void rig_close(struct rig *r)

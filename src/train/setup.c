@@ -134,12 +134,12 @@ static status open_optimizer(struct trainer *t, struct err *err)
         TRY(local_sgd_open(&t->local, &t->device, p->n_flat, c->outer_rate,
                            c->outer_momentum, err));
     TRY(moving_average_open(&t->average, &t->device, p->n_flat, c->moving_average, err));
-    t->saving.parts = (struct checkpoint){.model = &t->model,
-                                          .optim = &t->optim,
-                                          .average = t->average.mean,
-                                          .outer = t->local.v,
-                                          .scale = t->state.scale,
-                                          .is_sharded = is_sharded};
+    t->saving.parts = (struct checkpoint){
+        .model = &t->model,
+        .optim = &t->optim,
+        .part = {t->model.flat, t->optim.m, t->optim.v, t->average.mean, t->local.v},
+        .scale = t->state.scale,
+        .is_sharded = is_sharded};
     return OK;
 }
 

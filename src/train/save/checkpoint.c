@@ -42,18 +42,6 @@ static status add(struct tensors *t, struct tensor one, struct err *err)
     return OK;
 }
 
-struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part)
-{
-    const struct mat parts[] = {
-        [CHECKPOINT_WEIGHTS] = c->model->flat,
-        [CHECKPOINT_M] = c->whole_m.mem ? c->whole_m : c->optim->m,
-        [CHECKPOINT_V] = c->whole_v.mem ? c->whole_v : c->optim->v,
-        [CHECKPOINT_AVERAGE] = c->average,
-        [CHECKPOINT_OUTER] = c->outer};
-
-    return parts[part];
-}
-
 static bool is_mixed(const struct checkpoint *c)
 {
     return c->model->half.mem;
@@ -64,7 +52,7 @@ static struct tensor tensor_of(const struct checkpoint *c, enum checkpoint_part 
                                const struct param *p, int dtype)
 {
     return (struct tensor){.param = p,
-                           .flat = checkpoint_part(c, part),
+                           .flat = c->part[part],
                            .copy = c->copy ? c->copy->part[part] : NULL,
                            .dtype = dtype};
 }
@@ -169,9 +157,9 @@ static status list_tensors(struct tensors *t, const struct checkpoint *c, struct
         TRY(add_halves(t, c, err));
     TRY(add_slots(t, c, err));
     TRY(add_scaler(t, err));
-    if (c->average.mem)
+    if (c->part[CHECKPOINT_AVERAGE].mem)
         TRY(add_part(t, c, CHECKPOINT_AVERAGE, "", "", MODEL_DIR_AVERAGE, err));
-    if (c->outer.mem)
+    if (c->part[CHECKPOINT_OUTER].mem)
         TRY(add_part(t, c, CHECKPOINT_OUTER, SLOTS, SLOTS, "/Outer", err));
     TRY(add_scalar(t, "global_step", TENSOR_INT64, &t->step, err));
     qsort(t->list, t->n, sizeof *t->list, by_name);

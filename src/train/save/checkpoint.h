@@ -22,8 +22,8 @@ enum checkpoint_part {
     CHECKPOINT_WEIGHTS,
     CHECKPOINT_M,
     CHECKPOINT_V,
-    CHECKPOINT_AVERAGE,
-    CHECKPOINT_OUTER,
+    CHECKPOINT_AVERAGE, /* moving average of the weights */
+    CHECKPOINT_OUTER,   /* momentum of averagings over nodes */
     CHECKPOINT_N_PARTS
 };
 
@@ -36,16 +36,11 @@ struct checkpoint_copy {
 struct checkpoint {
     struct model *model;
     struct optim *optim;
-    struct mat average; /* moving average of the weights, [1, n_flat]; may be none */
-    struct mat outer;   /* momentum of averagings over nodes; may be none */
-    struct mat whole_m,
-        whole_v;             /* to read into where the optimizer's are shards; or none */
+    struct mat part[CHECKPOINT_N_PARTS];
     bool is_sharded;         /* moments come into a copy from all ranks, by the caller */
     struct loss_scale scale; /* as it begins; read ones replace it in the state */
     const struct checkpoint_copy *copy; /* write these; NULL: those on the device */
 };
-
-struct mat checkpoint_part(const struct checkpoint *c, enum checkpoint_part part);
 
 /* Write PREFIX.* . *n_bytes: of all files. */
 status checkpoint_write(const struct checkpoint *c, const struct state *s,

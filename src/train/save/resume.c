@@ -119,11 +119,9 @@ static status send_all(struct saving *s, const struct checkpoint *parts, int fro
 
     if (s->peers->comm->size == 1)
         return OK;
-    for (int i = 0; i < CHECKPOINT_N_PARTS; i++) {
-        const struct mat flat = checkpoint_part(parts, (enum checkpoint_part)i);
-        if (flat.mem)
-            TRY(peers_broadcast(s->peers, o->device, flat, from, err));
-    }
+    for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
+        if (parts->part[i].mem)
+            TRY(peers_broadcast(s->peers, o->device, parts->part[i], from, err));
     if (!o->norms)
         return OK;
     return comm_bcast(s->peers->comm, o->norms, o->params->n_list * sizeof *o->norms,
@@ -267,28 +265,35 @@ static status load_newest(struct saving *s, const struct checkpoint *parts,
 }
 
 /* Shards are read whole, and each rank keeps its own of them. */
-static status load(struct saving *s, struct candidates *c, enum checkpoint_kind *kind,
-                   struct err *err)
+static status load_shards(struct saving *s, struct candidates *c,
+                          enum checkpoint_kind *kind, struct err *err)
 {
     struct optim *o = s->parts.optim;
-    const size_t n = o->params->n_flat;
     struct checkpoint parts = s->parts;
+    struct mat *m = &parts.part[CHECKPOINT_M], *v = &parts.part[CHECKPOINT_V];
 
-    status result = list_candidates(c, s, err);
-    if (result == OK && parts.is_sharded)
-        result = device_alloc_row(o->device, &parts.whole_m, n, err);
-    if (result == OK && parts.is_sharded)
-        result = device_alloc_row(o->device, &parts.whole_v, n, err);
+    *m = *v = (struct mat){0};
+    status result = device_alloc_row(o->device, m, o->params->n_flat, err);
+    if (result == OK)
+        result = device_alloc_row(o->device, v, o->params->n_flat, err);
     result = peers_agree(s->peers, result, err);
     if (result == OK)
         result = load_newest(s, &parts, c, kind, err);
-    if (result == OK && parts.is_sharded) {
-        reducer_pick(s->gradients->reducer, o->m.mem, parts.whole_m.mem);
-        reducer_pick(s->gradients->reducer, o->v.mem, parts.whole_v.mem);
+    if (result == OK) {
+        reducer_pick(s->gradients->reducer, o->m.mem, m->mem);
+        reducer_pick(s->gradients->reducer, o->v.mem, v->mem);
     }
-    device_free(o->device, parts.whole_m.mem);
-    device_free(o->device, parts.whole_v.mem);
+    device_free(o->device, m->mem);
+    device_free(o->device, v->mem);
     return result;
+}
+
+static status load(struct saving *s, struct candidates *c, enum checkpoint_kind *kind,
+                   struct err *err)
+{
+    TRY(peers_agree(s->peers, list_candidates(c, s, err), err));
+    return s->parts.is_sharded ? load_shards(s, c, kind, err)
+                               : load_newest(s, &s->parts, c, kind, err);
 }
 
 status resume_begin(struct saving *s, const struct dataset *data,

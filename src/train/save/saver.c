@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/os.h"
 
 struct saver {
     struct checkpoint parts;
@@ -130,7 +131,7 @@ size_t saver_copy_bytes(const struct checkpoint *c)
     size_t n = c->optim->norms ? c->model->params.n_list * sizeof(double) : 0;
 
     for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
-        if (checkpoint_part(c, (enum checkpoint_part)i).mem)
+        if (c->part[i].mem)
             n += c->model->params.n_flat * sizeof(float);
     return n;
 }
@@ -141,7 +142,7 @@ static status alloc_copy(struct saver *s, struct err *err)
     struct checkpoint_copy *copy = &s->copy;
 
     for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
-        if (checkpoint_part(&s->parts, (enum checkpoint_part)i).mem)
+        if (s->parts.part[i].mem)
             TRY(mem_alloc(&copy->part[i], p->n_flat, sizeof *copy->part[i], err));
     if (!s->parts.optim->norms)
         return OK;
@@ -156,8 +157,7 @@ static void take_copy(struct saver *s)
 
     for (int i = 0; i < CHECKPOINT_N_PARTS; i++)
         if (copy->part[i] && !(c->is_sharded && (i == CHECKPOINT_M || i == CHECKPOINT_V)))
-            device_download(c->model->device, copy->part[i],
-                            checkpoint_part(c, (enum checkpoint_part)i));
+            device_download(c->model->device, copy->part[i], c->part[i]);
     if (copy->norms)
         memcpy(copy->norms, c->optim->norms,
                c->model->params.n_list * sizeof *copy->norms);
@@ -174,21 +174,16 @@ status saver_open(struct saver **out, const struct checkpoint *parts,
     s->options = options;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
-    status result = OK;
-    if (options.in_background)
-        result = alloc_copy(s, err);
-    if (result == OK && options.in_background) {
-        const int why = pthread_create(&s->thread, NULL, thread_main, s);
-        s->has_thread = why == 0;
-        if (why != 0)
-            result = err_set(err, ERR_IO, "cannot start the thread that saves: %s",
-                             strerror(why));
+    if (options.in_background) {
+        s->has_thread =
+            alloc_copy(s, err) == OK && os_thread(&s->thread, thread_main, s, err) == OK;
+        if (!s->has_thread) {
+            saver_close(s);
+            return err->code;
+        }
     }
-    if (result != OK)
-        saver_close(s);
-    else
-        *out = s;
-    return result;
+    *out = s;
+    return OK;
 }
 
 void saver_close(struct saver *s)
