@@ -216,32 +216,29 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
     const struct dataset *data = &t->data.sets;
     const struct reducer *reducer = t->gradients.reducer;
     const bool is_on_device = reducer && reducer_is_on_device(reducer);
-    struct record_start s = {
-        .entry = {.step = (double)t->state.step,
-                  .resumed = t->saving.is_resumed,
-                  .device = t->device.name,
-                  .threads = (double)pool_size(t->device.pool),
-                  .parameters = (double)t->model.params.n_elements,
-                  .micro_tokens = (double)t->micro.limit.n_tgt,
-                  .train_pairs = data->train.n_pairs,
-                  .valid_pairs = data->valid.corpus.n_pairs,
-                  .tokenizer_pieces = data->vocab,
-                  .roof_gflops = roof_gflops,
-                  .gradients = is_on_device ? reducer_carrier(reducer) : NULL},
-        .comm = p->comm,
-        .preflight = &p->preflight,
-        .is_crowded = p->affinity.is_crowded};
+    struct runlog_start start = {.step = (double)t->state.step,
+                                 .resumed = t->saving.is_resumed,
+                                 .device = t->device.name,
+                                 .threads = (double)pool_size(t->device.pool),
+                                 .parameters = (double)t->model.params.n_elements,
+                                 .micro_tokens = (double)t->micro.limit.n_tgt,
+                                 .train_pairs = data->train.n_pairs,
+                                 .valid_pairs = data->valid.corpus.n_pairs,
+                                 .tokenizer_pieces = data->vocab,
+                                 .roof_gflops = roof_gflops,
+                                 .gradients =
+                                     is_on_device ? reducer_carrier(reducer) : NULL};
 
     for (uint32_t i = 0; i < data->train.n_pairs; i++) {
-        s.entry.train_source_tokens += (double)corpus_source(&data->train, i).len;
-        s.entry.train_target_tokens += (double)corpus_target(&data->train, i).len;
+        start.train_source_tokens += (double)corpus_source(&data->train, i).len;
+        start.train_target_tokens += (double)corpus_target(&data->train, i).len;
     }
     TRY(record_open(&t->record, &t->config, t->record.console.out, t->state.step,
                     p->comm->rank, err));
     if (*t->device.skipped)
         record_note(&t->record, "device = auto takes the processor: %s",
                     t->device.skipped);
-    return record_begin(&t->record, &s, err);
+    return record_begin(&t->record, start, p, err);
 }
 
 /* Memory and files; nothing here needs another rank. */

@@ -15,8 +15,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/os.h"
-#include "dist/comm/comm.h"
-#include "train/run/preflight.h"
+#include "train/run/peers.h"
 
 /* A person should know when the disk refuses a file, and when it is over; once each. */
 static void say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
@@ -136,13 +135,12 @@ static json_t *config_of(const struct train_config *c)
 }
 
 /* What carries the ranks' messages, and what preflight found of it. */
-static json_t *network_of(const struct record_start *s)
+static json_t *network_of(const char *gradients, const struct comm *c,
+                          const struct preflight *p)
 {
-    const struct preflight *p = s->preflight;
-    const struct runlog_start network = {.backend = s->comm->backend,
-                                         .library =
-                                             s->comm->library ? s->comm->library : "",
-                                         .gradients = s->entry.gradients,
+    const struct runlog_start network = {.backend = c->backend,
+                                         .library = c->library ? c->library : "",
+                                         .gradients = gradients,
                                          .settings = json_array(),
                                          .hosts = json_array(),
                                          .latency_s = p->t_latency,
@@ -151,16 +149,17 @@ static json_t *network_of(const struct record_start *s)
                                          .free_mib = p->free_mib,
                                          .disk_mib = p->disk_mib};
 
-    for (const char **text = s->comm->setting; *text; text++)
+    for (const char **text = c->setting; *text; text++)
         json_array_append_new(network.settings, json_string(*text));
-    for (int i = 0; i < s->comm->size; i++)
-        json_array_append_new(network.hosts, json_string(s->comm->peer[i].host));
+    for (int i = 0; i < c->size; i++)
+        json_array_append_new(network.hosts, json_string(c->peer[i].host));
     return journal_object(RUNLOG_KIND_NETWORK, &network);
 }
 
-status record_begin(struct record *r, const struct record_start *s, struct err *err)
+status record_begin(struct record *r, struct runlog_start e, const struct peers *p,
+                    struct err *err)
 {
-    struct runlog_start e = s->entry;
+    const struct comm *c = p->comm;
     char host[128];
 
     os_host_name(host, sizeof host);
@@ -168,13 +167,13 @@ status record_begin(struct record *r, const struct record_start *s, struct err *
     e.version = FERRY_VERSION;
     e.host = host;
     e.processors = (double)sysconf(_SC_NPROCESSORS_ONLN);
-    e.ranks = s->comm->size;
-    e.nodes = s->comm->n_nodes;
+    e.ranks = c->size;
+    e.nodes = c->n_nodes;
     e.config = config_of(r->config);
     e.data = journal_object(RUNLOG_KIND_DATA, &e);
-    e.network = s->comm->size > 1 ? network_of(s) : NULL;
+    e.network = c->size > 1 ? network_of(e.gradients, c, &p->preflight) : NULL;
     r->roof_gflops = e.roof_gflops;
-    record_console_start(r, s);
+    record_console_start(r, &e, p);
     return put_entry(r, RUNLOG_KIND_START, &e, err);
 }
 

@@ -21,9 +21,8 @@
 #include "train/log/journal.h"
 #include "train/run/config.h"
 
-struct comm;
 struct json_t;
-struct preflight;
+struct peers;
 
 /* One update, or the sum of several: the fields of a step entry, of which `loss` is a sum
  * over target tokens here, and what is not logged. */
@@ -56,22 +55,15 @@ struct record {
     double t_objects;
 };
 
-/* What is known before the first update. Of the entry the caller fills what depends on
- * model, data and device; `gradients` is what sums them on the cards, NULL for hosts. */
-struct record_start {
-    struct runlog_start entry;
-    const struct comm *comm; /* the ranks */
-    const struct preflight *preflight;
-    bool is_crowded; /* more threads than cores on this host */
-};
-
 /* Append to the files of a run directory; console NULL is silent. A rank other than the
  * first has no console and no run.jsonl: what it would show goes to rank-N.log. */
 status record_open(struct record *r, const struct train_config *c, FILE *console,
                    int64_t step, int rank, struct err *err) MUST_CHECK;
 status record_close(struct record *r, struct err *err) MUST_CHECK;
 
-status record_begin(struct record *r, const struct record_start *s,
+/* Before the first update. The caller fills what depends on model, data and device;
+ * `gradients` is what sums them on the cards, NULL for hosts. */
+status record_begin(struct record *r, struct runlog_start e, const struct peers *p,
                     struct err *err) MUST_CHECK;
 /* After each update; writes when a cadence is due. */
 status record_update(struct record *r, const struct record_step *s,
@@ -116,7 +108,8 @@ status record_append(const char *run_dir, struct json_t *event,
 double record_console_loss(const struct record_step *sum);
 double record_console_speed(const struct record_step *sum);
 
-void record_console_start(struct record *r, const struct record_start *s);
+void record_console_start(struct record *r, const struct runlog_start *s,
+                          const struct peers *p);
 /* `due`: the log gets a line of r->since_log, which holds this update too. */
 void record_console_update(struct record *r, const struct record_step *s, bool due);
 void record_console_evaluated(struct record *r, const struct runlog_eval *e);

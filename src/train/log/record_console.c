@@ -2,9 +2,8 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "dist/comm/comm.h"
 #include "train/log/record.h"
-#include "train/run/preflight.h"
+#include "train/run/peers.h"
 
 double record_console_loss(const struct record_step *s)
 {
@@ -81,56 +80,37 @@ void record_console_update(struct record *r, const struct record_step *s, bool d
         put_console(r, &r->since_log, false);
 }
 
-/* "4 ranks on 2 nodes, each " or nothing. */
-static const char *describe_ranks(char *text, size_t n, const struct comm *c)
-{
-    text[0] = '\0';
-    if (c->size > 1)
-        snprintf(text, n, "%d ranks on %d node%s, each ", c->size, c->n_nodes,
-                 c->n_nodes == 1 ? "" : "s");
-    return text;
-}
-
-static void say_start(struct record *r, const struct record_start *s)
-{
-    char ranks[64];
-
-    if (r->is_reference) {
-        record_note(r,
-                    s->entry.resumed
-                        ? "*** Restored checkpoint from %s. Resuming training"
-                        : "*** Starting training from scratch",
-                    r->config->run);
-        record_note(r, "*** Total trainable parameters: %.0f", s->entry.parameters);
-        return;
-    }
-    record_note(r, "%s %s: %.0f parameters, %.0f pairs, %s%s",
-                s->entry.resumed ? "resuming" : "training", r->config->run,
-                s->entry.parameters, s->entry.train_pairs,
-                describe_ranks(ranks, sizeof ranks, s->comm), s->entry.device);
-}
-
-/* What a person should know before it takes hours. */
-static void say_doubts(struct record *r, const struct record_start *s)
+void record_console_start(struct record *r, const struct runlog_start *s,
+                          const struct peers *p)
 {
     enum { CLOCKS_APART = 5 };
+    const struct comm *c = p->comm;
+    const struct preflight *found = &p->preflight;
+    char ranks[64] = ""; /* "4 ranks on 2 nodes, each " or nothing */
 
-    if (s->is_crowded)
+    if (c->size > 1)
+        snprintf(ranks, sizeof ranks, "%d ranks on %d node%s, each ", c->size, c->n_nodes,
+                 c->n_nodes == 1 ? "" : "s");
+    if (r->is_reference) {
+        record_note(r,
+                    s->resumed ? "*** Restored checkpoint from %s. Resuming training"
+                               : "*** Starting training from scratch",
+                    r->config->run);
+        record_note(r, "*** Total trainable parameters: %.0f", s->parameters);
+    } else {
+        record_note(r, "%s %s: %.0f parameters, %.0f pairs, %s%s",
+                    s->resumed ? "resuming" : "training", r->config->run, s->parameters,
+                    s->train_pairs, ranks, s->device);
+    }
+    /* What a person should know before it takes hours. */
+    if (p->affinity.is_crowded)
         record_note(r, "more threads than cores: %d rank%s of %.0f threads on this host",
-                    s->comm->local_size, s->comm->local_size == 1 ? "" : "s",
-                    s->entry.threads);
-    if (s->comm->size > 1 && s->preflight->clock_spread > CLOCKS_APART)
+                    c->local_size, c->local_size == 1 ? "" : "s", s->threads);
+    if (c->size > 1 && found->clock_spread > CLOCKS_APART)
         record_note(r,
                     "the clocks of the hosts differ by %.0f s, host %s is furthest from "
                     "the others; times in logs will differ too",
-                    s->preflight->clock_spread,
-                    s->comm->peer[s->preflight->clock_rank].host);
-}
-
-void record_console_start(struct record *r, const struct record_start *s)
-{
-    say_start(r, s);
-    say_doubts(r, s);
+                    found->clock_spread, c->peer[found->clock_rank].host);
 }
 
 void record_console_evaluated(struct record *r, const struct runlog_eval *e)
