@@ -74,6 +74,14 @@ const char *status_text(status code);
 /* Before a declaration: `fn` gets the variable's address wherever its scope is left. */
 #define RELEASED_BY(fn) __attribute__((cleanup(fn)))
 
+/* The next call, while all before it went well: for functions with something to release.
+ */
+#define THEN(result, call)     \
+    do {                       \
+        if ((result) == OK)    \
+            (result) = (call); \
+    } while (0)
+
 /* A broken invariant on which memory safety depends: abort with file and line. */
 #define BUG_ON(cond)                            \
     do {                                        \

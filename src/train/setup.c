@@ -192,8 +192,7 @@ static status write_files(const struct trainer *t, struct err *err)
     str_puts(&text, "# The resolved configuration of this run.\n");
     opt_dump(train_config_table, &t->config, &text);
     status result = str_check(&text, "the configuration", err);
-    if (result == OK)
-        result = write_file(t, "config.yaml", text.data, text.len, err);
+    THEN(result, write_file(t, "config.yaml", text.data, text.len, err));
     str_release(&text);
     TRY(result);
     return write_file(t, "vocab.model", tokenizer.text, tokenizer.n_bytes, err);

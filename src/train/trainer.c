@@ -130,8 +130,7 @@ static status measure(struct trainer *t, struct evaluate_result *r, struct err *
     status result = evaluate_loss(r, &t->model, set, &o, err);
     if (result == OK && c->eval_bleu)
         result = evaluate_bleu(r, &out, &t->translator, set, &o, err);
-    if (result == OK)
-        result = show_samples(t, &out, err);
+    THEN(result, show_samples(t, &out, err));
     translate_release(&out);
     return result;
 }
@@ -296,8 +295,7 @@ status train_run(const struct train_config *config, struct train_host *host,
     TRY(mem_alloc(&t, 1, sizeof *t, err));
     stop_listen();
     status result = setup_open(t, config, host, err);
-    if (result == OK)
-        result = run(t, err);
+    THEN(result, run(t, err));
     stop_forget();
     struct err closing = {0};
     host->is_agreed = t->peers.is_agreed || host->comm->size == 1;

@@ -121,8 +121,7 @@ status comm_gather(struct comm *c, struct str *all, const void *mine, size_t n_b
 
     TRY(mem_alloc(&x.n_each, (size_t)c->size, sizeof *x.n_each, err));
     status result = comm_allgather(c, x.n_each, &n_bytes, sizeof n_bytes, err);
-    if (result == OK)
-        result = gather_bytes(c, &x, all, err);
+    THEN(result, gather_bytes(c, &x, all, err));
     free(x.n_each);
     return result;
 }

@@ -245,8 +245,7 @@ status control_open(struct control *c, struct comm *comm, FILE *console, struct 
         if (comm->size == 1)
             return OK;
         result = meet_rank_0(c, comm, &m, err);
-        if (result == OK)
-            result = join(c, n_ranks, &m, err);
+        THEN(result, join(c, n_ranks, &m, err));
     }
     result = comm_agree(comm, result, err);
     if (result != OK)

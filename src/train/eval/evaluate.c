@@ -202,8 +202,7 @@ static status join_pass(struct evaluate_result *r, struct pass *p,
     if (result == OK && comm->rank == 0)
         conclude(r, (const struct sentence_loss *)(const void *)all.data,
                  all.len / sizeof(struct sentence_loss), &p->forced, o->group);
-    if (result == OK)
-        result = comm_bcast(comm, r, sizeof *r, 0, err);
+    THEN(result, comm_bcast(comm, r, sizeof *r, 0, err));
     str_release(&all);
     return result;
 }
@@ -217,8 +216,7 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
     if (!set->corpus.n_pairs)
         return err_set(err, ERR_FORMAT, "the set to evaluate on has no sentences");
     status result = run_pass(&p, m, set, o, err);
-    if (result == OK)
-        result = join_pass(r, &p, o, err);
+    THEN(result, join_pass(r, &p, o, err));
     close_pass(&p);
     return result;
 }
@@ -280,8 +278,7 @@ static status join_texts(struct translations *out, size_t n, struct comm *comm,
     struct str mine = str_new(SIZE_MAX / 2), all = str_new(SIZE_MAX / 2);
 
     status result = put_texts(&mine, out, err);
-    if (result == OK)
-        result = comm_gather(comm, &all, mine.data, mine.len, err);
+    THEN(result, comm_gather(comm, &all, mine.data, mine.len, err));
     translate_release(out);
     if (result == OK && comm->rank == 0)
         result = take_texts(out, &all, n, err);

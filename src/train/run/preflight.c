@@ -86,8 +86,7 @@ status preflight_programs(struct comm *c, struct err *err)
     mine = hash_program();
     TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
     status result = comm_allgather(c, all, &mine, sizeof mine, err);
-    if (result == OK)
-        result = preflight_judge_programs(c, all, err);
+    THEN(result, preflight_judge_programs(c, all, err));
     free(all);
     return result;
 }
@@ -260,10 +259,8 @@ static status measure(struct preflight *p, struct comm *c, struct err *err)
 
     TRY(mem_alloc(&t.x, MANY, sizeof *t.x, err));
     status result = exchange_open(&t.exchange, c, MANY, WIRE_FP32, false, err);
-    if (result == OK)
-        result = time_sum(c, &t, FEW, &p->t_latency, err);
-    if (result == OK)
-        result = time_sum(c, &t, MANY, &t_many, err);
+    THEN(result, time_sum(c, &t, FEW, &p->t_latency, err));
+    THEN(result, time_sum(c, &t, MANY, &t_many, err));
     if (result == OK && c->n_nodes > 1)
         p->mb_per_s = bytes * 1e-6 / t_many;
     exchange_close(&t.exchange);
@@ -297,8 +294,7 @@ status preflight_run(struct preflight *p, struct comm *c, struct preflight_optio
     mine.clock = clock_wall();
     TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
     status result = comm_allgather(c, all, &mine, sizeof mine, err);
-    if (result == OK)
-        result = preflight_judge(p, c, all, o, err);
+    THEN(result, preflight_judge(p, c, all, o, err));
     free(all);
     return result == OK && c->size > 1 ? measure(p, c, err) : result;
 }

@@ -170,8 +170,7 @@ static status find_writers(struct run_dir *h, struct comm *c, const char *dir,
     writes = sees + n;
     for (int r = 0; result == OK && r < c->size; r++)
         writes[r] = (char)may_write(c, sees, r);
-    if (result == OK)
-        result = give_way(c, dir, name, writes, err);
+    THEN(result, give_way(c, dir, name, writes, err));
     h->is_writer = result == OK && writes[c->rank];
     for (int r = 0; r < c->size; r++)
         h->n_writers += writes[r];

@@ -261,14 +261,10 @@ status checkpoint_write(const struct checkpoint *c, const struct state *s,
     char path[FILE_PATH_MAX];
 
     status result = suffixed(path, prefix, ".state", err);
-    if (result == OK)
-        result = state_write(s, path, err);
-    if (result == OK)
-        result = list_tensors(&t, c, err);
-    if (result == OK)
-        result = write_bundle(c, &t, prefix, err);
-    if (result == OK)
-        result = meta_graph_write(prefix, "ForwardPass/", err);
+    THEN(result, state_write(s, path, err));
+    THEN(result, list_tensors(&t, c, err));
+    THEN(result, write_bundle(c, &t, prefix, err));
+    THEN(result, meta_graph_write(prefix, "ForwardPass/", err));
     *n_bytes = shelf_bytes(prefix);
     free(t.list);
     return result == OK ? OK : err_wrap(err, "saving %s", prefix);
@@ -369,10 +365,8 @@ static status read_all(const struct checkpoint *c, struct state *s, const char *
     status result = read_state(s, prefix, kind, err);
     if (result == OK && *kind == CHECKPOINT_OURS)
         result = check_meta(b, prefix, err);
-    if (result == OK)
-        result = list_tensors(&t, c, err);
-    if (result == OK)
-        result = read_tensors(c, &t, b, *kind, err);
+    THEN(result, list_tensors(&t, c, err));
+    THEN(result, read_tensors(c, &t, b, *kind, err));
     if (result == OK && *kind == CHECKPOINT_OURS && s->step != t.step)
         result = err_set(err, ERR_FORMAT, "its files are of steps %lld and %lld",
                          (long long)s->step, (long long)t.step);

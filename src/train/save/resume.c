@@ -32,10 +32,8 @@ static status check_options(struct saving *s, bool *is_there, struct err *err)
         return OK;
     TRY(mem_alloc(&old, 1, sizeof *old, err));
     status result = opt_defaults(train_config_table, old, err);
-    if (result == OK)
-        result = opt_file(train_config_table, old, path, OPT_REFUSE_UNKNOWN, err);
-    if (result == OK)
-        result = train_config_same(old, s->config, err);
+    THEN(result, opt_file(train_config_table, old, path, OPT_REFUSE_UNKNOWN, err));
+    THEN(result, train_config_same(old, s->config, err));
     free(old);
     return result;
 }
@@ -59,8 +57,7 @@ static status take_weights(struct saving *s, struct err *err)
     struct model_dir from;
 
     status result = model_dir_open(&from, s->config->init_from, "last", err);
-    if (result == OK)
-        result = model_dir_load_weights(s->parts.model, from.prefix, true, err);
+    THEN(result, model_dir_load_weights(s->parts.model, from.prefix, true, err));
     model_dir_close(&from);
     return result == OK ? OK : err_wrap(err, "init_from");
 }
@@ -274,11 +271,9 @@ static status load_shards(struct saving *s, struct candidates *c,
 
     *m = *v = (struct mat){0};
     status result = device_alloc_row(o->device, m, o->params->n_flat, err);
-    if (result == OK)
-        result = device_alloc_row(o->device, v, o->params->n_flat, err);
+    THEN(result, device_alloc_row(o->device, v, o->params->n_flat, err));
     result = peers_agree(s->peers, result, err);
-    if (result == OK)
-        result = load_newest(s, &parts, c, kind, err);
+    THEN(result, load_newest(s, &parts, c, kind, err));
     if (result == OK) {
         reducer_pick(s->gradients->reducer, o->m.mem, m->mem);
         reducer_pick(s->gradients->reducer, o->v.mem, v->mem);
