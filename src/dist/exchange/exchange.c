@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mem.h"
 #include "dist/comm/comm_backend.h"
@@ -95,7 +96,7 @@ static void measure(struct exchange *x, enum wire widest)
         return;
     for (size_t i = 0; i < n_nodes; i++) {
         const size_t n = wire_part(x->n_max, i, n_nodes).n;
-        n_shard = n > n_shard ? n : n_shard;
+        n_shard = MAX(n, n_shard);
     }
     /* Smaller buckets may be cut less evenly: one unit more a shard. */
     const size_t segment = padded(wire_segment_bytes(widest, n_shard + WIRE_ALIGN));
@@ -216,11 +217,6 @@ static status between_nodes(struct exchange *x, size_t n, enum wire w, enum stag
 
 /* ------------------------------------------------------------ inside a node */
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Encode v[0..n); the rounding error goes to the residual. */
 static void round_off(struct exchange *x, char *segment, struct codec_range r,
                       enum wire w, const float *v, float *residual)
@@ -247,7 +243,7 @@ static status sum_inside(struct exchange *x, float *g, size_t n, enum wire w,
         const struct wire_part s = shard(x, n, node), mine = share(c, s.n);
         char *segment = out_segment(x, w, n, node);
         for (size_t done = 0, m; done < mine.n; done += m) {
-            m = least(WIRE_ALIGN, mine.n - done);
+            m = MIN(WIRE_ALIGN, mine.n - done);
             const size_t at = s.first + mine.first + done;
             for (int l = 1; l < c->local_size; l++)
                 x->loops->sum(total + at, slot(x, l) + at, m);
@@ -271,7 +267,7 @@ static void sum_owned(struct exchange *x, float *g, size_t n, enum wire w,
     float *total = node_sum(x, g);
 
     for (size_t done = 0, m; done < mine.n; done += m) {
-        m = least(WIRE_ALIGN, mine.n - done);
+        m = MIN(WIRE_ALIGN, mine.n - done);
         const size_t at = s.first + mine.first + done;
         const struct codec_range r = {s.n, mine.first + done, m};
         for (int node = 0; node < c->n_nodes; node++)

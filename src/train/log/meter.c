@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -45,18 +45,12 @@ static struct meter_cards read_cards(const char *dir)
     return c;
 }
 
-static double seconds_of(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
-
 static double cpu_seconds(void)
 {
-    struct rusage use;
+    struct timespec t = {0};
 
-    if (getrusage(RUSAGE_SELF, &use) != 0)
-        return 0;
-    return seconds_of(use.ru_utime) + seconds_of(use.ru_stime);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static double resident_mib(void)
@@ -104,8 +98,7 @@ static void look(struct meter *m, double now)
     m->gpu.busy += u.busy;
     m->gpu.power_w += u.power_w;
     m->gpu.clock_mhz += u.clock_mhz;
-    m->gpu.memory_mib =
-        u.memory_mib > m->gpu.memory_mib ? u.memory_mib : m->gpu.memory_mib;
+    m->gpu.memory_mib = fmax(u.memory_mib, m->gpu.memory_mib);
     m->gpu.power_limit_w = u.power_limit_w;
     m->gpu.memory_all_mib = u.memory_all_mib;
     m->gpu.clock_max_mhz = u.clock_max_mhz;

@@ -3,17 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mem.h"
 
 /* Larger micro-batches than this are not faster on a CPU, they only take memory. A card
  * is faster the more it has at once. */
 enum { ENOUGH = 4096 };
-
-static size_t max_size(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 /* Sources may be half as long again as targets before they cut a micro-batch; the
  * shortest side is S, one token, EOS. */
@@ -22,8 +18,8 @@ static struct model_shape shape_of(const struct micro_batch *b, size_t n_tgt)
     const size_t longest = (size_t)b->config->max_length;
 
     return (struct model_shape){.n_sents = n_tgt / CORPUS_MIN_LENGTH + 1,
-                                .n_src = max_size(n_tgt + n_tgt / 2, longest),
-                                .n_tgt = max_size(n_tgt, longest),
+                                .n_src = MAX(n_tgt + n_tgt / 2, longest),
+                                .n_tgt = MAX(n_tgt, longest),
                                 .max_len = longest,
                                 .want_grad = true};
 }
@@ -43,7 +39,7 @@ static size_t budget_of(const struct micro_batch *b, int n_sharing)
     if (b->config->memory_mib)
         return (size_t)b->config->memory_mib << 20;
     const size_t free_bytes = device_free_bytes(b->model->device);
-    return free_bytes ? free_bytes / max_size((size_t)n_sharing, 1) / 4 * 3 : SIZE_MAX;
+    return free_bytes ? free_bytes / MAX((size_t)n_sharing, 1) / 4 * 3 : SIZE_MAX;
 }
 
 /* The most target tokens an update can have. */
@@ -62,7 +58,7 @@ static size_t wanted_tokens(const struct micro_batch *b)
     const size_t n = update_tokens(b), own = b->model->device->card ? n : ENOUGH;
     const size_t most = b->config->micro_tokens ? (size_t)b->config->micro_tokens : own;
 
-    return n < most ? n : most;
+    return MIN(n, most);
 }
 
 bool micro_batch_leaves(const struct micro_batch *b, size_t n_bytes)

@@ -5,6 +5,7 @@
  * F16C where the variant has it, which rounds as device/half.h does.
  */
 #include <string.h>
+#include <sys/param.h>
 #ifdef __F16C__
 #include <immintrin.h>
 #endif
@@ -138,11 +139,6 @@ static float *scales(const void *segment, enum wire w, struct codec_range r, siz
     return (float *)((char *)segment + wire_scales_at(w, r.n_segment)) + r.first / reach;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static void encode_fp32(void *segment, struct codec_range r, const float *x)
 {
     memcpy(payload(segment, r, sizeof *x), x, r.n * sizeof *x);
@@ -175,7 +171,7 @@ static void encode_fp16(void *segment, struct codec_range r, const float *x)
     float *scale = scales(segment, WIRE_FP16, r, WIRE_ALIGN);
 
     for (size_t at = 0; at < r.n; at += WIRE_ALIGN)
-        half_encode(to + at, scale++, x + at, least(WIRE_ALIGN, r.n - at));
+        half_encode(to + at, scale++, x + at, MIN(WIRE_ALIGN, r.n - at));
 }
 
 static void decode_fp16(float *x, const void *segment, struct codec_range r)
@@ -184,7 +180,7 @@ static void decode_fp16(float *x, const void *segment, struct codec_range r)
     const float *scale = scales(segment, WIRE_FP16, r, WIRE_ALIGN);
 
     for (size_t at = 0; at < r.n; at += WIRE_ALIGN)
-        half_decode(x + at, from + at, *scale++, least(WIRE_ALIGN, r.n - at));
+        half_decode(x + at, from + at, *scale++, MIN(WIRE_ALIGN, r.n - at));
 }
 
 static void encode_int8(void *segment, struct codec_range r, const float *x)
@@ -193,7 +189,7 @@ static void encode_int8(void *segment, struct codec_range r, const float *x)
     float *scale = scales(segment, WIRE_INT8, r, BLOCK);
 
     for (size_t at = 0; at < r.n; at += BLOCK)
-        byte_encode(to + at, scale++, x + at, least(BLOCK, r.n - at));
+        byte_encode(to + at, scale++, x + at, MIN(BLOCK, r.n - at));
 }
 
 static void decode_int8(float *x, const void *segment, struct codec_range r)
@@ -202,7 +198,7 @@ static void decode_int8(float *x, const void *segment, struct codec_range r)
     const float *scale = scales(segment, WIRE_INT8, r, BLOCK);
 
     for (size_t at = 0; at < r.n; at += BLOCK)
-        byte_decode(x + at, from + at, *scale++, least(BLOCK, r.n - at));
+        byte_decode(x + at, from + at, *scale++, MIN(BLOCK, r.n - at));
 }
 
 static void sum(float *restrict x, const float *restrict y, size_t n)
