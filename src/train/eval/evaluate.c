@@ -11,8 +11,6 @@
 #include "score/bleu.h"
 #include "train/update/upload.h"
 
-enum { PAD = ID_PAD, EOS = ID_EOS, START = ID_BOS };
-
 /* The sentences of n that are this rank's. */
 static struct pool_range part_of(const struct evaluate_options *o, size_t n)
 {
@@ -58,8 +56,8 @@ static size_t words_of(int32_t *out, const int32_t *id, size_t n)
 {
     size_t k = 0;
 
-    for (size_t i = 0; i < n && id[i] != EOS; i++)
-        if (id[i] != PAD && id[i] != START)
+    for (size_t i = 0; i < n && id[i] != ID_EOS; i++)
+        if (id[i] != ID_PAD && id[i] != ID_BOS)
             out[k++] = id[i];
     return k;
 }

@@ -47,46 +47,30 @@ static bool is_mixed(const struct checkpoint *c)
     return c->model->half.mem;
 }
 
-/* A parameter's values, still without a name. */
-static struct tensor tensor_of(const struct checkpoint *c, enum checkpoint_part part,
-                               const struct param *p, int dtype)
-{
-    return (struct tensor){.param = p,
-                           .flat = c->part[part],
-                           .copy = c->copy ? c->copy->part[part] : NULL,
-                           .dtype = dtype};
-}
-
 /* Every parameter as prefix + name + suffix, in one of the flat arrays. Mixed precision
- * has another prefix for those that have masters. */
+ * has another prefix for those that have masters, and beside the masters the weights as
+ * products read them, which are made from the masters and so never read back. */
 static status add_part(struct tensors *t, const struct checkpoint *c,
                        enum checkpoint_part part, const char *prefix, const char *mixed,
                        const char *suffix, struct err *err)
 {
     const struct params *p = &c->model->params;
-
-    for (size_t i = 0; i < p->n_list; i++) {
-        struct tensor one = tensor_of(c, part, &p->list[i], TENSOR_FLOAT);
-        const bool has_master = is_mixed(c) && !params_is_norm(&p->list[i]);
-        snprintf(one.name, sizeof one.name, "%s%s%s", has_master ? mixed : prefix,
-                 p->list[i].name, suffix);
-        TRY(add(t, one, err));
-    }
-    return OK;
-}
-
-/* The weights as products read them: made from the masters, so never read back. */
-static status add_halves(struct tensors *t, const struct checkpoint *c, struct err *err)
-{
-    const struct params *p = &c->model->params;
     const bool is_fp16 = c->model->device->precision == PRECISION_FP16;
 
-    for (size_t i = 0; i < p->n_list; i++) {
-        struct tensor one = tensor_of(c, CHECKPOINT_WEIGHTS, &p->list[i],
-                                      is_fp16 ? TENSOR_HALF : TENSOR_BFLOAT16);
-        snprintf(one.name, sizeof one.name, "%s", p->list[i].name);
-        if (!params_is_norm(&p->list[i]))
-            TRY(add(t, one, err));
+    for (const struct param *one = p->list; one < p->list + p->n_list; one++) {
+        const bool has_master = is_mixed(c) && !params_is_norm(one);
+        struct tensor tensor = {.param = one,
+                                .flat = c->part[part],
+                                .copy = c->copy ? c->copy->part[part] : NULL,
+                                .dtype = TENSOR_FLOAT};
+        snprintf(tensor.name, sizeof tensor.name, "%s%s%s", has_master ? mixed : prefix,
+                 one->name, suffix);
+        TRY(add(t, tensor, err));
+        if (!has_master || part != CHECKPOINT_WEIGHTS)
+            continue;
+        tensor.dtype = is_fp16 ? TENSOR_HALF : TENSOR_BFLOAT16;
+        snprintf(tensor.name, sizeof tensor.name, "%s", one->name);
+        TRY(add(t, tensor, err));
     }
     return OK;
 }
@@ -153,8 +137,6 @@ static status add_slots(struct tensors *t, const struct checkpoint *c, struct er
 static status list_tensors(struct tensors *t, const struct checkpoint *c, struct err *err)
 {
     TRY(add_part(t, c, CHECKPOINT_WEIGHTS, "", MASTERS, "", err));
-    if (is_mixed(c))
-        TRY(add_halves(t, c, err));
     TRY(add_slots(t, c, err));
     TRY(add_scaler(t, err));
     if (c->part[CHECKPOINT_AVERAGE].mem)

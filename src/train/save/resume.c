@@ -125,30 +125,14 @@ static status send_all(struct saving *s, const struct checkpoint *parts, int fro
                       from, err);
 }
 
-/* A checkpoint that this rank could read. */
-struct candidate {
-    int64_t step; /* the number that its name ends with; -1: none */
-    size_t at;    /* in the pointer file */
-};
-
-/* The checkpoints of this rank's pointer file, newest first. */
+/* The checkpoints of this rank's pointer file. */
 struct candidates {
     struct tf_checkpoint names;
-    struct candidate *list; /* [names.n] */
-    size_t next;            /* that has not been tried */
-    struct err why;         /* there are none, although there is a file */
+    bool *was_tried; /* [names.n] */
+    struct err why;  /* there are none, although there is a file */
 };
 
-/* Names without a number come last; of equals the later in the file is newer. */
-static int newer_first(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-
-    if (x->step != y->step)
-        return x->step > y->step ? -1 : 1;
-    return (x->at < y->at) - (x->at > y->at);
-}
-
+/* The number that a name ends with; -1: none. */
 static int64_t step_of(const char *name)
 {
     const char *dash = strrchr(name, '-');
@@ -156,6 +140,19 @@ static int64_t step_of(const char *name)
     const long long n = dash ? strtoll(dash + 1, &end, 10) : -1;
 
     return end && end > dash + 1 && *end == '\0' ? n : -1;
+}
+
+/* The newest that was not tried, -1 when none is left. Names without a number come last;
+ * of equals the later in the file is newer. */
+static int newest(const struct candidates *c)
+{
+    int best = -1;
+
+    for (int i = 0; i < (int)c->names.n; i++)
+        if (!c->was_tried[i] &&
+            (best < 0 || step_of(c->names.all[i]) >= step_of(c->names.all[best])))
+            best = i;
+    return best;
 }
 
 /* A file that cannot be read lists nothing: another rank may have what it lacks. */
@@ -169,13 +166,7 @@ static status list_candidates(struct candidates *c, const struct saving *s,
         return OK;
     if (tf_checkpoint_read(&c->names, path, &c->why) != OK)
         c->names = (struct tf_checkpoint){0};
-    const size_t n = c->names.n;
-    TRY(mem_alloc(&c->list, n, sizeof *c->list, err));
-    for (size_t i = 0; i < n; i++)
-        c->list[i] = (struct candidate){step_of(c->names.all[i]), i};
-    if (n)
-        qsort(c->list, n, sizeof *c->list, newer_first);
-    return OK;
+    return mem_alloc(&c->was_tried, c->names.n, sizeof *c->was_tried, err);
 }
 
 /* Which rank has the newest checkpoint that was not tried yet, the first of equals; -1
@@ -185,7 +176,8 @@ static status choose_rank(struct saving *s, const struct candidates *c, int *ran
 {
     enum { NONE = -2 };
     struct comm *comm = s->peers->comm;
-    const int64_t mine = c->next < c->names.n ? c->list[c->next].step : NONE;
+    const int at = newest(c);
+    const int64_t mine = at >= 0 ? step_of(c->names.all[at]) : NONE;
     int64_t *all, best = NONE;
 
     TRY(mem_alloc(&all, (size_t)comm->size, sizeof *all, err));
@@ -210,10 +202,12 @@ struct verdict {
 static status read_next(struct saving *s, const struct checkpoint *parts,
                         struct candidates *c, struct verdict *v, struct err *err)
 {
-    BUG_ON(!c->list);
-    const char *name = c->names.all[c->list[c->next++].at];
+    const int at = newest(c);
     char prefix[FILE_PATH_MAX];
 
+    BUG_ON(at < 0);
+    const char *name = c->names.all[at];
+    c->was_tried[at] = true;
     if (name[0] == '/')
         snprintf(prefix, sizeof prefix, "%s", name);
     else
@@ -299,7 +293,7 @@ status resume_begin(struct saving *s, const struct dataset *data,
 
     status result = s->is_resumed ? load(s, &c, &kind, err) : begin_fresh(s, err);
     tf_checkpoint_release(&c.names);
-    free(c.list);
+    free(c.was_tried);
     TRY(result);
     if (s->is_resumed)
         s->saved_at = s->state->step;
