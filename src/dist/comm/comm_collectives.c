@@ -141,8 +141,6 @@ status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
 {
     double *all;
 
-    if (c->size == 1)
-        return OK;
     TRY(mem_alloc(&all, (size_t)c->size * n, sizeof *all, err));
     const status result = comm_allgather(c, all, x, n * sizeof *x, err);
     for (size_t i = 0; result == OK && i < n; i++) {
