@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "corpus/checksum.h"
 #include "dist/exchange/codec.h"
 #include "dist/exchange/embed_rows.h"
 #include "dist/exchange/exchange.h"
@@ -453,7 +454,9 @@ static void many_rank(struct comm *c, void *ctx)
     for (int step = 0; result == OK && step < m->n_updates; step++)
         result = one_update(m, r, c, step, err);
     if (result == OK)
-        result = reducer_compare(c, m->flat[c->rank], m->params.n_flat, &odd, err);
+        result = reducer_compare(
+            c, checksum_of(m->flat[c->rank], m->params.n_flat * sizeof(float)), &odd,
+            err);
     m->odd[c->rank] = odd.rank;
     err->code = result;
     reducer_close(r);
@@ -735,7 +738,7 @@ static void compare_rank(struct comm *c, void *ctx)
     gradient(x, 100, 0, 0);
     if (c->rank == c->size - 2)
         x[71] = -x[71];
-    if (reducer_compare(c, x, 100, &odd[c->rank], &err) != OK)
+    if (reducer_compare(c, checksum_of(x, 100 * sizeof *x), &odd[c->rank], &err) != OK)
         odd[c->rank].rank = -2;
 }
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "bench/bench.h"
+#include "corpus/checksum.h"
 #include "dist/comm/comm.h"
 #include "dist/exchange/codec.h"
 #include "dist/exchange/reducer.h"
@@ -53,7 +54,7 @@ static double time_loop(enum loop loop, enum wire w, float *x, void *segment)
         else if (loop == DECODE)
             c->decode[w](x, segment, all);
         else
-            x[0] += (float)(c->hash(x, N_LOOP) & 1) * 1e-30f;
+            x[0] += (float)(checksum_of(x, N_LOOP * sizeof *x) & 1) * 1e-30f;
         const double t = clock_next(&lap);
         best = t < best ? t : best;
     }

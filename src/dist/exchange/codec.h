@@ -1,9 +1,9 @@
 /*
  * codec - the loops over gradients on their way to and from the wire.
  *
- * Encoding and decoding of a range of a segment (recipe/wire.h), sums, and the hash that
- * proves replicas equal. Compiled for any machine and for AVX2, chosen at start; both
- * give the same bits, because the compiler may not contract products and sums.
+ * Encoding and decoding of a range of a segment (recipe/wire.h), and sums. Compiled for
+ * any machine and for AVX2, chosen at start; both give the same bits, because the
+ * compiler may not contract products and sums.
  *
  *   fp32  as it is
  *   bf16  the upper half, rounded to nearest even
@@ -19,7 +19,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "recipe/wire.h"
 
@@ -37,8 +36,6 @@ struct codec_loops {
     void (*sum)(float *x, const float *y, size_t n); /* x += y */
     /* What rounding lost: lost = x - rounded, 0 where that is not finite. */
     void (*lost)(float *lost, const float *x, const float *rounded, size_t n);
-    /* Differs when any one element differs in any bit, 0 and -0 included. */
-    uint64_t (*hash)(const float *x, size_t n);
 };
 
 /* The fastest for this machine. */

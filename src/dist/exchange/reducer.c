@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "dist/comm/comm_backend.h"
 #include "dist/comm/comm_nccl.h"
-#include "dist/exchange/codec.h"
 #include "dist/exchange/embed_rows.h"
 #include "dist/exchange/exchange.h"
 #include "recipe/params.h"
@@ -349,6 +348,8 @@ const struct reducer_shards *reducer_shards(const struct reducer *r)
 
 status reducer_allgather(struct reducer *r, float *flat, struct err *err)
 {
+    if (!r->options.is_sharded)
+        return OK;
     r->flat = flat;
     r->n_submitted = 0;
     while (r->n_submitted < r->buckets.n_list)
@@ -414,15 +415,14 @@ static int votes_for(const uint64_t *hash, int n, uint64_t which)
     return votes;
 }
 
-status reducer_compare(struct comm *c, const float *x, size_t n, struct reducer_odd *odd,
+status reducer_compare(struct comm *c, uint64_t checksum, struct reducer_odd *odd,
                        struct err *err)
 {
-    const uint64_t mine = codec_loops()->hash(x, n);
     uint64_t *hash;
     int best = 0;
 
     TRY(mem_alloc(&hash, (size_t)c->size, sizeof *hash, err));
-    const status result = comm_allgather(c, hash, &mine, sizeof mine, err);
+    const status result = comm_allgather(c, hash, &checksum, sizeof checksum, err);
     for (int i = 1; i < c->size; i++)
         if (votes_for(hash, c->size, hash[i]) > votes_for(hash, c->size, hash[best]))
             best = i;

@@ -130,6 +130,6 @@ struct reducer_odd {
     bool is_clear; /* more ranks agree with `other` than with `rank` */
 };
 
-/* Are all replicas the same? Compares a hash of n floats over all ranks. */
-status reducer_compare(struct comm *c, const float *x, size_t n, struct reducer_odd *odd,
+/* Are all replicas the same? Compares the checksums of their weights over all ranks. */
+status reducer_compare(struct comm *c, uint64_t checksum, struct reducer_odd *odd,
                        struct err *err) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "corpus/checksum.h"
 #include "dist/exchange/reducer.h"
 
 status peers_open(struct peers *p, struct comm *comm, struct control *control,
@@ -67,19 +68,20 @@ status peers_broadcast(struct peers *p, struct device *d, struct mat flat, int f
     return result;
 }
 
-/* Weights of a GPU are compared on the host. */
-static status find_odd_replica(struct peers *p, struct device *d, struct mat flat,
-                               struct reducer_odd *odd, struct err *err)
+/* Weights of a GPU come to the host for it. */
+static status checksum_of_weights(struct device *d, struct mat flat, uint64_t *checksum,
+                                  struct err *err)
 {
-    float *copy;
+    const size_t n_bytes = flat.cols * sizeof(float);
+    float *copy = NULL;
 
-    if (!d->gpu)
-        return reducer_compare(p->comm, flat.mem, flat.cols, odd, err);
-    TRY(mem_alloc(&copy, flat.cols, sizeof *copy, err));
-    device_download(d, copy, flat);
-    const status result = reducer_compare(p->comm, copy, flat.cols, odd, err);
+    if (d->gpu) {
+        TRY(mem_alloc(&copy, n_bytes, 1, err));
+        device_download(d, copy, flat);
+    }
+    *checksum = checksum_of(copy ? copy : flat.mem, n_bytes);
     free(copy);
-    return result;
+    return OK;
 }
 
 /* Ranks that hold different weights train different models and would never know. */
@@ -88,10 +90,12 @@ status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t
 {
     char name[COMM_NAME_MAX], other[COMM_NAME_MAX];
     struct reducer_odd odd;
+    uint64_t checksum;
 
     if (p->comm->size == 1 || p->compared_at == step)
         return OK;
-    TRY(find_odd_replica(p, d, flat, &odd, err));
+    TRY(checksum_of_weights(d, flat, &checksum, err));
+    TRY(reducer_compare(p->comm, checksum, &odd, err));
     p->compared_at = step;
     if (odd.rank < 0)
         return OK;

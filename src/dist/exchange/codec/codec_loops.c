@@ -10,7 +10,6 @@
 #include <immintrin.h>
 #endif
 
-#include "base/rng.h"
 #include "device/half.h"
 #include "dist/exchange/codec.h"
 
@@ -215,36 +214,6 @@ static void lost(float *to, const float *x, const float *restrict rounded, size_
     }
 }
 
-/* ------------------------------------------------------------ hash */
-
-enum { LANES = 32 };
-
-/* Every step is one-to-one in the lane's state and in the element, so one changed
- * element always changes the result. */
-static void hash_row(uint32_t lane[LANES], const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t mixed = (lane[i] ^ half_bits(x[i])) * 0x9E3779B1u;
-        lane[i] = mixed ^ (mixed >> 15);
-    }
-}
-
-static uint64_t hash(const float *x, size_t n)
-{
-    uint32_t lane[LANES];
-    uint64_t whole = rng_hash(0x6661726577656C6Cu, n);
-    size_t at = 0;
-
-    for (uint32_t i = 0; i < LANES; i++)
-        lane[i] = i * 0x85EBCA6Bu + 1;
-    for (; at + LANES <= n; at += LANES)
-        hash_row(lane, x + at, LANES);
-    hash_row(lane, x + at, n - at);
-    for (size_t i = 0; i < LANES; i++)
-        whole = rng_hash(whole, lane[i]);
-    return whole;
-}
-
 #define TABLE PASTE(codec_loops_, CODEC_VARIANT)
 
 extern const struct codec_loops TABLE;
@@ -253,5 +222,4 @@ const struct codec_loops TABLE = {
     .decode = {decode_fp32, decode_bf16, decode_fp16, decode_int8},
     .sum = sum,
     .lost = lost,
-    .hash = hash,
 };
