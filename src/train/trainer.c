@@ -123,6 +123,7 @@ static status measure(struct trainer *t, struct evaluate_result *r, struct err *
                                        .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)c->eval_group,
                                        .bleu_pairs = (size_t)c->eval_bleu_pairs,
+                                       .n_shown = (size_t)c->eval_samples,
                                        .comm = t->peers.comm};
     const struct dataset_set *set = &t->data.sets.valid;
     struct translations out = {0};

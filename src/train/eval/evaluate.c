@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mem.h"
 #include "base/pool.h"
@@ -103,7 +104,7 @@ static status open_pass(struct pass *p, const struct dataset_set *set,
     TRY(mem_alloc(&p->known, p->part.end - p->part.begin, sizeof *p->known, err));
     TRY(mem_alloc(&p->hyp, o->max_length, sizeof *p->hyp, err));
     TRY(mem_alloc(&p->ref, o->max_length, sizeof *p->ref, err));
-    p->cap = o->batch_tokens > o->max_length ? o->batch_tokens : o->max_length;
+    p->cap = MAX(o->batch_tokens, o->max_length);
     TRY(mem_alloc(&p->loss, p->cap, sizeof *p->loss, err));
     TRY(mem_alloc(&p->best, p->cap, sizeof *p->best, err));
     for (size_t i = 0; i < n; i++)
@@ -219,87 +220,35 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
     return result;
 }
 
-static status score(struct evaluate_result *r, const struct translations *out,
-                    const struct dataset_set *set, size_t n, struct err *err)
+/* The words of this rank's translations are counted here, and only the counts travel. The
+ * first rank also translates what is to be shown, where its own part is shorter. */
+status evaluate_bleu(struct evaluate_result *r, struct translations *out,
+                     struct translator *t, const struct dataset_set *set,
+                     const struct evaluate_options *o, struct err *err)
 {
+    const size_t n = o->bleu_pairs ? MIN(o->bleu_pairs, set->source.n) : set->source.n;
+    const struct pool_range part = part_of(o, n);
+    const bool is_first = !o->comm || o->comm->rank == 0;
+    const size_t end = is_first ? MAX(part.end, MIN(o->n_shown, n)) : part.end;
     const struct bleu_options how = {0};
     struct bleu_stats stats = {0};
     struct str signature = str_new(0);
 
-    for (size_t i = 0; i < n; i++) {
-        const char *text = translate_get(out, i, 0);
+    TRY(translate_lines(t, set->source.line + part.begin, end - part.begin, out, err));
+    for (size_t i = part.begin; i < part.end; i++) {
+        const char *text = translate_get(out, i - part.begin, 0);
         const struct line hyp = {text, strlen(text)};
         TRY(bleu_add(&stats, how.tokenize, hyp, &set->target.line[i], 1, err));
     }
+    if (!is_first)
+        translate_release(out);
+    if (o->comm)
+        TRY(sum_counts(&stats, o->comm, err));
     r->bleu = bleu_score(&stats, &how).score;
     r->has_bleu = true;
     r->n_translated = n;
     bleu_signature(&signature, &how, 1);
     snprintf(r->signature, sizeof r->signature, "%s", str_text(&signature));
     str_release(&signature);
-    return OK;
-}
-
-/* The texts of these translations, each with its NUL, in the order of the lines. */
-static status put_texts(struct str *text, const struct translations *out, struct err *err)
-{
-    for (size_t i = 0; i < out->n_lines; i++) {
-        str_puts(text, translate_get(out, i, 0));
-        str_putc(text, '\0');
-    }
-    return str_check(text, "the translations", err);
-}
-
-/* And back: n lines of one translation each. */
-static status take_texts(struct translations *out, const struct str *text, size_t n,
-                         struct err *err)
-{
-    const char *at = text->data, *end = text->data + text->len;
-
-    TRY(translate_reserve(out, n, 1, err));
-    for (size_t i = 0; i < n; i++) {
-        const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
-        if (!stop)
-            return err_set(err, ERR_COMM, "%zu translations arrived, want %zu", i, n);
-        const size_t begin = out->text.len;
-        str_add(&out->text, at, (size_t)(stop - at));
-        TRY(translate_add(out, i, begin, 0, err));
-        at = stop + 1;
-    }
-    return OK;
-}
-
-/* All ranks' translations in *out of the first rank; none remain with the others. */
-static status join_texts(struct translations *out, size_t n, struct comm *comm,
-                         struct err *err)
-{
-    struct str mine = str_new(SIZE_MAX / 2), all = str_new(SIZE_MAX / 2);
-
-    status result = put_texts(&mine, out, err);
-    THEN(result, comm_gather(comm, &all, mine.data, mine.len, err));
-    translate_release(out);
-    if (result == OK && comm->rank == 0)
-        result = take_texts(out, &all, n, err);
-    str_release(&mine);
-    str_release(&all);
-    return result;
-}
-
-status evaluate_bleu(struct evaluate_result *r, struct translations *out,
-                     struct translator *t, const struct dataset_set *set,
-                     const struct evaluate_options *o, struct err *err)
-{
-    size_t n = set->source.n;
-
-    if (o->bleu_pairs && o->bleu_pairs < n)
-        n = o->bleu_pairs;
-    const struct pool_range part = part_of(o, n);
-    TRY(translate_lines(t, set->source.line + part.begin, part.end - part.begin, out,
-                        err));
-    if (!o->comm || o->comm->size == 1)
-        return score(r, out, set, n, err);
-    TRY(join_texts(out, n, o->comm, err));
-    if (o->comm->rank == 0)
-        TRY(score(r, out, set, n, err));
-    return comm_bcast(o->comm, r, sizeof *r, 0, err);
+    return o->comm ? comm_bcast(o->comm, r, sizeof *r, 0, err) : OK;
 }

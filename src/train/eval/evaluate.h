@@ -34,6 +34,7 @@ struct evaluate_options {
     size_t max_length;   /* longer sides are cut for the loss */
     size_t group;        /* sentences a batch of eval_loss */
     size_t bleu_pairs;   /* translate the first so many; 0: all */
+    size_t n_shown;      /* of these at least the first so many on the first rank */
     struct comm *comm;   /* share the sentences with these ranks; NULL: alone */
 };
 
@@ -52,7 +53,8 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
                      const struct dataset_set *set, const struct evaluate_options *o,
                      struct err *err) MUST_CHECK;
 
-/* BLEU of translations, which stay in *out for the caller to show, on the first rank. */
+/* BLEU of translations. In *out are those of all, or with several ranks the first rank's,
+ * for the caller to show. */
 status evaluate_bleu(struct evaluate_result *r, struct translations *out,
                      struct translator *t, const struct dataset_set *set,
                      const struct evaluate_options *o, struct err *err) MUST_CHECK;
