@@ -92,7 +92,6 @@ static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *
     return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
                               .grad_norm = n > 0 ? sqrt(square) / n / rec->loss_scale : 0,
                               .n_tokens = n,
-                              .has_written = has_written,
                               .save_failed = failed};
 }
 

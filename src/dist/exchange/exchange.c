@@ -88,18 +88,14 @@ static void measure(struct exchange *x, enum wire widest)
 {
     const struct comm *c = x->comm;
     const size_t n_nodes = (size_t)c->n_nodes;
-    size_t n_shard = 0;
 
     if (c->local_size > 1)
         x->slot_bytes = padded(x->n_max * sizeof(float));
     if (n_nodes == 1 && c->local_size == 1)
         return;
-    for (size_t i = 0; i < n_nodes; i++) {
-        const size_t n = wire_part(x->n_max, i, n_nodes).n;
-        n_shard = MAX(n, n_shard);
-    }
-    /* Smaller buckets may be cut less evenly: one unit more a shard. */
-    const size_t segment = padded(wire_segment_bytes(widest, n_shard + WIRE_ALIGN));
+    /* Cuts fall on multiples of WIRE_ALIGN, so a shard has less than that too many. */
+    const size_t n_shard = x->n_max / n_nodes + WIRE_ALIGN;
+    const size_t segment = padded(wire_segment_bytes(widest, n_shard));
     x->out_bytes = n_nodes * segment;
     x->in_bytes = n_nodes > 1 ? n_nodes * segment : 0;
 }

@@ -112,14 +112,11 @@ status record_close(struct record *r, struct err *err)
 static json_t *config_of(const struct train_config *c)
 {
     json_t *config = json_object();
-    struct str text = str_new(0);
 
     for (size_t i = 0; i < train_config_table.n; i++) {
         const struct opt *row = &train_config_table.opt[i];
         const void *field = (const char *)c + row->at;
         json_t *v;
-        str_reset(&text);
-        opt_value(row, c, &text);
         if (row->type == OPT_INT)
             v = json_integer((json_int_t) * (const int64_t *)field);
         else if (row->type == OPT_REAL)
@@ -127,10 +124,9 @@ static json_t *config_of(const struct train_config *c)
         else if (row->type == OPT_BOOL)
             v = json_boolean(*(const bool *)field);
         else
-            v = json_text(str_text(&text));
+            v = json_text(field);
         json_object_set_new(config, row->name, v);
     }
-    str_release(&text);
     return config;
 }
 

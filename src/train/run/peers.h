@@ -60,8 +60,7 @@ struct ranks_own {    /* of each rank */
     double mean_loss; /* of its target tokens; 0 without any */
     double grad_norm; /* of its gradient's mean over its tokens, before the sum */
     double n_tokens;
-    double has_written; /* its part of the save under way... */
-    double save_failed; /* ...and in vain */
+    double save_failed; /* its part of the save under way */
     double n_skipped;   /* updates in a row that its node, training alone, left out */
 };
 

@@ -7,44 +7,34 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
+#include "corpus/checksum.h"
 #include "corpus/dataset.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/exchange/exchange.h"
-#include "format/crc32c.h"
 #include "train/run/config.h"
 
 /* Where things are may differ between hosts; what they are may not. */
-static uint64_t hash_config(const struct train_config *c)
+static uint64_t hash_config(const struct train_config *config)
 {
+    struct train_config c = *config;
     struct str text = str_new(0);
-    uint32_t crc = 0;
 
-    for (size_t i = 0; i < train_config_table.n; i++) {
-        const struct opt *row = &train_config_table.opt[i];
-        if (strcmp(row->name, "run") == 0 || strcmp(row->name, "data") == 0 ||
-            strcmp(row->name, "init_from") == 0)
-            continue;
-        str_reset(&text);
-        str_puts(&text, row->name);
-        opt_value(row, c, &text);
-        crc = crc32c(crc, str_text(&text), text.len);
-    }
+    c.run[0] = c.data[0] = c.init_from[0] = '\0';
+    opt_dump(train_config_table, &c, &text);
+    const uint64_t hash = checksum_of(str_text(&text), text.len);
     str_release(&text);
-    return crc;
+    return hash;
 }
 
 static uint64_t hash_program(void)
 {
-    struct file_map map;
     struct err ignored;
+    uint64_t hash;
 
-    if (file_map_open(&map, "/proc/self/exe", &ignored) != OK)
+    if (checksum_of_file(&hash, "/proc/self/exe", &ignored) != OK)
         return 0; /* no /proc: nothing to compare */
-    const uint64_t hash = (uint64_t)map.n_bytes << 32 | crc32c(0, map.data, map.n_bytes);
-    file_map_close(&map);
     return hash;
 }
 
