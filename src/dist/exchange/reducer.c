@@ -49,11 +49,6 @@ struct reducer {
 
 /* ------------------------------------------------------------ opening */
 
-static bool has_residual(const struct reducer *r)
-{
-    return r->options.wire == WIRE_INT8 && r->comm->n_nodes > 1;
-}
-
 /* Buckets that embed_rows replaces: the same number on every rank. */
 static size_t n_early_buckets(const struct reducer *r, const struct params *p)
 {
@@ -110,7 +105,7 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
                            &r->why_not, err));
     if (r->nccl)
         return OK;
-    if (has_residual(r))
+    if (r->options.wire == WIRE_INT8 && r->comm->n_nodes > 1)
         TRY(mem_alloc(&r->residual, r->n_flat, sizeof *r->residual, err));
     r->n_embed = n_early_buckets(r, p);
     if (r->n_embed)

@@ -121,11 +121,12 @@ static void dial(struct heartbeat *h, double now)
     set_stage(h, CONNECTING, now);
 }
 
-static bool finish_connect(struct heartbeat *h)
+static bool finish_connect(struct heartbeat *h, double now)
 {
     int error = 0;
     socklen_t n = sizeof error;
 
+    (void)now;
     return getsockopt(h->fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error == 0;
 }
 
@@ -173,25 +174,19 @@ static bool take_ack(struct heartbeat *h, double now)
     return true;
 }
 
-/* The message that each stage waits for, what takes it (false: it is not valid), and the
- * stage behind it. */
+/* The message that each stage waits for (none while the socket connects), what takes it
+ * (false: it is not valid), and the stage behind it. */
 static const struct {
     size_t n_bytes;
     bool (*take)(struct heartbeat *h, double now);
     enum stage next;
-} awaited[] = {[HELLO] = {CHANNEL_HELLO_BYTES, take_hello, WELCOME},
+} awaited[] = {[CONNECTING] = {0, finish_connect, HELLO},
+               [HELLO] = {CHANNEL_HELLO_BYTES, take_hello, WELCOME},
                [WELCOME] = {CHANNEL_WELCOME_BYTES, take_welcome, OPEN},
                [OPEN] = {CHANNEL_ACK_BYTES, take_ack, OPEN}};
 
 static void listen_to(struct heartbeat *h, double now)
 {
-    if (h->stage == CONNECTING) {
-        if (finish_connect(h))
-            set_stage(h, HELLO, now);
-        else
-            hang_up(h, now);
-        return;
-    }
     while (h->stage != CLOSED) {
         const enum channel_receipt got =
             channel_receive(&h->in, h->fd, awaited[h->stage].n_bytes);
@@ -231,9 +226,7 @@ static void send_beat(struct heartbeat *h, double now)
 /* Every period, and at once when training begins or this rank ends. */
 static bool is_beat_due(const struct heartbeat *h, double now)
 {
-    if (h->is_closing && !h->goodbye)
-        return true;
-    return now >= h->t_next_beat ||
+    return (h->is_closing && !h->goodbye) || now >= h->t_next_beat ||
            (h->is_starting && phase_get(h->config.phase).phase != PHASE_START);
 }
 

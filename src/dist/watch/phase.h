@@ -55,6 +55,19 @@ static inline struct phase_now phase_get(struct phase *p)
     return (struct phase_now){word >> 24, (enum phase_id)(word >> 16 & 0xFF), word};
 }
 
-/* "exchange"; "?" for a number that is no phase. */
-const char *phase_text(unsigned phase);
-bool phase_waits(unsigned phase);
+/* "exchange" of a number below N_PHASES. */
+static inline const char *phase_text(unsigned phase)
+{
+#define P(name, text, ...) text,
+    static const char *const texts[] = {PHASE_LIST(P)};
+#undef P
+    return texts[phase];
+}
+
+static inline bool phase_waits(unsigned phase)
+{
+#define P(name, text, waits) waits,
+    static const bool all[] = {PHASE_LIST(P)};
+#undef P
+    return all[phase];
+}

@@ -114,17 +114,15 @@ static status add_scaler(struct tensors *t, struct err *err)
 /* Adam's slots have the reference's names; NovoGrad's are Momentum and its norms. */
 static status add_slots(struct tensors *t, const struct checkpoint *c, struct err *err)
 {
-    const char *power[2] = {SLOTS "beta1_power", SLOTS "beta2_power"};
+    const bool mixed = is_mixed(c);
+    const char *beta1 = mixed ? SLOTS "cond_1/beta1_power" : SLOTS "beta1_power";
+    const char *beta2 = mixed ? SLOTS "cond_1/beta2_power" : SLOTS "beta2_power";
 
-    if (is_mixed(c)) {
-        power[0] = SLOTS "cond_1/beta1_power";
-        power[1] = SLOTS "cond_1/beta2_power";
-    }
     if (!c->optim->norms) {
         TRY(add_part(t, c, CHECKPOINT_M, SLOTS, SLOTS MASTERS, "/Adam", err));
         TRY(add_part(t, c, CHECKPOINT_V, SLOTS, SLOTS MASTERS, "/Adam_1", err));
-        TRY(add_scalar(t, power[0], TENSOR_FLOAT, &t->beta1_power, err));
-        return add_scalar(t, power[1], TENSOR_FLOAT, &t->beta2_power, err);
+        TRY(add_scalar(t, beta1, TENSOR_FLOAT, &t->beta1_power, err));
+        return add_scalar(t, beta2, TENSOR_FLOAT, &t->beta2_power, err);
     }
     struct tensor norms = {.name = SLOTS "nvgrad2_ema",
                            .dtype = TENSOR_DOUBLE,

@@ -225,9 +225,7 @@ void saver_save(struct saver *s, const struct state *state,
     s->state = *state;
     const double t_copied = clock_now() - t_asked;
     begin_phase(s, SAVER_WRITING);
-    const double t_blocked = s->has_thread ? t_copied : clock_now() - t_asked;
-    for (size_t i = 0; i < n; i++)
-        s->report[i].t_blocked = i == 0 ? t_blocked : 0;
+    s->report[0].t_blocked = s->has_thread ? t_copied : clock_now() - t_asked;
 }
 
 bool saver_is_whole(struct saver *s)
