@@ -1,5 +1,6 @@
 #include "dist/exchange/reducer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +43,8 @@ struct reducer {
     size_t n_submitted;
     struct bucket_job *jobs; /* [n_list + 1] */
     struct comm_job facts_job;
-    double *facts; /* [size][REDUCER_FACTS] */
-    size_t n_facts;
-    double mine[REDUCER_FACTS];
+    const struct reducer_facts *asked;
+    double *facts; /* [size][REDUCER_FACTS] of all ranks */
 };
 
 /* ------------------------------------------------------------ opening */
@@ -265,44 +265,29 @@ void reducer_ready(void *reducer, size_t first, size_t n)
 
 /* ------------------------------------------------------------ facts */
 
+/* Added in the order of ranks: the same bits everywhere. */
 static status facts_job(struct comm *c, void *ctx, struct err *err)
 {
-    struct reducer *r = ctx;
+    const struct reducer *r = ctx;
+    const struct reducer_facts *f = r->asked;
+    const size_t n = f->n_sum + f->n_mine;
+    double mine[REDUCER_FACTS];
 
-    return comm_job_allgather(c, r->facts, r->mine, r->n_facts * sizeof *r->mine, err);
-}
-
-static void submit_facts(struct reducer *r, const struct reducer_facts *f)
-{
-    r->n_facts = f->n_sum + f->n_mine;
-    BUG_ON(r->n_facts > REDUCER_FACTS);
-    if (f->n_sum)
-        memcpy(r->mine, f->sum, f->n_sum * sizeof *r->mine);
-    if (f->n_mine)
-        memcpy(r->mine + f->n_sum, f->mine, f->n_mine * sizeof *r->mine);
-    r->facts_job = (struct comm_job){.run = facts_job, .ctx = r};
-    comm_submit(r->comm, &r->facts_job);
-}
-
-/* Added in the order of ranks: the same bits everywhere. */
-static void unpack_facts(const struct reducer *r, const struct reducer_facts *f)
-{
+    BUG_ON(n > REDUCER_FACTS);
+    for (size_t i = 0; i < n; i++)
+        mine[i] = i < f->n_sum ? f->sum[i] : f->mine[i - f->n_sum];
+    TRY(comm_job_allgather(c, r->facts, mine, n * sizeof *mine, err));
     for (size_t i = 0; i < f->n_sum; i++)
         f->sum[i] = 0;
-    for (size_t rank = 0; rank < (size_t)r->comm->size; rank++) {
-        const double *of = r->facts + rank * r->n_facts;
-        for (size_t i = 0; i < f->n_sum; i++)
-            f->sum[i] += of[i];
-        if (f->n_mine)
-            memcpy(f->all + rank * f->n_mine, of + f->n_sum, f->n_mine * sizeof *f->all);
-    }
-}
-
-static double overlap(const struct comm_job *job, double t_finish)
-{
-    const double end = job->t_end < t_finish ? job->t_end : t_finish;
-
-    return end > job->t_begin ? end - job->t_begin : 0;
+    for (size_t rank = 0; rank < (size_t)c->size; rank++)
+        for (size_t i = 0; i < n; i++) {
+            const double x = r->facts[rank * n + i];
+            if (i < f->n_sum)
+                f->sum[i] += x;
+            else
+                f->all[rank * f->n_mine + i - f->n_sum] = x;
+        }
+    return OK;
 }
 
 /* Also after a failure: no job may be in use when this returns. */
@@ -321,17 +306,19 @@ status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
     const double t_finish = clock_now();
 
     reducer_ready(r, 0, 0);
-    if (facts)
-        submit_facts(r, facts);
+    if (facts) {
+        r->asked = facts;
+        r->facts_job = (struct comm_job){.run = facts_job, .ctx = r};
+        comm_submit(r->comm, &r->facts_job);
+    }
     const status reduced = wait_buckets(r, err);
     const status told = facts ? comm_wait(r->comm, &r->facts_job, err) : OK;
-    const status result = reduced != OK ? reduced : told;
-    if (facts && result == OK)
-        unpack_facts(r, facts);
     *times = (struct reducer_times){.t_exposed = clock_now() - t_finish};
-    for (size_t i = 0; i < r->n_submitted; i++)
-        times->t_hidden += overlap(&r->jobs[i].job, t_finish);
-    return result;
+    for (size_t i = 0; i < r->n_submitted; i++) {
+        const struct comm_job *job = &r->jobs[i].job;
+        times->t_hidden += fmax(0, fmin(job->t_end, t_finish) - job->t_begin);
+    }
+    return reduced != OK ? reduced : told;
 }
 
 /* ------------------------------------------------------------ sharded */
