@@ -20,37 +20,11 @@ static struct pool_range part_of(const struct evaluate_options *o, size_t n)
     return pool_split(n, (size_t)o->comm->rank, (size_t)o->comm->size);
 }
 
-/* What is known of one sentence. */
+/* What is known of one sentence, or of several. */
 struct sentence_loss {
     double sum; /* over its tokens */
     uint64_t n_tokens;
 };
-
-/* Running sums over the set, in the order of its sentences. */
-struct sums {
-    double loss, group_loss, weighted; /* of all, of the group at hand, of done groups */
-    size_t n_tokens, group_tokens, group_sents, n_sents;
-};
-
-static void end_group(struct sums *s)
-{
-    if (!s->group_tokens)
-        return;
-    s->weighted += s->group_loss / (double)s->group_tokens * (double)s->group_sents;
-    s->group_loss = 0;
-    s->group_tokens = s->group_sents = 0;
-}
-
-static void add_loss(struct sums *s, struct sentence_loss one, size_t group)
-{
-    s->loss += one.sum;
-    s->n_tokens += one.n_tokens;
-    s->n_sents++;
-    s->group_loss += one.sum;
-    s->group_tokens += one.n_tokens;
-    if (++s->group_sents == group)
-        end_group(s);
-}
 
 /* ids up to the first EOS, without padding and the start symbol */
 static size_t words_of(int32_t *out, const int32_t *id, size_t n)
@@ -170,20 +144,31 @@ static status sum_counts(struct bleu_stats *b, struct comm *comm, struct err *er
     return OK;
 }
 
-/* The sentences of all ranks in order, added up by the first rank as one rank would. */
+/* The sentences of all ranks in order, added up by the first rank as one rank would: over
+ * all tokens, and over batches of `group` sentences, whose means count by sentences. */
 static void conclude(struct evaluate_result *r, const struct sentence_loss *known,
                      size_t n, const struct bleu_stats *forced, size_t group)
 {
-    struct sums s = {0};
+    struct sentence_loss all = {0};
+    double weighted = 0;
 
-    for (size_t i = 0; i < n; i++)
-        add_loss(&s, known[i], group);
-    end_group(&s);
-    r->valid_loss = s.loss / (double)s.n_tokens;
-    r->eval_loss = s.weighted / (double)s.n_sents;
+    for (size_t first = 0; first < n; first += group) {
+        const size_t n_sents = MIN(group, n - first);
+        struct sentence_loss batch = {0};
+        for (size_t i = first; i < first + n_sents; i++) {
+            all.sum += known[i].sum;
+            batch.sum += known[i].sum;
+            batch.n_tokens += known[i].n_tokens;
+        }
+        all.n_tokens += batch.n_tokens;
+        if (batch.n_tokens)
+            weighted += batch.sum / (double)batch.n_tokens * (double)n_sents;
+    }
+    r->valid_loss = all.sum / (double)all.n_tokens;
+    r->eval_loss = weighted / (double)n;
     r->forced_bleu = bleu_nltk(forced);
-    r->n_pairs = s.n_sents;
-    r->n_tokens = s.n_tokens;
+    r->n_pairs = n;
+    r->n_tokens = all.n_tokens;
 }
 
 static status join_pass(struct evaluate_result *r, struct pass *p,
