@@ -1,13 +1,50 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "train/run/stop.h"
+
+/* ---- signals ---- */
+
+/* Written by a handler, and read by every rank of a process that holds several. */
+static atomic_int requested;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may only touch what has no lock");
+
+static void on_signal(int number)
+{
+    (void)number;
+    requested = 1;
+}
+
+/* The second signal ends the process at once, as usual. */
+static void listen_to_signals(void)
+{
+    const struct sigaction action = {.sa_handler = on_signal,
+                                     .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+
+    requested = 0;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void forget_signals(void)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+bool train_is_to_stop(void)
+{
+    return requested;
+}
+
+/* ---- updates ---- */
 
 static bool is_due(const struct trainer *t, int64_t every)
 {
@@ -207,7 +244,7 @@ static bool is_over(const struct trainer *t)
 static void check_signal(struct trainer *t)
 {
     t->is_signalled =
-        t->peers.comm->size == 1 ? stop_requested() : t->peers.sum.n_stop > 0;
+        t->peers.comm->size == 1 ? train_is_to_stop() : t->peers.sum.n_stop > 0;
 }
 
 /* What int8 has rounded off so far is in no checkpoint: one more update, sent whole,
@@ -294,10 +331,10 @@ status train_run(const struct train_config *config, struct train_host *host,
     host->is_agreed = true; /* all ranks have these options and this much memory */
     TRY(train_config_check(config, err));
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    stop_listen();
+    listen_to_signals();
     status result = setup_open(t, config, host, err);
     THEN(result, run(t, err));
-    stop_forget();
+    forget_signals();
     struct err closing = {0};
     host->is_agreed = t->peers.is_agreed || host->comm->size == 1;
     if (setup_close(t, &closing) != OK && result == OK)

@@ -85,6 +85,9 @@ status setup_close(struct trainer *t, struct err *err) MUST_CHECK;
 /* Release everything but the record. A zeroed trainer is fine. */
 void setup_release(struct trainer *t);
 
+/* SIGINT and SIGTERM are a wish: finish the step, save, leave with status 0. */
+bool train_is_to_stop(void);
+
 /* One update, the same on all ranks. *rec is filled; ERR_NUMERIC when the update had to
  * be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
