@@ -85,7 +85,7 @@ static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *
     const bool has_written = saving_has_written(&t->saving, &failed);
 
     record_add_sums(sum->of_step, rec);
-    sum->n_stop = train_is_to_stop();
+    sum->n_stop = trainer_is_to_stop();
     sum->n_damaged = dataset_check_has_failed(&t->data.check);
     sum->n_written = has_written;
     return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,

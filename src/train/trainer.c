@@ -39,7 +39,7 @@ static void forget_signals(void)
     signal(SIGTERM, SIG_DFL);
 }
 
-bool train_is_to_stop(void)
+bool trainer_is_to_stop(void)
 {
     return requested;
 }
@@ -244,7 +244,7 @@ static bool is_over(const struct trainer *t)
 static void check_signal(struct trainer *t)
 {
     t->is_signalled =
-        t->peers.comm->size == 1 ? train_is_to_stop() : t->peers.sum.n_stop > 0;
+        t->peers.comm->size == 1 ? trainer_is_to_stop() : t->peers.sum.n_stop > 0;
 }
 
 /* What int8 has rounded off so far is in no checkpoint: one more update, sent whole,

@@ -86,7 +86,7 @@ status setup_close(struct trainer *t, struct err *err) MUST_CHECK;
 void setup_release(struct trainer *t);
 
 /* SIGINT and SIGTERM are a wish: finish the step, save, leave with status 0. */
-bool train_is_to_stop(void);
+bool trainer_is_to_stop(void);
 
 /* One update, the same on all ranks. *rec is filled; ERR_NUMERIC when the update had to
  * be skipped. */

@@ -16,14 +16,14 @@
 #include "dist/comm/comm_backend.h"
 #include "dist/comm/nccl_calls.h"
 
-enum { EAGER_POLLS = 200, SLEEP_NS = 20000 };
+enum { EAGER_POLLS = 200, SLEEP_NS = 20000, NAME_MAX_BYTES = 32 };
 
 /* NCCL communicators: all ranks, those of this node, the same place in every node. */
 enum group { WORLD, NODE, ACROSS, N_GROUPS };
 
 struct comm_nccl {
     const struct nccl_calls *calls;
-    char library[32];
+    char library[NAME_MAX_BYTES];
     struct comm *comm;
     struct side_stream *side;
     struct ncclComm *group[N_GROUPS];
@@ -45,10 +45,12 @@ static status load_all(struct nccl_calls *calls, void *so, struct err *err)
     return OK;
 }
 
-static status open_library(const struct nccl_calls **out, int *version, struct err *err)
+static status open_library(const struct nccl_calls **out, char name[NAME_MAX_BYTES],
+                           struct err *err)
 {
     static struct nccl_calls calls;
     const char *said = getenv("FERRY_NCCL");
+    int version = 0;
 
     if (said && strcmp(said, "0") == 0)
         return err_set(err, ERR_DEVICE, "FERRY_NCCL=0 says so");
@@ -57,32 +59,25 @@ static status open_library(const struct nccl_calls **out, int *version, struct e
         return err_set(err, ERR_DEVICE,
                        "NCCL (libnccl.so.2) is not installed or not in LD_LIBRARY_PATH");
     TRY(load_all(&calls, so, err));
-    if (calls.ncclGetVersion(version) || *version < NCCL_LEAST_VERSION)
+    if (calls.ncclGetVersion(&version) || version < NCCL_LEAST_VERSION)
         return err_set(err, ERR_DEVICE, "NCCL 2.18 or newer is needed, found version %d",
-                       *version);
+                       version);
+    snprintf(name, NAME_MAX_BYTES, "NCCL %d.%d.%d", version / 10000,
+             version % 10000 / 100, version % 100);
     *out = &calls;
     return OK;
-}
-
-static void name_library(char *text, size_t n, int version)
-{
-    snprintf(text, n, "NCCL %d.%d.%d", version / 10000, version % 10000 / 100,
-             version % 100);
 }
 
 void comm_nccl_describe(struct str *out)
 {
     const struct nccl_calls *calls;
-    int version = 0;
-    char name[32];
+    char name[NAME_MAX_BYTES];
     struct err err;
 
-    if (open_library(&calls, &version, &err) != OK) {
+    if (open_library(&calls, name, &err) == OK)
+        str_printf(out, "nccl    %s\n", name);
+    else
         str_printf(out, "nccl    %s: several ranks would go through the host\n", err.msg);
-        return;
-    }
-    name_library(name, sizeof name, version);
-    str_printf(out, "nccl    %s\n", name);
 }
 
 /* ------------------------------------------------------------ opening */
@@ -118,11 +113,9 @@ static status open_own(struct comm_nccl *n, struct device *d, struct comm_nccl_o
 {
     const size_t n_local = (size_t)n->comm->local_size;
     const bool narrows = o.wire == WIRE_BF16 && n->comm->n_nodes > 1;
-    int version = 0;
 
     TRY(refuse_options(o, err));
-    TRY(open_library(&n->calls, &version, err));
-    name_library(n->library, sizeof n->library, version);
+    TRY(open_library(&n->calls, n->library, err));
     TRY(side_stream_open(&n->side, d, o.n_buckets,
                          narrows ? (n->is_even ? o.n_max / n_local + 1 : o.n_max) : 0,
                          err));

@@ -1,7 +1,6 @@
 /*
- * The lock guards phase and is_closing. Everything else of a save belongs to the thread
- * in WRITING and PUBLISHING and to the caller in the other phases, and is handed over by
- * the phase.
+ * The lock guards the phase. Everything else of a save belongs to the thread in WRITING
+ * and PUBLISHING and to the caller in the other phases, and is handed over by the phase.
  */
 #include "train/save/saver.h"
 
@@ -29,7 +28,6 @@ struct saver {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     enum saver_phase phase;
-    bool is_closing;
 };
 
 static void set_phase(struct saver *s, enum saver_phase phase)
@@ -106,13 +104,12 @@ static void *thread_main(void *arg)
 
     for (;;) {
         pthread_mutex_lock(&s->lock);
-        while (!s->is_closing && s->phase != SAVER_WRITING &&
+        while (s->phase != SAVER_CLOSING && s->phase != SAVER_WRITING &&
                s->phase != SAVER_PUBLISHING)
             pthread_cond_wait(&s->changed, &s->lock);
         const enum saver_phase phase = s->phase;
-        const bool is_work = phase == SAVER_WRITING || phase == SAVER_PUBLISHING;
         pthread_mutex_unlock(&s->lock);
-        if (!is_work)
+        if (phase == SAVER_CLOSING)
             return NULL;
         set_phase(s, work_on(s, phase));
     }
@@ -191,10 +188,8 @@ void saver_close(struct saver *s)
     if (!s)
         return;
     if (s->has_thread) {
-        pthread_mutex_lock(&s->lock);
-        s->is_closing = true;
-        pthread_cond_broadcast(&s->changed);
-        pthread_mutex_unlock(&s->lock);
+        saver_wait(s);
+        set_phase(s, SAVER_CLOSING);
         pthread_join(s->thread, NULL);
     }
     for (int i = 0; i < CHECKPOINT_N_PARTS; i++)

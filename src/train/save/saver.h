@@ -67,7 +67,8 @@ enum saver_phase {
     SAVER_WRITING,
     SAVER_WRITTEN,
     SAVER_PUBLISHING,
-    SAVER_DONE
+    SAVER_DONE,
+    SAVER_CLOSING /* in saver_close() */
 };
 /* Where the save is now. */
 enum saver_phase saver_phase(struct saver *s);
