@@ -24,7 +24,8 @@
     X(ERR_NUMERIC, 8, "training diverged")                    \
     X(ERR_LOST, 9, "cut off from the job, or told to leave it")
 
-/* The compiler asks that every status be looked at. */
+/* The compiler warns where a status is not looked at. Each has its own way to say so of a
+ * type. */
 #ifdef __clang__
 #define ERR_LOOKED_AT __attribute__((warn_unused_result))
 #else
@@ -39,7 +40,6 @@ struct err {
     char msg[1024];
 };
 
-#define MUST_CHECK     __attribute__((warn_unused_result))
 #define PRINTF(fmt, a) __attribute__((format(printf, fmt, a)))
 
 /* Store code and message; return code, so that `return err_set(...)` reads well. */

@@ -48,8 +48,7 @@ void file_writer_abort(struct file_writer *w);
 status file_write(const char *path, const void *data, size_t n, struct err *err);
 
 /* The same for a string, unless it lost something (str_check). */
-status file_write_str(const char *path, const struct str *text,
-                      struct err *err) MUST_CHECK;
+status file_write_str(const char *path, const struct str *text, struct err *err);
 
 /* All n bytes to an open file; `path` is what the message calls it. */
 status file_put(int fd, const void *data, size_t n, const char *path, struct err *err);
@@ -67,14 +66,14 @@ bool file_is_dir(const char *path);
 int64_t file_bytes(const char *path);
 
 /* Create the directory and its parents; no error if it is there. */
-status file_make_dirs(const char *path, struct err *err) MUST_CHECK;
-status file_remove(const char *path, struct err *err) MUST_CHECK; /* ENOENT is fine */
+status file_make_dirs(const char *path, struct err *err);
+status file_remove(const char *path, struct err *err); /* ENOENT is fine */
 /* Durably. */
-status file_rename(const char *from, const char *to, struct err *err) MUST_CHECK;
+status file_rename(const char *from, const char *to, struct err *err);
 
 /* dir + "/" + name in out; ERR_USAGE when it is too long. */
 status file_join(char *out, size_t n_out, const char *dir, const char *name,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);
 /* A path as the format spells it. */
 status file_path(char out[FILE_PATH_MAX], struct err *err, const char *fmt, ...)
-    PRINTF(3, 4) MUST_CHECK;
+    PRINTF(3, 4);

@@ -46,10 +46,10 @@ extern const struct catalog_text catalog_texts[];
 
 /* The catalogue of a corpus built in, or of a file when `name` has a slash or ends in
  * ".corpus". */
-status catalog_open(struct catalog *c, const char *name, struct err *err) MUST_CHECK;
+status catalog_open(struct catalog *c, const char *name, struct err *err);
 /* From n bytes that messages call `where`. On failure *c is closed. */
 status catalog_parse(struct catalog *c, const char *text, size_t n, const char *where,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 void catalog_close(struct catalog *c); /* safe on a zeroed one */
 
 const char *catalog_unit_name(enum catalog_unit unit);

@@ -17,8 +17,7 @@
 #include "fetch/fetch.h"
 
 status debian_fetch(const struct fetch_config *c, const char *dir,
-                    struct progress *progress, struct fetch_result *r,
-                    struct err *err) MUST_CHECK;
+                    struct progress *progress, struct fetch_result *r, struct err *err);
 
 /*
  * Pairs of segments without repetition, in three sets. A set is a function of the
@@ -44,12 +43,11 @@ enum fetch_set debian_pairs_set_of(const char *package, size_t n);
 void debian_pairs_release(struct debian_pairs *p);
 /* Strings are copied. */
 status debian_pairs_add(struct debian_pairs *p, enum fetch_set set,
-                        const char *const text[N_FETCH_SIDES],
-                        struct err *err) MUST_CHECK;
+                        const char *const text[N_FETCH_SIDES], struct err *err);
 /* Drop what valid and test share with train, and test with valid; n_left counts the rest.
  */
 status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 
 /*
  * Translation files through the system's own apt: apt-get update runs with the system's
@@ -57,9 +55,9 @@ status debian_pairs_part(struct debian_pairs *p, uint64_t n_left[N_FETCH_SETS],
  * All files of `lang` that the sources carry are then unpacked by apt's own helper, one
  * behind the other, into DIR/apt/Translation-LANG; its path in out.
  */
-status debian_apt_update(const char *dir, struct err *err) MUST_CHECK;
+status debian_apt_update(const char *dir, struct err *err);
 status debian_apt_translations(const char *dir, const char *lang, char out[FILE_PATH_MAX],
-                               struct err *err) MUST_CHECK;
+                               struct err *err);
 
 enum { DEBIAN_MD5 = 32 };
 
@@ -79,7 +77,7 @@ struct debian_text {
 
 /* Add the stanzas of `lang` ("de") in n bytes. Call debian_text_sort after the last. */
 status debian_text_add(struct debian_text *t, const char *bytes, size_t n,
-                       const char *lang, struct err *err) MUST_CHECK;
+                       const char *lang, struct err *err);
 /* By md5, the first of equal ones kept. */
 void debian_text_sort(struct debian_text *t);
 /* NULL when there is none. */
@@ -100,7 +98,7 @@ struct debian_align_stats {
 /* Pairs of two descriptions, title first, to `add`. */
 status debian_align(const char *const text[N_FETCH_SIDES], const size_t n[N_FETCH_SIDES],
                     struct debian_align_stats *stats, debian_align_fn *add, void *to,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 
 /* Where the sentence that begins at text ends: its length, the blank behind it left out.
  */

@@ -34,12 +34,12 @@ struct download_config {
  * mend.
  */
 status download_get(const struct download_config *c, const char *url, const char *path,
-                    bool *is_local, struct err *err) MUST_CHECK;
+                    bool *is_local, struct err *err);
 
 /* Remove the bytes and the note beside them. */
-status download_discard(const char *path, struct err *err) MUST_CHECK;
+status download_discard(const char *path, struct err *err);
 /* Give them their name, durably. */
-status download_commit(const char *path, const char *name, struct err *err) MUST_CHECK;
+status download_commit(const char *path, const char *name, struct err *err);
 
 /* ---- between the files of this module ---- */
 
@@ -73,10 +73,9 @@ struct download_try {
 
 /* One request for the rest of a file over HTTP. libcurl stands behind this call alone:
  * ERR_USAGE without it; otherwise fails only when one of the two below did. */
-status download_http(struct download_part *p, struct download_try *r,
-                     struct err *err) MUST_CHECK;
+status download_http(struct download_part *p, struct download_try *r, struct err *err);
 /* The bytes that come next are the rest, or those of a version that begins anew: */
 status download_begin(struct download_part *p, bool is_rest, int64_t n_total,
-                      const char *validator, struct err *err) MUST_CHECK;
+                      const char *validator, struct err *err);
 status download_add(struct download_part *p, const void *bytes, size_t n,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);

@@ -48,6 +48,5 @@ extern const char *const fetch_side_names[N_FETCH_SIDES];
 /* Bring the corpus `name` to `dir`. *r is released by the caller, also after a failure.
  */
 status fetch_run(const struct fetch_config *c, const char *name, const char *dir,
-                 struct progress *progress, struct fetch_result *r,
-                 struct err *err) MUST_CHECK;
+                 struct progress *progress, struct fetch_result *r, struct err *err);
 void fetch_result_release(struct fetch_result *r);

@@ -22,7 +22,7 @@ struct manifest {
 
 /* Read DIR/fetch.json of this corpus, or begin one. One of another corpus is refused. */
 status manifest_open(struct manifest *m, const char *dir, const char *corpus,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 void manifest_close(struct manifest *m); /* safe on a zeroed one */
 
 /* The SHA-256 recorded under `name`, or NULL; *from, when it is asked for, becomes where
@@ -32,4 +32,4 @@ const char *manifest_find(const struct manifest *m, const char *name, const char
  * "lines", "segments", "descriptions"; NULL: none. */
 status manifest_put(struct manifest *m, const char *name, const char *from,
                     const struct digest *d, const char *unit, uint64_t n,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);

@@ -34,16 +34,13 @@ struct stream {
 };
 
 /* Open a file or a pipe, which messages call `name`. On failure *s is closed. */
-status stream_open(struct stream *s, const char *path, const char *name,
-                   struct err *err) MUST_CHECK;
+status stream_open(struct stream *s, const char *path, const char *name, struct err *err);
 
 /* The same of what is left of an open file, which stays the caller's to close. */
-status stream_open_fd(struct stream *s, int fd, const char *name,
-                      struct err *err) MUST_CHECK;
+status stream_open_fd(struct stream *s, int fd, const char *name, struct err *err);
 
 /* Up to n > 0 bytes into buf; *got is 0 only at the end. */
-status stream_read(struct stream *s, void *buf, size_t n, size_t *got,
-                   struct err *err) MUST_CHECK;
+status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct err *err);
 
 /* Safe on a zeroed or closed stream. */
 void stream_close(struct stream *s);

@@ -48,9 +48,7 @@ struct tar {
 void tar_open(struct tar *t, tar_read_fn *read, void *from, const char *name);
 
 /* The next member, after what is left of this one; *has is false at the end mark. */
-status tar_next(struct tar *t, struct tar_entry *e, bool *has,
-                struct err *err) MUST_CHECK;
+status tar_next(struct tar *t, struct tar_entry *e, bool *has, struct err *err);
 
 /* Up to n > 0 bytes of the present member; *got is 0 only at its end. */
-status tar_data(struct tar *t, void *buf, size_t n, size_t *got,
-                struct err *err) MUST_CHECK;
+status tar_data(struct tar *t, void *buf, size_t n, size_t *got, struct err *err);

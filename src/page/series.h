@@ -16,7 +16,7 @@ struct series {
     size_t n, cap_x, cap_y;
 };
 
-status series_add(struct series *s, double x, double y, struct err *err) MUST_CHECK;
+status series_add(struct series *s, double x, double y, struct err *err);
 void series_release(struct series *s);
 
 /*
@@ -25,7 +25,7 @@ void series_release(struct series *s);
  * bucket that holds nothing finite stays a gap. x must not decrease.
  */
 status series_thin(struct series *out, const struct series *in, size_t n_buckets,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 
 /* Index of the least y (of the greatest when `sign` is -1), or n when there is none. */
 size_t series_best(const struct series *s, double sign);
@@ -35,7 +35,7 @@ void series_sort(double *v, size_t n);
 
 /* Weighted quantile of v[n] (weights w), 0 <= q <= 1; NAN when there is nothing. */
 status series_quantile(double *out, const double *v, const double *w, size_t n, double q,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 
 /*
  * Least squares y = at_mean + slope (x - x_mean). se is the standard error of the slope

@@ -30,10 +30,10 @@ struct bin_sort {
  * BIN_SORT_MOST are too few. `n_bytes` is what the records will take at most, `what` they
  * are for the message. */
 status bin_sort_plan(size_t *n_bins, uint64_t n_bytes, uint64_t n_records,
-                     uint64_t max_bytes, const char *what, struct err *err) MUST_CHECK;
+                     uint64_t max_bytes, const char *what, struct err *err);
 
 status bin_sort_open(struct bin_sort *s, const char *dir, const char *name, size_t n_bins,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 
 /* One record, given in pieces that are concatenated. */
 struct bin_sort_piece {
@@ -41,10 +41,10 @@ struct bin_sort_piece {
     size_t n;
 };
 status bin_sort_add(struct bin_sort *s, uint64_t key, const struct bin_sort_piece *piece,
-                    size_t n_pieces, struct err *err) MUST_CHECK;
+                    size_t n_pieces, struct err *err);
 
 /* Put the bins in place. Closes *s either way. */
-status bin_sort_commit(struct bin_sort *s, struct err *err) MUST_CHECK;
+status bin_sort_commit(struct bin_sort *s, struct err *err);
 /* Safe on a zeroed or committed one. */
 void bin_sort_abort(struct bin_sort *s);
 
@@ -52,8 +52,7 @@ typedef status bin_sort_fn(void *ctx, const unsigned char *record, size_t n,
                            struct err *err);
 /* Call fn for each record of committed bins, in the order of the keys. */
 status bin_sort_emit(const char *dir, const char *name, size_t n_bins, bin_sort_fn *fn,
-                     void *ctx, struct err *err) MUST_CHECK;
+                     void *ctx, struct err *err);
 
 /* Remove committed bins. */
-status bin_sort_remove(const char *dir, const char *name, size_t n_bins,
-                       struct err *err) MUST_CHECK;
+status bin_sort_remove(const char *dir, const char *name, size_t n_bins, struct err *err);

@@ -37,10 +37,9 @@ struct duplicates {
 
 /* For at most n_pairs pairs, so that sorting fits max_bytes. */
 status duplicates_open(struct duplicates *d, const char *dir, uint64_t n_pairs,
-                       uint64_t max_bytes, struct err *err) MUST_CHECK;
+                       uint64_t max_bytes, struct err *err);
 /* The next pair. */
-status duplicates_add(struct duplicates *d, struct duplicates_key key,
-                      struct err *err) MUST_CHECK;
+status duplicates_add(struct duplicates *d, struct duplicates_key key, struct err *err);
 
 enum { DUPLICATES_SHOWN = 3 };
 
@@ -54,5 +53,5 @@ struct duplicates_found {
 
 /* The bins are removed and *d is closed. The caller frees found->bit. */
 status duplicates_find(struct duplicates *d, struct duplicates_found *found,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 void duplicates_abort(struct duplicates *d);

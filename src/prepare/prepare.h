@@ -179,9 +179,8 @@ uint64_t prepare_stats_read(const struct prepare_stats *s);
 /* Write prepare.json: the options, the files of each set, the numbers. */
 status prepare_stats_write(const struct prepare_stats *s, const char *path,
                            struct opt_table options, const void *config,
-                           const struct pairs input[N_PREPARE_SETS],
-                           struct err *err) MUST_CHECK;
+                           const struct pairs input[N_PREPARE_SETS], struct err *err);
 
 /* Make the data directory config->out; *stats says what was done. */
 status prepare_run(const struct prepare_config *config, struct progress *progress,
-                   struct prepare_stats *stats, struct err *err) MUST_CHECK;
+                   struct prepare_stats *stats, struct err *err);

@@ -22,10 +22,10 @@ uint64_t prepare_budget(const struct prepare *p);
 
 /* The stages after counting, in order. Each reads what those before it left, adds to the
  * statistics and lists the files it made. */
-status prepare_stage_clean(struct prepare *p, struct err *err) MUST_CHECK;
-status prepare_stage_learn(struct prepare *p, struct err *err) MUST_CHECK;
-status prepare_stage_encode(struct prepare *p, struct err *err) MUST_CHECK;
-status prepare_stage_pack(struct prepare *p, struct err *err) MUST_CHECK;
+status prepare_stage_clean(struct prepare *p, struct err *err);
+status prepare_stage_learn(struct prepare *p, struct err *err);
+status prepare_stage_encode(struct prepare *p, struct err *err);
+status prepare_stage_pack(struct prepare *p, struct err *err);
 
 /* A run of pairs, copied from where they were read. */
 enum { PREPARE_BATCH_PAIRS = 8192 };
@@ -48,12 +48,12 @@ struct prepare_job {
     void *ctx;
 };
 status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 
 /* A row of cleaned text has its number there, from 1, as its line: replace it by the
  * file and the lines where the pair stood in the input. */
 status prepare_batch_where(const struct prepare *p, struct pairs_row *row,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);
 
 /* What clean.places holds of each pair. */
 struct prepare_place {
@@ -75,18 +75,18 @@ struct prepare_pack {
     char path[FILE_PATH_MAX];
 };
 status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare_set set,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_SIDES],
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 /* Put the file in place, read it back and complete the statistics. */
-status prepare_pack_commit(struct prepare_pack *k, struct err *err) MUST_CHECK;
+status prepare_pack_commit(struct prepare_pack *k, struct err *err);
 
 /* The languages of the reference's file names, and the size of the vocabulary. */
 struct prepare_reference_names {
     char lang[PAIRS_SIDES][16], size[16];
 };
 status prepare_reference_find(struct prepare_reference_names *n,
-                              const struct prepare_config *c, struct err *err) MUST_CHECK;
+                              const struct prepare_config *c, struct err *err);
 
 /* The reference's files of the training text, while it is packed (reference_names). */
 struct prepare_reference {
@@ -95,13 +95,12 @@ struct prepare_reference {
     struct str line;
 };
 status prepare_reference_open(struct prepare_reference *r, struct prepare *p,
-                              struct err *err) MUST_CHECK;
+                              struct err *err);
 /* One pair: its ids and its text. */
 status prepare_reference_add(struct prepare_reference *r, const struct spm *spm,
                              const struct spm_ids ids[PAIRS_SIDES],
-                             const struct line text[PAIRS_SIDES],
-                             struct err *err) MUST_CHECK;
+                             const struct line text[PAIRS_SIDES], struct err *err);
 /* Put these files, and all others of the reference, in place. */
 status prepare_reference_commit(struct prepare_reference *r, struct prepare *p,
-                                struct err *err) MUST_CHECK;
+                                struct err *err);
 void prepare_reference_abort(struct prepare_reference *r);

@@ -30,37 +30,34 @@ struct workdir {
 bool workdir_exists(const char *out);
 
 /* Make or reopen the directory; what was half-written is removed. */
-status workdir_open(struct workdir *w, const char *out, uint64_t config,
-                    struct err *err) MUST_CHECK;
+status workdir_open(struct workdir *w, const char *out, uint64_t config, struct err *err);
 void workdir_close(struct workdir *w);
 
 /* Whether the stage was done; then *stats is what it left. */
 status workdir_load(const struct workdir *w, enum prepare_stage stage,
-                    struct prepare_stats *stats, bool *is_done,
-                    struct err *err) MUST_CHECK;
+                    struct prepare_stats *stats, bool *is_done, struct err *err);
 
 /* List a file that the present stage makes. */
-status workdir_add(struct workdir *w, struct err *err, const char *fmt, ...)
-    PRINTF(3, 4) MUST_CHECK;
+status workdir_add(struct workdir *w, struct err *err, const char *fmt, ...) PRINTF(3, 4);
 /* List it and begin to write it. */
 status workdir_create(struct workdir *w, struct file_writer *to, struct err *err,
-                      const char *fmt, ...) PRINTF(4, 5) MUST_CHECK;
+                      const char *fmt, ...) PRINTF(4, 5);
 /* List it and write it. */
 status workdir_write(struct workdir *w, const char *name, const void *bytes, size_t n,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 
 /* Mark the stage as done, with the files listed; the next stage begins without any. */
 status workdir_save(struct workdir *w, enum prepare_stage stage,
-                    const struct prepare_stats *stats, struct err *err) MUST_CHECK;
+                    const struct prepare_stats *stats, struct err *err);
 
 /* Path of a file of the directory, or of "final/...", wherever that is by now. */
 status workdir_path(const struct workdir *w, char path[FILE_PATH_MAX], const char *name,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 
 /* Move every final file into the data directory. */
-status workdir_publish(const struct workdir *w, struct err *err) MUST_CHECK;
+status workdir_publish(const struct workdir *w, struct err *err);
 
 /* Remove everything, the directory as well; closes *w. */
-status workdir_remove(struct workdir *w, struct err *err) MUST_CHECK;
+status workdir_remove(struct workdir *w, struct err *err);
 /* Remove every file, so that the first stage is the next one. */
-status workdir_wipe(const struct workdir *w, struct err *err) MUST_CHECK;
+status workdir_wipe(const struct workdir *w, struct err *err);

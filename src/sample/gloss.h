@@ -27,4 +27,4 @@ void gloss_open(struct gloss *g);
 void gloss_sentence(const struct gloss *g, struct line en, struct str *out);
 
 /* The gloss of every line of the file `from`, as the file `to`. */
-status gloss_file(const char *from, const char *to, struct err *err) MUST_CHECK;
+status gloss_file(const char *from, const char *to, struct err *err);

@@ -48,7 +48,7 @@ const char *sample_split_name(enum sample_split split);
  * All six files are complete before the first takes its name.
  */
 status sample_write(const struct sample_options *o, const char *dir,
-                    struct sample_stats *stats, struct err *err) MUST_CHECK;
+                    struct sample_stats *stats, struct err *err);
 
 /* The endless stream of pairs that sample_write takes its own from. */
 struct sample_generator {

@@ -67,11 +67,11 @@ struct bleu {
 
 /* Count one segment against its n_refs >= 1 references, all of them UTF-8. */
 status bleu_add(struct bleu_stats *s, enum tokenize rule, struct line hyp,
-                const struct line *ref, size_t n_refs, struct err *err) MUST_CHECK;
+                const struct line *ref, size_t n_refs, struct err *err);
 
 /* Count one segment whose words are token ids. */
 status bleu_add_ids(struct bleu_stats *s, const int32_t *hyp, size_t n_hyp,
-                    const int32_t *ref, size_t n_ref, struct err *err) MUST_CHECK;
+                    const int32_t *ref, size_t n_ref, struct err *err);
 
 /* into += from */
 void bleu_merge(struct bleu_stats *into, const struct bleu_stats *from);

@@ -28,7 +28,7 @@ struct ngram_words {
  */
 status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
                    struct ngram_words hyp, const struct ngram_words *ref, size_t n_refs,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 
 /* Numbers of words: equal words of one struct get equal ones. Zeroed = empty. */
 struct ngram_numbers {
@@ -41,6 +41,5 @@ struct ngram_numbers {
 
 /* Number the words of a text, which are separated by single blanks. The text must stay
  * where it is until ngram_numbers_release(). */
-status ngram_number(struct ngram_numbers *k, struct line text,
-                    struct err *err) MUST_CHECK;
+status ngram_number(struct ngram_numbers *k, struct line text, struct err *err);
 void ngram_numbers_release(struct ngram_numbers *k);

@@ -63,7 +63,7 @@ void clean_release(struct clean *c);
  * to use until the next call. Fails only for want of memory.
  */
 status clean_pair(struct clean *c, struct line a, struct line b,
-                  enum clean_verdict *verdict, struct err *err) MUST_CHECK;
+                  enum clean_verdict *verdict, struct err *err);
 
 /* Whether a corpus that begins with this pair is factored; for cleaners of its parts,
  * which set is_started and is_factored themselves. */

@@ -44,10 +44,10 @@ struct line_reader {
 
 /* On failure *f is closed. `name` is what messages call the file. */
 status line_reader_open(struct line_reader *f, const char *path, const char *name,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 /* The rest of an open file, which stays the caller's to close. */
 status line_reader_open_fd(struct line_reader *f, int fd, const char *name,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);
 void line_reader_close(struct line_reader *f); /* safe on a zeroed one */
 
 /* Before the first line: a byte order mark is text here, because the file is ours. */
@@ -55,14 +55,14 @@ void line_reader_keep_mark(struct line_reader *f);
 
 /* The next line, valid until the next call; *has is false at the end. */
 status line_reader_next(struct line_reader *f, struct line *line, bool *has,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 
 /* The next byte, or LINE_READER_END. */
 enum { LINE_READER_END = -1 };
-status line_reader_byte(struct line_reader *f, int *byte, struct err *err) MUST_CHECK;
+status line_reader_byte(struct line_reader *f, int *byte, struct err *err);
 /* The byte that line_reader_byte would give, which stays. */
-status line_reader_peek(struct line_reader *f, int *byte, struct err *err) MUST_CHECK;
+status line_reader_peek(struct line_reader *f, int *byte, struct err *err);
 
 /* Append a whole file to *text, "-" for standard input: unpacked, as UTF-8, with its byte
  * order mark if it had one in UTF-8. base/lines.h splits it. */
-status line_reader_all(struct str *text, const char *path, struct err *err) MUST_CHECK;
+status line_reader_all(struct str *text, const char *path, struct err *err);

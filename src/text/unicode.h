@@ -51,4 +51,4 @@ uint32_t unicode_lower(uint32_t code);
 bool unicode_is_of(uint32_t letter, enum unicode_script script);
 
 /* Append the text in normalisation form C. Malformed bytes stay where they are. */
-status unicode_nfc(struct str *out, struct line in, struct err *err) MUST_CHECK;
+status unicode_nfc(struct str *out, struct line in, struct err *err);

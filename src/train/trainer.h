@@ -68,7 +68,7 @@ struct train_host {
  * and with OK, on SIGINT and SIGTERM of any rank.
  */
 status train_run(const struct train_config *config, struct train_host *host,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);
 
 /* ---- its parts ---- */
 
@@ -78,10 +78,10 @@ status train_run(const struct train_config *config, struct train_host *host,
 
 /* Data, run directory, device, model, optimizer. On failure call setup_close() too. */
 status setup_open(struct trainer *t, const struct train_config *config,
-                  const struct train_host *host, struct err *err) MUST_CHECK;
+                  const struct train_host *host, struct err *err);
 /* Weights and state (from a checkpoint or fresh), files of the run, memory, data. */
-status setup_run(struct trainer *t, struct err *err) MUST_CHECK;
-status setup_close(struct trainer *t, struct err *err) MUST_CHECK;
+status setup_run(struct trainer *t, struct err *err);
+status setup_close(struct trainer *t, struct err *err);
 /* Release everything but the record. A zeroed trainer is fine. */
 void setup_release(struct trainer *t);
 
@@ -90,4 +90,4 @@ bool trainer_is_to_stop(void);
 
 /* One update, the same on all ranks. *rec is filled; ERR_NUMERIC when the update had to
  * be skipped. */
-status train_step(struct trainer *t, struct record_step *rec, struct err *err) MUST_CHECK;
+status train_step(struct trainer *t, struct record_step *rec, struct err *err);

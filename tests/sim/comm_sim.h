@@ -42,4 +42,4 @@ typedef void comm_sim_fn(struct comm *c, void *ctx);
 /* Run fn as every rank and return when all have; c is closed behind it. ERR_COMM when a
  * thread cannot be started. */
 status comm_sim_run(const struct comm_sim_options *o, comm_sim_fn *fn, void *ctx,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);

@@ -6,5 +6,4 @@
 
 #include "device/device.h"
 
-status fibre_device_open(struct device *d, enum precision precision,
-                         struct err *err) MUST_CHECK;
+status fibre_device_open(struct device *d, enum precision precision, struct err *err);

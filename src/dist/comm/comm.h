@@ -61,7 +61,7 @@ struct comm_options {
  * variables are in the environment), and otherwise is a run of one rank that touches no
  * MPI at all. *c must not move until comm_close.
  */
-status comm_open(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;
+status comm_open(struct comm *c, struct comm_options o, struct err *err);
 
 /* Leave. Collective, unless a job has failed: then it only releases. */
 void comm_close(struct comm *c);
@@ -82,34 +82,33 @@ const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);
 /* ------------------------------------------------------------ collectives
  * All ranks call the same one with the same sizes. */
 
-status comm_barrier(struct comm *c, struct err *err) MUST_CHECK;
+status comm_barrier(struct comm *c, struct err *err);
 
 /* All-reduce, element by element, in place, in the order of ranks, so that every rank
  * holds the same bits. For small n: every rank sends all to the first. */
 enum comm_fold { COMM_SUM, COMM_MAX, COMM_MIN };
 status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 
 /* Broadcast of the root's bytes. Large ones are scattered over the nodes first, which
  * then exchange their parts, so that each network card carries them about twice. */
-status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root,
-                  struct err *err) MUST_CHECK;
+status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct err *err);
 
 /* n_bytes of every rank, in the order of ranks, on all ranks. */
 status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 
 /* Bytes of different lengths: appended to *all of the first rank in the order of ranks.
  */
 status comm_gather(struct comm *c, struct str *all, const void *mine, size_t n_bytes,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 
 /*
  * Did it work everywhere? Each rank brings the status of its own attempt, with the
  * message in *err. OK when all are OK; otherwise the first failed rank's code and
  * message, on all ranks, "rank 2 on host b: ..." in front.
  */
-status comm_agree(struct comm *c, status mine, struct err *err) MUST_CHECK;
+status comm_agree(struct comm *c, status mine, struct err *err);
 
 /* ------------------------------------------------------------ jobs */
 
@@ -127,9 +126,9 @@ struct comm_job {
 
 void comm_submit(struct comm *c, struct comm_job *job);
 /* Returns when the job has run; fails with the run's first failure. */
-status comm_wait(struct comm *c, struct comm_job *job, struct err *err) MUST_CHECK;
+status comm_wait(struct comm *c, struct comm_job *job, struct err *err);
 /* Submit one and wait for it. */
-status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err) MUST_CHECK;
+status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err);
 
 /* ------------------------------------------------------------ for the log */
 

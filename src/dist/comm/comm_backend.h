@@ -67,29 +67,27 @@ struct comm_backend {
 /* Start the engine of one rank over a backend; owns `self`, also when it fails. NULL: a
  * run of one rank, whose jobs run where they are submitted. */
 status comm_start(struct comm *c, const struct comm_backend *backend, void *self,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);
 
 /* ------------------------------------------------------------ inside jobs */
 
 /* Messages, counted as traffic. Nothing happens when both numbers are 0. */
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
-                 const struct comm_msg *recv, size_t n_recv, struct err *err) MUST_CHECK;
+                 const struct comm_msg *recv, size_t n_recv, struct err *err);
 /* Collectives through the first rank: its bytes on all; those of every rank on it (n_each
  * says there how many; NULL: n_bytes of all); n_bytes of every rank on all. */
-status comm_job_bcast(struct comm *c, void *data, size_t n_bytes,
-                      struct err *err) MUST_CHECK;
+status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, struct err *err);
 status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                       const size_t *n_each, struct err *err) MUST_CHECK;
+                       const size_t *n_each, struct err *err);
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                          struct err *err) MUST_CHECK;
+                          struct err *err);
 /* The backend's, for the ranks of a node. */
-status comm_window(struct comm *c, size_t n_bytes, void **memory,
-                   struct err *err) MUST_CHECK;
-status comm_node_barrier(struct comm *c, struct err *err) MUST_CHECK;
+status comm_window(struct comm *c, size_t n_bytes, void **memory, struct err *err);
+status comm_node_barrier(struct comm *c, struct err *err);
 
 /* Traffic with other nodes that did not go through comm_swap. */
 void comm_count(struct comm *c, uint64_t sent_bytes, uint64_t received_bytes);
 
 /* comm_mpi.c: whether mpirun or srun started this process as one of many. */
 bool comm_mpi_is_wanted(void);
-status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err) MUST_CHECK;
+status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err);

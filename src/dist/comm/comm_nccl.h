@@ -43,8 +43,7 @@ struct comm_nccl_options {
  * have *n NULL and that rank's sentence in *why, and OK is returned: the host can do it.
  */
 status comm_nccl_open(struct comm_nccl **n, struct comm *c, struct device *d,
-                      struct comm_nccl_options o, struct err *why,
-                      struct err *err) MUST_CHECK;
+                      struct comm_nccl_options o, struct err *why, struct err *err);
 /* No meeting, so that a rank that fails alone can leave; NULL is fine. */
 void comm_nccl_close(struct comm_nccl *n);
 
@@ -56,7 +55,7 @@ void comm_nccl_mark(struct comm_nccl *n, size_t bucket);
 /* Elements g[0..count) of the device become their sum over all ranks, or over those of
  * this node. *seconds: what the card took. */
 status comm_nccl_sum(struct comm_nccl *n, size_t bucket, float *g, size_t count,
-                     bool is_inside, double *seconds, struct err *err) MUST_CHECK;
+                     bool is_inside, double *seconds, struct err *err);
 
 /* Append a line: which NCCL is here, or that none is. */
 void comm_nccl_describe(struct str *out);

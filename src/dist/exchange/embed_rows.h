@@ -26,7 +26,7 @@ struct embed_rows {
 
 /* n_max: elements that are exchanged at once, a row at least. */
 status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct params *p,
-                       size_t n_max, struct err *err) MUST_CHECK;
+                       size_t n_max, struct err *err);
 void embed_rows_close(struct embed_rows *t);
 
 /* Mark all rows or none; mark the rows of these ids, where negative ids are skipped. */
@@ -37,7 +37,7 @@ void embed_rows_mark(struct embed_rows *t, const int32_t *row, size_t n);
 double embed_rows_square(const struct embed_rows *t, const float *flat);
 
 /* In jobs. embed_rows_merge: all-reduce of the marks. */
-status embed_rows_merge(struct embed_rows *t, struct comm *c, struct err *err) MUST_CHECK;
+status embed_rows_merge(struct embed_rows *t, struct comm *c, struct err *err);
 /* All-reduce of the marked rows, or of all others. */
 status embed_rows_sum(struct embed_rows *t, struct exchange *x, float *flat,
-                      bool is_marked, enum wire w, struct err *err) MUST_CHECK;
+                      bool is_marked, enum wire w, struct err *err);

@@ -36,25 +36,23 @@ struct exchange {
 
 /* Collective. Buckets up to n_max elements in any wire up to `widest`. */
 status exchange_open(struct exchange *x, struct comm *c, size_t n_max, enum wire widest,
-                     bool is_checked, struct err *err) MUST_CHECK;
+                     bool is_checked, struct err *err);
 void exchange_close(struct exchange *x);
 
 /* All-reduce: g[0..n) becomes the sum over all ranks. residual: n floats or NULL. */
 status exchange_allreduce(struct exchange *x, float *g, size_t n, enum wire w,
-                          float *residual, struct err *err) MUST_CHECK;
+                          float *residual, struct err *err);
 
 /* The same over the ranks of this node, in fp32. */
-status exchange_allreduce_node(struct exchange *x, float *g, size_t n,
-                               struct err *err) MUST_CHECK;
+status exchange_allreduce_node(struct exchange *x, float *g, size_t n, struct err *err);
 
 /* Reduce-scatter: the sum over all ranks in the part of g that this rank owns; the rest
  * of g is undefined. */
 status exchange_reduce_scatter(struct exchange *x, float *g, size_t n, enum wire w,
-                               float *residual, struct err *err) MUST_CHECK;
+                               float *residual, struct err *err);
 
 /* All-gather: every rank's own part of v[0..n) to all ranks, in fp32. */
-status exchange_allgather(struct exchange *x, float *v, size_t n,
-                          struct err *err) MUST_CHECK;
+status exchange_allgather(struct exchange *x, float *v, size_t n, struct err *err);
 
 /* What a rank owns of a bucket of n elements; may be empty. */
 struct wire_part exchange_owned(const struct comm *c, int rank, size_t n);

@@ -48,7 +48,7 @@ struct reducer_options {
 
 /* Collective. */
 status reducer_open(struct reducer **r, struct comm *c, const struct params *p,
-                    struct reducer_options o, struct err *err) MUST_CHECK;
+                    struct reducer_options o, struct err *err);
 void reducer_close(struct reducer *r); /* NULL is fine */
 
 const struct buckets *reducer_buckets(const struct reducer *r);
@@ -97,7 +97,7 @@ struct reducer_times {
 
 /* facts: may be NULL. */
 status reducer_finish(struct reducer *r, const struct reducer_facts *facts,
-                      struct reducer_times *times, struct err *err) MUST_CHECK;
+                      struct reducer_times *times, struct err *err);
 
 /* ------------------------------------------------------------ sharded */
 
@@ -115,13 +115,13 @@ struct reducer_shards {
 const struct reducer_shards *reducer_shards(const struct reducer *r);
 
 /* The owners' values of flat (n_flat floats: updated weights) to every rank, in fp32. */
-status reducer_allgather(struct reducer *r, float *flat, struct err *err) MUST_CHECK;
+status reducer_allgather(struct reducer *r, float *flat, struct err *err);
 
 /* owned (n_owned floats: moments) from and to an array of n_flat. reducer_gather puts
  * those of all ranks into `flat` on rank 0 (NULL elsewhere), for a checkpoint;
  * reducer_pick is local. */
 status reducer_gather(struct reducer *r, const float *owned, float *flat,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 void reducer_pick(const struct reducer *r, float *owned, const float *flat);
 
 struct reducer_odd {
@@ -132,4 +132,4 @@ struct reducer_odd {
 
 /* Are all replicas the same? Compares the checksums of their weights over all ranks. */
 status reducer_compare(struct comm *c, uint64_t checksum, struct reducer_odd *odd,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);

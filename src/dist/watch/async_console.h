@@ -12,7 +12,7 @@
 
 struct async_console;
 
-status async_console_open(struct async_console **s, int fd, struct err *err) MUST_CHECK;
+status async_console_open(struct async_console **s, int fd, struct err *err);
 /* One line; its newline is added, what is longer than 1,000 bytes cut. */
 void async_console_say(struct async_console *s, const char *fmt, ...) PRINTF(2, 3);
 /* Wait until all was written, at most t seconds. */

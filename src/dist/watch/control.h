@@ -41,11 +41,10 @@ struct control {
 };
 
 /* Collective. *c must not move until control_close. */
-status control_open(struct control *c, struct comm *comm, FILE *console,
-                    struct err *err) MUST_CHECK;
+status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err);
 /* The same for one rank that `ferry launch` started; not collective. */
 status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 /* Tell the server that this rank ends regularly, with this status. A zeroed struct is
  * fine. */
 void control_close(struct control *c, status result);

@@ -37,7 +37,7 @@ struct control_server {
  */
 status control_server_open(struct control_server *s, const char *address, uint16_t port,
                            size_t n_ranks, const uint8_t token[CHANNEL_TOKEN],
-                           struct liveness_limits limits, struct err *err) MUST_CHECK;
+                           struct liveness_limits limits, struct err *err);
 void control_server_close(struct control_server *s); /* a zeroed one is fine */
 
 /* Wait up to t seconds for messages and serve them. */

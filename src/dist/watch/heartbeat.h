@@ -49,7 +49,7 @@ struct heartbeat;
 
 /* Returns when the server has accepted this rank, or with an error. */
 status heartbeat_open(struct heartbeat **h, const struct heartbeat_config *c,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 /* Says goodbye with the status of this rank; silence after that is fine. NULL is fine. */
 void heartbeat_close(struct heartbeat *h, status result);
 

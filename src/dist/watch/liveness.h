@@ -65,7 +65,7 @@ struct liveness_event {
 };
 
 status liveness_open(struct liveness *w, size_t n_ranks, struct liveness_limits limits,
-                     double now, struct err *err) MUST_CHECK;
+                     double now, struct err *err);
 void liveness_close(struct liveness *w);
 
 void liveness_joined(struct liveness *w, const struct channel_join *j, double now);

@@ -17,8 +17,8 @@
  * whose names start with `trainable_prefix` (NULL: none) are marked trainable.
  */
 status meta_graph_build(struct str *out, const struct tensor_entry *variable, size_t n,
-                        const char *trainable_prefix, struct err *err) MUST_CHECK;
+                        const char *trainable_prefix, struct err *err);
 
 /* PREFIX.meta for the tensors of PREFIX.index. */
 status meta_graph_write(const char *prefix, const char *trainable_prefix,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);

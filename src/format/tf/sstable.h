@@ -45,9 +45,9 @@ struct sstable_writer {
 void sstable_writer_init(struct sstable_writer *w, size_t block_bytes);
 /* Keys must arrive in strictly increasing byte-wise order: ERR_USAGE otherwise. */
 status sstable_writer_add(struct sstable_writer *w, const void *key, size_t n_key,
-                          const void *value, size_t n_value, struct err *err) MUST_CHECK;
+                          const void *value, size_t n_value, struct err *err);
 /* Complete the table in w->out. */
-status sstable_writer_finish(struct sstable_writer *w, struct err *err) MUST_CHECK;
+status sstable_writer_finish(struct sstable_writer *w, struct err *err);
 void sstable_writer_release(struct sstable_writer *w);
 
 struct sstable_entry {
@@ -68,7 +68,7 @@ struct sstable {
  * (checksum, bound, order, magic) is ERR_FORMAT with what and where.
  */
 status sstable_read(struct sstable *t, const unsigned char *bytes, size_t n_bytes,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 void sstable_release(struct sstable *t);
 
 /* NULL when there is no such key. */

@@ -31,19 +31,18 @@ struct tb_event_writer {
 
 /* wall_time, as everywhere here, is in seconds since 1970; it names the file. */
 status tb_event_open(struct tb_event_writer *w, const char *dir, double wall_time,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 /*
  * Tell TensorBoard that the run (re)starts, and that `step` is the first to come: it
  * drops the points at `step` and after that older files of the directory hold.
  */
 status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 /* The values of one step, at most 64, in one event. */
 status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_time,
-                        const struct tb_event_value *values, size_t n,
-                        struct err *err) MUST_CHECK;
-status tb_event_flush(struct tb_event_writer *w, struct err *err) MUST_CHECK;
-status tb_event_close(struct tb_event_writer *w, struct err *err) MUST_CHECK;
+                        const struct tb_event_value *values, size_t n, struct err *err);
+status tb_event_flush(struct tb_event_writer *w, struct err *err);
+status tb_event_close(struct tb_event_writer *w, struct err *err);
 
 struct tb_event_point {
     int64_t step;
@@ -61,11 +60,10 @@ struct tb_event_reader {
     bool is_cut; /* the file ended inside a record: its writer was killed or still runs */
 };
 
-status tb_event_read(struct tb_event_reader *r, const char *path,
-                     struct err *err) MUST_CHECK;
+status tb_event_read(struct tb_event_reader *r, const char *path, struct err *err);
 /* The same of bytes that outlive the reader. */
 void tb_event_read_bytes(struct tb_event_reader *r, const void *bytes, size_t n);
 /* *more is false at the end. A damaged record is ERR_FORMAT; nothing follows it. */
 status tb_event_next(struct tb_event_reader *r, struct tb_event_point *point, bool *more,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 void tb_event_read_close(struct tb_event_reader *r);

@@ -41,16 +41,16 @@ struct tensor_bundle_writer {
 
 /* On failure nothing is left to release. */
 status tensor_bundle_begin(struct tensor_bundle_writer *w, const char *prefix,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);
 /* The next tensor; its bytes follow. ERR_USAGE when its name does not sort after the
  * last one or the last tensor lacks bytes. */
 status tensor_bundle_add(struct tensor_bundle_writer *w, const char *name,
                          enum tensor_dtype dtype, const uint64_t *dims, size_t n_dims,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 status tensor_bundle_add_bytes(struct tensor_bundle_writer *w, const void *bytes,
-                               size_t n, struct err *err) MUST_CHECK;
+                               size_t n, struct err *err);
 /* Put the data and then the index under their names. Releases *w either way. */
-status tensor_bundle_finish(struct tensor_bundle_writer *w, struct err *err) MUST_CHECK;
+status tensor_bundle_finish(struct tensor_bundle_writer *w, struct err *err);
 /* Forget everything written; a checkpoint that was there before stays. */
 void tensor_bundle_abort(struct tensor_bundle_writer *w);
 
@@ -60,21 +60,19 @@ struct tensor_bundle {
 };
 
 /* Every tensor lies within its data file afterwards; no tensor byte was looked at. */
-status tensor_bundle_open(struct tensor_bundle *b, const char *prefix,
-                          struct err *err) MUST_CHECK;
+status tensor_bundle_open(struct tensor_bundle *b, const char *prefix, struct err *err);
 /*
  * The same of a checkpoint whose data may be elsewhere. When a data file is not there,
  * `missing` is its path and the index is all that can be asked: tensor_bundle_read fails.
  * Otherwise `missing` is "".
  */
 status tensor_bundle_open_index(struct tensor_bundle *b, const char *prefix,
-                                char missing[FILE_PATH_MAX], struct err *err) MUST_CHECK;
+                                char missing[FILE_PATH_MAX], struct err *err);
 void tensor_bundle_close(struct tensor_bundle *b);
 
 /* Where PREFIX.data-<shard>-of-<n_shards> is; ERR_USAGE when that is too long. */
 status tensor_bundle_data_path(char path[FILE_PATH_MAX], const char *prefix,
-                               uint32_t shard, uint32_t n_shards,
-                               struct err *err) MUST_CHECK;
+                               uint32_t shard, uint32_t n_shards, struct err *err);
 
 /* NULL when there is no such tensor. */
 const struct tensor_entry *tensor_bundle_find(const struct tensor_bundle *b,
@@ -82,7 +80,7 @@ const struct tensor_entry *tensor_bundle_find(const struct tensor_bundle *b,
 
 /* The tensor's bytes, not aligned, after their checksum was found right. */
 status tensor_bundle_read(const struct tensor_bundle *b, const struct tensor_entry *e,
-                          const unsigned char **bytes, struct err *err) MUST_CHECK;
+                          const unsigned char **bytes, struct err *err);
 
 /*
  * The same copied into rows of row_bytes that lie stride_bytes apart; ERR_USAGE unless
@@ -90,4 +88,4 @@ status tensor_bundle_read(const struct tensor_bundle *b, const struct tensor_ent
  */
 status tensor_bundle_copy(const struct tensor_bundle *b, const struct tensor_entry *e,
                           void *rows, size_t n_rows, size_t row_bytes,
-                          size_t stride_bytes, struct err *err) MUST_CHECK;
+                          size_t stride_bytes, struct err *err);

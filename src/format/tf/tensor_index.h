@@ -62,7 +62,7 @@ struct tensor_entry {
  * tensor, when the type has no fixed size or the shape is too large.
  */
 status tensor_index_size(const char *name, int dtype, const uint64_t *dims, size_t n_dims,
-                         uint64_t *n_bytes, struct err *err) MUST_CHECK;
+                         uint64_t *n_bytes, struct err *err);
 
 /* Elements of the tensor; 0 when its type has no fixed size. */
 uint64_t tensor_index_elements(const struct tensor_entry *e);
@@ -73,15 +73,12 @@ struct tensor_index_writer {
 };
 
 /* A new index of tensors in one .data file. */
-status tensor_index_writer_init(struct tensor_index_writer *w,
-                                struct err *err) MUST_CHECK;
+status tensor_index_writer_init(struct tensor_index_writer *w, struct err *err);
 /* Names must arrive in strictly increasing byte-wise order: ERR_USAGE otherwise. */
 status tensor_index_writer_add(struct tensor_index_writer *w,
-                               const struct tensor_entry *entry,
-                               struct err *err) MUST_CHECK;
+                               const struct tensor_entry *entry, struct err *err);
 /* The whole file is in w->table.out afterwards. */
-status tensor_index_writer_finish(struct tensor_index_writer *w,
-                                  struct err *err) MUST_CHECK;
+status tensor_index_writer_finish(struct tensor_index_writer *w, struct err *err);
 void tensor_index_writer_release(struct tensor_index_writer *w);
 
 struct tensor_index {
@@ -96,10 +93,9 @@ struct tensor_index {
  * big-endian machine, or holds partitioned variables (slices).
  */
 status tensor_index_read(struct tensor_index *index, const unsigned char *bytes,
-                         size_t n_bytes, struct err *err) MUST_CHECK;
+                         size_t n_bytes, struct err *err);
 /* The same of PREFIX.index. */
-status tensor_index_open(struct tensor_index *index, const char *prefix,
-                         struct err *err) MUST_CHECK;
+status tensor_index_open(struct tensor_index *index, const char *prefix, struct err *err);
 void tensor_index_release(struct tensor_index *index);
 
 /* NULL when there is no such tensor. */

@@ -21,13 +21,12 @@ struct tf_checkpoint {
 };
 
 /* Fields that we do not know are skipped; ERR_FORMAT names the line of a mistake. */
-status tf_checkpoint_read(struct tf_checkpoint *c, const char *path,
-                          struct err *err) MUST_CHECK;
+status tf_checkpoint_read(struct tf_checkpoint *c, const char *path, struct err *err);
 /* The same of text at hand. */
 status tf_checkpoint_parse(struct tf_checkpoint *c, const char *text, size_t n,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);
 void tf_checkpoint_release(struct tf_checkpoint *c);
 
 /* Replace the file at once: a reader sees the old names or the new ones. */
 status tf_checkpoint_write(const char *path, const char *latest, const char *const *all,
-                           size_t n, struct err *err) MUST_CHECK;
+                           size_t n, struct err *err);

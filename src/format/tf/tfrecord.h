@@ -26,15 +26,14 @@ struct tfrecord_writer {
 };
 
 /* Create the file; ERR_IO when it exists. */
-status tfrecord_create(struct tfrecord_writer *w, const char *path,
-                       struct err *err) MUST_CHECK;
+status tfrecord_create(struct tfrecord_writer *w, const char *path, struct err *err);
 /* Buffers; writes when the buffer is large. ERR_MEMORY once a refusing disk has filled
  * the buffer to its limit: the record is then lost, and only it. */
 status tfrecord_add(struct tfrecord_writer *w, const void *payload, size_t n,
-                    struct err *err) MUST_CHECK;
-status tfrecord_flush(struct tfrecord_writer *w, struct err *err) MUST_CHECK;
+                    struct err *err);
+status tfrecord_flush(struct tfrecord_writer *w, struct err *err);
 /* Flush and close; *w is closed even on failure. Fine on a zeroed writer. */
-status tfrecord_close(struct tfrecord_writer *w, struct err *err) MUST_CHECK;
+status tfrecord_close(struct tfrecord_writer *w, struct err *err);
 
 enum tfrecord_state {
     TFRECORD_READ, /* here is a record */
@@ -50,5 +49,4 @@ struct tfrecord_reader {
 /* The next payload, borrowed. A checksum that does not hold is ERR_FORMAT with the
  * place of the record. */
 status tfrecord_next(struct tfrecord_reader *r, enum tfrecord_state *state,
-                     const unsigned char **payload, size_t *n,
-                     struct err *err) MUST_CHECK;
+                     const unsigned char **payload, size_t *n, struct err *err);

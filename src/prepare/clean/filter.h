@@ -62,7 +62,7 @@ struct filter_profile {
     uint64_t n_words[2];
 };
 
-status filter_profile_open(struct filter_profile *p, struct err *err) MUST_CHECK;
+status filter_profile_open(struct filter_profile *p, struct err *err);
 void filter_profile_close(struct filter_profile *p);
 /* Count the words of a line of side 0 or 1; FILTER_PROFILE_PAIRS pairs are enough. */
 void filter_profile_add(struct filter_profile *p, struct line text, int side);
@@ -92,12 +92,12 @@ void filter_release(struct filter *f);
  * next call. Fails only when memory runs out.
  */
 status filter_pair(struct filter *f, const struct line side[2], bool is_cut, int *reason,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 
 /* A line of side `s` in the form that the text of a pair gets, whether or not it would be
  * dropped; valid until the next call for that side. */
 status filter_line(struct filter *f, int s, struct line in, struct line *out,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 
 /* Letters in lower case, every digit a zero, nothing else: what near duplicates share.
  * Text without letters and digits stays as it is. */

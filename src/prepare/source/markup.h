@@ -36,8 +36,7 @@ void markup_init(struct markup *m, struct line_reader file);
 void markup_close(struct markup *m);
 
 /* Text, if any, in m->text; a tag's name in m->name. */
-status markup_next(struct markup *m, enum markup_event *event,
-                   struct err *err) MUST_CHECK;
+status markup_next(struct markup *m, enum markup_event *event, struct err *err);
 
 /* The value of an attribute of the tag, or NULL; valid until the next call. */
 const char *markup_attribute(struct markup *m, const char *name);

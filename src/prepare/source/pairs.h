@@ -61,27 +61,24 @@ struct pairs_row {
 };
 
 /* Find the files. On failure *p is closed. */
-status pairs_open(struct pairs *p, const struct pairs_lists *lists,
-                  struct err *err) MUST_CHECK;
+status pairs_open(struct pairs *p, const struct pairs_lists *lists, struct err *err);
 void pairs_close(struct pairs *p);
 
 /* Read everything once. ERR_FORMAT for a file without lines and for two that are not of
  * the same length. */
-status pairs_count(struct pairs *p, struct progress *progress,
-                   struct err *err) MUST_CHECK;
+status pairs_count(struct pairs *p, struct progress *progress, struct err *err);
 
 /* Bytes of all files on disk. */
 uint64_t pairs_bytes(const struct pairs *p);
 
 /* The next pair; *has is false after the last one of the last file. */
-status pairs_next(struct pairs *p, struct pairs_row *row, bool *has,
-                  struct err *err) MUST_CHECK;
+status pairs_next(struct pairs *p, struct pairs_row *row, bool *has, struct err *err);
 void pairs_rewind(struct pairs *p);
 
 /* Between the files of this module: open side `s` of a file from its start, */
 status pairs_open_side(const struct pairs *p, const struct pairs_file *f, int s,
-                       struct source *out, struct err *err) MUST_CHECK;
+                       struct source *out, struct err *err);
 /* and the error that file `at` has n_source and n_target lines, with the first line from
  * which on the lengths of the two sides fit each other better when one is moved. */
 status pairs_diverge(const struct pairs *p, size_t at, uint64_t n_source,
-                     uint64_t n_target, struct err *err) MUST_CHECK;
+                     uint64_t n_target, struct err *err);

@@ -57,19 +57,18 @@ struct source {
 
 /* `name` is what messages call the file. On failure *s is closed. */
 status source_open(struct source *s, const char *path, const char *name,
-                   enum source_kind kind, struct source_options options,
-                   struct err *err) MUST_CHECK;
+                   enum source_kind kind, struct source_options options, struct err *err);
 void source_close(struct source *s); /* safe on a zeroed one */
 
 /* The next row in s->seg, valid until the next call; *has is false at the end. */
-status source_next(struct source *s, bool *has, struct err *err) MUST_CHECK;
+status source_next(struct source *s, bool *has, struct err *err);
 
 /* Bytes taken from the file so far. */
 uint64_t source_bytes_read(const struct source *s);
 
 /* Between the files of this module: the readers of markup behind source_next(), */
-status source_sgm_next(struct source *s, bool *has, struct err *err) MUST_CHECK;
-status source_tmx_next(struct source *s, bool *has, struct err *err) MUST_CHECK;
+status source_sgm_next(struct source *s, bool *has, struct err *err);
+status source_tmx_next(struct source *s, bool *has, struct err *err);
 /* what appends the text of the present event to the segment of a side, which is cut if it
  * would grow beyond LINE_READER_MAX, hands the segment out without blanks at its ends, */
 void source_add(struct source *s, int side);

@@ -105,8 +105,7 @@ struct answers {
     struct answer of[ANSWERS_N];
 };
 
-status answers_open(struct answers *all, const struct run *run,
-                    struct err *err) MUST_CHECK;
+status answers_open(struct answers *all, const struct run *run, struct err *err);
 void answers_close(struct answers *all);
 
 /* Of enum answer_tone: "plain", "good", "watch", "unknown". */

@@ -53,7 +53,7 @@ struct fit_range {
 /* `sign` is 1 for a curve that falls (loss) and -1 for one that rises (BLEU, at most
  * `bound`; a loss is at least that). */
 status fit_curve(struct fit *f, const struct series *s, double sign, double bound,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);
 
 /* How much better after `factor` times the steps: positive is better. */
 struct fit_range fit_gain(const struct fit *f, double factor);

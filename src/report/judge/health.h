@@ -52,7 +52,7 @@ struct health {
     size_t n;
 };
 
-status health_open(struct health *h, const struct run *run, struct err *err) MUST_CHECK;
+status health_open(struct health *h, const struct run *run, struct err *err);
 void health_close(struct health *h);
 
 /* A check: what it reports is a finding. */

@@ -17,8 +17,8 @@ struct judgement {
 };
 
 status judgement_open(struct judgement *t, const struct sources *sources, double now,
-                      double to_steps, struct err *err) MUST_CHECK;
+                      double to_steps, struct err *err);
 /* The same of what one path holds. */
 status judgement_open_path(struct judgement *t, const char *path, double now,
-                           double to_steps, struct err *err) MUST_CHECK;
+                           double to_steps, struct err *err);
 void judgement_close(struct judgement *t);

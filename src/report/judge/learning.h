@@ -60,8 +60,7 @@ struct learning {
     double first_loss, low_loss, last_loss; /* training, averages of a few entries */
 };
 
-status learning_open(struct learning *l, const struct runlog *log,
-                     struct err *err) MUST_CHECK;
+status learning_open(struct learning *l, const struct runlog *log, struct err *err);
 void learning_close(struct learning *l);
 
 /* Of each enum: the code for programs, and in words. */

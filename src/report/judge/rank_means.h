@@ -36,6 +36,5 @@ struct rank_means {
     double straggling; /* mean t_comm minus that: ranks waiting for ranks */
 };
 
-status rank_means_open(struct rank_means *r, const struct runlog *log,
-                       struct err *err) MUST_CHECK;
+status rank_means_open(struct rank_means *r, const struct runlog *log, struct err *err);
 void rank_means_close(struct rank_means *r);

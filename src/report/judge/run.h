@@ -84,7 +84,7 @@ struct run {
 
 /* ERR_FORMAT for a malformed log, or for sources that are not of one run. */
 status run_open(struct run *run, const struct sources *sources, double now,
-                struct err *err) MUST_CHECK;
+                struct err *err);
 void run_close(struct run *run);
 
 /* A configuration value as a number, or NAN. */

@@ -61,5 +61,5 @@ enum capture_kind capture_sniff(const char *path);
 
 /* A regular file, compressed or not. ERR_FORMAT when it is no capture or holds no whole
  * sample. On failure *c is closed. */
-status capture_open(struct capture *c, const char *path, struct err *err) MUST_CHECK;
+status capture_open(struct capture *c, const char *path, struct err *err);
 void capture_close(struct capture *c);

@@ -19,19 +19,19 @@
 /* True when the directory holds event files. */
 bool foreign_has_events(const char *dir);
 /* Every event file of the directory, in the order of their names, as one log. */
-status foreign_events(struct runlog *log, const char *dir, struct err *err) MUST_CHECK;
+status foreign_events(struct runlog *log, const char *dir, struct err *err);
 /* The same of one file's bytes at hand; `name` is used in messages. */
 status foreign_events_bytes(struct runlog *log, const char *name, const void *data,
-                            size_t n, struct err *err) MUST_CHECK;
+                            size_t n, struct err *err);
 
 /*
  * A console log, which may be compressed. Of several attempts in one file the last that
  * trained is the run; log->foreign.attempt lists all. ERR_FORMAT when no line is one of
  * OpenSeq2Seq's.
  */
-status foreign_console(struct runlog *log, const char *path, struct err *err) MUST_CHECK;
+status foreign_console(struct runlog *log, const char *path, struct err *err);
 status foreign_console_bytes(struct runlog *log, const char *name, const void *data,
-                             size_t n, struct err *err) MUST_CHECK;
+                             size_t n, struct err *err);
 /* True when one of the first lines of the file is OpenSeq2Seq's. */
 bool foreign_is_console(const char *path);
 
@@ -40,5 +40,4 @@ bool foreign_is_console(const char *path);
  * gradient norms, steps that the console lacks, and a clock. ERR_FORMAT when the losses
  * at common steps differ: they are of two runs.
  */
-status foreign_join(struct runlog *console, const struct runlog *events,
-                    struct err *err) MUST_CHECK;
+status foreign_join(struct runlog *console, const struct runlog *events, struct err *err);

@@ -59,7 +59,7 @@ struct foreign_attempt {
 void foreign_attempt_begin(struct foreign_attempt *a, struct runlog *log,
                            struct err *err);
 /* Everything was told. The log is whole then; *a owns nothing any more. */
-status foreign_attempt_end(struct foreign_attempt *a) MUST_CHECK;
+status foreign_attempt_end(struct foreign_attempt *a);
 
 /* A session from this step on; NAN: a line of it came without its start. */
 void foreign_attempt_session(struct foreign_attempt *a, double step, bool is_resumed);

@@ -15,7 +15,7 @@ void foreign_set(json_t *o, const char *key, double v);
 
 /* One more attempt that a file holds, for the list of all; `line` is where it begins. */
 status foreign_list_attempt(struct runlog_foreign *list, const struct runlog *log,
-                            size_t line, struct err *err) MUST_CHECK;
+                            size_t line, struct err *err);
 /* The list goes to the log that is reported, attempt number `at`, if there are several.
  */
 void foreign_give_list(struct runlog_foreign *list, struct runlog *log, size_t at);

@@ -38,8 +38,7 @@ struct rundir {
 };
 
 /* List `dir`; `data` is the corpus directory named by the run's config, or NULL. */
-status rundir_open(struct rundir *d, const char *dir, const char *data,
-                   struct err *err) MUST_CHECK;
+status rundir_open(struct rundir *d, const char *dir, const char *data, struct err *err);
 void rundir_close(struct rundir *d);
 
 /* What a file of this name is for, in words. */

@@ -122,17 +122,17 @@ struct runlog {
  * process went on); elsewhere a malformed line is ERR_FORMAT with path:line. On failure
  * *log is closed.
  */
-status runlog_open(struct runlog *log, const char *path, struct err *err) MUST_CHECK;
+status runlog_open(struct runlog *log, const char *path, struct err *err);
 void runlog_close(struct runlog *log);
 
 /* The same from bytes at hand; `name` is used in messages. */
 status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 
 /* For readers of other logs: an empty log, and an entry (as a line of run.jsonl) for it,
  * which is released. */
 void runlog_init(struct runlog *log);
-status runlog_put(struct runlog *log, struct json_t *entry, struct err *err) MUST_CHECK;
+status runlog_put(struct runlog *log, struct json_t *entry, struct err *err);
 
 /* Every time in it, by so many seconds. */
 void runlog_shift(struct runlog *log, double seconds);

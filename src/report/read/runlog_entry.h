@@ -26,14 +26,13 @@ status runlog_entry_refuse(const struct entry *e, const char *what, struct err *
 /* The fields of a kind from `object` into its struct, which is zeroed or empty; strings
  * are the caller's to free. */
 status runlog_entry_get(const struct entry *e, enum runlog_kind kind,
-                        const json_t *object, void *out, struct err *err) MUST_CHECK;
+                        const json_t *object, void *out, struct err *err);
 void runlog_entry_free(enum runlog_kind kind, void *fields);
 
-status runlog_entry_copy(char **out, const char *text, struct err *err) MUST_CHECK;
+status runlog_entry_copy(char **out, const char *text, struct err *err);
 
 /* A ranks entry, added to the log. */
-status runlog_entry_ranks(struct runlog *log, const struct entry *e,
-                          struct err *err) MUST_CHECK;
+status runlog_entry_ranks(struct runlog *log, const struct entry *e, struct err *err);
 /* The newest ranks entry and the newest step entry, which stand beside each other in
  * either order: the latter says how many updates the sums of both cover. */
 void runlog_entry_pair(struct runlog *log);

@@ -29,14 +29,14 @@ struct sources {
 
 /* The sources of one path. ERR_IO when there is no such path, or nothing in it that a
  * report is made of. */
-status sources_open(struct sources *s, const char *path, struct err *err) MUST_CHECK;
+status sources_open(struct sources *s, const char *path, struct err *err);
 
 /*
  * Several paths as runs, whose number is *n, at most n_paths. With `joins`, a path adds
  * to the run before it unless both have a log, events or checkpoints, or one is Ferry's.
  */
 status sources_group(struct sources *runs, size_t *n, const char *const *path,
-                     size_t n_paths, bool joins, struct err *err) MUST_CHECK;
+                     size_t n_paths, bool joins, struct err *err);
 
 /* When the newest of its files was written, in seconds since 1970; NAN: not known. */
 double sources_written(const struct sources *s);

@@ -24,11 +24,11 @@ struct live_screen {
 /* At most `rows` lines, each at most `columns` wide and ended by "\n"; colours are
  * switched on and off within a line. */
 status live_text(struct str *out, const struct judgement *t,
-                 const struct live_screen *screen, struct err *err) MUST_CHECK;
+                 const struct live_screen *screen, struct err *err);
 
 /* The same for a browser; `every` is said, not enforced. */
 status live_page(struct str *out, const struct judgement *t, double every,
-                 struct err *err) MUST_CHECK;
+                 struct err *err);
 
 /*
  * The page over HTTP, read-only: GET and HEAD of three fixed pages; every string on them
@@ -43,12 +43,12 @@ struct live_http;
 
 /* `address` "" is the loopback, IPv4 and IPv6; port 0 lets the system choose. */
 status live_http_open(struct live_http **s, const char *run, const char *address,
-                      int port, double every, struct err *err) MUST_CHECK;
+                      int port, double every, struct err *err);
 int live_http_port(const struct live_http *s);
 /* Serve until *stop. If the run cannot be read, the browser is shown why and serving
  * continues. */
 status live_http_serve(struct live_http *s, const volatile sig_atomic_t *stop,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 void live_http_close(struct live_http *s);
 
 /*

@@ -30,17 +30,16 @@ struct report_request {
 };
 
 /* Each of the three files is replaced as a whole or not at all. */
-status report_write(const struct report_request *q, struct err *err) MUST_CHECK;
+status report_write(const struct report_request *q, struct err *err);
 
 /* One run as an HTML page. */
-status report_page_write(struct str *out, const struct judgement *j,
-                         struct err *err) MUST_CHECK;
+status report_page_write(struct str *out, const struct judgement *j, struct err *err);
 /* Markdown for people and JSON for programs (docs/report.md lists its keys) hold what the
  * page holds, without the pictures. */
 status report_text_markdown(struct str *out, const struct judgement *runs, size_t n,
-                            struct err *err) MUST_CHECK;
+                            struct err *err);
 status report_text_json(struct str *out, const struct judgement *runs, size_t n,
-                        struct err *err) MUST_CHECK;
+                        struct err *err);
 
 /* Parts that other pages share: a sentence on how the run stands and its numbers in
  * boxes; the findings, or that there are none; what it was made of. */

@@ -32,7 +32,6 @@ struct bpe_heap {
 };
 
 void bpe_heap_release(struct bpe_heap *h);
-status bpe_heap_push(struct bpe_heap *h, struct bpe_heap_entry e,
-                     struct err *err) MUST_CHECK;
+status bpe_heap_push(struct bpe_heap *h, struct bpe_heap_entry e, struct err *err);
 /* The first entry leaves a heap that is not empty. */
 struct bpe_heap_entry bpe_heap_pop(struct bpe_heap *h);

@@ -37,7 +37,7 @@ struct bpe_words {
 /* *b is zeroed, and released by the caller also after a failure: for want of memory, or
  * when there are over 2^30 words or 2^32 characters. */
 status bpe_words_make(struct bpe_words *b, const struct word_counts *words,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 void bpe_words_release(struct bpe_words *b);
 
 /* Where the symbol before the one that starts at i starts; 0 when i is the first. */

@@ -24,7 +24,7 @@ struct encoder;
 
 /* cache_bytes 0: 32 MiB. On failure *e is NULL. */
 status encoder_new(struct encoder **e, const struct spm *spm, size_t cache_bytes,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 void encoder_free(struct encoder *e); /* NULL is fine */
 
 /* False when SentencePiece's own encoder does the work. */
@@ -32,4 +32,4 @@ bool encoder_is_own(const struct encoder *e);
 
 /* Append the ids of a line, without bos and eos, exactly as spm_encode() does. */
 status encoder_encode(struct encoder *e, struct line text, struct spm_ids *ids,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);

@@ -31,11 +31,10 @@ struct normalizer {
  * every jump stays inside the array, every string ends inside the rules, and no text
  * matches more rules at once than SentencePiece has room for.
  */
-status normalizer_guard(struct line charsmap, bool *is_safe, struct err *err) MUST_CHECK;
+status normalizer_guard(struct line charsmap, bool *is_safe, struct err *err);
 
 /* charsmap: the bytes of the model's rules. */
-status normalizer_init(struct normalizer *n, struct line charsmap,
-                       struct err *err) MUST_CHECK;
+status normalizer_init(struct normalizer *n, struct line charsmap, struct err *err);
 
 /* Append the words of a line, a blank before each; text of white space gives nothing. */
 void normalizer_line(const struct normalizer *n, struct line in, struct str *out);

@@ -27,22 +27,21 @@ enum { SPM_VOCAB_MAX = 65536 };
 struct spm;
 
 /* Load from a file or from its bytes. On failure *spm is NULL. */
-status spm_load(struct spm **spm, const char *path, struct err *err) MUST_CHECK;
-status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes,
-                 struct err *err) MUST_CHECK;
+status spm_load(struct spm **spm, const char *path, struct err *err);
+status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes, struct err *err);
 void spm_free(struct spm *spm); /* NULL is fine */
 
 /*
  * A BPE model of a few pieces with the settings and normalisation rules that
  * SentencePiece gives a model that it trains. Call from one thread at a time.
  */
-status spm_blank(struct spm **spm, struct err *err) MUST_CHECK;
+status spm_blank(struct spm **spm, struct err *err);
 
 /* The bytes of the .model file, as they were loaded or trained. */
 struct line spm_bytes(const struct spm *spm);
 
 /* Write PREFIX.model and PREFIX.vocab, each whole or not at all. */
-status spm_save(const struct spm *spm, const char *prefix, struct err *err) MUST_CHECK;
+status spm_save(const struct spm *spm, const char *prefix, struct err *err);
 
 size_t spm_size(const struct spm *spm); /* pieces, specials included */
 
@@ -53,7 +52,7 @@ struct spm_special {
 struct spm_special spm_specials(const struct spm *spm);
 
 /* ERR_FORMAT unless the specials are pad 0, eos 1, bos 2, unk 3. */
-status spm_check_special(const struct spm *spm, struct err *err) MUST_CHECK;
+status spm_check_special(const struct spm *spm, struct err *err);
 
 /* What stands at 0 <= id < spm_size(). */
 const char *spm_piece(const struct spm *spm, int32_t id);
@@ -68,12 +67,12 @@ void spm_ids_release(struct spm_ids *ids);
 
 /* Append the ids of a line, without bos and eos. Empty text gives none. */
 status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);
 
 /* Append the pieces of a line, joined by blanks; what no piece covers stands as it is. */
 status spm_pieces(const struct spm *spm, struct line text, struct str *out,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);
 
 /* Append the text of n ids. Specials give no text, except unk, which gives " ⁇ ". */
 status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);

@@ -52,11 +52,11 @@ struct spm_parts {
 enum { SPM_PARTS_MAX_BYTES = 8 << 20 };
 
 /* Refuse bytes that are no model, or that SentencePiece would read past the end of. */
-status spm_parts_guard(const void *bytes, size_t n_bytes, struct err *err) MUST_CHECK;
+status spm_parts_guard(const void *bytes, size_t n_bytes, struct err *err);
 
 /* ERR_FORMAT when the bytes are no such message. On failure *p is released. */
 status spm_parts_read(struct spm_parts *p, const void *bytes, size_t n_bytes,
-                      struct err *err) MUST_CHECK;
+                      struct err *err);
 void spm_parts_release(struct spm_parts *p);
 
 /* Append a piece to a model that is being written; CONTROL and UNKNOWN name their kind.
@@ -68,5 +68,4 @@ void spm_parts_put_piece(struct str *out, const struct spm_parts_piece *piece);
  * `vocab_size` and `is_hard_limit` of the trainer replaced.
  */
 status spm_parts_put_rest(struct str *out, const void *bytes, size_t n_bytes,
-                          size_t vocab_size, bool is_hard_limit,
-                          struct err *err) MUST_CHECK;
+                          size_t vocab_size, bool is_hard_limit, struct err *err);

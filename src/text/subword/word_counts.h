@@ -43,19 +43,18 @@ struct word_counts_seen {
 
 /* On failure *w is NULL. Call from one thread at a time. */
 status word_counts_new(struct word_counts **w, struct word_counts_options options,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 void word_counts_free(struct word_counts *w); /* NULL is fine */
 
 /* Count the words of a line. */
-status word_counts_add(struct word_counts *w, struct line line,
-                       struct err *err) MUST_CHECK;
+status word_counts_add(struct word_counts *w, struct line line, struct err *err);
 
 /* Add all of `from` to `into`; `from` is then empty. */
 status word_counts_merge(struct word_counts *into, struct word_counts *from,
-                         struct err *err) MUST_CHECK;
+                         struct err *err);
 
 /* After the last line and the last merge: everything in memory, ready to be read. */
-status word_counts_finish(struct word_counts *w, struct err *err) MUST_CHECK;
+status word_counts_finish(struct word_counts *w, struct err *err);
 
 struct word_counts_seen word_counts_seen(const struct word_counts *w);
 

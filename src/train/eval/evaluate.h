@@ -51,10 +51,10 @@ struct evaluate_result {
 /* Loss and teacher-forced BLEU. ERR_FORMAT for an empty set. */
 status evaluate_loss(struct evaluate_result *r, struct model *m,
                      const struct dataset_set *set, const struct evaluate_options *o,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 
 /* BLEU of translations. In *out are those of all, or with several ranks the first rank's,
  * for the caller to show. */
 status evaluate_bleu(struct evaluate_result *r, struct translations *out,
                      struct translator *t, const struct dataset_set *set,
-                     const struct evaluate_options *o, struct err *err) MUST_CHECK;
+                     const struct evaluate_options *o, struct err *err);

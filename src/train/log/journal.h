@@ -29,9 +29,9 @@ struct journal {
 extern const struct journal journal_none;
 
 /* run.jsonl of a run directory; a line that a killed process left unfinished is ended. */
-status journal_open(struct journal *j, const char *run_dir, struct err *err) MUST_CHECK;
+status journal_open(struct journal *j, const char *run_dir, struct err *err);
 /* ERR_IO when lines are lost. */
-status journal_close(struct journal *j, struct err *err) MUST_CHECK;
+status journal_close(struct journal *j, struct err *err);
 
 /* JSON has no NaN and no infinity: they become null. */
 struct json_t *journal_number(double x);
@@ -39,4 +39,4 @@ struct json_t *journal_number(double x);
 struct json_t *journal_object(enum runlog_kind kind, const void *fields);
 
 /* One line; takes *o over. ERR_MEMORY when there is none for it. */
-status journal_put(struct journal *j, struct json_t *o, struct err *err) MUST_CHECK;
+status journal_put(struct journal *j, struct json_t *o, struct err *err);

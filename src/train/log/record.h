@@ -58,16 +58,15 @@ struct record {
 /* Append to the files of a run directory; console NULL is silent. A rank other than the
  * first has no console and no run.jsonl: what it would show goes to rank-N.log. */
 status record_open(struct record *r, const struct train_config *c, FILE *console,
-                   int64_t step, int rank, struct err *err) MUST_CHECK;
-status record_close(struct record *r, struct err *err) MUST_CHECK;
+                   int64_t step, int rank, struct err *err);
+status record_close(struct record *r, struct err *err);
 
 /* Before the first update. The caller fills what depends on model, data and device;
  * `gradients` is what sums them on the cards, NULL for hosts. */
 status record_begin(struct record *r, struct runlog_start e, const struct peers *p,
-                    struct err *err) MUST_CHECK;
+                    struct err *err);
 /* After each update; writes when a cadence is due. */
-status record_update(struct record *r, const struct record_step *s,
-                     struct err *err) MUST_CHECK;
+status record_update(struct record *r, const struct record_step *s, struct err *err);
 /* Whether the log has a line after this step: the same on all ranks. */
 bool record_is_due(const struct record *r, int64_t step);
 /* Sums of one more update. */
@@ -78,29 +77,25 @@ void record_add_sums(double *sum, const struct record_step *s);
 void record_take_sums(struct record_step *s, const double *sum);
 /* What every rank measured of itself: an array of objects, which is borrowed. */
 status record_ranks(struct record *r, int64_t step, struct json_t *ranks,
-                    struct err *err) MUST_CHECK;
-status record_skip(struct record *r, int64_t step, const char *reason,
-                   struct err *err) MUST_CHECK;
+                    struct err *err);
+status record_skip(struct record *r, int64_t step, const char *reason, struct err *err);
 /* An evaluation begins; samples may follow, record_evaluated() ends it. */
 void record_evaluating(struct record *r);
 /* Of these entries the caller fills all but the time. */
-status record_evaluated(struct record *r, struct runlog_eval e,
-                        struct err *err) MUST_CHECK;
-status record_sample(struct record *r, struct runlog_sample s,
-                     struct err *err) MUST_CHECK;
+status record_evaluated(struct record *r, struct runlog_eval e, struct err *err);
+status record_sample(struct record *r, struct runlog_sample s, struct err *err);
 /* A checkpoint has reached the disk. */
-status record_saved(struct record *r, struct runlog_save s, struct err *err) MUST_CHECK;
+status record_saved(struct record *r, struct runlog_save s, struct err *err);
 status record_best(struct record *r, int64_t step, const char *name, double value,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);
 status record_stop(struct record *r, int64_t step, const char *reason,
-                   const char *message, struct err *err) MUST_CHECK;
+                   const char *message, struct err *err);
 
 /* A sentence for the person who watches. */
 void record_note(struct record *r, const char *fmt, ...) PRINTF(2, 3);
 
 /* Append one event line of another command (`ferry eval`) to a run's log. */
-status record_append(const char *run_dir, struct json_t *event,
-                     struct err *err) MUST_CHECK;
+status record_append(const char *run_dir, struct json_t *event, struct err *err);
 
 /* ---- what a person sees, for record.c ---- */
 

@@ -14,5 +14,4 @@
 
 /* GFLOP/s of `threads` threads, the best of repeated products over about t_budget
  * seconds; NAN where no BLAS is installed. */
-status roof_gemm(double *gflops, size_t threads, double t_budget,
-                 struct err *err) MUST_CHECK;
+status roof_gemm(double *gflops, size_t threads, double t_budget, struct err *err);

@@ -26,12 +26,10 @@ struct micro_batch {
 
 /* Memory for micro-batches as large as the limit allows. n_sharing: ranks that compute in
  * the same memory, this one included. */
-status micro_batch_reserve(struct micro_batch *b, int n_sharing,
-                           struct err *err) MUST_CHECK;
+status micro_batch_reserve(struct micro_batch *b, int n_sharing, struct err *err);
 void micro_batch_release(struct micro_batch *b);
 
 /* A GPU without memory for a step: its sentence says what to set instead. */
-status micro_batch_advise(const struct micro_batch *b, status result,
-                          struct err *err) MUST_CHECK;
+status micro_batch_advise(const struct micro_batch *b, status result, struct err *err);
 /* Whether so much more fits beside the memory of micro-batches of the wanted size. */
 bool micro_batch_leaves(const struct micro_batch *b, size_t n_bytes);

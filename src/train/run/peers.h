@@ -36,7 +36,7 @@ struct affinity {
 /* threads 0: one for each core of this rank. Collective; the affinity of the calling
  * thread changes and is inherited by those that it starts later. */
 status affinity_choose(struct affinity *p, struct comm *comm, size_t threads, bool pin,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 
 /* The rank's part of `cores` cores that n ranks share, it being the i-th of them. Pure;
  * at least one core. */
@@ -97,7 +97,7 @@ struct run_dir {
 
 /* Create the directory where it is missing, and lock it. Collective. */
 status run_dir_open(struct run_dir *h, struct comm *comm, const char *dir,
-                    struct progress *console, struct err *err) MUST_CHECK;
+                    struct progress *console, struct err *err);
 void run_dir_close(struct run_dir *h);
 
 struct peers {
@@ -117,25 +117,25 @@ struct peers {
 
 /* Close it in any case. */
 status peers_open(struct peers *p, struct comm *comm, struct control *control,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);
 void peers_close(struct peers *p); /* zeroed is fine */
 
 /* OK when all ranks bring OK; otherwise all return the first failure. */
-status peers_agree(struct peers *p, status mine, struct err *err) MUST_CHECK;
+status peers_agree(struct peers *p, status mine, struct err *err);
 /* Pass on the result of a collective call, and note whether all ranks know a failure. */
-status peers_note_result(struct peers *p, status result) MUST_CHECK;
+status peers_note_result(struct peers *p, status result);
 
 /* Publish what this rank does now, for its heartbeat. */
 void peers_phase(struct peers *p, int64_t step, enum phase_id phase);
 
 /* An array [1, n] of rank `from` to all, in pieces through the host. */
 status peers_broadcast(struct peers *p, struct device *d, struct mat flat, int from,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 
 /* All ranks hold the same weights; otherwise ERR_DEVICE names the one that does not.
  * Compares once a step. */
 status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t step,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);
 
 /* Whether a rank was far from the others in the update of this step, with a sentence
  * about it; at most once in 100 updates. */

@@ -49,15 +49,15 @@ struct preflight {
 };
 
 /* Compare the program files, before anything else is exchanged. */
-status preflight_programs(struct comm *c, struct err *err) MUST_CHECK;
+status preflight_programs(struct comm *c, struct err *err);
 /* The judgement alone: hash[size] as the ranks gave them; 0: not known. */
 status preflight_judge_programs(const struct comm *c, const uint64_t *hash,
-                                struct err *err) MUST_CHECK;
+                                struct err *err);
 
 /* The judgement without the asking: all[size] as the ranks gave them. */
 status preflight_judge(struct preflight *p, const struct comm *c,
                        const struct preflight_facts *all, struct preflight_options o,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 
 status preflight_run(struct preflight *p, struct comm *comm, struct preflight_options o,
-                     struct err *err) MUST_CHECK;
+                     struct err *err);

@@ -26,14 +26,14 @@ struct training_data {
 /* c->model.vocab_size 0 becomes the tokenizer's. is_checked: by a thread, from now on.
  * Close it in any case. */
 status training_data_open(struct training_data *d, struct train_config *c,
-                          bool is_checked, struct err *err) MUST_CHECK;
+                          bool is_checked, struct err *err);
 void training_data_close(struct training_data *d);
 
 /* Start to prefetch batches of this rank from `from` on. */
 status training_data_prefetch(struct training_data *d, const struct train_config *c,
                               const struct peers *p, struct batch_limit limit,
-                              struct order_cursor from, struct err *err) MUST_CHECK;
+                              struct order_cursor from, struct err *err);
 
 /* A meeting of all ranks: has any found damage by now, or (waiting for it) at all? */
 status training_data_judge(struct training_data *d, struct peers *p, bool waits,
-                           struct err *err) MUST_CHECK;
+                           struct err *err);

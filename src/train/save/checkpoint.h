@@ -44,8 +44,7 @@ struct checkpoint {
 
 /* Write PREFIX.* . *n_bytes: of all files. */
 status checkpoint_write(const struct checkpoint *c, const struct state *s,
-                        const char *prefix, uint64_t *n_bytes,
-                        struct err *err) MUST_CHECK;
+                        const char *prefix, uint64_t *n_bytes, struct err *err);
 
 enum checkpoint_kind { CHECKPOINT_OURS, CHECKPOINT_FOREIGN };
 
@@ -55,7 +54,7 @@ enum checkpoint_kind { CHECKPOINT_OURS, CHECKPOINT_FOREIGN };
  * failure the tensors may be half overwritten: read another one or stop.
  */
 status checkpoint_read(const struct checkpoint *c, struct state *s, const char *prefix,
-                       enum checkpoint_kind *kind, struct err *err) MUST_CHECK;
+                       enum checkpoint_kind *kind, struct err *err);
 
 /* ---- the checkpoints of a directory as files; one thread at a time for each ---- */
 
@@ -74,8 +73,7 @@ struct shelf {
  * Put NAME (of a checkpoint just written in the shelf's directory) into the pointer file,
  * as the newest of its kind, and remove the files of those that are too many.
  */
-status shelf_publish(const struct shelf *shelf, const char *name,
-                     struct err *err) MUST_CHECK;
+status shelf_publish(const struct shelf *shelf, const char *name, struct err *err);
 
 /* Remove the files of a checkpoint that no pointer file names. */
 void shelf_remove(const char *dir, const char *name);

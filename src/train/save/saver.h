@@ -51,7 +51,7 @@ struct saver_report {
 size_t saver_copy_bytes(const struct checkpoint *parts);
 
 status saver_open(struct saver **s, const struct checkpoint *parts,
-                  struct saver_options options, struct err *err) MUST_CHECK;
+                  struct saver_options options, struct err *err);
 /* Waits for a write under way, whose report is lost. NULL is fine. */
 void saver_close(struct saver *s);
 

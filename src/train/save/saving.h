@@ -42,15 +42,15 @@ struct saving {
 };
 
 /* has_room: there is memory for a copy of the run. */
-status saving_open(struct saving *s, bool has_room, struct err *err) MUST_CHECK;
+status saving_open(struct saving *s, bool has_room, struct err *err);
 
 /* The next saving_begin() makes these. */
 void saving_want(struct saving *s);
 void saving_want_best(struct saving *s, bool by_bleu, double value);
 
-status saving_begin(struct saving *s, struct err *err) MUST_CHECK;
-status saving_poll(struct saving *s, struct err *err) MUST_CHECK;
-status saving_finish(struct saving *s, struct err *err) MUST_CHECK;
+status saving_begin(struct saving *s, struct err *err);
+status saving_poll(struct saving *s, struct err *err);
+status saving_finish(struct saving *s, struct err *err);
 
 /* Whether this rank's part of the save under way is written; *failed: it could not be. */
 bool saving_has_written(const struct saving *s, bool *failed);
@@ -62,7 +62,7 @@ struct moving_average;
 
 /* s->is_resumed: any rank's directory holds a checkpoint of this run, whose options are
  * those of s->config. Needs config and peers alone. */
-status resume_find(struct saving *s, struct err *err) MUST_CHECK;
+status resume_find(struct saving *s, struct err *err);
 
 /*
  * Weights, moments and state, from a checkpoint or fresh, the same on all ranks.
@@ -71,4 +71,4 @@ status resume_find(struct saving *s, struct err *err) MUST_CHECK;
  * depends on which disk a rank sees, nor on how many ranks there were before.
  */
 status resume_begin(struct saving *s, const struct dataset *data,
-                    struct moving_average *average, struct err *err) MUST_CHECK;
+                    struct moving_average *average, struct err *err);

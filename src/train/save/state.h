@@ -34,10 +34,10 @@ struct state {
         scale; /* of mixed precision: among the tensors, as the reference's */
 };
 
-status state_write(const struct state *s, const char *path, struct err *err) MUST_CHECK;
+status state_write(const struct state *s, const char *path, struct err *err);
 
 /* ERR_IO when there is no such file, ERR_FORMAT when it is not whole. */
-status state_read(struct state *s, const char *path, struct err *err) MUST_CHECK;
+status state_read(struct state *s, const char *path, struct err *err);
 /* The same of n bytes at hand; `path` stands for them in messages. */
 status state_parse(struct state *s, const char *path, const void *bytes, size_t n,
-                   struct err *err) MUST_CHECK;
+                   struct err *err);

@@ -27,7 +27,7 @@ struct gradients {
 
 /* Collective over `comm`. Without a card to sum on, options.device is NULL. */
 status gradients_open(struct gradients *g, struct comm *comm, struct model *m,
-                      struct reducer_options options, struct err *err) MUST_CHECK;
+                      struct reducer_options options, struct err *err);
 void gradients_close(struct gradients *g);
 
 /* An update begins: of each node alone, or of all ranks; is_flush as reducer_begin. */
@@ -37,10 +37,10 @@ void gradients_begin(struct gradients *g, bool is_node_alone, bool is_flush);
 const struct model_hook *gradients_hook(struct gradients *g, struct model_hook *hook,
                                         const struct model_batch *b);
 /* After the last backward: *square of this rank's own gradient. */
-status gradients_measure(struct gradients *g, double *square, struct err *err) MUST_CHECK;
+status gradients_measure(struct gradients *g, double *square, struct err *err);
 /* The sum of all ranks is in the model's gradient; facts may be NULL. */
 status gradients_finish(struct gradients *g, const struct reducer_facts *facts,
-                        struct reducer_times *times, struct err *err) MUST_CHECK;
+                        struct reducer_times *times, struct err *err);
 
 /* Instead of begin and backward: sum what is in the model's gradient over all ranks. */
 void gradients_send(struct gradients *g, bool is_flush);

@@ -38,17 +38,17 @@ static inline bool local_sgd_is_on(const struct local_sgd *o)
 
 /* Needs o->steps, keeps it. */
 status local_sgd_open(struct local_sgd *o, struct device *d, size_t n_flat, double rate,
-                      double momentum, struct err *err) MUST_CHECK;
+                      double momentum, struct err *err);
 void local_sgd_close(struct local_sgd *o); /* zeroed is fine */
 
 /* All nodes have these weights, after `step` updates. */
 status local_sgd_begin(struct local_sgd *o, struct mat weights, int64_t step,
-                       struct err *err) MUST_CHECK;
+                       struct err *err);
 
 /* change = start - weights, or 0 for all ranks of a node but its first. */
 status local_sgd_change(const struct local_sgd *o, struct mat change, struct mat weights,
-                        bool is_first, struct err *err) MUST_CHECK;
+                        bool is_first, struct err *err);
 
 /* change: summed over n_nodes, finite; the next weights, where all nodes begin again. */
 status local_sgd_step(struct local_sgd *o, struct mat weights, struct mat change,
-                      size_t n_nodes, struct err *err) MUST_CHECK;
+                      size_t n_nodes, struct err *err);

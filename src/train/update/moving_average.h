@@ -16,7 +16,7 @@ struct moving_average {
 
 /* decay 0: none. Close it in any case. */
 status moving_average_open(struct moving_average *a, struct device *d, size_t n,
-                           double decay, struct err *err) MUST_CHECK;
+                           double decay, struct err *err);
 void moving_average_close(struct moving_average *a); /* zeroed is fine */
 
 /* The mean starts as the weights are. */
@@ -27,5 +27,4 @@ void moving_average_follow(struct moving_average *a, struct mat weights, int64_t
                            int64_t n_updates);
 
 /* Exchange the weights with their mean, for an evaluation and back again. */
-status moving_average_swap(struct moving_average *a, struct mat weights,
-                           struct err *err) MUST_CHECK;
+status moving_average_swap(struct moving_average *a, struct mat weights, struct err *err);

@@ -46,7 +46,7 @@ struct optim_config {
 extern const struct opt_table optim_config_table;
 
 /* What the options say together: ERR_USAGE for a contradiction or a bad pattern. */
-status optim_check(const struct optim_config *c, struct err *err) MUST_CHECK;
+status optim_check(const struct optim_config *c, struct err *err);
 
 struct optim {
     struct optim_config config;
@@ -64,7 +64,7 @@ struct optim {
  * this rank's (borrowed) with Adam and nothing that goes by tensor. */
 status optim_open(struct optim *o, struct device *d, const struct params *p,
                   const struct optim_config *c, const struct reducer_shards *shards,
-                  struct err *err) MUST_CHECK;
+                  struct err *err);
 void optim_close(struct optim *o);
 
 struct optim_update {
@@ -81,4 +81,4 @@ struct optim_update {
  * collective, and weights outside them are as they were.
  */
 status optim_step(struct optim *o, struct mat weights, struct mat gradient,
-                  struct optim_update u, double *grad_norm, struct err *err) MUST_CHECK;
+                  struct optim_update u, double *grad_norm, struct err *err);
