@@ -15,27 +15,6 @@ enum {
     SHARDS_MAX = 99999 /* five digits in the file name */
 };
 
-static const struct {
-    const char *name;
-    size_t n_bytes;
-} rows[] = {
-#define X(constant, number, bytes, text) [number] = {.name = (text), .n_bytes = (bytes)},
-    TENSOR_DTYPE_LIST(X)
-#undef X
-};
-
-enum { N_ROWS = sizeof rows / sizeof rows[0] };
-
-const char *tensor_dtype_name(int dtype)
-{
-    return dtype >= 0 && dtype < N_ROWS ? rows[dtype].name : NULL;
-}
-
-size_t tensor_dtype_bytes(int dtype)
-{
-    return dtype >= 0 && dtype < N_ROWS ? rows[dtype].n_bytes : 0;
-}
-
 status tensor_index_size(const char *name, int dtype, const uint64_t *dims, size_t n_dims,
                          uint64_t *n_bytes, struct err *err)
 {
