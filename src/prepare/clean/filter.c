@@ -98,7 +98,7 @@ enum { FOREIGN_WORDS = 3 };
 status filter_profile_open(struct filter_profile *p, struct err *err)
 {
     *p = (struct filter_profile){0};
-    TRY(mem_alloc(&p->count[0], 2 * FILTER_PROFILE_SLOTS, sizeof *p->count[0], err));
+    TRY(mem_alloc(&p->count[0], FILTER_PROFILE_SLOTS, 2 * sizeof *p->count[0], err));
     p->count[1] = p->count[0] + FILTER_PROFILE_SLOTS;
     return OK;
 }
