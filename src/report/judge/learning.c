@@ -146,29 +146,49 @@ static void find_overfit(struct learning *l)
     }
 }
 
-/* What half as many steps again would bring decides; a hundredth of the loss matters, a
- * five-hundredth does not. */
+/* Every evaluation that was fitted lies below the one before, the last one by more than
+ * two of them scatter. */
+static bool falls_clearly(const struct fit *fit, const struct series *loss)
+{
+    double before = INFINITY, fall = 0;
+
+    for (size_t i = 0; i < loss->n; i++)
+        if (loss->x[i] >= fit->from && isfinite(loss->y[i])) {
+            fall = before - loss->y[i];
+            if (!(fall > 0))
+                return false;
+            before = loss->y[i];
+        }
+    return fall > 2 * sqrt(2) * fit->noise;
+}
+
+/* What half as many steps again would bring decides. As parts of the loss, a 400th is
+ * surely a gain, a hundredth matters, and beyond a 40th nobody would call it slow. */
+enum learning_trend learning_trend_of(const struct fit *fit, const struct series *loss,
+                                      struct fit_range *gain)
+{
+    *gain = (struct fit_range){NAN, NAN, NAN};
+    if (!fit->is_known)
+        return LEARNING_EARLY;
+    *gain = fit_gain(fit, 1.5);
+    const double part = fabs(fit->level);
+    const bool is_slow = gain->high <= 0.025 * part;
+    if (gain->low >= 0.0025 * part && (gain->mid >= 0.01 * part || !is_slow))
+        return LEARNING_IMPROVING;
+    if (!is_slow && falls_clearly(fit, loss))
+        return LEARNING_IMPROVING;
+    if (gain->low >= 0.0005 * part && is_slow)
+        return LEARNING_SLOWING;
+    return gain->high <= 0.015 * part ? LEARNING_CONVERGED : LEARNING_UNCLEAR;
+}
+
 static void find_trend(struct learning *l)
 {
-    const double matters = 0.01 * fabs(l->fit_loss.level);
-
-    l->gain = (struct fit_range){NAN, NAN, NAN};
-    if (l->fit_loss.is_known)
-        l->gain = fit_gain(&l->fit_loss, 1.5);
+    l->trend = learning_trend_of(&l->fit_loss, &l->loss, &l->gain);
     if (has_diverged(l))
         l->trend = LEARNING_DIVERGED;
-    else if (!l->fit_loss.is_known)
-        l->trend = LEARNING_EARLY;
-    else if (l->overfit == OVERFIT_YES)
+    else if (l->fit_loss.is_known && l->overfit == OVERFIT_YES)
         l->trend = LEARNING_PAST_BEST;
-    else if (l->gain.low > 0 && l->gain.mid >= matters)
-        l->trend = LEARNING_IMPROVING;
-    else if (l->gain.low > 0 && l->gain.high >= 0.2 * matters)
-        l->trend = LEARNING_SLOWING;
-    else if (l->gain.high < matters)
-        l->trend = LEARNING_CONVERGED;
-    else
-        l->trend = LEARNING_UNCLEAR;
 }
 
 static status find_curves(struct learning *l, const struct runlog *log, struct err *err)

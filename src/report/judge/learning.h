@@ -21,7 +21,7 @@ struct runlog;
     T(IMPROVING, "still improving") \
     T(SLOWING, "improving slowly")  \
     T(CONVERGED, "converged")       \
-    T(UNCLEAR, "flat within noise") \
+    T(UNCLEAR, "cannot tell yet")   \
     T(PAST_BEST, "past its best")   \
     T(DIVERGED, "diverged")
 
@@ -62,6 +62,11 @@ struct learning {
 
 status learning_open(struct learning *l, const struct runlog *log, struct err *err);
 void learning_close(struct learning *l);
+
+/* What a fitted loss says by itself: EARLY, IMPROVING, SLOWING, CONVERGED or UNCLEAR.
+ * `gain` is that of half as many steps again. */
+enum learning_trend learning_trend_of(const struct fit *fit, const struct series *loss,
+                                      struct fit_range *gain);
 
 /* Of each enum: the code for programs, and in words. */
 struct learning_name {
