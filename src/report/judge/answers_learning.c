@@ -50,27 +50,59 @@ static void rows_of_gains(struct answer *a, const struct learning *l)
                     FIT_MIN_POINTS);
 }
 
-static void say_trained(struct answer *a, const struct learning *l)
+static void say_improving(struct answer *a, const struct learning *l)
 {
-    switch (l->trend) {
-    case LEARNING_IMPROVING:
+    if (l->gain.high > 4 * l->gain.low)
+        answers_say(a, ANSWER_WATCH,
+                    "No: it still improves, but %zu evaluations do not tell how much. "
+                    "Half as many steps again would lower the validation loss by %s to "
+                    "%s (95 %%).",
+                    l->fit_loss.n, fmt_number(l->gain.low, 2).s,
+                    fmt_number(l->gain.high, 2).s);
+    else
         answers_say(a, ANSWER_WATCH,
                     "No: half as many steps again would lower the validation loss by "
                     "about %s (95 %%: %s to %s).",
                     fmt_number(l->gain.mid, 2).s, fmt_number(l->gain.low, 2).s,
                     fmt_number(l->gain.high, 2).s);
+}
+
+/* Which evaluations count: those of a loss, after the first step. */
+static void say_early(struct answer *a, const struct learning *l)
+{
+    size_t before = 0, without = 0;
+
+    for (size_t i = 0; i < l->loss.n; i++)
+        if (!isfinite(l->loss.y[i]))
+            without++;
+        else if (!(l->loss.x[i] > 0))
+            before++;
+    answers_say(
+        a, ANSWER_UNKNOWN,
+        "A trend needs %d evaluations after the first step; the log holds %zu%s%s.",
+        FIT_MIN_POINTS, l->loss.n - before - without,
+        before ? fmt_printf(", and %zu from before it", before).s : "",
+        without ? fmt_printf(", and %zu without a loss", without).s : "");
+}
+
+static void say_trained(struct answer *a, const struct learning *l)
+{
+    switch (l->trend) {
+    case LEARNING_IMPROVING:
+        say_improving(a, l);
         break;
     case LEARNING_SLOWING:
         answers_say(a, ANSWER_PLAIN,
                     "Nearly: half as many steps again would lower the validation loss by "
-                    "about %s, less than a hundredth of it.",
-                    fmt_number(l->gain.mid, 2).s);
+                    "about %s (95 %%: %s to %s), about a hundredth of it or less.",
+                    fmt_number(l->gain.mid, 2).s, fmt_number(l->gain.low, 2).s,
+                    fmt_number(l->gain.high, 2).s);
         break;
     case LEARNING_CONVERGED:
         answers_say(a, ANSWER_GOOD,
                     "Yes, as far as this data, model and learning rate go: half as many "
-                    "steps again would change the validation loss by less than a "
-                    "hundredth of it.");
+                    "steps again would lower the validation loss by %s at most (95 %%).",
+                    fmt_number(l->gain.high, 2).s);
         break;
     case LEARNING_PAST_BEST:
         answers_say(a, ANSWER_WATCH,
@@ -85,14 +117,14 @@ static void say_trained(struct answer *a, const struct learning *l)
         break;
     case LEARNING_UNCLEAR:
         answers_say(a, ANSWER_PLAIN,
-                    "The evaluations scatter by %s, too much to tell a small gain from "
-                    "none. A falling curve of training loss would not change that.",
-                    fmt_number(l->fit_loss.noise, 2).s);
+                    "The %zu evaluations scatter by %s. They allow that half as many "
+                    "steps again lower the validation loss by %s, and that they hardly "
+                    "do: more evaluations will tell.",
+                    l->fit_loss.n, fmt_number(l->fit_loss.noise, 2).s,
+                    fmt_number(l->gain.high, 2).s);
         break;
     case LEARNING_EARLY:
-        answers_say(a, ANSWER_UNKNOWN,
-                    "A trend needs at least %d evaluations; the log holds %zu.",
-                    FIT_MIN_POINTS, l->loss.n);
+        say_early(a, l);
     }
 }
 
@@ -154,9 +186,9 @@ void answers_learning_trained(struct answer *a, const struct run *run)
     rows_of_gains(a, l);
     rows_of_asked(a, run);
     answers_row(a, "how",
-                "a power law that flattens, through the %zu evaluations from step %s on; "
-                "the interval holds every such curve that fits them about as well as the "
-                "best one does. It assumes that nothing changes: data, model, course of "
+                "all power laws that flatten, each weighed by how probable it makes the "
+                "%zu evaluations from step %s on; 95 %% of that weight lies in the "
+                "interval. It assumes that nothing changes: data, model, course of "
                 "the learning rate",
                 l->fit_loss.n, fmt_count(l->fit_loss.from).s);
     a->figure = ANSWER_FORECAST;
