@@ -137,14 +137,15 @@ static void rows_of_asked(struct answer *a, const struct run *run)
     if (!(at > l->fit_loss.to))
         return;
     const struct fit_range loss = fit_value(&l->fit_loss, at, 1);
-    answers_value(a, "loss_at_steps", loss.mid);
+    answers_value(a, "asked_steps", at);
+    answers_value(a, "loss_gain_asked", fit_gain(&l->fit_loss, at / l->fit_loss.to).mid);
     answers_row(a, fmt_printf("validation loss at %s steps", fmt_count(at).s).s,
                 "about %s (95 %%: %s to %s)", fmt_number(loss.mid, 3).s,
                 fmt_number(loss.low, 3).s, fmt_number(loss.high, 3).s);
-    if (!l->fit_bleu.is_known)
+    if (!l->fit_bleu.is_known || !(at > l->fit_bleu.to))
         return;
     const struct fit_range bleu = fit_value(&l->fit_bleu, at, -1);
-    answers_value(a, "bleu_at_steps", bleu.mid);
+    answers_value(a, "bleu_gain_asked", fit_gain(&l->fit_bleu, at / l->fit_bleu.to).mid);
     answers_row(a, fmt_printf("%s at %s steps", name_of_bleu(l), fmt_count(at).s).s,
                 "about %s (95 %%: %s to %s)", fmt_number(bleu.mid, 3).s,
                 fmt_number(bleu.low, 3).s, fmt_number(bleu.high, 3).s);
