@@ -159,8 +159,7 @@ status file_writer_commit(struct file_writer *w, struct err *err)
         result = sys_error(err, w->path);
     if (close(w->fd) != 0 && result == OK)
         result = sys_error(err, w->path);
-    if (result == OK)
-        result = file_rename(w->tmp, w->path, err);
+    THEN(result, file_rename(w->tmp, w->path, err));
     if (result != OK)
         unlink(w->tmp);
     writer_free(w);

@@ -75,8 +75,7 @@ static status open_corpus(struct corpus *c, const struct bench *b, struct err *e
     TRY(file_temporary(&fd, path, err));
     close(fd);
     status result = write_corpus(b, path, err);
-    if (result == OK)
-        result = corpus_open(c, path, err);
+    THEN(result, corpus_open(c, path, err));
     unlink(path); /* the mapping keeps it */
     return result;
 }

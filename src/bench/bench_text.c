@@ -204,8 +204,7 @@ static status measure(const struct bench *b, struct job *j, const struct file_ma
         s = encode(&one, text, NULL, &r->t_own_one, &r->t_library_one, err);
         r->n_ids = j->share[0].n_ids;
         r->sum = j->share[0].sum;
-        if (s == OK)
-            s = encode(j, text, pool, &r->t_own, &r->t_library, err);
+        THEN(s, encode(j, text, pool, &r->t_own, &r->t_library, err));
     }
     spm_free(spm);
     return s;
@@ -230,10 +229,8 @@ status bench_text(const struct bench *b, struct err *err)
                        c->tokenizer);
     TRY(file_map_open(&text, c->text, err));
     s = pool_open(&pool, b->threads, false, err);
-    if (s == OK)
-        s = mem_alloc(&j.share, j.n, sizeof *j.share, err);
-    if (s == OK)
-        s = measure(b, &j, &text, pool, &r, err);
+    THEN(s, mem_alloc(&j.share, j.n, sizeof *j.share, err));
+    THEN(s, measure(b, &j, &text, pool, &r, err));
     for (size_t i = 0; j.share && i < j.n; i++) {
         word_counts_free(j.share[i].words);
         spm_ids_release(&j.share[i].ids);

@@ -118,8 +118,7 @@ static status time_exchange(struct comm *c, const struct params *p, struct reduc
             before = comm_traffic(c);
         struct clock_lap lap = clock_start();
         reducer_begin(r, g, false);
-        if (result == OK)
-            result = reducer_finish(r, NULL, &times, err);
+        THEN(result, reducer_finish(r, NULL, &times, err));
         if (i > 0)
             seconds[i - 1] = clock_next(&lap);
     }

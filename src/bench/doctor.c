@@ -101,10 +101,8 @@ static status examine_speed(const struct doctor *doctor, struct err *err)
     fputs("speed\n", doctor->out);
     TRY(device_open(&d, doctor->device, (struct device_options){0}, err));
     status result = mem_alloc(&host, N, sizeof *host, err);
-    if (result == OK)
-        result = device_alloc_row(&d, &m, N, err);
-    if (result == OK)
-        result = time_copies(&d, m, host, doctor->out, err);
+    THEN(result, device_alloc_row(&d, &m, N, err));
+    THEN(result, time_copies(&d, m, host, doctor->out, err));
     device_free(&d, m.mem);
     device_close(&d);
     free(host);

@@ -79,8 +79,7 @@ static status sum_with(struct result *r, struct comm *c, struct device *d,
 
     TRY(mem_alloc(&host, N, sizeof *host, err));
     status result = device_alloc_row(d, &m, N, err);
-    if (result == OK)
-        result = sum_on(r, c, d, nccl, m, host, err);
+    THEN(result, sum_on(r, c, d, nccl, m, host, err));
     device_free(d, m.mem);
     free(host);
     return result;

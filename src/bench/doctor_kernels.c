@@ -156,8 +156,7 @@ status doctor_kernels(struct doctor *d, struct err *err)
             doctor_precision[0], doctor_precision[1], doctor_precision[2]);
     fflush(d->out);
     status result = open_pairs(pairs, d->device, err);
-    if (result == OK)
-        result = run_all(d, pairs, err);
+    THEN(result, run_all(d, pairs, err));
     for (int p = 0; p < DOCTOR_PRECISIONS; p++) {
         bench_cases_close(&pairs[p].it);
         bench_cases_close(&pairs[p].cpu);

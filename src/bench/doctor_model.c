@@ -132,8 +132,7 @@ static status loss_at(struct patient *p, double by, double *sum, struct err *err
     for (size_t i = 0; i < n; i++)
         moved[i] = p->flat[i] + (float)by * p->direction[i];
     status result = model_set_weights(&p->model, moved, err);
-    if (result == OK)
-        result = loss_of(p, &run, sum, err);
+    THEN(result, loss_of(p, &run, sum, err));
     free(moved);
     return result == OK ? model_set_weights(&p->model, p->flat, err) : result;
 }
@@ -219,10 +218,8 @@ static status run_both(struct result *r, const char *device, enum precision prec
 
     *r = (struct result){0};
     status result = admit(&it, device, precision, err);
-    if (result == OK)
-        result = admit(&cpu, "cpu", precision, err);
-    if (result == OK)
-        result = examine(&it, &cpu, r, err);
+    THEN(result, admit(&cpu, "cpu", precision, err));
+    THEN(result, examine(&it, &cpu, r, err));
     discharge(&it);
     discharge(&cpu);
     return result;

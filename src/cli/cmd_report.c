@@ -63,8 +63,7 @@ status cmd_report(int argc, char **argv, struct err *err)
         return err_set(err, ERR_USAGE, "give the run directory: ferry report RUN");
     TRY(mem_alloc(&runs, words.n, sizeof *runs, err));
     status result = sources_group(runs, &n, words.word, words.n, options.join, err);
-    if (result == OK)
-        result = write_report(&options, runs, n, err);
+    THEN(result, write_report(&options, runs, n, err));
     free(runs);
     return result;
 }

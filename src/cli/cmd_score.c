@@ -171,8 +171,7 @@ status cmd_score(int argc, char **argv, struct err *err)
     };
     status result = inputs_open(&in, &words, err);
     s.n_refs = in.n ? in.n - 1 : 0;
-    if (result == OK)
-        result = score_files(&s, &in, err);
+    THEN(result, score_files(&s, &in, err));
     for (size_t i = 0; i < in.n; i++)
         str_release(&in.text[i]);
     str_release(&s.out);

@@ -101,8 +101,7 @@ status cmd_train(int argc, char **argv, struct err *err)
     const status parsed = read_config(c, argc, argv, &n_words, err);
     status result = join_ranks(&comm, c, parsed, n_words, err);
     cmd_has_peers = comm.size > 1;
-    if (result == OK)
-        result = train(c, &comm, &is_agreed, err);
+    THEN(result, train(c, &comm, &is_agreed, err));
     free(c);
     if (result != OK && !is_agreed && comm.size > 1)
         return result; /* the others wait for this rank: main ends it at once */

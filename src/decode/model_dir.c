@@ -286,8 +286,7 @@ status model_dir_load_weights(struct model *m, const char *prefix, bool averaged
         if (result != OK)
             (void)err_wrap(err, "%s", prefix);
     }
-    if (result == OK)
-        result = model_set_weights(m, flat, err);
+    THEN(result, model_set_weights(m, flat, err));
     free(flat);
     tensor_bundle_close(&b);
     return result;
@@ -337,8 +336,7 @@ static status read_checkpoint(struct model_dir *d, struct err *err)
 
     TRY(tensor_bundle_open(&b, d->prefix, err));
     status result = take_vocabulary(&d->config, &b, err);
-    if (result == OK)
-        result = model_dir_step(&b, &d->step, err);
+    THEN(result, model_dir_step(&b, &d->step, err));
     tensor_bundle_close(&b);
     return result == OK ? OK : err_wrap(err, "%s", d->prefix);
 }

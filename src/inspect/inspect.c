@@ -120,8 +120,7 @@ static status show(struct inspect *v, enum kind kind, const char *path, const ch
         inspect_page_text(page, "note", note);
     if (result == OK && v->n_pages++ && !v->config.json)
         fputc('\n', v->out);
-    if (result == OK)
-        result = inspect_page_print(page, v->config.json, v->out, err);
+    THEN(result, inspect_page_print(page, v->config.json, v->out, err));
     json_decref(page);
     return result;
 }

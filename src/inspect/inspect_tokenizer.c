@@ -69,8 +69,7 @@ status inspect_tokenizer(json_t *page, const char *path, const struct inspect_co
     TRY(spm_load(&spm, path, err));
     status result = checksum_of_file(&hash, path, err);
     inspect_page_text(page, "tokenizer", path);
-    if (result == OK)
-        result = add_kinds(page, spm, err);
+    THEN(result, add_kinds(page, spm, err));
     if (result == OK)
         inspect_page_hash(page, "hash", hash);
     struct err why = {0};

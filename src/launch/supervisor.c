@@ -203,8 +203,7 @@ static status ask_hosts(struct supervisor *s, struct start *st, struct err *err)
     TRY(mem_alloc(&p, s->job->hosts->n, sizeof *p, err));
     const double t_limit = s->n_starts == 0 ? t_check_first : t_check;
     status result = host_check_run(p, &plan, s->hash, st->token, t_limit, err);
-    if (result == OK)
-        result = choose_hosts(s, st, p, err);
+    THEN(result, choose_hosts(s, st, p, err));
     free(p);
     return result;
 }
@@ -560,8 +559,7 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
     TRY(async_console_open(&s.lines, fileno(job->console), err));
     answer_signals(on_signal);
     status result = prepare(&s, err);
-    if (result == OK)
-        result = run_all(&s, &st, err);
+    THEN(result, run_all(&s, &st, err));
     forget_token(&s, &st);
     answer_signals(SIG_DFL);
     async_console_close(s.lines, t_last_words);

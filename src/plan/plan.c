@@ -20,8 +20,7 @@ static status show(const struct plan_options *o, const struct plan *p, FILE *out
 
     if (*o->html) {
         result = plan_page(&text, p, err);
-        if (result == OK)
-            result = file_write(o->html, text.data, text.len, err);
+        THEN(result, file_write(o->html, text.data, text.len, err));
         str_reset(&text);
     }
     if (!o->tables)
@@ -60,8 +59,7 @@ status plan_run(const struct plan_options *o, const struct forecast_training *tr
 
     TRY(forecast_open(&f, training, &o->forecast, err));
     status result = mem_alloc(&sweep, 1, sizeof *sweep, err);
-    if (result == OK)
-        result = predict(o, &p, sweep, out, err);
+    THEN(result, predict(o, &p, sweep, out, err));
     free(sweep);
     forecast_close(&f);
     return result;

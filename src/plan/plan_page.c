@@ -276,8 +276,7 @@ static status draw(struct str *out, struct curves *c, struct plot plot, status m
     plot.curve = c->curve;
     plot.n_curves = c->n;
     plot.is_log_x = true;
-    if (made == OK)
-        made = plot_write(out, &plot, err);
+    THEN(made, plot_write(out, &plot, err));
     for (size_t i = 0; i < c->n; i++)
         series_release(&c->points[i]);
     return made;
@@ -405,8 +404,7 @@ static status write_failure_plots(struct str *out, const struct plan *p, struct 
         played[i] = 100 * s->by_play[i];
     }
     status made = add_curve(&c, "formula", PLOT_LINE, 1, x, formula, N, err);
-    if (made == OK)
-        made = add_curve(&c, "simulated", PLOT_POINTS, 2, x, played, N, err);
+    THEN(made, add_curve(&c, "simulated", PLOT_POINTS, 2, x, played, N, err));
     return draw(out, &c, plot, made, err);
 }
 

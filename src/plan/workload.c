@@ -237,8 +237,7 @@ status workload_open(struct workload *w, const struct model_config *model,
     w->t_forward = seconds * first / (first + 2 * (forward.linear + attention));
     w->t_backward = seconds - w->t_forward + batch->t_taken;
     status result = place_pieces(w, &p, &sums, err);
-    if (result == OK)
-        result = place_buckets(w, &p, batch, err);
+    THEN(result, place_buckets(w, &p, batch, err));
     if (result != OK)
         workload_close(w);
     params_close(&p);

@@ -199,8 +199,7 @@ status tensor_index_read(struct tensor_index *index, const unsigned char *bytes,
     *index = (struct tensor_index){0};
     TRY(sstable_read(&index->table, bytes, n_bytes, err));
     status result = read_header(index, err);
-    if (result == OK)
-        result = mem_alloc(&index->entry, index->table.n, sizeof *index->entry, err);
+    THEN(result, mem_alloc(&index->entry, index->table.n, sizeof *index->entry, err));
     for (size_t i = 1; result == OK && i < index->table.n; i++)
         result = read_entry(&index->entry[index->n++], &index->table.entry[i],
                             index->n_shards, err);

@@ -16,8 +16,7 @@ status judgement_open(struct judgement *t, const struct sources *sources, double
     t->run.to_steps = to_steps;
     t->health = (struct health){0};
     status result = answers_open(&t->answers, &t->run, err);
-    if (result == OK)
-        result = health_open(&t->health, &t->run, err);
+    THEN(result, health_open(&t->health, &t->run, err));
     if (result != OK)
         judgement_close(t);
     return result;

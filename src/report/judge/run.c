@@ -237,10 +237,8 @@ static status find_quantiles(struct run *run, bool leave_out_first, struct err *
     double *w = v + n_entries;
     const size_t n = collect_pace(run, leave_out_first, v, w);
     status result = series_quantile(&p->median, v, w, n, 0.5, err);
-    if (result == OK)
-        result = series_quantile(&p->p95, v, w, n, 0.95, err);
-    if (result == OK)
-        result = series_quantile(&p->slowest, v, w, n, 1, err);
+    THEN(result, series_quantile(&p->p95, v, w, n, 0.95, err));
+    THEN(result, series_quantile(&p->slowest, v, w, n, 1, err));
     free(v);
     return result;
 }

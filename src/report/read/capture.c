@@ -300,8 +300,7 @@ static status read_all(struct capture *c, const char *path, struct err *err)
         begin(r, (enum capture_pass)pass);
         result = read_lines(r, path, err);
     }
-    if (result == OK)
-        result = finish(r, err);
+    THEN(result, finish(r, err));
     free(r);
     if (result == OK && !c->n_gpu && !c->n_card && isnan(c->cpu_busy))
         result =

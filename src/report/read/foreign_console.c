@@ -291,8 +291,7 @@ static bool is_console(const struct console *c)
 static status finish(struct console *c, struct runlog *log, const char *name,
                      status result)
 {
-    if (result == OK)
-        result = end_attempt(c);
+    THEN(result, end_attempt(c));
     if (result == OK && !is_console(c))
         result = err_set(c->err, ERR_FORMAT,
                          "%s: neither a run.jsonl nor a log of OpenSeq2Seq: no line of "

@@ -188,12 +188,9 @@ static status read_files(struct reader *r, const char *dir, struct err *err)
     if (n < 0)
         return err_set(err, ERR_IO, "%s: cannot be listed", dir);
     for (int i = 0; i < n; i++) {
-        if (result == OK)
-            result = file_join(path, sizeof path, dir, list[i]->d_name, err);
-        if (result == OK)
-            result = tb_event_read(&events, path, err);
-        if (result == OK)
-            result = read_points(r, &events, err);
+        THEN(result, file_join(path, sizeof path, dir, list[i]->d_name, err));
+        THEN(result, tb_event_read(&events, path, err));
+        THEN(result, read_points(r, &events, err));
         free(list[i]);
     }
     free(list);
@@ -205,10 +202,8 @@ static status finish(struct reader *r, const char *name, status result)
 {
     put_train(r);
     put_eval(r);
-    if (result == OK)
-        result = r->failed;
-    if (result == OK)
-        result = foreign_list_attempt(&r->list, r->log, 0, r->err);
+    THEN(result, r->failed);
+    THEN(result, foreign_list_attempt(&r->list, r->log, 0, r->err));
     if (result == OK && !r->n_points)
         result = err_set(r->err, ERR_FORMAT,
                          "%s: its event files hold no curve by a name that is known, "

@@ -215,10 +215,8 @@ status rundir_open(struct rundir *d, const char *dir, const char *data, struct e
 {
     *d = (struct rundir){.newest_step = NAN};
     status result = list_files(d, dir, "", err);
-    if (result == OK)
-        result = list_files(d, dir, "best_models", err);
-    if (result == OK)
-        result = read_data(d, data, err);
+    THEN(result, list_files(d, dir, "best_models", err));
+    THEN(result, read_data(d, data, err));
     if (result != OK) {
         rundir_close(d);
         return result;

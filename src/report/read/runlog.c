@@ -294,8 +294,7 @@ status runlog_open(struct runlog *log, const char *path, struct err *err)
     status result = line_reader_next(&file, &line, &has, err);
     while (result == OK && has) {
         result = add_line(log, &r, line, err);
-        if (result == OK)
-            result = line_reader_next(&file, &line, &has, err);
+        THEN(result, line_reader_next(&file, &line, &has, err));
     }
     line_reader_close(&file);
     return finish(log, &r, result);

@@ -117,10 +117,8 @@ static status read_rank(struct runlog *log, const struct entry *e, json_t *o,
         return runlog_entry_refuse(e, "a rank that is not an object", err);
     TRY(mem_grow(&log->rank, &log->cap_rank, log->n_rank + 1, sizeof *log->rank, err));
     status result = runlog_entry_get(e, RUNLOG_KIND_RANK, o, &r, err);
-    if (result == OK)
-        result = read_cards(e, json_object_get(o, "cards"), &r, err);
-    if (result == OK)
-        result = intern_host(log, &r, err);
+    THEN(result, read_cards(e, json_object_get(o, "cards"), &r, err));
+    THEN(result, intern_host(log, &r, err));
     if (result != OK) {
         runlog_entry_free(RUNLOG_KIND_RANK, &r);
         return result;

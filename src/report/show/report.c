@@ -44,10 +44,8 @@ static status write_as(render_fn *render, const char *path, const struct judgeme
     struct str text = str_new(PAGE_MAX);
 
     status result = render(&text, runs, n, err);
-    if (result == OK)
-        result = str_check(&text, path, err);
-    if (result == OK)
-        result = file_write(path, text.data, text.len, err);
+    THEN(result, str_check(&text, path, err));
+    THEN(result, file_write(path, text.data, text.len, err));
     str_release(&text);
     return result;
 }

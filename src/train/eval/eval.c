@@ -16,14 +16,7 @@
 #include "train/log/record.h"
 #include "train/run/config.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct eval_config, field), field, __VA_ARGS__)
-    EVAL_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table eval_options = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(eval_options, struct eval_config, EVAL_OPTIONS);
 
 /* Everything that is open while a set is evaluated. */
 struct eval {

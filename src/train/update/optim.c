@@ -26,14 +26,7 @@
 #include "dist/exchange/reducer.h"
 #include "recipe/params.h"
 
-static const struct opt rows[] = {
-#define X(kind, field, ...) \
-    OPT_ROW(kind, offsetof(struct optim_config, field), field, __VA_ARGS__)
-    OPTIM_OPTIONS(X)
-#undef X
-};
-
-const struct opt_table optim_config_table = {rows, sizeof rows / sizeof *rows};
+OPT_TABLE(optim_config_table, struct optim_config, OPTIM_OPTIONS);
 
 static bool is_optimizer(const struct optim_config *c, const char *name)
 {
