@@ -372,6 +372,117 @@ TEST(a_resumption_goes_on_from_its_checkpoint)
     }
 }
 
+TEST(a_resumption_takes_its_own_configuration)
+{
+    struct made_console m = made_console(1);
+    m.max_steps = 20000;
+    made_console_whole(&m);
+    m.max_steps = 50000;
+    m.batch = 128;
+    made_console_begin(&m, 20000);
+    made_console_steps(&m, 20000, m.max_steps - m.every, true);
+    made_console_finish(&m);
+    struct judgement *t = judge(&m);
+    CHECK(t->run.max_steps == 50000 && t->run.step == 50000);
+    CHECK(run_config(&t->run, "batch_size_per_gpu") == 128);
+    CHECK(t->run.times.idle == 0 && t->run.log.n_start == 2);
+    judged_findings(t, "", 1);
+    judged_close(t);
+}
+
+TEST(steps_that_go_back_without_a_word_are_lost_work)
+{
+    struct made_console m = made_console(1);
+    m.has_dates = false;
+    made_console_begin(&m, 0);
+    made_console_steps(&m, 0, 22000, true);
+    made_console_steps(&m, 20000, m.max_steps - m.every, false);
+    made_console_finish(&m);
+    struct judgement *t = judge(&m);
+    CHECK(t->run.log.n_start == 2);
+    CHECK_NEAR(t->run.steps_lost, 2000, 201);
+    CHECK(t->run.step == m.max_steps);
+    for (size_t i = 1; i < t->run.learning.train.n; i++)
+        CHECK(t->run.learning.train.x[i] > t->run.learning.train.x[i - 1]);
+    judged_close(t);
+}
+
+TEST(an_error_right_after_a_loss_line_or_the_configuration_is_seen)
+{
+    for (int i = 0; i < 2; i++) {
+        struct made_console m = made_console(1);
+        if (i == 0) {
+            made_console_begin(&m, 0);
+            made_console_steps(&m, 0, 5000, true);
+            made_console_line(&m, "*** Global step 5100: ***     Train loss: 2.1 ");
+        } else {
+            made_console_line(&m, "*** Starting training from scratch");
+            made_console_line(&m, "*** Training config:");
+            made_console_line(&m, "{'batch_size_per_gpu': 128, 'max_steps': 9}");
+        }
+        made_console_line(&m, "Traceback (most recent call last):");
+        made_console_line(&m, "ValueError: no such file");
+        struct judgement *t = judge(&m);
+        judged_findings(t, "errors", (uint64_t)i);
+        judged_close(t);
+    }
+}
+
+TEST(an_attempt_that_failed_after_its_configuration_is_its_own)
+{
+    struct made_console m = made_console(1);
+    made_console_line(&m, "*** Starting training from scratch");
+    made_console_line(&m, "*** Training config:");
+    made_console_line(&m, "{'batch_size_per_gpu': 64, 'max_steps': 9}");
+    made_console_line(&m, "Traceback (most recent call last):");
+    made_console_line(&m, "ValueError: no such file");
+    made_console_whole(&m);
+    struct judgement *t = judge(&m);
+    CHECK(run_config(&t->run, "batch_size_per_gpu") == 256);
+    CHECK(t->run.log.foreign.n_attempts == 2);
+    judged_findings(t, "", 1);
+    judged_close(t);
+}
+
+TEST(a_host_that_is_seen_alone_is_not_taken_for_all)
+{
+    struct made_console m = made_console(1);
+    m.has_nccl = false;
+    made_console_begin(&m, 0);
+    made_console_line(&m, "node0:200:284 [0] NCCL INFO rank 0 nranks 4");
+    made_console_steps(&m, 0, m.max_steps - m.every, true);
+    made_console_finish(&m);
+    struct judgement *t = judge(&m);
+    CHECK(isnan(runlog_latest(&t->run.log)->nodes));
+    judged_code(t, ANSWER_network, "BOUND MIXED COMPUTE_BOUND", 1);
+    judged_close(t);
+}
+
+TEST(evaluations_as_often_as_loss_lines_leave_a_pace)
+{
+    struct made_console m = made_console(1);
+    m.eval_every = 100;
+    m.max_steps = 5000;
+    made_console_whole(&m);
+    struct judgement *t = judge(&m);
+    CHECK_NEAR(t->run.pace.mean, m.step_seconds + m.eval_seconds / 100, 0.05);
+    judged_close(t);
+}
+
+TEST(hostile_logs_end_in_time)
+{
+    struct made_console m = made_console(1);
+    for (int i = 0; i < 300000; i++)
+        str_printf(&m.log, "*** Global step %d: ***     Train loss: %d.5 \n",
+                   i % 2 ? 5 : 1000, i);
+    for (int i = 0; i < 100000; i++)
+        str_puts(&m.log, "***     Validation loss: 2.5 \n*** Global step 7: loss: 1\n");
+    str_puts(&m.log, "*** Training config:\n{'key': 'cut");
+    struct judgement *t = judge(&m);
+    CHECK(t->run.log.n_start <= 1000);
+    judged_close(t);
+}
+
 TEST(dates_between_the_lines_give_the_clock)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {

@@ -158,7 +158,9 @@ static void answer_estimated(struct answer *a, const struct run *run)
     estimate_make(&e, run);
     const double share = e.t_alone / run->pace.mean;
     if (!isfinite(share)) {
-        answers_missing(a, e.missing ? e.missing : "the time of a step");
+        answers_missing(a, e.missing                  ? e.missing
+                           : isfinite(run->pace.mean) ? "what the planner needs"
+                                                      : "the time of a step");
         return;
     }
     a->code = share >= 0.9 ? "busy" : "waiting";

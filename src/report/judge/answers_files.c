@@ -144,7 +144,7 @@ static void say_kept(struct answer *a, const struct rundir *d)
 /* A log of another program counts steps and pairs a step, not its training set. */
 static void answer_pairs_seen(struct answer *a, const struct run *run)
 {
-    const double pairs = run_config(run, "batch_size_per_gpu") * run->ranks;
+    const double pairs = run_pairs(run);
     const char *source = runlog_config(&run->log, "source_file");
 
     if (!isfinite(pairs * run->step)) {
@@ -272,7 +272,7 @@ void answers_files_checkpoint(struct answer *a, const struct run *run)
             n++;
         }
     }
-    answers_number(a, "%zu files, %s", n, fmt_bytes(bytes).s);
+    answers_number(a, "%zu file%s, %s", n, n == 1 ? "" : "s", fmt_bytes(bytes).s);
     a->code = "listed";
     answers_value(a, "files", (double)n);
     answers_value(a, "bytes", bytes);
@@ -280,11 +280,16 @@ void answers_files_checkpoint(struct answer *a, const struct run *run)
     answers_value(a, "checkpoints", (double)d->n_checkpoints);
     answers_value(a, "best_models", (double)d->n_best);
     bar_of_files(a, d);
-    answers_say(a, ANSWER_PLAIN,
-                "The newest checkpoint is of step %s. The run directory keeps %zu "
-                "checkpoint%s, %s together.",
-                fmt_count(d->newest_step).s, d->n_checkpoints,
-                d->n_checkpoints == 1 ? "" : "s", fmt_bytes(d->checkpoint_bytes).s);
+    if (!d->n_checkpoints)
+        answers_say(a, ANSWER_PLAIN,
+                    "Only best models are here; the newest is of step %s.",
+                    fmt_count(d->newest_step).s);
+    else
+        answers_say(a, ANSWER_PLAIN,
+                    "The newest checkpoint is of step %s. The run directory keeps %zu "
+                    "checkpoint%s, %s together.",
+                    fmt_count(d->newest_step).s, d->n_checkpoints,
+                    d->n_checkpoints == 1 ? "" : "s", fmt_bytes(d->checkpoint_bytes).s);
     if (d->n_best)
         answers_say(a, a->tone, "best_models holds %zu more, %s.", d->n_best,
                     fmt_bytes(d->best_bytes).s);

@@ -205,8 +205,8 @@ static void say_overfit(struct answer *a, const struct learning *l)
         answers_number(a, ", from step %s on", fmt_count(l->turned_at).s);
         answers_say(a, ANSWER_WATCH,
                     "Validation loss turned at step %s and has risen by %s since. The "
-                    "model of the lowest point is the better one; it is kept in "
-                    "best_models.",
+                    "model of the lowest point is the better one; best_models keeps "
+                    "it.",
                     fmt_count(l->turned_at).s, fmt_percent(l->rise).s);
         break;
     case OVERFIT_NO:

@@ -25,7 +25,10 @@ static bool has_no_network(struct answer *a, const struct run *run,
     if (w->verdict == NETWORK_NONE) {
         a->code = "none";
         answers_number(a, "no network");
-        if (run->ranks > 1)
+        if (!isfinite(run->pace.t_comm) && run->ranks != 1)
+            answers_say(a, ANSWER_PLAIN,
+                        "All ranks ran on one host: no byte passed a network.");
+        else if (run->ranks > 1)
             answers_say(a, ANSWER_PLAIN,
                         "%s ranks ran on one host: no byte passed a network. A step "
                         "waited %s for %s.",
@@ -317,20 +320,23 @@ static void rows_of_slowest(struct answer *a, const struct run *run)
 }
 
 /* Without times of phases: what a link twice as fast, or half as fast, would change. */
-static void follow_computed(struct answer *a, const struct network *w)
+static void follow_computed(struct answer *a, const struct run *run,
+                            const struct network *w)
 {
+    struct estimate e;
+
+    estimate_make(&e, run);
     a->figure = ANSWER_NO_FIGURE;
     answers_value(a, "computed", 1);
     answers_value(a, "elasticity", w->elasticity);
     if (!isfinite(w->elasticity)) {
         a->code = "bounded";
         answers_number(a, "at most in full");
-        answers_say(
-            a, ANSWER_UNKNOWN,
-            "The log does not tell how much of a step is waiting, and the planner "
-            "does not know the card. If all of it were, half the bandwidth would "
-            "double the step of %s.",
-            fmt_seconds(w->t_step).s);
+        answers_say(a, ANSWER_UNKNOWN,
+                    "How much of a step is waiting cannot be computed: %s is missing. If "
+                    "all of it were, half the bandwidth would double the step of %s.",
+                    e.missing ? e.missing : "what the planner needs",
+                    fmt_seconds(w->t_step).s);
         return;
     }
     a->code = w->share > 0.25 ? "follows" : w->share > 0.1 ? "partly" : "does-not";
@@ -362,7 +368,7 @@ void answers_network_follows(struct answer *a, const struct run *run)
         return;
     }
     if (w.is_computed) {
-        follow_computed(a, &w);
+        follow_computed(a, run, &w);
         return;
     }
     const double r = correlate(a, run, &n);

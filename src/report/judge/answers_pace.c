@@ -222,8 +222,8 @@ static void explain_left_out(struct answer *a, const struct run_pace *p)
                     "memory and threads",
                     fmt_count(first).s, first == 1 ? "" : "s");
     if (p->n_with_evals > 0)
-        answers_row(a, "left out", "%s steps of entries whose time holds an evaluation",
-                    fmt_count(p->n_with_evals).s);
+        answers_row(a, "left out", "%s step%s of entries whose time holds an evaluation",
+                    fmt_count(p->n_with_evals).s, p->n_with_evals == 1 ? "" : "s");
     if (!(p->n_left_out > 0))
         answers_row(a, "left out", "nothing");
     if (p->steps_an_entry > 1)

@@ -113,7 +113,6 @@ void estimate_make(struct estimate *e, const struct run *run)
 
     *e = (struct estimate){.t_alone = NAN};
     e->bytes = n > 1 ? 2 * (n - 1) / n * 4 * run_parameters(run) : NAN;
-    e->pairs = run_config(run, "batch_size_per_gpu") * n;
     if (!find_device(&device, run))
         e->missing = "a card whose speed the planner knows";
     else if (!find_model(&model, run))

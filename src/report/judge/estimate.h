@@ -19,7 +19,6 @@ struct estimate {
     double bytes;        /* of a step through each card, each way; NAN: not known */
     double t_alone;      /* seconds of a step on one card alone; NAN: not known */
     const char *missing; /* what the second lacks, in words; NULL: nothing */
-    double pairs;        /* sentence pairs of a step, over all ranks; NAN */
     char device[64];     /* the planner's name of the card */
 };
 

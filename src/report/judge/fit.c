@@ -183,7 +183,7 @@ static void set_shape(struct fit_shape *a, size_t k)
     const double part = (double)(k % FIT_FALLS) / (FIT_FALLS - 1);
 
     *a = (struct fit_shape){0};
-    if (k == FIT_FALLS * FIT_STARTS)
+    if (k == (size_t)FIT_FALLS * FIT_STARTS)
         return; /* level */
     a->d = start_of(k / FIT_FALLS);
     a->c = FALL_LEAST * pow(FALL_MOST / FALL_LEAST, part) * (1 + a->d);
@@ -233,7 +233,7 @@ static void draw(struct fit *f, const struct fit_shape *grid, const double *log_
  * likeliest. */
 static double solve_all(struct fit *f, struct fit_shape *grid, const struct points *p)
 {
-    double log_p[FIT_SHAPES], v[POINTS_MAX], most = -INFINITY, rho = 0;
+    double log_p[FIT_SHAPES], v[POINTS_MAX] = {0}, most = -INFINITY, rho = 0;
 
     f->n = p->n;
     f->n_shapes = 0;

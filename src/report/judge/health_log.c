@@ -1,5 +1,6 @@
 /* Findings about logs of other programs: errors in them, and ends that are none. */
 #include <math.h>
+#include <string.h>
 
 #include "page/fmt.h"
 #include "report/judge/health.h"
@@ -74,8 +75,7 @@ void health_log_early_end(struct health_finding *f, const struct run *run)
 {
     const struct runlog_stop *stop = runlog_end(&run->log);
 
-    if (!run->log.foreign.origin || !stop || !stop->reason || stop->reason[0] != 'e' ||
-        stop->reason[1] != 'a')
+    if (!stop || !stop->reason || strcmp(stop->reason, "early_end") != 0)
         return;
     health_found(f,
                  "Set repeat to True in the evaluation's data layer: with several "

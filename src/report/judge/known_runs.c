@@ -9,29 +9,23 @@
 /* Of Transformer-base with 32,768 pieces. */
 static const double PARAMETERS = 60880896;
 
-/* Validation losses and teacher-forced BLEU; pairs of a step over all ranks. */
+/* Pairs of a step over all ranks, and validation losses. */
 static const struct point {
-    double pairs, step, loss, bleu;
+    double pairs, step, loss;
 } points[] = {
-    {1024, 4001, 2.4410, .2285},   {1024, 8002, 2.0132, .2901},
-    {1024, 12003, 1.8367, .3185},  {1024, 16004, 1.7575, .3359},
-    {1024, 20005, 1.7108, .3463},  {1024, 24006, 1.6785, .3501},
-    {1024, 28007, 1.6490, .3568},  {1024, 32008, 1.6403, .3602},
-    {1024, 36009, 1.6206, .3618},  {1024, 40010, 1.6183, .3635},
-    {1024, 44011, 1.6059, .3652},  {1024, 48012, 1.5905, .3685},
-    {1024, 52013, 1.5896, .3691},  {1024, 56014, 1.5825, .3701},
-    {1024, 60015, 1.5816, .3713},  {1024, 64016, 1.5734, .3723},
-    {1024, 68017, 1.5694, .3742},  {1024, 72018, 1.5717, .3728},
-    {1024, 76019, 1.5597, .3755},  {1024, 80020, 1.5638, .3729},
-    {1024, 84021, 1.5575, .3747},  {1024, 88022, 1.5506, .3755},
-    {1024, 92023, 1.5587, .3757},  {1024, 96024, 1.5517, .3776},
-    {1024, 100025, 1.5429, .3766}, {1024, 104026, 1.5469, .3776},
-    {1024, 4001, 2.4003, .2277},   {1024, 8002, 2.0124, .2896},
-    {1024, 12003, 1.8661, .3197},  {1024, 16004, 1.7754, .3368},
-    {1024, 4001, 2.3882, .2280},   {1024, 50000, 1.5937, .3673},
-    {512, 50000, 1.66, .357},      {512, 50000, 1.6923, NAN},
-    {512, 50000, 1.70, .352},      {512, 100000, 1.63, .367},
-    {512, 300000, 1.56, .380},
+    {1024, 4001, 2.4410},   {1024, 8002, 2.0132},   {1024, 12003, 1.8367},
+    {1024, 16004, 1.7575},  {1024, 20005, 1.7108},  {1024, 24006, 1.6785},
+    {1024, 28007, 1.6490},  {1024, 32008, 1.6403},  {1024, 36009, 1.6206},
+    {1024, 40010, 1.6183},  {1024, 44011, 1.6059},  {1024, 48012, 1.5905},
+    {1024, 52013, 1.5896},  {1024, 56014, 1.5825},  {1024, 60015, 1.5816},
+    {1024, 64016, 1.5734},  {1024, 68017, 1.5694},  {1024, 72018, 1.5717},
+    {1024, 76019, 1.5597},  {1024, 80020, 1.5638},  {1024, 84021, 1.5575},
+    {1024, 88022, 1.5506},  {1024, 92023, 1.5587},  {1024, 96024, 1.5517},
+    {1024, 100025, 1.5429}, {1024, 104026, 1.5469}, {1024, 4001, 2.4003},
+    {1024, 8002, 2.0124},   {1024, 12003, 1.8661},  {1024, 16004, 1.7754},
+    {1024, 4001, 2.3882},   {1024, 50000, 1.5937},  {512, 50000, 1.66},
+    {512, 50000, 1.6923},   {512, 50000, 1.70},     {512, 100000, 1.63},
+    {512, 300000, 1.56},
 };
 
 /* Seconds a step of two hosts with two cards each. */
@@ -45,11 +39,6 @@ static const struct pace {
     {512, "V100", 0.818, 0.818, 1},
     {1024, "V100", 0.76, 1.941, 6},
 };
-
-static double pairs_of(const struct run *run)
-{
-    return run_config(run, "batch_size_per_gpu") * run->ranks;
-}
 
 static bool is_comparable(const struct run *run)
 {
@@ -103,14 +92,14 @@ void known_runs_loss(struct answer *a, const struct run *run)
     double low, high;
 
     for (size_t i = 0; is_comparable(run) && i < s->n; i++)
-        if (isfinite(s->y[i]) && range_at(&low, &high, pairs_of(run), s->x[i])) {
+        if (isfinite(s->y[i]) && range_at(&low, &high, run_pairs(run), s->x[i])) {
             first = first == s->n ? i : first;
             last = i;
         }
     if (first < s->n)
-        row_at(a, pairs_of(run), s->x[first], s->y[first]);
+        row_at(a, run_pairs(run), s->x[first], s->y[first]);
     if (last < s->n && last != first)
-        row_at(a, pairs_of(run), s->x[last], s->y[last]);
+        row_at(a, run_pairs(run), s->x[last], s->y[last]);
 }
 
 void known_runs_pace(struct answer *a, const struct run *run)
@@ -119,7 +108,7 @@ void known_runs_pace(struct answer *a, const struct run *run)
 
     for (size_t i = 0; is_comparable(run) && i < sizeof paces / sizeof *paces; i++) {
         const struct pace *p = &paces[i];
-        if (!s->device || !strstr(s->device, p->card) || p->pairs != pairs_of(run))
+        if (!s || !s->device || !strstr(s->device, p->card) || p->pairs != run_pairs(run))
             continue;
         answers_row(a, fmt_printf("known runs on 2 x 2 %s", p->card).s,
                     p->n > 1 ? "%s to %s s a step in %s of them, %s pairs a step; they "

@@ -107,14 +107,23 @@ static void find_times(struct run *run)
                    : NAN;
 }
 
-/* The first evaluation among the steps of an entry, or NULL. */
-static struct runlog_eval *eval_in(const struct runlog *log, const struct runlog_step *s)
+/* Marks the entries that hold an evaluation, with the first one of each in `of`. */
+static void find_evals(struct runlog *log, struct runlog_eval **of)
 {
-    for (size_t i = 0; i < log->n_eval; i++)
-        if (!log->eval[i].is_lost && log->eval[i].step > s->step - s->steps &&
-            log->eval[i].step <= s->step)
-            return s->is_lost ? NULL : &log->eval[i];
-    return NULL;
+    size_t i = 0;
+
+    for (size_t e = 0; e < log->n_eval; e++) {
+        struct runlog_eval *v = &log->eval[e];
+        if (e && v->step < log->eval[e - 1].step)
+            i = 0; /* a session began before it */
+        while (i < log->n_step && (log->step[i].is_lost || log->step[i].step < v->step))
+            i++;
+        if (i == log->n_step || v->is_lost || of[i] ||
+            v->step <= log->step[i].step - log->step[i].steps)
+            continue;
+        log->step[i].has_eval = true;
+        of[i] = v;
+    }
 }
 
 /* Seconds a step of the entries without an evaluation. */
@@ -140,17 +149,20 @@ static status median_pace(double *out, const struct runlog *log, struct err *err
 static status time_evals(struct run *run, struct err *err)
 {
     struct runlog *log = &run->log;
+    RELEASED_BY(mem_release) struct runlog_eval **of;
     double median;
 
-    for (size_t i = 0; i < log->n_step; i++)
-        log->step[i].has_eval = eval_in(log, &log->step[i]) != NULL;
+    TRY(mem_alloc(&of, log->n_step, sizeof *of, err));
+    find_evals(log, of);
     TRY(median_pace(&median, log, err));
     for (size_t i = 0; i < log->n_step; i++) {
         struct runlog_step *s = &log->step[i];
         const double more = s->t_step - median * s->steps;
+        if (!isfinite(median))
+            s->has_eval = false; /* all of them do: their times are the best there are */
         if (!s->has_eval || !(more > 0))
             continue;
-        s->t_eval = eval_in(log, s)->seconds = more;
+        s->t_eval = of[i]->seconds = more;
         run->times.n_evals_timed++;
     }
     return OK;
@@ -275,7 +287,10 @@ static status open_log(struct run *run, struct err *err)
     if (!s->events[0])
         return OK;
     TRY(foreign_events(&events, s->events, err));
-    const status result = foreign_join(&run->log, &events, err);
+    bool is_joined;
+    const status result = foreign_join(&run->log, &events, &is_joined, err);
+    if (result == OK && !is_joined)
+        run->sources.events[0] = '\0';
     runlog_close(&events);
     return result;
 }
@@ -352,6 +367,11 @@ double run_parameters(const struct run *run)
     if (s && isfinite(s->parameters))
         return s->parameters;
     return run->files.tensors.is_known ? run->files.tensors.parameters : NAN;
+}
+
+double run_pairs(const struct run *run)
+{
+    return run_config(run, "batch_size_per_gpu") * run->ranks;
 }
 
 struct fmt run_date(const struct run *run, double t)

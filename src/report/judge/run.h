@@ -67,7 +67,7 @@ struct run {
     struct capture *capture; /* taken beside it */
     size_t n_captures;
     double now;     /* seconds since 1970 when the report is made */
-    double written; /* and when the newest file of the log was; NAN: not known */
+    double written; /* and when its log was written; NAN: not known */
 
     enum run_state state;
     double step;        /* the last one the model has taken */
@@ -91,6 +91,8 @@ void run_close(struct run *run);
 double run_config(const struct run *run, const char *key);
 /* Weights of the model: as logged, or as the newest checkpoint holds them; or NAN. */
 double run_parameters(const struct run *run);
+/* Sentence pairs of a step over all ranks, as another program configures them; or NAN. */
+double run_pairs(const struct run *run);
 /* A moment of the log, by the clock that the log has. */
 struct fmt run_date(const struct run *run, double t);
 

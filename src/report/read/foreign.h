@@ -37,7 +37,9 @@ bool foreign_is_console(const char *path);
 
 /*
  * Add to a console log what the events of the same run know besides: learning rates,
- * gradient norms, steps that the console lacks, and a clock. ERR_FORMAT when the losses
- * at common steps differ: they are of two runs.
+ * gradient norms, steps that the console lacks, and a clock. Logs without a common step
+ * are left alone, *is_joined is false then. ERR_FORMAT when the losses at common steps
+ * differ: they are of two runs.
  */
-status foreign_join(struct runlog *console, const struct runlog *events, struct err *err);
+status foreign_join(struct runlog *console, const struct runlog *events, bool *is_joined,
+                    struct err *err);

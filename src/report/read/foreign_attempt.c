@@ -1,67 +1,18 @@
 #include "report/read/foreign_attempt.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/mem.h"
 #include "base/str.h"
+#include "page/series.h"
 
 enum {
-    ATTEMPTS_MAX = 1000, /* of which the list tells */
     SAMPLES_MAX = 24,
-    GAPS_MAX = 64 /* loss lines after which the interval is taken as seen */
+    SESSIONS_MAX = 1000, /* more are no resumptions but a broken log */
+    GAPS_MAX = 64        /* loss lines after which the interval is taken as seen */
 };
-
-void foreign_set(json_t *o, const char *key, double v)
-{
-    if (isfinite(v))
-        json_object_set_new(o, key, json_real(v));
-}
-
-json_t *foreign_entry(const char *event, double t, double step)
-{
-    json_t *o = json_object();
-
-    json_object_set_new(o, "event", json_string(event));
-    foreign_set(o, "t", t);
-    foreign_set(o, "step", step);
-    return o;
-}
-
-status foreign_list_attempt(struct runlog_foreign *list, const struct runlog *log,
-                            size_t line, struct err *err)
-{
-    const struct runlog_step *last = log->n_step ? &log->step[log->n_step - 1] : NULL;
-    const struct runlog_problem *why = runlog_fatal(log);
-
-    if (list->n_attempts == ATTEMPTS_MAX)
-        return OK;
-    TRY(mem_grow(&list->attempt, &list->cap_attempts, list->n_attempts + 1,
-                 sizeof *list->attempt, err));
-    struct runlog_attempt *a = &list->attempt[list->n_attempts++];
-    *a = (struct runlog_attempt){.line = line,
-                                 .first = last ? log->step[0].step : NAN,
-                                 .last = last ? last->step : NAN,
-                                 .loss = last ? last->loss : NAN,
-                                 .is_finished = runlog_end(log) != NULL};
-    snprintf(a->end, sizeof a->end, "%s", why ? why->text : "");
-    return OK;
-}
-
-void foreign_give_list(struct runlog_foreign *list, struct runlog *log, size_t at)
-{
-    if (list->n_attempts > 1) {
-        list->attempt[at].is_reported = true;
-        log->foreign.attempt = list->attempt;
-        log->foreign.n_attempts = list->n_attempts;
-    } else {
-        free(list->attempt);
-    }
-    *list = (struct runlog_foreign){0};
-}
 
 double foreign_attempt_config(const struct foreign_attempt *a, const char *key)
 {
@@ -89,9 +40,9 @@ static void put_start(struct foreign_attempt *a)
 
     if (s->is_started)
         return;
-    json_t *o = foreign_entry("start", a->t, s->start_step);
+    json_t *o = foreign_parts_entry("start", a->t, s->start_step);
     json_object_set_new(o, "resumed", json_boolean(s->is_resumed));
-    foreign_set(o, "parameters", a->parameters);
+    foreign_parts_set(o, "parameters", a->parameters);
     foreign_place_put(&a->place, o);
     json_object_set(o, "config", a->config);
     put(a, o);
@@ -99,11 +50,12 @@ static void put_start(struct foreign_attempt *a)
     s->first_step = a->log->n_step;
     s->first_eval = a->log->n_eval;
     const double every = foreign_attempt_config(a, "print_loss_steps");
-    s->every = every >= 1 ? every : NAN;
+    s->every = every >= 1 ? every : a->every;
 }
 
 /* The evaluations printed before a loss line came at multiples of eval_steps, which the
- * configuration tells; without it the loss line's own step must do. */
+ * configuration tells; without it the loss line's own step must do. `upto` is INFINITY
+ * when no loss line follows. */
 static void put_evals(struct foreign_attempt *a, double upto)
 {
     const struct foreign_session *s = &a->session;
@@ -111,12 +63,12 @@ static void put_evals(struct foreign_attempt *a, double upto)
     const double every = foreign_attempt_config(a, "eval_steps");
 
     for (size_t i = 0; i < a->n_evals; i++) {
-        double step = isfinite(upto) ? upto : 0;
+        double step = isfinite(upto) ? upto : fmax(0, before); /* fmax ignores a NAN */
         if (every >= 1 && isfinite(before))
-            step = fmin(step, (floor(before / every) + 1 + (double)i) * every);
-        json_t *o = foreign_entry("eval", a->t, step);
-        foreign_set(o, "eval_loss", a->valid[i]);
-        foreign_set(o, "forced_bleu", a->bleu[i]);
+            step = fmin(upto, (floor(before / every) + 1 + (double)i) * every);
+        json_t *o = foreign_parts_entry("eval", a->t, step);
+        foreign_parts_set(o, "eval_loss", a->valid[i]);
+        foreign_parts_set(o, "forced_bleu", a->bleu[i]);
         put(a, o);
     }
     a->n_evals = 0;
@@ -167,13 +119,6 @@ static void time_step(struct foreign_attempt *a, struct runlog_step *e, double b
     e->t = a->t;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The interval between loss lines as seen: the median of the session's first ones. */
 static double seen_interval(const struct foreign_attempt *a)
 {
@@ -185,7 +130,7 @@ static double seen_interval(const struct foreign_attempt *a)
         gap[n++] = log->step[i + 1].step - log->step[i].step;
     if (!n)
         return 1;
-    qsort(gap, n, sizeof *gap, by_value);
+    series_sort(gap, n);
     return fmax(1, gap[n / 2]);
 }
 
@@ -198,7 +143,7 @@ static void settle(struct foreign_attempt *a)
 
     if (!a->session.is_started || isfinite(a->session.every) || a->failed != OK)
         return;
-    a->session.every = seen_interval(a);
+    a->session.every = a->every = seen_interval(a);
     for (size_t i = a->session.first_step; i < log->n_step; i++) {
         for (; e < log->n_eval && log->eval[e].step < log->step[i].step; e++)
             log->eval[e].t = a->t;
@@ -216,9 +161,9 @@ static void put_step(struct foreign_attempt *a, double t_a_step)
     if (!a->has_loss)
         return;
     a->has_loss = false;
-    json_t *o = foreign_entry("step", NAN, a->step);
-    foreign_set(o, "loss", a->loss);
-    foreign_set(o, "t_step", t_a_step);
+    json_t *o = foreign_parts_entry("step", NAN, a->step);
+    foreign_parts_set(o, "loss", a->loss);
+    foreign_parts_set(o, "t_step", t_a_step);
     put(a, o);
     if (a->failed != OK)
         return;
@@ -229,7 +174,6 @@ static void put_step(struct foreign_attempt *a, double t_a_step)
     s->printed = a->step;
     if (isfinite(s->every))
         foreign_clock_entry(&a->clock, a->t);
-    foreign_trouble_survived(&a->log->foreign);
 }
 
 /* The newest samples are kept. */
@@ -247,7 +191,7 @@ static void end_session(struct foreign_attempt *a)
     const double last = foreign_attempt_config(a, "max_steps") - 1;
 
     put_step(a, NAN);
-    put_evals(a, a->is_finished ? fmax(last, a->session.printed) : a->session.printed);
+    put_evals(a, a->is_finished ? fmax(last, a->session.printed) : INFINITY);
     put_sample(a);
     settle(a);
 }
@@ -263,33 +207,62 @@ void foreign_attempt_session(struct foreign_attempt *a, double step, bool is_res
     a->is_finished = false;
 }
 
+void foreign_attempt_configure(struct foreign_attempt *a)
+{
+    json_decref(a->config);
+    a->config = json_object();
+}
+
 void foreign_attempt_begin(struct foreign_attempt *a, struct runlog *log, struct err *err)
 {
     runlog_init(log);
     *a = (struct foreign_attempt){
-        .log = log, .config = json_object(), .parameters = NAN, .err = err};
+        .log = log, .config = json_object(), .parameters = NAN, .every = NAN, .err = err};
     foreign_clock_init(&a->clock);
     foreign_attempt_session(a, NAN, false);
 }
 
-/* A terminal's copy of a log may tell lines twice, as `tail -f` does. */
+/* A terminal's copy of a log may tell lines twice, as `tail -f` does. Steps ascend within
+ * a session. */
 static bool is_repeated(const struct foreign_attempt *a, double step, double loss)
 {
-    for (size_t i = a->log->n_step; i > a->session.first_step; i--)
-        if (a->log->step[i - 1].step <= step)
-            return a->log->step[i - 1].step == step && a->log->step[i - 1].loss == loss;
-    return false;
+    const struct runlog_step *all = a->log->step;
+    size_t low = a->session.first_step, high = a->log->n_step;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (all[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->log->n_step && all[low].step == step &&
+           (all[low].loss == loss || (isnan(all[low].loss) && isnan(loss)));
+}
+
+/* Steps went back, and no line told why: a session that began just before this one. The
+ * evaluations just printed belong to it. */
+static void go_back(struct foreign_attempt *a, double step)
+{
+    const size_t n_evals = a->n_evals;
+
+    a->n_evals = 0;
+    foreign_attempt_session(a, NAN, true);
+    a->n_evals = n_evals;
+    a->session.start_step = fmax(0, step - (a->every >= 1 ? a->every : 1));
 }
 
 void foreign_attempt_loss(struct foreign_attempt *a, double step, double loss)
 {
     put_step(a, NAN);
-    if (step <= a->session.printed && is_repeated(a, step, loss)) {
+    if (step <= a->session.printed &&
+        (is_repeated(a, step, loss) || a->log->n_start >= SESSIONS_MAX)) {
         a->n_evals = 0;
         return;
     }
-    if (step <= a->session.printed) /* it went back, and no line told why */
-        foreign_attempt_session(a, NAN, true);
+    if (step <= a->session.printed)
+        go_back(a, step);
+    foreign_trouble_survived(&a->log->foreign);
     put_start(a);
     put_evals(a, step);
     put_sample(a);
@@ -358,7 +331,7 @@ void foreign_attempt_sample(struct foreign_attempt *a, const char *kind, const c
 
     if (strcmp(key, "source") == 0) {
         json_decref(a->sample);
-        a->sample = foreign_entry("sample", NAN, fmax(0, a->session.printed));
+        a->sample = foreign_parts_entry("sample", NAN, fmax(0, a->session.printed));
         json_object_set_new(a->sample, "kind", json_string(kind));
     }
     if (a->sample) {
@@ -371,7 +344,8 @@ void foreign_attempt_sample(struct foreign_attempt *a, const char *kind, const c
 /* Seconds since the beginning become dates, if lines told any. */
 static void set_clock(struct foreign_attempt *a)
 {
-    const double zero = foreign_clock_zero(&a->clock);
+    const bool is_one = a->log->n_start < 2; /* others have gaps that no line times */
+    const double zero = foreign_clock_zero(&a->clock, is_one);
 
     a->log->foreign.has_no_clock = !isfinite(zero);
     a->log->foreign.has_no_zone = isfinite(zero);
@@ -379,12 +353,13 @@ static void set_clock(struct foreign_attempt *a)
         runlog_shift(a->log, zero);
 }
 
-/* First and last moment and the longest silence, of times that are known only now. */
+/* First and last moment and the longest silence, of times that are known only now. How
+ * long nothing ran between sessions is not told. */
 static void find_ends(struct runlog *log)
 {
     double before = log->t_first = log->n_start ? log->start[0].t : NAN;
 
-    log->t_gap = 0;
+    log->t_gap = log->t_idle = 0;
     for (size_t i = 0; i < log->n_step; i++) {
         log->t_gap = fmax(log->t_gap, log->step[i].t - before);
         before = log->step[i].t;
@@ -400,7 +375,7 @@ static void put_stop(struct foreign_attempt *a)
                  printed = a->session.printed;
     const bool is_whole = most - printed <= fmax(a->session.every, 1);
 
-    json_t *o = foreign_entry("stop", a->t, is_whole ? most : printed);
+    json_t *o = foreign_parts_entry("stop", a->t, is_whole ? most : printed);
     json_object_set_new(
         o, "reason",
         json_string(is_whole || !isfinite(most) ? "max_steps" : "early_end"));

@@ -41,6 +41,7 @@ struct foreign_attempt {
     double parameters;
     bool is_finished; /* it says so */
     double t;         /* seconds since it began, as far as they are told */
+    double every;     /* steps between loss lines of an earlier session; NAN */
     struct foreign_session session;
 
     /* a loss line whose time has not come yet */
@@ -63,6 +64,8 @@ status foreign_attempt_end(struct foreign_attempt *a);
 
 /* A session from this step on; NAN: a line of it came without its start. */
 void foreign_attempt_session(struct foreign_attempt *a, double step, bool is_resumed);
+/* A new configuration is printed. */
+void foreign_attempt_configure(struct foreign_attempt *a);
 void foreign_attempt_loss(struct foreign_attempt *a, double step, double loss);
 void foreign_attempt_time(struct foreign_attempt *a, double t_a_step);
 void foreign_attempt_eval(struct foreign_attempt *a, double loss);

@@ -126,11 +126,13 @@ void foreign_clock_entry(struct foreign_clock *c, double t)
 
 /* Bounds that contradict each other by more than a minute are of lines out of order, or
  * of another clock: then the first line dates the beginning. */
-double foreign_clock_zero(const struct foreign_clock *c)
+double foreign_clock_zero(const struct foreign_clock *c, bool is_one_session)
 {
     if (!isfinite(c->low))
         return c->high;
     if (!isfinite(c->high))
         return c->low;
-    return c->low <= c->high + 60 ? (c->low + c->high) / 2 : c->first;
+    if (c->low <= c->high + 60)
+        return (c->low + c->high) / 2;
+    return is_one_session ? c->first : NAN;
 }

@@ -24,22 +24,16 @@ struct console {
     bool has_begun; /* it got beyond its first lines */
     struct foreign_trouble trouble;
     bool in_config;
+    int n_braces; /* of the configuration, open */
     size_t n_lines, n_known;
     double tokens_per_s, t_step;
     struct err *err;
 };
 
-static const char *after(const char *line, const char *mark)
-{
-    const char *at = strstr(line, mark);
-
-    return at ? at + strlen(mark) : NULL;
-}
-
 /* A number after `mark`; false when the line does not have one. */
 static bool number_after(const char *line, const char *mark, double *out)
 {
-    const char *at = after(line, mark);
+    const char *at = foreign_parts_after(line, mark);
     char *end;
 
     if (!at)
@@ -68,7 +62,7 @@ static double clock_text(const char *s)
  * some with the time in the same line. */
 static bool read_loss(struct console *c, const char *line)
 {
-    const char *at = after(line, "lobal step ");
+    const char *at = foreign_parts_after(line, "lobal step ");
     double step, loss;
 
     if (!at || !number_after(line, "lobal step ", &step) || !isfinite(step) || step < 0 ||
@@ -81,7 +75,7 @@ static bool read_loss(struct console *c, const char *line)
 
 static bool read_time(struct console *c, const char *line)
 {
-    const char *at = after(line, "time per step = ");
+    const char *at = foreign_parts_after(line, "time per step = ");
 
     if (at)
         foreign_attempt_time(&c->at, clock_text(at));
@@ -112,7 +106,7 @@ static bool read_sample(struct console *c, const char *line)
                                           {"Prediction[0]:", "translation"}};
 
     for (size_t i = 0; i < 3; i++) {
-        const char *text = after(line, part[i][0]);
+        const char *text = foreign_parts_after(line, part[i][0]);
         if (text && text - line < 48) {
             const bool is_valid = strstr(line, "EVAL ") != NULL;
             foreign_attempt_sample(&c->at,
@@ -131,7 +125,7 @@ static bool read_sample(struct console *c, const char *line)
 static status end_attempt(struct console *c)
 {
     TRY(foreign_attempt_end(&c->at));
-    TRY(foreign_list_attempt(&c->list, &c->now, c->line, c->err));
+    TRY(foreign_parts_list(&c->list, &c->now, c->line, c->err));
     c->now.foreign.tokens_per_s = c->tokens_per_s;
     c->now.foreign.t_step = c->t_step;
     if (c->has_kept && !c->now.n_step && !c->now.n_eval) {
@@ -160,7 +154,7 @@ static void begin_attempt(struct console *c)
  * attempt prints, it is the next attempt. */
 static void start_from_scratch(struct console *c)
 {
-    if (c->has_begun) {
+    if (c->has_begun || (json_object_size(c->at.config) && runlog_fatal(&c->now))) {
         c->at.failed = end_attempt(c);
         if (c->at.failed != OK)
             return;
@@ -213,24 +207,38 @@ static const char *read_pair(json_t *config, const char *at)
         return at + 1;
     if (strncmp(at, "<function ", 10) == 0)
         at += 10;
-    const size_t n = *at == '\'' ? strcspn(at + 1, "'") : strcspn(at, ",} ");
+    const bool is_quoted = *at == '\'';
+    at += is_quoted;
+    const size_t n = strcspn(at, is_quoted ? "'" : ",} ");
     snprintf(value, sizeof value, "%.*s", (int)(n < sizeof value ? n : sizeof value - 1),
-             at + (*at == '\''));
+             at);
     if (utf8_valid(key, strlen(key)) && !json_object_get(config, key))
         json_object_set_new(config, key, json_text(value));
-    return at + n + (*at == '\'' ? 2 : 0);
+    return at + n + (is_quoted && at[n] == '\'');
 }
 
+/* The dict that follows "Training config:", until its braces are closed. Lines of others
+ * may stand between its own. */
 static bool read_config(struct console *c, const char *line)
 {
-    if (strstr(line, "Training config:"))
+    const bool is_head = strstr(line, "Training config:") != NULL;
+
+    if (is_head) {
         c->in_config = true;
-    else if (strncmp(line, "***", 3) == 0)
+        c->n_braces = 0;
+        foreign_attempt_configure(&c->at);
+    } else if (strncmp(line, "***", 3) == 0) {
         c->in_config = false;
-    for (const char *at = c->in_config ? strchr(line, '\'') : NULL; at && *at;
-         at = strchr(at, '\''))
+    }
+    if (!c->in_config)
+        return false;
+    const char *quote = strchr(line, '\'');
+    for (const char *at = quote; at && *at; at = strchr(at, '\''))
         at = read_pair(c->at.config, at);
-    return c->in_config;
+    for (const char *at = line; quote && *at; at++)
+        c->n_braces += (*at == '{') - (*at == '}');
+    c->in_config = is_head || !quote || c->n_braces > 0;
+    return is_head || quote;
 }
 
 /* ---- lines ---- */
@@ -254,7 +262,7 @@ static void read_line(struct console *c, const char *line)
 
     foreign_clock_line(&c->at.clock, line, c->at.t, isfinite(c->at.session.printed));
     if (isfinite(foreign_clock_date(line, NAN, &rest)))
-        line = *rest == '[' ? without_tag(rest) : line;
+        line = *rest == '[' || *rest == '<' ? without_tag(rest) : line;
     else
         line = without_tag(line);
     if (read_sample(c, line)) {
@@ -308,7 +316,7 @@ static status finish(struct console *c, struct runlog *log, const char *name,
     *log = c->kept;
     log->n_lines = c->n_lines;
     log->foreign.origin = "OpenSeq2Seq, from its console log";
-    foreign_give_list(&c->list, log, c->kept_at);
+    foreign_parts_give(&c->list, log, c->kept_at);
     return OK;
 }
 
@@ -374,10 +382,10 @@ bool foreign_is_console(const char *path)
     if (line_reader_open(&file, path, path, &ignored) != OK)
         return false;
     for (size_t i = 0; i < SNIFFED && has && !is_console; i++) {
-        if (line_reader_next(&file, &line, &has, &ignored) != OK)
+        if (line_reader_next(&file, &line, &has, &ignored) != OK || !has)
             break;
         snprintf(text, sizeof text, "%.*s",
-                 has ? (int)(line.n_bytes < 255 ? line.n_bytes : 255) : 0, line.text);
+                 (int)(line.n_bytes < 255 ? line.n_bytes : 255), line.text);
         is_console = is_known(text);
     }
     line_reader_close(&file);

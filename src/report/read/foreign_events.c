@@ -11,7 +11,9 @@
 
 #define FILE_MARK "events.out.tfevents."
 
-/* tag, our key, whether it belongs to an evaluation, factor in seconds a step */
+enum { SESSIONS_MAX = 1000 }; /* more are no resumptions but a broken log */
+
+/* tag, our key, whether it belongs to an evaluation, whether it is a mean over steps */
 static const struct known {
     const char *tag, *key;
     bool is_eval, is_a_step;
@@ -77,9 +79,10 @@ static void put_train(struct reader *r)
         if (known_tags[i].is_a_step && v)
             json_real_set(v, json_real_value(v) * steps);
     }
-    foreign_set(r->train.json, "steps", steps);
+    foreign_parts_set(r->train.json, "steps", steps);
     if (!json_object_get(r->train.json, "t_step"))
-        foreign_set(r->train.json, "t_step", fmax(0, r->train.t - r->t));
+        foreign_parts_set(r->train.json, "t_step",
+                          isfinite(r->t) ? fmax(0, r->train.t - r->t) : NAN);
     put(r, r->train.json);
     r->printed = r->train.step;
     r->t = r->train.t;
@@ -97,7 +100,7 @@ static void put_eval(struct reader *r)
 static void end_attempt(struct reader *r)
 {
     if (r->failed == OK)
-        r->failed = foreign_list_attempt(&r->list, r->log, 0, r->err);
+        r->failed = foreign_parts_list(&r->list, r->log, 0, r->err);
     if (r->failed != OK)
         return;
     runlog_close(r->log);
@@ -111,7 +114,7 @@ static void put_start(struct reader *r, double t, double step)
     put_eval(r);
     if (r->is_started && step < 1)
         end_attempt(r);
-    json_t *o = foreign_entry("start", t, step);
+    json_t *o = foreign_parts_entry("start", t, step);
     json_object_set_new(o, "resumed", json_boolean(r->is_started));
     put(r, o);
     r->is_started = true;
@@ -128,6 +131,8 @@ static void add_point(struct reader *r, const struct tb_event_point *p)
     if (!k)
         return;
     struct open_entry *e = k->is_eval ? &r->eval : &r->train;
+    if (r->log->n_start >= SESSIONS_MAX && step < r->printed)
+        return;
     if (!r->is_started || (!k->is_eval && step < r->printed))
         put_start(r, p->wall_time, fmax(0, step - 1));
     if (e->json && e->step != step)
@@ -136,11 +141,11 @@ static void add_point(struct reader *r, const struct tb_event_point *p)
         put_eval(r);
     if (!e->json)
         *e = (struct open_entry){
-            foreign_entry(k->is_eval ? "eval" : "step", p->wall_time, step), step,
+            foreign_parts_entry(k->is_eval ? "eval" : "step", p->wall_time, step), step,
             p->wall_time};
     if (strcmp(k->key, "t_step") == 0)
         v = v > 0 ? 1 / v : NAN;
-    foreign_set(e->json, k->key, v);
+    foreign_parts_set(e->json, k->key, v);
     r->n_points++;
 }
 
@@ -203,7 +208,7 @@ static status finish(struct reader *r, const char *name, status result)
     put_train(r);
     put_eval(r);
     THEN(result, r->failed);
-    THEN(result, foreign_list_attempt(&r->list, r->log, 0, r->err));
+    THEN(result, foreign_parts_list(&r->list, r->log, 0, r->err));
     if (result == OK && !r->n_points)
         result = err_set(r->err, ERR_FORMAT,
                          "%s: its event files hold no curve by a name that is known, "
@@ -214,7 +219,7 @@ static status finish(struct reader *r, const char *name, status result)
         free(r->list.attempt);
         return result;
     }
-    foreign_give_list(&r->list, r->log, r->list.n_attempts - 1);
+    foreign_parts_give(&r->list, r->log, r->list.n_attempts - 1);
     r->log->foreign.origin = "another program, from its TensorBoard events";
     r->log->foreign.has_no_end = true;
     return OK;

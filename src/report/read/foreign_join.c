@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "page/series.h"
 #include "report/read/foreign.h"
 
 /* Losses are printed with four digits. */
@@ -42,25 +43,21 @@ static void count_common(const struct runlog *a, const struct runlog *b, double 
 }
 
 /* By how much the events count more, so that half of the common losses are the same; NAN
- * when they are of another run. */
-static double find_offset(const struct runlog *a, const struct runlog *b)
+ * when they are of another run. *has_common: there is a step to compare. */
+static double find_offset(const struct runlog *a, const struct runlog *b,
+                          bool *has_common)
 {
     static const double tried[] = {0, 1, -1};
     size_t common, same;
 
+    *has_common = false;
     for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
         count_common(a, b, tried[i], &common, &same);
+        *has_common |= common > 0;
         if (common && 2 * same >= common)
             return tried[i];
     }
     return NAN;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* Rates and norms; and the clock, which the events have to the second. */
@@ -82,7 +79,7 @@ static status add_fields(struct runlog *a, const struct runlog *b, double off,
             shift[n++] = from->t - to->t;
     }
     if (n) {
-        qsort(shift, n, sizeof *shift, by_value);
+        series_sort(shift, n);
         runlog_shift(a, shift[n / 2]);
         a->foreign.has_no_clock = a->foreign.has_no_zone = false;
     }
@@ -104,24 +101,44 @@ static int by_eval_step(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Steps before and after those that the console holds. */
-static status add_steps(struct runlog *a, const struct runlog *b, struct err *err)
+/* Whether an entry of the console covers the step; its first n ascend. */
+static bool is_covered(const struct runlog *log, size_t n, double step)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (log->step[middle].step + 1 < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && log->step[low].step - log->step[low].steps <= step;
+}
+
+/* Steps that the console lacks: before it, after it, and in its holes. */
+static status add_steps(struct runlog *a, const struct runlog *b, double off,
+                        struct err *err)
 {
     const size_t n = a->n_step;
-    const double first = a->step[0].step, last = a->step[n - 1].step;
+    const double first = n ? a->step[0].step : NAN;
 
     for (size_t i = 0; i < b->n_step; i++) {
         struct runlog_step s = b->step[i];
-        if (s.is_lost || (s.step + 1 >= first && s.step - 1 <= last))
+        s.step -= off;
+        if (s.is_lost || is_covered(a, n, s.step))
             continue;
         TRY(mem_grow(&a->step, &a->cap_step, a->n_step + 1, sizeof *a->step, err));
+        if (s.step < first)
+            a->foreign.begins_at = NAN;
+        else if (s.step < a->step[n - 1].step)
+            a->foreign.steps_missing = fmax(0, a->foreign.steps_missing - s.steps);
         s.session = a->step[0].session;
         s.is_first = false;
         a->step[a->n_step++] = s;
     }
     if (a->n_step > n) {
         qsort(a->step, a->n_step, sizeof *a->step, by_step);
-        a->foreign.begins_at = NAN;
         a->t_first = fmin(a->t_first, b->t_first);
         a->t_last = fmax(a->t_last, b->t_last);
     }
@@ -136,12 +153,14 @@ static bool has_eval(const struct runlog *log, double step)
     return false;
 }
 
-static status add_evals(struct runlog *a, const struct runlog *b, struct err *err)
+static status add_evals(struct runlog *a, const struct runlog *b, double off,
+                        struct err *err)
 {
     const size_t n = a->n_eval;
 
     for (size_t i = 0; i < b->n_eval; i++) {
         struct runlog_eval e = b->eval[i];
+        e.step -= off;
         if (e.is_lost || has_eval(a, e.step))
             continue;
         TRY(mem_grow(&a->eval, &a->cap_eval, a->n_eval + 1, sizeof *a->eval, err));
@@ -153,18 +172,24 @@ static status add_evals(struct runlog *a, const struct runlog *b, struct err *er
     return OK;
 }
 
-status foreign_join(struct runlog *console, const struct runlog *events, struct err *err)
+status foreign_join(struct runlog *console, const struct runlog *events, bool *is_joined,
+                    struct err *err)
 {
-    const double off = find_offset(console, events);
+    bool has_common;
+    const double off = find_offset(console, events, &has_common);
 
+    *is_joined = has_common;
+    if (!has_common)
+        return OK;
     if (!isfinite(off))
         return err_set(err, ERR_FORMAT,
                        "the console log and the events are of different runs: their "
-                       "losses at the same steps differ");
+                       "losses at the same steps differ; with join=false they are put "
+                       "side by side");
     TRY(add_fields(console, events, off, err));
     if (console->n_start == 1)
-        TRY(add_steps(console, events, err));
-    TRY(add_evals(console, events, err));
+        TRY(add_steps(console, events, off, err));
+    TRY(add_evals(console, events, off, err));
     console->foreign.origin = "OpenSeq2Seq, from its console log and events";
     return OK;
 }

@@ -6,26 +6,30 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "report/read/runlog.h"
 
 /* An entry of run.jsonl, and a number in it unless it is NAN. */
-json_t *foreign_entry(const char *event, double t, double step);
-void foreign_set(json_t *o, const char *key, double v);
+json_t *foreign_parts_entry(const char *event, double t, double step);
+void foreign_parts_set(json_t *o, const char *key, double v);
+
+/* What follows `mark` in the line; NULL when it is not there. */
+const char *foreign_parts_after(const char *line, const char *mark);
 
 /* One more attempt that a file holds, for the list of all; `line` is where it begins. */
-status foreign_list_attempt(struct runlog_foreign *list, const struct runlog *log,
-                            size_t line, struct err *err);
+status foreign_parts_list(struct runlog_foreign *list, const struct runlog *log,
+                          size_t line, struct err *err);
 /* The list goes to the log that is reported, attempt number `at`, if there are several.
  */
-void foreign_give_list(struct runlog_foreign *list, struct runlog *log, size_t at);
+void foreign_parts_give(struct runlog_foreign *list, struct runlog *log, size_t at);
 
 /* Where and on what a run took place, as far as its lines tell. */
 enum { FOREIGN_HOSTS_MAX = 64, FOREIGN_NAME_MAX = 64 };
 struct foreign_place {
     char host[FOREIGN_HOSTS_MAX][FOREIGN_NAME_MAX];
     size_t n_hosts;
-    bool has_all_hosts; /* NCCL named them: it runs on each */
+    uint64_t rank_seen; /* which of the first 64 ranks NCCL named, each with its host */
     char device[FOREIGN_NAME_MAX], interface[FOREIGN_NAME_MAX], library[FOREIGN_NAME_MAX];
     bool is_infiniband;
     double ranks;
@@ -52,8 +56,9 @@ void foreign_clock_line(struct foreign_clock *c, const char *line, double t,
                         bool has_begun);
 /* An entry that ends at second t. */
 void foreign_clock_entry(struct foreign_clock *c, double t);
-/* The date of second 0, NAN when the lines do not tell. */
-double foreign_clock_zero(const struct foreign_clock *c);
+/* The date of second 0, NAN when the lines do not tell. Where they contradict each other,
+ * the first line's serves if the log is of one session. */
+double foreign_clock_zero(const struct foreign_clock *c, bool is_one_session);
 /* The date at the start of the line, in seconds since 1970 as if it were UTC, and what
  * follows it in *rest; NAN when there is none. `year` serves dates without one. */
 double foreign_clock_date(const char *line, double year, const char **rest);

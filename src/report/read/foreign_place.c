@@ -37,35 +37,31 @@ static void keep(char to[FOREIGN_NAME_MAX], const char *s, size_t n)
         snprintf(to, FOREIGN_NAME_MAX, "%.*s", (int)(n < 63 ? n : 63), s);
 }
 
-static const char *after(const char *line, const char *mark)
-{
-    const char *at = strstr(line, mark);
-
-    return at ? at + strlen(mark) : NULL;
-}
-
 /* "v100a:209:284 [0] NCCL INFO rank 0 nranks 4" */
 static bool read_nccl(struct foreign_place *p, const char *line)
 {
-    const char *at = after(line, " NCCL INFO ");
+    const char *at = foreign_parts_after(line, " NCCL INFO ");
 
     if (!at) {
-        at = after(line, "NCCL version ");
+        at = foreign_parts_after(line, "NCCL version ");
         if (at)
             keep(p->library, at - strlen("NCCL version "),
                  strlen("NCCL version ") + strcspn(at, " +"));
         return at != NULL;
     }
-    p->has_all_hosts |= add_host(p, line, strcspn(line, ":"));
-    const char *interface = after(at, "Using interface ");
-    if (!interface && (interface = after(at, "NET/Socket : Using [0]")))
+    add_host(p, line, strcspn(line, ":"));
+    const char *interface = foreign_parts_after(at, "Using interface ");
+    if (!interface && (interface = foreign_parts_after(at, "NET/Socket : Using [0]")))
         keep(p->interface, interface, strcspn(interface, ":<"));
     else if (interface)
         keep(p->interface, interface, strcspn(interface, ":< "));
     p->is_infiniband |= strstr(at, "via NET/IB") != NULL;
-    const char *ranks = after(at, " nranks ");
+    const char *ranks = foreign_parts_after(at, " nranks "),
+               *rank = foreign_parts_after(at - 1, " rank ");
     if (ranks)
         p->ranks = fmax(p->ranks, strtod(ranks, NULL));
+    if (ranks && rank && strtol(rank, NULL, 10) >= 0 && strtol(rank, NULL, 10) < 64)
+        p->rank_seen |= UINT64_C(1) << strtol(rank, NULL, 10);
     return true;
 }
 
@@ -92,7 +88,7 @@ static void read_device(struct foreign_place *p, const char *line)
     const char *end = name ? strstr(name, " major: ") : NULL;
 
     if (!end) {
-        name = after(line, "(device: 0, name: ");
+        name = foreign_parts_after(line, "(device: 0, name: ");
         end = name ? strchr(name, ',') : NULL;
     }
     if (end)
@@ -121,9 +117,11 @@ void foreign_place_put(const struct foreign_place *p, json_t *start)
     put_text(start, "host", str_text(&hosts));
     str_release(&hosts);
     put_text(start, "device", p->device);
-    if (p->has_all_hosts || p->n_hosts > 1)
-        foreign_set(start, "nodes", (double)p->n_hosts);
-    foreign_set(start, "ranks", p->ranks > 0 ? p->ranks : NAN);
+    /* one host is all of them only if every rank was seen there */
+    if (p->n_hosts > 1 ||
+        (p->ranks > 0 && __builtin_popcountll(p->rank_seen) >= p->ranks))
+        foreign_parts_set(start, "nodes", (double)p->n_hosts);
+    foreign_parts_set(start, "ranks", p->ranks > 0 ? p->ranks : NAN);
     put_text(network, "library", p->library);
     put_text(network, "backend", p->interface);
     if (p->interface[0])

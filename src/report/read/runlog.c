@@ -96,6 +96,7 @@ static status read_step(struct runlog *log, const struct entry *e, struct err *e
 
 static status read_eval(struct runlog *log, const struct entry *e, struct err *err)
 {
+    runlog_entry_thin(log);
     TRY(mem_grow(&log->eval, &log->cap_eval, log->n_eval + 1, sizeof *log->eval, err));
     struct runlog_eval *v = &log->eval[log->n_eval++];
 

@@ -83,7 +83,6 @@ struct runlog_foreign {
     bool has_no_clock;           /* times count from the beginning of the log */
     bool has_no_zone;            /* its clock does not say of which time zone it is */
     bool has_no_end;             /* such a log never says that a run ended */
-    bool is_forced;              /* samples are predicted from the correct words before */
     double tokens_per_s, t_step; /* averages that the log itself states, or NAN */
     double begins_at;            /* step before its first entry, if it begins later */
     double t_startup;            /* before the first step of all sessions, seconds */
@@ -110,6 +109,7 @@ struct runlog {
     double t_first, t_last; /* of training: test events do not count; NAN when empty */
     double t_idle;          /* seconds between a session's end and the next start */
     double t_gap;           /* the longest silence within a session */
+    size_t thin_at;         /* entries of steps at which neighbours become one next */
     size_t n_lines, n_cut, n_unknown; /* cut: half-written; unknown: other events */
 
     struct runlog_foreign foreign;

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "report/read/runlog.h"
 
-enum { STEPS_MAX = 1 << 18, RANKS_MAX = 1 << 18 };
+enum { ENTRIES_MAX = 1 << 18, EVALS_MAX = 1 << 14 };
 
 status runlog_entry_refuse(const struct entry *e, const char *what, struct err *err)
 {
@@ -250,10 +250,31 @@ static void thin_laps(struct runlog *log)
     log->n_rank = n_rank;
 }
 
+/* Of two evaluations the better one stays. */
+static void thin_evals(struct runlog *log)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < log->n_eval; i += 2, kept++) {
+        struct runlog_eval *a = &log->eval[i], *b = i + 1 < log->n_eval ? a + 1 : NULL;
+        const bool takes_b = b && (b->valid_loss < a->valid_loss ||
+                                   b->eval_loss < a->eval_loss || a->is_lost);
+        if (b)
+            runlog_entry_free(RUNLOG_KIND_EVAL, takes_b ? a : b);
+        log->eval[kept] = takes_b ? *b : *a;
+    }
+    log->n_eval = kept;
+}
+
+/* Entries that cannot be merged, of sessions of one, must not be tried at every line. */
 void runlog_entry_thin(struct runlog *log)
 {
-    if (log->n_step >= STEPS_MAX)
-        thin_steps(log);
-    if (log->n_rank >= RANKS_MAX)
-        thin_laps(log);
+    if (log->n_eval >= EVALS_MAX)
+        thin_evals(log);
+    if (log->n_step + log->n_rank < (log->thin_at ? log->thin_at : ENTRIES_MAX))
+        return;
+    thin_steps(log);
+    thin_laps(log);
+    const size_t n = 2 * (log->n_step + log->n_rank);
+    log->thin_at = n > ENTRIES_MAX ? n : ENTRIES_MAX;
 }

@@ -36,5 +36,5 @@ status runlog_entry_ranks(struct runlog *log, const struct entry *e, struct err 
 /* The newest ranks entry and the newest step entry, which stand beside each other in
  * either order: the latter says how many updates the sums of both cover. */
 void runlog_entry_pair(struct runlog *log);
-/* Before a step entry is added: where there are very many, neighbours become one. */
+/* Before an entry is added: where there are very many, neighbours become one. */
 void runlog_entry_thin(struct runlog *log);

@@ -47,6 +47,14 @@ static bool has_ending(const char *name, const char *const *endings)
     return false;
 }
 
+/* A pipe would wait for its writer. */
+static bool is_regular(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static double written(const char *path)
 {
     struct stat st;
@@ -71,7 +79,7 @@ static void look_at(struct sources *s, const char *dir, const char *name)
     char path[FILE_PATH_MAX];
     struct err ignored;
 
-    if (file_join(path, sizeof path, dir, name, &ignored) != OK || file_is_dir(path))
+    if (file_join(path, sizeof path, dir, name, &ignored) != OK || !is_regular(path))
         return;
     if (str_ends(name, ".index"))
         snprintf(s->files, sizeof s->files, "%s", dir);
@@ -125,6 +133,8 @@ static status open_dir(struct sources *s, const char *dir, struct err *err)
             memcpy(s->files, inner.files, sizeof s->files);
         if (!s->log[0])
             memcpy(s->log, inner.log, sizeof s->log);
+        for (size_t k = 0; k < inner.n_captures; k++)
+            add_capture(s, inner.capture[k]);
     }
     if (s->log[0] || s->events[0] || s->files[0] || s->n_captures)
         return OK;
@@ -172,6 +182,8 @@ status sources_open(struct sources *s, const char *path, struct err *err)
                        "%s: no such directory; give the run directory of `ferry train`, "
                        "a directory of TensorBoard events, or a log",
                        path);
+    if (!is_regular(path))
+        return err_set(err, ERR_IO, "%s: neither a directory nor a regular file", path);
     open_file(s, path);
     return OK;
 }
@@ -217,5 +229,5 @@ status sources_group(struct sources *runs, size_t *n, const char *const *path,
 
 double sources_written(const struct sources *s)
 {
-    return s->log[0] ? written(s->log) : s->events[0] ? written(s->events) : NAN;
+    return s->log[0] ? written(s->log) : NAN;
 }

@@ -38,5 +38,5 @@ status sources_open(struct sources *s, const char *path, struct err *err);
 status sources_group(struct sources *runs, size_t *n, const char *const *path,
                      size_t n_paths, bool joins, struct err *err);
 
-/* When the newest of its files was written, in seconds since 1970; NAN: not known. */
+/* When its log was last written, in seconds since 1970; NAN: it has none. */
 double sources_written(const struct sources *s);

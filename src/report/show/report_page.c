@@ -57,13 +57,13 @@ static void write_state(struct str *out, const struct run *run)
             page_textf(out, " The log says: \u201c%s\u201d.", stop->message);
         break;
     case RUN_RUNNING:
-        page_textf(
-            out, "Running: the last entry, at step %s, is %s old.",
-            fmt_count(run->step).s,
-            fmt_seconds(run->now - (run->log.foreign.origin && isfinite(run->written)
-                                        ? run->written
-                                        : run->log.t_last))
-                .s);
+        page_textf(out, "Running: the last entry, at step %s, is %s old.",
+                   fmt_count(run->step).s,
+                   fmt_seconds(run->now - (run->log.foreign.has_no_clock ||
+                                                   run->log.foreign.has_no_zone
+                                               ? run->written
+                                               : run->log.t_last))
+                       .s);
         break;
     case RUN_OPEN:
         write_last_entry(out, run);

@@ -164,7 +164,7 @@ static status list_candidates(struct candidates *c, const struct saving *s,
     TRY(run_path(s, path, "checkpoint", err));
     if (!s->peers->dir.is_writer || !file_exists(path))
         return OK;
-    if (tf_checkpoint_read(&c->names, path, &c->why) != OK)
+    if (tf_checkpoint_read(&c->names, path, &c->why) != OK || !c->names.all)
         c->names = (struct tf_checkpoint){0};
     return mem_alloc(&c->was_tried, c->names.n, sizeof *c->was_tried, err);
 }
