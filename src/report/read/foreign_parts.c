@@ -33,7 +33,7 @@ json_t *foreign_parts_entry(const char *event, double t, double step)
 }
 
 status foreign_parts_list(struct runlog_foreign *list, const struct runlog *log,
-                            size_t line, struct err *err)
+                          size_t line, struct err *err)
 {
     const struct runlog_step *last = log->n_step ? &log->step[log->n_step - 1] : NULL;
     const struct runlog_problem *why = runlog_fatal(log);
