@@ -107,22 +107,22 @@ static void find_times(struct run *run)
                    : NAN;
 }
 
-/* Marks the entries that hold an evaluation, with the first one of each in `of`. */
-static void find_evals(struct runlog *log, struct runlog_eval **of)
+/* Marks the entries that hold an evaluation, with the number of the first one in `of`. */
+static void find_evals(struct runlog *log, size_t *of)
 {
     size_t i = 0;
 
     for (size_t e = 0; e < log->n_eval; e++) {
-        struct runlog_eval *v = &log->eval[e];
+        const struct runlog_eval *v = &log->eval[e];
         if (e && v->step < log->eval[e - 1].step)
             i = 0; /* a session began before it */
         while (i < log->n_step && (log->step[i].is_lost || log->step[i].step < v->step))
             i++;
-        if (i == log->n_step || v->is_lost || of[i] ||
+        if (i == log->n_step || v->is_lost || log->step[i].has_eval ||
             v->step <= log->step[i].step - log->step[i].steps)
             continue;
         log->step[i].has_eval = true;
-        of[i] = v;
+        of[i] = e;
     }
 }
 
@@ -149,7 +149,7 @@ static status median_pace(double *out, const struct runlog *log, struct err *err
 static status time_evals(struct run *run, struct err *err)
 {
     struct runlog *log = &run->log;
-    RELEASED_BY(mem_release) struct runlog_eval **of;
+    RELEASED_BY(mem_release) size_t *of = NULL;
     double median;
 
     TRY(mem_alloc(&of, log->n_step, sizeof *of, err));
@@ -162,7 +162,7 @@ static status time_evals(struct run *run, struct err *err)
             s->has_eval = false; /* all of them do: their times are the best there are */
         if (!s->has_eval || !(more > 0))
             continue;
-        s->t_eval = of[i]->seconds = more;
+        s->t_eval = log->eval[of[i]].seconds = more;
         run->times.n_evals_timed++;
     }
     return OK;

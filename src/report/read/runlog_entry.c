@@ -256,12 +256,15 @@ static void thin_evals(struct runlog *log)
     size_t kept = 0;
 
     for (size_t i = 0; i < log->n_eval; i += 2, kept++) {
-        struct runlog_eval *a = &log->eval[i], *b = i + 1 < log->n_eval ? a + 1 : NULL;
-        const bool takes_b = b && (b->valid_loss < a->valid_loss ||
-                                   b->eval_loss < a->eval_loss || a->is_lost);
-        if (b)
-            runlog_entry_free(RUNLOG_KIND_EVAL, takes_b ? a : b);
-        log->eval[kept] = takes_b ? *b : *a;
+        struct runlog_eval a = log->eval[i];
+        if (i + 1 < log->n_eval) {
+            struct runlog_eval b = log->eval[i + 1];
+            const bool takes_b =
+                b.valid_loss < a.valid_loss || b.eval_loss < a.eval_loss || a.is_lost;
+            runlog_entry_free(RUNLOG_KIND_EVAL, takes_b ? &a : &b);
+            a = takes_b ? b : a;
+        }
+        log->eval[kept] = a;
     }
     log->n_eval = kept;
 }

@@ -142,16 +142,19 @@ static int64_t step_of(const char *name)
     return end && end > dash + 1 && *end == '\0' ? n : -1;
 }
 
-/* The newest that was not tried, -1 when none is left. Names without a number come last;
- * of equals the later in the file is newer. */
-static int newest(const struct candidates *c)
+/* The newest that was not tried, and its number; NULL when none is left. Names without a
+ * step come last; of equals the later in the file is newer. */
+static const char *newest(const struct candidates *c, size_t *at)
 {
-    int best = -1;
+    const char *best = NULL;
 
-    for (int i = 0; i < (int)c->names.n; i++)
-        if (!c->was_tried[i] &&
-            (best < 0 || step_of(c->names.all[i]) >= step_of(c->names.all[best])))
-            best = i;
+    for (size_t i = 0; c->names.all && i < c->names.n; i++) {
+        const char *name = c->names.all[i];
+        if (c->was_tried[i] || (best && step_of(name) < step_of(best)))
+            continue;
+        best = name;
+        *at = i;
+    }
     return best;
 }
 
@@ -164,7 +167,7 @@ static status list_candidates(struct candidates *c, const struct saving *s,
     TRY(run_path(s, path, "checkpoint", err));
     if (!s->peers->dir.is_writer || !file_exists(path))
         return OK;
-    if (tf_checkpoint_read(&c->names, path, &c->why) != OK || !c->names.all)
+    if (tf_checkpoint_read(&c->names, path, &c->why) != OK)
         c->names = (struct tf_checkpoint){0};
     return mem_alloc(&c->was_tried, c->names.n, sizeof *c->was_tried, err);
 }
@@ -176,8 +179,9 @@ static status choose_rank(struct saving *s, const struct candidates *c, int *ran
 {
     enum { NONE = -2 };
     struct comm *comm = s->peers->comm;
-    const int at = newest(c);
-    const int64_t mine = at >= 0 ? step_of(c->names.all[at]) : NONE;
+    size_t at;
+    const char *name = newest(c, &at);
+    const int64_t mine = name ? step_of(name) : NONE;
     int64_t *all, best = NONE;
 
     TRY(mem_alloc(&all, (size_t)comm->size, sizeof *all, err));
@@ -202,11 +206,11 @@ struct verdict {
 static status read_next(struct saving *s, const struct checkpoint *parts,
                         struct candidates *c, struct verdict *v, struct err *err)
 {
-    const int at = newest(c);
+    size_t at;
+    const char *name = newest(c, &at);
     char prefix[FILE_PATH_MAX];
 
-    BUG_ON(at < 0);
-    const char *name = c->names.all[at];
+    BUG_ON(!name);
     c->was_tried[at] = true;
     if (name[0] == '/')
         snprintf(prefix, sizeof prefix, "%s", name);
