@@ -499,6 +499,41 @@ TEST(dates_between_the_lines_give_the_clock)
     }
 }
 
+TEST(a_whole_log_leaves_no_question_open_and_nothing_internal)
+{
+    static const char *const internal[] = {"t_comm",  "t_step",    "t_compute", "gflops",
+                                           "missing", "not known", "1970"};
+    struct made_console m = made_console(1);
+    made_console_whole(&m);
+    struct judgement *t = judge(&m);
+
+    for (size_t i = 0; i < ANSWERS_N; i++) {
+        const struct answer *a = &t->answers.of[i];
+        struct str all = str_new(0);
+        str_printf(&all, "%s %s", str_text(&a->number), str_text(&a->verdict));
+        for (size_t k = 0; k < a->n_rows; k++)
+            str_printf(&all, " %s: %s", str_text(&a->row[k].label),
+                       str_text(&a->row[k].value));
+        for (size_t k = 0; k < sizeof internal / sizeof *internal; k++)
+            if (strstr(str_text(&all), internal[k]))
+                test_fail(__FILE__, __LINE__, "'%s' says '%s': %s", a->id, internal[k],
+                          str_text(&all));
+        str_release(&all);
+    }
+    judged_close(t);
+}
+
+TEST(too_few_evaluations_are_counted_as_what_they_are)
+{
+    struct made_console m = made_console(1);
+    made_console_begin(&m, 0);
+    made_console_steps(&m, 0, 12100, true); /* evaluations at 0, 4001, 8002, 12003 */
+    struct judgement *t = judge(&m);
+    judged_code(t, ANSWER_trained, "EARLY", 1);
+    CHECK_HAS(str_text(&t->answers.of[ANSWER_trained].verdict), "holds 3");
+    judged_close(t);
+}
+
 TEST(hosts_cards_and_network_are_read)
 {
     for (uint64_t seed = 1; seed <= CASES; seed++) {
