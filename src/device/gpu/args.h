@@ -160,10 +160,10 @@ struct reduce_args {
 
 struct attend_args {
     struct gmat out, q, k, v;
-    u64 first, last; /* lists; first is `physical` of a cache */
-    u32 d, heads;
+    u64 first, last;         /* lists; first is `physical` of a cache */
+    u32 d, heads, rows, len; /* the last two of a cache: its rows and steps */
     float scale;
-    u32 rows, len, unused; /* of a cache: its rows and steps */
+    u32 unused;
 };
 
 struct topk_args {

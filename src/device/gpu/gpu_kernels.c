@@ -396,10 +396,16 @@ static struct attend_args attend_args(struct mat out, struct mat q, struct mat k
                                       size_t heads)
 {
     const size_t width = q.cols / heads;
-    const float scale = (float)(1 / sqrt((double)width));
 
-    return (struct attend_args){gmat(out), gmat(q),    gmat(k),    gmat(v), first.at,
-                                last.at,   (u32)width, (u32)heads, scale};
+    return (struct attend_args){.out = gmat(out),
+                                .q = gmat(q),
+                                .k = gmat(k),
+                                .v = gmat(v),
+                                .first = first.at,
+                                .last = last.at,
+                                .d = (u32)width,
+                                .heads = (u32)heads,
+                                .scale = (float)(1 / sqrt((double)width))};
 }
 
 static void gpu_attend_cache(struct device *d, struct mat out, struct mat q,

@@ -109,13 +109,15 @@ FN u32 mix32(u32 x)
     return x ^ x >> 16;
 }
 
+FN u32 hash_token(struct gdrop d, u32 pair, u32 pos)
+{
+    return mix32(mix32(d.key_lo ^ pair * 0x9e3779b1u) ^ d.key_hi ^ pos * 0x85ebca77u);
+}
+
 /* The hash of row r of a batch; without dropout neither list is read. */
 FN u32 hash_of_row(struct gdrop d, GLOBAL const i32 *pair, GLOBAL const i32 *pos, u32 r)
 {
-    if (!d.limit)
-        return 0;
-    return mix32(mix32(d.key_lo ^ (u32)pair[d.pair + r] * 0x9e3779b1u) ^ d.key_hi ^
-                 (u32)pos[d.pos + r] * 0x85ebca77u);
+    return d.limit ? hash_token(d, (u32)pair[d.pair + r], (u32)pos[d.pos + r]) : 0;
 }
 
 /* x as dropout leaves it. */
