@@ -153,12 +153,11 @@ static void answer_captured(struct answer *a, const struct gpus *g)
 /* Neither phases nor power: what the planner says that computing alone would take. */
 static void answer_estimated(struct answer *a, const struct run *run)
 {
-    struct estimate e;
+    const struct estimate *e = &run->estimate;
 
-    estimate_make(&e, run);
-    const double share = e.t_alone / run->pace.mean;
+    const double share = e->t_alone / run->pace.mean;
     if (!isfinite(share)) {
-        answers_missing(a, e.missing                  ? e.missing
+        answers_missing(a, e->missing                 ? e->missing
                            : isfinite(run->pace.mean) ? "what the planner needs"
                                                       : "the time of a step");
         return;
@@ -166,12 +165,12 @@ static void answer_estimated(struct answer *a, const struct run *run)
     a->code = share >= 0.9 ? "busy" : "waiting";
     answers_value(a, "computed", 1);
     answers_value(a, "busy_share", fmin(1, share));
-    answers_value(a, "alone_s", e.t_alone);
+    answers_value(a, "alone_s", e->t_alone);
     answers_number(a, "about %s of the step", fmt_percent(fmin(1, share)).s);
     answers_say(a, share >= 0.9 ? ANSWER_GOOD : ANSWER_WATCH,
                 "Computed, not measured: a %s alone would need about %s for its part of "
                 "a step (`ferry plan`), and a step took %s.",
-                e.device, fmt_seconds(e.t_alone).s, fmt_seconds(run->pace.mean).s);
+                e->device, fmt_seconds(e->t_alone).s, fmt_seconds(run->pace.mean).s);
     if (isfinite(run->log.foreign.tokens_per_s))
         answers_row(a, "throughput", "%s source + target tokens/s, as the log averages",
                     fmt_count(run->log.foreign.tokens_per_s).s);

@@ -128,7 +128,19 @@ static void say_trained(struct answer *a, const struct learning *l)
     }
 }
 
-/* What the curves foretell for the number of steps that was asked for. */
+/* Where a curve is at the number of steps that was asked for. */
+static void row_of_asked(struct answer *a, const struct fit *fit, const char *name,
+                         double at, bool is_bleu)
+{
+    const struct fit_range v = fit_value(fit, at, is_bleu ? -1 : 1);
+
+    answers_value(a, is_bleu ? "bleu_gain_asked" : "loss_gain_asked",
+                  fit_gain(fit, at / fit->to).mid);
+    answers_row(a, fmt_printf("%s at %s steps", name, fmt_count(at).s).s,
+                "about %s (95 %%: %s to %s)", fmt_number(v.mid, 3).s,
+                fmt_number(v.low, 3).s, fmt_number(v.high, 3).s);
+}
+
 static void rows_of_asked(struct answer *a, const struct run *run)
 {
     const struct learning *l = &run->learning;
@@ -136,19 +148,10 @@ static void rows_of_asked(struct answer *a, const struct run *run)
 
     if (!(at > l->fit_loss.to))
         return;
-    const struct fit_range loss = fit_value(&l->fit_loss, at, 1);
     answers_value(a, "asked_steps", at);
-    answers_value(a, "loss_gain_asked", fit_gain(&l->fit_loss, at / l->fit_loss.to).mid);
-    answers_row(a, fmt_printf("validation loss at %s steps", fmt_count(at).s).s,
-                "about %s (95 %%: %s to %s)", fmt_number(loss.mid, 3).s,
-                fmt_number(loss.low, 3).s, fmt_number(loss.high, 3).s);
-    if (!l->fit_bleu.is_known || !(at > l->fit_bleu.to))
-        return;
-    const struct fit_range bleu = fit_value(&l->fit_bleu, at, -1);
-    answers_value(a, "bleu_gain_asked", fit_gain(&l->fit_bleu, at / l->fit_bleu.to).mid);
-    answers_row(a, fmt_printf("%s at %s steps", name_of_bleu(l), fmt_count(at).s).s,
-                "about %s (95 %%: %s to %s)", fmt_number(bleu.mid, 3).s,
-                fmt_number(bleu.low, 3).s, fmt_number(bleu.high, 3).s);
+    row_of_asked(a, &l->fit_loss, "validation loss", at, false);
+    if (l->fit_bleu.is_known && at > l->fit_bleu.to)
+        row_of_asked(a, &l->fit_bleu, name_of_bleu(l), at, true);
 }
 
 static void rows_of_bleu(struct answer *a, const struct learning *l)

@@ -168,29 +168,28 @@ static void say_links(struct answer *a, double rate)
 
 static void say_bytes(struct answer *a, const struct run *run, const struct network *w)
 {
-    struct estimate e;
+    const struct estimate *e = &run->estimate;
 
-    estimate_make(&e, run);
     if (w->card)
         answers_say(a, ANSWER_PLAIN,
                     "A capture shows %s on %s, which is %s a step each way; a ring of %s "
                     "ranks in fp32 would move %s.",
                     both(w->rate).s, w->card, fmt_bytes(w->rate * w->t_step).s,
-                    fmt_count(run->ranks).s, fmt_bytes(e.bytes).s);
+                    fmt_count(run->ranks).s, fmt_bytes(e->bytes).s);
     else
         answers_say(a, ANSWER_PLAIN,
                     "Computed, not measured: a ring that sums the gradients of %s "
                     "parameters over %s ranks in fp32 moves %s a step through each "
                     "card, each way, which is %s.",
                     fmt_short(run_parameters(run)).s, fmt_count(run->ranks).s,
-                    fmt_bytes(e.bytes).s, both(w->rate).s);
+                    fmt_bytes(e->bytes).s, both(w->rate).s);
     say_links(a, w->rate);
     if (isfinite(w->t_alone))
         answers_say(
             a, w->share > 0.25 ? ANSWER_WATCH : a->tone,
             "Alone, a %s would need about %s for its part of a step, as `ferry "
             "plan` computes: %s",
-            e.device, fmt_seconds(w->t_alone).s,
+            e->device, fmt_seconds(w->t_alone).s,
             w->share > 0.1
                 ? fmt_printf("the other %s are waiting.", fmt_seconds(w->exposed).s).s
                 : "there is hardly any waiting.");
@@ -323,9 +322,8 @@ static void rows_of_slowest(struct answer *a, const struct run *run)
 static void follow_computed(struct answer *a, const struct run *run,
                             const struct network *w)
 {
-    struct estimate e;
+    const struct estimate *e = &run->estimate;
 
-    estimate_make(&e, run);
     a->figure = ANSWER_NO_FIGURE;
     answers_value(a, "computed", 1);
     answers_value(a, "elasticity", w->elasticity);
@@ -335,7 +333,7 @@ static void follow_computed(struct answer *a, const struct run *run,
         answers_say(a, ANSWER_UNKNOWN,
                     "How much of a step is waiting cannot be computed: %s is missing. If "
                     "all of it were, half the bandwidth would double the step of %s.",
-                    e.missing ? e.missing : "what the planner needs",
+                    e->missing ? e->missing : "what the planner needs",
                     fmt_seconds(w->t_step).s);
         return;
     }

@@ -117,18 +117,17 @@ static void find_captured(struct network *w, const struct run *run)
  * at best. */
 static void compute(struct network *w, const struct run *run)
 {
-    struct estimate e;
+    const struct estimate *e = &run->estimate;
 
-    estimate_make(&e, run);
     w->is_computed = true;
-    w->t_alone = e.t_alone;
+    w->t_alone = e->t_alone;
     w->sent = w->received = NAN;
     find_captured(w, run);
     if (!w->card)
-        w->sent = w->received = e.bytes;
+        w->sent = w->received = e->bytes;
     w->rate = fmax(w->sent, w->received) / w->t_step;
-    w->exposed = fmax(0, w->t_step - e.t_alone);
-    if (!isfinite(e.t_alone))
+    w->exposed = fmax(0, w->t_step - e->t_alone);
+    if (!isfinite(e->t_alone))
         w->exposed = NAN;
     w->share = w->exposed / w->t_step;
     w->t_twice = w->t_step - w->exposed / 2;

@@ -19,12 +19,13 @@ static double or_zero(double v)
 /* The last component of the path, "run" for paths like "/" or "..". */
 static void name_run(struct run *run)
 {
-    size_t n = strlen(run->dir);
+    const char *path = run->sources.given;
+    size_t n = strlen(path);
 
-    while (n > 1 && run->dir[n - 1] == '/')
+    while (n > 1 && path[n - 1] == '/')
         n--;
-    const char *slash = memrchr(run->dir, '/', n), *name = slash ? slash + 1 : run->dir;
-    snprintf(run->name, sizeof run->name, "%.*s", (int)(run->dir + n - name), name);
+    const char *slash = memrchr(path, '/', n), *name = slash ? slash + 1 : path;
+    snprintf(run->name, sizeof run->name, "%.*s", (int)(path + n - name), name);
     if (run->name[0] == '\0' || run->name[0] == '.')
         snprintf(run->name, sizeof run->name, "run");
 }
@@ -318,6 +319,8 @@ static status open_parts(struct run *run, struct err *err)
         TRY(time_evals(run, err));
     find_times(run);
     run->state = find_state(run);
+    if (run->log.foreign.origin)
+        estimate_make(&run->estimate, run);
     TRY(rank_means_open(&run->by_rank, &run->log, err));
     TRY(learning_open(&run->learning, &run->log, err));
     return find_pace(run, err);
@@ -330,7 +333,6 @@ status run_open(struct run *run, const struct sources *sources, double now,
     run->now = now;
     run->sources = *sources;
     run->written = sources_written(sources);
-    memcpy(run->dir, sources->given, sizeof run->dir);
     name_run(run);
     const status result = open_parts(run, err);
     if (result != OK)

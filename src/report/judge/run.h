@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "page/fmt.h"
 #include "recipe/schedule.h"
+#include "report/judge/estimate.h"
 #include "report/judge/learning.h"
 #include "report/judge/rank_means.h"
 #include "report/read/capture.h"
@@ -60,7 +61,7 @@ struct run_pace {
 };
 
 struct run {
-    char dir[FILE_PATH_MAX], name[256];
+    char name[256];
     struct sources sources;
     struct runlog log;
     struct rundir files;
@@ -79,6 +80,7 @@ struct run {
     struct run_times times;
     struct run_pace pace;
     struct rank_means by_rank;
+    struct estimate estimate; /* of what it did not measure */
     struct learning learning;
 };
 

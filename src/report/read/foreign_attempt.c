@@ -10,8 +10,7 @@
 
 enum {
     SAMPLES_MAX = 24,
-    SESSIONS_MAX = 1000, /* more are no resumptions but a broken log */
-    GAPS_MAX = 64        /* loss lines after which the interval is taken as seen */
+    GAPS_MAX = 64 /* loss lines after which the interval is taken as seen */
 };
 
 double foreign_attempt_config(const struct foreign_attempt *a, const char *key)
@@ -27,10 +26,7 @@ double foreign_attempt_config(const struct foreign_attempt *a, const char *key)
 
 static void put(struct foreign_attempt *a, json_t *o)
 {
-    if (a->failed == OK)
-        a->failed = runlog_put(a->log, o, a->err);
-    else
-        json_decref(o);
+    foreign_parts_put(a->log, o, &a->failed, a->err);
 }
 
 /* Before the first entry of a session, when what stands before it was read. */
@@ -226,18 +222,11 @@ void foreign_attempt_begin(struct foreign_attempt *a, struct runlog *log, struct
  * a session. */
 static bool is_repeated(const struct foreign_attempt *a, double step, double loss)
 {
-    const struct runlog_step *all = a->log->step;
-    size_t low = a->session.first_step, high = a->log->n_step;
+    const struct runlog *log = a->log;
+    const size_t at = runlog_find(log, a->session.first_step, log->n_step, step);
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (all[middle].step < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < a->log->n_step && all[low].step == step &&
-           (all[low].loss == loss || (isnan(all[low].loss) && isnan(loss)));
+    return at < log->n_step && log->step[at].step == step &&
+           (log->step[at].loss == loss || (isnan(log->step[at].loss) && isnan(loss)));
 }
 
 /* Steps went back, and no line told why: a session that began just before this one. The
@@ -256,7 +245,7 @@ void foreign_attempt_loss(struct foreign_attempt *a, double step, double loss)
 {
     put_step(a, NAN);
     if (step <= a->session.printed &&
-        (is_repeated(a, step, loss) || a->log->n_start >= SESSIONS_MAX)) {
+        (is_repeated(a, step, loss) || a->log->n_start >= FOREIGN_SESSIONS_MAX)) {
         a->n_evals = 0;
         return;
     }

@@ -83,7 +83,9 @@ static double date_glog(const char *s, double year, const char **rest)
     return seconds_of((int)year, month, day, hour, minute, second);
 }
 
-double foreign_clock_date(const char *line, double year, const char **rest)
+/* The date at the start of the line, in seconds since 1970 as if it were UTC, and what
+ * follows it in *rest; NAN when there is none. `year` serves dates without one. */
+static double read_date(const char *line, double year, const char **rest)
 {
     double t = NAN;
 
@@ -99,14 +101,14 @@ double foreign_clock_date(const char *line, double year, const char **rest)
     return t;
 }
 
-void foreign_clock_line(struct foreign_clock *c, const char *line, double t,
-                        bool has_begun)
+const char *foreign_clock_line(struct foreign_clock *c, const char *line, double t,
+                               bool has_begun)
 {
     const char *rest;
-    const double date = foreign_clock_date(line, c->year, &rest);
+    const double date = read_date(line, c->year, &rest);
 
     if (!isfinite(date))
-        return;
+        return line;
     const time_t whole = (time_t)date;
     struct tm tm;
     if (gmtime_r(&whole, &tm))
@@ -116,6 +118,7 @@ void foreign_clock_line(struct foreign_clock *c, const char *line, double t,
     if (has_begun) /* the entry before it ended no later */
         c->high = fmin(c->high, date - t);
     c->waiting = fmax(c->waiting, date);
+    return rest;
 }
 
 void foreign_clock_entry(struct foreign_clock *c, double t)

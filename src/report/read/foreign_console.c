@@ -258,13 +258,10 @@ static const char *without_tag(const char *line)
 
 static void read_line(struct console *c, const char *line)
 {
-    const char *rest;
+    const char *rest =
+        foreign_clock_line(&c->at.clock, line, c->at.t, isfinite(c->at.session.printed));
 
-    foreign_clock_line(&c->at.clock, line, c->at.t, isfinite(c->at.session.printed));
-    if (isfinite(foreign_clock_date(line, NAN, &rest)))
-        line = *rest == '[' || *rest == '<' ? without_tag(rest) : line;
-    else
-        line = without_tag(line);
+    line = rest == line || *rest == '[' || *rest == '<' ? without_tag(rest) : line;
     if (read_sample(c, line)) {
         c->n_known++;
         return;

@@ -11,8 +11,6 @@
 
 #define FILE_MARK "events.out.tfevents."
 
-enum { SESSIONS_MAX = 1000 }; /* more are no resumptions but a broken log */
-
 /* tag, our key, whether it belongs to an evaluation, whether it is a mean over steps */
 static const struct known {
     const char *tag, *key;
@@ -62,10 +60,7 @@ static const struct known *known_tag(const char *tag)
 
 static void put(struct reader *r, json_t *o)
 {
-    if (r->failed == OK)
-        r->failed = runlog_put(r->log, o, r->err);
-    else
-        json_decref(o);
+    foreign_parts_put(r->log, o, &r->failed, r->err);
 }
 
 /* Times of a step become sums over the steps since the entry before. */
@@ -131,7 +126,7 @@ static void add_point(struct reader *r, const struct tb_event_point *p)
     if (!k)
         return;
     struct open_entry *e = k->is_eval ? &r->eval : &r->train;
-    if (r->log->n_start >= SESSIONS_MAX && step < r->printed)
+    if (r->log->n_start >= FOREIGN_SESSIONS_MAX && step < r->printed)
         return;
     if (!r->is_started || (!k->is_eval && step < r->printed))
         put_start(r, p->wall_time, fmax(0, step - 1));

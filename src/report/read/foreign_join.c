@@ -13,18 +13,11 @@ static const double SAME = 6e-4;
 /* The entry of a step that stands, or NULL. Steps ascend but for what was lost. */
 static const struct runlog_step *step_at(const struct runlog *log, double step)
 {
-    size_t low = 0, high = log->n_step;
+    size_t at = runlog_find(log, 0, log->n_step, step);
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (log->step[middle].step < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < log->n_step && log->step[low].step == step; low++)
-        if (!log->step[low].is_lost)
-            return &log->step[low];
+    for (; at < log->n_step && log->step[at].step == step; at++)
+        if (!log->step[at].is_lost)
+            return &log->step[at];
     return NULL;
 }
 
@@ -104,16 +97,9 @@ static int by_eval_step(const void *a, const void *b)
 /* Whether an entry of the console covers the step; its first n ascend. */
 static bool is_covered(const struct runlog *log, size_t n, double step)
 {
-    size_t low = 0, high = n;
+    const size_t at = runlog_find(log, 0, n, step - 1);
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (log->step[middle].step + 1 < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && log->step[low].step - log->step[low].steps <= step;
+    return at < n && log->step[at].step - log->step[at].steps <= step;
 }
 
 /* Steps that the console lacks: before it, after it, and in its holes. */

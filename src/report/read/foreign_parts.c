@@ -32,6 +32,14 @@ json_t *foreign_parts_entry(const char *event, double t, double step)
     return o;
 }
 
+void foreign_parts_put(struct runlog *log, json_t *entry, status *failed, struct err *err)
+{
+    if (*failed == OK)
+        *failed = runlog_put(log, entry, err);
+    else
+        json_decref(entry);
+}
+
 status foreign_parts_list(struct runlog_foreign *list, const struct runlog *log,
                           size_t line, struct err *err)
 {

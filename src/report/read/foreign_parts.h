@@ -14,6 +14,12 @@
 json_t *foreign_parts_entry(const char *event, double t, double step);
 void foreign_parts_set(json_t *o, const char *key, double v);
 
+/* Adds the entry to the log while all went well; it is released either way. */
+void foreign_parts_put(struct runlog *log, json_t *entry, status *failed,
+                       struct err *err);
+
+enum { FOREIGN_SESSIONS_MAX = 1000 }; /* more are no resumptions but a broken log */
+
 /* What follows `mark` in the line; NULL when it is not there. */
 const char *foreign_parts_after(const char *line, const char *mark);
 
@@ -51,18 +57,15 @@ struct foreign_clock {
     double first;     /* date of the first line; NAN: none */
 };
 void foreign_clock_init(struct foreign_clock *c);
-/* A line, when the log has come to second t; has_begun: an entry came before it. */
-void foreign_clock_line(struct foreign_clock *c, const char *line, double t,
-                        bool has_begun);
+/* A line, when the log has come to second t; has_begun: an entry came before it. Returns
+ * what follows its date, the line itself when it has none. */
+const char *foreign_clock_line(struct foreign_clock *c, const char *line, double t,
+                               bool has_begun);
 /* An entry that ends at second t. */
 void foreign_clock_entry(struct foreign_clock *c, double t);
 /* The date of second 0, NAN when the lines do not tell. Where they contradict each other,
  * the first line's serves if the log is of one session. */
 double foreign_clock_zero(const struct foreign_clock *c, bool is_one_session);
-/* The date at the start of the line, in seconds since 1970 as if it were UTC, and what
- * follows it in *rest; NAN when there is none. `year` serves dates without one. */
-double foreign_clock_date(const char *line, double year, const char **rest);
-
 /* Errors among the lines. */
 struct foreign_trouble {
     bool in_traceback; /* its last line is still to come */

@@ -401,13 +401,30 @@ const struct runlog_stop *runlog_end(const struct runlog *log)
     return end;
 }
 
+size_t runlog_find(const struct runlog *log, size_t from, size_t to, double step)
+{
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (log->step[middle].step < step)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return to;
+}
+
+double runlog_weight(const struct runlog_step *s)
+{
+    return s->target_tokens > 0 ? s->target_tokens : s->steps;
+}
+
 double runlog_train_loss(const struct runlog *log, double after, double upto)
 {
     double sum = 0, weight = 0;
 
     for (size_t i = 0; i < log->n_step; i++) {
         const struct runlog_step *s = &log->step[i];
-        const double w = s->target_tokens > 0 ? s->target_tokens : s->steps;
+        const double w = runlog_weight(s);
         if (!s->is_lost && s->step > after && s->step <= upto && isfinite(s->loss)) {
             sum += w * s->loss;
             weight += w;
@@ -461,7 +478,7 @@ double runlog_train_loss_at(const struct runlog *from, double step)
         /* a mean over several steps stands for their middle; others log single ones */
         const double middle = from->foreign.origin ? 0 : (s->steps - 1) / 2;
         const double u = log(fmax(0.5, s->step - middle) / step);
-        const double weight = s->target_tokens > 0 ? s->target_tokens : s->steps;
+        const double weight = runlog_weight(s);
         w += weight;
         x += weight * u;
         y += weight * s->loss;

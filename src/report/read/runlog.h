@@ -134,6 +134,11 @@ status runlog_parse(struct runlog *log, const char *name, const void *data, size
 void runlog_init(struct runlog *log);
 status runlog_put(struct runlog *log, struct json_t *entry, struct err *err);
 
+/* The first of the entries [from, to) of steps at this step or after it, `to` when there
+ * is none; their steps ascend. */
+size_t runlog_find(const struct runlog *log, size_t from, size_t to, double step);
+/* What an entry of a step counts in a mean of losses: its target tokens, or its steps. */
+double runlog_weight(const struct runlog_step *s);
 /* Every time in it, by so many seconds. */
 void runlog_shift(struct runlog *log, double seconds);
 /* Of the samples only the newest `most` stay. */

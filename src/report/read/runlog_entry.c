@@ -190,11 +190,6 @@ static void merge_fields(enum runlog_kind kind, void *a, const void *b, double w
     }
 }
 
-static double weight_of(const struct runlog_step *s)
-{
-    return s->target_tokens > 0 ? s->target_tokens : s->steps;
-}
-
 static void thin_steps(struct runlog *log)
 {
     size_t kept = 0;
@@ -204,8 +199,8 @@ static void thin_steps(struct runlog *log)
         const struct runlog_step *next = i + 1 < log->n_step ? &log->step[i + 1] : NULL;
         if (next && !s.is_first && next->session == s.session &&
             next->is_lost == s.is_lost && isfinite(next->t_step) == isfinite(s.t_step)) {
-            merge_fields(RUNLOG_KIND_STEP, &s, next, weight_of(&s), weight_of(next),
-                         s.t_step, next->t_step);
+            merge_fields(RUNLOG_KIND_STEP, &s, next, runlog_weight(&s),
+                         runlog_weight(next), s.t_step, next->t_step);
             i++;
         }
         log->step[kept] = s;

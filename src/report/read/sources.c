@@ -161,11 +161,13 @@ static void open_file(struct sources *s, const char *path)
         folder_of(s->files, path);
     } else if (strstr(path, "events.out.tfevents.")) {
         folder_of(s->events, path);
-    } else if (!foreign_is_console(path) && capture_sniff(path) != CAPTURE_NONE) {
-        add_capture(s, path);
     } else {
         s->is_ferry = is_run_log(path);
-        snprintf(s->log, sizeof s->log, "%s", path);
+        if (!s->is_ferry && !foreign_is_console(path) &&
+            capture_sniff(path) != CAPTURE_NONE)
+            add_capture(s, path);
+        else
+            snprintf(s->log, sizeof s->log, "%s", path);
     }
 }
 

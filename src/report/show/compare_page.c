@@ -166,7 +166,7 @@ status compare_write(struct str *out, const struct judgement *runs, size_t n,
     page_textf(out, "Made by Ferry %s on %s from", FERRY_VERSION,
                fmt_time(runs->run.now).s);
     for (size_t i = 0; i < n; i++)
-        page_textf(out, "%s %s", i ? "," : "", runs[i].run.dir);
+        page_textf(out, "%s %s", i ? "," : "", runs[i].run.sources.given);
     str_puts(out, ".</footer>\n");
     page_end(out);
     TRY(result);

@@ -73,7 +73,7 @@ static void tell_apart(struct judgement *runs, size_t n)
     for (size_t i = 0; i < n; i++)
         if (is_shared[i])
             snprintf(runs[i].run.name, sizeof runs[i].run.name, "%.255s",
-                     runs[i].run.dir);
+                     runs[i].run.sources.given);
 }
 
 status report_write(const struct report_request *q, struct err *err)

@@ -63,7 +63,7 @@ static void put_health(struct str *out, const struct health *h)
 
 static void put_run(struct str *out, const struct judgement *j)
 {
-    putf(out, "# %s: training report\n\nFrom %s", j->run.name, j->run.dir);
+    putf(out, "# %s: training report\n\nFrom %s", j->run.name, j->run.sources.given);
     str_printf(out, ", made on %s by Ferry %s.\n\n## What stands out\n\n",
                fmt_time(j->run.now).s, FERRY_VERSION);
     put_health(out, &j->health);
@@ -161,7 +161,7 @@ static json_t *run_json(const struct judgement *j)
     for (size_t i = 0; i < ANSWERS_N; i++)
         json_object_set_new(answers, j->answers.of[i].id, answer_json(&j->answers.of[i]));
     return json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "name", text(j->run.name),
-                     "path", text(j->run.dir), "origin",
+                     "path", text(j->run.sources.given), "origin",
                      text(log->foreign.origin ? log->foreign.origin : "Ferry"), "step",
                      number(j->run.step), "lines", (json_int_t)log->n_lines, "answers",
                      answers, "health", health_json(&j->health));
