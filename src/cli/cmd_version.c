@@ -1,0 +1,42 @@
+/* Which Ferry this is, what was compiled in, and what it finds here. The texts of the
+ * build come from cmake/version.cmake. */
+#include <stdio.h>
+
+#include "base/str.h"
+#include "cli/cmd.h"
+#include "device/device.h"
+#include "dist/comm/comm_nccl.h"
+
+const struct opt_table cmd_version_options = {NULL, 0};
+
+extern const char commit_text[]; /* made by cmake/commit.cmake */
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+status cmd_version(int argc, char **argv, struct err *err)
+{
+    struct opt_words words = {0};
+    struct str found = str_new(0);
+
+    TRY(opt_read(cmd_version_options, NULL, &words, argc, argv, err));
+    printf("ferry " FERRY_VERSION "\n"
+           "commit     %s\n"
+           "build      " VERSION_BUILD ", " COMPILER "\n"
+           "CPU        " VERSION_CPU "\n"
+           "CUDA       " VERSION_CUDA "\n"
+           "OpenCL     " VERSION_OPENCL "\n"
+           "MPI        " VERSION_MPI "\n"
+           "downloads  " VERSION_CURL "\n"
+           "built with " VERSION_LIBRARIES "\n"
+           "\nfound here\n",
+           commit_text);
+    device_describe(&found);
+    comm_nccl_describe(&found);
+    fputs(str_text(&found), stdout);
+    str_release(&found);
+    return OK;
+}
