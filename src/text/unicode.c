@@ -57,6 +57,13 @@ bool unicode_is_letter(uint32_t code)
     return c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO;
 }
 
+bool unicode_is_lower(uint32_t code)
+{
+    if (code < 0x80)
+        return code - 'a' < 26;
+    return utf8proc_category((utf8proc_int32_t)code) == UTF8PROC_CATEGORY_LL;
+}
+
 bool unicode_is_digit(uint32_t code)
 {
     if (code < 0x80)

@@ -1,5 +1,5 @@
 /*
- * unicode - the properties of characters that cleaning asks for, behind utf8proc.
+ * unicode - the properties of characters that other files ask for, behind utf8proc.
  *
  * Threads: any; nothing is kept.
  */
@@ -42,6 +42,8 @@ enum unicode_script unicode_script_named(const char *name);
 
 /* Letter, in the sense of Unicode's categories L*. */
 bool unicode_is_letter(uint32_t code);
+/* Letter in lower case (Ll). */
+bool unicode_is_lower(uint32_t code);
 /* Decimal digit of any script (Nd). */
 bool unicode_is_digit(uint32_t code);
 /* Control character (Cc) that is no white space. */
