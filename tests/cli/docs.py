@@ -1,0 +1,85 @@
+"""usage: docs.py ROOT FERRY
+
+The pages tell the truth about what a program can look up: links lead somewhere, the exit
+statuses are those of `ferry help`, and the options of docs/coming-from.md exist.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT, FERRY = pathlib.Path(sys.argv[1]), sys.argv[2]
+bad = []
+
+
+def run(*words):
+    return subprocess.run([FERRY, *words], capture_output=True, text=True, check=True).stdout
+
+
+def anchors(text):
+    """GitHub's names of the headings."""
+    for line in re.sub(r"(?ms)^```.*?^```", "", text).splitlines():
+        heading = re.match(r"#+ (.*)", line)
+        if heading:
+            name = re.sub(r"\]\([^)]*\)", "", heading[1]).lower()
+            yield re.sub(r"[^\w\- ]", "", name).replace(" ", "-")
+
+
+def check_links(path):
+    text = re.sub(r"`[^`\n]*`", "", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        if not file.exists():
+            bad.append(f"{path.relative_to(ROOT)}: no {target}")
+        elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
+            bad.append(f"{path.relative_to(ROOT)}: no heading for {target}")
+
+
+def check_statuses():
+    wanted = re.findall(r"(?m)^  (\d+) +(.*)$", run("help").split("exit status", 1)[1])
+    page = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+    found = re.findall(r"(?m)^\| (\d+) \| ([^|]*) \| [^|]+ \|$", page)
+    if not wanted or wanted != found:
+        bad.append(f"docs/troubleshooting.md: statuses are {found}, want {wanted}")
+
+
+def options_of(command, known={}):
+    if command not in known:
+        known[command] = set(re.findall(r"(?m)^  ([a-z]\w*)  ", run("help", command)))
+    return known[command]
+
+
+def check_cell(where, cell, command):
+    n = 0
+    for code in re.findall(r"`([^`]*)`", cell):
+        named = re.match(r"ferry (\w+)", code)
+        for key in re.findall(r"(?:^| )(\w+)=", code):
+            n += 1
+            if key not in options_of(named[1] if named else command):
+                bad.append(f"{where}: {key} is no option of ferry {named[1] if named else command}")
+    return n
+
+
+def check_migration():
+    path, command, n = ROOT / "docs/coming-from.md", None, 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        cells = line.strip("|").split("|")
+        if not line.startswith("|"):
+            command = None
+        elif command is None:
+            command = re.search(r"`ferry (\w+)`", cells[-1])[1]
+        else:
+            n += check_cell(f"docs/coming-from.md:{number}", cells[-1], command)
+    if n < 100:
+        bad.append(f"docs/coming-from.md: only {n} options were found to check")
+
+
+for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]:
+    check_links(page)
+check_statuses()
+check_migration()
+print("\n".join(bad))
+sys.exit(len(bad) > 0)
