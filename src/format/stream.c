@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -254,6 +255,15 @@ status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct er
         if (drained && s->in_member)
             return fail(s, err, "ends too early: the file was cut");
     }
+}
+
+bool stream_stalls(const struct stream *s, int milliseconds)
+{
+    struct pollfd ask = {.fd = s->fd, .events = POLLIN};
+
+    /* a signal or a failure is for the read to find */
+    return milliseconds >= 0 && !s->n_left && !s->at_end &&
+           poll(&ask, 1, milliseconds) == 0;
 }
 
 /* The first bytes decide what the file is. A pipe may give them in pieces; a terminal

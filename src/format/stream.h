@@ -42,5 +42,10 @@ status stream_open_fd(struct stream *s, int fd, const char *name, struct err *er
 /* Up to n > 0 bytes into buf; *got is 0 only at the end. */
 status stream_read(struct stream *s, void *buf, size_t n, size_t *got, struct err *err);
 
+/* Whether no byte of the file is at hand and none arrives for so many milliseconds. A
+ * file on disk never stalls. */
+enum { STREAM_FOR_EVER = -1 };
+bool stream_stalls(const struct stream *s, int milliseconds);
+
 /* Safe on a zeroed or closed stream. */
 void stream_close(struct stream *s);

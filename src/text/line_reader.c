@@ -186,6 +186,13 @@ static status skip_rest(struct line_reader *f, struct err *err)
 status line_reader_next(struct line_reader *f, struct line *line, bool *has,
                         struct err *err)
 {
+    return line_reader_next_within(f, line, has, STREAM_FOR_EVER, err);
+}
+
+status line_reader_next_within(struct line_reader *f, struct line *line, bool *has,
+                               int milliseconds, struct err *err)
+{
+    f->has_stalled = false;
     if (f->has_rest)
         TRY(skip_rest(f, err));
     for (size_t scanned = 0;;) {
@@ -201,6 +208,11 @@ status line_reader_next(struct line_reader *f, struct line *line, bool *has,
         }
         if (f->ended)
             return OK;
+        if (stream_stalls(&f->in, milliseconds)) {
+            f->has_stalled = true;
+            *has = false;
+            return OK;
+        }
         scanned = n;
         TRY(make_room(f, err));
         TRY(fill(f, err));

@@ -40,6 +40,7 @@ struct line_reader {
     bool ended;       /* the stream has no more */
     bool is_cut;      /* the last line was longer than max_line */
     bool has_rest;    /* and its end is still to come */
+    bool has_stalled; /* line_reader_next_within() gave up waiting */
 };
 
 /* On failure *f is closed. `name` is what messages call the file. */
@@ -56,6 +57,11 @@ void line_reader_keep_mark(struct line_reader *f);
 /* The next line, valid until the next call; *has is false at the end. */
 status line_reader_next(struct line_reader *f, struct line *line, bool *has,
                         struct err *err);
+
+/* The same, but when no byte arrives for so many milliseconds before the line is whole,
+ * *has is false and f->has_stalled true; the line is whole at some later call. */
+status line_reader_next_within(struct line_reader *f, struct line *line, bool *has,
+                               int milliseconds, struct err *err);
 
 /* The next byte, or LINE_READER_END. */
 enum { LINE_READER_END = -1 };
