@@ -88,15 +88,19 @@ static struct beam *searched(struct toy *toy, const size_t *max_len, size_t n,
                              struct beam_options options)
 {
     const struct beam_source source = {toy_step, toy};
+    struct beam_limit limit[32];
     size_t longest = 0;
     struct err err = {0};
     struct beam *b;
 
-    for (size_t s = 0; s < n; s++)
+    CHECK(n <= 32);
+    for (size_t s = 0; s < n; s++) {
         longest = max_len[s] > longest ? max_len[s] : longest;
+        limit[s] = (struct beam_limit){.max_len = max_len[s]};
+    }
     toy->width = options.width;
     CHECK_OK(beam_open(&b, n, longest, options.width, &err), &err);
-    CHECK_OK(beam_search(b, &source, max_len, n, options, &err), &err);
+    CHECK_OK(beam_search(b, &source, limit, n, options, &err), &err);
     return b;
 }
 
@@ -352,6 +356,7 @@ TEST(a_sentence_alone_and_in_a_batch_gives_the_same)
 TEST(one_search_can_serve_many_batches_and_narrower_beams)
 {
     const size_t max_len[2] = {8, 5};
+    const struct beam_limit limit[2] = {{8, 0}, {5, 0}};
     const uint64_t seed[2] = {7, 8};
     struct toy toy = {.V = V_MAX, .seed = seed, .width = 2};
     const struct beam_source source = {toy_step, &toy};
@@ -362,7 +367,7 @@ TEST(one_search_can_serve_many_batches_and_narrower_beams)
     CHECK_OK(beam_open(&b, 5, LEN_MAX, 4, &err), &err);
     for (int again = 0; again < 3; again++) {
         CHECK_OK(
-            beam_search(b, &source, max_len, 2, (struct beam_options){2, 2, 0.6}, &err),
+            beam_search(b, &source, limit, 2, (struct beam_options){2, 2, 0.6}, &err),
             &err);
         for (size_t s = 0; s < 2; s++)
             CHECK(beam_get(b, s, 1).score == beam_get(fresh, s, 1).score);
@@ -390,14 +395,21 @@ static status fixed_step(void *ctx, size_t t, const struct beam_rows *rows, doub
     return OK;
 }
 
-static status search_fixed(struct beam **b, const double *p, size_t V, size_t max_len,
-                           struct beam_options options, struct err *err)
+static status search_within(struct beam **b, const double *p, size_t V,
+                            struct beam_limit limit, struct beam_options options,
+                            struct err *err)
 {
     struct fixed f = {p, V, options.width};
     const struct beam_source source = {fixed_step, &f};
 
-    CHECK_OK(beam_open(b, 1, max_len, options.width, err), err);
-    return beam_search(*b, &source, &max_len, 1, options, err);
+    CHECK_OK(beam_open(b, 1, limit.max_len, options.width, err), err);
+    return beam_search(*b, &source, &limit, 1, options, err);
+}
+
+static status search_fixed(struct beam **b, const double *p, size_t V, size_t max_len,
+                           struct beam_options options, struct err *err)
+{
+    return search_within(b, p, V, (struct beam_limit){max_len, 0}, options, err);
 }
 
 /* p(EOS) = .4, p(2) = .6: 2 2 EOS has log P -1.938, EOS alone -0.916. */
@@ -545,14 +557,134 @@ static status failing_step(void *ctx, size_t t, const struct beam_rows *rows, do
 TEST(a_failure_of_the_source_is_passed_on)
 {
     const struct beam_source source = {failing_step, NULL};
-    const size_t max_len = 3;
+    const struct beam_limit limit = {.max_len = 3};
     struct err err = {0};
     struct beam *b;
 
-    CHECK_OK(beam_open(&b, 1, max_len, 2, &err), &err);
+    CHECK_OK(beam_open(&b, 1, limit.max_len, 2, &err), &err);
     CHECK_FAILS(
-        beam_search(b, &source, &max_len, 1, (struct beam_options){2, 1, 0.6}, &err),
-        &err, ERR_DEVICE, "fell off");
+        beam_search(b, &source, &limit, 1, (struct beam_options){2, 1, 0.6}, &err), &err,
+        ERR_DEVICE, "fell off");
     beam_close(b);
     beam_close(NULL);
+}
+
+/* EOS is by far the likeliest; 2 has text, 3 has none. */
+TEST(a_translation_does_not_end_before_it_has_text)
+{
+    const double p[] = {-INFINITY, log(0.9), log(0.04), log(0.06)};
+    const bool is_text[] = {false, false, true, false};
+    struct beam_options o = {.width = 4, .n_best = 1, .is_text = is_text, .n_ids = 4};
+    struct err err = {0};
+    struct beam *b;
+
+    CHECK_OK(search_fixed(&b, p, 4, 8, o, &err), &err);
+    CHECK(beam_get(b, 0, 0).n == 1 && !beam_acts(b, 0).min_length);
+    beam_close(b);
+    for (o.min_length = 1; o.min_length <= 2; o.min_length++) {
+        CHECK_OK(search_fixed(&b, p, 4, 8, o, &err), &err);
+        const struct beam_hypothesis h = beam_get(b, 0, 0);
+        size_t n_text = 0;
+        for (size_t i = 0; i < h.n; i++)
+            n_text += is_text[h.token[i]];
+        CHECK(h.is_finished && n_text == o.min_length);
+        CHECK(beam_acts(b, 0).min_length && !beam_acts(b, 0).repeats);
+        beam_close(b);
+    }
+    /* a rule that took away nothing that would have won did not act */
+    const double talks[] = {-INFINITY, log(0.1), log(0.9), -INFINITY};
+    o.min_length = 1;
+    o.alpha = 4;
+    CHECK_OK(search_fixed(&b, talks, 4, 3, o, &err), &err);
+    CHECK(beam_get(b, 0, 0).n > 1 && !beam_acts(b, 0).min_length);
+    beam_close(b);
+}
+
+TEST(a_sentence_that_may_only_end_is_the_result_without_a_token)
+{
+    const double p[] = {-INFINITY, 0};
+    const bool is_text[] = {false, false};
+    const struct beam_options o = {
+        .width = 1, .n_best = 1, .min_length = 1, .is_text = is_text, .n_ids = 2};
+    struct err err = {0};
+    struct beam *b;
+
+    CHECK_OK(search_fixed(&b, p, 2, 5, o, &err), &err);
+    CHECK(beam_found(b, 0) == 1 && beam_get(b, 0, 0).n == 0);
+    CHECK(!beam_get(b, 0, 0).is_finished);
+    beam_close(b);
+}
+
+static size_t most_repeats(struct beam_hypothesis h)
+{
+    size_t most = 0;
+
+    for (size_t i = BEAM_GRAM; i <= h.n; i++) {
+        size_t n = 0;
+        for (size_t k = BEAM_GRAM; k <= h.n; k++)
+            n += memcmp(h.token + i - BEAM_GRAM, h.token + k - BEAM_GRAM,
+                        BEAM_GRAM * sizeof *h.token) == 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+TEST(a_run_occurs_as_often_as_the_limit_says_and_no_more)
+{
+    const double p[] = {log(0.01), -INFINITY, log(0.8), log(0.19)};
+    struct err err = {0};
+    struct beam *b;
+
+    for (size_t width = 1; width <= 3; width++)
+        for (size_t max = 1; max <= 4; max++) {
+            const struct beam_options o = {.width = width, .n_best = 1};
+            const struct beam_limit limit = {.max_len = 40, .max_repeats = max};
+            CHECK_OK(search_within(&b, p, 4, limit, o, &err), &err);
+            CHECK(most_repeats(beam_get(b, 0, 0)) == max);
+            CHECK(beam_get(b, 0, 0).n > BEAM_GRAM + max); /* it went on otherwise */
+            CHECK(beam_acts(b, 0).repeats);
+            beam_close(b);
+        }
+    CHECK_OK(search_fixed(&b, p, 4, 40, (struct beam_options){2, 1, 0}, &err), &err);
+    CHECK(!beam_acts(b, 0).repeats);
+    beam_close(b);
+}
+
+/* One token alone, which may stand BEAM_GRAM + 1 times: then there is no way on. */
+TEST(a_hypothesis_without_a_way_on_is_the_result_as_it_is)
+{
+    const double p[] = {-INFINITY, -INFINITY, 0};
+    const struct beam_limit limit = {.max_len = 40, .max_repeats = 2};
+    struct err err = {0};
+    struct beam *b;
+
+    CHECK_OK(search_within(&b, p, 3, limit, (struct beam_options){2, 1, 0.6}, &err),
+             &err);
+    CHECK(beam_get(b, 0, 0).n == BEAM_GRAM + 1 && !beam_get(b, 0, 0).is_finished);
+    CHECK(beam_acts(b, 0).repeats);
+    beam_close(b);
+}
+
+TEST(rules_that_do_not_act_change_nothing)
+{
+    const bool is_text[V_MAX] = {true, true, true, true, true, true, true, true};
+    const struct beam_limit limit = {.max_len = LEN_MAX, .max_repeats = 9};
+
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct toy toy = {.V = V_MAX, .seed = &seed, .width = 4};
+        const struct beam_source source = {toy_step, &toy};
+        const struct beam_options o = {
+            .width = 4, .n_best = 1, .alpha = 0.6, .is_text = is_text, .n_ids = V_MAX};
+        struct beam *plain = searched(&toy, &limit.max_len, 1, o);
+        struct err err = {0};
+        struct beam *b;
+        CHECK_OK(beam_open(&b, 1, LEN_MAX, 4, &err), &err);
+        CHECK_OK(beam_search(b, &source, &limit, 1, o, &err), &err);
+        const struct beam_hypothesis x = beam_get(plain, 0, 0), y = beam_get(b, 0, 0);
+        CHECK(x.n == y.n && x.score == y.score);
+        CHECK(memcmp(x.token, y.token, x.n * sizeof *x.token) == 0);
+        CHECK(!beam_acts(b, 0).min_length && !beam_acts(b, 0).repeats);
+        beam_close(plain);
+        beam_close(b);
+    }
 }

@@ -35,7 +35,7 @@ static void open_setup(struct setup *s, bool is_double, size_t width)
             &err);
     CHECK_OK(model_open(&s->model, &s->device, &c, false, &err), &err);
     golden_weights(&s->model, 5);
-    search_init(&s->search, &s->model, (struct beam_options){width, width, 0.6}, EXTRA);
+    search_init(&s->search, &s->model, (struct beam_options){width, width, 0.6}, 0);
 }
 
 static void close_setup(struct setup *s)
@@ -51,9 +51,13 @@ static const int32_t at[N + 1] = {0, 4, 11, 13, 16, 23};
 
 static struct search_batch sentences(size_t first, size_t n, int32_t own_at[N + 1])
 {
+    static size_t max_len[N];
+
     for (size_t i = 0; i <= n; i++)
         own_at[i] = at[first + i] - at[first];
-    return (struct search_batch){n, (size_t)own_at[n], own_at, ids + at[first]};
+    for (size_t i = 0; i < n; i++)
+        max_len[i] = (size_t)(own_at[i + 1] - own_at[i]) + EXTRA;
+    return (struct search_batch){n, (size_t)own_at[n], own_at, ids + at[first], max_len};
 }
 
 static double forced_log_prob(struct setup *s, size_t sentence, struct beam_hypothesis h)

@@ -214,14 +214,17 @@ TEST(a_line_is_translated_as_start_pieces_and_end)
     int32_t source[64] = {ID_BOS}, at[2] = {0};
 
     open_setup(&s, 0);
+    s.config.min_length = s.config.max_repeats = 0; /* the search alone */
     run(&s, text, 1, &out);
     CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
     CHECK(ids.n < 60);
     memcpy(source + 1, ids.id, ids.n * sizeof *ids.id);
     source[ids.n + 1] = ID_EOS;
     at[1] = (int32_t)ids.n + 2;
-    search_init(&search, &s.model, (struct beam_options){4, 1, 0.6}, 8);
-    CHECK_OK(search_run(&search, &(struct search_batch){1, ids.n + 2, at, source}, &err),
+    const size_t max_len = ids.n + 2 + 8;
+    search_init(&search, &s.model, (struct beam_options){4, 1, 0.6}, 0);
+    CHECK_OK(search_run(&search,
+                        &(struct search_batch){1, ids.n + 2, at, source, &max_len}, &err),
              &err);
     CHECK(beam_get(search.beam, 0, 0).score == out.item[0].score);
     search_close(&search);
@@ -238,6 +241,7 @@ TEST(malformed_utf8_is_refused_by_line_number_and_the_translator_lives_on)
     struct translations out = {0};
 
     open_setup(&s, 0);
+    snprintf(s.config.invalid, sizeof s.config.invalid, "refuse");
     CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
     CHECK_FAILS(translate_lines(&t, bad, 3, &out, &err), &err, ERR_FORMAT, "line 2 ");
     CHECK_OK(translate_lines(&t, text, 2, &out, &err), &err);
@@ -248,13 +252,76 @@ TEST(malformed_utf8_is_refused_by_line_number_and_the_translator_lives_on)
     close_setup(&s);
 }
 
-TEST(rows_of_the_model_beyond_the_tokenizer_have_no_text)
+TEST(malformed_utf8_is_read_as_replacement_characters)
+{
+    const struct line bad[] = {LINE("we \xff wait"), LINE("fine"), LINE("\xc3\xff"),
+                               LINE("\0\0")};
+    const struct line mended[] = {LINE("we \xEF\xBF\xBD wait")};
+    struct setup s;
+    struct translator t;
+    struct translations out = {0}, want = {0};
+
+    open_setup(&s, 0);
+    run(&s, mended, 1, &want);
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_OK(translate_lines(&t, bad, 4, &out, &err), &err);
+    CHECK(t.n_invalid == 2);
+    CHECK_STR(translate_get(&out, 0, 0), translate_get(&want, 0, 0));
+    /* what has no pieces stands for itself */
+    CHECK(t.n_copied >= 1);
+    CHECK_STR(translate_get(&out, 2, 0), "\xEF\xBF\xBD\xEF\xBF\xBD");
+    CHECK(translate_get(&out, 3, 0)[0] != '\0');
+    translate_close(&t);
+    translate_release(&out);
+    translate_release(&want);
+    close_setup(&s);
+}
+
+/* Untrained models, among them some that end at once. */
+TEST(a_line_with_text_has_a_translation_with_text)
 {
     struct setup s;
     struct translations out = {0};
+    uint64_t n_empty = 0, n_lengthened = 0, n_unrepeated = 0;
+
+    open_setup(&s, 0);
+    for (uint64_t seed = 1; seed <= 48; seed++) {
+        struct translator t;
+        float *flat = toy_model_weights(&s.model.params, seed);
+        CHECK_OK(model_set_weights(&s.model, flat, &err), &err);
+        free(flat);
+        s.config.beam = seed % 2 ? 1 : 4;
+        s.config.min_length = (int64_t)(seed / 2 % 2);
+        CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+        CHECK_OK(translate_lines(&t, text, N_LINES, &out, &err), &err);
+        for (size_t i = 0; i < N_LINES; i++)
+            if (translate_get(&out, i, 0)[0] == '\0' && i != 1 && i != 4) {
+                CHECK(s.config.min_length == 0);
+                n_empty++;
+            }
+        CHECK(s.config.min_length || !t.n_lengthened);
+        n_lengthened += t.n_lengthened;
+        n_unrepeated += t.n_unrepeated;
+        translate_close(&t);
+    }
+    CHECK(n_empty > 0 && n_lengthened > 0 && n_unrepeated > 0); /* the cases occur */
+    translate_release(&out);
+    close_setup(&s);
+}
+
+TEST(rows_of_the_model_beyond_the_tokenizer_have_no_text)
+{
+    struct setup s;
+    struct translator t;
+    struct translations out = {0};
 
     open_setup(&s, 500); /* nearly all tokens that it emits are such */
-    run(&s, text, N_LINES, &out);
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_OK(translate_lines(&t, text, N_LINES, &out, &err), &err);
+    for (size_t i = 0; i < N_LINES; i++)
+        CHECK((translate_get(&out, i, 0)[0] == '\0') == (i == 1 || i == 4));
+    CHECK(t.n_copied > 0); /* the last resort */
+    translate_close(&t);
     translate_release(&out);
     close_setup(&s);
 }
@@ -300,6 +367,7 @@ static status stream_of(struct setup *s, const char *bytes, size_t n, size_t win
     const struct translate_text_stream stream = {.fd = open(path, O_RDONLY | O_CLOEXEC),
                                                  .name = "input",
                                                  .window = window,
+                                                 .pause_ms = -1,
                                                  .has_scores = has_scores,
                                                  .write = collect,
                                                  .ctx = out};
@@ -385,6 +453,7 @@ TEST(a_stream_names_the_line_that_is_wrong)
     struct str got = str_new(0);
 
     open_setup(&s, 0);
+    snprintf(s.config.invalid, sizeof s.config.invalid, "refuse");
     CHECK_FAILS(stream_of(&s, "a\nb\nc\xff\nd\n", 9, 2, false, &got), &err, ERR_FORMAT,
                 "input: line 3 ");
     CHECK(count_feeds(&got) == 2); /* the first window had gone out */

@@ -85,7 +85,7 @@ status opt_set(struct opt_table t, void *config, const char *name, const char *t
 
 /* Words that are not options, in order. */
 struct opt_words {
-    const char *word[64];
+    const char *word[1024];
     size_t n, max; /* more than max words are an error */
 };
 

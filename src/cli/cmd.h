@@ -24,7 +24,7 @@ extern bool cmd_has_peers;
     C(train, train_config_table, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run") \
     C(launch, launch_config_table, "-H a:2,b:2 -- train CONFIG...", "train on many machines; restart after failures") \
     C(eval, eval_options, "RUN", "loss and BLEU of a trained model")                      \
-    C(translate, translate_text_options, "RUN [FILE]", "translate raw text")              \
+    C(translate, translate_text_options, "RUN [FILE...]", "translate raw text")           \
     C(score, cmd_score_options, "REF HYP", "BLEU as sacreBLEU computes it")               \
     C(average, cmd_average_options, "RUN", "average the weights of several checkpoints")  \
     C(inspect, inspect_options, "FILE...", "show what a checkpoint, event file, corpus or tokenizer contains") \

@@ -14,6 +14,11 @@
  * reference's rule, which waits for the worst finished score. When nothing finished, the
  * living are the result.
  *
+ * Two rules of ours reject continuations. A hypothesis does not end before it has
+ * min_length tokens with text. A run of BEAM_GRAM tokens does not occur more often in one
+ * hypothesis than its sentence's limit says; a hypothesis that could go on only so goes
+ * no further, and when no other lives or has finished, it is the result as it is.
+ *
  * Of equal candidates the one of the better hypothesis comes first, then the lower id;
  * of equal finished scores the older. A sentence's result does not depend on which
  * others are searched with it; those that are over leave, and rows close up.
@@ -28,7 +33,7 @@
 
 #include "base/err.h"
 
-enum { BEAM_START = -1, BEAM_EOS = 1 };
+enum { BEAM_START = -1, BEAM_EOS = 1, BEAM_GRAM = 4 };
 
 /* What the model is asked at one step: one row a living hypothesis. */
 struct beam_rows {
@@ -49,9 +54,17 @@ struct beam_source {
 };
 
 struct beam_options {
-    size_t width;  /* 1 is greedy: the likeliest token that is not EOS goes on */
-    size_t n_best; /* results that must be exact, 1 .. width */
-    double alpha;  /* >= 0 */
+    size_t width;        /* 1 is greedy: the likeliest token that is not EOS goes on */
+    size_t n_best;       /* results that must be exact, 1 .. width */
+    double alpha;        /* >= 0 */
+    size_t min_length;   /* tokens with text before EOS; 0: any */
+    const bool *is_text; /* [n_ids] which tokens have text; larger ids have none */
+    size_t n_ids;
+};
+
+struct beam_limit {
+    size_t max_len;     /* generated tokens, > 0 */
+    size_t max_repeats; /* times that a run of BEAM_GRAM tokens may occur; 0: any */
 };
 
 /* One result; its tokens live until the next search. */
@@ -62,6 +75,12 @@ struct beam_hypothesis {
     bool is_finished;
 };
 
+/* What the rules changed in one sentence. */
+struct beam_acts {
+    bool min_length; /* a hypothesis without enough text would have been the best */
+    bool repeats;    /* at some step the likeliest continuation was one too many */
+};
+
 struct beam;
 
 /* Room for n_sents sentences of up to max_len generated tokens. */
@@ -69,15 +88,16 @@ status beam_open(struct beam **b, size_t n_sents, size_t max_len, size_t width,
                  struct err *err);
 void beam_close(struct beam *b); /* NULL is fine */
 
-/* Search n sentences, sentence s up to max_len[s] > 0 tokens. ERR_NUMERIC when the
- * source gives NaN, or no token at all before anything finished. */
+/* Search n sentences. ERR_NUMERIC when the source gives NaN, or no token at all before
+ * anything finished. */
 status beam_search(struct beam *b, const struct beam_source *source,
-                   const size_t *max_len, size_t n, struct beam_options options,
+                   const struct beam_limit *limit, size_t n, struct beam_options options,
                    struct err *err);
 
 /* Results of one sentence, at least one and at most n_best, best first. */
 size_t beam_found(const struct beam *b, size_t sentence);
 struct beam_hypothesis beam_get(const struct beam *b, size_t sentence, size_t rank);
+struct beam_acts beam_acts(const struct beam *b, size_t sentence);
 
 /* ((5 + n) / 6)^alpha */
 double beam_penalty(size_t n, double alpha);

@@ -22,13 +22,14 @@ struct search_room {
 struct search {
     struct model *model;
     struct beam_options options;
-    size_t extra_len; /* a target may be this much longer than its source */
+    size_t max_repeats; /* of a run in a target, beyond the source's own; 0: any */
     struct search_room room;
     struct decoder *decoder;
     struct beam *beam;
     const int32_t *src_at; /* of the batch at hand */
     int32_t *src_pos, *src_pair;
-    size_t *max_len;
+    struct beam_limit *limit;
+    uint64_t *gram;        /* [n_src] */
     int32_t *first, *last; /* [rows] */
     void *top;             /* [rows,2*width] reals of the device */
 };
@@ -36,13 +37,15 @@ struct search {
 /* Packed sources: S, pieces, EOS each. */
 struct search_batch {
     size_t n_sents, n_src;
-    const int32_t *at; /* [n_sents + 1] */
-    const int32_t *id; /* [n_src] */
+    const int32_t *at;     /* [n_sents + 1] */
+    const int32_t *id;     /* [n_src] */
+    const size_t *max_len; /* [n_sents] generated tokens, S and EOS counted */
 };
 
-/* Takes no memory before the first batch. */
+/* Takes no memory before the first batch. Where a source repeats runs of BEAM_GRAM tokens
+ * itself, its target may do so as many times more. */
 void search_init(struct search *s, struct model *m, struct beam_options options,
-                 size_t extra_len);
+                 size_t max_repeats);
 void search_close(struct search *s);
 
 /* The results are beam_get(s->beam, sentence, rank) until the next run. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/utf8.h"
+#include "decode/segments.h"
 #include "text/subword/encoder.h"
 
 OPT_TABLE(translate_config_table, struct translate_config, TRANSLATE_OPTIONS);
@@ -18,10 +18,30 @@ status translate_config_check(const struct translate_config *c, struct err *err)
     return OK;
 }
 
+/* Which pieces a reader sees when they stand alone. */
+static status find_text(struct translator *t, struct err *err)
+{
+    const size_t n = spm_size(t->spm);
+    RELEASED_BY(str_release) struct str text = str_new(0);
+
+    TRY(mem_alloc(&t->is_text, n, sizeof *t->is_text, err));
+    for (size_t i = ID_UNK; i < n; i++) {
+        const int32_t id = (int32_t)i;
+        str_reset(&text);
+        TRY(spm_decode(t->spm, &id, 1, &text, err));
+        t->is_text[i] = segments_is_visible((struct line){text.data, text.len});
+    }
+    return OK;
+}
+
 status translate_open(struct translator *t, struct model *m, const struct spm *spm,
                       const struct translate_config *c, struct err *err)
 {
-    const struct beam_options options = {(size_t)c->beam, (size_t)c->nbest, c->alpha};
+    struct beam_options options = {.width = (size_t)c->beam,
+                                   .n_best = (size_t)c->nbest,
+                                   .alpha = c->alpha,
+                                   .min_length = (size_t)c->min_length,
+                                   .n_ids = spm_size(spm)};
 
     *t = (struct translator){.config = *c, .spm = spm};
     TRY(translate_config_check(c, err));
@@ -31,8 +51,10 @@ status translate_open(struct translator *t, struct model *m, const struct spm *s
                        "the tokenizer has %zu pieces, the model a vocabulary of %lld; "
                        "they do not belong together",
                        spm_size(spm), (long long)m->config.vocab_size);
+    TRY(find_text(t, err));
     TRY(encoder_new(&t->encoder, spm, 0, err));
-    search_init(&t->search, m, options, (size_t)c->extra_decode_length);
+    options.is_text = t->is_text;
+    search_init(&t->search, m, options, (size_t)c->max_repeats);
     return OK;
 }
 
@@ -41,6 +63,7 @@ void translate_close(struct translator *t)
     if (t->encoder)
         search_close(&t->search);
     encoder_free(t->encoder);
+    free(t->is_text);
     *t = (struct translator){0};
 }
 
@@ -92,21 +115,38 @@ const char *translate_get(const struct translations *t, size_t line, size_t rank
 
 /* ---- a call ---- */
 
-/* A line in tokens: [at, at + n) of all ids, specials included. */
-struct source {
-    size_t line, at, n;
+/* A translation of a segment; its text is [at, at + n_bytes) of the job's. */
+struct part {
+    size_t at, n_bytes;
+    double log_prob;
+    size_t n_tokens; /* generated */
 };
 
-/* One call's work: every line's ids, and the lines in the order of translation. */
+struct source {
+    size_t segment, n; /* n: ids */
+};
+
+/* What happened to a line. */
+struct marks {
+    bool is_lengthened, is_unrepeated, is_copied;
+};
+
+/* One call's work: the segments of all lines, in the order of translation, and what
+ * became of each. */
 struct job {
     struct translator *t;
-    struct translations *out;
-    struct spm_ids ids;
-    struct source *sources; /* the n lines that have tokens */
+    struct segments in;
+    struct source *sources; /* the n segments that have pieces */
     size_t n;
     struct spm_ids batch; /* ids of a batch, packed */
     int32_t *batch_at;    /* [n + 1] */
+    size_t *batch_max;    /* [n] */
     struct spm_ids words; /* a hypothesis without specials */
+    struct str text;
+    struct part *part;  /* [segments,nbest] */
+    size_t *n_parts;    /* [segments] */
+    size_t *n_left;     /* [lines] segments that are not translated yet */
+    struct marks *mark; /* [lines] */
 };
 
 static status push(struct spm_ids *ids, int32_t id, struct err *err)
@@ -116,63 +156,104 @@ static status push(struct spm_ids *ids, int32_t id, struct err *err)
     return OK;
 }
 
-static status put_text(struct job *j, size_t line, const int32_t *id, size_t n,
-                       double score, struct err *err)
+/* What was appended to j->text from `at` on is the segment's next translation. */
+static void add_part(struct job *j, size_t segment, size_t at, double log_prob,
+                     size_t n_tokens)
 {
-    struct translations *out = j->out;
-    const size_t at = out->text.len;
+    const size_t rank = j->n_parts[segment]++;
 
-    if (n)
-        TRY(spm_decode(j->t->spm, id, n, &out->text, err));
-    return translate_add(out, line, at, score, err);
+    j->part[segment * (size_t)j->t->config.nbest + rank] =
+        (struct part){at, j->text.len - at, log_prob, n_tokens};
 }
 
-/* S, the first max_length - 2 pieces, EOS; a line without pieces is done at once. */
-static status encode_line(struct job *j, size_t i, struct line line, struct err *err)
+/* The segment itself in place of a translation, unless that may be empty. */
+static void copy_source(struct job *j, size_t segment, double log_prob, size_t n_tokens)
 {
-    struct spm_ids *ids = &j->ids;
-    const size_t at = ids->n, max = (size_t)j->t->config.max_length;
+    const struct segment *s = &j->in.segment[segment];
+    const size_t at = j->text.len;
 
-    TRY(push(ids, ID_BOS, err));
-    TRY(encoder_encode(j->t->encoder, line, ids, err));
-    if (ids->n == at + 1) {
-        ids->n = at;
+    if (!j->t->config.min_length) {
+        add_part(j, segment, at, log_prob, n_tokens);
+        return;
+    }
+    for (size_t i = 0; i < s->text.n_bytes; i++)
+        if (s->text.text[i])
+            str_putc(&j->text, s->text.text[i]);
+        else
+            str_puts(&j->text, "\xEF\xBF\xBD"); /* texts end at a NUL */
+    add_part(j, segment, at, log_prob, n_tokens);
+    j->mark[s->line].is_copied = true;
+}
+
+static void finish(struct job *j, size_t segment)
+{
+    if (--j->n_left[j->in.segment[segment].line] == 0)
         j->t->n_done++;
-        return put_text(j, i, NULL, 0, 0, err);
-    }
-    if (ids->n - at > max - 1) {
-        ids->n = at + max - 1;
-        j->t->n_cut++;
-    }
-    TRY(push(ids, ID_EOS, err));
-    j->sources[j->n++] = (struct source){i, at, ids->n - at};
-    return OK;
 }
 
-static status encode(struct job *j, const struct line *lines, size_t n, struct err *err)
-{
-    const uint64_t first = j->t->n_done + 1;
-
-    TRY(mem_alloc(&j->sources, n, sizeof *j->sources, err));
-    TRY(mem_alloc(&j->batch_at, n + 1, sizeof *j->batch_at, err));
-    for (size_t i = 0; i < n; i++) {
-        const unsigned long long number = first + i;
-        if (!utf8_valid(lines[i].text, lines[i].n_bytes))
-            return err_set(err, ERR_FORMAT, "line %llu is not valid UTF-8", number);
-        if (encode_line(j, i, lines[i], err) != OK)
-            return err_wrap(err, "line %llu", number);
-    }
-    return OK;
-}
-
-/* Longest first, so that too little memory shows at once; then by line. */
+/* Longest first, so that too little memory shows at once; then in order. */
 static int by_length(const void *a, const void *b)
 {
     const struct source *x = a, *y = b;
 
     if (x->n != y->n)
         return x->n < y->n ? 1 : -1;
-    return (x->line > y->line) - (x->line < y->line);
+    return (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+static status take_room(struct job *j, struct err *err)
+{
+    const size_t n = j->in.n, n_lines = j->in.n_lines;
+    size_t n_parts;
+
+    j->text = str_new(SIZE_MAX / 2);
+    TRY(mem_mul(&n_parts, n, (size_t)j->t->config.nbest, err));
+    TRY(mem_alloc(&j->sources, n, sizeof *j->sources, err));
+    TRY(mem_alloc(&j->batch_at, n + 1, sizeof *j->batch_at, err));
+    TRY(mem_alloc(&j->batch_max, n, sizeof *j->batch_max, err));
+    TRY(mem_alloc(&j->part, n_parts, sizeof *j->part, err));
+    TRY(mem_alloc(&j->n_parts, n, sizeof *j->n_parts, err));
+    TRY(mem_alloc(&j->n_left, n_lines, sizeof *j->n_left, err));
+    return mem_alloc(&j->mark, n_lines, sizeof *j->mark, err);
+}
+
+/* Lines without text are done at once, and so are segments without pieces. */
+static status begin(struct job *j, const struct line *lines, size_t n, struct err *err)
+{
+    struct translator *t = j->t;
+    const struct segments_options o = {.max_length = (size_t)t->config.max_length,
+                                       .refuses_invalid =
+                                           strcmp(t->config.invalid, "refuse") == 0,
+                                       .n_lines_before = t->n_done - t->n_done_before};
+
+    TRY(segments_make(&j->in, t->encoder, lines, n, &o, err));
+    TRY(take_room(j, err));
+    for (size_t i = 0; i < n; i++) {
+        j->n_left[i] = j->in.line[i].n;
+        t->n_done += j->n_left[i] == 0;
+    }
+    for (size_t i = 0; i < j->in.n; i++)
+        if (j->in.segment[i].n) {
+            j->sources[j->n++] = (struct source){i, j->in.segment[i].n};
+        } else {
+            copy_source(j, i, 0, 0);
+            finish(j, i);
+        }
+    if (j->n)
+        qsort(j->sources, j->n, sizeof *j->sources, by_length);
+    return OK;
+}
+
+/* Generated tokens at most, S and EOS counted. The segments of a line share what a line
+ * may have: three times its pieces and the extra length once. */
+static size_t max_target(const struct job *j, size_t segment)
+{
+    const struct segment *s = &j->in.segment[segment];
+    const struct segments_line *line = &j->in.line[s->line];
+    const size_t extra = (size_t)j->t->config.extra_decode_length, n_pieces = s->n - 2;
+    const size_t share = 2 * n_pieces + extra * n_pieces / line->n_pieces;
+
+    return s->n + (share < extra ? share : extra);
 }
 
 /* How many sources from `first` on make a batch: sentences times the longest target. */
@@ -193,68 +274,149 @@ static status pack(struct job *j, size_t first, size_t n, struct err *err)
 
     to->n = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct source *s = &j->sources[first + i];
+        const size_t segment = j->sources[first + i].segment;
+        const struct segment *s = &j->in.segment[segment];
         TRY(mem_grow(&to->id, &to->cap, to->n + s->n, sizeof *to->id, err));
-        memcpy(to->id + to->n, j->ids.id + s->at, s->n * sizeof *to->id);
+        memcpy(to->id + to->n, j->in.ids.id + s->at, s->n * sizeof *to->id);
         to->n += s->n;
         j->batch_at[i + 1] = (int32_t)to->n;
+        j->batch_max[i] = max_target(j, segment);
     }
     return OK;
 }
 
-/* Tokens with a text: no pad, S or EOS, and no row of the model beyond the tokenizer. */
-static status put_hypothesis(struct job *j, size_t line, struct beam_hypothesis h,
+/* Tokens with a text: no pad, S or EOS, and no row of the model beyond the tokenizer. A
+ * hypothesis that a reader would not see is left out. */
+static status put_hypothesis(struct job *j, size_t segment, struct beam_hypothesis h,
                              struct err *err)
 {
-    const size_t n_pieces = spm_size(j->t->spm);
+    const size_t n_pieces = spm_size(j->t->spm), at = j->text.len;
 
     j->words.n = 0;
     for (size_t i = 0; i < h.n; i++)
         if (h.token[i] >= ID_UNK && (size_t)h.token[i] < n_pieces)
             TRY(push(&j->words, h.token[i], err));
-    return put_text(j, line, j->words.id, j->words.n, h.score, err);
+    if (j->words.n)
+        TRY(spm_decode(j->t->spm, j->words.id, j->words.n, &j->text, err));
+    TRY(str_check(&j->text, "the translations", err));
+    if (!j->t->config.min_length ||
+        segments_is_visible((struct line){j->text.data + at, j->text.len - at}))
+        add_part(j, segment, at, h.log_prob, h.n);
+    else
+        j->text.len = at;
+    return OK;
+}
+
+/* The results of sentence i of the batch, or its source when the model has none. */
+static status put_results(struct job *j, size_t i, size_t segment, struct err *err)
+{
+    const struct beam *beam = j->t->search.beam;
+    const struct beam_acts acts = beam_acts(beam, i);
+    const struct beam_hypothesis best = beam_get(beam, i, 0);
+    struct marks *mark = &j->mark[j->in.segment[segment].line];
+
+    mark->is_lengthened |= acts.min_length;
+    mark->is_unrepeated |= acts.repeats;
+    for (size_t rank = 0; rank < beam_found(beam, i); rank++)
+        TRY(put_hypothesis(j, segment, beam_get(beam, i, rank), err));
+    if (!j->n_parts[segment])
+        copy_source(j, segment, best.log_prob, best.n);
+    finish(j, segment);
+    return OK;
 }
 
 static status run_batch(struct job *j, size_t first, size_t n, struct err *err)
 {
-    struct search *search = &j->t->search;
-
     TRY(pack(j, first, n, err));
-    TRY(search_run(search,
-                   &(struct search_batch){n, j->batch.n, j->batch_at, j->batch.id}, err));
+    TRY(search_run(
+        &j->t->search,
+        &(struct search_batch){n, j->batch.n, j->batch_at, j->batch.id, j->batch_max},
+        err));
     for (size_t i = 0; i < n; i++)
-        for (size_t rank = 0; rank < beam_found(search->beam, i); rank++)
-            TRY(put_hypothesis(j, j->sources[first + i].line,
-                               beam_get(search->beam, i, rank), err));
-    j->t->n_done += n;
+        TRY(put_results(j, i, j->sources[first + i].segment, err));
     if (j->t->progress)
         progress_update(j->t->progress, j->t->n_done);
     return OK;
 }
 
-static status run(struct job *j, const struct line *lines, size_t n, struct err *err)
+/* Append a line's translation of this rank: the segments' translations of the same rank,
+ * or their last, with what stands between the segments between them. */
+static status join_rank(const struct job *j, struct translations *out, size_t i,
+                        size_t rank, struct err *err)
 {
-    TRY(translate_reserve(j->out, n, (size_t)j->t->config.nbest, err));
-    TRY(encode(j, lines, n, err));
-    if (j->n)
-        qsort(j->sources, j->n, sizeof *j->sources, by_length);
+    const struct segments_line *line = &j->in.line[i];
+    const size_t at = out->text.len;
+    size_t n_tokens = 0;
+    double log_prob = 0;
+
+    for (size_t k = line->first; k < line->first + line->n; k++) {
+        const size_t last = j->n_parts[k] - 1;
+        const struct part *p = &j->part[k * out->n_best + (rank < last ? rank : last)];
+        str_add(&out->text, j->text.data + p->at, p->n_bytes);
+        log_prob += p->log_prob;
+        n_tokens += p->n_tokens;
+    }
+    const double penalty = beam_penalty(n_tokens, j->t->config.alpha);
+    return translate_add(out, i, at, n_tokens ? log_prob / penalty : 0, err);
+}
+
+static status join(const struct job *j, struct translations *out, struct err *err)
+{
+    TRY(str_check(&j->text, "the translations", err));
+    for (size_t i = 0; i < j->in.n_lines; i++) {
+        const struct segments_line *line = &j->in.line[i];
+        size_t n_found = 1;
+        for (size_t k = line->first; k < line->first + line->n; k++)
+            n_found = j->n_parts[k] > n_found ? j->n_parts[k] : n_found;
+        for (size_t rank = 0; rank < n_found; rank++)
+            TRY(join_rank(j, out, i, rank, err));
+    }
+    return OK;
+}
+
+static void count(const struct job *j)
+{
+    struct translator *t = j->t;
+
+    for (size_t i = 0; i < j->in.n_lines; i++) {
+        t->n_cut += j->in.line[i].is_cut;
+        t->n_invalid += j->in.line[i].is_invalid;
+        t->n_lengthened += j->mark[i].is_lengthened;
+        t->n_unrepeated += j->mark[i].is_unrepeated;
+        t->n_copied += j->mark[i].is_copied;
+    }
+}
+
+static status run(struct job *j, const struct line *lines, size_t n,
+                  struct translations *out, struct err *err)
+{
+    TRY(translate_reserve(out, n, (size_t)j->t->config.nbest, err));
+    TRY(begin(j, lines, n, err));
     for (size_t first = 0, size; first < j->n; first += size) {
         size = batch_size(j, first);
         TRY(run_batch(j, first, size, err));
     }
+    TRY(join(j, out, err));
+    count(j);
     return OK;
 }
 
 status translate_lines(struct translator *t, const struct line *lines, size_t n,
                        struct translations *out, struct err *err)
 {
-    struct job j = {.t = t, .out = out};
-    const status result = run(&j, lines, n, err);
+    struct job j = {.t = t};
+    const status result = run(&j, lines, n, out, err);
 
-    spm_ids_release(&j.ids);
+    segments_release(&j.in);
     spm_ids_release(&j.batch);
     spm_ids_release(&j.words);
+    str_release(&j.text);
     free(j.sources);
     free(j.batch_at);
+    free(j.batch_max);
+    free(j.part);
+    free(j.n_parts);
+    free(j.n_left);
+    free(j.mark);
     return result;
 }

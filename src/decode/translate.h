@@ -2,8 +2,9 @@
  * translate - lines of raw text to lines of raw text.
  *
  * Encodes with the tokenizer, sorts by length, searches in batches, decodes, and hands
- * the results back in the order of the lines. A line without tokens (empty, or white
- * space) has the empty translation with score 0 and costs nothing.
+ * the results back in the order of the lines. A line without text (empty, or white space)
+ * has the empty translation with score 0 and costs nothing; any other has a text, if need
+ * be its own. A target has at most extra_decode_length tokens more than its source.
  *
  * Owns: the memory of search and encoder. Borrows: model and tokenizer, which outlive
  * it; training translates with its live model. Threads: one at a time.
@@ -21,14 +22,22 @@
 struct encoder;
 
 /* kind, field, default, help, limits */
-#define TRANSLATE_OPTIONS(X)                                                          \
-    X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))      \
-    X(REAL, alpha, "0.6", "length penalty: log P / ((5+n)/6)^alpha", RANGE(0, 10))    \
-    X(INT, extra_decode_length, "50", "target tokens beyond the source's length",     \
-      RANGE(0, 4096))                                                                 \
-    X(INT, nbest, "1", "translations of each line, at most beam", RANGE(1, 64))       \
-    X(INT, max_length, "256", "source tokens; longer lines are cut", RANGE(3, 65536)) \
-    X(INT, batch_tokens, "4096", "sentences times target positions of a batch",       \
+#define TRANSLATE_OPTIONS(X)                                                             \
+    X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))         \
+    X(REAL, alpha, "0.6", "length penalty: log P / ((5+n)/6)^alpha", RANGE(0, 10))       \
+    X(INT, extra_decode_length, "50", "target tokens beyond the source's length",        \
+      RANGE(0, 4096))                                                                    \
+    X(INT, min_length, "1",                                                              \
+      "fewest pieces with text before a translation may end; 0: any", RANGE(0, 1024))    \
+    X(INT, max_repeats, "3",                                                             \
+      "times that a run of 4 pieces may occur, more if it does so in the source; 0: "    \
+      "any",                                                                             \
+      RANGE(0, 1000))                                                                    \
+    X(INT, nbest, "1", "translations of each line, at most beam", RANGE(1, 64))          \
+    X(INT, max_length, "256", "source tokens; longer lines are cut", RANGE(3, 65536))    \
+    X(CHOICE, invalid, "replace",                                                        \
+      "bytes that are not UTF-8: U+FFFD instead, or an error", ONE_OF("replace|refuse")) \
+    X(INT, batch_tokens, "4096", "sentences times target positions of a batch",          \
       RANGE(1, 1e7))
 
 struct translate_config {
@@ -44,9 +53,17 @@ struct translator {
     struct translate_config config;
     const struct spm *spm;
     struct encoder *encoder; /* of the tokenizer */
+    bool *is_text;           /* [pieces of the tokenizer] */
     struct search search;
     struct progress *progress; /* NULL: silent; the caller begins and ends it */
-    uint64_t n_done, n_cut;    /* lines so far, and of these cut to max_length */
+    uint64_t n_done;           /* lines so far */
+    uint64_t n_done_before; /* of these before the text at hand; its lines count from 1 */
+    /* of all lines: */
+    uint64_t n_cut;        /* cut to max_length */
+    uint64_t n_invalid;    /* mended, because they were not UTF-8 */
+    uint64_t n_lengthened; /* would have had a translation shorter than min_length */
+    uint64_t n_unrepeated; /* would have repeated a run more often than max_repeats */
+    uint64_t n_copied;     /* copied, at least in part, because the model has no text */
 };
 
 /* ERR_USAGE when the options are at odds, or the tokenizer has ids the model lacks. */
@@ -68,8 +85,8 @@ struct translations {
     size_t *n_found;          /* [n_lines] at least 1 when all is done */
 };
 
-/* Translate n lines into *out (zeroed, or of an earlier call). A line that is not UTF-8
- * is an ERR_FORMAT that names its number, counted over all calls. */
+/* Translate n lines into *out (zeroed, or of an earlier call). With invalid=refuse a line
+ * that is not UTF-8 is an ERR_FORMAT that names its number. */
 status translate_lines(struct translator *t, const struct line *lines, size_t n,
                        struct translations *out, struct err *err);
 

@@ -6,10 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "decode/model_dir.h"
+#include "decode/output_name.h"
 #include "text/line_reader.h"
 
 #define OF_SEARCH(kind, field, ...) \
@@ -28,7 +30,22 @@ struct window {
     struct translations found;
     struct str out;
     uint64_t n_before; /* lines of earlier windows */
+    double t_first;    /* when the first line was there */
 };
+
+/* A window that has a line does not wait longer than this for more, however steadily they
+ * come; a file on disk takes less. */
+static const double t_window_max = 1;
+
+/* The next line, unless the window has some already and the input pauses. */
+static status next_line(struct window *w, const struct translate_text_stream *s,
+                        struct line *line, bool *has, struct err *err)
+{
+    if (!w->n || s->pause_ms < 0)
+        return line_reader_next(&w->reader, line, has, err);
+    const bool is_late = clock_now() - w->t_first > t_window_max;
+    return line_reader_next_within(&w->reader, line, has, is_late ? 0 : s->pause_ms, err);
+}
 
 /* The lines of the next window. One of very long lines ends early. */
 static status fill(struct window *w, const struct translate_text_stream *s,
@@ -41,7 +58,7 @@ static status fill(struct window *w, const struct translate_text_stream *s,
     str_reset(&w->in);
     for (w->n = 0; w->n < s->window && w->in.len < TRANSLATE_TEXT_LINE_MAX; w->n++) {
         if (!w->reader.is_cut)
-            TRY(line_reader_next(&w->reader, &line, &has, err));
+            TRY(next_line(w, s, &line, &has, err));
         if (!has || (w->reader.is_cut && w->n)) /* the lines before it come first */
             break;
         if (w->reader.is_cut)
@@ -50,6 +67,7 @@ static status fill(struct window *w, const struct translate_text_stream *s,
                            TRANSLATE_TEXT_LINE_MAX >> 20);
         str_add(&w->in, line.text, line.n_bytes);
         w->lines[w->n].n_bytes = line.n_bytes;
+        w->t_first = w->n ? w->t_first : clock_now();
     }
     for (size_t i = 0; i < w->n; at += w->lines[i++].n_bytes)
         w->lines[i].text = str_text(&w->in) + at;
@@ -76,6 +94,8 @@ static void put_line(struct window *w, const struct translate_text_stream *s, si
 static status run_windows(struct window *w, const struct translate_text_stream *s,
                           struct translator *t, struct err *err)
 {
+    w->n_before = s->n_before;
+    t->n_done_before = t->n_done;
     w->in = str_new(SIZE_MAX / 2);
     w->out = str_new(SIZE_MAX / 2);
     TRY(mem_alloc(&w->lines, s->window, sizeof *w->lines, err));
@@ -115,8 +135,9 @@ status translate_text_stream(const struct translate_text_stream *s, struct trans
 /* Everything that is open while text is translated. */
 struct work {
     struct translate_text_config config;
-    const char *input; /* "-": standard input */
-    int fd;
+    const char *const *input;      /* [n] "-": standard input */
+    char (*output)[FILE_PATH_MAX]; /* [n]; NULL: standard output */
+    size_t n;
     struct model_dir dir;
     struct device device;
     struct model model;
@@ -126,30 +147,53 @@ struct work {
     FILE *out;
 };
 
+static bool is_stdin(const char *input)
+{
+    return strcmp(input, "-") == 0;
+}
+
 static status write_lines(void *ctx, const void *bytes, size_t n, struct err *err)
 {
     struct work *w = ctx;
 
-    if (w->config.output[0])
+    if (w->output)
         return file_writer_add(&w->file, bytes, n, err);
     if (fwrite(bytes, 1, n, w->out) != n || fflush(w->out) != 0)
         return err_set(err, ERR_IO, "standard output: %s", strerror(errno));
     return OK;
 }
 
-static status open_input(struct work *w, struct err *err)
+static status open_input(int *fd, const char *input, struct err *err)
 {
-    if (strcmp(w->input, "-") == 0) {
-        w->fd = STDIN_FILENO;
+    *fd = STDIN_FILENO;
+    if (is_stdin(input))
         return OK;
-    }
-    if (file_is_dir(w->input))
-        return err_set(err, ERR_IO, "%s is a directory, not a text to translate",
-                       w->input);
-    w->fd = open(w->input, O_RDONLY | O_CLOEXEC);
-    if (w->fd < 0)
-        return err_set(err, ERR_IO, "%s: %s", w->input, strerror(errno));
+    if (file_is_dir(input))
+        return err_set(err, ERR_IO, "%s is a directory, not a text to translate", input);
+    *fd = open(input, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return err_set(err, ERR_IO, "%s: %s", input, strerror(errno));
     return OK;
+}
+
+static void close_input(int fd)
+{
+    if (fd > STDIN_FILENO)
+        close(fd);
+}
+
+/* Every input can be opened and every output has a name: before the model is loaded. */
+static status check_files(struct work *w, struct err *err)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        int fd;
+        TRY(open_input(&fd, w->input[i], err));
+        close_input(fd);
+    }
+    if (!w->config.output[0])
+        return OK;
+    TRY(mem_alloc(&w->output, w->n, sizeof *w->output, err));
+    return output_name_make(w->output, w->config.output, w->input, w->n, err);
 }
 
 static status open_model(struct work *w, const char *run, struct err *err)
@@ -166,57 +210,117 @@ static status open_model(struct work *w, const char *run, struct err *err)
     return translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err);
 }
 
-/* Lines of the input when they can be counted without using them up, else 0. */
+/* Lines of all inputs when they can be counted without using them up, else 0. */
 static uint64_t count_lines(const struct work *w)
 {
-    struct line_reader r;
-    struct line line;
-    struct err ignored = {0};
-    bool has = true;
     uint64_t n = 0;
 
-    if (w->fd == STDIN_FILENO || file_bytes(w->input) <= 0 ||
-        line_reader_open(&r, w->input, w->input, &ignored) != OK)
-        return 0;
-    while (line_reader_next(&r, &line, &has, &ignored) == OK && has)
-        n = r.n_lines;
-    line_reader_close(&r);
+    for (size_t i = 0; i < w->n; i++) {
+        struct line_reader r;
+        struct line line;
+        struct err ignored = {0};
+        bool has = true;
+        if (is_stdin(w->input[i]) || file_bytes(w->input[i]) <= 0 ||
+            line_reader_open(&r, w->input[i], w->input[i], &ignored) != OK)
+            return 0;
+        while (line_reader_next(&r, &line, &has, &ignored) == OK && has)
+            n++;
+        line_reader_close(&r);
+    }
     return n;
 }
 
-static void say_what_was_cut(struct work *w)
+static void say(struct work *w, uint64_t n, const char *what)
 {
-    char note[160];
+    char note[256];
 
-    if (!w->translator.n_cut)
+    if (!n)
         return;
-    snprintf(note, sizeof note,
-             "%llu of %llu lines are longer than max_length = %lld tokens and were cut",
-             (unsigned long long)w->translator.n_cut,
-             (unsigned long long)w->translator.n_done,
-             (long long)w->config.search.max_length);
+    snprintf(note, sizeof note, "%llu of %llu lines %s", (unsigned long long)n,
+             (unsigned long long)w->translator.n_done, what);
     progress_note(&w->progress, note);
+}
+
+/* What the reader of the translations should know, a sentence each. */
+static void say_what_happened(struct work *w)
+{
+    const struct translator *t = &w->translator;
+    const struct translate_config *c = &w->config.search;
+    char text[200];
+
+    snprintf(text, sizeof text, "are longer than max_length = %lld tokens and were cut",
+             (long long)c->max_length);
+    say(w, t->n_cut, text);
+    say(w, t->n_invalid, "hold bytes that are not UTF-8; U+FFFD was read in their place");
+    snprintf(
+        text, sizeof text,
+        "would have been translated by fewer pieces than min_length = %lld; the next "
+        "best translation was taken",
+        (long long)c->min_length);
+    say(w, t->n_lengthened, text);
+    snprintf(text, sizeof text,
+             "would have been translated by a text that repeats itself more often than "
+             "max_repeats = %lld allows",
+             (long long)c->max_repeats);
+    say(w, t->n_unrepeated, text);
+    say(w, t->n_copied,
+        "were copied, at least in part, because the model has no text for them");
+}
+
+/* How long a pause of the input ends a window. Whoever writes line by line and waits for
+ * answers is slower than this; a program that writes a long text is not. */
+static int pause_of(const struct translate_text_config *c)
+{
+    enum { PAUSE_MS = 40 };
+
+    return strcmp(c->stream, "true") == 0    ? 0
+           : strcmp(c->stream, "false") == 0 ? -1
+                                             : PAUSE_MS;
+}
+
+/* Input i. What goes to one place is numbered as one text. */
+static status translate_input(struct work *w, size_t i, struct err *err)
+{
+    const bool has_own_output = w->output && output_name_is_pattern(w->config.output);
+    int fd;
+
+    TRY(open_input(&fd, w->input[i], err));
+    const struct translate_text_stream stream = {
+        .fd = fd,
+        .name = is_stdin(w->input[i]) ? "standard input" : w->input[i],
+        .window = (size_t)w->config.window,
+        .pause_ms = pause_of(&w->config),
+        .n_before = has_own_output ? 0 : w->translator.n_done,
+        .has_scores = w->config.scores,
+        .write = write_lines,
+        .ctx = w};
+    status result = OK;
+    if (w->output && (i == 0 || has_own_output))
+        result = file_writer_open(&w->file, w->output[i], err);
+    THEN(result, translate_text_stream(&stream, &w->translator, err));
+    if (result == OK && w->output && (i == w->n - 1 || has_own_output))
+        result = file_writer_commit(&w->file, err);
+    close_input(fd);
+    return result;
 }
 
 static status translate(struct work *w, struct err *err)
 {
-    const bool is_talk = isatty(w->fd) == 1; /* someone types and waits */
-    const bool is_file = w->config.output[0] != '\0';
-    const bool is_shown = !is_talk && (is_file || isatty(fileno(w->out)) != 1);
-    const struct translate_text_stream stream = {
-        .fd = w->fd,
-        .name = w->fd == STDIN_FILENO ? "standard input" : w->input,
-        .window = is_talk ? 1 : (size_t)w->config.window,
-        .has_scores = w->config.scores,
-        .write = write_lines,
-        .ctx = w};
+    const bool is_talk = w->n == 1 && is_stdin(w->input[0]) &&
+                         isatty(STDIN_FILENO) == 1; /* someone types */
+    const bool is_shown = !is_talk && (w->output || isatty(fileno(w->out)) != 1);
+    status result = OK;
 
-    if (!is_shown)
-        return translate_text_stream(&stream, &w->translator, err);
-    w->translator.progress = &w->progress;
-    progress_begin(&w->progress, "translated", "lines", count_lines(w));
-    const status result = translate_text_stream(&stream, &w->translator, err);
-    progress_end(&w->progress, w->translator.n_done);
+    if (is_shown) {
+        w->translator.progress = &w->progress;
+        progress_begin(&w->progress, "translated", "lines", count_lines(w));
+    }
+    for (size_t i = 0; i < w->n && result == OK; i++)
+        result = translate_input(w, i, err);
+    if (is_shown)
+        progress_end(&w->progress, w->translator.n_done);
+    if (result == OK)
+        say_what_happened(w);
     return result;
 }
 
@@ -225,21 +329,18 @@ static status run(struct work *w, const char *name, struct err *err)
     if (w->config.greedy)
         w->config.search.beam = 1;
     TRY(translate_config_check(&w->config.search, err));
-    TRY(open_input(w, err));
+    TRY(check_files(w, err));
     TRY(open_model(w, name, err));
-    if (w->config.output[0])
-        TRY(file_writer_open(&w->file, w->config.output, err));
-    TRY(translate(w, err));
-    say_what_was_cut(w);
-    return w->config.output[0] ? file_writer_commit(&w->file, err) : OK;
+    return translate(w, err);
 }
 
 status translate_text_run(const struct translate_text_config *c, const char *run_dir,
-                          const char *input, FILE *out, FILE *console, struct err *err)
+                          const char *const *input, size_t n, FILE *out, FILE *console,
+                          struct err *err)
 {
     struct work w = {.config = *c,
                      .input = input,
-                     .fd = -1,
+                     .n = n,
                      .progress = progress_to(console),
                      .out = out};
     const status result = run(&w, run_dir, err);
@@ -249,7 +350,6 @@ status translate_text_run(const struct translate_text_config *c, const char *run
     model_close(&w.model);
     device_close(&w.device);
     model_dir_close(&w.dir);
-    if (w.fd > STDIN_FILENO)
-        close(w.fd);
+    free(w.output);
     return result;
 }

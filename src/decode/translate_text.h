@@ -1,9 +1,10 @@
 /*
- * translate_text - a file or standard input, translated by the model of a run: what
+ * translate_text - files or standard input, translated by the model of a run: what
  * `ferry translate` does.
  *
  * Memory is bounded: a window of lines (text/line_reader.h) is read, translated and
- * written, and so forth. Threads: one at a time.
+ * written, and so forth. A window ends early where the input pauses, so that whoever
+ * waits for the answer to a line gets it. Threads: one at a time.
  */
 #pragma once
 
@@ -20,8 +21,9 @@
     X(BOOL, scores, "false", "append a tab and the score to each line", ANY)               \
     X(STR, checkpoint, "last", "last, best, or a checkpoint's prefix", ANY)            \
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
-    X(STR, output, "", "write to this file instead of standard output", ANY)           \
-    X(INT, window, "4096", "lines read ahead and sorted by length", RANGE(1, 1e6))     \
+    X(STR, output, "", "write to this file, or one for each input: {dir}/{stem}.de", ANY) \
+    X(INT, window, "4096", "most lines read ahead and sorted by length", RANGE(1, 1e6))    \
+    X(CHOICE, stream, "auto", "answer at once, never, or when the input pauses", ONE_OF("auto|true|false")) \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))
 /* clang-format on */
@@ -33,18 +35,22 @@ struct translate_text_config {
 
 extern const struct opt_table translate_text_options;
 
-/* `input` "-" is standard input. Translations go to `out` unless the options name a file;
- * progress and notes go to `console`. */
+/* The n > 0 inputs one after the other, "-" being standard input. Translations go to
+ * `out` unless the options name files (decode/output_name.h); progress and notes go to
+ * `console`. */
 status translate_text_run(const struct translate_text_config *c, const char *run,
-                          const char *input, FILE *out, FILE *console, struct err *err);
+                          const char *const *input, size_t n, FILE *out, FILE *console,
+                          struct err *err);
 
 enum { TRANSLATE_TEXT_LINE_MAX = 16 << 20 }; /* bytes of one line */
 
 struct translate_text_stream {
-    int fd;           /* read from here to its end */
-    const char *name; /* of it, in messages */
-    size_t window;    /* lines at a time, > 0 */
-    bool has_scores;  /* "text TAB score" */
+    int fd;            /* read from here to its end */
+    const char *name;  /* of it, in messages */
+    size_t window;     /* lines at a time, > 0 */
+    int pause_ms;      /* translate what is there when the input pauses; -1: never */
+    uint64_t n_before; /* added to the number of a line in lists of the best */
+    bool has_scores;   /* "text TAB score" */
     /* Takes the output, whole lines at a time. */
     status (*write)(void *ctx, const void *bytes, size_t n, struct err *err);
     void *ctx;

@@ -55,12 +55,62 @@ refuses 3 'no checkpoint' "$FERRY" translate run seven checkpoint=model.ckpt-77
 refuses 2 'nbest = 5' "$FERRY" translate run seven nbest=5
 refuses 2 'nbest = 2' "$FERRY" translate run seven nbest=2 --greedy
 refuses 2 'did you mean' "$FERRY" translate run seven baem=4
-printf 'fine\nfine\nnot \xff fine\n' >broken
-expect 4 "$FERRY" translate run broken
+printf 'fine\nfine\nnot \xff fine\n\xfe\n' >broken
+expect 0 "$FERRY" translate run broken
+err_has '2 of 4 lines hold bytes that are not UTF-8'
+[ "$(grep -c . .out)" -eq 4 ] || fail "a line with a broken byte has no translation"
+expect 4 "$FERRY" translate run broken invalid=refuse
 err_has 'broken: line 3 is not valid UTF-8'
 [ -s .out ] && fail "nothing of a broken window should be written"
-expect 4 "$FERRY" translate run broken output=whole
+expect 4 "$FERRY" translate run broken output=whole invalid=refuse
 [ -e whole ] && fail "a failed translation left an output file"
+
+# Several files: one after the other, into one file, or each into its own.
+mkdir part
+head -n 3 seven >part/a.en
+tail -n 4 seven | gzip >part/b.en.gz
+expect 0 "$FERRY" translate run part/a.en part/b.en.gz
+cmp .out want || fail "two files gave something else than one"
+expect 0 "$FERRY" translate run part/a.en part/b.en.gz output=both
+cmp both want || fail "two files into one gave something else"
+expect 0 "$FERRY" translate run part/a.en part/b.en.gz output='{dir}/{stem}.de'
+cat part/a.de part/b.de | cmp - want || fail "a file each gave something else"
+expect 0 "$FERRY" translate run part/b.en.gz output='{name}.de'
+cmp part/b.de b.en.de || fail "{name} gave something else"
+expect 0 "$FERRY" translate run part/a.en part/b.en.gz nbest=2
+grep -q '^6 |||' .out || fail "the lines of two files are not numbered as one text"
+printf 'a\n\xff\n' >part/c.en
+expect 4 "$FERRY" translate run seven part/c.en invalid=refuse output=x
+err_has 'part/c.en: line 2 '
+refuses 2 'would overwrite the input file seven' "$FERRY" translate run seven output=seven
+refuses 2 'would overwrite' "$FERRY" translate run part/a.en output='{dir}/{name}'
+refuses 2 'would both be written' "$FERRY" translate run part/a.en part/c.en output='{dir}.de'
+refuses 2 'only {dir}' "$FERRY" translate run seven output='{base}.de'
+refuses 2 'standard input has no name' "$FERRY" translate run output='{name}.de'
+refuses 3 'nothing-here' "$FERRY" translate run seven nothing-here output=both
+cmp both want || fail "a mistake in a name overwrote an output"
+
+# Beside another program: an answer to each line at once, and the same bytes.
+cat >talk.py <<'END'
+import subprocess, sys, time
+ferry = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for line in open("seven", "rb"):
+    ferry.stdin.write(line[:9])
+    ferry.stdin.flush()
+    time.sleep(0.1)  # half a line is no line
+    ferry.stdin.write(line[9:])
+    ferry.stdin.flush()
+    sys.stdout.buffer.write(ferry.stdout.readline())
+ferry.stdin.close()
+sys.exit(ferry.wait())
+END
+for stream in auto true; do
+    expect 0 timeout 60 python3 talk.py "$FERRY" translate run stream=$stream
+    cmp .out want || fail "a conversation with stream=$stream gave something else"
+done
+cp seven .in
+expect 0 "$FERRY" translate run stream=false
+cmp .out want || fail "stream=false gave something else"
 
 # The mean of two checkpoints is a model directory.
 expect 0 "$FERRY" average run last=2 out=mean

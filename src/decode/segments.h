@@ -1,0 +1,59 @@
+/*
+ * segments - lines of text as what is searched one by one, in token ids.
+ *
+ * Bytes of a line that are no UTF-8 become U+FFFD, or are refused. A segment is a line's
+ * text with its ids; a line without text has none.
+ *
+ * Owns: ids and mended text. Borrows: the lines, which outlive it, and tokenizers.
+ * Threads: one at a time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/lines.h"
+#include "base/str.h"
+#include "text/subword/spm.h"
+
+struct encoder;
+
+struct segments_options {
+    size_t max_length;       /* ids of a segment, S and EOS counted, >= 3 */
+    bool refuses_invalid;    /* a line that is not UTF-8 is an error */
+    uint64_t n_lines_before; /* added to the number of a line in messages */
+};
+
+struct segment {
+    size_t line;
+    struct line text; /* in the line */
+    size_t at, n;     /* in all ids: S, pieces, EOS; n is 0 when it has no pieces */
+};
+
+struct segments_line {
+    struct line text; /* as given, or mended */
+    size_t first, n;  /* its segments, in order */
+    size_t n_pieces;  /* of them all */
+    bool is_invalid;  /* it was mended */
+    bool is_cut;      /* a segment of it lost what is beyond max_length */
+};
+
+/* Zeroed = empty. */
+struct segments {
+    struct segments_line *line; /* [n_lines] */
+    size_t n_lines;
+    struct segment *segment; /* [n] by line, and in each in order */
+    size_t n, cap;
+    struct spm_ids ids;
+    struct str mended;
+};
+
+/* Of n lines, into *s (zeroed). ERR_FORMAT names the number of a line that is refused. */
+status segments_make(struct segments *s, struct encoder *encoder,
+                     const struct line *lines, size_t n, const struct segments_options *o,
+                     struct err *err);
+void segments_release(struct segments *s);
+
+/* Whether a reader would see anything: a character that is not white space. */
+bool segments_is_visible(struct line text);
