@@ -186,7 +186,7 @@ TEST(a_finished_run_is_answered_in_full)
     stop(&w, 2000);
     char *page = report(&w);
     CHECK_HAS(page, "<h1>run</h1>");
-    CHECK_HAS(page, "Stopped at step 2,000: all its steps are done.");
+    CHECK_HAS(page, "Finished at step 2,000: all its steps are done.");
     check_answer(page, "time", "4\u00a0min 00\u00a0s"); /* 200 s of steps, 20 x 2 s */
     check_answer(page, "time", "83.3\u00a0%");
     check_answer(page, "time", "16.7\u00a0%");

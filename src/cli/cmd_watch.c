@@ -16,7 +16,7 @@
 /* kind, field, default, help, limits */
 #define WATCH_OPTIONS(X)                                                       \
     X(REAL, every, "2", "seconds between updates", RANGE(0.2, 3600))           \
-    X(BOOL, once, "false", "print the state once and exit", ANY)               \
+    X(BOOL, once, "false", "print the run's state once and exit", ANY)         \
     X(BOOL, http, "false", "serve a page that refreshes itself", ANY)          \
     X(INT, port, "6160", "port of the page; 0: any free one", RANGE(0, 65535)) \
     X(STR, bind, "", "address to serve the page on; empty: this machine only", ANY)

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "train/log/roof.h"
+#include "train/run/pulse_writer.h"
 #include "train/trainer.h"
 
 /* ---- opening ---- */
@@ -18,6 +19,9 @@ static status open_run_dir(struct trainer *t, struct err *err)
                           run_dir_open(dir, t->peers.comm, t->config.run, console, err)));
     if (dir->is_writer)
         shelf_sweep(t->config.run);
+    if (t->peers.comm->rank == 0)
+        TRY(pulse_writer_open(&t->peers.pulse, t->config.run, dir->lock,
+                              t->peers.control ? &t->peers.control->phase : NULL, err));
     if (t->config.shard_optimizer && dir->n_writers > 1) {
         progress_note(
             console, "shard_optimizer: only the first rank's disk will hold checkpoints");

@@ -98,14 +98,16 @@ static void row_of_length(struct answer *a, const struct run *run, double steps)
 
 static void rows_of_lengths(struct answer *a, const struct run *run)
 {
-    if (!(run->times.a_step > 0) || !(run->step > 0))
+    if (!(run->times.a_step > 0)) {
+        answers_row(a, "more steps", "too few steps to tell how long more would take");
         return;
+    }
     answers_value(a, "seconds_a_step_with_everything", run->times.a_step);
     if (run->to_steps >= 1)
         row_of_length(a, run, run->to_steps);
     if (run->max_steps > run->step && run->max_steps != run->to_steps)
         row_of_length(a, run, run->max_steps);
-    if (run->state == RUN_FINISHED)
+    if (run->state == RUN_FINISHED || run->state == RUN_STOPPED)
         row_of_length(a, run, 2 * run->step);
     answers_row(a, "counted on",
                 "%s a step, evaluations and saves included; to another number with "
@@ -115,7 +117,9 @@ static void rows_of_lengths(struct answer *a, const struct run *run)
 
 static void say_remaining(struct answer *a, const struct run *run)
 {
-    if (!isfinite(run->times.to_go) || !(run->step > 0))
+    if (run->state == RUN_RUNNING && !isfinite(run->times.a_step))
+        answers_say(a, a->tone, "Too few steps were logged to foretell the rest.");
+    if (!isfinite(run->times.to_go))
         return;
     answers_value(a, "remaining_s", run->times.to_go);
     answers_say(a, a->tone, "At this pace the remaining %s of %s steps would take %s.",
@@ -187,7 +191,7 @@ void answers_pace_time(struct answer *a, const struct run *run)
         answers_missing(a, "the log holds no entry with a time");
         return;
     }
-    a->code = run_states[run->state];
+    a->code = run_state_codes[run->state];
     answers_value(a, "steps", run->step);
     answers_value(a, "sessions", (double)run->log.n_start);
     answers_value(a, "steps_lost", run->steps_lost);

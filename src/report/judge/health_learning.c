@@ -139,7 +139,7 @@ void health_learning_rate(struct health_finding *f, const struct run *run)
     }
     const bool has_learnt = !(l->last_loss > 0.9 * l->first_loss);
     if (run->step >= 200 && s.warmup > 0 && run->step < 0.5 * s.warmup &&
-        run->state == RUN_FINISHED) {
+        (run->state == RUN_FINISHED || run->state == RUN_STOPPED)) {
         health_found(f, "Set warmup_steps to a tenth of max_steps or less.",
                      "The run ended at step %s inside a warm-up of %s: the rate never "
                      "came near its peak.",

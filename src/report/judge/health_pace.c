@@ -20,13 +20,21 @@ void health_run_died(struct health_finding *f, const struct run *run)
                          run->max_steps > run->step
                              ? fmt_printf(" of %s", fmt_count(run->max_steps).s).s
                              : "");
-    } else if (run->state == RUN_DIED) {
+    } else if (run->state == RUN_FROZEN) {
+        struct str why = str_new(0);
+        run_state_say(&why, run);
+        health_found(f,
+                     "Wake it, or end it with SIGKILL; `ferry train` with the same run "
+                     "directory then goes on from the newest checkpoint.",
+                     "%s", str_text(&why));
+        str_release(&why);
+    } else if (run->state == RUN_DIED && !stop) {
         health_found(f,
                      "`ferry train` with the same run directory goes on from the "
                      "newest checkpoint; dmesg tells whether memory ran out.",
                      "The log ends at step %s without a stop event.",
                      fmt_count(run->step).s);
-    } else if (stop && stop->reason && stop->reason[0] == 'e' && stop->reason[1] == 'r') {
+    } else if (run->state == RUN_DIED) {
         health_found(f,
                      "Remove the cause that the sentence names; the same command then "
                      "goes on from the newest checkpoint.",

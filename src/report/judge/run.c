@@ -9,7 +9,8 @@
 #include "page/series.h"
 #include "report/read/foreign.h"
 
-enum { MIN_ENTRIES = 5 }; /* fewer, and the first entry of a session counts too */
+/* Fewer entries, and the first of a session counts too; fewer steps foretell nothing. */
+enum { MIN_ENTRIES = 5, MIN_STEPS = 20 };
 
 static double or_zero(double v)
 {
@@ -28,39 +29,6 @@ static void name_run(struct run *run)
     snprintf(run->name, sizeof run->name, "%.*s", (int)(path + n - name), name);
     if (run->name[0] == '\0' || run->name[0] == '.')
         snprintf(run->name, sizeof run->name, "run");
-}
-
-const char *const run_states[] = {"empty", "finished", "running", "died", "open"};
-
-/* The files of another program may be copies of old ones: where their lines are dated,
- * those must be recent too, to a day for clocks of other time zones. */
-static bool is_being_written(const struct run *run)
-{
-    enum { ZONES = 86400 };
-    const struct runlog_foreign *f = &run->log.foreign;
-    const double recent = fmax(60, 5 * run->log.t_gap);
-    const double said = f->has_no_clock  ? 0
-                        : f->has_no_zone ? fmax(0, run->now - run->log.t_last - ZONES)
-                                         : run->now - run->log.t_last;
-    const double written =
-        f->has_no_clock || f->has_no_zone ? run->now - run->written : 0;
-
-    return said < recent && written < recent;
-}
-
-static enum run_state find_state(const struct run *run)
-{
-    const struct runlog *log = &run->log;
-
-    if (log->n_step + log->n_eval + log->n_event + log->n_sample == 0)
-        return RUN_EMPTY;
-    if (runlog_end(log))
-        return RUN_FINISHED;
-    if (runlog_fatal(log))
-        return RUN_DIED;
-    if (log->foreign.origin)
-        return is_being_written(run) ? RUN_RUNNING : RUN_OPEN;
-    return run->now - log->t_last < fmax(60, 5 * log->t_gap) ? RUN_RUNNING : RUN_DIED;
 }
 
 static void find_steps(struct run *run)
@@ -102,7 +70,9 @@ static void find_times(struct run *run)
         t->wall - t->idle - t->in_steps - t->in_evals - t->in_saves - t->startup;
     if (t->in_other < 0) /* saving in the background overlaps with steps */
         t->in_other = 0;
-    t->a_step = (t->wall - t->idle - t->startup) / run->steps_taken;
+    t->a_step = run->steps_taken >= MIN_STEPS
+                    ? (t->wall - t->idle - t->startup) / run->steps_taken
+                    : NAN;
     t->to_go = run->max_steps > run->step && !runlog_end(log)
                    ? t->a_step * (run->max_steps - run->step)
                    : NAN;
@@ -306,6 +276,17 @@ static status open_captures(struct run *run, struct err *err)
     return OK;
 }
 
+static void find_state(struct run *run)
+{
+    const struct runlog_start *start = runlog_latest(&run->log);
+
+    run->holder.age = NAN;
+    if (run->sources.is_ferry && run->sources.files[0])
+        holder_find(&run->holder, run->sources.files, start ? start->host : NULL,
+                    run->now);
+    run->state = run_state_find(run);
+}
+
 static status open_parts(struct run *run, struct err *err)
 {
     TRY(open_log(run, err));
@@ -318,7 +299,7 @@ static status open_parts(struct run *run, struct err *err)
     if (run->log.foreign.origin)
         TRY(time_evals(run, err));
     find_times(run);
-    run->state = find_state(run);
+    find_state(run);
     if (run->log.foreign.origin)
         estimate_make(&run->estimate, run);
     TRY(rank_means_open(&run->by_rank, &run->log, err));

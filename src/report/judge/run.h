@@ -13,25 +13,29 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "page/fmt.h"
 #include "recipe/schedule.h"
 #include "report/judge/estimate.h"
 #include "report/judge/learning.h"
 #include "report/judge/rank_means.h"
 #include "report/read/capture.h"
+#include "report/read/holder.h"
 #include "report/read/rundir.h"
 #include "report/read/runlog.h"
 #include "report/read/sources.h"
 
 enum run_state {
     RUN_EMPTY,    /* nothing was logged */
-    RUN_FINISHED, /* the log ends with a stop event */
-    RUN_RUNNING,  /* no stop event, and the last line is recent for this run */
-    RUN_DIED,     /* no stop event and nothing for long; or an error is the last word */
+    RUN_RUNNING,  /* a process trains */
+    RUN_STOPPED,  /* it was asked to stop, saved, and can go on */
+    RUN_FINISHED, /* it made the steps or passes that it was to make, or lost patience */
+    RUN_DIED,     /* an error ended it, or its process is gone without a last word */
+    RUN_FROZEN,   /* its process is there and does nothing */
     RUN_OPEN,     /* a log of another program ends, and does not say why */
 };
-/* Of each state, for programs. */
-extern const char *const run_states[];
+extern const char *const run_state_codes[]; /* of each state, for programs */
+extern const char *const run_state_words[]; /* and for people */
 
 /* Seconds over all sessions; wall = idle + in_steps + in_evals + in_saves + startup +
  * in_other. Logs of others do not time evaluations: there a log entry that holds one is
@@ -39,7 +43,8 @@ extern const char *const run_states[];
 struct run_times {
     double wall, idle, in_steps, in_evals, in_saves, startup, in_other;
     size_t n_evals_timed;
-    double a_step; /* taken, with what comes with steps: evaluations, saves */
+    double a_step; /* taken, with what comes with steps: evaluations, saves; NAN before
+                    * there are enough of them to foretell by */
     double to_go;  /* at that pace to max_steps; NAN when not known */
 };
 
@@ -65,6 +70,7 @@ struct run {
     struct sources sources;
     struct runlog log;
     struct rundir files;
+    struct holder holder;    /* the process that trains it */
     struct capture *capture; /* taken beside it */
     size_t n_captures;
     double now;     /* seconds since 1970 when the report is made */
@@ -88,6 +94,14 @@ struct run {
 status run_open(struct run *run, const struct sources *sources, double now,
                 struct err *err);
 void run_close(struct run *run);
+
+/* The state of a run whose log, times and holder are there. */
+enum run_state run_state_find(const struct run *run);
+/* The state in one or two sentences. */
+void run_state_say(struct str *out, const struct run *run);
+/* The command that continues the run; nothing for one that is running, frozen, finished
+ * or not Ferry's. */
+void run_state_command(struct str *out, const struct run *run);
 
 /* A configuration value as a number, or NAN. */
 double run_config(const struct run *run, const char *key);

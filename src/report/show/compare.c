@@ -39,7 +39,7 @@ static status say(struct compare *c, struct err *err, const char *fmt, ...)
 
 /* ---- facts ---- */
 
-static const char *const labels[] = {"how it ended",    "steps",
+static const char *const labels[] = {"state",           "steps",
                                      "wall time",       "time of a step",
                                      "tokens a second", "best validation loss",
                                      "best BLEU",       "fully trained?",
@@ -60,8 +60,6 @@ static struct fmt best_of(const struct series *s, size_t i, const char *mark)
 /* The cells below a run's name, one for each label. */
 static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
 {
-    static const char *const ends[] = {"empty", "finished", "running", "ended early",
-                                       "end not told"};
     const struct run *r = &j->run;
     const struct learning *l = &r->learning;
     const struct runlog_start *s = runlog_latest(&r->log);
@@ -69,7 +67,7 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     struct network w;
 
     network_judge(&w, r);
-    *cell++ = fmt_printf("%s", ends[r->state]);
+    *cell++ = fmt_printf("%s", run_state_words[r->state]);
     *cell++ = fmt_count(r->step);
     *cell++ = fmt_seconds(r->times.wall);
     *cell++ = fmt_seconds(r->pace.mean);

@@ -17,6 +17,8 @@ static void write_progress(struct str *out, const struct judgement *t, double ev
     str_puts(out, "<p>");
     if (r->state == RUN_RUNNING && isfinite(r->times.to_go))
         page_textf(out, "About %s to go. ", fmt_seconds(r->times.to_go).s);
+    else if (r->state == RUN_RUNNING && r->max_steps > r->step)
+        page_text(out, "Too few steps to tell how long it will take. ");
     page_textf(out, "As of %s; this page loads itself again every %g second%s. ",
                fmt_time(r->now).s, every, every == 1 ? "" : "s");
     str_puts(out, "<a href=\"/report\">The whole report</a></p>\n");

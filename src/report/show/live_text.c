@@ -86,23 +86,39 @@ static const char *bar(char *out, size_t n, double part)
 
 static void put_head(struct frame *f, const struct judgement *j)
 {
-    static const char *const state[] = {"nothing logged yet", "finished", "running",
-                                        "died, or was killed", "end not told"};
     const struct run *r = &j->run;
     const struct runlog_start *s = runlog_latest(&r->log);
-    const bool has_eta = r->state == RUN_RUNNING && isfinite(r->times.to_go);
+    const bool runs = r->state == RUN_RUNNING && r->max_steps > r->step;
+    const bool has_eta = runs && isfinite(r->times.to_go);
     char done[64];
 
-    linef(f, BOLD, "%s  %s%s%s", r->name, state[r->state], s && s->device ? "  " : "",
-          s && s->device ? s->device : "");
+    linef(f, BOLD, "%s  %s%s%s", r->name, run_state_words[r->state],
+          s && s->device ? "  " : "", s && s->device ? s->device : "");
     if (isfinite(r->max_steps))
         linef(f, PLAIN, "step %s of %s  [%s]  %s%s%s", fmt_count(r->step).s,
               fmt_count(r->max_steps).s, bar(done, 24, r->step / r->max_steps),
-              fmt_percent(r->step / r->max_steps).s, has_eta ? "  ETA " : "",
-              has_eta ? fmt_seconds(r->times.to_go).s : "");
+              fmt_percent(r->step / r->max_steps).s, runs ? "  ETA " : "",
+              has_eta ? fmt_seconds(r->times.to_go).s
+              : runs  ? "too early"
+                      : "");
     else
         linef(f, PLAIN, "step %s  wall time %s", fmt_count(r->step).s,
               fmt_seconds(r->times.wall).s);
+}
+
+/* How to go on where it stands, otherwise what it does. */
+static void put_state(struct frame *f, const struct run *r)
+{
+    struct str text = str_new(LINE_MAX);
+
+    run_state_command(&text, r);
+    if (text.len) {
+        linef(f, BOLD, "continue with: %s", str_text(&text));
+    } else {
+        run_state_say(&text, r);
+        put_line(f, QUIET, str_text(&text));
+    }
+    str_release(&text);
 }
 
 static void put_numbers(struct frame *f, const struct judgement *j)
@@ -346,14 +362,14 @@ static void put_findings(struct frame *f, const struct judgement *j)
         put_line(f, QUIET, "nothing stands out");
 }
 
-/* The chart takes what the rest leaves: head 4, chart's own 2, phases and network 2,
+/* The chart takes what the rest leaves: head 5, chart's own 2, phases and network 2,
  * ranks with a heading, findings. */
 status live_text(struct str *out, const struct judgement *j,
                  const struct live_screen *screen, struct err *err)
 {
     struct frame f = {.out = out, .screen = screen};
     const size_t findings = j->health.n ? j->health.n : 1;
-    const size_t fixed = 4 + 2 + 2 + (findings < 4 ? findings : 4);
+    const size_t fixed = 5 + 2 + 2 + (findings < 4 ? findings : 4);
     const size_t rows = screen->rows > fixed ? screen->rows - fixed : 0;
     const size_t n_ranks = j->run.by_rank.n;
     size_t ranks = n_ranks ? n_ranks + 1 : 0;
@@ -361,6 +377,7 @@ status live_text(struct str *out, const struct judgement *j,
     if (ranks + CHART_LEAST + 1 > rows)
         ranks = rows > CHART_LEAST + 2 + RANKS_LEAST ? rows - CHART_LEAST : 0;
     put_head(&f, j);
+    put_state(&f, &j->run);
     put_numbers(&f, j);
     if (rows >= ranks + CHART_LEAST)
         put_chart(&f, j, rows - ranks);

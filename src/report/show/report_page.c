@@ -10,85 +10,26 @@
 
 enum { EVENTS_MAX = 400, SAMPLES_MAX = 12 };
 
-static const char *reason_text(const char *reason)
-{
-    static const char *const words[][2] = {
-        {"max_steps", "all its steps are done"},
-        {"max_epochs", "all its passes over the data are done"},
-        {"signal", "it was asked to by a signal"},
-        {"early_stop", "validation had stopped improving"},
-        {"error", "an error ended it"},
-        {"early_end", "it says that it finished, long before its last step"},
-    };
-
-    for (size_t i = 0; reason && i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i][0], reason) == 0)
-            return words[i][1];
-    return reason ? reason : "the reason is missing";
-}
-
-/* A log of another program that does not say how its run ended. */
-static void write_last_entry(struct str *out, const struct run *run)
-{
-    const bool has_end = !run->log.foreign.has_no_end;
-
-    if (run->log.foreign.has_no_clock)
-        page_textf(out, "The last entry is of step %s", fmt_count(run->step).s);
-    else
-        page_textf(out, "The last entry is of step %s, %s", fmt_count(run->step).s,
-                   run_date(run, run->log.t_last).s);
-    page_text(out, has_end ? "; the log does not say that the run finished."
-                           : "; such files do not say whether the run finished.");
-}
-
 static void write_state(struct str *out, const struct run *run)
 {
-    const struct runlog_stop *stop = runlog_end(&run->log);
+    struct str text = str_new(0), command = str_new(0);
 
+    run_state_say(&text, run);
+    run_state_command(&command, run);
     str_puts(out, "<p class=\"lead\">");
-    switch (run->state) {
-    case RUN_EMPTY:
-        page_text(out, "The log is empty: nothing has been measured yet.");
-        break;
-    case RUN_FINISHED:
-        page_textf(out, "Stopped at step %s: %s.", fmt_count(stop->step).s,
-                   reason_text(stop->reason));
-        if (stop->message && stop->message[0])
-            page_textf(out, " The log says: \u201c%s\u201d.", stop->message);
-        break;
-    case RUN_RUNNING:
-        page_textf(out, "Running: the last entry, at step %s, is %s old.",
-                   fmt_count(run->step).s,
-                   fmt_seconds(run->now - (run->log.foreign.has_no_clock ||
-                                                   run->log.foreign.has_no_zone
-                                               ? run->written
-                                               : run->log.t_last))
-                       .s);
-        break;
-    case RUN_OPEN:
-        write_last_entry(out, run);
-        break;
-    case RUN_DIED:
-        if (run->log.foreign.origin) {
-            if (run->log.n_step)
-                page_textf(out, "Ended at step %s by an error.", fmt_count(run->step).s);
-            else
-                page_text(out, "An error ended it before its first step.");
-            break;
-        }
-        page_textf(
-            out,
-            "The log ends at step %s without a stop event, %s before this page was "
-            "made: the run died, or was killed.",
-            fmt_count(run->step).s, fmt_seconds(run->now - run->log.t_last).s);
-        break;
-    }
+    page_text(out, str_text(&text));
     if (run->log.foreign.origin)
         page_textf(out, " Made by %s.", run->log.foreign.origin);
     if (run->log.n_start > 1)
         page_textf(out, " Resumed %zu time%s.", run->log.n_start - 1,
                    run->log.n_start == 2 ? "" : "s");
+    if (command.len) {
+        str_puts(out, " Continue with ");
+        page_tag(out, "code", NULL, str_text(&command));
+    }
     str_puts(out, "</p>\n");
+    str_release(&text);
+    str_release(&command);
 }
 
 static void write_loss_facts(struct str *out, const struct run *run)

@@ -61,11 +61,42 @@ static void put_health(struct str *out, const struct health *h)
     str_putc(out, '\n');
 }
 
+/* A command as code, to be copied; as text where a path could end the code. */
+static void put_command(struct str *out, const char *text)
+{
+    bool is_plain = true;
+
+    for (const char *c = text; *c; c++)
+        is_plain &= *c >= ' ' && *c <= '~' && !strchr("`<>&\\", *c);
+    if (is_plain)
+        str_printf(out, "`%s`", text);
+    else
+        put(out, text);
+}
+
+static void put_state(struct str *out, const struct run *run)
+{
+    struct str text = str_new(0), command = str_new(0);
+
+    run_state_say(&text, run);
+    run_state_command(&command, run);
+    putf(out, "**State: %s.** %s", run_state_words[run->state], str_text(&text));
+    if (command.len) {
+        str_puts(out, " Continue with ");
+        put_command(out, str_text(&command));
+    }
+    str_puts(out, "\n\n");
+    str_release(&text);
+    str_release(&command);
+}
+
 static void put_run(struct str *out, const struct judgement *j)
 {
     putf(out, "# %s: training report\n\nFrom %s", j->run.name, j->run.sources.given);
-    str_printf(out, ", made on %s by Ferry %s.\n\n## What stands out\n\n",
-               fmt_time(j->run.now).s, FERRY_VERSION);
+    str_printf(out, ", made on %s by Ferry %s.\n\n", fmt_time(j->run.now).s,
+               FERRY_VERSION);
+    put_state(out, &j->run);
+    str_puts(out, "## What stands out\n\n");
     put_health(out, &j->health);
     str_puts(out, "## What people ask\n\n");
     for (size_t i = 0; i < ANSWERS_N; i++)
@@ -153,18 +184,38 @@ static json_t *health_json(const struct health *h)
     return list;
 }
 
+/* The same words as on the page. */
+static void add_state(json_t *o, const struct run *run)
+{
+    struct str said = str_new(0), command = str_new(0);
+
+    run_state_say(&said, run);
+    run_state_command(&command, run);
+    json_object_set_new(o, "state", text(run_state_codes[run->state]));
+    json_object_set_new(o, "state_text", text(str_text(&said)));
+    if (command.len)
+        json_object_set_new(o, "continue_with", text(str_text(&command)));
+    str_release(&said);
+    str_release(&command);
+}
+
 static json_t *run_json(const struct judgement *j)
 {
     const struct runlog *log = &j->run.log;
-    json_t *answers = json_object();
+    json_t *answers = json_object(), *o = json_object();
 
     for (size_t i = 0; i < ANSWERS_N; i++)
         json_object_set_new(answers, j->answers.of[i].id, answer_json(&j->answers.of[i]));
-    return json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o}", "name", text(j->run.name),
-                     "path", text(j->run.sources.given), "origin",
-                     text(log->foreign.origin ? log->foreign.origin : "Ferry"), "step",
-                     number(j->run.step), "lines", (json_int_t)log->n_lines, "answers",
-                     answers, "health", health_json(&j->health));
+    json_object_set_new(o, "name", text(j->run.name));
+    json_object_set_new(o, "path", text(j->run.sources.given));
+    json_object_set_new(o, "origin",
+                        text(log->foreign.origin ? log->foreign.origin : "Ferry"));
+    add_state(o, &j->run);
+    json_object_set_new(o, "step", number(j->run.step));
+    json_object_set_new(o, "lines", json_integer((json_int_t)log->n_lines));
+    json_object_set_new(o, "answers", answers);
+    json_object_set_new(o, "health", health_json(&j->health));
+    return o;
 }
 
 static status sentences_json(json_t *o, const struct judgement *runs, size_t n,

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "corpus/checksum.h"
 #include "dist/exchange/reducer.h"
+#include "train/run/pulse_writer.h"
 
 status peers_open(struct peers *p, struct comm *comm, struct control *control,
                   struct err *err)
@@ -27,6 +28,8 @@ void peers_close(struct peers *p)
 {
     free(p->own);
     free(p->node);
+    pulse_writer_close(p->pulse);
+    p->pulse = NULL;
     if (p->comm)
         run_dir_close(&p->dir);
 }

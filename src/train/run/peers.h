@@ -2,9 +2,9 @@
  * peers - the ranks of a run, as one of them sees them: where they run and write, what
  * they said with the last update, and whether they all agree.
  *
- * Owns: its lists and the lock of the run directory. Borrows: comm and control, which
- * outlive it. Threads: one at a time; what returns a status, but peers_open(), is
- * collective.
+ * Owns: its lists, the lock of the run directory and its pulse. Borrows: comm and
+ * control, which outlive it. Threads: one at a time; what returns a status, but
+ * peers_open(), is collective.
  */
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "train/run/preflight.h"
 
 struct progress;
+struct pulse_writer;
 
 /*
  * Which cores of a host belong to this rank. A launcher may have bound each rank to cores
@@ -105,6 +106,7 @@ struct peers {
     struct control *control; /* sends its heartbeat; NULL: nobody watches */
     struct affinity affinity;
     struct run_dir dir;
+    struct pulse_writer *pulse; /* of the first rank; NULL: none */
     struct preflight preflight;
     int *node;              /* [size] of each rank */
     struct ranks_sums mine; /* of this rank, since the ranks last exchanged them */

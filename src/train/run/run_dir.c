@@ -13,13 +13,15 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "recipe/pulse.h"
 #include "train/run/peers.h"
 
 enum { NAME_MAX_BYTES = 48 };
 
 /* A rank of `ferry launch` waits so long for its predecessor to be gone, and for those of
- * a launcher that was killed, which end themselves after 8 s of silence. */
-static const double t_predecessor = 2, t_others = 12;
+ * a launcher that was killed, which end themselves after 8 s of silence; any other one
+ * for a reader that looks whether the lock is held (report/read/holder.c). */
+static const double t_predecessor = 2, t_others = 12, t_reader = 0.5;
 
 /* Whether the file of this descriptor still is the one at `path`. */
 static bool is_current(int fd, const char *path)
@@ -57,7 +59,7 @@ static bool is_predecessor(const struct run_dir *h, const char *job)
 static status wait_for_lock(struct run_dir *h, const char *path, const char *job,
                             struct progress *console, struct err *err)
 {
-    const double t_begin = clock_now(), t_limit = job[0] ? t_others : 0;
+    const double t_begin = clock_now(), t_limit = job[0] ? t_others : t_reader;
     bool has_it, is_said = false;
 
     for (;;) {
@@ -72,7 +74,7 @@ static status wait_for_lock(struct run_dir *h, const char *path, const char *job
                            "%s: another process is training in this directory; if none "
                            "is, remove this file",
                            path);
-        if (!is_said)
+        if (!is_said && job[0])
             progress_note(console, "waiting for the process that trained here before");
         is_said = true;
         poll(NULL, 0, 100);
@@ -83,11 +85,13 @@ static status wait_for_lock(struct run_dir *h, const char *path, const char *job
 static status take_lock(struct run_dir *h, const char *dir, struct progress *console,
                         struct err *err)
 {
-    char path[FILE_PATH_MAX], job[CONTROL_JOB + 1];
+    char path[FILE_PATH_MAX], pulse[FILE_PATH_MAX], job[CONTROL_JOB + 1];
 
     control_job(job);
-    TRY(file_join(path, sizeof path, dir, ".lock", err));
+    TRY(file_join(path, sizeof path, dir, PULSE_LOCK, err));
+    TRY(file_join(pulse, sizeof pulse, dir, PULSE_FILE, err));
     TRY(wait_for_lock(h, path, job, console, err));
+    unlink(pulse); /* of a process that was killed */
     /* Who cannot be recognised later cannot be replaced: no reason not to train. */
     if (ftruncate(h->lock, 0) == 0 && job[0])
         (void)!pwrite(h->lock, job, strlen(job), 0);

@@ -1,0 +1,34 @@
+/*
+ * pulse - a training's sign of life: RUN/.pulse, one line that its first rank overwrites
+ * every second and removes when it ends by itself (docs/formats/runlog.md).
+ *
+ * Together with the lock on RUN/.lock it tells a reader whether a run is alive, frozen or
+ * dead, however rarely the run logs.
+ *
+ * Owns nothing. Threads: any.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PULSE_FILE ".pulse"
+#define PULSE_LOCK ".lock"
+
+enum { PULSE_HOST = 128, PULSE_PHASE = 16 };
+
+struct pulse {
+    char host[PULSE_HOST]; /* that trains, and the process there */
+    long pid;
+    uint64_t lock;           /* number of RUN/.lock on its disk: a copy has another */
+    double began;            /* this process; seconds since 1970, as `now` */
+    double now;              /* when this line was written */
+    uint64_t step;           /* updates made */
+    double since;            /* seconds for which training has published nothing new */
+    char phase[PULSE_PHASE]; /* what training does: "compute" */
+};
+
+/* Best effort: a disk that refuses it is no reason not to train. */
+void pulse_write(const char *path, const struct pulse *p);
+/* False when there is none, or it is damaged. */
+bool pulse_read(struct pulse *p, const char *path);
