@@ -295,12 +295,22 @@ static const char *reason_of(const struct trainer *t, const char **message)
     return t->state.step >= t->config.max_steps ? "max_steps" : "max_epochs";
 }
 
+/* The log covers every update when the run stops. */
+static status log_rest(struct trainer *t, struct err *err)
+{
+    if (!record_has_rest(&t->record))
+        return OK;
+    TRY(rank_stats_gather(&t->stats, t->peers.comm, &t->record, t->state.step, err));
+    return record_rest(&t->record, err);
+}
+
 /* The last evaluation and the last checkpoint; a signal leaves time for the latter. */
 static status finish(struct trainer *t, struct err *err)
 {
     const char *message, *reason = reason_of(t, &message);
 
     TRY(training_data_judge(&t->data, &t->peers, true, err));
+    TRY(log_rest(t, err));
     if (!t->is_signalled && t->state.step > 0)
         TRY(evaluate(t, err));
     TRY(saving_finish(&t->saving, err));
@@ -314,10 +324,13 @@ static status run(struct trainer *t, struct err *err)
         TRY(saving_finish(&t->saving, err));
     t->record.t_begin = clock_now();
     meter_start(&t->stats.meter, "/sys/class/net", &t->device);
-    const status result = loop(t, err);
+    status result = loop(t, err);
+    THEN(result, finish(t, err));
     if (result == OK)
-        return finish(t, err);
+        return OK;
     struct err second; /* the first failure is the one to report */
+    if (record_rest(&t->record, &second) != OK)
+        record_note(&t->record, "%s", second.msg);
     if (record_stop(&t->record, t->state.step, "error", err->msg, &second) != OK)
         record_note(&t->record, "%s", second.msg);
     return result;

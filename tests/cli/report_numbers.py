@@ -85,12 +85,16 @@ check("time", "idle_s", idle)
 check("time", "in_steps_s", sum(s["t_step"] for s in steps))
 check("time", "in_evaluations_s", sum(e["seconds"] for e in evals))
 check("time", "in_saves_s", sum(e["seconds"] for e in lines if e["event"] == "save"))
-each = (wall - idle) / sum(s["steps"] for s in steps)
-check("time", "seconds_a_step_with_everything", each)
-ends = [e["event"] for e in lines if e["event"] in ("start", "stop")]
-if ends[-1] == "stop":
-    code("time", ["finished"])
-elif config["max_steps"] > last_step:
+taken = sum(s["steps"] for s in steps)
+if taken >= 20:  # fewer foretell nothing
+    each = (wall - idle) / taken
+    check("time", "seconds_a_step_with_everything", each)
+ends = [e for e in lines if e["event"] in ("start", "stop")]
+if ends[-1]["event"] == "stop":
+    code("time", [{"signal": "stopped", "error": "died"}.get(ends[-1]["reason"], "finished")])
+    if ends[-1]["step"] != last_step:
+        sys.exit(f"the run stopped at step {ends[-1]['step']}, its log ends at {last_step}")
+elif config["max_steps"] > last_step and taken >= 20:
     check("time", "remaining_s", (config["max_steps"] - last_step) * each)
 
 # 10. a step

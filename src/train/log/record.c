@@ -336,6 +336,20 @@ status record_update(struct record *r, const struct record_step *s, struct err *
     return OK;
 }
 
+bool record_has_rest(const struct record *r)
+{
+    return r->since_log.steps > 0 && r->since_log.target_tokens > 0;
+}
+
+status record_rest(struct record *r, struct err *err)
+{
+    if (!record_has_rest(r))
+        return OK;
+    TRY(log_step(r, &r->since_log, err));
+    r->since_log = (struct record_step){0};
+    return OK;
+}
+
 /* Who worked longest while the others waited. */
 static json_int_t slowest_of(const json_t *ranks)
 {

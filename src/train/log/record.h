@@ -67,6 +67,10 @@ status record_begin(struct record *r, struct runlog_start e, const struct peers 
                     struct err *err);
 /* After each update; writes when a cadence is due. */
 status record_update(struct record *r, const struct record_step *s, struct err *err);
+/* Whether updates wait for their line of the log: the same on all ranks. At a stop they
+ * get one before its cadence. */
+bool record_has_rest(const struct record *r);
+status record_rest(struct record *r, struct err *err);
 /* Whether the log has a line after this step: the same on all ranks. */
 bool record_is_due(const struct record *r, int64_t step);
 /* Sums of one more update. */
