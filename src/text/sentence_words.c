@@ -4,11 +4,12 @@
 
 /*
  * Abbreviations are in lower case, or with the capital that tells them from a word, and
- * without their last full stop. "#" behind one: only before a number; "?": it may end a
- * sentence, and does if the next word is one of STARTERS. What ends sentences as often
- * as not (etc., usw.) is in no list: the case of the next word decides. Single letters
- * and what ends in one (U.S., z. B.) count as "?" when they are not listed. "-" before
- * one: it ends longer words too.
+ * without their last full stop. "-" before one: it ends longer words too. Behind one,
+ *   "#"  only before a number,
+ *   "?"  it may end a sentence, and does if the next word is one of STARTERS,
+ *   "!"  no abbreviation, but a word that looks like an initial.
+ * What ends sentences as often as not (etc., usw.) is in no list: the case of the next
+ * word decides. Single letters and what ends in one (U.S., z. B.) are "?" without a list.
  */
 enum list { ABBREVIATIONS, STARTERS, BEFORE_ORDINAL, AFTER_ORDINAL, SPEECH, N_LISTS };
 
@@ -20,12 +21,12 @@ struct sentence_words {
 static const struct sentence_words tables[] = {
     {.lang = "all",
      .list[ABBREVIATIONS] =
-         "Dr Prof vs cf e.g i.e ca St? No# Nr# fig# vol# p# pp# tel# Jan? "
+         "Dr Prof Mt vs cf e.g i.e ca St? No# Nr# fig# vol# p# pp# tel# Jan? "
          "Feb? Apr? Aug? Sept? Oct? Nov? Dec? Co? Corp? Inc? Ltd? Jr? Sr?"},
     {.lang = "en",
      .list[ABBREVIATIONS] =
          "Mr Mrs Ms Messrs Mx Rev Hon Gen Col Maj Capt Lt Cmdr Sgt Cpl Pvt "
-         "Adm Gov Sen Rep Pres Supt Mt viz approx# al? Esq? Ave? Blvd? Rd? "
+         "Adm Gov Sen Rep Pres Supt I! viz approx# al? Esq? Ave? Blvd? Rd? "
          "Bldg? Dept? Univ? Assn? Bros? a.m? p.m? ph.d? Mar? Jun? Jul? Sep? "
          "Mon? Tue? Tues? Wed? Thu? Thurs? Fri? Nos# Figs# Ch# Sec# Sect# "
          "Eq# Eqs# Art# par# para# ver# ed# eds# max# min# est# incl",
@@ -72,7 +73,7 @@ static const struct sentence_words tables[] = {
          "spieltag semester hälfte stelle"},
     {.lang = "fr",
      .list[ABBREVIATIONS] =
-         "M Mm Mme Mmes Mlle Mlles Mgr Me Pr Ste Vve cf c.à.d p.ex ex? av "
+         "a! y! M Mm Mme Mmes Mlle Mlles Mgr Me Pr Ste Vve cf c.à.d p.ex ex? av "
          "apr env# no# art# al# chap# éd# boul? janv? févr? avr? juil? déc? "
          "j.c?",
      .list[STARTERS] =
@@ -98,7 +99,7 @@ static const struct sentence_words tables[] = {
          "me te le lo nos"},
     {.lang = "it",
      .list[ABBREVIATIONS] =
-         "sig sigg sig.ra sig.na dott dott.ssa prof.ssa Ing avv arch geom "
+         "è! sig sigg sig.ra sig.na dott dott.ssa prof.ssa Ing avv arch geom "
          "rag On Mons cfr ecc? a.c? d.c? s.p.a? s.r.l? n# nn# pag# pagg# "
          "art# artt# cap# es#",
      .list[STARTERS] =
@@ -110,7 +111,7 @@ static const struct sentence_words tables[] = {
          "oggi ieri domani adesso nessuno si mi ti ci"},
     {.lang = "pt",
      .list[ABBREVIATIONS] =
-         "Sra Srs Sras Srta Dra Drs Profa Eng Exmo Exma D Gen Cel Sto Sta "
+         "é! Sra Srs Sras Srta Dra Drs Profa Eng Exmo Exma D Gen Cel Sto Sta "
          "av? a.c? d.c? s.a? ltda? n# pág# págs# art# cap# R#",
      .list[STARTERS] =
          "o a os as um uma eu ele ela eles elas nós você vocês tu este esta "
@@ -121,7 +122,7 @@ static const struct sentence_words tables[] = {
          "agora ninguém"},
     {.lang = "nl",
      .list[ABBREVIATIONS] =
-         "dhr mevr mw drs ir ing mr ds bijv bv d.w.z m.b.t i.v.m t.a.v m.n "
+         "u! dhr mevr mw drs ir ing mr ds bijv bv d.w.z m.b.t i.v.m t.a.v m.n "
          "resp evt incl excl jl o.a? e.d? b.v? n.v? chr? mrt? okt? blz# art# "
          "hfst# max# min#",
      .list[STARTERS] =
@@ -133,7 +134,7 @@ static const struct sentence_words tables[] = {
          "gisteren morgen nu niemand"},
     {.lang = "ru",
      .list[ABBREVIATIONS] =
-         "т.е т.к т.н т.о см ср напр акад проф доц инж тов т.д? т.п? н.э? "
+         "я! т.е т.к т.н т.о см ср напр акад проф доц инж тов т.д? т.п? н.э? "
          "др? пр? гг? вв? ул? им? просп? пл? пер? гр? св? оз? млн? млрд? "
          "тыс? руб? коп? долл? обл? ок# кв# корп# стр# рис# табл# гл# ст# "
          "пп# тт# тел#",
@@ -146,7 +147,7 @@ static const struct sentence_words tables[] = {
          "потом затем сегодня вчера завтра теперь сейчас никто там тут здесь"},
     {.lang = "uk",
      .list[ABBREVIATIONS] =
-         "т.зв див напр акад проф доц т.д? т.п? т.ін? ін? рр? ст? вул? ім? "
+         "я! є! т.зв див напр акад проф доц т.д? т.п? т.ін? ін? рр? ст? вул? ім? "
          "просп? пл? св? млн? млрд? тис? грн? обл? рис# табл#",
      .list[STARTERS] =
          "я ти він вона воно ми ви вони це цей ця ці той та ті в у на з із "
@@ -219,7 +220,7 @@ static const struct sentence_words tables[] = {
          "huomenna nyt kukaan"},
     {.lang = "hu",
      .list[ABBREVIATIONS] =
-         "pl ill ún kb ifj id özv Szt vö stb? kft? zrt? bt? rt? sz? old# kb#",
+         "ő! pl ill ún kb ifj id özv Szt vö stb? kft? zrt? bt? rt? sz? old# kb#",
      .list[STARTERS] = "a az egy én te ő mi ti ők ez azok ezek itt ott és de vagy ha "
                        "amikor mert hogy ki hol miért hogyan mikor melyik van volt nem "
                        "igen minden sok aztán ma tegnap holnap most senki"},
@@ -244,7 +245,7 @@ static const struct sentence_words tables[] = {
                        "mâine acum nimeni"},
     {.lang = "tr",
      .list[ABBREVIATIONS] =
-         "Doç Av Sn Hz Alb Yrd bkz örn vb? vs? m.ö? m.s? cad? sok? mah? apt? "
+         "o! Doç Av Sn Hz Alb Yrd bkz örn vb? vs? m.ö? m.s? cad? sok? mah? apt? "
          "yy# sf# s#",
      .list[STARTERS] =
          "ben sen o biz siz onlar bu şu bunlar burada orada bir ama ve veya "
@@ -270,7 +271,7 @@ const struct sentence_words *sentence_words_of(const char *lang)
 static const char *find(const char *list, struct line word)
 {
     while (list && *list) {
-        const size_t n = strcspn(list, " #?");
+        const size_t n = strcspn(list, " #?!");
         if (n == word.n_bytes && memcmp(list, word.text, n) == 0)
             return list + n;
         if (*list == '-' && n <= word.n_bytes &&
@@ -303,6 +304,7 @@ enum sentence_words_kind sentence_words_abbreviation(const struct sentence_words
         return SENTENCE_WORDS_NONE;
     return *mark == '#'   ? SENTENCE_WORDS_NUMBER
            : *mark == '?' ? SENTENCE_WORDS_MAYBE
+           : *mark == '!' ? SENTENCE_WORDS_LETTER
                           : SENTENCE_WORDS_NEVER;
 }
 

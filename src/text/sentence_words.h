@@ -16,6 +16,7 @@ enum sentence_words_kind {
     SENTENCE_WORDS_NEVER,  /* an abbreviation that ends no sentence: Mr. */
     SENTENCE_WORDS_NUMBER, /* one before numbers, otherwise a word: No. 5 */
     SENTENCE_WORDS_MAYBE,  /* one that may end a sentence: Inc. */
+    SENTENCE_WORDS_LETTER, /* no abbreviation but a word of one letter: so am I. */
 };
 
 struct sentence_words;

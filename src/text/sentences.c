@@ -357,6 +357,33 @@ static bool number_ends(const struct scan *t, size_t end, size_t next)
            starts(t, next);
 }
 
+/* Whether what is before a full stop ends in one letter that stands alone, unlike those
+ * of "Tom's." and "3 °C.". */
+static bool looks_initial(const struct scan *t, struct before b, size_t end)
+{
+    static const uint32_t before[] = {'"', '-', '.', '&', '/', 0};
+    size_t len;
+    const uint32_t last = code_before(t, end, &len);
+
+    if (b.n_last != 1 || (!unicode_is_lower(last) && unicode_lower(last) == last))
+        return false;
+    if (b.at == t->from)
+        return true;
+    const uint32_t code = code_before(t, b.at, &len);
+    return utf8_is_space(code) || is_opener(code) || is_among(code, before);
+}
+
+/* Whether a word of small letters is before the one at `at`. */
+static bool follows_small(const struct scan *t, size_t at)
+{
+    size_t len;
+
+    if (at <= t->from || !utf8_is_space(code_before(t, at, &len)))
+        return false;
+    at -= len;
+    return at > t->from && unicode_is_lower(code_before(t, at, &len));
+}
+
 /* Whether one full stop at `end` ends a sentence when the next one would begin at `next`
  * with no small letter. */
 static bool stop_ends(const struct scan *t, size_t end, size_t next)
@@ -370,13 +397,13 @@ static bool stop_ends(const struct scan *t, size_t end, size_t next)
         return true;
 
     const bool is_digit = unicode_is_digit(code_at(t, next, &len));
-    const uint32_t last = code_before(t, end, &len);
-    const bool is_initial =
-        b.n_last == 1 && (unicode_is_lower(last) || unicode_lower(last) != last);
+    const bool is_initial = looks_initial(t, b, end);
     const bool is_number = is_roman(t, b.at, end);
     const enum sentence_words_kind kind = kind_of(t, b, end);
     if (kind == SENTENCE_WORDS_NEVER || (kind == SENTENCE_WORDS_NUMBER && is_digit))
         return false;
+    if (kind == SENTENCE_WORDS_LETTER && follows_small(t, b.at))
+        return true;
     if ((is_initial || is_number) && b.n_pieces == 1 && b.at <= t->first)
         return false; /* the number of an item of a list */
     const bool may_end = kind == SENTENCE_WORDS_MAYBE || is_initial ||

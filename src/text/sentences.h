@@ -43,6 +43,7 @@ status sentences_split(struct sentences *out, const char *line, size_t n_bytes,
  * clause (; : — , and those of other scripts), else before white space, else between two
  * characters. The first part has at most `at_most` bytes (but one character at least) and
  * about the length that all parts of this text should have. White space at the cut
- * belongs to neither part. n_bytes, if that is no more than at_most.
+ * belongs to neither part, so `text` begins with none. n_bytes, if that is no more than
+ * at_most.
  */
 size_t sentences_clause(const char *text, size_t n_bytes, size_t at_most);
