@@ -22,8 +22,6 @@ foreach(kind "fp32 0" "fp16 1" "bf16 2")
   string(REPLACE " " ";" kind ${kind})
   list(GET kind 0 name)
   list(GET kind 1 storage)
-  string(APPEND cuda_images "extern const unsigned char cuda_image_${name}[];\n"
-    "extern const size_t cuda_image_${name}_bytes;\n")
   if(FERRY_CUDA AND FERRY_NVCC AND FERRY_FATBINARY)
     set(of_cuda ${CMAKE_BINARY_DIR}/cuda)
     file(MAKE_DIRECTORY ${of_cuda})
@@ -58,11 +56,12 @@ foreach(kind "fp32 0" "fp16 1" "bf16 2")
     add_custom_command(OUTPUT ${fatbin} COMMAND ${FERRY_FATBINARY} --64 ${images} --create=${fatbin}
       DEPENDS ${parts} VERBATIM)
     list(APPEND fatbins ${fatbin})
-    string(APPEND cuda_images "__asm__(\".section .rodata\\n.global cuda_image_${name}\\n.balign 64\\n"
-      "cuda_image_${name}:\\n.incbin \\\"${fatbin}\\\"\\n1:\\n.global cuda_image_${name}_bytes\\n"
-      ".balign 8\\ncuda_image_${name}_bytes: .quad 1b - cuda_image_${name}\\n.previous\");\n")
+    ferry_incbin(carried cuda_image_${name} ${fatbin})
+    string(APPEND cuda_images "${carried}")
   else()
-    string(APPEND cuda_images "const unsigned char cuda_image_${name}[1];\n"
+    string(APPEND cuda_images "extern const unsigned char cuda_image_${name}[];\n"
+      "extern const size_t cuda_image_${name}_bytes;\n"
+      "const unsigned char cuda_image_${name}[1];\n"
       "const size_t cuda_image_${name}_bytes = 0;\n")
   endif()
 endforeach()

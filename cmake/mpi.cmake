@@ -1,5 +1,5 @@
 # One module for each MPI library found (src/dist/comm/mpi_calls.h says why): Debian's wrappers
-# for both, or whatever mpicc is. FERRY_MPI=off leaves them out.
+# for both, or whatever mpicc is. The program carries them. FERRY_MPI=off leaves them out.
 set(FERRY_MPI "auto" CACHE STRING "MPI modules to build: auto, openmpi, mpich, off")
 set_property(CACHE FERRY_MPI PROPERTY STRINGS auto openmpi mpich off)
 
@@ -32,8 +32,7 @@ function(ferry_mpi_module library wrapper)
   # MPICH's "no statuses" is the address 1, which gcc takes for an array without elements.
   target_compile_options(ferry-mpi-${library} PRIVATE
     $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
-  add_dependencies(ferry ferry-mpi-${library})
-  install(TARGETS ferry-mpi-${library} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ferry) # where ferry looks
+  add_dependencies(ferry_dist ferry-mpi-${library})
   set(ferry_mpi_found ${ferry_mpi_found} ${library} PARENT_SCOPE)
 endfunction()
 
@@ -62,3 +61,18 @@ if(NOT FERRY_MPI STREQUAL "off")
       "what Debian calls libopenmpi-dev and configure again, or say -DFERRY_MPI=off")
   endif()
 endif()
+
+set(modules "/* Made by cmake/mpi.cmake. */\n#include \"dist/comm/mpi_module.h\"\n\n")
+set(module_files)
+set(module_rows)
+foreach(library ${ferry_mpi_found})
+  set(file ${CMAKE_BINARY_DIR}/ferry-mpi-${library}.so)
+  ferry_incbin(carried mpi_module_${library} ${file})
+  string(APPEND modules "${carried}")
+  string(APPEND module_rows "    {\"${library}\", mpi_module_${library}, &mpi_module_${library}_bytes},\n")
+  list(APPEND module_files ${file})
+endforeach()
+string(APPEND modules "\nconst struct mpi_module mpi_modules[] = {\n${module_rows}    {\"\"},\n};\n")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/mpi_modules.c CONTENT "${modules}" @ONLY)
+set_source_files_properties(${CMAKE_BINARY_DIR}/mpi_modules.c PROPERTIES OBJECT_DEPENDS "${module_files}")
+target_sources(ferry_dist PRIVATE ${CMAKE_BINARY_DIR}/mpi_modules.c)

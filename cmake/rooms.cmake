@@ -82,6 +82,7 @@ if(FERRY_HAS_OPENCL)
   target_link_libraries(ferry_device PRIVATE ${CMAKE_DL_LIBS})
 endif()
 
+include(cmake/incbin.cmake)
 include(cmake/cuda.cmake)
 
 ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
@@ -116,8 +117,6 @@ if(vector_kernels)
 endif()
 ferry_room(dist FOLDERS comm exchange watch BELOW recipe format device
   LIBS ferry_codec_plain ${vector_codec} Threads::Threads ${CMAKE_DL_LIBS} m)
-file(RELATIVE_PATH module_dir ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR}/ferry)
-target_compile_definitions(ferry_dist PRIVATE FERRY_MODULE_DIR="${module_dir}")
 if(vector_codec)
   target_compile_definitions(ferry_dist PRIVATE FERRY_CODEC_V3)
 endif()

@@ -120,9 +120,12 @@ set_tests_properties(test_kernels PROPERTIES COST 200) # the longest of the sani
 target_link_options(test_corrupt_rank PRIVATE -Wl,--wrap=model_backward)
 target_link_options(test_exchange PRIVATE -Wl,--wrap=crc32c)
 target_link_options(test_pool PRIVATE -Wl,--wrap=sched_yield)
-add_dependencies(test_comm standin_mpi_broken)
-target_compile_definitions(test_comm PRIVATE
-  MPI_BROKEN="${CMAKE_BINARY_DIR}/standin/standin_mpi_broken.so")
+target_link_options(test_mpi_module PRIVATE -Wl,--wrap=memfd_create)
+foreach(name test_comm test_mpi_module)
+  add_dependencies(${name} standin_mpi_broken)
+  target_compile_definitions(${name} PRIVATE
+    MPI_BROKEN="${CMAKE_BINARY_DIR}/standin/standin_mpi_broken.so")
+endforeach()
 target_link_options(test_affinity PRIVATE -Wl,--wrap=sched_getaffinity)
 if(TARGET test_cuda)
   add_dependencies(test_cuda standin_cuda standin_cublasLt standin_nvidia-ml)

@@ -3,20 +3,32 @@
 rank_variable=OMPI_COMM_WORLD_RANK
 . "$ROOT/tests/cli/ranks.bash"
 
-# an installed copy finds its module in ../lib/ferry, one without says where it looked
-mkdir -p there/bin there/lib/ferry
-cp "$FERRY" there/bin/
-expect 2 "${launch[@]}" there/bin/ferry train run=moved "${options[@]}" max_steps=2
-err_has 'ferry-mpi-openmpi.so beside the program or in ../lib/ferry'
-cp "$(dirname "$FERRY")/ferry-mpi-openmpi.so" there/lib/ferry/
-expect 0 "${launch[@]}" there/bin/ferry train run=moved "${options[@]}" max_steps=2
+# The program is one file: alone in a folder it finds its MPI, as root and as anybody else.
+mkdir there
+cp "$FERRY" there/
+expect 0 "${launch[@]}" there/ferry train run=moved "${options[@]}" max_steps=2
 err_has '2 ranks on 1 node'
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+    mkdir others
+    cp -r "$FERRY" data others/
+    chown -R 65534:65534 others
+    chmod 755 .
+    nobody=(env HOME="$PWD/others" TMPDIR="$PWD/others" setpriv --reuid 65534 --regid 65534 --clear-groups)
+    if "${nobody[@]}" test -x others/ferry; then
+        expect 0 "${nobody[@]}" "${launch[@]}" others/ferry train run=others/run \
+            "${options[@]}" max_steps=2
+        err_has '2 ranks on 1 node'
+    fi
+fi
+expect 2 env FERRY_MPI_MODULE=nowhere.so "${launch[@]}" there/ferry train run=moved \
+    "${options[@]}" max_steps=2
+err_has 'MPI cannot be used: nowhere.so'
 
 # Another build on one host is refused before the ranks exchange anything that it could
 # misread, and before they look at the data.
-cp "$FERRY" there/bin/other
-echo >>there/bin/other
+cp "$FERRY" there/other
+echo >>there/other
 one=(train run=unlike data=nowhere "${tiny[@]}")
-expect 2 "${mpirun[@]}" -n 1 there/bin/ferry "${one[@]}" : -n 1 there/bin/other "${one[@]}"
+expect 2 "${mpirun[@]}" -n 1 there/ferry "${one[@]}" : -n 1 there/other "${one[@]}"
 err_has 'has another ferry program than rank 0 on host'
 [ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "dist/comm/comm_backend.h"
 #include "dist/comm/mpi_calls.h"
+#include "dist/comm/mpi_module.h"
 
 enum { PAGE = 4096, SETTING_MAX = 128, N_SETTINGS_MAX = 16 };
 
@@ -71,50 +72,14 @@ bool comm_mpi_is_wanted(void)
     return library_of_launcher() || srun_tasks() > 1;
 }
 
-/* Where the module is: FERRY_MPI_MODULE, beside the program, or where `make install` puts
- * it, seen from the program. */
-static bool find_module(const char *library, char path[PAGE])
-{
-    static const char *const places[] = {"", FERRY_MODULE_DIR "/"};
-    const char *given = getenv("FERRY_MPI_MODULE");
-    char dir[PAGE / 2];
-
-    if (given && given[0])
-        return snprintf(path, PAGE, "%s", given) < PAGE;
-    const ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
-    if (n < 0)
-        return false;
-    dir[n] = '\0';
-    char *slash = strrchr(dir, '/');
-    if (slash)
-        slash[1] = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, PAGE, "%s%sferry-mpi-%s.so", dir, places[i], library);
-        if (access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static status open_module(struct mpi *m, const char *library, struct err *err)
 {
-    char path[PAGE];
-
-    if (!find_module(library, path))
-        return err_set(err, ERR_USAGE,
-                       "this ferry has no module for %s (ferry-mpi-%s.so beside the "
-                       "program or in " FERRY_MODULE_DIR
-                       "): copy it from the build, install "
-                       "that library's development package and build again, or start "
-                       "with the other library's mpirun",
-                       strcmp(library, "mpich") == 0 ? "MPICH" : "Open MPI", library);
-    m->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* its own plug-ins look here */
-    if (!m->module)
-        return err_set(err, ERR_USAGE, "MPI cannot be used: %.500s", dlerror());
+    TRY(mpi_module_open(&m->module, library, err));
     m->calls = dlsym(m->module, MPI_CALLS_SYMBOL);
     if (!m->calls || m->calls->version != MPI_CALLS_VERSION)
         return err_set(err, ERR_USAGE,
-                       "%.200s belongs to another version of ferry: build again", path);
+                       "the module for MPI belongs to another version of ferry: build "
+                       "again, or unset FERRY_MPI_MODULE");
     return OK;
 }
 

@@ -3,9 +3,9 @@
  *
  * The libraries differ in their binary interface, and a machine may have either, both or
  * none. So src/dist/comm/mpi/mpi_calls.c, the one file that includes mpi.h, is compiled
- * once for each library found into a module (ferry-mpi-openmpi.so, ferry-mpi-mpich.so)
- * beside the program, and comm_mpi.c opens the one that the launcher's environment asks
- * for. A run of one rank opens neither and starts where no MPI is installed.
+ * once for each library found into a module that the program carries (mpi_module.h), and
+ * comm_mpi.c opens the one that the launcher's environment asks for. A run of one rank
+ * opens neither and starts where no MPI is installed.
  *
  * Threads: all calls from the thread that called open.
  */
