@@ -49,7 +49,10 @@ struct json_t;
     F(INT, train_source_tokens, "tokens") \
     F(INT, train_target_tokens, "tokens") \
     F(INT, valid_pairs, "")               \
-    F(INT, tokenizer_pieces, "")
+    F(INT, tokenizer_pieces, "")          \
+    F(TEXT, tokenizer_hash, "")           \
+    F(TEXT, train_hash, "")               \
+    F(TEXT, valid_hash, "")
 
 #define RUNLOG_NETWORK(F)        \
     F(TEXT, backend, "")         \
@@ -159,7 +162,8 @@ struct json_t;
     F(REAL, forced_bleu, "")    \
     F(REAL, bleu, "")           \
     F(TEXT, bleu_signature, "") \
-    F(INT, sentences, "")
+    F(INT, sentences, "")       \
+    F(TEXT, text_hash, "")
 
 #define RUNLOG_STOP(F)  \
     F(TEXT, reason, "") \

@@ -219,19 +219,24 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
     const struct dataset *data = &t->data.sets;
     const struct reducer *reducer = t->gradients.reducer;
     const bool is_on_device = reducer && reducer_is_on_device(reducer);
-    struct runlog_start start = {.step = (double)t->state.step,
-                                 .resumed = t->saving.is_resumed,
-                                 .device = t->device.name,
-                                 .threads = (double)pool_size(t->device.pool),
-                                 .parameters = (double)t->model.params.n_elements,
-                                 .micro_tokens = (double)t->micro.limit.n_tgt,
-                                 .train_pairs = data->train.n_pairs,
-                                 .valid_pairs = data->valid.corpus.n_pairs,
-                                 .tokenizer_pieces = data->vocab,
-                                 .roof_gflops = roof_gflops,
-                                 .gradients =
-                                     is_on_device ? reducer_carrier(reducer) : NULL};
+    char tokenizer[RECORD_HASH], train[RECORD_HASH], valid[RECORD_HASH];
+    struct runlog_start start = {
+        .step = (double)t->state.step,
+        .resumed = t->saving.is_resumed,
+        .device = t->device.name,
+        .threads = (double)pool_size(t->device.pool),
+        .parameters = (double)t->model.params.n_elements,
+        .micro_tokens = (double)t->micro.limit.n_tgt,
+        .train_pairs = data->train.n_pairs,
+        .valid_pairs = data->valid.corpus.n_pairs,
+        .tokenizer_pieces = data->vocab,
+        .tokenizer_hash = record_hash(tokenizer, data->tokenizer_hash),
+        .train_hash = record_hash(train, data->train.checksum),
+        .roof_gflops = roof_gflops,
+        .gradients = is_on_device ? reducer_carrier(reducer) : NULL};
 
+    if (data->valid.is_there)
+        start.valid_hash = record_hash(valid, dataset_text_hash(&data->valid));
     for (uint32_t i = 0; i < data->train.n_pairs; i++) {
         start.train_source_tokens += (double)corpus_source(&data->train, i).len;
         start.train_target_tokens += (double)corpus_target(&data->train, i).len;

@@ -26,6 +26,17 @@ expect 0 "$FERRY" report tsv
 grep -q 'raw text, both sides.*120 lines' tsv/report.md || fail "the text of a .tsv is not told"
 numbers tsv
 
+# a few steps between two lines of the log: all are logged, and nothing is foretold from them
+expect 0 "$FERRY" train run=few data=data "${tiny[@]}" log_every=100 max_steps=16
+expect 0 "$FERRY" report few steps=300000
+numbers few
+grep -q 'too few steps to tell how long more would take' few/report.md || fail "16 steps foretell"
+expect 0 "$FERRY" train run=patient data=data "${tiny[@]}" learning_rate=9 log_every=1000 \
+    max_steps=9000 eval_every=3 patience=2
+grep -q '"reason":"early_stop"' patient/run.jsonl || fail "patience has no end"
+expect 0 "$FERRY" report patient
+numbers patient
+
 # resumed from before its end: what was taken twice counts as time, not as learning
 rm run/model.ckpt-130.*
 sed -i 's/model.ckpt-130/model.ckpt-120/g' run/checkpoint

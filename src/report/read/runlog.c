@@ -346,6 +346,7 @@ static void free_start(struct runlog_start *s)
     }
     free(s->option);
     runlog_entry_free(RUNLOG_KIND_START, s);
+    runlog_entry_free(RUNLOG_KIND_DATA, s);
     runlog_entry_free(RUNLOG_KIND_NETWORK, s);
 }
 

@@ -14,8 +14,7 @@
 
 enum { CELL_MAX = 1 << 14, VALUE_SHOWN = 40, OPTIONS_TOLD = 8 };
 
-/* Cells come row by row. */
-static status add_cell(struct compare_table *t, const char *text, struct err *err)
+status compare_add(struct compare_table *t, const char *text, struct err *err)
 {
     TRY(mem_grow(&t->cell, &t->cap, t->n_cells + 1, sizeof *t->cell, err));
     t->cell[t->n_cells] = strdup(text);
@@ -25,8 +24,7 @@ static status add_cell(struct compare_table *t, const char *text, struct err *er
     return OK;
 }
 
-static status say(struct compare *c, struct err *err, const char *fmt, ...) PRINTF(3, 4);
-static status say(struct compare *c, struct err *err, const char *fmt, ...)
+status compare_say(struct compare_table *t, struct err *err, const char *fmt, ...)
 {
     char text[2048];
     va_list ap;
@@ -34,17 +32,24 @@ static status say(struct compare *c, struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap); /* longer text is cut: it is a sentence */
     va_end(ap);
-    return add_cell(&c->sentences, text, err);
+    return compare_add(t, text, err);
 }
 
 /* ---- facts ---- */
 
-static const char *const labels[] = {"state",           "steps",
-                                     "wall time",       "time of a step",
-                                     "tokens a second", "best validation loss",
-                                     "best BLEU",       "fully trained?",
-                                     "overfitting?",    "network the bottleneck?",
-                                     "parameters",      "ranks",
+static const char *const labels[] = {"state",
+                                     "steps",
+                                     "wall time",
+                                     "time of a step",
+                                     "tokens a second",
+                                     "best validation loss",
+                                     "best validation BLEU",
+                                     "test BLEU",
+                                     "fully trained?",
+                                     "overfitting?",
+                                     "network the bottleneck?",
+                                     "parameters",
+                                     "ranks",
                                      "findings"};
 
 enum { FACTS = sizeof labels / sizeof *labels };
@@ -63,6 +68,7 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     const struct run *r = &j->run;
     const struct learning *l = &r->learning;
     const struct runlog_start *s = runlog_latest(&r->log);
+    const struct runlog_test *test = compare_data_test(&r->log);
     const double tokens = r->pace.tokens_per_s;
     struct network w;
 
@@ -75,6 +81,9 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     *cell++ = best_of(&l->loss, l->best, "");
     *cell++ = best_of(&l->bleu, series_best(&l->bleu, -1),
                       l->bleu_is_forced ? " (forced)" : "");
+    *cell++ = test ? fmt_printf("%s at %s", fmt_number(test->bleu, 4).s,
+                                fmt_count(test->step).s)
+                   : fmt_printf("not scored");
     *cell++ = fmt_printf("%s", learning_trends[l->trend].text);
     *cell++ = fmt_printf("%s", learning_overfits[l->overfit].text);
     *cell++ = fmt_printf("%s", network_verdicts[w.verdict].text);
@@ -87,9 +96,9 @@ static status fill_heading(struct compare_table *t, const char *corner,
                            const struct judgement *runs, size_t n, struct err *err)
 {
     t->n_columns = n + 1;
-    TRY(add_cell(t, corner, err));
+    TRY(compare_add(t, corner, err));
     for (size_t i = 0; i < n; i++)
-        TRY(add_cell(t, runs[i].run.name, err));
+        TRY(compare_add(t, runs[i].run.name, err));
     return OK;
 }
 
@@ -102,9 +111,9 @@ static status fill_facts(struct compare_table *t, const struct judgement *runs, 
         facts_of(cell[i], &runs[i]);
     TRY(fill_heading(t, "", runs, n, err));
     for (size_t r = 0; r < FACTS; r++) {
-        TRY(add_cell(t, labels[r], err));
+        TRY(compare_add(t, labels[r], err));
         for (size_t i = 0; i < n; i++)
-            TRY(add_cell(t, cell[i][r].s, err));
+            TRY(compare_add(t, cell[i][r].s, err));
     }
     return OK;
 }
@@ -141,9 +150,9 @@ static status fill_options(struct compare_table *t, const struct judgement *runs
                 is_told = runlog_config(&runs[j].run.log, key) != NULL;
             if (is_told)
                 continue;
-            TRY(add_cell(t, key, err));
+            TRY(compare_add(t, key, err));
             for (size_t j = 0; j < n; j++)
-                TRY(add_cell(t, value_in(&runs[j], key), err));
+                TRY(compare_add(t, value_in(&runs[j], key), err));
         }
     }
     return OK;
@@ -179,22 +188,24 @@ static status explain_step(struct compare *c, const struct run *a, const struct 
     struct str parts = str_new(CELL_MAX);
 
     if (!isfinite(all))
-        return say(c, err, "%s: the time of a step is missing in one of the two.",
-                   b->name);
+        return compare_say(&c->sentences, err,
+                           "%s: the time of a step is missing in one of the two.",
+                           b->name);
     if (fabs(all) < 0.02 * p->mean)
-        return say(c, err, "%s takes as long for a step as %s: %s and %s.", b->name,
-                   a->name, fmt_seconds(q->mean).s, fmt_seconds(p->mean).s);
+        return compare_say(&c->sentences, err,
+                           "%s takes as long for a step as %s: %s and %s.", b->name,
+                           a->name, fmt_seconds(q->mean).s, fmt_seconds(p->mean).s);
     qsort(change, sizeof change / sizeof *change, sizeof *change, by_size);
     for (size_t i = 0; i < sizeof change / sizeof *change; i++)
         if (fabs(change[i].seconds) > 0.05 * fabs(all))
             str_printf(&parts, "%s%s %s%s", parts.len ? ", " : "", change[i].name,
                        change[i].seconds < 0 ? "\u2212" : "+",
                        fmt_seconds(fabs(change[i].seconds)).s);
-    const status result =
-        say(c, err, "A step of %s is %s %s than one of %s (%s against %s)%s%s.", b->name,
-            fmt_seconds(fabs(all)).s, all > 0 ? "longer" : "shorter", a->name,
-            fmt_seconds(q->mean).s, fmt_seconds(p->mean).s, parts.len ? ": " : "",
-            parts.len ? str_text(&parts) : "; the phases are not logged in both");
+    const status result = compare_say(
+        &c->sentences, err, "A step of %s is %s %s than one of %s (%s against %s)%s%s.",
+        b->name, fmt_seconds(fabs(all)).s, all > 0 ? "longer" : "shorter", a->name,
+        fmt_seconds(q->mean).s, fmt_seconds(p->mean).s, parts.len ? ": " : "",
+        parts.len ? str_text(&parts) : "; the phases are not logged in both");
     str_release(&parts);
     return result;
 }
@@ -207,10 +218,12 @@ static status explain_tokens(struct compare *c, const struct run *a, const struc
 
     if (!isfinite(x + y) || fabs(y / x - 1) < 0.03)
         return OK;
-    return say(c, err, "%s trains on %s tokens a step, %s on %s: per token it is %s %s.",
-               b->name, fmt_count(y).s, a->name, fmt_count(x).s,
-               fmt_percent(fabs(b->pace.tokens_per_s / a->pace.tokens_per_s - 1)).s,
-               b->pace.tokens_per_s > a->pace.tokens_per_s ? "faster" : "slower");
+    return compare_say(
+        &c->sentences, err,
+        "%s trains on %s tokens a step, %s on %s: per token it is %s %s.", b->name,
+        fmt_count(y).s, a->name, fmt_count(x).s,
+        fmt_percent(fabs(b->pace.tokens_per_s / a->pace.tokens_per_s - 1)).s,
+        b->pace.tokens_per_s > a->pace.tokens_per_s ? "faster" : "slower");
 }
 
 /* Value of a curve at x, between its points; NAN outside, and where they lie too far
@@ -232,7 +245,7 @@ static status explain_loss(struct compare *c, const struct run *a, const struct 
 {
     const struct series *p = &a->learning.loss, *q = &b->learning.loss;
 
-    if (!p->n || !q->n)
+    if (!p->n || !q->n || !compare_data_losses_compare(a, b))
         return OK;
     const double at = fmin(p->x[p->n - 1], q->x[q->n - 1]);
     const double x = value_at(p, at), y = value_at(q, at);
@@ -241,18 +254,21 @@ static status explain_loss(struct compare *c, const struct run *a, const struct 
                              ? 2 * fmax(a->learning.noise, b->learning.noise)
                              : 0.01 * x;
     if (!isfinite(x - y))
-        return say(c, err,
-                   "%s and %s have no evaluations at about the same step, so their "
-                   "losses are not compared.",
-                   b->name, a->name);
+        return compare_say(
+            &c->sentences, err,
+            "%s and %s have no evaluations at about the same step, so their "
+            "losses are not compared.",
+            b->name, a->name);
     if (fabs(y - x) < noise)
-        return say(c, err,
-                   "At step %s both have the same validation loss within its scatter: "
-                   "%s and %s.",
-                   fmt_count(at).s, fmt_number(x, 4).s, fmt_number(y, 4).s);
-    return say(c, err, "At step %s the validation loss of %s is %s, %s %s than %s.",
-               fmt_count(at).s, b->name, fmt_number(y, 4).s, fmt_number(fabs(y - x), 3).s,
-               y < x ? "lower" : "higher", a->name);
+        return compare_say(
+            &c->sentences, err,
+            "At step %s both have the same validation loss within its scatter: "
+            "%s and %s.",
+            fmt_count(at).s, fmt_number(x, 4).s, fmt_number(y, 4).s);
+    return compare_say(&c->sentences, err,
+                       "At step %s the validation loss of %s is %s, %s %s than %s.",
+                       fmt_count(at).s, b->name, fmt_number(y, 4).s,
+                       fmt_number(fabs(y - x), 3).s, y < x ? "lower" : "higher", a->name);
 }
 
 /* The options that differ between the first run and run i, into `list`; those that only
@@ -289,15 +305,18 @@ static status explain_options(struct compare *c, const struct judgement *runs, s
 
     const size_t n = list_options(&list, c, runs, i, &n_alone);
     if (n)
-        result = say(c, err, "%s was configured otherwise than %s: %s%s.", b, a,
-                     str_text(&list), n > OPTIONS_TOLD ? ", and more" : "");
+        result =
+            compare_say(&c->sentences, err, "%s was configured otherwise than %s: %s%s.",
+                        b, a, str_text(&list), n > OPTIONS_TOLD ? ", and more" : "");
     else if (!n_alone)
-        result = say(c, err, "%s and %s have the same options.", b, a);
+        result =
+            compare_say(&c->sentences, err, "%s and %s have the same options.", b, a);
     if (result == OK && n_alone)
-        result = say(c, err,
-                     "%zu option%s in the log of only one of %s and %s; whether they "
-                     "differ is not known.",
-                     n_alone, n_alone == 1 ? " is" : "s are", b, a);
+        result =
+            compare_say(&c->sentences, err,
+                        "%zu option%s in the log of only one of %s and %s; whether they "
+                        "differ is not known.",
+                        n_alone, n_alone == 1 ? " is" : "s are", b, a);
     str_release(&list);
     return result;
 }
@@ -307,7 +326,9 @@ static status fill(struct compare *c, const struct judgement *runs, size_t n,
 {
     TRY(fill_facts(&c->facts, runs, n, err));
     TRY(fill_options(&c->options, runs, n, err));
+    TRY(compare_data_samples(&c->samples, runs, n, err));
     for (size_t i = 1; i < n; i++) {
+        TRY(compare_data_warn(c, &runs[0].run, &runs[i].run, err));
         TRY(explain_step(c, &runs[0].run, &runs[i].run, err));
         TRY(explain_tokens(c, &runs[0].run, &runs[i].run, err));
         TRY(explain_loss(c, &runs[0].run, &runs[i].run, err));
@@ -320,7 +341,7 @@ status compare_open(struct compare *c, const struct judgement *runs, size_t n,
                     struct err *err)
 {
     BUG_ON(n > REPORT_RUNS_MAX);
-    *c = (struct compare){.sentences.n_columns = 1};
+    *c = (struct compare){.sentences.n_columns = 1, .warnings.n_columns = 1};
     const status result = fill(c, runs, n, err);
     if (result != OK)
         compare_close(c);
@@ -339,5 +360,7 @@ void compare_close(struct compare *c)
     release_table(&c->facts);
     release_table(&c->options);
     release_table(&c->sentences);
+    release_table(&c->warnings);
+    release_table(&c->samples);
     *c = (struct compare){0};
 }

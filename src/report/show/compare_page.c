@@ -117,11 +117,12 @@ static void write_verdicts(struct str *out, const struct judgement *runs, size_t
     }
 }
 
-static void write_sentences(struct str *out, const struct compare *c)
+static void write_sentences(struct str *out, const struct compare_table *t,
+                            const char *css)
 {
-    str_puts(out, "<ul>\n");
-    for (size_t i = 0; i < c->sentences.n_rows; i++) {
-        page_tag(out, "li", NULL, c->sentences.cell[i]);
+    str_printf(out, "<ul class=\"%s\">\n", css);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        page_tag(out, "li", NULL, t->cell[i]);
         str_putc(out, '\n');
     }
     str_puts(out, "</ul>\n");
@@ -130,13 +131,20 @@ static void write_sentences(struct str *out, const struct compare *c)
 static status write_body(struct str *out, const struct compare *c,
                          const struct judgement *runs, size_t n, struct err *err)
 {
+    if (c->warnings.n_rows)
+        write_sentences(out, &c->warnings, "findings");
     write_table(out, &c->facts, "wide");
     str_puts(out, "<h2>What differs, and why</h2>\n");
-    write_sentences(out, c);
+    write_sentences(out, &c->sentences, "differences");
     str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
     for (size_t i = 0; i < sizeof overlays / sizeof *overlays; i++)
         TRY(write_overlay(out, &overlays[i], runs, n, err));
-    str_puts(out, "</div>\n<h2>What people ask</h2>\n");
+    str_puts(out, "</div>\n");
+    if (c->samples.n_rows > 1) {
+        str_puts(out, "<h2>Sample translations</h2>\n");
+        write_table(out, &c->samples, "wide samples");
+    }
+    str_puts(out, "<h2>What people ask</h2>\n");
     write_verdicts(out, runs, n);
     str_puts(out, "<h2>What stands out</h2>\n");
     for (size_t i = 0; i < n; i++) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/mem.h"
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"
@@ -62,18 +63,75 @@ static status write_all(const struct report_request *q, const struct judgement *
     return write_as(report_text_json, path, runs, q->n_runs, err);
 }
 
-/* Directories of one name are told apart by their whole paths. */
+/* The next component of a path from *at on, without slashes and "."; n 0: none. */
+static struct line next_part(const char **at)
+{
+    size_t n;
+
+    for (;;) {
+        *at += strspn(*at, "/");
+        n = strcspn(*at, "/");
+        if (n != 1 || **at != '.')
+            break;
+        ++*at;
+    }
+    const struct line part = {*at, n};
+    *at += n;
+    return part;
+}
+
+enum { PARTS = 64 };
+
+static size_t split_path(struct line part[PARTS], const char *path)
+{
+    size_t n = 0;
+
+    for (struct line p; n < PARTS && (p = next_part(&path)).n_bytes;)
+        part[n++] = p;
+    return n;
+}
+
+static bool is_same(struct line a, struct line b)
+{
+    return a.n_bytes == b.n_bytes && memcmp(a.text, b.text, a.n_bytes) == 0;
+}
+
+/*
+ * Directories of one name are told apart by the part of their paths that differs:
+ * a/lr1/run and a/lr2/run are lr1 and lr2. With one path given twice, or inside another,
+ * the whole paths stay.
+ */
 static void tell_apart(struct judgement *runs, size_t n)
 {
-    bool is_shared[REPORT_RUNS_MAX] = {false};
+    struct line part[REPORT_RUNS_MAX][PARTS];
+    size_t n_parts[REPORT_RUNS_MAX], head = 0, tail = 0;
+    bool is_shared = false, has_names = true;
 
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            is_shared[i] |= j != i && strcmp(runs[i].run.name, runs[j].run.name) == 0;
+        n_parts[i] = split_path(part[i], runs[i].run.sources.given);
     for (size_t i = 0; i < n; i++)
-        if (is_shared[i])
+        for (size_t j = 0; j < i; j++)
+            is_shared |= strcmp(runs[i].run.name, runs[j].run.name) == 0;
+    if (!is_shared)
+        return;
+    for (bool same = true; same; head += same)
+        for (size_t i = 0; i < n; i++)
+            same &= head < n_parts[i] && is_same(part[i][head], part[0][head]);
+    for (bool same = true; same; tail += same)
+        for (size_t i = 0; i < n; i++)
+            same &= head + tail < n_parts[i] && is_same(part[i][n_parts[i] - 1 - tail],
+                                                        part[0][n_parts[0] - 1 - tail]);
+    for (size_t i = 0; i < n; i++)
+        has_names &= head + tail < n_parts[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct line first = part[i][head], last = part[i][n_parts[i] - 1 - tail];
+        if (has_names)
+            snprintf(runs[i].run.name, sizeof runs[i].run.name, "%.*s",
+                     (int)(last.text + last.n_bytes - first.text), first.text);
+        else
             snprintf(runs[i].run.name, sizeof runs[i].run.name, "%.255s",
                      runs[i].run.sources.given);
+    }
 }
 
 status report_write(const struct report_request *q, struct err *err)

@@ -90,12 +90,33 @@ static void put_state(struct str *out, const struct run *run)
     str_release(&command);
 }
 
+/* What `ferry eval` noted. */
+static void put_tests(struct str *out, const struct runlog *log)
+{
+    bool has_head = false;
+
+    for (size_t i = 0; i < log->n_event; i++) {
+        const struct runlog_test *e = &log->event[i].test;
+        if (log->event[i].kind != RUNLOG_KIND_TEST)
+            continue;
+        if (!has_head)
+            str_puts(out, "## Test scores\n\n| set | step | BLEU | loss | sentences | "
+                          "signature |\n|---|---|---|---|---|---|\n");
+        has_head = true;
+        putf(out, "| %s | %s | %s | %s | %s | %s |\n", e->name ? e->name : "",
+             fmt_count(e->step).s, fmt_number(e->bleu, 4).s, fmt_number(e->loss, 4).s,
+             fmt_count(e->sentences).s, e->bleu_signature ? e->bleu_signature : "");
+    }
+    str_puts(out, has_head ? "\n" : "");
+}
+
 static void put_run(struct str *out, const struct judgement *j)
 {
     putf(out, "# %s: training report\n\nFrom %s", j->run.name, j->run.sources.given);
     str_printf(out, ", made on %s by Ferry %s.\n\n", fmt_time(j->run.now).s,
                FERRY_VERSION);
     put_state(out, &j->run);
+    put_tests(out, &j->run.log);
     str_puts(out, "## What stands out\n\n");
     put_health(out, &j->health);
     str_puts(out, "## What people ask\n\n");
@@ -123,10 +144,17 @@ static status put_comparison(struct str *out, const struct judgement *runs, size
 
     TRY(compare_open(&c, runs, n, err));
     str_puts(out, "# Runs side by side\n\n");
+    for (size_t i = 0; i < c.warnings.n_rows; i++)
+        putf(out, "- **Warning:** %s\n", c.warnings.cell[i]);
+    str_puts(out, c.warnings.n_rows ? "\n" : "");
     put_table(out, &c.facts);
     str_puts(out, "## What differs, and why\n\n");
     for (size_t i = 0; i < c.sentences.n_rows; i++)
         putf(out, "- %s\n", c.sentences.cell[i]);
+    if (c.samples.n_rows > 1) {
+        str_puts(out, "\n## Sample translations\n\n");
+        put_table(out, &c.samples);
+    }
     str_puts(out, "\n## Options that differ\n\n");
     put_table(out, &c.options);
     compare_close(&c);
@@ -184,6 +212,23 @@ static json_t *health_json(const struct health *h)
     return list;
 }
 
+/* What `ferry eval` noted. */
+static json_t *tests_json(const struct runlog *log)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < log->n_event; i++) {
+        const struct runlog_test *e = &log->event[i].test;
+        if (log->event[i].kind == RUNLOG_KIND_TEST)
+            json_array_append_new(
+                list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "set", text(e->name),
+                                "step", number(e->step), "bleu", number(e->bleu), "loss",
+                                number(e->loss), "sentences", number(e->sentences),
+                                "signature", text(e->bleu_signature)));
+    }
+    return list;
+}
+
 /* The same words as on the page. */
 static void add_state(json_t *o, const struct run *run)
 {
@@ -213,21 +258,29 @@ static json_t *run_json(const struct judgement *j)
     add_state(o, &j->run);
     json_object_set_new(o, "step", number(j->run.step));
     json_object_set_new(o, "lines", json_integer((json_int_t)log->n_lines));
+    json_object_set_new(o, "tests", tests_json(log));
     json_object_set_new(o, "answers", answers);
     json_object_set_new(o, "health", health_json(&j->health));
     return o;
+}
+
+static json_t *list_json(const struct compare_table *t)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < t->n_rows; i++)
+        json_array_append_new(list, text(t->cell[i]));
+    return list;
 }
 
 static status sentences_json(json_t *o, const struct judgement *runs, size_t n,
                              struct err *err)
 {
     struct compare c;
-    json_t *list = json_array();
 
     TRY(compare_open(&c, runs, n, err));
-    for (size_t i = 0; i < c.sentences.n_rows; i++)
-        json_array_append_new(list, text(c.sentences.cell[i]));
-    json_object_set_new(o, "differences", list);
+    json_object_set_new(o, "warnings", list_json(&c.warnings));
+    json_object_set_new(o, "differences", list_json(&c.sentences));
     compare_close(&c);
     return OK;
 }

@@ -101,10 +101,14 @@ static void close_all(struct eval *e)
     free(e->train);
 }
 
+static const struct dataset_set *set_of(const struct eval *e)
+{
+    return strcmp(e->config->set, "test") == 0 ? &e->data.test : &e->data.valid;
+}
+
 static status measure(struct eval *e, struct evaluate_result *r, struct err *err)
 {
-    const struct dataset_set *set =
-        strcmp(e->config->set, "test") == 0 ? &e->data.test : &e->data.valid;
+    const struct dataset_set *set = set_of(e);
     const struct evaluate_options o = {.smooth = e->train->label_smoothing,
                                        .batch_tokens = (size_t)e->train->eval_tokens,
                                        .max_length = EVALUATE_LENGTH,
@@ -128,6 +132,7 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
 
 static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
 {
+    char hash[RECORD_HASH];
     const struct runlog_test test = {.t = clock_wall(),
                                      .step = (double)e->dir.step,
                                      .name = e->config->set,
@@ -136,7 +141,9 @@ static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
                                      .forced_bleu = r->forced_bleu,
                                      .bleu = r->has_bleu ? r->bleu : NAN,
                                      .bleu_signature = r->has_bleu ? r->signature : NULL,
-                                     .sentences = (double)r->n_pairs};
+                                     .sentences = (double)r->n_pairs,
+                                     .text_hash =
+                                         record_hash(hash, dataset_text_hash(set_of(e)))};
 
     return journal_object(RUNLOG_KIND_TEST, &test);
 }

@@ -152,6 +152,12 @@ static json_t *network_of(const char *gradients, const struct comm *c,
     return journal_object(RUNLOG_KIND_NETWORK, &network);
 }
 
+const char *record_hash(char text[RECORD_HASH], uint64_t hash)
+{
+    snprintf(text, RECORD_HASH, "%016" PRIx64, hash);
+    return text;
+}
+
 status record_begin(struct record *r, struct runlog_start e, const struct peers *p,
                     struct err *err)
 {

@@ -61,6 +61,10 @@ status record_open(struct record *r, const struct train_config *c, FILE *console
                    int64_t step, int rank, struct err *err);
 status record_close(struct record *r, struct err *err);
 
+/* 64 bits as text, exact in any reader of JSON. */
+enum { RECORD_HASH = 17 };
+const char *record_hash(char text[RECORD_HASH], uint64_t hash);
+
 /* Before the first update. The caller fills what depends on model, data and device;
  * `gradients` is what sums them on the cards, NULL for hosts. */
 status record_begin(struct record *r, struct runlog_start e, const struct peers *p,

@@ -1,0 +1,199 @@
+/* What runs were trained and scored on: whether their numbers compare, their scores on
+ * test sets, and how they translate the same sentences. */
+#include <math.h>
+#include <string.h>
+
+#include "page/fmt.h"
+#include "report/judge/judgement.h"
+#include "report/show/compare.h"
+
+enum { SAMPLES = 8 };
+
+/* Both known, and not the same. */
+static bool is_other(const char *a, const char *b)
+{
+    return a && b && a[0] && b[0] && strcmp(a, b) != 0;
+}
+
+static bool is_other_number(double a, double b)
+{
+    return isfinite(a) && isfinite(b) && a != b;
+}
+
+static bool has_other_option(const struct run *a, const struct run *b, const char *key)
+{
+    return is_other(runlog_config(&a->log, key), runlog_config(&b->log, key));
+}
+
+static bool has_other_direction(const struct run *a, const struct run *b)
+{
+    return has_other_option(a, b, "source_lang") || has_other_option(a, b, "target_lang");
+}
+
+/* Logs of older programs hold numbers instead of hashes. */
+static bool has_other_vocabulary(const struct runlog_start *a,
+                                 const struct runlog_start *b)
+{
+    return is_other(a->tokenizer_hash, b->tokenizer_hash) ||
+           is_other_number(a->tokenizer_pieces, b->tokenizer_pieces);
+}
+
+static bool has_other_validation(const struct runlog_start *a,
+                                 const struct runlog_start *b)
+{
+    return is_other(a->valid_hash, b->valid_hash) ||
+           is_other_number(a->valid_pairs, b->valid_pairs);
+}
+
+/* A packed corpus is made of pieces: with other ones it differs anyway. */
+static bool has_other_training(const struct runlog_start *a, const struct runlog_start *b)
+{
+    return is_other_number(a->train_pairs, b->train_pairs) ||
+           (!has_other_vocabulary(a, b) &&
+            (is_other(a->train_hash, b->train_hash) ||
+             is_other_number(a->train_target_tokens, b->train_target_tokens)));
+}
+
+bool compare_data_losses_compare(const struct run *a, const struct run *b)
+{
+    const struct runlog_start *x = runlog_latest(&a->log), *y = runlog_latest(&b->log);
+
+    return !x || !y ||
+           !(has_other_direction(a, b) || has_other_vocabulary(x, y) ||
+             has_other_validation(x, y) || has_other_option(a, b, "label_smoothing"));
+}
+
+static const char *option(const struct run *run, const char *key)
+{
+    const char *v = runlog_config(&run->log, key);
+
+    return v && v[0] ? v : "?";
+}
+
+static status warn_of_losses(struct compare *c, const struct run *a, const struct run *b,
+                             struct err *err)
+{
+    const struct runlog_start *x = runlog_latest(&a->log), *y = runlog_latest(&b->log);
+
+    if (has_other_direction(a, b))
+        TRY(compare_say(&c->warnings, err,
+                        "%s translates %s to %s, %s %s to %s: neither their losses nor "
+                        "their BLEU compare.",
+                        b->name, option(b, "source_lang"), option(b, "target_lang"),
+                        a->name, option(a, "source_lang"), option(a, "target_lang")));
+    if (has_other_vocabulary(x, y))
+        TRY(compare_say(&c->warnings, err,
+                        "%s has another vocabulary than %s (%s and %s pieces): a loss is "
+                        "a mean over pieces, so their losses do not compare. BLEU on the "
+                        "same text does.",
+                        b->name, a->name, fmt_count(y->tokenizer_pieces).s,
+                        fmt_count(x->tokenizer_pieces).s));
+    if (has_other_option(a, b, "label_smoothing"))
+        TRY(compare_say(
+            &c->warnings, err,
+            "%s has label_smoothing %s, %s has %s: it is part of the loss, so "
+            "their losses do not compare.",
+            b->name, option(b, "label_smoothing"), a->name,
+            option(a, "label_smoothing")));
+    if (has_other_validation(x, y))
+        TRY(compare_say(&c->warnings, err,
+                        "%s was validated on other sentences than %s: neither validation "
+                        "losses nor validation BLEU compare. `ferry eval` of both on one "
+                        "test set does.",
+                        b->name, a->name));
+    return OK;
+}
+
+const struct runlog_test *compare_data_test(const struct runlog *log)
+{
+    const struct runlog_test *newest = NULL;
+
+    for (size_t i = 0; i < log->n_event; i++)
+        if (log->event[i].kind == RUNLOG_KIND_TEST && log->event[i].test.name &&
+            strcmp(log->event[i].test.name, "test") == 0)
+            newest = &log->event[i].test;
+    return newest;
+}
+
+status compare_data_warn(struct compare *c, const struct run *a, const struct run *b,
+                         struct err *err)
+{
+    const struct runlog_start *x = runlog_latest(&a->log), *y = runlog_latest(&b->log);
+    const struct runlog_test *s = compare_data_test(&a->log),
+                             *t = compare_data_test(&b->log);
+
+    if (!x || !y)
+        return OK;
+    TRY(warn_of_losses(c, a, b, err));
+    if (has_other_training(x, y))
+        TRY(compare_say(&c->warnings, err,
+                        "%s was trained on other data than %s (%s and %s pairs): their "
+                        "training losses do not compare.%s",
+                        b->name, a->name, fmt_count(y->train_pairs).s,
+                        fmt_count(x->train_pairs).s,
+                        compare_data_losses_compare(a, b)
+                            ? " Validation losses do, on the same sentences."
+                            : ""));
+    if (s && t &&
+        (is_other(s->text_hash, t->text_hash) ||
+         is_other_number(s->sentences, t->sentences)))
+        TRY(compare_say(&c->warnings, err,
+                        "The test BLEU of %s is of other sentences than that of %s: they "
+                        "do not compare.",
+                        b->name, a->name));
+    return OK;
+}
+
+/* ---- samples ---- */
+
+/* Those of the newest evaluation that has any: sample[first .. n_sample). */
+static size_t newest_samples(const struct runlog *log)
+{
+    size_t first = log->n_sample;
+
+    while (first > 0 &&
+           log->sample[first - 1].step == log->sample[log->n_sample - 1].step)
+        first--;
+    return first;
+}
+
+/* How a run translated this sentence last, or NULL. */
+static const char *translation_of(const struct runlog *log, const char *source)
+{
+    for (size_t i = newest_samples(log); i < log->n_sample; i++)
+        if (log->sample[i].source && strcmp(log->sample[i].source, source) == 0)
+            return log->sample[i].translation;
+    return NULL;
+}
+
+static status add_sample(struct compare_table *t, const struct judgement *runs, size_t n,
+                         const struct runlog_sample *s, struct err *err)
+{
+    TRY(compare_add(t, s->source, err));
+    TRY(compare_add(t, s->reference ? s->reference : "", err));
+    for (size_t i = 0; i < n; i++) {
+        const char *text = translation_of(&runs[i].run.log, s->source);
+        TRY(compare_add(t, text ? text : "not sampled", err));
+    }
+    return OK;
+}
+
+status compare_data_samples(struct compare_table *t, const struct judgement *runs,
+                            size_t n, struct err *err)
+{
+    const struct runlog *log = &runs[0].run.log;
+
+    t->n_columns = n + 2;
+    TRY(compare_add(t, "source", err));
+    TRY(compare_add(t, "reference", err));
+    for (size_t i = 0; i < n; i++)
+        TRY(compare_add(t, runs[i].run.name, err));
+    for (size_t k = newest_samples(log); k < log->n_sample && t->n_rows <= SAMPLES; k++) {
+        bool is_shared = false;
+        for (size_t i = 1; i < n && log->sample[k].source; i++)
+            is_shared |= translation_of(&runs[i].run.log, log->sample[k].source) != NULL;
+        if (is_shared)
+            TRY(add_sample(t, runs, n, &log->sample[k], err));
+    }
+    return OK;
+}

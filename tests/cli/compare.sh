@@ -1,0 +1,76 @@
+# Runs side by side: short names, test BLEU and samples, and a warning where numbers of different
+# things would be compared.
+. "$ROOT/tests/cli/tiny.bash"
+tiny_data data
+options=("${tiny[@]}" max_steps=20 eval_every=10 eval_bleu=true eval_samples=3)
+train() { expect 0 "$FERRY" train run="$1" data="$2" "${options[@]}" "${@:3}"; }
+compare() { expect 0 "$FERRY" report "$@" out=all.html; }
+has() { grep -qF -e "$1" all.md || fail "all.md lacks '$1': $(head -n 40 all.md)"; }
+lacks() { ! grep -qF -e "$1" all.md || fail "all.md holds '$1'"; }
+
+# the same data: nothing to warn of
+train a/lr1/run data
+train a/lr2/run data learning_rate=0.25
+expect 0 "$FERRY" eval a/lr1/run
+bleu=$(sed -n 's/^BLEU  *\([0-9.]*\) .*/\1/p' .out)
+compare a/lr1/run ./a//lr2/run
+has '| state | finished | finished |'
+has '|  | lr1 | lr2 |'
+has '| test BLEU | '
+has ' at 20 | not scored |'
+lacks 'Warning'
+has 'At step 20'
+has '| source | reference | lr1 | lr2 |'
+[ "$(grep -c '| the [a-z]* and the' all.md)" -eq 3 ] || fail "want three samples side by side"
+grep -q '"warnings": \[\]' all.json || fail "warnings of programs"
+expect 0 python3 -c 'import json, sys
+score = json.load(open("all.json"))["runs"][0]["tests"][0]
+assert score["set"] == "test" and abs(score["bleu"] - float(sys.argv[1])) < 0.01' "$bleu"
+expect 0 "$FERRY" report a/lr1/run
+grep -q '^## Test scores' a/lr1/run/report.md || fail "the run's own report lacks its test score"
+grep -q 'Test scores' a/lr1/run/report.html || fail "so does its page"
+
+# another vocabulary of the same text
+tiny_data other vocab_size=100
+train b other
+expect 0 "$FERRY" eval b
+compare a/lr1/run b
+has '**Warning:** b has another vocabulary than run (100 and 80 pieces)'
+lacks 'trained on other data'
+lacks 'validated on other'
+lacks 'At step 20'
+lacks 'is of other sentences'
+grep -q 'has another vocabulary' all.html || fail "the page does not warn"
+
+# fewer pairs of the same vocabulary: validation still compares
+head -n 60 train.en >half.en
+head -n 60 train.de >half.de
+expect 0 "$FERRY" prepare source=half.en target=half.de valid_source=valid.en valid_target=valid.de \
+    test_source=valid.en test_target=valid.de out=half tokenizer=data/vocab.model
+train half1 half
+expect 0 "$FERRY" eval half1
+compare a/lr1/run half1
+has '**Warning:** half1 was trained on other data than run (60 and 120 pairs)'
+has 'Validation losses do'
+has 'At step 20'
+has 'The test BLEU of half1 is of other sentences'
+
+# the other direction
+expect 0 "$FERRY" prepare source=train.de target=train.en valid_source=valid.de valid_target=valid.en \
+    out=back tokenizer=data/vocab.model
+train back1 back
+compare a/lr1/run back1
+has 'back1 was validated on other sentences'
+lacks 'At step 20'
+lacks '## Sample translations'
+
+train smooth data label_smoothing=0.3
+compare a/lr1/run smooth
+has 'smooth has label\_smoothing 0.3, run has 0.1'
+
+# as many pieces, but others
+expect 0 "$FERRY" prepare source=half.en target=half.de valid_source=valid.en valid_target=valid.de \
+    out=pieces vocab_size=80
+train pieces1 pieces
+compare a/lr1/run pieces1
+has 'pieces1 has another vocabulary than run (80 and 80 pieces)'
