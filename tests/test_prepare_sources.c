@@ -159,10 +159,15 @@ TEST(what_held_out_sets_share_with_training_is_reported_and_can_be_dropped)
     preparing_set(&c, "held_out", "pair");
     s = preparing_run(&c);
     CHECK(s.n_reason[FILTER_HELD_OUT] == 2 && s.set[PREPARE_TRAIN].n_pairs == LINES - 2);
-    CHECK(s.overlap[PREPARE_VALID][OVERLAP_PAIR] == 2); /* it was there */
+    CHECK(s.overlap[PREPARE_VALID][OVERLAP_PAIR] == 0); /* what is left */
+    CHECK(s.overlap[PREPARE_VALID][OVERLAP_SOURCE] == 1);
+    CHECK(s.overlap[PREPARE_VALID][OVERLAP_TARGET] == 1);
+    CHECK(s.overlap_removed[PREPARE_VALID][OVERLAP_PAIR] == 2); /* what was there */
     preparing_set(&c, "held_out", "side");
     s = preparing_run(&c);
     CHECK(s.n_reason[FILTER_HELD_OUT] == 4);
+    CHECK(s.overlap[PREPARE_VALID][OVERLAP_SOURCE] == 0);
+    CHECK(s.overlap_removed[PREPARE_VALID][OVERLAP_SOURCE] == 3);
     CHECK(s.sample[FILTER_HELD_OUT][0].line[0] == 11);
 }
 

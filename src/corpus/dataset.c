@@ -1,5 +1,6 @@
 #include "corpus/dataset.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -88,11 +89,33 @@ static status check_whole(const char *dir, struct err *err)
     return OK;
 }
 
+static void take_language(char out[16], const json_t *languages, const char *side)
+{
+    const json_t *name = json_object_get(json_object_get(languages, side), "name");
+
+    if (json_is_string(name))
+        snprintf(out, 16, "%.15s", json_string_value(name));
+}
+
+/* Directories of earlier versions do not say them. */
+static status read_languages(struct dataset *d, const char *dir, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(file_join(path, sizeof path, dir, DATASET_MARK, err));
+    json_auto_t *all = json_load_file(path, 0, NULL);
+    const json_t *languages = json_object_get(all, "languages");
+    take_language(d->source_lang, languages, "source");
+    take_language(d->target_lang, languages, "target");
+    return OK;
+}
+
 static status open_all(struct dataset *d, const char *dir, struct err *err)
 {
     char path[FILE_PATH_MAX];
 
     TRY(check_whole(dir, err));
+    TRY(read_languages(d, dir, err));
     TRY(file_join(d->tokenizer, sizeof d->tokenizer, dir, DATASET_VOCAB ".model", err));
     TRY(checksum_of_file(&d->tokenizer_hash, d->tokenizer, err));
     TRY(file_join(path, sizeof path, dir, "train.bin", err));
@@ -124,19 +147,6 @@ static status verify(const struct corpus *c, const char *name, struct err *err)
     if (!c->data || corpus_file_verify(c, err) == OK)
         return OK;
     return err_wrap(err, "%s.bin", name);
-}
-
-uint64_t dataset_text_hash(const struct dataset_set *set)
-{
-    const struct dataset_text *const side[] = {&set->source, &set->target};
-    struct checksum sum = checksum_start();
-
-    for (int k = 0; k < 2; k++)
-        for (size_t i = 0; i < side[k]->n; i++) {
-            checksum_add(&sum, side[k]->line[i].text, side[k]->line[i].n_bytes);
-            checksum_add(&sum, "\n", 1);
-        }
-    return checksum_value(&sum);
 }
 
 status dataset_verify(const struct dataset *d, struct err *err)

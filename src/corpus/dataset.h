@@ -23,8 +23,9 @@
 #include "base/lines.h"
 #include "corpus/corpus.h"
 
-#define DATASET_MARK  "prepare.json" /* the last file written */
-#define DATASET_VOCAB "vocab"        /* .model and .vocab */
+#define DATASET_MARK     "prepare.json"  /* the last file written */
+#define DATASET_VOCAB    "vocab"         /* .model and .vocab */
+#define DATASET_PROPOSAL "proposal.yaml" /* configuration that fits; may be missing */
 
 /* The lines of one raw text. */
 struct dataset_text {
@@ -43,7 +44,8 @@ struct dataset_set {
 struct dataset {
     char tokenizer[FILE_PATH_MAX]; /* path of the SentencePiece model */
     uint64_t tokenizer_hash;
-    uint32_t vocab; /* pieces of the tokenizer */
+    uint32_t vocab;                        /* pieces of the tokenizer */
+    char source_lang[16], target_lang[16]; /* as in "de"; "": unknown */
     struct corpus train;
     struct dataset_set valid, test;
 };
@@ -52,9 +54,6 @@ struct dataset {
  * *d is closed. */
 status dataset_open(struct dataset *d, const char *dir, struct err *err);
 void dataset_close(struct dataset *d);
-
-/* A hash of the set's raw text, both sides: equal however it was cut into pieces. */
-uint64_t dataset_text_hash(const struct dataset_set *set);
 
 /* Read every corpus whole: ERR_FORMAT names the one that was damaged since it was made.
  */

@@ -18,9 +18,13 @@ static void copy(json_t *to, const char *key, json_t *v)
 
 static void add_facts(json_t *page, const json_t *stats)
 {
+    const json_t *languages = json_object_get(stats, "languages");
+
     copy(page, "ferry", json_object_get(stats, "ferry"));
     copy(page, "pairs_read", json_object_get(stats, "pairs_in"));
     copy(page, "pairs_kept", json_object_get(stats, "pairs_kept"));
+    copy(page, "source_language", get(languages, "source", "name"));
+    copy(page, "target_language", get(languages, "target", "name"));
     copy(page, "pieces", get(stats, "vocabulary", "pieces"));
     copy(page, "tokenizer", get(stats, "vocabulary", "hash"));
     copy(page, "learned_here", get(stats, "vocabulary", "learned"));

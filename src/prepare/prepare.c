@@ -23,6 +23,28 @@ static status need_both(const char *name, const char *source, const char *target
                    *source ? "source" : "target", name, *source ? "target" : "source");
 }
 
+static status check_language(const char *option, const char *name, struct err *err)
+{
+    if (strlen(name) < LANGUAGE_NAME)
+        return OK;
+    return err_set(
+        err, ERR_USAGE,
+        "%s = '%.64s': want a code of at most %d characters, as in de or en-GB", option,
+        name, LANGUAGE_NAME - 1);
+}
+
+/* A set is given, or drawn, or not there. */
+static status check_drawn(const char *name, int64_t n, const char *source,
+                          const char *pairs, struct err *err)
+{
+    if (!n || (!*source && !*pairs))
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "%s = %" PRId64 " draws a set from the training text, and %s_%s names "
+                   "one: leave one of the two out",
+                   name, n, name, *source ? "source" : "pairs");
+}
+
 static status check_training(const struct prepare_config *c, struct err *err)
 {
     const bool has_source = *c->source, has_target = *c->target;
@@ -62,6 +84,13 @@ static status check_config(const struct prepare_config *c, struct err *err)
                        "out is missing: name the data directory to make, as in out=DIR");
     TRY(need_both("valid", c->valid_source, c->valid_target, err));
     TRY(need_both("test", c->test_source, c->test_target, err));
+    TRY(check_language("source_lang", c->source_lang, err));
+    TRY(check_language("target_lang", c->target_lang, err));
+    if (c->vocab_size && c->vocab_size <= ID_N_SPECIAL)
+        return err_set(err, ERR_USAGE, "vocab_size = %" PRId64 ": want 0 or at least %d",
+                       c->vocab_size, ID_N_SPECIAL + 1);
+    TRY(check_drawn("valid", c->valid, c->valid_source, c->valid_pairs, err));
+    TRY(check_drawn("test", c->test, c->test_source, c->test_pairs, err));
     if (c->min_words > c->max_words)
         return err_set(err, ERR_USAGE,
                        "min_words = %" PRId64 " exceeds max_words = %" PRId64,
@@ -71,6 +100,21 @@ static status check_config(const struct prepare_config *c, struct err *err)
                        "min_chars = %" PRId64 " exceeds max_chars = %" PRId64,
                        c->min_chars, c->max_chars);
     return c->reference_names ? prepare_reference_find(&names, c, err) : OK;
+}
+
+static int64_t wanted(const struct prepare_config *c, enum prepare_set set)
+{
+    return set == PREPARE_VALID ? c->valid : set == PREPARE_TEST ? c->test : 0;
+}
+
+bool prepare_has_set(const struct prepare *p, enum prepare_set set)
+{
+    return p->input[set].n_files || wanted(p->config, set);
+}
+
+bool prepare_leaves_out(const struct prepare_config *c)
+{
+    return c->valid || c->test || strcmp(c->duplicates, "keep") != 0;
 }
 
 uint64_t prepare_budget(const struct prepare *p)
@@ -126,7 +170,7 @@ static void add_input(struct checksum *sum, const struct pairs *in)
  */
 static uint64_t hash_config(const struct prepare *p)
 {
-    static const char *const ignored[] = {"out", "threads", "fresh"};
+    static const char *const ignored[] = {"out", "threads", "fresh", "measure"};
     struct checksum sum = checksum_start();
 
     add_text(&sum, FERRY_VERSION);
@@ -306,19 +350,20 @@ static status run_stages(struct prepare *p, struct err *err)
     return OK;
 }
 
-/* Sets of an earlier preparation that are not part of this one. */
+/* Sets of an earlier preparation that are not part of this one, and its proposal. */
 static status remove_stale(const struct prepare *p, struct err *err)
 {
     static const char *const endings[] = {"bin", "source", "target"};
     char path[FILE_PATH_MAX];
 
     for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
-        for (size_t i = 0; i < 3 && !p->input[set].n_files; i++) {
+        for (size_t i = 0; i < 3 && !prepare_has_set(p, set); i++) {
             TRY(file_path(path, err, "%s/%s.%s", p->config->out,
                           prepare_stats_set_names[set], endings[i]));
             TRY(file_remove(path, err));
         }
-    return OK;
+    TRY(file_join(path, sizeof path, p->config->out, DATASET_PROPOSAL, err));
+    return file_remove(path, err);
 }
 
 /* Without its mark the directory is not whole; the mark is written when all else is. */

@@ -26,6 +26,7 @@
 #include "base/progress.h"
 #include "prepare/clean/filter.h"
 #include "prepare/source/pairs.h"
+#include "text/language.h"
 
 #define PREPARE_SCRIPTS                                                         \
     "any|latin|greek|cyrillic|armenian|hebrew|arabic|devanagari|bengali|tamil|" \
@@ -37,6 +38,8 @@
     X(STR, target, "", "its translation, line by line", ANY)                             \
     X(STR, pairs, "", "files with both sides: .tsv, .tmx, .xml", ANY)                    \
     X(STR, out, "", "data directory to make", ANY)                                       \
+    X(INT, valid, "0", "pairs to draw from the text for validation", RANGE(0, 100000))   \
+    X(INT, test, "0", "pairs to draw from the text for the test", RANGE(0, 100000))      \
     X(STR, valid_source, "", "validation text, kept whole and in order", ANY)            \
     X(STR, valid_target, "", "its translation", ANY)                                     \
     X(STR, valid_pairs, "", "validation files with both sides", ANY)                     \
@@ -44,11 +47,12 @@
     X(STR, test_target, "", "its translation", ANY)                                      \
     X(STR, test_pairs, "", "test files with both sides", ANY)                            \
     X(STR, columns, "1,2", "columns of a .tsv: source,target", ANY)                      \
-    X(STR, source_lang, "", "language to take of a .tmx, as in en or en-GB", ANY)        \
-    X(STR, target_lang, "", "its other language", ANY)                                   \
+    X(STR, source_lang, "", "language, as in de or en-GB; empty: guess it", ANY)         \
+    X(STR, target_lang, "", "the same of the other side; a .tmx needs both", ANY)        \
     X(STR, tokenizer, "", "existing SentencePiece .model instead of a new one", ANY)     \
     X(REAL, max_unknown, "0.01", "largest share of unknown pieces with it", RANGE(0, 1)) \
-    X(INT, vocab_size, "32768", "pieces to learn, specials included", RANGE(5, 65536))   \
+    X(INT, vocab_size, "0", "pieces to learn; 0: by the size of the corpus",             \
+      RANGE(0, 65536))                                                                   \
     X(INT, min_words, "1", "fewest words of a side", RANGE(1, 1e6))                      \
     X(INT, max_words, "80", "most words of a side", RANGE(1, 1e6))                       \
     X(REAL, ratio, "9", "largest ratio of the word counts", RANGE(1, 1e6))               \
@@ -70,10 +74,12 @@
     X(BOOL, check_language, "false", "drop sides in the other side's language", ANY)     \
     X(CHOICE, held_out, "keep", "training pairs of held-out sets: drop pair or side",    \
       ONE_OF("keep|pair|side"))                                                          \
+    X(BOOL, check_sides, "true", "refuse held-out files whose sides are swapped", ANY)   \
     X(INT, seed, "1", "seed of the shuffle", RANGE(0, 1e15))                             \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                     \
     X(INT, memory_mib, "2048", "memory limit in MiB", RANGE(128, 1e7))                   \
     X(BOOL, fresh, "false", "start from scratch, not after the last stage", ANY)         \
+    X(BOOL, measure, "true", "try a proposed training for up to ten seconds", ANY)       \
     X(BOOL, reference_names, "false", "also write the reference's text files", ANY)
 
 struct prepare_config {
@@ -119,6 +125,12 @@ struct prepare_set_stats {
     uint64_t n_bytes, checksum; /* of the packed corpus */
 };
 
+/* The language of a side of the training text. */
+struct prepare_language {
+    char name[LANGUAGE_NAME]; /* given, or guessed; "": neither */
+    struct language_guess guess;
+};
+
 /* The training text at one end of a stage. */
 struct prepare_size {
     uint64_t n_pairs;
@@ -151,8 +163,12 @@ struct prepare_stats {
     uint64_t n_reason[N_FILTER]; /* training pairs; CLEAN_KEEP and why not */
     struct prepare_sample sample[N_FILTER][PREPARE_SAMPLES];
     struct prepare_set_stats set[N_PREPARE_SETS];
-    uint64_t overlap[N_PREPARE_SETS][N_OVERLAP]; /* of this set, found in training */
+    /* Lines of this set that are in the training text, and that were in pairs dropped
+     * because of it. */
+    uint64_t overlap[N_PREPARE_SETS][N_OVERLAP];
+    uint64_t overlap_removed[N_PREPARE_SETS][N_OVERLAP];
     uint64_t overlap_held_out[N_OVERLAP]; /* of the test set, found in validation */
+    struct prepare_language language[PAIRS_SIDES];
     uint64_t n_pieces, tokenizer_hash;
     bool is_learned, is_factored;       /* the vocabulary, from these lines: */
     uint64_t n_learn_lines, n_too_long; /* offered, and left out for their length */
@@ -180,6 +196,13 @@ uint64_t prepare_stats_read(const struct prepare_stats *s);
 status prepare_stats_write(const struct prepare_stats *s, const char *path,
                            struct opt_table options, const void *config,
                            const struct pairs input[N_PREPARE_SETS], struct err *err);
+
+/*
+ * The size of the vocabulary for so many pairs, with vocab_size = 0: 1,024 pieces at
+ * 30,000 pairs, 8,000 at a million, 32,768 from four million on, in between (and below)
+ * along straight lines of the logarithms, rounded to a multiple of 64.
+ */
+size_t prepare_vocab_size(uint64_t n_pairs);
 
 /* Make the data directory config->out; *stats says what was done. */
 status prepare_run(const struct prepare_config *config, struct progress *progress,

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,40 +15,41 @@
 
 enum { BATCH_BYTES = 8 << 20 };
 
-/* The text that the clean stage left, pair by pair, duplicates passed over. */
+/* The text that the clean stage left, pair by pair, what it left out passed over. */
 struct text {
     struct line_reader side[PAIRS_SIDES];
-    struct file_map duplicate; /* bits */
-    uint64_t n_read;           /* pairs passed, duplicates included */
+    struct file_map left_out; /* bits */
+    uint64_t n_read;          /* pairs passed, those included */
 };
 
-static status open_text(struct text *t, const struct prepare *p, bool with_duplicates,
-                        struct err *err)
+static status open_text(struct text *t, const struct prepare *p,
+                        const struct prepare_job *job, struct err *err)
 {
-    static const char *const names[PAIRS_SIDES] = {"clean.source", "clean.target"};
-    char path[FILE_PATH_MAX];
+    static const char *const ending[PAIRS_SIDES] = {"source", "target"};
+    char path[FILE_PATH_MAX], name[32];
 
     for (int s = 0; s < PAIRS_SIDES; s++) {
-        TRY(workdir_path(&p->work, path, names[s], err));
+        snprintf(name, sizeof name, "%s.%s", job->text ? job->text : "clean", ending[s]);
+        TRY(workdir_path(&p->work, path, name, err));
         TRY(line_reader_open(&t->side[s], path, path, err));
         line_reader_keep_mark(&t->side[s]);
     }
-    if (with_duplicates || strcmp(p->config->duplicates, "keep") == 0)
+    if (job->text || job->with_left_out || !prepare_leaves_out(p->config))
         return OK;
-    TRY(workdir_path(&p->work, path, "duplicates", err));
-    return file_map_open(&t->duplicate, path, err);
+    TRY(workdir_path(&p->work, path, "left_out", err));
+    return file_map_open(&t->left_out, path, err);
 }
 
 static void close_text(struct text *t)
 {
     for (int s = 0; s < PAIRS_SIDES; s++)
         line_reader_close(&t->side[s]);
-    file_map_close(&t->duplicate);
+    file_map_close(&t->left_out);
 }
 
-static bool is_duplicate(const struct text *t, uint64_t i)
+static bool is_left_out(const struct text *t, uint64_t i)
 {
-    return t->duplicate.data && (t->duplicate.data[i / 8] >> i % 8 & 1);
+    return t->left_out.data && (t->left_out.data[i / 8] >> i % 8 & 1);
 }
 
 static status next_text(struct text *t, struct pairs_row *row, bool *has, struct err *err)
@@ -62,7 +64,7 @@ static status next_text(struct text *t, struct pairs_row *row, bool *has, struct
         if (*has != has_target)
             return err_set(err, ERR_FORMAT, "%s changed while it was read",
                            t->side[PAIRS_SOURCE].in.name);
-    } while (*has && is_duplicate(t, t->n_read++));
+    } while (*has && is_left_out(t, t->n_read++));
     row->line[PAIRS_SOURCE] = row->line[PAIRS_TARGET] = t->n_read;
     return OK;
 }
@@ -191,7 +193,7 @@ status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
     TRY(mem_alloc(&r.err, r.n_parts, sizeof *r.err, err));
     r.batch->text = str_new(0);
     if (!job->pairs)
-        TRY(open_text(&r.text, p, job->with_duplicates, err));
+        TRY(open_text(&r.text, p, job, err));
     progress_begin(progress, job->label, "pairs",
                    job->pairs ? job->pairs->n_lines : p->stats->n_reason[CLEAN_KEEP]);
     for (bool has = true; has;) {

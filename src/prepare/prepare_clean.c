@@ -1,96 +1,18 @@
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
-#include "base/table.h"
-#include "corpus/checksum.h"
+#include "prepare/draw.h"
 #include "prepare/duplicates.h"
+#include "prepare/overlap.h"
 #include "prepare/prepare_stages.h"
 
+/* Lines that are enough to know a language by. */
+enum { LANGUAGE_LINES = 20000 };
+
 enum { HELD_OUT_KEEP, HELD_OUT_PAIR, HELD_OUT_SIDE };
-
-/* The lines of a held-out set, in their cleaned form, by 64-bit hashes. Finding one in
- * training makes a score of that set look better than it is. */
-struct overlap {
-    struct overlap_entry {
-        uint64_t hash;
-        uint64_t n_lines; /* of the set that have this hash */
-        int part;         /* enum prepare_overlap */
-        bool is_found;
-    } * entry;
-    size_t n, cap;
-    struct table table; /* of the entries */
-};
-
-/* The hashes of a pair of cleaned lines. */
-struct overlap_key {
-    uint64_t hash[N_OVERLAP];
-};
-
-static struct overlap_key overlap_key_of(const struct line side[PAIRS_SIDES])
-{
-    struct overlap_key k;
-
-    for (int s = 0; s < PAIRS_SIDES; s++)
-        k.hash[s] = checksum_of(side[s].text, side[s].n_bytes);
-    k.hash[OVERLAP_PAIR] = rng_hash(k.hash[0], k.hash[1]);
-    return k;
-}
-
-/* NULL when there is none. */
-static struct overlap_entry *overlap_search(const struct overlap *o, int part,
-                                            uint64_t hash)
-{
-    struct table_search s = table_search(&o->table, hash);
-
-    for (uint32_t i; (i = table_next(&s)) != TABLE_NONE;)
-        if (o->entry[i].hash == hash && o->entry[i].part == part)
-            return &o->entry[i];
-    return NULL;
-}
-
-static status overlap_add(struct overlap *o, struct overlap_key key, struct err *err)
-{
-    for (int p = 0; p < N_OVERLAP; p++) {
-        struct overlap_entry *e = overlap_search(o, p, key.hash[p]);
-        if (!e) {
-            TRY(mem_grow(&o->entry, &o->cap, o->n + 1, sizeof *o->entry, err));
-            TRY(table_add(&o->table, key.hash[p], (uint32_t)o->n, err));
-            e = &o->entry[o->n++];
-            *e = (struct overlap_entry){.hash = key.hash[p], .part = p};
-        }
-        e->n_lines++;
-    }
-    return OK;
-}
-
-static void overlap_release(struct overlap *o)
-{
-    free(o->entry);
-    table_release(&o->table);
-}
-
-/* Bits 1 << part of what the set shares with a pair. */
-static unsigned overlap_find(const struct overlap *o, struct overlap_key key)
-{
-    unsigned parts = 0;
-
-    for (int p = 0; p < N_OVERLAP; p++)
-        if (overlap_search(o, p, key.hash[p]))
-            parts |= 1u << p;
-    return parts;
-}
-
-static void overlap_mark(struct overlap *o, struct overlap_key key)
-{
-    for (int p = 0; p < N_OVERLAP; p++) {
-        struct overlap_entry *e = overlap_search(o, p, key.hash[p]);
-        if (e)
-            e->is_found = true;
-    }
-}
 
 /* What a thread found about one pair. */
 struct verdict {
@@ -117,6 +39,10 @@ struct cleaning {
     int held_out;                           /* which training pairs of theirs to drop */
     enum duplicates_kind kind;
     struct duplicates duplicates;
+    struct draw draw;
+    uint64_t n_kept; /* pairs written so far */
+    struct language language[N_PREPARE_SETS][PAIRS_SIDES];
+    uint64_t language_step; /* every so many training pairs are looked at */
     struct file_writer out[PAIRS_SIDES], places;
 };
 
@@ -179,8 +105,10 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
         TRY(pairs_next(in, &row, &has, err));
         if (!has)
             break;
-        for (int s = 0; s < PAIRS_SIDES; s++)
+        for (int s = 0; s < PAIRS_SIDES; s++) {
             TRY(filter_line(&c->judge[0].filter, s, row.side[s], &side[s], err));
+            language_add(&c->language[set][s], side[s]);
+        }
         const struct overlap_key key = overlap_key_of(side);
         TRY(overlap_add(&c->overlap[set], key, err));
         for (int part = 0; part < N_OVERLAP && set == PREPARE_TEST; part++)
@@ -220,6 +148,11 @@ static status open_cleaning(struct cleaning *c, struct err *err)
 
     c->kind = (enum duplicates_kind)choice(config->duplicates, "exact", "near");
     c->held_out = choice(config->held_out, "pair", "side");
+    for (int set = 0; set < N_PREPARE_SETS; set++)
+        for (int s = 0; s < PAIRS_SIDES; s++)
+            TRY(language_open(&c->language[set][s], err));
+    c->language_step = 1 + c->p->input[PREPARE_TRAIN].n_lines / LANGUAGE_LINES;
+    TRY(draw_open(&c->draw, config, err));
     TRY(look_ahead(c, err));
     TRY(open_threads(c, err));
     TRY(read_held_out(c, PREPARE_VALID, err));
@@ -241,6 +174,10 @@ static void close_cleaning(struct cleaning *c)
     overlap_release(&c->overlap[PREPARE_VALID]);
     overlap_release(&c->overlap[PREPARE_TEST]);
     duplicates_abort(&c->duplicates);
+    draw_release(&c->draw);
+    for (int set = 0; set < N_PREPARE_SETS; set++)
+        for (int i = 0; i < PAIRS_SIDES; i++)
+            language_close(&c->language[set][i]);
     file_writer_abort(&c->out[PAIRS_SOURCE]);
     file_writer_abort(&c->out[PAIRS_TARGET]);
     file_writer_abort(&c->places);
@@ -321,9 +258,16 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
         return OK;
     for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
         if (v->overlap[set])
-            overlap_mark(&c->overlap[set], overlap_key_of(side));
+            overlap_mark(&c->overlap[set], overlap_key_of(side),
+                         v->reason == CLEAN_KEEP ? OVERLAP_LEFT : OVERLAP_REMOVED);
     if (v->reason != CLEAN_KEEP)
         return OK;
+    if (draw_is_wanted(&c->draw) && !v->overlap[PREPARE_VALID] &&
+        !v->overlap[PREPARE_TEST])
+        draw_offer(&c->draw, c->n_kept, overlap_key_of(side));
+    for (int s = 0; s < PAIRS_SIDES && c->n_kept % c->language_step == 0; s++)
+        language_add(&c->language[PREPARE_TRAIN][s], side[s]);
+    c->n_kept++;
     for (int s = 0; s < PAIRS_SIDES; s++) {
         stats->after.n_bytes[s] += side[s].n_bytes + 1;
         TRY(file_writer_add_line(&c->out[s], side[s].text, side[s].n_bytes, err));
@@ -348,10 +292,10 @@ static status clean_all(struct cleaning *c, struct err *err)
     return OK;
 }
 
-/* Text that was written before it was known to be a duplicate: it no longer counts, and
- * the first ones of each kind are samples. */
+/* Text that was written before it was known to be a duplicate or drawn: it no longer
+ * counts, and the first ones of each kind are samples. */
 struct taking_back {
-    struct prepare *p;
+    struct cleaning *c;
     struct duplicates_found found;
 };
 
@@ -360,42 +304,109 @@ static void forget_found(struct taking_back *t)
     free(t->found.bit);
 }
 
-static status take_back(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
-                        struct err *err)
+static status sample_duplicate(const struct taking_back *t, uint64_t n,
+                               struct pairs_row *row, struct err *err)
 {
     static const int reason[] = {CLEAN_KEEP, FILTER_DUPLICATE, FILTER_NEAR};
-    const struct taking_back *t = ctx;
     const struct duplicates_found *f = &t->found;
-    struct pairs_row row = prepare_batch_row(b, i);
-    const uint64_t n = row.line[PAIRS_SOURCE] - 1;
 
-    (void)part;
-    if (!(f->bit[n / 8] >> n % 8 & 1))
-        return OK;
-    for (int s = 0; s < PAIRS_SIDES; s++)
-        t->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] -= row.side[s].n_bytes + 1;
     for (int k = DUPLICATES_EXACT; k <= DUPLICATES_NEAR; k++)
         for (uint64_t at = 0; at < f->n[k] && at < DUPLICATES_SHOWN; at++)
             if (f->first[k][at] == n) {
-                TRY(prepare_batch_where(t->p, &row, err));
-                prepare_stats_sample(t->p->stats, reason[k], (size_t)at, &row);
+                TRY(prepare_batch_where(t->c->p, row, err));
+                prepare_stats_sample(t->c->p->stats, reason[k], (size_t)at, row);
             }
     return OK;
 }
 
-static status drop_duplicates(struct cleaning *c, struct err *err)
+/* A pair that was drawn, or shares a sentence with one that was. */
+static status take_drawn(const struct taking_back *t, uint64_t n, struct pairs_row *row,
+                         bool *is_out, struct err *err)
+{
+    struct cleaning *c = t->c;
+    struct prepare_stats *stats = c->p->stats;
+    const struct overlap_key key = overlap_key_of(row->side);
+    const bool is_drawn = draw_take(&c->draw, n, row->side);
+    const int reason = is_drawn ? FILTER_DRAWN : FILTER_HELD_OUT;
+
+    *is_out = is_drawn;
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS && !is_drawn; set++)
+        if (c->draw.wanted[set] && overlap_find(&c->overlap[set], key)) {
+            overlap_mark(&c->overlap[set], key, OVERLAP_REMOVED);
+            *is_out = true;
+        }
+    if (!*is_out)
+        return OK;
+    t->found.bit[n / 8] |= (unsigned char)(1 << n % 8);
+    prepare_stats_drop(stats, reason, 1);
+    if (stats->n_reason[reason] > PREPARE_SAMPLES)
+        return OK;
+    TRY(prepare_batch_where(c->p, row, err));
+    prepare_stats_sample(stats, reason, (size_t)stats->n_reason[reason] - 1, row);
+    return OK;
+}
+
+static status take_back(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
+                        struct err *err)
+{
+    const struct taking_back *t = ctx;
+    struct pairs_row row = prepare_batch_row(b, i);
+    const uint64_t n = row.line[PAIRS_SOURCE] - 1;
+    bool is_out = t->found.bit[n / 8] >> n % 8 & 1;
+
+    (void)part;
+    if (is_out)
+        TRY(sample_duplicate(t, n, &row, err));
+    else if (draw_is_wanted(&t->c->draw))
+        TRY(take_drawn(t, n, &row, &is_out, err));
+    for (int s = 0; s < PAIRS_SIDES && is_out; s++)
+        t->c->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] -= row.side[s].n_bytes + 1;
+    return OK;
+}
+
+/* The text of a drawn set, in its random order, for the encode stage. */
+static status write_drawn(struct cleaning *c, enum prepare_set set, struct err *err)
+{
+    const char *name = prepare_stats_set_names[set];
+
+    if (!c->draw.wanted[set])
+        return OK;
+    TRY(workdir_create(&c->p->work, &c->out[PAIRS_SOURCE], err, "%s.source", name));
+    TRY(workdir_create(&c->p->work, &c->out[PAIRS_TARGET], err, "%s.target", name));
+    for (size_t i = 0; i < c->draw.n_drawn; i++)
+        for (int s = 0; s < PAIRS_SIDES && c->draw.drawn[i].set == set; s++) {
+            const struct line line = draw_line(&c->draw, &c->draw.drawn[i], s);
+            TRY(file_writer_add_line(&c->out[s], line.text, line.n_bytes, err));
+        }
+    TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
+    return file_writer_commit(&c->out[PAIRS_TARGET], err);
+}
+
+/* Leave duplicates, drawn pairs and those like them out of the training text. */
+static status leave_out(struct cleaning *c, struct err *err)
 {
     struct prepare *p = c->p;
-    RELEASED_BY(forget_found) struct taking_back t = {.p = p};
-    const struct prepare_job job = {.with_duplicates = true, .put = take_back, .ctx = &t};
+    RELEASED_BY(forget_found) struct taking_back t = {.c = c};
+    const struct prepare_job job = {.with_left_out = true, .put = take_back, .ctx = &t};
 
-    if (c->kind == DUPLICATES_NONE)
+    if (!prepare_leaves_out(p->config))
         return OK;
-    TRY(duplicates_find(&c->duplicates, &t.found, err));
+    if (c->kind != DUPLICATES_NONE)
+        TRY(duplicates_find(&c->duplicates, &t.found, err));
+    else {
+        t.found.n_bytes = (size_t)(c->n_kept / 8 + 1);
+        TRY(mem_alloc(&t.found.bit, t.found.n_bytes, 1, err));
+    }
     prepare_stats_drop(p->stats, FILTER_DUPLICATE, t.found.n[DUPLICATES_EXACT]);
     prepare_stats_drop(p->stats, FILTER_NEAR, t.found.n[DUPLICATES_NEAR]);
-    TRY(workdir_write(&p->work, "duplicates", t.found.bit, t.found.n_bytes, err));
-    return prepare_batch_run(p, &job, err);
+    if (draw_is_wanted(&c->draw))
+        TRY(draw_choose(&c->draw, c->overlap, t.found.bit, p->stats->n_reason[CLEAN_KEEP],
+                        err));
+    TRY(prepare_batch_run(p, &job, err));
+    TRY(draw_finish(&c->draw, err));
+    TRY(write_drawn(c, PREPARE_VALID, err));
+    TRY(write_drawn(c, PREPARE_TEST, err));
+    return workdir_write(&p->work, "left_out", t.found.bit, t.found.n_bytes, err);
 }
 
 static status nothing_left(const struct prepare_stats *s, struct err *err)
@@ -410,21 +421,65 @@ static status nothing_left(const struct prepare_stats *s, struct err *err)
                    prepare_stats_read(s), str_text(&why));
 }
 
+/* Each side of the set is clearly more like the other side of the training text. */
+static bool is_swapped(const struct cleaning *c, enum prepare_set set)
+{
+    const double margin = 0.1;
+    bool is = true;
+
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        const struct language *mine = &c->language[set][s];
+        is &= language_similar(mine, &c->language[PREPARE_TRAIN][!s]) >
+              language_similar(mine, &c->language[PREPARE_TRAIN][s]) + margin;
+    }
+    return is;
+}
+
+static status check_sides(const struct cleaning *c, struct err *err)
+{
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
+        const struct pairs *in = &c->p->input[set];
+        if (!in->n_files || !c->p->config->check_sides || !is_swapped(c, set))
+            continue;
+        const struct pairs_file *f = &in->file[0];
+        return err_set(
+            err, ERR_USAGE,
+            "the sides of the %s set are swapped: the source in %s is like the "
+            "training text's target, and the target in %s like its source; "
+            "swap them, or say check_sides=false",
+            set == PREPARE_VALID ? "validation" : "test", f->path[PAIRS_SOURCE],
+            f->path[PAIRS_TARGET]);
+    }
+    return OK;
+}
+
+static void name_languages(const struct cleaning *c)
+{
+    const char *const given[] = {c->p->config->source_lang, c->p->config->target_lang};
+
+    for (int s = 0; s < PAIRS_SIDES; s++) {
+        struct prepare_language *l = &c->p->stats->language[s];
+        l->guess = language_guess(&c->language[PREPARE_TRAIN][s]);
+        snprintf(l->name, sizeof l->name, "%.15s", *given[s] ? given[s] : l->guess.name);
+    }
+}
+
 static status finish(struct cleaning *c, struct err *err)
 {
     struct prepare_stats *stats = c->p->stats;
 
     if (!stats->n_reason[CLEAN_KEEP])
         return nothing_left(stats, err);
+    TRY(check_sides(c, err));
+    name_languages(c);
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
     TRY(file_writer_commit(&c->places, err));
-    TRY(drop_duplicates(c, err));
-    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
-        for (size_t i = 0; i < c->overlap[set].n; i++) {
-            const struct overlap_entry *e = &c->overlap[set].entry[i];
-            stats->overlap[set][e->part] += e->is_found ? e->n_lines : 0;
-        }
+    TRY(leave_out(c, err));
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
+        overlap_count(&c->overlap[set], OVERLAP_LEFT, stats->overlap[set]);
+        overlap_count(&c->overlap[set], OVERLAP_REMOVED, stats->overlap_removed[set]);
+    }
     stats->stage[PREPARE_CLEAN].before.n_pairs = c->p->input[PREPARE_TRAIN].n_lines;
     stats->stage[PREPARE_CLEAN].after.n_pairs = stats->n_reason[CLEAN_KEEP];
     return OK;

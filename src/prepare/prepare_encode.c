@@ -171,10 +171,14 @@ static status encode_held_out(struct encoding *e, enum prepare_set set, struct e
 {
     static const char *const ending[PAIRS_SIDES] = {"source", "target"};
     struct prepare *p = e->p;
-    const struct prepare_job job = {
-        .pairs = &p->input[set], .work = encode_range, .put = put_held_out, .ctx = e};
+    const bool is_given = p->input[set].n_files;
+    const struct prepare_job job = {.pairs = is_given ? &p->input[set] : NULL,
+                                    .text = prepare_stats_set_names[set],
+                                    .work = encode_range,
+                                    .put = put_held_out,
+                                    .ctx = e};
 
-    if (!p->input[set].n_files)
+    if (!prepare_has_set(p, set))
         return OK;
     pairs_rewind(&p->input[set]);
     e->input = &p->input[set];

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,10 +67,27 @@ static status count_words(struct counting *c, struct err *err)
     return word_counts_finish(c->table[0], err);
 }
 
+size_t prepare_vocab_size(uint64_t n_pairs)
+{
+    static const struct {
+        double pairs, pieces;
+    } at[] = {{3e4, 1024}, {1e6, 8000}, {4e6, 32768}};
+    const double n = fmin((double)n_pairs, at[2].pairs);
+    const int i = n > at[1].pairs;
+    const double slope =
+        log(at[i + 1].pieces / at[i].pieces) / log(at[i + 1].pairs / at[i].pairs);
+    const double size = at[i].pieces * pow(n / at[i].pairs, slope);
+
+    return 64 * (size_t)fmax(4, round(size / 64));
+}
+
 static status learn(struct prepare *p, struct err *err)
 {
-    const struct spm_train_options options = {.vocab_size =
-                                                  (size_t)p->config->vocab_size};
+    const bool is_auto = !p->config->vocab_size;
+    const size_t size = is_auto ? prepare_vocab_size(p->stats->n_reason[CLEAN_KEEP])
+                                : (size_t)p->config->vocab_size;
+    const struct spm_train_options options = {
+        .vocab_size = size, .is_at_most = is_auto, .n_merges = is_auto ? size / 2 : 0};
     RELEASED_BY(close_counting) struct counting c = {.p = p};
 
     TRY(open_counting(&c, err));

@@ -46,10 +46,6 @@ status prepare_reference_find(struct prepare_reference_names *n,
                       err));
     TRY(find_language(n->lang[PAIRS_TARGET], c->target_lang, c->target, "target_lang",
                       err));
-    if (c->vocab_size % 1024 == 0)
-        snprintf(n->size, sizeof n->size, "%dK", (int)(c->vocab_size / 1024));
-    else
-        snprintf(n->size, sizeof n->size, "%d", (int)c->vocab_size);
     return OK;
 }
 
@@ -58,6 +54,9 @@ status prepare_reference_open(struct prepare_reference *r, struct prepare *p,
 {
     *r = (struct prepare_reference){.line = str_new(0)};
     TRY(prepare_reference_find(&r->names, p->config, err));
+    const size_t n = spm_size(p->spm);
+    snprintf(r->names.size, sizeof r->names.size, n % 1024 ? "%zu" : "%zuK",
+             n % 1024 ? n : n / 1024);
     for (int s = 0; s < PAIRS_SIDES; s++) {
         const char *lang = r->names.lang[s];
         TRY(workdir_create(&p->work, &r->text[s], err, "final/train.clean.%s.shuffled",
@@ -195,7 +194,7 @@ static status write_held_out(struct prepare_reference *r, struct prepare *p,
     static const char *const raw[PAIRS_SIDES] = {"source", "target"};
     char name[64], from[64];
 
-    for (int s = 0; s < PAIRS_SIDES && p->input[set].n_files; s++) {
+    for (int s = 0; s < PAIRS_SIDES && prepare_has_set(p, set); s++) {
         snprintf(from, sizeof from, "final/%s.%s", prepare_stats_set_names[set], raw[s]);
         snprintf(name, sizeof name, "%s-%s-%s.%s", stem, r->names.lang[0],
                  r->names.lang[1], ending[s]);

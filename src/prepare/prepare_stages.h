@@ -17,6 +17,12 @@ struct prepare {
     struct spm *spm; /* given, or of the learn stage */
 };
 
+/* Whether a held-out set is there: given, or drawn from the training text. */
+bool prepare_has_set(const struct prepare *p, enum prepare_set set);
+/* Whether the clean stage left a list of pairs that are no training text after all:
+ * duplicates, and pairs drawn for the held-out sets. */
+bool prepare_leaves_out(const struct prepare_config *c);
+
 /* Bytes that one stage may use for what grows with the corpus. */
 uint64_t prepare_budget(const struct prepare *p);
 
@@ -35,9 +41,10 @@ struct pairs_row prepare_batch_row(const struct prepare_batch *b, size_t i);
 
 /* What to do with every pair of a corpus, in batches. */
 struct prepare_job {
-    const char *label;    /* of the progress line; NULL: none */
-    struct pairs *pairs;  /* to read; NULL: the text that the clean stage left, where */
-    bool with_duplicates; /* pairs found to be duplicates are left out, or not */
+    const char *label;   /* of the progress line; NULL: none */
+    struct pairs *pairs; /* to read; NULL: the text that the clean stage left */
+    const char *text; /* which of it: a drawn set by its name; NULL: the training text, */
+    bool with_left_out; /* whole or as it is used */
     /* The pairs of a range, on thread `part`; NULL: nothing. */
     status (*work)(void *ctx, const struct prepare_batch *b, size_t part,
                    struct pool_range range, struct err *err);

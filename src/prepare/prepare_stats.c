@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { PREPARE_STATS_VERSION = 2 };
+enum { PREPARE_STATS_VERSION = 3 };
 
 #define S(code, name) name,
 const char *const prepare_stats_set_names[N_PREPARE_SETS] = {PREPARE_SET_LIST(S)};
@@ -126,8 +126,8 @@ static json_t *side_json(const struct prepare_side_stats *s)
 
 static json_t *set_json(const struct prepare_set_stats *s, const struct pairs *input)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "inputs", input_json(input),
-                     "pairs", count(s->n_pairs), "source",
+    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "inputs", input_json(input),
+                     "drawn", input->n_files == 0, "pairs", count(s->n_pairs), "source",
                      side_json(&s->side[PAIRS_SOURCE]), "target",
                      side_json(&s->side[PAIRS_TARGET]), "bytes", count(s->n_bytes),
                      "checksum", hash(s->checksum));
@@ -174,6 +174,15 @@ static json_t *parts_json(const uint64_t n[N_OVERLAP])
                      count(n[OVERLAP_TARGET]), "pairs", count(n[OVERLAP_PAIR]));
 }
 
+/* What is left, and what was in pairs that were removed. */
+static json_t *overlap_of(const struct prepare_stats *s, enum prepare_set set)
+{
+    json_t *left = parts_json(s->overlap[set]);
+
+    json_object_set_new(left, "removed", parts_json(s->overlap_removed[set]));
+    return left;
+}
+
 /* Only of sets that are there. */
 static json_t *overlap_json(const struct prepare_stats *s)
 {
@@ -183,11 +192,23 @@ static json_t *overlap_json(const struct prepare_stats *s)
         if (s->set[i].n_pairs) {
             char name[32];
             snprintf(name, sizeof name, "%s in train", prepare_stats_set_names[i]);
-            json_object_set_new(all, name, parts_json(s->overlap[i]));
+            json_object_set_new(all, name, overlap_of(s, i));
         }
     if (s->set[PREPARE_VALID].n_pairs && s->set[PREPARE_TEST].n_pairs)
         json_object_set_new(all, "test in valid", parts_json(s->overlap_held_out));
     return all;
+}
+
+static json_t *language_json(const struct prepare_language *l)
+{
+    return json_pack("{s:s, s:s, s:f}", "name", l->name, "guess", l->guess.name,
+                     "confidence", l->guess.confidence);
+}
+
+static json_t *languages_json(const struct prepare_stats *s)
+{
+    return json_pack("{s:o, s:o}", "source", language_json(&s->language[PAIRS_SOURCE]),
+                     "target", language_json(&s->language[PAIRS_TARGET]));
 }
 
 static json_t *vocabulary_json(const struct prepare_stats *s)
@@ -254,13 +275,13 @@ static json_t *all_json(const struct prepare_stats *s, struct opt_table options,
                         const void *config, const struct pairs input[N_PREPARE_SETS])
 {
     return json_pack(
-        "{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ferry",
+        "{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ferry",
         FERRY_VERSION, "version", PREPARE_STATS_VERSION, "options",
         options_json(options, config), "pairs_in", count(prepare_stats_read(s)),
         "pairs_kept", count(s->n_reason[CLEAN_KEEP]), "dropped", dropped_json(s),
         "samples", samples_json(s, &input[PREPARE_TRAIN]), "overlap", overlap_json(s),
-        "vocabulary", vocabulary_json(s), "sets", sets_json(s, input), "stages",
-        stages_json(s), "seconds", seconds_json(s));
+        "languages", languages_json(s), "vocabulary", vocabulary_json(s), "sets",
+        sets_json(s, input), "stages", stages_json(s), "seconds", seconds_json(s));
 }
 
 status prepare_stats_write(const struct prepare_stats *s, const char *path,

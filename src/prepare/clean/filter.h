@@ -31,6 +31,7 @@
     V(SCRIPT, "script", "most letters of a side are of another script")            \
     V(LANGUAGE, "language", "the words of a side are those of the other language") \
     V(HELD_OUT, "held out", "the pair, or a side, is in a held-out set")           \
+    V(DRAWN, "drawn", "the pair was drawn for the validation or test set")         \
     V(DUPLICATE, "duplicate", "the pair repeats an earlier one")                   \
     V(NEAR, "near duplicate",                                                      \
       "only case, digits or punctuation differ from an earlier pair")              \

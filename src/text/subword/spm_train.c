@@ -565,6 +565,9 @@ static status write_model(struct str *out, struct learner *l, struct spm_train_o
     size_t n;
 
     TRY(bpe_words_make(&l->words, words, err));
+    const size_t least = l->words.n_chars + ID_N_SPECIAL + o.n_merges;
+    if (o.n_merges && least > o.vocab_size)
+        o.vocab_size = least < SPM_VOCAB_MAX ? least : SPM_VOCAB_MAX;
     if (l->words.n_chars + ID_N_SPECIAL > o.vocab_size)
         return err_set(err, ERR_USAGE,
                        "vocab_size = %zu: the text has so many different characters "

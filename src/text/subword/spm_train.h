@@ -19,6 +19,8 @@
 
 struct spm_train_options {
     size_t vocab_size; /* pieces, specials included */
+    size_t n_merges;   /* at least, however many characters there are; 0: vocab_size is
+                          what it is */
     bool is_at_most;   /* text too poor for vocab_size gives fewer, not an error */
 };
 
