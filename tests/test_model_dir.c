@@ -108,9 +108,49 @@ TEST(best_is_what_best_models_points_at_and_finds_its_config_above)
                                  &err),
              &err);
     check_opens(test_path("run"), "best", prefix);
+    check_opens(test_path("run"), "auto", prefix);
     check_opens(test_path("run/best_models"), "last", prefix);
     check_opens(prefix, "last", prefix);
     free(flat);
+    close_setup(&s);
+}
+
+TEST(auto_is_the_last_without_a_best_that_is_whole)
+{
+    const char *const all[] = {"val_loss=2.5000-step-5"};
+    struct setup s;
+    struct model_dir d;
+
+    open_setup(&s);
+    toy_model_run(test_path("run"), &s.config, s.spm, 2);
+    check_opens(test_path("run"), "auto", test_path("run/model.ckpt-2"));
+    CHECK_OK(file_make_dirs(test_path("run/best_models"), &err), &err);
+    CHECK_OK(tf_checkpoint_write(test_path("run/best_models/checkpoint"), all[0], all, 1,
+                                 &err),
+             &err);
+    CHECK_OK(model_dir_open(&d, test_path("run"), "auto", &err), &err);
+    CHECK_STR(d.prefix, test_path("run/model.ckpt-2"));
+    CHECK(strstr(d.note, "val_loss=2.5000-step-5") && strstr(d.note, "model.ckpt-2"));
+    model_dir_close(&d);
+    close_setup(&s);
+}
+
+TEST(the_languages_of_the_configuration_travel_with_the_model)
+{
+    struct setup s;
+    struct model_dir d;
+
+    open_setup(&s);
+    toy_model_run(test_path("run"), &s.config, s.spm, 1);
+    CHECK_OK(model_dir_open(&d, test_path("run"), "auto", &err), &err);
+    CHECK_STR(d.lang.source, "");
+    model_dir_close(&d);
+    FILE *f = fopen(test_path("run/config.yaml"), "ae");
+    CHECK(f && fputs("source_lang: de\ntarget_lang: en-GB\n", f) >= 0 && !fclose(f));
+    CHECK_OK(model_dir_open(&d, test_path("run"), "auto", &err), &err);
+    CHECK_STR(d.lang.source, "de");
+    CHECK_STR(d.lang.target, "en-GB");
+    model_dir_close(&d);
     close_setup(&s);
 }
 

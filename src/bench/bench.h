@@ -11,8 +11,10 @@
 #include <stdio.h>
 
 #include "base/opt.h"
+#include "base/progress.h"
 #include "device/device.h"
 #include "recipe/model_config.h"
+#include "train/run/config.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */
@@ -45,6 +47,11 @@ extern const struct opt_table bench_options;
 /* The part of that name, or every part that has its input when `part` is NULL. */
 status bench_run(const struct bench_config *c, const char *part, FILE *out,
                  struct err *err);
+
+/* Tokens of both sides per second of the training that `c` describes, on its own data
+ * and this machine; nothing is written. */
+status bench_rate(const struct train_config *c, double seconds, struct progress *progress,
+                  double *tokens_per_s, struct err *err);
 
 /* ---- for the parts ---- */
 

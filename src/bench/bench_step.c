@@ -1,8 +1,10 @@
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -80,23 +82,18 @@ static status open_corpus(struct corpus *c, const struct bench *b, struct err *e
     return result;
 }
 
-static status open_trainer(struct trainer *t, struct comm *comm, const struct bench *b,
-                           struct err *err)
+/* All but the record and the files of a run: t->config and the training set are given. */
+static status open_parts(struct trainer *t, struct comm *comm, struct err *err)
 {
     struct train_config *c = &t->config;
     float *flat;
 
-    TRY(opt_defaults(train_config_table, c, err));
-    c->model = b->model;
-    c->batch_tokens = (int64_t)b->tokens;
-    c->attention_dropout = c->relu_dropout = c->residual_dropout = b->config->dropout;
-    c->max_length = (int64_t)longest(b->mean);
     TRY(comm_open(comm, (struct comm_options){.kind = "self"}, err));
     TRY(peers_open(&t->peers, comm, NULL, err));
-    TRY(open_corpus(&t->data.sets.train, b, err));
     TRY(schedule_init(&t->schedule, &c->schedule, c->model.d_model, c->max_steps, err));
-    TRY(device_open(&t->device, b->config->device,
-                    (struct device_options){.threads = b->threads, .pin = true}, err));
+    TRY(device_open(&t->device, c->device,
+                    (struct device_options){.threads = (size_t)c->threads, .pin = c->pin},
+                    err));
     TRY(model_open(&t->model, &t->device, &c->model, true, err));
     TRY(optim_open(&t->optim, &t->device, &t->model.params, &c->optim, NULL, err));
     TRY(mem_alloc(&flat, t->model.params.n_flat, sizeof *flat, err));
@@ -108,6 +105,22 @@ static status open_trainer(struct trainer *t, struct comm *comm, const struct be
     TRY(micro_batch_reserve(&t->micro, 1, err));
     return training_data_prefetch(&t->data, c, &t->peers, t->micro.limit, t->state.cursor,
                                   err);
+}
+
+static status open_trainer(struct trainer *t, struct comm *comm, const struct bench *b,
+                           struct err *err)
+{
+    struct train_config *c = &t->config;
+
+    TRY(opt_defaults(train_config_table, c, err));
+    c->model = b->model;
+    c->batch_tokens = (int64_t)b->tokens;
+    c->attention_dropout = c->relu_dropout = c->residual_dropout = b->config->dropout;
+    c->max_length = (int64_t)longest(b->mean);
+    snprintf(c->device, sizeof c->device, "%s", b->config->device);
+    c->threads = (int64_t)b->threads;
+    TRY(open_corpus(&t->data.sets.train, b, err));
+    return open_parts(t, comm, err);
 }
 
 struct result {
@@ -284,5 +297,51 @@ status bench_step(const struct bench *b, struct err *err)
     free(t);
     if (result == OK)
         report(b, &r);
+    return result;
+}
+
+/* Steps until the time is over; the first ones warm up. */
+static status time_steps(struct trainer *t, double seconds, struct progress *progress,
+                         double *rate, struct err *err)
+{
+    const double begun = clock_now();
+    double tokens = 0, took = 0;
+    uint64_t n = 0;
+
+    progress_begin(progress, "measuring", "tokens", 0);
+    for (; n <= WARM_UP || clock_now() - begun < seconds; n++) {
+        struct record_step rec;
+        TRY(train_step(t, &rec, err));
+        if (n < WARM_UP)
+            continue;
+        tokens += rec.source_tokens + rec.target_tokens;
+        took += rec.t_step;
+        progress_update(progress, (uint64_t)tokens);
+    }
+    progress_end(progress, (uint64_t)tokens);
+    *rate = tokens / took;
+    return OK;
+}
+
+static status measure(struct trainer *t, struct comm *comm, double seconds,
+                      struct progress *progress, double *rate, struct err *err)
+{
+    TRY(training_data_open(&t->data, &t->config, false, err));
+    TRY(open_parts(t, comm, err));
+    return time_steps(t, seconds, progress, rate, err);
+}
+
+status bench_rate(const struct train_config *c, double seconds, struct progress *progress,
+                  double *tokens_per_s, struct err *err)
+{
+    struct comm comm = {0};
+    struct trainer *t;
+
+    TRY(mem_alloc(&t, 1, sizeof *t, err));
+    t->config = *c;
+    const status result = measure(t, &comm, seconds, progress, tokens_per_s, err);
+    setup_release(t);
+    comm_close(&comm);
+    free(t);
     return result;
 }

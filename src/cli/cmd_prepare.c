@@ -1,9 +1,14 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/file.h"
 #include "base/progress.h"
+#include "bench/bench.h"
 #include "cli/cmd.h"
+#include "corpus/dataset.h"
 #include "prepare/prepare.h"
+#include "train/run/proposal.h"
 
 static double percent(uint64_t part, uint64_t all)
 {
@@ -27,10 +32,40 @@ static void print_dropped(const struct prepare_stats *s)
 /* What a held-out set shares with another text: its score would look too good. */
 static void print_shared(const char *set, const char *text, const uint64_t n[N_OVERLAP])
 {
-    if (n[OVERLAP_SOURCE] || n[OVERLAP_TARGET])
-        printf("%12" PRIu64 "  %s pairs are in the %s; %" PRIu64
-               " of their source and %" PRIu64 " of their target sentences are\n",
-               n[OVERLAP_PAIR], set, text, n[OVERLAP_SOURCE], n[OVERLAP_TARGET]);
+    if (!n[OVERLAP_SOURCE] && !n[OVERLAP_TARGET])
+        return;
+    if (n[OVERLAP_PAIR])
+        printf("%" PRIu64 " of the %s pairs are in the %s;", n[OVERLAP_PAIR], set, text);
+    else
+        printf("No %s pair is in the %s;", set, text);
+    printf(" %" PRIu64 " of its source and %" PRIu64 " of its target sentences are.\n",
+           n[OVERLAP_SOURCE], n[OVERLAP_TARGET]);
+}
+
+/* "de (99 % sure)", or as given; a guess that contradicts it is said. */
+static void print_language(const char *side, const struct prepare_language *l)
+{
+    const struct language_guess *g = &l->guess;
+    const int percent = (int)(100 * g->confidence); /* never rounded up to 100 */
+    const bool is_given = strcmp(l->name, g->name) != 0;
+
+    if (!*l->name)
+        printf("%s language unknown; name it with %s_lang=CODE\n", side, side);
+    else if (!is_given)
+        printf("%s language %s (%d %% sure)\n", side, l->name, percent);
+    else if (*g->name && strncmp(l->name, g->name, 2) != 0)
+        printf("%s language %s, as given; the text looks like %s (%d %% sure)\n", side,
+               l->name, g->name, percent);
+    else
+        printf("%s language %s, as given\n", side, l->name);
+}
+
+static void warn_without_valid(const struct prepare_stats *s)
+{
+    if (!s->set[PREPARE_VALID].n_pairs)
+        printf("warning: there is no validation set: training will keep no best model, "
+               "cannot stop by itself, and shows no validation loss and no BLEU; "
+               "valid=1000 draws one from the text\n");
 }
 
 /* Pairs and text at the end of each stage, its time and rate, memory so far. */
@@ -78,7 +113,79 @@ static void print_summary(const struct prepare_stats *s, const char *out)
                "all of them\n",
                s->n_words_forgotten);
     printf("%12" PRIu64 "  pieces in the vocabulary\n", s->n_pieces);
+    print_language("source", &s->language[PAIRS_SOURCE]);
+    print_language("target", &s->language[PAIRS_TARGET]);
+    warn_without_valid(s);
     printf("data directory %s\n", out);
+}
+
+/* Ten seconds tell the speed; a short training is not measured for longer than a
+ * thirtieth of it, as far as that can be guessed. */
+static double seconds_of(const struct proposal *p)
+{
+    const double guess = p->n_tokens * p->n_parameters / 5e10;
+
+    return guess / 30 < 10 ? guess / 30 : 10;
+}
+
+static void say_proposal(const struct proposal *p, const char *out)
+{
+    const struct train_config *c = &p->config;
+    char time[PROPOSAL_TIME];
+
+    printf("proposal %s/" DATASET_PROPOSAL ": %.1f million parameters (width %" PRId64
+           ", %" PRId64 "+%" PRId64 " layers), %" PRId64 " steps, about %" PRId64
+           " passes over the text\n",
+           out, p->n_parameters / 1e6, c->model.d_model, c->model.encoder_layers,
+           c->model.decoder_layers, c->max_steps, p->epochs);
+    if (p->seconds > 0)
+        printf("training takes about %s here, at %.0f tokens per second\n",
+               proposal_say_time(time, p->seconds), p->tokens_per_s);
+    printf("next: ferry train data=%s run=RUN\n", out);
+}
+
+/* What fits this corpus, and how long that takes here. The file is there before the time
+ * is known, so that whoever stops the measurement has it. */
+static status propose(const struct prepare_config *config, const struct prepare_stats *s,
+                      struct progress *progress, struct err *err)
+{
+    const struct prepare_set_stats *train = &s->set[PREPARE_TRAIN];
+    const struct prepare_set_stats *valid = &s->set[PREPARE_VALID];
+    const uint64_t longest[] = {train->side[0].longest, train->side[1].longest};
+    const struct proposal_corpus corpus = {.n_pairs = train->n_pairs,
+                                           .n_source = train->side[PAIRS_SOURCE].n_tokens,
+                                           .n_target = train->side[PAIRS_TARGET].n_tokens,
+                                           .longest = longest[longest[1] > longest[0]],
+                                           .n_valid = valid->n_pairs,
+                                           .n_valid_tokens = valid->side[0].n_tokens +
+                                                             valid->side[1].n_tokens,
+                                           .n_pieces = s->n_pieces,
+                                           .source_lang = s->language[PAIRS_SOURCE].name,
+                                           .target_lang = s->language[PAIRS_TARGET].name};
+    char path[FILE_PATH_MAX];
+    struct proposal p;
+    double rate;
+
+    TRY(file_join(path, sizeof path, config->out, DATASET_PROPOSAL, err));
+    TRY(proposal_make(&p, corpus, err));
+    TRY(proposal_write(&p, path, err));
+    if (config->measure) {
+        snprintf(p.config.data, sizeof p.config.data, "%s", config->out);
+        p.config.threads = config->threads;
+        TRY(bench_rate(&p.config, seconds_of(&p), progress, &rate, err));
+        proposal_time(&p, rate);
+        TRY(proposal_write(&p, path, err));
+    }
+    say_proposal(&p, config->out);
+    return OK;
+}
+
+/* The error gets a line of its own. */
+static status failed(const struct progress *progress, struct err *err)
+{
+    if (progress->is_open)
+        fputc('\n', stderr);
+    return err->code;
 }
 
 status cmd_prepare(int argc, char **argv, struct err *err)
@@ -89,11 +196,10 @@ status cmd_prepare(int argc, char **argv, struct err *err)
     struct prepare_stats stats;
 
     TRY(opt_read(prepare_config_table, &config, &words, argc, argv, err));
-    if (prepare_run(&config, &progress, &stats, err) != OK) {
-        if (progress.is_open)
-            fputc('\n', stderr); /* the error gets a line of its own */
-        return err->code;
-    }
+    if (prepare_run(&config, &progress, &stats, err) != OK)
+        return failed(&progress, err);
     print_summary(&stats, config.out);
+    if (propose(&config, &stats, &progress, err) != OK)
+        return failed(&progress, err);
     return OK;
 }

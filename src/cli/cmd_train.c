@@ -1,9 +1,12 @@
 #include "cli/cmd.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "corpus/dataset.h"
 #include "dist/comm/comm.h"
 #include "dist/watch/control.h"
 #include "train/run/config.h"
@@ -12,24 +15,37 @@
 
 bool cmd_has_peers;
 
-/*
- * Defaults, then the file, then the command line. Without a file, config.yaml of the run
- * directory is taken if it exists, so that `ferry train run=DIR` resumes.
+/* The file to read when none is named: config.yaml of the run directory, so that
+ * `ferry train run=DIR` resumes; for a new run what `ferry prepare` proposed. "": none.
  */
-static status read_config(struct train_config *c, int argc, char **argv, size_t *n_words,
+static status find_config(char path[FILE_PATH_MAX], const struct train_config *c,
                           struct err *err)
 {
+    TRY(file_join(path, FILE_PATH_MAX, c->run, "config.yaml", err));
+    if (file_exists(path))
+        return OK;
+    TRY(file_join(path, FILE_PATH_MAX, c->data, DATASET_PROPOSAL, err));
+    if (!*c->data || !file_exists(path))
+        path[0] = '\0';
+    return OK;
+}
+
+/* Defaults, then the file, then the command line. */
+static status read_config(struct train_config *c, int argc, char **argv, size_t *n_words,
+                          char path[FILE_PATH_MAX], struct err *err)
+{
     struct opt_words words = {.max = 1};
-    char path[FILE_PATH_MAX];
 
     TRY(opt_read(train_config_table, c, &words, argc, argv, err));
     *n_words = words.n;
-    TRY(file_join(path, sizeof path, c->run, "config.yaml", err));
-    const char *file = words.n ? words.word[0] : path;
-    if (!words.n && !file_exists(path))
+    if (words.n)
+        TRY(file_path(path, err, "%s", words.word[0]));
+    else
+        TRY(find_config(path, c, err));
+    if (!path[0])
         return OK;
     TRY(opt_defaults(train_config_table, c, err));
-    TRY(opt_file(train_config_table, c, file, OPT_REFUSE_UNKNOWN, err));
+    TRY(opt_file(train_config_table, c, path, OPT_REFUSE_UNKNOWN, err));
     words.n = 0;
     return opt_parse(train_config_table, c, &words, argc, argv, err);
 }
@@ -96,11 +112,14 @@ status cmd_train(int argc, char **argv, struct err *err)
     struct train_config *c;
     bool is_agreed = true;
     size_t n_words = 0;
+    char path[FILE_PATH_MAX] = "";
 
     TRY(mem_alloc(&c, 1, sizeof *c, err));
-    const status parsed = read_config(c, argc, argv, &n_words, err);
+    const status parsed = read_config(c, argc, argv, &n_words, path, err);
     status result = join_ranks(&comm, c, parsed, n_words, err);
     cmd_has_peers = comm.size > 1;
+    if (result == OK && comm.rank == 0 && !n_words && str_ends(path, DATASET_PROPOSAL))
+        fprintf(stderr, "configuration: %s\n", path);
     THEN(result, train(c, &comm, &is_agreed, err));
     free(c);
     if (result != OK && !is_agreed && comm.size > 1)

@@ -149,6 +149,19 @@ static status verify(const struct corpus *c, const char *name, struct err *err)
     return err_wrap(err, "%s.bin", name);
 }
 
+uint64_t dataset_text_hash(const struct dataset_set *set)
+{
+    const struct dataset_text *const side[] = {&set->source, &set->target};
+    struct checksum sum = checksum_start();
+
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < side[k]->n; i++) {
+            checksum_add(&sum, side[k]->line[i].text, side[k]->line[i].n_bytes);
+            checksum_add(&sum, "\n", 1);
+        }
+    return checksum_value(&sum);
+}
+
 status dataset_verify(const struct dataset *d, struct err *err)
 {
     TRY(verify(&d->train, "train", err));

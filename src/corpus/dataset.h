@@ -55,6 +55,9 @@ struct dataset {
 status dataset_open(struct dataset *d, const char *dir, struct err *err);
 void dataset_close(struct dataset *d);
 
+/* A hash of the set's raw text, both sides: equal however it was cut into pieces. */
+uint64_t dataset_text_hash(const struct dataset_set *set);
+
 /* Read every corpus whole: ERR_FORMAT names the one that was damaged since it was made.
  */
 status dataset_verify(const struct dataset *d, struct err *err);

@@ -158,11 +158,28 @@ static status choose(struct model_dir *d, const char *path, const char *checkpoi
                             err);
 }
 
+/* The best; where there is none, or none that is whole, the last. */
+static status choose_auto(struct model_dir *d, const char *path, struct err *err)
+{
+    char best[FILE_PATH_MAX];
+    struct err damage = {0};
+
+    TRY(file_join(best, sizeof best, path, "best_models/checkpoint", err));
+    if (file_exists(best) && choose(d, path, "best", &damage) == OK)
+        return OK;
+    TRY(choose(d, path, "last", err));
+    if (damage.code != OK && !d->note[0])
+        snprintf(d->note, sizeof d->note, "%.200s; using %.200s instead", damage.msg,
+                 d->prefix);
+    return OK;
+}
+
 static status locate(struct model_dir *d, const char *path, const char *checkpoint,
                      struct err *err)
 {
     if (file_is_dir(path))
-        return choose(d, path, checkpoint, err);
+        return strcmp(checkpoint, "auto") == 0 ? choose_auto(d, path, err)
+                                               : choose(d, path, checkpoint, err);
     TRY(set_path(d->prefix, sizeof d->prefix, path, err));
     strip_suffix(d->prefix);
     if (!is_checkpoint(d->prefix))
@@ -341,6 +358,30 @@ static status read_checkpoint(struct model_dir *d, struct err *err)
     return result == OK ? OK : err_wrap(err, "%s", d->prefix);
 }
 
+/* What config.yaml says beside the shape of the model. */
+#define SPOKEN_OPTIONS(X)            \
+    X(STR, source_lang, "", "", ANY) \
+    X(STR, target_lang, "", "", ANY)
+struct spoken {
+    SPOKEN_OPTIONS(OPT_FIELD)
+};
+typedef struct spoken opt_owner;
+static const struct opt spoken_rows[] = {SPOKEN_OPTIONS(OPT_OWN_ROW)};
+static const struct opt_table spoken_table = {spoken_rows,
+                                              sizeof spoken_rows / sizeof *spoken_rows};
+
+status model_dir_languages(struct model_dir_languages *l, const char *path,
+                           struct err *err)
+{
+    struct spoken s;
+
+    TRY(opt_defaults(spoken_table, &s, err));
+    TRY(opt_file(spoken_table, &s, path, OPT_SKIP_UNKNOWN, err));
+    snprintf(l->source, sizeof l->source, "%.15s", s.source_lang);
+    snprintf(l->target, sizeof l->target, "%.15s", s.target_lang);
+    return OK;
+}
+
 static status open_parts(struct model_dir *d, struct err *err)
 {
     char path[FILE_PATH_MAX];
@@ -348,6 +389,7 @@ static status open_parts(struct model_dir *d, struct err *err)
     TRY(model_dir_find(path, sizeof path, d->dir, "config.yaml", err));
     TRY(opt_defaults(model_config_table, &d->config, err));
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
+    TRY(model_dir_languages(&d->lang, path, err));
     TRY(parent_of(d->dir, sizeof d->dir, path, err));
     TRY(read_checkpoint(d, err));
     TRY(model_config_check(&d->config, err));

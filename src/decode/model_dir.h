@@ -23,10 +23,20 @@
 /* A moving average of tensor X is stored beside it as "X" MODEL_DIR_AVERAGE. */
 #define MODEL_DIR_AVERAGE "/ExponentialMovingAverage"
 
+/* Which checkpoint commands take when none is named, and what they may name. */
+#define MODEL_DIR_CHECKPOINT      "auto"
+#define MODEL_DIR_CHECKPOINT_HELP "auto (best, else last), last, best, or a prefix"
+
+/* The languages that a config.yaml records, as in "de"; "": not recorded. */
+struct model_dir_languages {
+    char source[16], target[16];
+};
+
 struct model_dir {
     char dir[FILE_PATH_MAX];    /* of config.yaml */
     char prefix[FILE_PATH_MAX]; /* the chosen checkpoint, without .index */
     struct model_config config; /* vocab_size known */
+    struct model_dir_languages lang;
     struct spm *spm;
     int64_t step;   /* updates behind the checkpoint; -1 when it does not say */
     char note[512]; /* why an older checkpoint was taken than the newest; "" if not */
@@ -34,8 +44,9 @@ struct model_dir {
 
 /*
  * path: a directory or a checkpoint prefix. checkpoint: "last" is the newest whole one
- * that the directory names, "best" the same of its best_models; otherwise the prefix of
- * one, as typed or within the directory. A prefix in `path` decides by itself.
+ * that the directory names, "best" the same of its best_models, "auto" the best if there
+ * is one and otherwise the last; else the prefix of one, as typed or within the
+ * directory. A prefix in `path` decides by itself.
  */
 status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,
                       struct err *err);
@@ -54,6 +65,10 @@ status model_dir_prefix(char *prefix, size_t n_prefix, const char *dir, const ch
 /* dir/name, or that of the directory above; ERR_IO when neither is there. */
 status model_dir_find(char *path, size_t n_path, const char *dir, const char *name,
                       struct err *err);
+
+/* The languages of the config.yaml at `path`. */
+status model_dir_languages(struct model_dir_languages *l, const char *path,
+                           struct err *err);
 
 /* Weights of the checkpoint, or with `averaged` their moving average when it has one. */
 status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,

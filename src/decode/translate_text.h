@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "decode/model_dir.h"
 #include "decode/translate.h"
 #include "device/device.h"
 
@@ -19,7 +20,7 @@
 #define TRANSLATE_TEXT_OPTIONS(X)                                                             \
     X(BOOL, greedy, "false", "the same as beam=1", ANY)                                \
     X(BOOL, scores, "false", "append a tab and the score to each line", ANY)               \
-    X(STR, checkpoint, "last", "last, best, or a checkpoint's prefix", ANY)            \
+    X(STR, checkpoint, MODEL_DIR_CHECKPOINT, MODEL_DIR_CHECKPOINT_HELP, ANY)           \
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
     X(STR, output, "", "write to this file, or one for each input: {dir}/{stem}.de", ANY) \
     X(INT, window, "4096", "most lines read ahead and sorted by length", RANGE(1, 1e6))    \

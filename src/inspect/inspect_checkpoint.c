@@ -1,3 +1,4 @@
+#include <libgen.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -289,6 +290,25 @@ static status add_step(json_t *page, const struct tensor_bundle *b, const char *
     return OK;
 }
 
+/* The run's config.yaml, beside the checkpoint or above it, says them; a checkpoint alone
+ * does not. */
+static status add_languages(json_t *page, const char *prefix, struct err *err)
+{
+    char dir[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    struct model_dir_languages l;
+    struct err none;
+
+    snprintf(dir, sizeof dir, "%s", prefix);
+    if (model_dir_find(path, sizeof path, dirname(dir), "config.yaml", &none) != OK)
+        return OK;
+    TRY(model_dir_languages(&l, path, err));
+    if (*l.source)
+        inspect_page_text(page, "source_language", l.source);
+    if (*l.target)
+        inspect_page_text(page, "target_language", l.target);
+    return OK;
+}
+
 static status describe(json_t *page, const char *prefix, const struct tensor_bundle *b,
                        const char *missing, const struct inspect_config *c,
                        struct err *err)
@@ -298,6 +318,7 @@ static status describe(json_t *page, const char *prefix, const struct tensor_bun
     count_roles(by_role, &b->index);
     inspect_page_text(page, "checkpoint", prefix);
     TRY(add_step(page, b, missing, c, err));
+    TRY(add_languages(page, prefix, err));
     inspect_page_int(page, "tensors", b->index.n);
     inspect_page_int(page, "parameters", by_role[ROLE_WEIGHT].n_elements);
     if (c->values || c->verify)

@@ -186,6 +186,13 @@ static bool judge_by(struct trainer *t, struct state_best *best, bool by_bleu,
     return true;
 }
 
+static void check_patience(struct trainer *t)
+{
+    const int64_t most = t->config.patience;
+
+    t->is_patience_used = most && t->state.evals_since_best >= most;
+}
+
 /* Both measures have their best models; patience follows one of them. */
 static void judge(struct trainer *t, const struct evaluate_result *r)
 {
@@ -196,7 +203,7 @@ static void judge(struct trainer *t, const struct evaluate_result *r)
     const bool by_bleu = r->has_bleu && judge_by(t, &s->bleu, true, r->bleu);
     const bool is_best = strcmp(c->best_metric, "bleu") == 0 ? by_bleu : by_loss;
     s->evals_since_best = is_best ? 0 : s->evals_since_best + 1;
-    t->is_patience_used = c->patience && s->evals_since_best >= c->patience;
+    check_patience(t);
 }
 
 /* The validation set with the weights or their average, recorded and judged. Nothing
@@ -322,6 +329,7 @@ static status run(struct trainer *t, struct err *err)
     TRY(setup_run(t, err));
     if (!t->saving.is_resumed)
         TRY(saving_finish(&t->saving, err));
+    check_patience(t); /* a run that had stopped stays so until patience grows */
     t->record.t_begin = clock_now();
     meter_start(&t->stats.meter, "/sys/class/net", &t->device);
     status result = loop(t, err);

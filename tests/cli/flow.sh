@@ -12,6 +12,7 @@ expect 0 "$FERRY" prepare source=corpus/train.en target=corpus/train.de \
     valid_source=corpus/valid.en valid_target=corpus/valid.de \
     test_source=corpus/test.en test_target=corpus/test.de out=data vocab_size=400
 out_has '400  pieces in the vocabulary'
+rm data/proposal.yaml # what follows is by its own options
 
 # training talks on stderr; in the reference's words when asked to
 options=("${tiny[@]}" data=data max_length=80 batch_tokens=300 eval_bleu=true)
@@ -44,8 +45,10 @@ for f in config.yaml run.jsonl vocab.model checkpoint model.ckpt-150.index best_
 done
 [ "$(grep -c '"event":"start"' run/run.jsonl)" -eq 2 ] || fail "want two sessions in the log"
 
-expect 0 "$FERRY" eval run
+expect 0 "$FERRY" eval run checkpoint=last
 out_has 'checkpoint         run/model.ckpt-150'
+expect 0 "$FERRY" eval run
+out_has 'checkpoint         run/best_models/val_loss='
 out_has 'test set           20 sentences'
 out_has 'nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:'
 expect 0 "$FERRY" eval run set=valid --json --no-bleu output=

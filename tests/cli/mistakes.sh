@@ -88,9 +88,9 @@ expect 2 "$FERRY" average x out=x
 err_has 'a model is there already'
 refuses 3 'no/such/x.html: No such file' "$FERRY" report x out=no/such/x.html
 mv x/checkpoint kept
-refuses 3 'x has no checkpoint yet' "$FERRY" eval x
+refuses 3 'x has no checkpoint yet' "$FERRY" eval x checkpoint=last
 echo garbage >x/checkpoint
-refuses 4 'x/checkpoint: line' "$FERRY" eval x
+refuses 4 'x/checkpoint: line' "$FERRY" eval x checkpoint=last
 refuses 4 'x/checkpoint: line' "$FERRY" train run=x
 mv kept x/checkpoint
 expect 0 "$FERRY" eval x --no-bleu

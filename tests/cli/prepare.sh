@@ -16,6 +16,49 @@ for f in train.bin valid.bin valid.source valid.target vocab.model vocab.vocab p
 done
 cmp valid.en data/valid.source || fail "the validation text was changed"
 
+# a proposal is in the directory, and a command to use it is the last line
+[ -s data/proposal.yaml ] || fail "there is no proposal"
+out_has 'training takes about'
+out_has 'next: ferry train data=data run=RUN'
+expect 0 "$FERRY" train data=data run=proposed max_steps=2 threads=1
+err_has 'configuration: data/proposal.yaml'
+for key in d_model patience moving_average warmup_steps batch_tokens; do
+    [ "$(grep "^$key:" data/proposal.yaml)" = "$(grep "^$key:" proposed/config.yaml)" ] ||
+        fail "$key of the run is not the one that was proposed"
+done
+grep -q '^source_lang: "en"$' proposed/config.yaml || fail "the run does not know its language"
+expect 0 "$FERRY" inspect proposed
+out_has 'source language     en'
+expect 0 "$FERRY" average proposed out=mean last=1
+grep -q '^target_lang: "de"$' mean/config.yaml || fail "an average does not know its language"
+grep -q '^max_steps: 2$' proposed/config.yaml || fail "the command line does not go before it"
+expect 0 "$FERRY" train run=proposed max_steps=3
+err_lacks 'proposal.yaml'
+rm data/proposal.yaml
+expect 0 "$FERRY" train data=data run=plain max_steps=1 d_model=16 heads=2 threads=1
+grep -q '^encoder_layers: 6$' plain/config.yaml || fail "without a proposal the defaults do not hold"
+
+# held-out sets drawn from the text; the languages of both sides
+expect 0 "$FERRY" prepare source=en target=de valid=10 test=20 out=drawn
+out_has '10  valid pairs'
+out_has '20  test pairs'
+out_has '30  dropped (15.00 %): the pair was drawn for the validation or test set'
+out_has 'source language en ('
+out_has 'target language de ('
+out_lacks 'warning'
+[ -z "$(sort drawn/test.source drawn/valid.source | uniq -d)" ] || fail "a line is in both sets"
+[ "$(cat drawn/test.source drawn/valid.source | grep -Fxc -f en)" = 30 ] || fail "drawn lines are not of the text"
+refuses 2 'valid = 9 draws a set from the training text, and valid_source names one' \
+    "$FERRY" prepare source=en target=de valid=9 valid_source=en valid_target=de out=x
+expect 2 "$FERRY" prepare source=en target=de test=67 out=none
+err_has 'test = 67 is more than a third of the 200 pairs'
+expect 2 "$FERRY" prepare source=en target=de valid_source=valid.de valid_target=valid.en out=none
+err_has 'the sides of the validation set are swapped: the source in valid.de'
+[ ! -e none/prepare.json ] || fail "a refused command left a whole directory"
+expect 0 "$FERRY" prepare source=en target=de out=lonely measure=false
+out_has 'warning: there is no validation set'
+out_lacks 'training takes about'
+
 expect 0 "$FERRY" prepare --source en --target de --out again --vocab-size 100 \
     --valid-source=valid.en --valid-target=valid.de
 cmp data/train.bin again/train.bin || fail "the same options gave other bytes"

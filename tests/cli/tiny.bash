@@ -12,17 +12,19 @@ tiny_text()
     done 3>"$1.en" 4>"$1.de"
 }
 
-# tiny_data DIR [key=value...]: 120 training, 12 validation and 6 test pairs, 80 pieces
+# tiny_data DIR [key=value...]: 120 training, 12 validation and 6 test pairs, 80 pieces. Without the
+# proposal, so that a run has the options of its test and the defaults.
 tiny_data()
 {
     local out=$1
     shift
     [ -e train.en ] || { tiny_text train 0 120; tiny_text valid 500 12; tiny_text test 600 6; }
     expect 0 "$FERRY" prepare source=train.en target=train.de valid_source=valid.en \
-        valid_target=valid.de test_source=test.en test_target=test.de out="$out" vocab_size=80 "$@"
+        valid_target=valid.de test_source=test.en test_target=test.de out="$out" vocab_size=80 measure=false "$@"
+    rm "$out/proposal.yaml"
 }
 
 # The options of a model that takes milliseconds a step; use as "${tiny[@]}".
 tiny=(d_model=16 d_ff=24 heads=2 encoder_layers=1 decoder_layers=1 batch_tokens=100
     max_length=32 learning_rate=0.5 warmup_steps=8 eval_every=0 save_every=0 eval_bleu=false
-    log_every=5 threads=1 pin=false)
+    log_every=5 patience=0 threads=1 pin=false)

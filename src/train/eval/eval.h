@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/opt.h"
+#include "decode/model_dir.h"
 #include "device/device.h"
 
 /* kind, field, default, help, limits */
@@ -15,7 +16,7 @@
 #define EVAL_OPTIONS(X)                                                                \
     X(STR, data, "", "data directory; empty: the one it was trained on", ANY)          \
     X(CHOICE, set, "test", "held-out set", ONE_OF("test|valid"))                       \
-    X(STR, checkpoint, "last", "last, best, or a checkpoint's prefix", ANY)            \
+    X(STR, checkpoint, MODEL_DIR_CHECKPOINT, MODEL_DIR_CHECKPOINT_HELP, ANY)           \
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
     X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))       \
     X(REAL, alpha, "0.6", "length penalty", RANGE(0, 10))                              \

@@ -93,7 +93,8 @@ static bool is_free(const char *name)
                                         "wire",        "wire_check",
                                         "bucket_mib",  "shard_optimizer",
                                         "clock_limit", "replica_check_every",
-                                        "verify_data"};
+                                        "verify_data", "source_lang",
+                                        "target_lang"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

@@ -1,5 +1,6 @@
 #include "train/run/training_data.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* vocab_size may exceed the tokenizer's pieces: rows that no text uses. */
@@ -25,6 +26,10 @@ status training_data_open(struct training_data *d, struct train_config *c,
     if (is_checked)
         TRY(dataset_check_start(&d->check, &d->sets, err));
     TRY(settle_vocabulary(c, d->sets.vocab, err));
+    if (!*c->source_lang)
+        snprintf(c->source_lang, sizeof c->source_lang, "%s", d->sets.source_lang);
+    if (!*c->target_lang)
+        snprintf(c->target_lang, sizeof c->target_lang, "%s", d->sets.target_lang);
     return spm_load(&d->spm, d->sets.tokenizer, err);
 }
 

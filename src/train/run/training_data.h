@@ -23,8 +23,8 @@ struct training_data {
     struct prefetch *prefetch;
 };
 
-/* c->model.vocab_size 0 becomes the tokenizer's. is_checked: by a thread, from now on.
- * Close it in any case. */
+/* c->model.vocab_size 0 becomes the tokenizer's, languages "" the data's. is_checked: by
+ * a thread, from now on. Close it in any case. */
 status training_data_open(struct training_data *d, struct train_config *c,
                           bool is_checked, struct err *err);
 void training_data_close(struct training_data *d);
