@@ -207,6 +207,56 @@ TEST(marks_stand_where_they_are_named)
     str_release(&out);
 }
 
+/* Two curves of three points; the second y of the second one is given. */
+static struct str draw_two(enum plot_kind first, double y)
+{
+    double x[] = {0, 50, 100}, y1[] = {0, 50, 100}, y2[] = {0, y, 100};
+    const struct series s = {.x = x, .y = y1, .n = 3}, t = {.x = x, .y = y2, .n = 3};
+    const struct plot_curve curve[] = {{"one", first, 1, PLOT_NO_BEST, &s},
+                                       {"two", PLOT_POINTS, 2, PLOT_NO_BEST, &t}};
+    const struct plot p = {.id = "p",
+                           .title = "",
+                           .y_unit = "",
+                           .x_unit = "",
+                           .curve = curve,
+                           .n_curves = 2};
+    struct str out = str_new(0);
+
+    CHECK_OK(plot_write(&out, &p, &err), &err);
+    return out;
+}
+
+TEST(a_line_on_another_is_dashed_and_says_so)
+{
+    static const char dashed[] = "<path class=\"line dash c2\" d=\"M44", /* not its key */
+        said[] = "two<span class=\"quiet\"> (same line as one)</span>";
+    struct str same = draw_two(PLOT_POINTS, 50.1), other = draw_two(PLOT_POINTS, 60),
+               on_band = draw_two(PLOT_BAND, 50);
+
+    CHECK(strstr(str_text(&same), said) && strstr(str_text(&same), dashed));
+    CHECK(!strstr(str_text(&same), "<circle class=\"dot c2\" cx=\"44"));
+    CHECK(!strstr(str_text(&other), "same line") && !strstr(str_text(&other), dashed));
+    CHECK(!strstr(str_text(&on_band), "same line"));
+    CHECK(strstr(str_text(&on_band), "<path class=\"line band c1\" d=\"M44"));
+    str_release(&same);
+    str_release(&other);
+    str_release(&on_band);
+}
+
+TEST(contents_leave_out_what_has_no_title)
+{
+    static const struct page_heading heading[] = {
+        {"a", "A & B"}, {"b", NULL}, {"c", "C"}};
+    struct str out = str_new(0);
+
+    page_contents(&out, heading, 3);
+    page_heading(&out, &heading[0]);
+    CHECK_STR(str_text(&out), "<nav class=\"contents\" aria-label=\"Contents\">"
+                              "<a href=\"#a\">A &amp; B</a> <a href=\"#c\">C</a> "
+                              "</nav>\n<h2 id=\"a\">A &amp; B</h2>\n");
+    str_release(&out);
+}
+
 TEST(hostile_text_is_shown_not_obeyed)
 {
     struct str out = str_new(0);

@@ -99,6 +99,25 @@ void page_end(struct str *out)
     str_puts(out, "</main>\n</body>\n</html>\n");
 }
 
+void page_contents(struct str *out, const struct page_heading *heading, size_t n)
+{
+    str_puts(out, "<nav class=\"contents\" aria-label=\"Contents\">");
+    for (size_t i = 0; i < n; i++)
+        if (heading[i].title) {
+            str_printf(out, "<a href=\"#%s\">", heading[i].id);
+            page_text(out, heading[i].title);
+            str_puts(out, "</a> ");
+        }
+    str_puts(out, "</nav>\n");
+}
+
+void page_heading(struct str *out, const struct page_heading *heading)
+{
+    str_printf(out, "<h2 id=\"%s\">", heading->id);
+    page_text(out, heading->title);
+    str_puts(out, "</h2>\n");
+}
+
 void page_fact(struct str *out, const char *label, const char *value, const char *fmt,
                ...)
 {
@@ -114,6 +133,24 @@ void page_fact(struct str *out, const char *label, const char *value, const char
     if (*detail)
         page_tag(out, "small", NULL, detail);
     str_puts(out, "</li>\n");
+}
+
+void page_wide(struct str *out, const char *css, bool has_hint)
+{
+    if (has_hint)
+        page_tag(out, "p", "hint", "Scroll sideways for more columns \u2192");
+    str_printf(out, "<div class=\"%s\" tabindex=\"0\">", css);
+}
+
+void page_numbers(struct str *out, const char *const *column)
+{
+    page_wide(out, "wide", true);
+    page_table(out, "numbers", column);
+}
+
+void page_numbers_end(struct str *out)
+{
+    str_puts(out, "</tbody></table></div>\n");
 }
 
 void page_table(struct str *out, const char *css, const char *const *column)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -28,9 +29,26 @@ void page_tagf(struct str *out, const char *tag, const char *css, const char *fm
 void page_begin(struct str *out, const char *title);
 void page_end(struct str *out);
 
+/* The contents of a page: links to its headings, which stay in sight. A heading without a
+ * title is left out. */
+struct page_heading {
+    const char *id, *title;
+};
+void page_contents(struct str *out, const struct page_heading *heading, size_t n);
+/* <h2> that a link of the contents leads to. */
+void page_heading(struct str *out, const struct page_heading *heading);
+
 /* One of a <ul class="facts">: a number with its label above and a detail below. */
 void page_fact(struct str *out, const char *label, const char *value, const char *fmt,
                ...) PRINTF(4, 5);
+
+/* A table of numbers, right-aligned under their columns, of which the first names the
+ * row; and its end. Where the screen is narrower than the table a hint says that it
+ * scrolls. */
+void page_numbers(struct str *out, const char *const *column);
+void page_numbers_end(struct str *out);
+/* The same scrolling for other tables: </div> ends it. */
+void page_wide(struct str *out, const char *css, bool has_hint);
 
 /* A table up to its first row; the names of its columns end with NULL. */
 void page_table(struct str *out, const char *css, const char *const *column);

@@ -271,8 +271,54 @@ static const struct {
     [PLOT_LINE] = {"line", NULL},          [PLOT_THIN] = {"line thin", NULL},
     [PLOT_POINTS] = {"line", "dot"},       [PLOT_DOTS] = {NULL, "dot"},
     [PLOT_DASHED] = {"line dash", "ring"}, [PLOT_RULE] = {"line dash", NULL},
-    [PLOT_AREA] = {"area", NULL},
+    [PLOT_BAND] = {"line band", NULL},     [PLOT_AREA] = {"area", NULL},
 };
+
+/* Whether a reader could take two lines for one. */
+static bool is_same_line(const struct plot *p, const struct frame *f,
+                         const struct plot_curve *a, const struct plot_curve *b)
+{
+    const struct series *s = a->points, *t = b->points;
+    size_t n = 0;
+
+    if (s->n != t->n || !looks[a->kind].path || !looks[b->kind].path ||
+        a->kind >= PLOT_BAND || b->kind >= PLOT_BAND)
+        return false;
+    for (size_t i = 0; i < s->n; i++) {
+        const bool shown = is_shown(p, s->x[i], s->y[i]);
+        if (shown != is_shown(p, t->x[i], t->y[i]))
+            return false;
+        if (!shown)
+            continue;
+        if (fabs(at_x(f, s->x[i]) - at_x(f, t->x[i])) > 1 ||
+            fabs(at_y(f, s->y[i]) - at_y(f, t->y[i])) > 1.5)
+            return false;
+        n++;
+    }
+    return n >= 2;
+}
+
+/* The earlier curve that a named one lies on; NULL for none. `f` NULL: nothing is drawn.
+ */
+static const struct plot_curve *beneath(const struct plot *p, const struct frame *f,
+                                        const struct plot_curve *c)
+{
+    for (const struct plot_curve *b = p->curve; f && c->name && b < c; b++)
+        if (b->name && is_same_line(p, f, b, c))
+            return b;
+    return NULL;
+}
+
+/* How a curve is drawn: dashed on top of another. */
+static struct plot_curve as_drawn(const struct plot *p, const struct frame *f,
+                                  const struct plot_curve *c)
+{
+    struct plot_curve drawn = *c;
+
+    if (beneath(p, f, c))
+        drawn.kind = PLOT_RULE;
+    return drawn;
+}
 
 /* One subpath for each run of points that can be shown. */
 static void write_path(struct str *out, const struct plot *p, const struct frame *f,
@@ -363,7 +409,8 @@ static void write_best_key(struct str *out, const struct plot *p,
     str_puts(out, "</li>");
 }
 
-static void write_key(struct str *out, const struct plot_curve *c)
+static void write_key(struct str *out, const struct plot_curve *c,
+                      const struct plot_curve *under)
 {
     if (!c->name)
         return;
@@ -382,14 +429,18 @@ static void write_key(struct str *out, const struct plot_curve *c)
     page_textf(out, "%s", c->name);
     if (series_best(c->points, 1) == c->points->n)
         page_tag(out, "span", "quiet", " (missing)");
+    if (under)
+        page_tagf(out, "span", "quiet", " (same line as %s)", under->name);
     str_puts(out, "</li>");
 }
 
-static void write_legend(struct str *out, const struct plot *p)
+static void write_legend(struct str *out, const struct plot *p, const struct frame *f)
 {
     str_puts(out, "<ul class=\"legend\">");
-    for (size_t c = 0; c < p->n_curves; c++)
-        write_key(out, &p->curve[c]);
+    for (size_t c = 0; c < p->n_curves; c++) {
+        const struct plot_curve drawn = as_drawn(p, f, &p->curve[c]);
+        write_key(out, &drawn, beneath(p, f, &p->curve[c]));
+    }
     for (size_t c = 0; c < p->n_curves; c++)
         write_best_key(out, p, &p->curve[c]);
     if (p->n_marks) {
@@ -414,18 +465,18 @@ static status write_curve(struct str *out, const struct plot *p, const struct fr
     return OK;
 }
 
-static status write_drawing(struct str *out, const struct plot *p, struct frame *f,
+static status write_drawing(struct str *out, const struct plot *p, const struct frame *f,
                             struct err *err)
 {
-    choose_x(&f->x);
-    choose_y(p, &f->y);
     str_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH,
                HEIGHT);
     page_textf(out, "%s, %s by %s", p->title, p->y_unit, p->x_unit);
     str_puts(out, "\">\n");
     write_axes(out, p, f);
-    for (size_t c = 0; c < p->n_curves; c++)
-        TRY(write_curve(out, p, f, &p->curve[c], err));
+    for (size_t c = 0; c < p->n_curves; c++) {
+        const struct plot_curve drawn = as_drawn(p, f, &p->curve[c]);
+        TRY(write_curve(out, p, f, &drawn, err));
+    }
     write_marks(out, p, f);
     for (size_t c = 0; c < p->n_curves; c++)
         write_best(out, p, f, &p->curve[c]);
@@ -436,13 +487,18 @@ static status write_drawing(struct str *out, const struct plot *p, struct frame 
 status plot_write(struct str *out, const struct plot *p, struct err *err)
 {
     struct frame f;
+    const bool has_values = find_range(p, &f);
 
+    if (has_values) {
+        choose_x(&f.x);
+        choose_y(p, &f.y);
+    }
     str_puts(out, "<figure id=\"");
     page_text(out, p->id);
     str_puts(out, "\">\n");
     page_tag(out, "h3", NULL, p->title);
-    write_legend(out, p);
-    if (find_range(p, &f))
+    write_legend(out, p, has_values ? &f : NULL);
+    if (has_values)
         TRY(write_drawing(out, p, &f, err));
     else
         page_tag(out, "p", "none", "The log holds no value for this plot.");

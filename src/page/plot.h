@@ -5,7 +5,8 @@
  * readable on a phone (390 pixels) and on a desk (two plots side by side). Colours are
  * classes of page_style. Series of any length are thinned to what can be seen, and keep
  * their extremes; a value that is not finite, or not positive on a logarithmic axis, is
- * a gap.
+ * a gap. A line that lies on an earlier one is dashed, so that both colours show, and the
+ * legend says which it lies on.
  */
 #pragma once
 
@@ -23,6 +24,7 @@ enum plot_kind {
     PLOT_DOTS,   /* filled points without a line: what a curve is fitted to */
     PLOT_DASHED, /* dashed line and hollow points: evaluations of another kind */
     PLOT_RULE,   /* dashed line without points: limits */
+    PLOT_BAND,   /* wide and pale, beneath a line that should follow it */
     PLOT_AREA    /* filled down to the axis; later curves are painted over earlier */
 };
 
