@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "format/tf/tensor_index.h"
 #include "markup.h"
+#include "report/judge/answers.h"
 #include "report/judge/run.h"
 #include "report/show/report.h"
 
@@ -611,6 +612,119 @@ TEST(very_many_events_are_cut_in_the_middle)
     CHECK_HAS(page, "no 5000..");
     CHECK_HAS(page, "no 4801..");
     CHECK(!strstr(page, "no 200..") && !strstr(page, "no 4800.."));
+    free(page);
+}
+
+/* Every one of these stands in the page, each after the one before. */
+static void check_order(const char *page, const char *const *text)
+{
+    for (const char *at = page; *text; text++) {
+        at = strstr(at, *text);
+        if (!at)
+            test_fail(__FILE__, __LINE__, "'%s' is missing or too early", *text);
+    }
+}
+
+TEST(a_page_leads_from_the_verdict_to_the_details)
+{
+    struct writer w = begin(1e9);
+
+    start_configured(&w, 0);
+    train(&w, 0, 2000, falling, falling);
+    stop(&w, 2000);
+    str_printf(&w.log,
+               "{\"event\":\"test\",\"t\":%.3f,\"step\":2000,\"name\":\"test\","
+               "\"bleu\":31.4,\"bleu_signature\":\"nrefs:1\",\"loss\":2,"
+               "\"sentences\":50}\n",
+               w.t + 1);
+    char *page = report(&w);
+    check_order(page, (const char *const[]){
+                          "<nav class=\"contents\"", "<h1>", "class=\"lead\"",
+                          "class=\"facts\"", "Test BLEU</span><b>31.4<",
+                          "<h2 id=\"findings\"", "<h2 id=\"curves\"", "id=\"plot-loss\"",
+                          "<h2 id=\"samples\"", "31.40", "<h2 id=\"questions\"",
+                          "class=\"short-list\"", "id=\"ask-time\"", "<h2 id=\"details\"",
+                          ">Configuration<", ">Events<", NULL});
+    size_t n = 0;
+    for (const char *at = page; (at = strstr(at, "href=\"#")); n++) {
+        char id[64];
+        at += strlen("href=\"#");
+        snprintf(id, sizeof id, "id=\"%.*s\"", (int)strcspn(at, "\""), at);
+        CHECK_HAS(page, id);
+    }
+    CHECK(n == 5 + ANSWERS_N);
+    free(page);
+}
+
+static void check_tone(const char *page, const char *id, const char *tone)
+{
+    char opening[96];
+
+    snprintf(opening, sizeof opening, "<section class=\"answer %s\" id=\"ask-%s\">", tone,
+             id);
+    CHECK_HAS(page, opening);
+}
+
+TEST(the_colour_of_a_verdict_agrees_with_its_finding)
+{
+    struct writer w = begin(1e9);
+
+    start_configured(&w, 0);
+    train(&w, 0, 2000, falling, turning);
+    stop(&w, 2000);
+    char *page = report(&w);
+    check_tone(page, "overfit", "watch");
+    check_tone(page, "trained", "watch");
+    check_tone(page, "busy", "good");
+    check_tone(page, "rate", "plain"); /* a peak is neither good nor bad */
+    free(page);
+    w = begin(clock_wall() - 200);
+    start_configured(&w, 0);
+    train(&w, 0, 1600, falling, falling);
+    page = report(&w);
+    check_tone(page, "trained", "plain"); /* to improve is what a running one is for */
+    free(page);
+    page = page_of_roof("cpu", "200");
+    check_tone(page, "busy", "watch");
+    check_answer(page, "busy", "90.0\u00a0% of the step, at 35.0\u00a0% of the roof<");
+    free(page);
+}
+
+TEST(stages_that_say_the_same_share_a_row)
+{
+    static const char end[] = "{\"pairs\":20,\"source_bytes\":111,\"target_bytes\":222}";
+    struct str stats = str_new(0);
+    struct writer w = begin(1e9);
+
+    str_printf(&stats,
+               "{\"stages\":{\"count\":{\"before\":%s,\"after\":%s},\"clean\":{"
+               "\"before\":%s,\"after\":%s},\"learn\":{\"before\":%s,\"after\":{"
+               "\"pairs\":19,\"source_bytes\":111,\"target_bytes\":222}}}}",
+               end, end, end, end, end);
+    CHECK_OK(file_make_dirs(test_path("data"), &err), &err);
+    CHECK_OK(
+        file_write(test_path("data/prepare.json"), str_text(&stats), stats.len, &err),
+        &err);
+    str_release(&stats);
+    start_configured(&w, 0);
+    char *page = report(&w);
+    check_answer(page, "data", "<th>stage: count, clean</th>");
+    check_answer(page, "data", "222\u00a0bytes, unchanged<");
+    check_answer(page, "data", "<th>stage: learn</th>");
+    check_answer(page, "data", "222\u00a0bytes \u2192 19 pairs");
+    free(page);
+}
+
+TEST(logged_and_computed_rates_are_told_apart)
+{
+    struct writer w = begin(1e9);
+
+    start_configured(&w, 0);
+    train(&w, 0, 900, falling, falling);
+    char *page = report(&w);
+    check_answer(page, "rate", "computed by the formula");
+    check_answer(page, "rate", "<path class=\"line band c2\" d=\"M");
+    check_answer(page, "rate", "<path class=\"line c1\" d=\"M");
     free(page);
 }
 

@@ -1,5 +1,6 @@
 """usage: watch_http.py FERRY RUN: what the live server answers, and what it refuses."""
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -37,6 +38,12 @@ try:
             sys.exit(f"no '{line}' in {head}")
     if "<script" in page or "</html>" not in page or " style=" in page:
         sys.exit("the page is not as it should be")
+    ids = re.findall(r' id="([^"]+)"', page) + re.findall(r' id="([^"]+)"', want(200, "GET /report")[2])
+    for link in re.findall(r'href="(?:/report)?#([^"]+)"', page):
+        if link not in ids:
+            sys.exit(f"a link leads to #{link}, which is nowhere")
+    if not re.search(r'<h1>.*<div class="progress"><progress .*class="facts"', page, re.S):
+        sys.exit("the progress does not stand above the numbers")
     if "Set-Cookie" in head or "Access-Control" in head:
         sys.exit("the page hands out what it should not")
     if want(200, "HEAD /")[2] or f"Content-Length: {len(page.encode())}" not in head:

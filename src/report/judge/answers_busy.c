@@ -112,6 +112,9 @@ static void rows_of_processors(struct answer *a, const struct run *run)
     }
 }
 
+/* Arithmetic below this share of the roof is something to act on. */
+static const double SLOW = 0.6;
+
 /* The roof is the BLAS's rate, which a matrix unit can leave behind. */
 static void say_rate(struct answer *a, double of_roof, const char *device,
                      const char *missing)
@@ -121,7 +124,7 @@ static void say_rate(struct answer *a, double of_roof, const char *device,
                     "Whether that arithmetic was fast is not known: %s is missing.",
                     missing);
     else if (of_roof <= 1.05)
-        answers_say(a, of_roof >= 0.6 ? a->tone : ANSWER_WATCH,
+        answers_say(a, of_roof < SLOW ? ANSWER_WATCH : a->tone,
                     "It reached %s of the arithmetic rate that this machine was measured "
                     "to be able to sustain.",
                     fmt_percent(of_roof).s);
@@ -207,6 +210,8 @@ void answers_busy(struct answer *a, const struct run *run)
     answers_value(a, "roof_gflops", roof);
     answers_value(a, "of_roof", of_roof);
     answers_number(a, "%s of the step", fmt_percent(share).s);
+    if (of_roof < SLOW)
+        answers_number(a, ", at %s of the roof", fmt_percent(of_roof).s);
     answers_say(a, share >= 0.9 ? ANSWER_GOOD : ANSWER_WATCH,
                 share >= 0.9 ? "Nearly all of a step was arithmetic, not waiting."
                              : "%s of a step was waiting or bookkeeping, not arithmetic.",

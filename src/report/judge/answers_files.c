@@ -66,6 +66,23 @@ static struct str end_of_stage(struct answer *a, const struct rundir *d,
     return out;
 }
 
+/* A stage that says the same as the one before it shares its row. */
+static void row_of_stage(struct answer *a, const char *name, const char *before,
+                         const char *after)
+{
+    const bool is_same = strcmp(before, after) == 0;
+    struct str text = str_new(0);
+
+    str_printf(&text, is_same ? "%s, unchanged" : "%s \u2192 %s", before, after);
+    struct answer_row *last = a->n_rows ? &a->row[a->n_rows - 1] : NULL;
+    if (last && str_begins(str_text(&last->label), "stage: ") &&
+        strcmp(str_text(&last->value), str_text(&text)) == 0)
+        str_printf(&last->label, ", %s", name);
+    else
+        answers_row(a, fmt_printf("stage: %s", name).s, "%s", str_text(&text));
+    str_release(&text);
+}
+
 /* Pairs, tokens and bytes (source + target) before and after each stage, where they were
  * kept. */
 static void rows_of_stages(struct answer *a, const struct rundir *d)
@@ -76,8 +93,7 @@ static void rows_of_stages(struct answer *a, const struct rundir *d)
             continue;
         struct str before = end_of_stage(a, d, &stages[i], 0),
                    after = end_of_stage(a, d, &stages[i], 1);
-        answers_row(a, fmt_printf("stage: %s", name).s, "%s \u2192 %s", str_text(&before),
-                    str_text(&after));
+        row_of_stage(a, name, str_text(&before), str_text(&after));
         str_release(&before);
         str_release(&after);
     }
@@ -327,7 +343,7 @@ static void compare_size(struct answer *a, const struct rundir_file *data,
     answers_row(a, "data file on disk", "%s bytes", fmt_count(data->bytes).s);
     if (data->bytes == t->total) {
         a->code = "exact";
-        answers_say(a, ANSWER_GOOD,
+        answers_say(a, ANSWER_PLAIN,
                     "The tensors that the index lists explain the data file to the "
                     "byte: there is no header, no padding and nothing else in it.");
     } else {

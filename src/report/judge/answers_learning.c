@@ -50,17 +50,21 @@ static void rows_of_gains(struct answer *a, const struct learning *l)
                     FIT_MIN_POINTS);
 }
 
-static void say_improving(struct answer *a, const struct learning *l)
+/* Good news while it runs; of a run that ended, something to act on. */
+static void say_improving(struct answer *a, const struct run *run)
 {
+    const struct learning *l = &run->learning;
+    const enum answer_tone tone = run->state == RUN_RUNNING ? ANSWER_PLAIN : ANSWER_WATCH;
+
     if (l->gain.high > 4 * l->gain.low)
-        answers_say(a, ANSWER_WATCH,
+        answers_say(a, tone,
                     "No: it still improves, but %zu evaluations do not tell how much. "
                     "Half as many steps again would lower the validation loss by %s to "
                     "%s (95 %%).",
                     l->fit_loss.n, fmt_number(l->gain.low, 2).s,
                     fmt_number(l->gain.high, 2).s);
     else
-        answers_say(a, ANSWER_WATCH,
+        answers_say(a, tone,
                     "No: half as many steps again would lower the validation loss by "
                     "about %s (95 %%: %s to %s).",
                     fmt_number(l->gain.mid, 2).s, fmt_number(l->gain.low, 2).s,
@@ -85,11 +89,13 @@ static void say_early(struct answer *a, const struct learning *l)
         without ? fmt_printf(", and %zu without a loss", without).s : "");
 }
 
-static void say_trained(struct answer *a, const struct learning *l)
+static void say_trained(struct answer *a, const struct run *run)
 {
+    const struct learning *l = &run->learning;
+
     switch (l->trend) {
     case LEARNING_IMPROVING:
-        say_improving(a, l);
+        say_improving(a, run);
         break;
     case LEARNING_SLOWING:
         answers_say(a, ANSWER_PLAIN,
@@ -176,7 +182,7 @@ void answers_learning_trained(struct answer *a, const struct run *run)
 
     a->code = learning_trends[l->trend].code;
     answers_number(a, "%s", learning_trends[l->trend].text);
-    say_trained(a, l);
+    say_trained(a, run);
     if (l->best < l->loss.n) {
         answers_value(a, "best_loss", l->loss.y[l->best]);
         answers_value(a, "best_loss_step", l->loss.x[l->best]);
@@ -309,7 +315,7 @@ static void rows_of_schedule(struct answer *a, const struct run *run)
     answers_value(a, "largest_difference", n ? gap : NAN);
     answers_value(a, "warmup_steps", s.warmup);
     if (gap < 1e-4)
-        answers_say(a, ANSWER_GOOD, "All %zu logged rates are what the formula gives.",
+        answers_say(a, ANSWER_PLAIN, "All %zu logged rates are what the formula gives.",
                     n);
     else if (isfinite(gap))
         answers_say(a, ANSWER_WATCH,

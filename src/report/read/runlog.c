@@ -402,6 +402,17 @@ const struct runlog_stop *runlog_end(const struct runlog *log)
     return end;
 }
 
+const struct runlog_test *runlog_tested(const struct runlog *log)
+{
+    const struct runlog_test *newest = NULL;
+
+    for (size_t i = 0; i < log->n_event; i++)
+        if (log->event[i].kind == RUNLOG_KIND_TEST && log->event[i].test.name &&
+            strcmp(log->event[i].test.name, "test") == 0)
+            newest = &log->event[i].test;
+    return newest;
+}
+
 size_t runlog_find(const struct runlog *log, size_t from, size_t to, double step)
 {
     while (from < to) {

@@ -156,6 +156,8 @@ const struct runlog_start *runlog_latest(const struct runlog *log);
 const char *runlog_config(const struct runlog *log, const char *key);
 /* The event that ended the newest session, or NULL: it is running, or it died. */
 const struct runlog_stop *runlog_end(const struct runlog *log);
+/* The newest score on the test set that `ferry eval` noted, or NULL. */
+const struct runlog_test *runlog_tested(const struct runlog *log);
 /* The problem that ended a run of another program, or NULL. */
 const struct runlog_problem *runlog_fatal(const struct runlog *log);
 extern const char *const runlog_problems[]; /* of each kind, in words */

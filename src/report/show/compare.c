@@ -68,7 +68,7 @@ static void facts_of(struct fmt cell[FACTS], const struct judgement *j)
     const struct run *r = &j->run;
     const struct learning *l = &r->learning;
     const struct runlog_start *s = runlog_latest(&r->log);
-    const struct runlog_test *test = compare_data_test(&r->log);
+    const struct runlog_test *test = runlog_tested(&r->log);
     const double tokens = r->pace.tokens_per_s;
     struct network w;
 

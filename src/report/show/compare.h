@@ -17,7 +17,6 @@
 struct judgement;
 struct run;
 struct runlog;
-struct runlog_test;
 
 /* Plain text; row 0 is the heading, column 0 the labels. */
 struct compare_table {
@@ -48,8 +47,6 @@ bool compare_data_losses_compare(const struct run *a, const struct run *b);
 /* Sentences into c->warnings: where data, vocabulary or direction differ. */
 status compare_data_warn(struct compare *c, const struct run *a, const struct run *b,
                          struct err *err);
-/* The newest score on the test set that `ferry eval` noted in the log, or NULL. */
-const struct runlog_test *compare_data_test(const struct runlog *log);
 status compare_data_samples(struct compare_table *t, const struct judgement *runs,
                             size_t n, struct err *err);
 

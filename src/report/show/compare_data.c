@@ -104,23 +104,11 @@ static status warn_of_losses(struct compare *c, const struct run *a, const struc
     return OK;
 }
 
-const struct runlog_test *compare_data_test(const struct runlog *log)
-{
-    const struct runlog_test *newest = NULL;
-
-    for (size_t i = 0; i < log->n_event; i++)
-        if (log->event[i].kind == RUNLOG_KIND_TEST && log->event[i].test.name &&
-            strcmp(log->event[i].test.name, "test") == 0)
-            newest = &log->event[i].test;
-    return newest;
-}
-
 status compare_data_warn(struct compare *c, const struct run *a, const struct run *b,
                          struct err *err)
 {
     const struct runlog_start *x = runlog_latest(&a->log), *y = runlog_latest(&b->log);
-    const struct runlog_test *s = compare_data_test(&a->log),
-                             *t = compare_data_test(&b->log);
+    const struct runlog_test *s = runlog_tested(&a->log), *t = runlog_tested(&b->log);
 
     if (!x || !y)
         return OK;

@@ -13,7 +13,8 @@ enum { COLORS = 6 };
 
 static void write_table(struct str *out, const struct compare_table *t, const char *css)
 {
-    str_printf(out, "<div class=\"%s\"><table><thead><tr>", css);
+    page_wide(out, css, t->n_columns > 3);
+    str_puts(out, "<table><thead><tr>");
     for (size_t c = 0; c < t->n_columns; c++)
         page_tag(out, "th", NULL, t->cell[c]);
     str_puts(out, "</tr></thead><tbody>\n");
@@ -52,16 +53,16 @@ static const struct overlay {
     enum plot_kind kind;
     bool is_log, from_zero;
 } overlays[] = {
-    {"plot-valid", "Validation loss", "nats a token, logarithmic", "step", SERIES(loss),
+    {"plot-valid", "Validation loss", "nats per token, logarithmic", "step", SERIES(loss),
      PLOT_POINTS, true, false},
-    {"plot-hours", "Validation loss by time", "nats a token, logarithmic",
+    {"plot-hours", "Validation loss by time", "nats per token, logarithmic",
      "hours of work", 0, curve_hours, PLOT_POINTS, true, false},
     {"plot-bleu", "BLEU on the validation set", "BLEU, 0 to 100", "step", SERIES(bleu),
      PLOT_POINTS, false, true},
-    {"plot-train", "Training loss", "nats a token, logarithmic", "step", SERIES(train),
+    {"plot-train", "Training loss", "nats per token, logarithmic", "step", SERIES(train),
      PLOT_THIN, true, false},
-    {"plot-step", "Time of a step", "milliseconds a step", "step", 0, curve_step_time,
-     PLOT_THIN, false, true},
+    {"plot-step", "Time per step", "milliseconds", "step", 0, curve_step_time, PLOT_THIN,
+     false, true},
 };
 
 static status write_overlay(struct str *out, const struct overlay *o,
@@ -128,30 +129,49 @@ static void write_sentences(struct str *out, const struct compare_table *t,
     str_puts(out, "</ul>\n");
 }
 
+static void write_findings(struct str *out, const struct judgement *runs, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        page_tag(out, "h3", i ? "apart" : NULL, runs[i].run.name);
+        report_page_health(out, &runs[i].health);
+    }
+}
+
+enum { DIFFERS, FINDINGS, CURVES, SAMPLES, QUESTIONS, OPTIONS, N_HEADINGS };
+
 static status write_body(struct str *out, const struct compare *c,
                          const struct judgement *runs, size_t n, struct err *err)
 {
+    const struct page_heading heading[N_HEADINGS] = {
+        [DIFFERS] = {"differs", "What differs, and why"},
+        [FINDINGS] = {"findings", "What stands out"},
+        [CURVES] = {"curves", "Curves"},
+        [SAMPLES] = {"samples", c->samples.n_rows > 1 ? "Sample translations" : NULL},
+        [QUESTIONS] = {"questions", "Questions"},
+        [OPTIONS] = {"options", "Options that differ"}};
+
+    page_contents(out, heading, N_HEADINGS);
+    page_tag(out, "p", "kicker", "Training report");
+    page_tagf(out, "h1", NULL, "%zu runs side by side", n);
     if (c->warnings.n_rows)
         write_sentences(out, &c->warnings, "findings");
     write_table(out, &c->facts, "wide");
-    str_puts(out, "<h2>What differs, and why</h2>\n");
+    page_heading(out, &heading[DIFFERS]);
     write_sentences(out, &c->sentences, "differences");
-    str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
+    page_heading(out, &heading[FINDINGS]);
+    write_findings(out, runs, n);
+    page_heading(out, &heading[CURVES]);
+    str_puts(out, "<div class=\"plots\">\n");
     for (size_t i = 0; i < sizeof overlays / sizeof *overlays; i++)
         TRY(write_overlay(out, &overlays[i], runs, n, err));
     str_puts(out, "</div>\n");
-    if (c->samples.n_rows > 1) {
-        str_puts(out, "<h2>Sample translations</h2>\n");
+    if (heading[SAMPLES].title) {
+        page_heading(out, &heading[SAMPLES]);
         write_table(out, &c->samples, "wide samples");
     }
-    str_puts(out, "<h2>What people ask</h2>\n");
+    page_heading(out, &heading[QUESTIONS]);
     write_verdicts(out, runs, n);
-    str_puts(out, "<h2>What stands out</h2>\n");
-    for (size_t i = 0; i < n; i++) {
-        page_tag(out, "h3", NULL, runs[i].run.name);
-        report_page_health(out, &runs[i].health);
-    }
-    str_puts(out, "<h2>Options that differ</h2>\n");
+    page_heading(out, &heading[OPTIONS]);
     if (c->options.n_rows > 1)
         write_table(out, &c->options, "wide options");
     else
@@ -166,8 +186,6 @@ status compare_write(struct str *out, const struct judgement *runs, size_t n,
 
     TRY(compare_open(&c, runs, n, err));
     page_begin(out, "Training runs side by side");
-    page_tag(out, "p", "kicker", "Training report");
-    page_tagf(out, "h1", NULL, "%zu runs side by side", n);
     const status result = write_body(out, &c, runs, n, err);
     compare_close(&c);
     str_puts(out, "<footer>");

@@ -45,7 +45,7 @@ struct figure {
 static const struct figure figures[] = {
     {{.id = "plot-loss",
       .title = "Loss",
-      .y_unit = "cross-entropy, nats a token, logarithmic",
+      .y_unit = "cross-entropy, nats per token, logarithmic",
       .note = "Training loss is measured with dropout, validation loss without: early "
               "on, validation may lie below.",
       .is_log = true},
@@ -68,8 +68,8 @@ static const struct figure figures[] = {
       .is_log = true},
      {{"norm of the whole gradient", PLOT_THIN, 4, GRAD_NORM}}},
     {{.id = "plot-step",
-      .title = "Time of a step",
-      .y_unit = "milliseconds a step",
+      .title = "Time per step",
+      .y_unit = "milliseconds",
       .note =
           "Stacked: the legend names the layers from top to bottom. Data and exchange "
           "(with other ranks) are waiting, compute and update are work.",
@@ -81,7 +81,7 @@ static const struct figure figures[] = {
       {"data", PLOT_AREA, 3, DATA}}},
     {{.id = "plot-tokens",
       .title = "Throughput",
-      .y_unit = "tokens a second",
+      .y_unit = "tokens per second",
       .note = "While stepping; evaluations and saves are apart.",
       .from_zero = true},
      {{"source + target tokens", PLOT_LINE, 3, TOKENS}}},
@@ -91,6 +91,8 @@ static const struct figure arithmetic = {
     {.id = "plot-flops",
      .title = "Arithmetic rate",
      .y_unit = "GFLOP/s",
+     .note = "Roof: the fastest that this machine multiplied matrices when it was "
+             "measured.",
      .from_zero = true},
     {{"achieved", PLOT_LINE, 1, GFLOPS}, {"measured roof", PLOT_RULE, 2, ROOF}}};
 

@@ -46,7 +46,7 @@ status figures_forecast(struct str *out, const struct run *run, struct err *err)
         result = plot_write(out,
                             &(struct plot){.id = "plot-forecast",
                                            .title = "Where the validation loss is going",
-                                           .y_unit = "nats a token",
+                                           .y_unit = "nats per token",
                                            .x_unit = "step",
                                            .mark = &l->fit_loss.to,
                                            .n_marks = 1,
@@ -70,7 +70,7 @@ status figures_gap(struct str *out, const struct run *run, struct err *err)
     return plot_write(out,
                       &(struct plot){.id = "plot-gap",
                                      .title = "The gap",
-                                     .y_unit = "nats a token",
+                                     .y_unit = "nats per token",
                                      .x_unit = "step",
                                      .mark = &l->turned_at,
                                      .n_marks = has_turned ? 1 : 0,
@@ -114,8 +114,9 @@ status figures_rate(struct str *out, const struct run *run, struct err *err)
         collect_rates(&logged, &computed, run, has_schedule ? &schedule : NULL, err);
     const bool is_logged = series_best(&logged, 1) < logged.n;
     const struct plot_curve list[] = {
-        {"as logged", PLOT_LINE, 1, PLOT_NO_BEST, &logged},
-        {"formula", PLOT_RULE, 2, PLOT_NO_BEST, &computed},
+        {"computed by the formula", is_logged ? PLOT_BAND : PLOT_RULE, 2, PLOT_NO_BEST,
+         &computed},
+        {"logged", PLOT_LINE, 1, PLOT_NO_BEST, &logged},
     };
     if (result == OK)
         result = plot_write(
@@ -128,7 +129,7 @@ status figures_rate(struct str *out, const struct run *run, struct err *err)
                            .mark = &schedule.warmup,
                            .n_marks = has_schedule && schedule.warmup > 0 ? 1 : 0,
                            .mark_name = "warm-up ends, decay begins",
-                           .curve = list + (is_logged ? 0 : 1),
+                           .curve = list + (has_schedule ? 0 : 1),
                            .n_curves = (is_logged ? 1U : 0U) + (has_schedule ? 1U : 0U)},
             err);
     series_release(&logged);

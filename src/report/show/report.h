@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+struct answers;
 struct judgement;
 struct health;
 struct run;
@@ -42,7 +43,13 @@ status report_text_json(struct str *out, const struct judgement *runs, size_t n,
                         struct err *err);
 
 /* Parts that other pages share: a sentence on how the run stands and its numbers in
- * boxes; the findings, or that there are none; what it was made of. */
+ * boxes; the findings, or that there are none; every question with its answer in a few
+ * words, linked to the whole answer on `page` ("" for the same one); what it was made
+ * of. */
 void report_page_state(struct str *out, const struct run *run);
 void report_page_health(struct str *out, const struct health *h);
+void report_page_short(struct str *out, const struct answers *all, const char *page);
 void report_page_footer(struct str *out, const struct run *run);
+
+/* The end of a report: configuration and events. */
+void report_details_write(struct str *out, const struct run *run);

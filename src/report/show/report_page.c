@@ -8,7 +8,7 @@
 #include "report/show/figures.h"
 #include "report/show/report.h"
 
-enum { EVENTS_MAX = 400, SAMPLES_MAX = 12 };
+enum { SAMPLES_MAX = 12 };
 
 static void write_state(struct str *out, const struct run *run)
 {
@@ -36,6 +36,7 @@ static void write_loss_facts(struct str *out, const struct run *run)
 {
     const struct runlog *log = &run->log;
     const struct learning *l = &run->learning;
+    const struct runlog_test *test = runlog_tested(log);
     const size_t top = series_best(&l->bleu, -1);
     const double window =
         fmax(run->step / 50, log->n_step ? log->step[log->n_step - 1].steps : 0);
@@ -57,6 +58,9 @@ static void write_loss_facts(struct str *out, const struct run *run)
                   fmt_count(l->bleu.x[top]).s);
     else if (!log->foreign.origin)
         page_fact(out, bleu, fmt_number(NAN, 3).s, "no translated text was scored");
+    if (test)
+        page_fact(out, "Test BLEU", fmt_number(test->bleu, 3).s,
+                  "of the model at step %s", fmt_count(test->step).s);
 }
 
 static void write_device(struct str *out, const struct runlog_start *s)
@@ -76,13 +80,13 @@ static void write_tokens(struct str *out, const struct run *run)
     const double own = run->log.foreign.tokens_per_s, tokens = run->pace.tokens_per_s;
 
     if (isfinite(tokens))
-        page_fact(out, "Tokens a second", fmt_count(tokens).s, "%s of them target",
+        page_fact(out, "Tokens per second", fmt_count(tokens).s, "%s of them target",
                   fmt_count(run->pace.target_per_s).s);
     else if (isfinite(own))
-        page_fact(out, "Tokens a second", fmt_count(own).s,
+        page_fact(out, "Tokens per second", fmt_count(own).s,
                   "as the log averages, with evaluations");
     else if (!run->log.foreign.origin)
-        page_fact(out, "Tokens a second", fmt_count(NAN).s, "no step was logged");
+        page_fact(out, "Tokens per second", fmt_count(NAN).s, "no step was logged");
 }
 
 void report_page_state(struct str *out, const struct run *run)
@@ -99,7 +103,7 @@ void report_page_state(struct str *out, const struct run *run)
         page_fact(out, "Trained?", learning_trends[l->trend].text, "overfitting: %s",
                   learning_overfits[l->overfit].text);
     page_fact(out, "Wall time", fmt_seconds(run->times.wall).s,
-              idle > 0 ? "%s of it between sessions" : "%s a step",
+              idle > 0 ? "%s of it between sessions" : "%s per step",
               fmt_seconds(idle > 0 ? idle : run->pace.mean).s);
     write_loss_facts(out, run);
     write_tokens(out, run);
@@ -121,10 +125,8 @@ static void write_tests(struct str *out, const struct run *run)
         const struct runlog_test *e = &run->log.event[i].test;
         if (run->log.event[i].kind != RUNLOG_KIND_TEST)
             continue;
-        if (!n++) {
-            str_puts(out, "<h2>Test scores</h2>\n");
+        if (!n++)
             page_table(out, "stack scores", columns);
-        }
         page_stack(out, columns,
                    (const char *const[]){e->name, fmt_count(e->step).s,
                                          fmt_number(e->bleu, 4).s,
@@ -133,6 +135,8 @@ static void write_tests(struct str *out, const struct run *run)
     }
     if (n)
         str_puts(out, "</tbody></table>\n");
+    else if (!run->log.foreign.origin)
+        page_tag(out, "p", "none", "No test score yet: \u201cferry eval\u201d adds it.");
 }
 
 /* How samples of a kind were made; %s is the step. */
@@ -161,7 +165,8 @@ static void write_samples(struct str *out, const struct run *run)
 
     if (!n && log->foreign.origin)
         return;
-    page_tagf(out, "h2", NULL, is_forced ? "Sample predictions" : "Sample translations");
+    page_tagf(out, "h3", "apart",
+              is_forced ? "Sample predictions" : "Sample translations");
     while (first > 0 && log->sample[first - 1].step == log->sample[n - 1].step)
         first--;
     if (first == n) {
@@ -176,103 +181,6 @@ static void write_samples(struct str *out, const struct run *run)
                    (const char *const[]){log->sample[i].source, log->sample[i].reference,
                                          log->sample[i].translation});
     str_puts(out, "</tbody></table>\n");
-}
-
-static void write_config(struct str *out, const struct run *run)
-{
-    const struct runlog_start *s = runlog_latest(&run->log);
-
-    if ((!s || !s->n_options) && run->log.foreign.origin)
-        return;
-    str_puts(out, "<h2>Configuration</h2>\n");
-    if (!s || !s->n_options) {
-        page_tag(out, "p", "none", "The log holds no configuration.");
-        return;
-    }
-    if (!run->log.foreign.origin)
-        page_tagf(out, "p", NULL, "Ferry %s.",
-                  s->version ? s->version : "of unknown version");
-    str_printf(out, "<details><summary>All %zu options</summary>\n<table><tbody>\n",
-               s->n_options);
-    for (size_t i = 0; i < s->n_options; i++)
-        page_row(out, s->option[i].key, s->option[i].value);
-    str_puts(out, "</tbody></table></details>\n");
-}
-
-static const char *named(const char *text)
-{
-    return text ? text : "not named";
-}
-
-static void event_text(struct str *out, const struct run *run,
-                       const struct runlog_event *e)
-{
-    const struct runlog *log = &run->log;
-
-    switch (e->kind) {
-    case RUNLOG_KIND_START:
-        page_textf(
-            out, "%s on %s%s%s.", log->start[e->start].resumed ? "Resumed" : "Started",
-            named(log->start[e->start].device), log->foreign.has_no_clock ? "" : ", ",
-            log->foreign.has_no_clock ? "" : run_date(run, e->t).s);
-        break;
-    case RUNLOG_KIND_SAVE:
-        page_textf(out, "Saved %s: %s in %s.", named(e->save.path),
-                   fmt_bytes(e->save.bytes).s, fmt_seconds(e->save.seconds).s);
-        break;
-    case RUNLOG_KIND_BEST:
-        page_textf(
-            out, "Best so far, %s %s: %s.",
-            isfinite(e->best.bleu) ? "BLEU" : "validation loss",
-            fmt_number(isfinite(e->best.bleu) ? e->best.bleu : e->best.valid_loss, 5).s,
-            named(e->best.path));
-        break;
-    case RUNLOG_KIND_SKIP:
-        page_textf(out, "Skipped an update: %s.", named(e->skip.reason));
-        break;
-    case RUNLOG_KIND_TEST:
-        page_textf(out, "Scored %s: BLEU %s.", named(e->test.name),
-                   fmt_number(e->test.bleu, 4).s);
-        break;
-    default:
-        page_textf(out, "Stopped: %s. %s", named(e->stop.reason),
-                   e->stop.message ? e->stop.message : "");
-    }
-}
-
-/* Of very many events the first and the last are shown. */
-static void write_events(struct str *out, const struct run *run)
-{
-    const size_t n = run->log.n_event;
-
-    str_puts(out, "<h2>Events</h2>\n");
-    if (run->log.n_cut)
-        page_tagf(out, "p", NULL,
-                  "%zu line%s half-written, as by a crash; the rest of the log is whole.",
-                  run->log.n_cut, run->log.n_cut == 1 ? " is" : "s are");
-    if (run->log.n_unknown)
-        page_tagf(out, "p", NULL, "%zu entr%s of a kind that this page does not know.",
-                  run->log.n_unknown, run->log.n_unknown == 1 ? "y is" : "ies are");
-    str_printf(out,
-               "<details%s><summary>%zu event%s: starts, saves, best models, skipped "
-               "updates, stop</summary>\n<table><thead><tr><th>Step</th><th>After</th>"
-               "<th>Event</th></tr></thead><tbody>\n",
-               n <= 24 ? " open" : "", n, n == 1 ? "" : "s");
-    for (size_t i = 0; i < n; i++) {
-        if (n > EVENTS_MAX && i == EVENTS_MAX / 2) {
-            str_printf(out, "<tr><td></td><td></td><td>%zu more events</td></tr>\n",
-                       n - EVENTS_MAX);
-            i = n - EVENTS_MAX / 2;
-        }
-        str_puts(out, "<tr>");
-        page_tag(out, "td", "narrow", fmt_count(run->log.event[i].step).s);
-        page_tag(out, "td", "narrow",
-                 fmt_seconds(run->log.event[i].t - run->log.t_first).s);
-        str_puts(out, "<td>");
-        event_text(out, run, &run->log.event[i]);
-        str_puts(out, "</td></tr>\n");
-    }
-    str_puts(out, "</tbody></table></details>\n");
 }
 
 void report_page_health(struct str *out, const struct health *h)
@@ -315,51 +223,115 @@ void report_page_footer(struct str *out, const struct run *run)
     str_puts(out, "</footer>\n");
 }
 
+static void write_rows(struct str *out, const struct answer *a)
+{
+    if (!a->n_rows)
+        return;
+    str_puts(out, "<table><tbody>\n");
+    for (size_t i = 0; i < a->n_rows; i++)
+        page_row(out, str_text(&a->row[i].label), str_text(&a->row[i].value));
+    str_puts(out, "</tbody></table>");
+}
+
+/* The verdict with its evidence below and a picture beside it; without a picture the
+ * evidence takes the whole width. */
 static status write_answer(struct str *out, const struct answer *a, const struct run *run,
                            struct err *err)
 {
+    RELEASED_BY(str_release) struct str picture = str_new(0);
+
+    TRY(figures_answer(&picture, a->figure, run, err));
+    const bool has_picture = *str_text(&picture) != 0;
     str_printf(out, "<section class=\"answer %s\" id=\"ask-%s\">\n<div>",
                answers_tones[a->tone], a->id);
     page_tag(out, "h3", NULL, a->question);
     page_tag(out, "p", "number", str_text(&a->number));
     page_tag(out, "p", NULL, str_text(&a->verdict));
+    if (has_picture)
+        write_rows(out, a);
     str_puts(out, "</div>\n<div>");
     if (a->bar.title)
         page_bar(out, &a->bar);
-    TRY(figures_answer(out, a->figure, run, err));
-    if (a->n_rows) {
-        str_puts(out, "<table><tbody>\n");
-        for (size_t i = 0; i < a->n_rows; i++)
-            page_row(out, str_text(&a->row[i].label), str_text(&a->row[i].value));
-        str_puts(out, "</tbody></table>");
+    str_puts(out, str_text(&picture));
+    str_puts(out, "</div>\n");
+    if (!has_picture) {
+        str_puts(out, "<div class=\"rows\">");
+        write_rows(out, a);
+        str_puts(out, "</div>\n");
     }
-    str_puts(out, "</div>\n</section>\n");
+    str_puts(out, "</section>\n");
+    return str_check(&picture, a->question, err);
+}
+
+void report_page_short(struct str *out, const struct answers *all, const char *page)
+{
+    str_puts(out, "<ul class=\"short-list\">\n");
+    for (size_t i = 0; i < ANSWERS_N; i++) {
+        const struct answer *a = &all->of[i];
+        str_printf(out, "<li class=\"%s\"><a href=\"%s#ask-%s\">", answers_tones[a->tone],
+                   page, a->id);
+        page_text(out, a->question);
+        str_puts(out, "</a> ");
+        page_tag(out, "span", "short", str_text(&a->number));
+        str_puts(out, "</li>\n");
+    }
+    str_puts(out, "</ul>\n");
+}
+
+static status write_questions(struct str *out, const struct judgement *j, struct err *err)
+{
+    report_page_short(out, &j->answers, "");
+    for (size_t i = 0; i < ANSWERS_N; i++)
+        TRY(write_answer(out, &j->answers.of[i], &j->run, err));
+    return OK;
+}
+
+enum { FINDINGS, CURVES, SAMPLES, QUESTIONS, DETAILS, N_HEADINGS };
+
+static status write_sections(struct str *out, const struct judgement *j,
+                             const struct page_heading *heading, struct err *err)
+{
+    const struct run *run = &j->run;
+
+    page_heading(out, &heading[FINDINGS]);
+    report_page_health(out, &j->health);
+    page_heading(out, &heading[CURVES]);
+    str_puts(out, "<div class=\"plots\">\n");
+    TRY(figures_write(out, run, err));
+    str_puts(out, "</div>\n");
+    if (heading[SAMPLES].title) {
+        page_heading(out, &heading[SAMPLES]);
+        write_tests(out, run);
+        write_samples(out, run);
+    }
+    page_heading(out, &heading[QUESTIONS]);
+    TRY(write_questions(out, j, err));
+    page_heading(out, &heading[DETAILS]);
+    report_details_write(out, run);
     return OK;
 }
 
 status report_page_write(struct str *out, const struct judgement *j, struct err *err)
 {
     const struct run *run = &j->run;
+    const bool has_samples =
+        !run->log.foreign.origin || run->log.n_sample || runlog_tested(&run->log);
+    const struct page_heading heading[N_HEADINGS] = {
+        [FINDINGS] = {"findings", "What stands out"},
+        [CURVES] = {"curves", "Curves"},
+        [SAMPLES] = {"samples", has_samples ? "Test score and samples" : NULL},
+        [QUESTIONS] = {"questions", "Questions"},
+        [DETAILS] = {"details", "Details"}};
     struct str title = str_new(1024);
 
     str_printf(&title, "%s: training report", run->name);
     page_begin(out, str_text(&title));
     str_release(&title);
+    page_contents(out, heading, N_HEADINGS);
     page_tag(out, "p", "kicker", "Training report");
     page_tag(out, "h1", NULL, run->name);
     report_page_state(out, run);
-    str_puts(out, "<h2>What stands out</h2>\n");
-    report_page_health(out, &j->health);
-    str_puts(out, "<h2>What people ask</h2>\n");
-    for (size_t i = 0; i < ANSWERS_N; i++)
-        TRY(write_answer(out, &j->answers.of[i], run, err));
-    str_puts(out, "<h2>Curves</h2>\n<div class=\"plots\">\n");
-    TRY(figures_write(out, run, err));
-    str_puts(out, "</div>\n");
-    write_tests(out, run);
-    write_samples(out, run);
-    write_config(out, run);
-    write_events(out, run);
+    TRY(write_sections(out, j, heading, err));
     report_page_footer(out, run);
     page_end(out);
     return str_check(out, "the report", err);
