@@ -99,9 +99,14 @@ static void write_step(struct str *out, const struct plan *p)
     const size_t n_ticks = plot_ticks(tick, 0, T, 5);
     const int bottom = 2 * LANE + GAP;
 
+    str_puts(out, "<figure><h3>Where the time goes</h3>\n<ul class=\"legend\">"
+                  "<li><i class=\"c1\"></i>forward and backward</li>"
+                  "<li><i class=\"c2\"></i><i class=\"c4\"></i>exchanges of gradients, "
+                  "in turn</li>"
+                  "<li><i class=\"c3\"></i>update of the weights</li></ul>\n");
     str_printf(out,
-               "<h2>One step</h2>\n<figure style=\"max-width:640px\"><svg viewBox=\"0 0 "
-               "%d %d\" role=\"img\" aria-label=\"one step in time\">\n",
+               "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"one step in "
+               "time\">\n",
                WIDTH + 8, bottom + 26);
     str_printf(out,
                "<text x=\"0\" y=\"%d\">device</text><text x=\"0\" y=\"%d\">network"
@@ -130,7 +135,7 @@ static void write_limits(struct str *out, const struct plan *p)
 {
     struct str s = str_new(4096);
 
-    str_puts(out, "<h2>What limits it</h2>\n<p>The ");
+    str_puts(out, "<div><h3>What limits it</h3>\n<p>The ");
     plan_text_verdict(&s, p);
     page_text(out, str_text(&s));
     str_puts(out, ".</p>\n<table><tbody>\n");
@@ -141,24 +146,13 @@ static void write_limits(struct str *out, const struct plan *p)
                  100 * (1 - p->limits.seconds[i] / p->step.sim.seconds));
         page_row(out, plan_text_remedy[i], text);
     }
-    str_puts(out, "</tbody></table>\n");
-    str_release(&s);
-}
-
-static void begin_table(struct str *out, const char *const *name)
-{
-    str_puts(out, "<div style=\"overflow-x:auto\">");
-    page_table(out, NULL, name);
-}
-
-static void end_table(struct str *out)
-{
     str_puts(out, "</tbody></table></div>\n");
+    str_release(&s);
 }
 
 static void cell(struct str *out, const char *text)
 {
-    page_tag(out, "td", "narrow", text);
+    page_tag(out, "td", NULL, text);
 }
 
 static void write_ways(struct str *out, const struct plan *p)
@@ -169,22 +163,25 @@ static void write_ways(struct str *out, const struct plan *p)
         NULL};
     const enum sweep_way own = sweep_own_way(p->forecast);
 
-    str_puts(out, "<h2>The same cluster in other ways</h2>\n");
-    begin_table(out, name);
+    page_tag(out, "p", "quiet",
+             "The reference is NVIDIA's OpenSeq2Seq, which exchanges gradients by "
+             "Horovod. fp32, bf16 and int8 are formats on the wire: of a gradient while "
+             "it travels between machines. Node first: the devices of a machine sum "
+             "among themselves before the machines do.");
+    page_numbers(out, name);
     for (int i = 0; i < SWEEP_N_WAYS; i++) {
         const struct sweep_cell *c = &p->way[i];
         str_puts(out, "<tr>");
-        page_tagf(out, "th", "narrow", "%s%s", sweep_way_name((enum sweep_way)i),
+        page_tagf(out, "th", NULL, "%s%s", sweep_way_name((enum sweep_way)i),
                   i == (int)own ? " (this plan)" : "");
         cell(out, fmt_number(c->seconds, 4).s);
         cell(out, fmt_count(c->tokens_per_s).s);
-        page_tagf(out, "td", "narrow", "%.1f", c->card_bytes / 1e6);
-        page_tagf(out, "td", "narrow", "%.0f %%", 100 * c->card_load);
-        page_tagf(out, "td", "narrow", "%.2f",
-                  p->way[SWEEP_REFERENCE].seconds / c->seconds);
+        page_tagf(out, "td", NULL, "%.1f", c->card_bytes / 1e6);
+        page_tagf(out, "td", NULL, "%.0f %%", 100 * c->card_load);
+        page_tagf(out, "td", NULL, "%.2f", p->way[SWEEP_REFERENCE].seconds / c->seconds);
         str_puts(out, "</tr>\n");
     }
-    end_table(out);
+    page_numbers_end(out);
 }
 
 static void write_nodes_table(struct str *out, const struct sweep *s)
@@ -204,19 +201,19 @@ static void write_nodes_table(struct str *out, const struct sweep *s)
                                              SWEEP_INT8,       SWEEP_FLAT, SWEEP_TREE,
                                              SWEEP_BF16_SERIAL};
 
-    str_puts(out, "<h3 style=\"margin-top:36px\">Seconds per step</h3>\n");
-    begin_table(out, name);
+    str_puts(out, "<h3 class=\"apart\">Seconds per step</h3>\n");
+    page_numbers(out, name);
     for (int n = 0; n < SWEEP_N_NODES; n++) {
         const struct sweep_cell *c = s->by_nodes[n];
         str_puts(out, "<tr>");
-        page_tag(out, "th", "narrow", fmt_count((double)s->nodes[n]).s);
+        page_tag(out, "th", NULL, fmt_count((double)s->nodes[n]).s);
         for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
             cell(out, fmt_number(c[columns[i]].seconds, 4).s);
         cell(out, fmt_count(c[SWEEP_BF16].tokens_per_s).s);
-        page_tagf(out, "td", "narrow", "%.0f %%", 100 * c[SWEEP_BF16].efficiency);
+        page_tagf(out, "td", NULL, "%.0f %%", 100 * c[SWEEP_BF16].efficiency);
         str_puts(out, "</tr>\n");
     }
-    end_table(out);
+    page_numbers_end(out);
 }
 
 static void write_failures_table(struct str *out, const struct plan *p)
@@ -226,25 +223,19 @@ static void write_failures_table(struct str *out, const struct plan *p)
         "time lost", "of it work done twice", NULL};
     const struct sweep *s = p->sweep;
 
-    str_puts(out, "<div style=\"height:24px\"></div>\n");
-    page_tagf(out, "p", "quiet",
-              "One machine fails every %s; a save stops training for %s, a restart takes "
-              "%s. Best interval between saves by formula and as played.",
-              p->forecast->options.mtbf, fmt_seconds(s->failures[0].save).s,
-              fmt_seconds(s->failures[0].restart).s);
-    begin_table(out, name);
+    page_numbers(out, name);
     for (int n = 0; n < SWEEP_N_NODES; n++) {
         str_puts(out, "<tr>");
-        page_tag(out, "th", "narrow", fmt_count((double)s->nodes[n]).s);
+        page_tag(out, "th", NULL, fmt_count((double)s->nodes[n]).s);
         cell(out, fmt_seconds(s->failures[n].mtbf).s);
         cell(out, fmt_seconds(s->young[n]).s);
         cell(out, fmt_seconds(s->daly[n]).s);
         cell(out, fmt_seconds(s->played[n]).s);
-        page_tagf(out, "td", "narrow", "%.2f %%", 100 * s->overhead[n]);
-        page_tagf(out, "td", "narrow", "%.2f %%", 100 * s->lost[n]);
+        page_tagf(out, "td", NULL, "%.2f %%", 100 * s->overhead[n]);
+        page_tagf(out, "td", NULL, "%.2f %%", 100 * s->lost[n]);
         str_puts(out, "</tr>\n");
     }
-    end_table(out);
+    page_numbers_end(out);
 }
 
 /* ---- the curves ---- */
@@ -309,7 +300,7 @@ static const struct {
     bool by_rate, is_efficiency;
     const char *id, *title, *y_unit, *note;
 } way_plots[] = {
-    {by_wire, false, false, "wires", "Step time by wire", SECONDS, NULL},
+    {by_wire, false, false, "wires", "Step time by format on the wire", SECONDS, NULL},
     {by_wire, false, true, "efficiency", "Efficiency", "share of a device alone",
      "Each way against one device of its own that waits for nobody."},
     {by_shape, false, false, "topologies", "Step time by topology", SECONDS, NULL},
@@ -403,20 +394,46 @@ static status write_failure_plots(struct str *out, const struct plan *p, struct 
         formula[i] = 100 * s->by_formula[i];
         played[i] = 100 * s->by_play[i];
     }
-    status made = add_curve(&c, "formula", PLOT_LINE, 1, x, formula, N, err);
+    status made = add_curve(&c, "formula", PLOT_BAND, 1, x, formula, N, err);
     THEN(made, add_curve(&c, "simulated", PLOT_POINTS, 2, x, played, N, err));
     return draw(out, &c, plot, made, err);
 }
 
-static status write_sweeps(struct str *out, const struct plan *p, struct err *err)
+/* What the plot and the table of failures count. */
+static void write_failure_words(struct str *out, const struct plan *p)
 {
-    str_puts(out, "<h2>1 to 1,000 nodes</h2>\n<p class=\"quiet\">The same devices, the "
-                  "same batch on each, the same link.</p>\n<div class=\"plots\">\n");
+    const struct failures *f = &p->sweep->failures[0];
+
+    str_puts(out, "<div>");
+    page_tagf(out, "p", NULL,
+              "One machine fails every %s; a save stops training for %s, and a restart "
+              "takes %s.",
+              p->forecast->options.mtbf, fmt_seconds(f->save).s,
+              fmt_seconds(f->restart).s);
+    page_tag(out, "p", NULL,
+             "Saving too often costs saves; saving too rarely costs work that is done "
+             "again after a failure. Young and Daly gave formulas for the best interval; "
+             "\u201csimulated\u201d plays failures at random and takes the interval that "
+             "lost least.");
+    str_puts(out, "</div>\n");
+}
+
+static status write_nodes(struct str *out, const struct plan *p, struct err *err)
+{
+    page_tag(out, "p", "quiet",
+             "The same devices, the same batch on each, the same link.");
+    str_puts(out, "<div class=\"plots\">\n");
     TRY(write_sweep_plots(out, p->sweep, err));
     str_puts(out, "</div>\n");
     write_nodes_table(out, p->sweep);
-    str_puts(out, "<h2>Failures and checkpoints</h2>\n<div class=\"plots\">\n");
+    return OK;
+}
+
+static status write_failures(struct str *out, const struct plan *p, struct err *err)
+{
+    str_puts(out, "<div class=\"plots\">\n");
     TRY(write_failure_plots(out, p, err));
+    write_failure_words(out, p);
     str_puts(out, "</div>\n");
     write_failures_table(out, p);
     return OK;
@@ -435,7 +452,7 @@ static void write_basis(struct str *out, const struct plan *p)
 {
     const struct hardware_device *d = &p->forecast->device;
 
-    str_puts(out, "<h2>What this rests on</h2>\n<table><tbody>\n");
+    str_puts(out, "<table><tbody>\n");
     page_row(out, "device", d->title);
     if (p->forecast->options.compute_seconds > 0) {
         row_number(out, "measured step of one device",
@@ -456,11 +473,41 @@ static void write_basis(struct str *out, const struct plan *p)
     str_puts(out, "</tbody></table>\n");
 }
 
+enum { STEP, WAYS, NODES, FAILURES, BASIS, N_HEADINGS };
+
+static status write_sections(struct str *out, const struct plan *p,
+                             const struct page_heading *heading, struct err *err)
+{
+    page_heading(out, &heading[STEP]);
+    str_puts(out, "<div class=\"plots\">\n");
+    write_step(out, p);
+    write_limits(out, p);
+    str_puts(out, "</div>\n");
+    page_heading(out, &heading[WAYS]);
+    write_ways(out, p);
+    if (p->sweep) {
+        page_heading(out, &heading[NODES]);
+        TRY(write_nodes(out, p, err));
+        page_heading(out, &heading[FAILURES]);
+        TRY(write_failures(out, p, err));
+    }
+    page_heading(out, &heading[BASIS]);
+    write_basis(out, p);
+    return OK;
+}
+
 status plan_page(struct str *out, const struct plan *p, struct err *err)
 {
+    const struct page_heading heading[N_HEADINGS] = {
+        [STEP] = {"step", "One step"},
+        [WAYS] = {"ways", "Other ways to exchange"},
+        [NODES] = {"nodes", p->sweep ? "1 to 1,000 nodes" : NULL},
+        [FAILURES] = {"failures", p->sweep ? "Failures and checkpoints" : NULL},
+        [BASIS] = {"basis", "What this rests on"}};
     struct str s = str_new(4096);
 
     page_begin(out, "Ferry plan");
+    page_contents(out, heading, N_HEADINGS);
     page_tag(out, "p", "kicker", "Ferry plan");
     page_tag(out, "h1", NULL, p->config);
     plan_text_cluster(&s, p);
@@ -469,12 +516,7 @@ status plan_page(struct str *out, const struct plan *p, struct err *err)
     page_tagf(out, "p", "lead", "%s.", str_text(&s));
     str_release(&s);
     write_facts(out, p);
-    write_step(out, p);
-    write_limits(out, p);
-    write_ways(out, p);
-    if (p->sweep)
-        TRY(write_sweeps(out, p, err));
-    write_basis(out, p);
+    TRY(write_sections(out, p, heading, err));
     page_end(out);
     return str_check(out, "the plan's page", err);
 }

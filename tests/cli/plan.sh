@@ -49,7 +49,14 @@ out_has page.html
 grep -q 'mine &lt;b&gt;' page.html || fail "a name should be shown as text"
 ! grep -q 'mine <b>' page.html || fail "a name was obeyed"
 [ "$(grep -c '<svg viewBox="0 0 400' page.html)" -eq 7 ] || fail "want seven plots"
-! grep -qE 'src=|https?://|nan|inf<' page.html || fail "the page needs something else"
+! grep -qE 'src=|https?://|nan|inf<|style=' page.html || fail "the page needs something else"
+grep -q '<li><i class="c1"></i>forward and backward</li>' page.html || fail "the step has no legend"
+grep -q '(same line as none)' page.html || fail "lines on each other are not explained"
+[ "$(grep -c '<table class="numbers">' page.html)" -eq "$(grep -c 'class="hint"' page.html)" ] ||
+    fail "a wide table lacks its hint"
+for id in step ways nodes failures basis; do
+    grep -q "href=\"#$id\"" page.html && grep -q "<h2 id=\"$id\"" page.html || fail "no $id"
+done
 
 refuses 2 'give a training configuration' "$FERRY" plan
 refuses 3 'none.yaml' "$FERRY" plan none.yaml
