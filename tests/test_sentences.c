@@ -76,6 +76,31 @@ TEST(sentences_end_at_marks_before_a_capital)
          "Nice!!| 5 people came.", "He won!| $5 was the prize.");
 }
 
+TEST(items_and_technical_words_begin_sentences)
+{
+    EACH("en", "2.1. Scope of this.| It is wide.", "The following are met: 1. It works.",
+         "See section 2.1.| The rest is clear.",
+         "That is it.| (a) First.| (b) second.| 3) Third.",
+         "Run it again.| --help shows more.| -q is silent.| /etc/passwd is a file.",
+         "Say \"never\".| \"always\" is wrong, e.g. \"always\" here.",
+         "Use -x.| Tom did.", "It does I/O.| Tom did.",
+         "Levels -0 ... -9 are there.| Take one.", "It is HTML.| <b>This</b> is too.",
+         "It is slow. (see below)", "N.B. All is well.");
+    EACH("de", "Das gilt auch.| »none« ist ein Wort.", "Er hat usw. »none« gesagt.",
+         "HUP, CONT und 0.| Andere Signale gehen.");
+    EACH("ru", "Справка и т.п.| См. ниже.");
+    EACH("", "The user id.| This is safe.");
+}
+
+TEST(lines_without_capitals_are_split)
+{
+    EACH("en", "hi!| how are you?| fine... thanks .| bye .", "4 men sit .| 2 stand .",
+         "mr. smith is dr. jones.| yes.",
+         "he works at apple inc. in the u.s. today.| he does.",
+         "\"why?\" she asked.| nobody knew.");
+    EACH("de", "das ist z. b. obst.| am 3. oktober nicht.", "„was?“ fragte er.| nichts.");
+}
+
 TEST(quotes_and_brackets_stay_with_their_sentence)
 {
     EACH("en", "\"Hi.\"| \"How are you?\"| He left.", "'Yes.'| 'No.'",
@@ -183,8 +208,8 @@ TEST(greek_and_cyrillic_lines_are_split)
 TEST(scripts_without_white_space_or_case_are_split)
 {
     EACH("zh", "你好。|我很好！|你呢？", "他说：“你好。”|然后走了。", "３．５元。|好。",
-         "你好?|我很好.", "好……我走了。|再见！", "（你好。）|再见。", "好。| 再见。",
-         "「好！」|「走吧。」");
+         "好。|3个人来了。", "你好?|我很好.", "好……我走了。|再见！", "（你好。）|再见。",
+         "好。| 再见。", "「好！」|「走吧。」");
     EACH("ja", "「行く？」と聞いた。|はい。|そうです。", "本当？！|はい。",
          "これは3.5です。|はい｡|いいえ｡", "『はい。』|「いいえ。」");
     EACH("ko", "안녕하세요.| 저는 톰입니다.| 네.| 그래요?");

@@ -7,7 +7,7 @@
  * without their last full stop. "-" before one: it ends longer words too. Behind one,
  *   "#"  only before a number,
  *   "?"  it may end a sentence, and does if the next word is one of STARTERS,
- *   "!"  no abbreviation, but a word that looks like an initial.
+ *   "!"  it looks like an initial, but a small word before it shows that it is none.
  * What ends sentences as often as not (etc., usw.) is in no list: the case of the next
  * word decides. Single letters and what ends in one (U.S., z. B.) are "?" without a list.
  */
@@ -21,7 +21,7 @@ struct sentence_words {
 static const struct sentence_words tables[] = {
     {.lang = "all",
      .list[ABBREVIATIONS] =
-         "Dr Prof Mt vs cf e.g i.e ca St? No# Nr# fig# vol# p# pp# tel# Jan? "
+         "Dr Prof Mt vs cf n.b e.g i.e ca St? No# Nr# fig# vol# p# pp# tel# Jan? "
          "Feb? Apr? Aug? Sept? Oct? Nov? Dec? Co? Corp? Inc? Ltd? Jr? Sr?"},
     {.lang = "en",
      .list[ABBREVIATIONS] =
@@ -63,7 +63,7 @@ static const struct sentence_words tables[] = {
      .list[BEFORE_ORDINAL] =
          "am der den dem des die das im vom zum beim ab bis seit jeder jeden "
          "jedem jedes ein eine einen einem einer mein meinen meinem sein "
-         "seinen seinem ihr ihren ihrem unser unseren unserem zur und",
+         "seinen seinem ihr ihren ihrem unser unseren unserem zur",
      .list[AFTER_ORDINAL] =
          "januar jänner februar märz april mai juni juli august september "
          "oktober november dezember jahrhundert jahrhunderts jahrhunderte jh "
@@ -100,7 +100,7 @@ static const struct sentence_words tables[] = {
     {.lang = "it",
      .list[ABBREVIATIONS] =
          "è! sig sigg sig.ra sig.na dott dott.ssa prof.ssa Ing avv arch geom "
-         "rag On Mons cfr ecc? a.c? d.c? s.p.a? s.r.l? n# nn# pag# pagg# "
+         "rag On Mons cfr a.c? d.c? s.p.a? s.r.l? n# nn# pag# pagg# "
          "art# artt# cap# es#",
      .list[STARTERS] =
          "il lo la i gli le l un uno una io lui lei noi voi loro egli ella "
@@ -134,7 +134,7 @@ static const struct sentence_words tables[] = {
          "gisteren morgen nu niemand"},
     {.lang = "ru",
      .list[ABBREVIATIONS] =
-         "я! т.е т.к т.н т.о см ср напр акад проф доц инж тов т.д? т.п? н.э? "
+         "я! т.е т.к т.н т.о см ср напр акад проф доц инж тов т.д! т.п! н.э? "
          "др? пр? гг? вв? ул? им? просп? пл? пер? гр? св? оз? млн? млрд? "
          "тыс? руб? коп? долл? обл? ок# кв# корп# стр# рис# табл# гл# ст# "
          "пп# тт# тел#",
@@ -147,7 +147,7 @@ static const struct sentence_words tables[] = {
          "потом затем сегодня вчера завтра теперь сейчас никто там тут здесь"},
     {.lang = "uk",
      .list[ABBREVIATIONS] =
-         "я! є! т.зв див напр акад проф доц т.д? т.п? т.ін? ін? рр? ст? вул? ім? "
+         "я! є! т.зв див напр акад проф доц т.д! т.п! т.ін! ін? рр? ст? вул? ім? "
          "просп? пл? св? млн? млрд? тис? грн? обл? рис# табл#",
      .list[STARTERS] =
          "я ти він вона воно ми ви вони це цей ця ці той та ті в у на з із "
@@ -157,8 +157,8 @@ static const struct sentence_words tables[] = {
          "все кожен потім сьогодні вчора завтра тепер зараз ніхто там тут"},
     {.lang = "pl",
      .list[ABBREVIATIONS] =
-         "np tzn tzw tj hab inż mgr lek ks bp abp św śp m.in zob gen płk mjr "
-         "kpt ppor im? ul? al? os? itd? itp? tys? mln? mld? zł? gr? nr# str# "
+         "np ang maks# tzn tzw tj hab inż mgr lek ks bp abp św śp m.in zob gen płk mjr "
+         "kpt ppor im? ul? al? os? tys? mln? mld? zł? gr? nr# str# "
          "s# poz# art# ust# pkt# rozdz# rys# tab# godz# ok#",
      .list[STARTERS] =
          "ja ty on ona ono my wy oni one to ten ta te ci tamten w we na z ze "
@@ -171,7 +171,7 @@ static const struct sentence_words tables[] = {
      .list[ABBREVIATIONS] =
          "např tzv tzn tj mj resp popř příp ing mgr bc mudr judr phdr rndr "
          "doc sv čís# č# str# odst# kap# obr# tab# roč# cca# max# min# hod? "
-         "tis? mil? mld? kč? atd? apod? s.r.o? a.s? n.l? nám? stol?",
+         "tis? mil? mld? kč? s.r.o? a.s? n.l? nám? stol?",
      .list[STARTERS] =
          "já ty on ona ono my vy oni to ten ta ti tento tato toto v ve na z "
          "ze do od po za o u při pro bez pod nad přes před ale a i nebo "
@@ -182,7 +182,7 @@ static const struct sentence_words tables[] = {
     {.lang = "sv",
      .list[ABBREVIATIONS] =
          "t.ex bl.a d.v.s dvs s.k f.d p.g.a jfr inkl exkl resp fr hr m.m? "
-         "m.fl? o.d? osv? f.n? kr? okt? milj? nr# sid# s# kap# kl#",
+         "m.fl? o.d? f.n? kr? okt? milj? nr# sid# s# kap# kl#",
      .list[STARTERS] =
          "jag du han hon den det vi ni de en ett denna detta dessa där här i "
          "på för från med av om till vid efter före men och eller när medan "
@@ -192,7 +192,7 @@ static const struct sentence_words tables[] = {
     {.lang = "da",
      .list[ABBREVIATIONS] =
          "f.eks bl.a dvs mht pga ifm jf inkl ekskl evt hr fr frk skt sct "
-         "m.m? m.fl? osv? kr? mio? mia? okt? pct? nr# s# kap# tlf# kl#",
+         "m.m? m.fl? kr? mio? mia? okt? pct? nr# s# kap# tlf# kl#",
      .list[STARTERS] =
          "jeg du han hun den det vi i de en et denne dette disse der her på "
          "for fra med af om til ved efter før men og eller når mens fordi "
@@ -200,9 +200,8 @@ static const struct sentence_words tables[] = {
          "vores deres er var har havde kan ikke nej ja alle hver mange så da "
          "dag nu ingen"},
     {.lang = "nb",
-     .list[ABBREVIATIONS] =
-         "f.eks bl.a dvs pga ifm jf inkl ekskl evt hr fru m.m? osv? kr? "
-         "mill? mrd? okt? des? nr# s# kap# tlf# kl#",
+     .list[ABBREVIATIONS] = "f.eks bl.a dvs pga ifm jf inkl ekskl evt hr fru m.m? kr? "
+                            "mill? mrd? okt? des? nr# s# kap# tlf# kl#",
      .list[STARTERS] =
          "jeg du han hun den det vi dere de en et denne dette disse der her "
          "i på for fra med av om til ved etter før men og eller når mens "
@@ -210,9 +209,8 @@ static const struct sentence_words tables[] = {
          "hennes vår deres er var har hadde kan ikke nei ja alle hver mange "
          "så da nå ingen"},
     {.lang = "fi",
-     .list[ABBREVIATIONS] =
-         "esim ks vrt nk toim tri mm? ym? yms? jne? eaa? jaa? nro# s# klo# "
-         "n# v#",
+     .list[ABBREVIATIONS] = "esim ks vrt nk toim tri mm? eaa? jaa? nro# s# klo# "
+                            "n# v#",
      .list[STARTERS] =
          "minä sinä hän se me te he ne tämä tuo nämä nuo tässä täällä siellä "
          "mutta ja tai jos kun vaikka koska mikä mitä kuka missä miksi miten "
@@ -220,15 +218,14 @@ static const struct sentence_words tables[] = {
          "huomenna nyt kukaan"},
     {.lang = "hu",
      .list[ABBREVIATIONS] =
-         "ő! pl ill ún kb ifj id özv Szt vö stb? kft? zrt? bt? rt? sz? old# kb#",
+         "ő! pl ill ún kb ifj id özv Szt vö kft? zrt? bt? rt? sz? old# kb#",
      .list[STARTERS] = "a az egy én te ő mi ti ők ez azok ezek itt ott és de vagy ha "
                        "amikor mert hogy ki hol miért hogyan mikor melyik van volt nem "
                        "igen minden sok aztán ma tegnap holnap most senki"},
     {.lang = "el",
-     .list[ABBREVIATIONS] =
-         "π.χ? δηλ κ κα κκ κος κων δρ καθ βλ πρβλ αγ μ.χ? μ.μ? π.μ? κ.λπ? "
-         "κλπ? κ.ά? κ.τ.λ? κτλ? κ.ο.κ? χλμ? εκ? δισ? αρ# αριθ# σελ# σ# τηλ# "
-         "κεφ# άρθ# παρ# εικ#",
+     .list[ABBREVIATIONS] = "π.χ? δηλ κ κα κκ κος κων δρ καθ βλ πρβλ αγ μ.χ? μ.μ? π.μ? "
+                            "κ.ά! κ.τ.λ! κ.ο.κ? χλμ? εκ? δισ? αρ# αριθ# σελ# σ# τηλ# "
+                            "κεφ# άρθ# παρ# εικ#",
      .list[STARTERS] =
          "ο η το οι τα τον την του της των ένας μια μία ένα εγώ εσύ αυτός "
          "αυτή αυτό αυτοί εμείς εσείς εκείνος εδώ εκεί σε στο στη στην στον "
@@ -237,7 +234,7 @@ static const struct sentence_words tables[] = {
          "ναι όλοι κάθε πολλοί τότε σήμερα χθες αύριο τώρα κανείς θα να"},
     {.lang = "ro",
      .list[ABBREVIATIONS] =
-         "dl dna dra ing d.ex str sf bd? șos? ș.a? hr? s.a? s.r.l? etc? pag# "
+         "dl dna dra ing d.ex str sf bd? șos? ș.a? hr? s.a? s.r.l? pag# "
          "alin# art# cap# nr#",
      .list[STARTERS] = "eu tu el ea noi voi ei ele acest această acesta în la pe cu fără "
                        "pentru din de după înainte dar și sau dacă când cum ce cine unde "
@@ -266,21 +263,31 @@ const struct sentence_words *sentence_words_of(const char *lang)
     return tables;
 }
 
-/* What follows the word in a list of words between blanks: a mark, a blank or the end;
- * NULL when it is not there. */
-static const char *find(const char *list, struct line word)
+/* What follows an ending of the word that the list has behind "-"; NULL for none. */
+static const char *find_ending(const char *list, struct line word)
 {
-    while (list && *list) {
-        const size_t n = strcspn(list, " #?!");
-        if (n == word.n_bytes && memcmp(list, word.text, n) == 0)
-            return list + n;
-        if (*list == '-' && n <= word.n_bytes &&
-            memcmp(list + 1, word.text + word.n_bytes - (n - 1), n - 1) == 0)
-            return list + n;
-        list += strcspn(list, " ");
-        list += *list == ' ';
+    for (const char *at = list; at && (at = strchr(at, '-')); at++) {
+        const size_t n = strcspn(at + 1, " #?!");
+        if (n <= word.n_bytes && memcmp(at + 1, word.text + word.n_bytes - n, n) == 0)
+            return at + 1 + n;
     }
     return NULL;
+}
+
+/* What follows the word in a list of words between blanks: a mark, a blank or the end;
+ * NULL when it is not there, nor an ending of it. */
+static const char *find(const char *list, struct line word)
+{
+    const char *at = list;
+
+    while (list && word.n_bytes &&
+           (at = memmem(at, strlen(at), word.text, word.n_bytes))) {
+        const char *end = at + word.n_bytes;
+        if ((at == list || at[-1] == ' ') && (!*end || strchr(" #?!", *end)))
+            return end;
+        at = end;
+    }
+    return find_ending(list, word);
 }
 
 /* The same in a list of this language and that of all, or in those of every language. */
@@ -300,12 +307,18 @@ enum sentence_words_kind sentence_words_abbreviation(const struct sentence_words
 {
     const char *mark = find_in(w, ABBREVIATIONS, word);
 
+    const bool is_capital = word.n_bytes && word.text[0] >= 'A' && word.text[0] <= 'Z';
+
     if (!mark)
         return SENTENCE_WORDS_NONE;
-    return *mark == '#'   ? SENTENCE_WORDS_NUMBER
-           : *mark == '?' ? SENTENCE_WORDS_MAYBE
-           : *mark == '!' ? SENTENCE_WORDS_LETTER
-                          : SENTENCE_WORDS_NEVER;
+    if (*mark == '#')
+        return SENTENCE_WORDS_NUMBER;
+    if (*mark == '!')
+        return SENTENCE_WORDS_LETTER;
+    /* With all languages together, it may be a word of one of them. */
+    const bool is_word =
+        w == tables && !is_capital && !memchr(word.text, '.', word.n_bytes);
+    return *mark == '?' || is_word ? SENTENCE_WORDS_MAYBE : SENTENCE_WORDS_NEVER;
 }
 
 bool sentence_words_starts(const struct sentence_words *w, struct line word)

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "text/sentence_marks.h"
 #include "text/sentence_words.h"
 #include "text/unicode.h"
 
@@ -28,6 +29,7 @@ struct scan {
     size_t n, from, first; /* bytes; the sentence's beginning, and its first letter */
     const struct sentence_words *words;
     bool is_greek;
+    bool is_small;  /* the line has small letters and no capitals */
     bool in_quotes; /* an odd number of " so far */
 };
 
@@ -57,70 +59,23 @@ static uint32_t code_before(const struct scan *t, size_t at, size_t *len)
     return UTF8_BAD;
 }
 
-static bool is_among(uint32_t code, const uint32_t *list)
-{
-    while (*list && *list != code)
-        list++;
-    return *list != 0;
-}
-
 static enum mark mark_of(const struct scan *t, uint32_t code, size_t at)
 {
-    static const uint32_t loud[] = {'!', '?', 0x203D, 0x37E, 0x61F, 0x589, 0};
-    static const uint32_t wide[] = {0x3002, 0xFF01, 0xFF1F, 0xFF61, 0xFF0E, 0x203C,
-                                    0x2047, 0x2048, 0x2049, 0x964,  0x965,  0x6D4,
-                                    0x1362, 0x1367, 0x17D4, 0x104B, 0};
     size_t len;
 
     if (code == '.')
         return STOP;
     if (code == 0x2026)
         return DOTS;
-    if (is_among(code, loud))
+    if (sentence_marks_among(code, U"!?‽\u037e؟։"))
         return LOUD;
     if (code == ';') /* the question mark of Greek */
         return t->is_greek || (at > t->from &&
                                unicode_is_of(code_before(t, at, &len), UNICODE_GREEK))
                    ? LOUD
                    : NO_MARK;
-    return code >= 0x80 && is_among(code, wide) ? WIDE : NO_MARK;
-}
-
-static bool is_emoji(uint32_t code)
-{
-    return (code >= 0x1F000 && code <= 0x1FAFF) || (code >= 0x2600 && code <= 0x27BF) ||
-           code == 0xFE0F || code == 0x200D;
-}
-
-/* What closes behind a mark, or, where white space is before it, opens a sentence. */
-static bool is_quote(uint32_t code)
-{
-    static const uint32_t quotes[] = {'"',    '\'',   '*',    '_',    0xAB,   0xBB,
-                                      0x2018, 0x2019, 0x201C, 0x201D, 0x201F, 0x2039,
-                                      0x203A, 0xFF02, 0xFF07, 0};
-
-    return is_among(code, quotes);
-}
-
-/* Brackets and quotes of one direction. */
-static bool is_closer(uint32_t code)
-{
-    static const uint32_t closers[] = {
-        ')',    ']',    '}',    0x300D, 0x300F, 0x3011, 0x3015, 0x3009, 0x300B, 0x301E,
-        0x301F, 0xFF09, 0xFF3D, 0xFF5D, 0xFF63, 0xB9,   0xB2,   0xB3,   0};
-
-    return is_among(code, closers) || is_emoji(code);
-}
-
-/* What may stand before the first letter of a sentence, besides quotes. */
-static bool is_opener(uint32_t code)
-{
-    static const uint32_t openers[] = {
-        '(',    '[',    '{',    '$',    '#',    '@',    '-',    '+',    0xA1,   0xA3,
-        0xA7,   0xBF,   0x2012, 0x2013, 0x2014, 0x2015, 0x201A, 0x201E, 0x2022, 0x20AC,
-        0x300C, 0x300E, 0x3010, 0x3014, 0x3008, 0x300A, 0x301D, 0xFF08, 0xFF3B, 0};
-
-    return is_among(code, openers);
+    return code >= 0x80 && sentence_marks_among(code, U"。！？｡．‼⁇⁈⁉।॥۔።፧។။") ? WIDE
+                                                                               : NO_MARK;
 }
 
 static size_t skip_space(const struct scan *t, size_t at)
@@ -132,12 +87,17 @@ static size_t skip_space(const struct scan *t, size_t at)
     return at;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* A note's number behind a mark: the end of [12], otherwise `at`. */
 static size_t skip_note(const struct scan *t, size_t at)
 {
     size_t end = at + 1;
 
-    while (end < t->n && end < at + 5 && t->s[end] >= '0' && t->s[end] <= '9')
+    while (end < t->n && end < at + 5 && is_digit(t->s[end]))
         end++;
     return end > at + 1 && end < t->n && t->s[end] == ']' ? end + 1 : at;
 }
@@ -158,7 +118,7 @@ static struct end read_end(struct scan *t, size_t at)
                      : mark > e.mark                           ? mark
                                                                : e.mark;
             e.mark_at = e.after;
-        } else if (is_quote(code) || is_closer(code)) {
+        } else if (sentence_marks_is_quote(code) || sentence_marks_is_closer(code)) {
             e.has_closer = true;
             t->in_quotes ^= code == '"';
         } else if (note > e.after) {
@@ -174,7 +134,6 @@ static struct end read_end(struct scan *t, size_t at)
 /* Quotes and brackets that close after white space (French), and emoji. */
 static void take_apart(struct scan *t, struct end *e)
 {
-    static const uint32_t closing[] = {0xBB, 0x203A, 0x201D, 0x2019, 0};
     size_t len;
 
     for (;;) {
@@ -182,15 +141,15 @@ static void take_apart(struct scan *t, struct end *e)
         if (at == t->n || at == e->after)
             return;
         const uint32_t code = code_at(t, at, &len);
-        if (!is_closer(code) && !is_among(code, closing) &&
+        if (!sentence_marks_is_closer(code) && !sentence_marks_among(code, U"»›”’") &&
             !(code == '"' && t->in_quotes))
             return;
-        for (at += len; at < t->n && is_emoji(code_at(t, at, &len));)
+        for (at += len; at < t->n && sentence_marks_is_emoji(code_at(t, at, &len));)
             at += len;
         if (at < t->n && !utf8_is_space(code_at(t, at, &len)))
             return;
         t->in_quotes ^= code == '"';
-        e->has_closer |= !is_emoji(code);
+        e->has_closer |= !sentence_marks_is_emoji(code);
         e->after = at;
     }
 }
@@ -203,7 +162,8 @@ static size_t skip_openers(const struct scan *t, size_t at, bool *is_sure)
 
     for (*is_sure = false; at < t->n; at += len) {
         const uint32_t code = code_at(t, at, &len);
-        if (!is_quote(code) && !is_opener(code) && !utf8_is_space(code))
+        if (!sentence_marks_is_quote(code) && !sentence_marks_is_opener(code) &&
+            !utf8_is_space(code))
             break;
         *is_sure |= code == 0xA1 || code == 0xBF;
     }
@@ -283,10 +243,29 @@ static struct before read_before(const struct scan *t, size_t at)
     return b;
 }
 
-/* Its kind as an abbreviation; the last pieces alone may be one too. */
+/* The kind of an abbreviation in lower case but for its first letter, which counts in
+ * some: with a capital, in lower case, and in a line without capitals as if it had one.
+ */
+static enum sentence_words_kind kind_of_key(const struct scan *t, char *key, size_t n)
+{
+    const struct line word = {key, n};
+    char small[8];
+    size_t len;
+
+    if (t->is_small && *key >= 'a' && *key <= 'z')
+        *key = (char)(*key - 'a' + 'A');
+    const enum sentence_words_kind kind = sentence_words_abbreviation(t->words, word);
+    const uint32_t first = utf8_decode(key, n, &len);
+    if (kind || utf8_encode(small, unicode_lower(first)) != len)
+        return kind;
+    memcpy(key, small, len);
+    return sentence_words_abbreviation(t->words, word);
+}
+
+/* That of what is before a full stop; its last pieces alone may be one too. */
 static enum sentence_words_kind kind_of(const struct scan *t, struct before b, size_t end)
 {
-    char key[WORD_MAX + 4], small[8];
+    char key[WORD_MAX];
     size_t n = 0, len;
 
     for (size_t at = b.at; at < end; at += len) {
@@ -298,13 +277,7 @@ static enum sentence_words_kind kind_of(const struct scan *t, struct before b, s
         n += utf8_encode(key + n, n ? unicode_lower(code) : code);
     }
     for (size_t at = 0; at < n;) {
-        enum sentence_words_kind kind =
-            sentence_words_abbreviation(t->words, (struct line){key + at, n - at});
-        const uint32_t first = utf8_decode(key + at, n - at, &len);
-        if (!kind && utf8_encode(small, unicode_lower(first)) == len) {
-            memcpy(key + at, small, len);
-            kind = sentence_words_abbreviation(t->words, (struct line){key + at, n - at});
-        }
+        const enum sentence_words_kind kind = kind_of_key(t, key + at, n - at);
         const char *dot = memchr(key + at, '.', n - at);
         if (kind || !dot)
             return kind;
@@ -336,19 +309,45 @@ static void begin(struct scan *t, size_t at)
     t->first = skip_openers(t, t->from, &is_sure);
 }
 
+static bool has_only_small(const struct scan *t)
+{
+    bool has_small = false;
+    size_t len;
+
+    for (size_t at = t->first; at < t->n; at += len) {
+        const uint32_t code = code_at(t, at, &len);
+        if (unicode_lower(code) != code)
+            return false;
+        has_small = has_small || unicode_is_lower(code);
+    }
+    return has_small;
+}
+
+/* Whether the number that ends at `end` is that of an item or a section: 2.1. Scope. */
+static bool is_item(const struct scan *t, size_t end)
+{
+    size_t at = end, len;
+
+    while (at > t->first && end - at < 12 &&
+           (is_digit(t->s[at - 1]) || t->s[at - 1] == '.'))
+        at--;
+    if (at <= t->first || !utf8_is_space(code_before(t, at, &len)))
+        return at <= t->first;
+    at -= len;
+    return at > t->from && (t->s[at - 1] == ':' || t->s[at - 1] == ';');
+}
+
 /* Whether a full stop behind a number ends a sentence. */
 static bool number_ends(const struct scan *t, size_t end, size_t next)
 {
     char room[WORD_MAX];
     size_t at = end, n, len;
 
-    while (at > t->from && end - at < 4 && t->s[at - 1] >= '0' && t->s[at - 1] <= '9')
+    while (at > t->from && end - at < 4 && is_digit(t->s[at - 1]))
         at--;
     if (end - at > 3)
         return true;
-    if (at <= t->first)
-        return false;
-    if (sentence_words_after_ordinal(t->words, word_at(t, next, room)))
+    if (is_item(t, end) || sentence_words_after_ordinal(t->words, word_at(t, next, room)))
         return false;
     if (at <= t->from || !utf8_is_space(code_before(t, at, &len)))
         return true;
@@ -357,11 +356,10 @@ static bool number_ends(const struct scan *t, size_t end, size_t next)
            starts(t, next);
 }
 
-/* Whether what is before a full stop ends in one letter that stands alone, unlike those
- * of "Tom's." and "3 °C.". */
+/* Whether what is before a full stop ends in one letter that stands alone, as in "J.-C."
+ * and unlike those of "Tom's.", "3 °C.", "-x." and "I/O.". */
 static bool looks_initial(const struct scan *t, struct before b, size_t end)
 {
-    static const uint32_t before[] = {'"', '-', '.', '&', '/', 0};
     size_t len;
     const uint32_t last = code_before(t, end, &len);
 
@@ -370,7 +368,9 @@ static bool looks_initial(const struct scan *t, struct before b, size_t end)
     if (b.at == t->from)
         return true;
     const uint32_t code = code_before(t, b.at, &len);
-    return utf8_is_space(code) || is_opener(code) || is_among(code, before);
+    if (code == '-')
+        return b.at - len > t->from && t->s[b.at - len - 1] == '.';
+    return utf8_is_space(code) || sentence_marks_among(code, U"\"([{.&–—„“‚‘«»");
 }
 
 /* Whether a word of small letters is before the one at `at`. */
@@ -396,11 +396,11 @@ static bool stop_ends(const struct scan *t, size_t end, size_t next)
     if (b.n_pieces == 0)
         return true;
 
-    const bool is_digit = unicode_is_digit(code_at(t, next, &len));
+    const bool is_counted = unicode_is_digit(code_at(t, next, &len));
     const bool is_initial = looks_initial(t, b, end);
     const bool is_number = is_roman(t, b.at, end);
     const enum sentence_words_kind kind = kind_of(t, b, end);
-    if (kind == SENTENCE_WORDS_NEVER || (kind == SENTENCE_WORDS_NUMBER && is_digit))
+    if (kind == SENTENCE_WORDS_NEVER || (kind == SENTENCE_WORDS_NUMBER && is_counted))
         return false;
     if (kind == SENTENCE_WORDS_LETTER && follows_small(t, b.at))
         return true;
@@ -408,7 +408,7 @@ static bool stop_ends(const struct scan *t, size_t end, size_t next)
         return false; /* the number of an item of a list */
     const bool may_end = kind == SENTENCE_WORDS_MAYBE || is_initial ||
                          (is_number && sentence_words_has_ordinals(t->words));
-    return !may_end || starts(t, next);
+    return !may_end || (!t->is_small && starts(t, next));
 }
 
 /* Whether somebody is named at `at` as the speaker of the words before: Tom asked. */
@@ -430,10 +430,40 @@ static bool tells_speaker(const struct scan *t, size_t at)
     return false;
 }
 
+/* Whether the letter or number of an item is at `at`: a) or (2). */
+static bool is_label(const struct scan *t, size_t at)
+{
+    size_t len, n = 0;
+
+    while (at < t->n && n++ < 3) {
+        const uint32_t code = code_at(t, at, &len);
+        if (code == ')')
+            return n > 1;
+        if (!unicode_is_digit(code) && (n > 1 || !unicode_is_letter(code)))
+            return false;
+        at += len;
+    }
+    return false;
+}
+
+/* Whether small letters begin a sentence at `next`, behind openers at `at` that touch
+ * them and a full stop that a long word, a number or a bracket is before: --help and "x".
+ */
+static bool opens_small(const struct scan *t, const struct end *e, size_t at, size_t next)
+{
+    const struct before b = read_before(t, e->mark_at);
+    size_t len;
+
+    if (at == next || code_at(t, at, &len) == '(' ||
+        utf8_is_space(code_before(t, next, &len)) || utf8_is_space(code_at(t, at, &len)))
+        return false;
+    return b.n_pieces == 0 || (b.n_last > 3 && b.n_pieces == 1 &&
+                               kind_of(t, b, e->mark_at) == SENTENCE_WORDS_NONE);
+}
+
 /* Whether it ends a sentence although no white space follows, as in Chinese. */
 static bool ends_unspaced(const struct scan *t, const struct end *e)
 {
-    static const uint32_t clause[] = {',', 0x3001, 0xFF0C, 0xFF1B, 0xFF1A, 0x30FB, 0};
     size_t len;
     const uint32_t next = code_at(t, e->after, &len);
     const bool is_hiragana = next >= 0x3040 && next <= 0x309F;
@@ -441,7 +471,8 @@ static bool ends_unspaced(const struct scan *t, const struct end *e)
     if (e->has_closer && is_hiragana) /* 「...？」と聞いた */
         return false;
     if (e->mark == WIDE)
-        return !is_among(next, clause) && !unicode_is_digit(next);
+        return !sentence_marks_among(next, U",、，；：・") &&
+               !(unicode_is_digit(next) && code_at(t, e->mark_at, &len) == U'．');
     return e->mark != DOTS && e->mark_at > t->from && unicode_is_letter(next) &&
            unicode_is_of(next, UNICODE_JAPANESE) &&
            unicode_is_of(code_before(t, e->mark_at, &len), UNICODE_JAPANESE);
@@ -459,13 +490,14 @@ static bool ends(struct scan *t, struct end *e)
     size_t next = skip_space(t, e->after);
     if (next == e->after)
         return ends_unspaced(t, e);
+    const size_t opener = next;
     next = skip_openers(t, next, &is_sure);
-    if (next == t->n)
-        return is_sure;
+    if (next == t->n || is_sure || e->mark == WIDE)
+        return next < t->n || is_sure;
     const uint32_t code = code_at(t, next, &len);
-    if (is_sure || e->mark == WIDE)
-        return true;
-    if (unicode_is_lower(code) || !(unicode_is_letter(code) || unicode_is_digit(code)))
+    if (unicode_is_lower(code) && (!t->is_small || e->has_closer || e->mark == DOTS))
+        return is_label(t, next) || (e->mark == STOP && opens_small(t, e, opener, next));
+    if (!unicode_is_letter(code) && (e->mark == DOTS || !unicode_is_digit(code)))
         return false;
     if (e->mark == STOP)
         return stop_ends(t, e->mark_at, next);
@@ -498,6 +530,7 @@ status sentences_split(struct sentences *out, const char *line, size_t n_bytes,
 
     out->n = 0;
     begin(&t, 0);
+    t.is_small = has_only_small(&t);
     for (size_t at = t.from; at < n_bytes;) {
         const uint32_t code = code_at(&t, at, &len);
         if (mark_of(&t, code, at)) {
@@ -516,63 +549,4 @@ status sentences_split(struct sentences *out, const char *line, size_t n_bytes,
             last = at;
     }
     return t.from < n_bytes ? push(out, t.from, last, err) : OK;
-}
-
-/* How well a text may be cut behind a character, the best first. */
-enum cut { CUT_CLAUSE, CUT_COMMA, CUT_SPACE, CUT_LETTER, CUT_JOINED };
-
-/* Where white space follows, or where the script has none. */
-static enum cut cut_behind(uint32_t code)
-{
-    static const uint32_t clauses[] = {';',    ':',    '!',    '?',    0x2013, 0x2014,
-                                       0x2026, 0x37E,  0x387,  0xB7,   0x61B,  0x3002,
-                                       0xFF01, 0xFF1A, 0xFF1B, 0xFF1F, 0};
-    static const uint32_t commas[] = {',',    ')',    ']',    0x60C, 0x1363,
-                                      0x3001, 0xFF0C, 0xFF64, 0};
-
-    return is_among(code, clauses)  ? CUT_CLAUSE
-           : is_among(code, commas) ? CUT_COMMA
-                                    : CUT_SPACE;
-}
-
-/* Joined to the character before it. */
-static bool is_joined(uint32_t code)
-{
-    return (code >= 0x300 && code <= 0x36F) || is_emoji(code) || is_quote(code) ||
-           is_closer(code);
-}
-
-size_t sentences_clause(const char *text, size_t n_bytes, size_t at_most)
-{
-    static const size_t eighths[] = {0, 1, 6, 16, 32}; /* of a part, that a cut costs */
-    const size_t n_parts = (n_bytes - !!n_bytes) / (at_most + !at_most) + 1;
-    const size_t ideal = n_bytes / n_parts;
-    size_t best = 0, least = SIZE_MAX, len = 0, next_len;
-    enum cut cut = CUT_SPACE;
-
-    if (n_bytes <= at_most)
-        return n_bytes;
-    for (size_t at = 0; at < n_bytes; at += len) {
-        const uint32_t code = utf8_decode(text + at, n_bytes - at, &len);
-        const size_t end = at + len;
-        if (best && end > at_most)
-            break;
-        if (!is_quote(code))
-            cut = cut_behind(code);
-        if (utf8_is_space(code) || end == n_bytes)
-            continue;
-        const uint32_t next = utf8_decode(text + end, n_bytes - end, &next_len);
-        const bool is_wide = code >= 0x3000 && cut < CUT_SPACE;
-        const enum cut here = utf8_is_space(next) ? cut
-                              : is_joined(next)   ? CUT_JOINED
-                              : is_wide           ? cut
-                                                  : CUT_LETTER;
-        const size_t away = end > ideal ? end - ideal : ideal - end;
-        const size_t cost = away + eighths[here] * ideal / 8;
-        if (cost < least) {
-            best = end;
-            least = cost;
-        }
-    }
-    return best ? best : n_bytes;
 }
