@@ -50,7 +50,7 @@
     X(STR, source_lang, "", "language, as in de or en-GB; empty: guess it", ANY)         \
     X(STR, target_lang, "", "the same of the other side; a .tmx needs both", ANY)        \
     X(STR, tokenizer, "", "existing SentencePiece .model instead of a new one", ANY)     \
-    X(REAL, max_unknown, "0.01", "largest share of unknown pieces with it", RANGE(0, 1)) \
+    X(REAL, max_unknown, "0.01", "most unknown pieces with it, as a share", RANGE(0, 1)) \
     X(INT, vocab_size, "0", "pieces to learn; 0: by the size of the corpus",             \
       RANGE(0, 65536))                                                                   \
     X(INT, min_words, "1", "fewest words of a side", RANGE(1, 1e6))                      \
@@ -72,14 +72,15 @@
     X(CHOICE, target_script, "any", "drop text in other scripts",                        \
       ONE_OF(PREPARE_SCRIPTS))                                                           \
     X(BOOL, check_language, "false", "drop sides in the other side's language", ANY)     \
-    X(CHOICE, held_out, "keep", "training pairs of held-out sets: drop pair or side",    \
+    X(CHOICE, held_out, "keep",                                                          \
+      "drop training pairs that a given set has, or a side of",                          \
       ONE_OF("keep|pair|side"))                                                          \
     X(BOOL, check_sides, "true", "refuse held-out files whose sides are swapped", ANY)   \
-    X(INT, seed, "1", "seed of the shuffle", RANGE(0, 1e15))                             \
+    X(INT, seed, "1", "seed of the order and of drawn sets", RANGE(0, 1e15))             \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                     \
     X(INT, memory_mib, "2048", "memory limit in MiB", RANGE(128, 1e7))                   \
     X(BOOL, fresh, "false", "start from scratch, not after the last stage", ANY)         \
-    X(BOOL, measure, "true", "try a proposed training for up to ten seconds", ANY)       \
+    X(BOOL, measure, "true", "time the proposed training, ten seconds at most", ANY)     \
     X(BOOL, reference_names, "false", "also write the reference's text files", ANY)
 
 struct prepare_config {

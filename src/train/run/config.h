@@ -52,7 +52,7 @@
     X(INT, eval_beam, "4", "beam of these translations", RANGE(1, 64))                          \
     X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
     X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF("loss|bleu")) \
-    X(INT, patience, "10", "evaluations without a new best that end the run; 0: any", RANGE(0, 1e6)) \
+    X(INT, patience, "10", "evaluations without a new best that end a run; 0: none", RANGE(0, 1e6)) \
     X(INT, save_every, "1000", "updates between checkpoints; 0: at the end", RANGE(0, 1e12))    \
     X(INT, keep_last, "5", "newest checkpoints kept", RANGE(1, 1e6))                            \
     X(INT, keep_best, "5", "best checkpoints kept; 0: none", RANGE(0, 1e6))                     \

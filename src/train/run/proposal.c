@@ -31,14 +31,17 @@ enum {
     LENGTH_MOST = 256
 };
 
-/* The nearest of 1, 2, 5, 10, 20, 50, ... from below. */
+/* The nearest of 1, 2, 3, 5, 10, 20, 30, 50, ... from below. */
 static int64_t round_number(double x)
 {
     double unit = 1;
 
     for (; unit * 10 <= x; unit *= 10)
         ;
-    return (int64_t)(unit * (x >= 5 * unit ? 5 : x >= 2 * unit ? 2 : 1));
+    return (int64_t)(unit * (x >= 5 * unit   ? 5
+                             : x >= 3 * unit ? 3
+                             : x >= 2 * unit ? 2
+                                             : 1));
 }
 
 /* Two digits. */
