@@ -32,7 +32,7 @@ extern bool cmd_has_peers;
     C(doctor, cmd_doctor_options, "[--device D]", "list the devices and check that one computes correctly") \
     C(watch, cmd_watch_options, "RUN", "show the state of a run, in the terminal or as a page") \
     C(report, cmd_report_options, "RUN [RUN...]", "judge a run from its files, or compare several") \
-    C(plan, plan_options_table, "CONFIG", "predict step time, traffic and cost of a cluster") \
+    C(plan, plan_options_table, "CONFIG [option of train...]", "predict step time, traffic and cost of a cluster") \
     C(help, cmd_help_options, "[COMMAND]", "list the commands, or the options of one")    \
     C(version, cmd_version_options, "", "which Ferry this is, what was compiled in, what is found here")
 /* clang-format on */

@@ -2,32 +2,82 @@
 #include "plan/plan.h"
 #include "train/run/config.h"
 
-/* What a training configuration says that matters here. */
-static status read_training(struct forecast_training *t, const char *path,
-                            struct err *err)
-{
-    struct train_config c;
+/* Both rooms' options. A name that both have is the planner's. */
+struct all_options {
+    struct plan_options plan;
+    struct train_config train;
+};
 
-    TRY(opt_defaults(train_config_table, &c, err));
-    TRY(opt_file(train_config_table, &c, path, OPT_REFUSE_UNKNOWN, err));
-    *t = (struct forecast_training){.model = c.model,
-                                    .batch_pairs = (double)c.batch_sentences,
-                                    .batch_tokens = (double)c.batch_tokens,
-                                    .max_length = (double)c.max_length,
-                                    .max_steps = (double)c.max_steps};
+static struct opt_table all_options(struct opt *rows)
+{
+    struct opt_table t = {rows, 0};
+
+    for (size_t i = 0; i < plan_options_table.n; i++)
+        rows[t.n++] = plan_options_table.opt[i];
+    for (size_t i = 0; i < train_config_table.n; i++)
+        if (!opt_find(plan_options_table, train_config_table.opt[i].name)) {
+            rows[t.n] = train_config_table.opt[i];
+            rows[t.n++].at += offsetof(struct all_options, train);
+        }
+    return t;
+}
+
+static struct forecast_batch batch_of(const struct train_config *c)
+{
+    return (struct forecast_batch){(double)c->batch_sentences, (double)c->batch_tokens};
+}
+
+static struct forecast_training training_of(const struct train_config *c)
+{
+    return (struct forecast_training){.model = c->model,
+                                      .batch = batch_of(c),
+                                      .max_length = (double)c->max_length,
+                                      .max_steps = (double)c->max_steps,
+                                      .max_epochs = (double)c->max_epochs,
+                                      .bucket_mib = c->bucket_mib,
+                                      .wire = c->wire,
+                                      .precision = c->precision,
+                                      .local_steps = (double)c->local_steps,
+                                      .shard_optimizer = c->shard_optimizer};
+}
+
+/* The command line once for the name of the file, and once more over what that says. */
+static status read_options(struct all_options *o, struct forecast_training *t,
+                           const char **path, int argc, char **argv, struct err *err)
+{
+    enum { ROWS_MAX = 256, NOT_GIVEN = -1 };
+    struct opt rows[ROWS_MAX];
+    struct opt_words words = {.max = 1};
+    struct train_config *c = &o->train;
+
+    BUG_ON(plan_options_table.n + train_config_table.n > ROWS_MAX);
+    const struct opt_table table = all_options(rows);
+    TRY(opt_read(table, o, &words, argc, argv, err));
+    if (words.n != 1)
+        return err_set(err, ERR_USAGE,
+                       "give a training configuration: ferry plan configs/base.yaml");
+    *path = words.word[0];
+    TRY(opt_defaults(train_config_table, c, err));
+    TRY(opt_file(train_config_table, c, *path, OPT_REFUSE_UNKNOWN, err));
+    const struct train_config of_file = *c;
+    c->max_steps = NOT_GIVEN;
+    words.n = 0;
+    TRY(opt_parse(table, o, &words, argc, argv, err));
+    const bool is_given = c->max_steps != NOT_GIVEN;
+    if (!is_given)
+        c->max_steps = of_file.max_steps;
+    *t = training_of(c);
+    if (!is_given)
+        t->planned = batch_of(&of_file);
     return OK;
 }
 
 status cmd_plan(int argc, char **argv, struct err *err)
 {
-    struct opt_words words = {.max = 1};
+    struct all_options o;
     struct forecast_training training;
-    struct plan_options o;
+    const char *path = NULL;
 
-    TRY(opt_read(plan_options_table, &o, &words, argc, argv, err));
-    if (words.n != 1)
-        return err_set(err, ERR_USAGE,
-                       "give a training configuration: ferry plan configs/base.yaml");
-    TRY(read_training(&training, words.word[0], err));
-    return plan_run(&o, &training, words.word[0], stdout, err);
+    TRY(read_options(&o, &training, &path, argc, argv, err));
+    return plan_run(&o.plan, &training, path, stdout, err);
 }

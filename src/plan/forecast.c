@@ -14,9 +14,15 @@ static const double MEAN_LENGTH = 60.95 / 2;
 static const double SAVE_BYTES_PER_S = 0.5e9;
 /* Horovod 0.15's defaults. */
 static const double FUSION_MIB = 64, CYCLE = 5e-3;
+static const double BUCKET_MIB = 25;
 /* Work of a simulation with chance in it, in operations. */
 static const double WORK_MAX = 1e8;
 enum { STEPS_MAX = 40, RANKS_MAX = 100000 };
+
+static double pairs_of(const struct forecast_batch *b, double mean_length)
+{
+    return b->pairs > 0 ? b->pairs : b->tokens / mean_length;
+}
 
 static status resolve_batch(struct forecast *f, struct err *err)
 {
@@ -28,19 +34,39 @@ static status resolve_batch(struct forecast *f, struct err *err)
         return err_set(err, ERR_USAGE,
                        "mean_length = %.15g is above the config's max_length = %.15g",
                        f->mean_length, t->max_length);
-    const double pairs =
-        t->batch_pairs > 0 ? t->batch_pairs : t->batch_tokens / f->mean_length;
+    if (t->batch.pairs > 0 && t->batch.tokens > 0)
+        return err_set(err, ERR_USAGE,
+                       "batch_tokens = %.15g and batch_sentences = %.15g: one of them "
+                       "must be 0",
+                       t->batch.tokens, t->batch.pairs);
+    const double pairs = pairs_of(&t->batch, f->mean_length);
     f->variant.batch =
         f->options.batch > 0 ? f->options.batch : pairs / (double)f->n_ranks;
     if (!(f->variant.batch > 0))
         return err_set(err, ERR_USAGE,
                        "the config sets no batch; give batch=PAIRS per device");
-    if (f->options.batch <= 0 && f->variant.batch < 1)
+    return OK;
+}
+
+/* As many tokens as were asked for, whatever the batch. */
+static status resolve_run(struct forecast *f, struct err *err)
+{
+    const struct forecast_training *t = &f->training;
+    const double own = f->variant.batch * (double)f->n_ranks;
+    const double planned = pairs_of(&t->planned, f->mean_length);
+    double pairs = t->max_steps * (planned > 0 ? planned : own);
+
+    if (t->max_epochs > 0 && !(f->options.pairs > 0))
         return err_set(err, ERR_USAGE,
-                       "the config's %.6g pairs per update are fewer than the %zu "
-                       "devices; give batch=PAIRS per device",
-                       pairs, f->n_ranks);
-    f->steps = f->options.steps > 0 ? (double)f->options.steps : t->max_steps;
+                       "max_epochs = %.15g: the length of the run depends on the corpus; "
+                       "give pairs=N, its number of sentence pairs, or max_epochs=0",
+                       t->max_epochs);
+    if (t->max_epochs > 0)
+        pairs = fmin(pairs, t->max_epochs * f->options.pairs);
+    if (f->options.tokens > 0)
+        pairs = f->options.tokens / (2 * f->mean_length);
+    f->tokens = 2 * f->mean_length * pairs;
+    f->steps = pairs / own;
     return OK;
 }
 
@@ -54,6 +80,18 @@ static status resolve_model(struct forecast *f, struct err *err)
     return model_config_check(&f->training.model, err);
 }
 
+/* The planner's own option, or else what the config says. */
+static const char *chosen(const char *own, const char *config, const char *neither)
+{
+    return strcmp(own, "auto") != 0 ? own : config ? config : neither;
+}
+
+static bool is_mixed(const struct forecast *f)
+{
+    return strcmp(chosen(f->options.precision, f->training.precision, "fp32"), "fp32") !=
+           0;
+}
+
 static status resolve_hardware(struct forecast *f, struct err *err)
 {
     const struct forecast_options *o = &f->options;
@@ -61,10 +99,9 @@ static status resolve_hardware(struct forecast *f, struct err *err)
     TRY(hardware_device(&f->device, o->device, err));
     if (*o->bench)
         TRY(hardware_bench(&f->device, o->bench, err));
-    if (strcmp(o->precision, "mixed") == 0 && !(f->device.mixed_tflops > 0) &&
-        !(o->compute_seconds > 0))
+    if (is_mixed(f) && !(f->device.mixed_tflops > 0) && !(o->compute_seconds > 0))
         return err_set(err, ERR_USAGE,
-                       "precision = mixed, but %s has no 16-bit units in its "
+                       "precision is 16 bits, but %s has no 16-bit units in its "
                        "description; want precision=fp32",
                        f->device.title);
     return hardware_link(&f->link, o->link, err);
@@ -78,9 +115,10 @@ static status resolve_way(struct forecast *f, struct err *err)
 
     const bool is_reference = strcmp(o->method, "reference") == 0;
     v->method = is_reference ? FORECAST_REFERENCE : FORECAST_FERRY;
-    v->wire = wire_find(o->wire);
-    if (v->wire == N_WIRES)
-        v->wire = is_reference ? WIRE_FP32 : WIRE_BF16;
+    v->wire = is_reference ? WIRE_FP32 : WIRE_BF16;
+    const char *wire = chosen(o->wire, is_reference ? NULL : f->training.wire, "");
+    if (wire_find(wire) != N_WIRES)
+        v->wire = wire_find(wire);
     v->topology = is_reference ? ROUNDS_FLAT : ROUNDS_NODE;
     for (int i = 0; i < 3; i++)
         if (strcmp(o->topology, shapes[i]) == 0)
@@ -96,7 +134,9 @@ static status resolve_way(struct forecast *f, struct err *err)
                        "method = ferry",
                        o->topology);
     v->overlaps = o->overlap;
-    v->is_mixed = strcmp(o->precision, "mixed") == 0;
+    v->is_mixed = is_mixed(f);
+    v->is_sharded = !is_reference && f->training.shard_optimizer;
+    v->local_steps = is_reference ? 1 : fmax(1, f->training.local_steps);
     v->n_nodes = (size_t)o->nodes;
     v->jitter = o->jitter;
     v->slow_factor = o->slow_factor;
@@ -186,6 +226,7 @@ static status resolve(struct forecast *f, struct err *err)
     TRY(resolve_hardware(f, err));
     TRY(resolve_way(f, err));
     TRY(resolve_batch(f, err));
+    TRY(resolve_run(f, err));
     return resolve_network(f, err);
 }
 
@@ -206,18 +247,30 @@ void forecast_close(struct forecast *f)
     f->per_node = NULL;
 }
 
+static double ranks_of(const struct forecast *f, const struct forecast_variant *v)
+{
+    double n_ranks = 0;
+
+    for (size_t i = 0; i < v->n_nodes; i++)
+        n_ranks += f->per_node[i % f->n_given];
+    return n_ranks;
+}
+
 /* Tokens of all ranks, when the embedding goes out in two parts
  * (dist/exchange/embed_rows.h).
  */
 static double naming_tokens(const struct forecast *f, const struct forecast_variant *v)
 {
-    double n_ranks = 0;
-
     if (!f->device.is_host || v->n_nodes == 1 || v->wire == WIRE_INT8)
         return 0;
-    for (size_t i = 0; i < v->n_nodes; i++)
-        n_ranks += f->per_node[i % f->n_given];
-    return n_ranks * 2 * v->batch * f->mean_length;
+    return ranks_of(f, v) * 2 * v->batch * f->mean_length;
+}
+
+static double bucket_mib(const struct forecast *f)
+{
+    const double own = f->options.bucket_mib, config = f->training.bucket_mib;
+
+    return own > 0 ? own : config > 0 ? config : BUCKET_MIB;
 }
 
 static status open_workload(struct workload *w, const struct forecast *f,
@@ -229,7 +282,7 @@ static status open_workload(struct workload *w, const struct forecast *f,
         .max_length = f->training.max_length,
         .is_padded = v->method == FORECAST_REFERENCE,
         .is_mixed = v->is_mixed,
-        .bucket_bytes = f->options.bucket_mib * 0x1p20,
+        .bucket_bytes = bucket_mib(f) * 0x1p20,
         .n_naming = naming_tokens(f, v),
         .t_taken = v->n_nodes > 1 ? f->options.exchange_cpu : 0};
     struct hardware_device d = f->device;
@@ -253,6 +306,7 @@ static status simulate(struct forecast_step *out, const struct forecast *f,
                                      .fusion_bytes = FUSION_MIB * 0x1p20,
                                      .cycle = CYCLE,
                                      .wire = v->wire,
+                                     .is_sharded = v->is_sharded,
                                      .jitter = v->jitter,
                                      .slow_factor = v->slow_factor,
                                      .seed = (uint64_t)f->options.seed};
@@ -278,8 +332,8 @@ static status simulate(struct forecast_step *out, const struct forecast *f,
     return result;
 }
 
-status forecast_step(struct forecast_step *out, const struct forecast *f,
-                     const struct forecast_variant *v, struct err *err)
+static status simulate_variant(struct forecast_step *out, const struct forecast *f,
+                               const struct forecast_variant *v, struct err *err)
 {
     struct workload w;
     int *per_node;
@@ -290,6 +344,8 @@ status forecast_step(struct forecast_step *out, const struct forecast *f,
         per_node[i] = f->per_node[i % f->n_given];
     status result = open_workload(&w, f, v, err);
     if (result == OK) {
+        if (v->is_sharded)
+            w.t_update /= ranks_of(f, v);
         result = simulate(out, f, v, &w, per_node, err);
         out->t_alone = workload_seconds(&w);
         out->tokens = w.tokens * (double)out->n_ranks;
@@ -301,6 +357,48 @@ status forecast_step(struct forecast_step *out, const struct forecast *f,
     }
     free(per_node);
     return result;
+}
+
+/*
+ * Local SGD: H - 1 updates of a node by itself, then one after which the nodes average
+ * what they have become, which nothing hides.
+ */
+status forecast_step(struct forecast_step *out, const struct forecast *f,
+                     const struct forecast_variant *v, struct err *err)
+{
+    struct forecast_variant own = *v, meeting = *v;
+    struct forecast_step by_itself;
+    const double H = v->local_steps;
+
+    if (!(H > 1) || v->n_nodes < 2 || v->method == FORECAST_REFERENCE)
+        return simulate_variant(out, f, v, err);
+    own.n_nodes = 1;
+    meeting.overlaps = false;
+    TRY(simulate_variant(&by_itself, f, &own, err));
+    TRY(simulate_variant(out, f, &meeting, err));
+    const struct simulate_result *a = &by_itself.sim;
+    struct simulate_result *b = &out->sim;
+    b->seconds = ((H - 1) * a->seconds + b->seconds) / H;
+    b->t_exposed = ((H - 1) * a->t_exposed + b->t_exposed) / H;
+    b->t_exchange = ((H - 1) * a->t_exchange + b->t_exchange) / H;
+    b->card_bytes /= H;
+    out->card_load = b->card_bytes / v->rate / b->seconds;
+    return OK;
+}
+
+status forecast_alone(struct forecast_step *out, const struct forecast *f,
+                      struct err *err)
+{
+    struct forecast one = *f;
+    struct forecast_variant v = f->variant;
+    int most = 1;
+
+    for (size_t i = 0; i < f->n_given; i++)
+        most = f->per_node[i] > most ? f->per_node[i] : most;
+    one.per_node = &most;
+    one.n_given = v.n_nodes = 1;
+    v.batch *= (double)f->n_ranks / most;
+    return forecast_step(out, &one, &v, err);
 }
 
 /* The forecast's variant with one resource doubled, or chance taken away. */

@@ -18,29 +18,30 @@
 /* kind, field, default, help, limits */
 /* clang-format off */
 #define FORECAST_OPTIONS(X)                                                            \
-    X(INT, nodes, "1", "machines", RANGE(1, 1e5))                                      \
+    X(INT, nodes, "1", "number of machines", RANGE(1, 1e5))                                      \
     X(STR, per_node, "1", "devices per machine, or a list with one for each: 1,2", ANY)  \
     X(STR, device, "cpu", "cpu, P100, V100, T4, A100, H100, or a file *.yaml", ANY) \
     X(STR, bench, "", "output of `ferry bench step --json`, for a measured device", ANY) \
     X(STR, network, "1Gb", "nominal rate of the link (1Gb) or a measured one (205MB/s)", ANY)     \
     X(CHOICE, rate, "auto", "what a rate in bytes means; see docs/plan.md", ONE_OF("auto|link|seen")) \
     X(STR, link, "ethernet", "ethernet, lab, infiniband, or a file *.yaml", ANY)  \
-    X(STR, latency, "", "between two nodes, such as 50us; empty: of the link", ANY)          \
-    X(REAL, batch, "0", "sentence pairs per device; 0: those of the config, divided", RANGE(0, 1e9)) \
-    X(REAL, mean_length, "0", "tokens per sentence, with specials; 0: 30.5", RANGE(0, 65536)) \
+    X(STR, latency, "", "between two machines, such as 50us; empty: of the link", ANY)          \
+    X(REAL, batch, "0", "sentence pairs per device; 0: the config's update, divided", RANGE(0, 1e9)) \
+    X(REAL, mean_length, "0", "mean tokens per sentence, with specials; 0: 30.5", RANGE(0, 65536)) \
     X(INT, vocab_size, "0", "rows of the embedding; 0: as in the config", RANGE(0, 65536)) \
-    X(INT, steps, "0", "updates of the run; 0: max_steps of the config", RANGE(0, 1e12)) \
-    X(CHOICE, precision, "fp32", "of the computation", ONE_OF("fp32|mixed"))           \
-    X(CHOICE, method, "ferry", "how gradients are summed", ONE_OF("ferry|reference"))  \
-    X(CHOICE, wire, "auto", "format of gradients between nodes; auto: bf16, reference fp32", ONE_OF("auto|fp32|bf16|fp16|int8")) \
+    X(REAL, tokens, "0", "tokens of the run, both sides; 0: those of max_steps updates", RANGE(0, 1e18)) \
+    X(REAL, pairs, "0", "sentence pairs of the corpus; needed with max_epochs", RANGE(0, 1e15)) \
+    X(CHOICE, precision, "auto", "number format; mixed: either 16-bit one; auto: the config's", ONE_OF("auto|fp32|fp16|bf16|mixed")) \
+    X(CHOICE, method, "ferry", "how gradients are summed; reference: Horovod", ONE_OF("ferry|reference"))  \
+    X(CHOICE, wire, "auto", "format of gradients between nodes; auto: the config's, reference fp32", ONE_OF("auto|fp32|bf16|fp16|int8")) \
     X(CHOICE, topology, "auto", "of the all-reduce; auto: node, reference flat", ONE_OF("auto|flat|node|tree")) \
     X(BOOL, overlap, "true", "exchange gradients while backward runs", ANY)                      \
-    X(REAL, bucket_mib, "25", "largest gradient bucket of method ferry", RANGE(0.01, 1e5))      \
+    X(REAL, bucket_mib, "0", "size of a gradient bucket, as fp32; 0: as in the config", RANGE(0, 1e5))      \
     X(REAL, compute_seconds, "0", "measured step time of one device; 0: predict it", RANGE(0, 1e7)) \
     X(REAL, exchange_cpu, "0", "CPU seconds per step that the exchange takes; see docs/plan.md", RANGE(0, 1e7)) \
-    X(REAL, jitter, "0", "relative standard deviation of compute times", RANGE(0, 1)) \
+    X(REAL, jitter, "0", "relative standard deviation of compute times; more: ranks wait longer", RANGE(0, 1)) \
     X(REAL, slow_factor, "1", "compute time of the slowest device relative to the others", RANGE(1, 1e3)) \
-    X(STR, mtbf, "260d", "mean time between failures of one machine", ANY)                  \
+    X(STR, mtbf, "260d", "mean time between failures of one machine; less: save more often", ANY)                  \
     X(STR, save_time, "", "time to write a checkpoint; empty: at 0.5 GB/s", ANY) \
     X(STR, restart_time, "1min", "time from a failure to the next step", ANY)               \
     X(REAL, price, "0", "price of a machine per hour, in any currency", RANGE(0, 1e6))    \
@@ -52,11 +53,23 @@ struct forecast_options {
     FORECAST_OPTIONS(OPT_FIELD)
 };
 
-/* What the training configuration says: pairs or target tokens of an update, over all
- * ranks, exactly one of them above 0. */
+/* Pairs or target tokens of an update, over all ranks; one of them is 0. */
+struct forecast_batch {
+    double pairs, tokens;
+};
+
+/* What the training options say. */
 struct forecast_training {
     struct model_config model;
-    double batch_pairs, batch_tokens, max_length, max_steps;
+    struct forecast_batch batch;
+    /* What max_steps was chosen for: a larger batch needs fewer updates for as many
+     * tokens. Nothing: make max_steps updates whatever the batch. */
+    struct forecast_batch planned;
+    double max_length, max_steps, max_epochs;
+    double bucket_mib;            /* 0: 25 */
+    const char *wire, *precision; /* NULL: bf16, fp32 */
+    double local_steps;           /* updates of a node between averagings; 0: 1 */
+    bool shard_optimizer;
 };
 
 enum forecast_method { FORECAST_FERRY, FORECAST_REFERENCE };
@@ -66,7 +79,8 @@ struct forecast_variant {
     enum forecast_method method;
     enum wire wire;
     enum rounds_kind topology;
-    bool overlaps, is_mixed;
+    bool overlaps, is_mixed, is_sharded;
+    double local_steps; /* 1: the nodes exchange gradients in every step */
     size_t n_nodes;
     double batch; /* pairs per device */
     double jitter, slow_factor;
@@ -82,7 +96,7 @@ struct forecast {
     struct hardware_link link;
     int *per_node; /* [n_given]; repeated for larger clusters */
     size_t n_given, n_ranks;
-    double steps;
+    double tokens, steps; /* of the whole run */
     double mean_length;
     bool is_seen;     /* the rate given is the mean that a card showed */
     double rate_seen; /* then this one; variant.rate is the link's */
@@ -109,6 +123,10 @@ struct forecast_step {
 
 status forecast_step(struct forecast_step *out, const struct forecast *f,
                      const struct forecast_variant *v, struct err *err);
+
+/* The same update on the largest machine alone. */
+status forecast_alone(struct forecast_step *out, const struct forecast *f,
+                      struct err *err);
 
 /* What would help most, found by making each resource twice as fast. */
 enum forecast_limit {

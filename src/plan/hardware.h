@@ -20,6 +20,7 @@
     X(REAL, inside_gb_per_s, "0", "between two devices of a node, one way", RANGE(0, 1e6)) \
     X(REAL, busy_watts, "0", "watts while computing", RANGE(0, 1e5))                   \
     X(REAL, wait_watts, "0", "watts while waiting for the network", RANGE(0, 1e5))     \
+    X(BOOL, is_measured, "false", "Ferry was measured on a device of this kind", ANY) \
     X(BOOL, is_host, "false", "gradients are in host memory, not on a card", ANY) \
     X(REAL, step_gflops, "0", "measured: operations/s of a whole step, 10^9; 0: from the peaks", RANGE(0, 1e9)) \
     X(REAL, share_fp32, "0.8", "share of the fp32 peak that matrix products reach", RANGE(0.01, 1)) \

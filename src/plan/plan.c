@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/file.h"
@@ -35,12 +36,30 @@ static status show(const struct plan_options *o, const struct plan *p, FILE *out
     return result;
 }
 
+/* With one pair each, devices differ by the length of a sentence and wait for the
+ * longest. */
+static status check_share(const struct forecast *f, struct err *err)
+{
+    static const double PAIRS_MIN = 2;
+    const double pairs = f->variant.batch * (double)f->n_ranks;
+
+    if (f->variant.batch >= PAIRS_MIN)
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "less than two pairs per device: refused; an update of %.4g pairs is "
+                   "enough for %.0f devices, not %zu; take fewer, or a larger batch "
+                   "(batch_tokens, batch_sentences, or batch=PAIRS per device)",
+                   pairs, floor(pairs / PAIRS_MIN), f->n_ranks);
+}
+
 static status predict(const struct plan_options *o, struct plan *p, struct sweep *sweep,
                       FILE *out, struct err *err)
 {
     const struct forecast *f = p->forecast;
 
+    TRY(check_share(f, err));
     TRY(forecast_step(&p->step, f, &f->variant, err));
+    TRY(forecast_alone(&p->alone, f, err));
     TRY(forecast_limits(&p->limits, f, &p->step, err));
     if (o->tables || *o->html) {
         TRY(sweep_run(sweep, f, err));

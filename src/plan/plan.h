@@ -10,9 +10,9 @@
 
 /* kind, field, default, help, limits */
 #define PLAN_OPTIONS(X)                                                           \
-    X(BOOL, json, "false", "one JSON object instead of text", ANY)                \
+    X(BOOL, json, "false", "print one JSON object instead of text", ANY)          \
     X(STR, html, "", "also write a page with tables and plots to this file", ANY) \
-    X(BOOL, tables, "true", "also predict 1 to 1,000 nodes and failures", ANY)
+    X(BOOL, tables, "true", "also predict 1 to 1,000 machines, and failures", ANY)
 
 struct plan_options {
     struct forecast_options forecast;
@@ -31,6 +31,7 @@ struct plan {
     const struct forecast *forecast;
     const char *config; /* as the user typed it */
     struct forecast_step step;
+    struct forecast_step alone; /* the same update on one machine */
     struct forecast_limits limits;
     struct sweep_cell way[SWEEP_N_WAYS]; /* on the cluster as given */
     const struct sweep *sweep;           /* NULL: no tables wanted */
@@ -41,6 +42,16 @@ status plan_json(struct str *out, const struct plan *p, struct err *err);
 status plan_page(struct str *out, const struct plan *p, struct err *err);
 
 extern const char *const plan_text_remedy[FORECAST_N_LIMITS]; /* of each limit */
+
+/* How many times as fast as one machine the cluster is. */
+double plan_speedup(const struct plan *p);
+
+/* The verdict in a sentence: are several machines worth it? */
+void plan_text_headline(struct str *out, const struct plan *p);
+/* What the numbers rest on, in a sentence: was such a device ever measured? */
+void plan_text_basis(struct str *out, const struct plan *p);
+/* For how long, and what decides that. */
+void plan_text_run(struct str *out, const struct plan *p);
 
 /* Shared by text and page: who runs where, over which link, and what limits it. */
 void plan_text_cluster(struct str *out, const struct plan *p);

@@ -57,6 +57,7 @@ static void add_bill(json_t *o, const struct plan *p)
     const struct forecast *f = p->forecast;
     const struct forecast_bill b = forecast_bill(f, &p->step);
 
+    json_object_set_new(o, "tokens", number(f->tokens));
     json_object_set_new(o, "steps", number(f->steps));
     json_object_set_new(o, "hours", number(b.hours));
     if (f->device.busy_watts > 0)
@@ -65,23 +66,38 @@ static void add_bill(json_t *o, const struct plan *p)
         json_object_set_new(o, "cost", number(b.total));
 }
 
+static json_t *sentence(void (*write)(struct str *, const struct plan *),
+                        const struct plan *p)
+{
+    struct str s = str_new(4096);
+
+    write(&s, p);
+    json_t *text = json_string(str_text(&s));
+    str_release(&s);
+    return text;
+}
+
 static json_t *whole_json(const struct plan *p)
 {
     const struct forecast *f = p->forecast;
     const struct simulate_result *r = &p->step.sim;
 
     return json_pack(
-        "{ss, ss, sI, sI, so, so, so, ss, so, so, so, so, so, so, so, so, so, so, so, "
+        "{so, so, so, so, ss, ss, sI, sI, so, so, so, ss, so, so, so, so, so, so, so, "
+        "so, so, so, so, "
         "so, so}",
-        "config", p->config, "method", f->options.method, "nodes",
-        (json_int_t)p->step.n_nodes, "ranks", (json_int_t)p->step.n_ranks,
-        "seconds_per_step", number(r->seconds), "bytes_per_card_per_step",
-        number(r->card_bytes), "tokens_per_s", number(p->step.tokens / r->seconds),
-        "limit", forecast_limit_words[p->limits.limit], "tokens_per_step",
-        number(p->step.tokens), "useful_tokens", number(p->step.useful),
-        "compute_seconds", number(r->t_compute), "exposed_seconds", number(r->t_exposed),
-        "update_seconds", number(r->t_update), "exchange_seconds", number(r->t_exchange),
-        "alone_seconds", number(p->step.t_alone), "card_load", number(p->step.card_load),
+        "verdict", sentence(plan_text_headline, p), "basis", sentence(plan_text_basis, p),
+        "times_as_fast_as_one_machine", number(plan_speedup(p)),
+        "one_machine_seconds_per_step", number(p->alone.sim.seconds), "config", p->config,
+        "method", f->options.method, "nodes", (json_int_t)p->step.n_nodes, "ranks",
+        (json_int_t)p->step.n_ranks, "seconds_per_step", number(r->seconds),
+        "bytes_per_card_per_step", number(r->card_bytes), "tokens_per_s",
+        number(p->step.tokens / r->seconds), "limit",
+        forecast_limit_words[p->limits.limit], "tokens_per_step", number(p->step.tokens),
+        "useful_tokens", number(p->step.useful), "compute_seconds", number(r->t_compute),
+        "exposed_seconds", number(r->t_exposed), "update_seconds", number(r->t_update),
+        "exchange_seconds", number(r->t_exchange), "alone_seconds",
+        number(p->step.t_alone), "card_load", number(p->step.card_load),
         "link_bytes_per_s", f->n_given > 1 ? number(f->variant.rate) : json_null(),
         "seconds_per_step_network_doubled", number(p->limits.seconds[FORECAST_NETWORK]),
         "operations_per_device", number(p->step.operations), "buckets", buckets_json(r),

@@ -510,6 +510,11 @@ status plan_page(struct str *out, const struct plan *p, struct err *err)
     page_contents(out, heading, N_HEADINGS);
     page_tag(out, "p", "kicker", "Ferry plan");
     page_tag(out, "h1", NULL, p->config);
+    plan_text_headline(&s, p);
+    str_putc(&s, ' ');
+    plan_text_basis(&s, p);
+    page_tag(out, "p", "verdict", str_text(&s));
+    str_reset(&s);
     plan_text_cluster(&s, p);
     str_puts(&s, ". Network: ");
     plan_text_link(&s, p);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "page/fmt.h"
+#include "plan/amount.h"
 
 const char *const plan_text_remedy[] = {
     "devices twice as fast", "a link twice as fast", "half the latency",
@@ -30,6 +31,10 @@ void plan_text_cluster(struct str *out, const struct plan *p)
     else
         str_printf(out, "Ferry's way (%s on the wire, %s, no padding",
                    wire_name(f->variant.wire), topology[f->variant.topology]);
+    if (f->variant.is_sharded)
+        str_puts(out, ", optimizer sharded");
+    if (f->variant.local_steps > 1)
+        str_printf(out, ", nodes exchange every %.0f steps", f->variant.local_steps);
     str_printf(out, "%s), %.4g pairs per device in %s",
                f->variant.overlaps ? "" : ", no overlap", f->variant.batch,
                f->variant.is_mixed ? "mixed precision" : "fp32");
@@ -72,6 +77,120 @@ void plan_text_verdict(struct str *out, const struct plan *p)
                    fmt_seconds(p->limits.seconds[FORECAST_NETWORK]).s);
 }
 
+/* ---- the verdict ---- */
+
+double plan_speedup(const struct plan *p)
+{
+    return p->alone.sim.seconds / p->step.sim.seconds; /* of the same update */
+}
+
+/* "two", "16" */
+static struct fmt count_word(size_t n)
+{
+    static const char *const words[] = {"no",  "one",   "two",   "three", "four", "five",
+                                        "six", "seven", "eight", "nine",  "ten"};
+
+    return n < sizeof words / sizeof *words ? fmt_printf("%s", words[n])
+                                            : fmt_count((double)n);
+}
+
+/* As many digits as the model deserves. */
+static struct fmt times(double x)
+{
+    return fmt_printf(x < 10 ? "%.1f" : "%.0f", x);
+}
+
+/* The link as its owner calls it: "1 Gb/s", "205 MB/s". */
+static struct fmt link_name(const struct forecast *f)
+{
+    struct amount_rate rate = {0};
+    struct err ignored;
+
+    BUG_ON(amount_rate(&rate, f->options.network, &ignored) != OK); /* read before */
+    const double bits = 8 * rate.bytes_per_s;
+    if (!rate.is_bits)
+        return fmt_printf("%s/s", fmt_bytes(rate.bytes_per_s).s);
+    return bits >= 1e9 ? fmt_printf("%.4g Gb/s", bits / 1e9)
+                       : fmt_printf("%.4g Mb/s", bits / 1e6);
+}
+
+static void one_machine(struct str *out, const struct plan *p)
+{
+    const struct forecast *f = p->forecast;
+    const double seconds = p->step.sim.seconds;
+
+    str_printf(out, "One machine trains on %s tokens per second",
+               fmt_count(round(p->step.tokens / seconds)).s);
+    if (f->tokens > 0)
+        str_printf(out, " and needs %s for %s tokens", fmt_seconds(seconds * f->steps).s,
+                   fmt_short(f->tokens).s);
+    str_putc(out, '.');
+}
+
+void plan_text_headline(struct str *out, const struct plan *p)
+{
+    static const double SAME = 0.05; /* what the model cannot tell apart */
+    const struct fmt n = count_word(p->step.n_nodes), at = link_name(p->forecast);
+    const double gain = plan_speedup(p);
+    const double share = p->step.sim.t_exposed / p->step.sim.seconds;
+
+    if (p->step.n_nodes == 1) {
+        one_machine(out, p);
+        return;
+    }
+    if (gain < 1 - SAME)
+        str_printf(out, "At %s, one machine is %s times as fast as %s", at.s,
+                   times(1 / gain).s, n.s);
+    else if (gain <= 1 + SAME)
+        str_printf(out, "At %s, %s machines are only as fast as one", at.s, n.s);
+    else
+        str_printf(out, "At %s, %s machines are %s times as fast as one", at.s, n.s,
+                   times(gain).s);
+    if (share < 0.005)
+        str_puts(out, "; the exchange is hidden behind the computation.");
+    else
+        str_printf(out, "; waiting for the network is %.0f %% of a step.", 100 * share);
+}
+
+void plan_text_basis(struct str *out, const struct plan *p)
+{
+    const struct forecast *f = p->forecast;
+    const char *title = f->device.title;
+
+    if (f->options.compute_seconds > 0)
+        str_printf(out, "The time of a step on one device is as given, %s.",
+                   fmt_seconds(f->options.compute_seconds).s);
+    else if (*f->options.bench)
+        str_printf(out, "The speed of a device is the one that %s measured.",
+                   f->options.bench);
+    else if (f->device.is_measured)
+        str_printf(out,
+                   "The device is one that was measured, %s; for yours give bench=FILE.",
+                   title);
+    else
+        str_printf(out,
+                   "No %s was ever measured with Ferry: the speed of the device is "
+                   "computed from published numbers.",
+                   title);
+}
+
+void plan_text_run(struct str *out, const struct plan *p)
+{
+    const struct forecast *f = p->forecast;
+    const struct forecast_training *t = &f->training;
+    const bool is_planned = t->planned.pairs > 0 || t->planned.tokens > 0;
+
+    str_printf(out, "%.4g hours for %s tokens: %s updates of %s tokens",
+               forecast_bill(f, &p->step).hours, fmt_short(f->tokens).s,
+               fmt_count(round(f->steps)).s, fmt_short(p->step.tokens).s);
+    if (is_planned && !(f->options.tokens > 0) && !(t->max_epochs > 0) &&
+        fabs(f->steps - t->max_steps) > 0.5)
+        str_printf(out, ", as many tokens as the config's %s updates have",
+                   fmt_count(t->max_steps).s);
+}
+
+/* ---- the rest ---- */
+
 static void line(struct str *out, const char *label, const char *text)
 {
     str_printf(out, "%-10s %s\n", label, text);
@@ -82,6 +201,11 @@ static void write_answer(struct str *out, const struct plan *p)
     const struct simulate_result *r = &p->step.sim;
     struct str s = str_new(4096);
 
+    plan_text_headline(&s, p);
+    str_puts(&s, "\n");
+    plan_text_basis(&s, p);
+    str_printf(out, "%s\n\n", str_text(&s));
+    str_reset(&s);
     plan_text_cluster(&s, p);
     line(out, "config", p->config);
     line(out, "cluster", str_text(&s));
@@ -112,7 +236,8 @@ static void write_bill(struct str *out, const struct plan *p)
     const struct forecast *f = p->forecast;
     const struct forecast_bill b = forecast_bill(f, &p->step);
 
-    str_printf(out, "run        %.4g hours to %s steps", b.hours, fmt_count(f->steps).s);
+    str_puts(out, "run        ");
+    plan_text_run(out, p);
     if (f->device.busy_watts > 0)
         str_printf(out, ", %.4g kWh of the devices", b.kwh);
     if (f->options.price > 0 || f->options.price_kwh > 0)

@@ -54,7 +54,8 @@ static void note(struct step *s, double elements, double ready, double begin, do
 static void exchange(struct step *s, double elements, double ready)
 {
     const size_t n = (size_t)elements;
-    const struct rounds_load load = {(double)wire_segment_bytes(s->way->wire, n),
+    const double part = s->way->is_sharded ? 0.5 : 1; /* sums do not travel back */
+    const struct rounds_load load = {part * (double)wire_segment_bytes(s->way->wire, n),
                                      4 * elements};
     const double begin = s->t[0];
 
@@ -135,6 +136,20 @@ static void end_step(struct step *s, double *compute, double *exposed)
     }
 }
 
+/* Weights in fp32 from those who updated them to all: half of what an all-reduce of them
+ * sends. */
+static void gather_weights(struct step *s, double *exposed)
+{
+    const double bytes = 4 * (double)s->w->n_parameters;
+
+    memcpy(s->t, s->start, s->x->n_ranks * sizeof *s->t);
+    rounds_run(s->x, (struct rounds_load){bytes / 2, bytes / 2}, s->t);
+    for (size_t r = 0; r < s->x->n_ranks; r++) {
+        *exposed += s->t[r] - s->start[r];
+        s->start[r] = s->t[r];
+    }
+}
+
 static void run_steps(struct step *s, int n_steps)
 {
     const double n = (double)s->x->n_ranks * n_steps;
@@ -149,6 +164,8 @@ static void run_steps(struct step *s, int n_steps)
         else if (s->x->n_ranks > 1)
             run_ferry(s);
         end_step(s, &compute, &exposed);
+        if (s->x->n_ranks > 1 && s->way->is_sharded)
+            gather_weights(s, &exposed);
     }
     for (size_t r = 0; r < s->x->n_ranks; r++)
         last = fmax(last, s->start[r]);

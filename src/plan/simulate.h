@@ -33,6 +33,7 @@ struct simulate_way {
     double fusion_bytes; /* Horovod's limit, of fp32 */
     double cycle;        /* seconds between its ticks */
     enum wire wire;      /* what travels between nodes */
+    bool is_sharded;     /* each rank updates its part of the weights, then all travel */
     double jitter;       /* standard deviation of a rank's compute time, as a share */
     double slow_factor;  /* the last rank's compute time against the others'; 1: none */
     uint64_t seed;

@@ -53,6 +53,7 @@ status sweep_ways(struct sweep_cell out[SWEEP_N_WAYS], const struct forecast *f,
         v.wire = ways[i].wire;
         v.topology = ways[i].topology;
         v.overlaps = ways[i].overlaps;
+        v.is_sharded = v.method == FORECAST_FERRY && f->variant.is_sharded;
         TRY(cell_of(&out[i], f, &v, err));
     }
     return OK;

@@ -58,6 +58,43 @@ for id in step ways nodes failures basis; do
     grep -q "href=\"#$id\"" page.html && grep -q "<h2 id=\"$id\"" page.html || fail "no $id"
 done
 
+# the verdict is the first line of the text, of the object and of the page
+verdict() { expect 0 "$FERRY" plan "$base" --no-tables "$@" && first=$(head -n 1 .out); }
+says() { case $first in $1) ;; *) fail "the first line is '$first', not '$1'" ;; esac; }
+verdict nodes=2 per_node=2 device=V100 network=1Gb
+says 'At 1 Gb/s, one machine is 1.? times as fast as two; waiting for the network is 6? % of a step.'
+out_has 'No V100 16 GB was ever measured with Ferry'
+verdict nodes=2 network=10Gb
+says 'At 10 Gb/s, two machines are 2.0 times as fast as one; the exchange is hidden behind the computation.'
+out_has 'for yours give bench=FILE'
+verdict nodes=16 device=A100 network=25MB/s
+says 'At 25.0*MB/s, one machine is 6.? times as fast as 16; *'
+verdict compute_seconds=2
+says 'One machine trains on 31,206 tokens per second and needs 6.9*days for 18.7*G tokens.'
+out_has 'step on one device is as given, '
+json nodes=2 device=T4
+sed -n 2p plan.json | grep -q '"verdict": "At 1 Gb/s, ' || fail "the object begins with '$(sed -n 2p plan.json)'"
+sed -n 3p plan.json | grep -q '"basis": "No T4 16 GB was ever measured' || fail "no word about the card"
+expect 0 "$FERRY" plan "$base" nodes=2 device=T4 --html page.html
+tr '\n' ' ' <page.html | grep -q '</h1>[^A-Za-z]*<p[^>]*>At 1 Gb/s, ' || fail "the page does not begin with the verdict"
+
+# options of train, with their names; the tokens stay, the updates follow the batch
+json batch_sentences=2048
+[ "$(field steps)" = 150000.0 ] || fail "twice the batch wants half the updates, not $(field steps)"
+json batch_sentences=2048 max_steps=300000
+[ "$(field steps)" = 300000.0 ] || fail "the updates asked for are $(field steps)"
+json batch_sentences=0 batch_tokens=3050 mean_length=30.5 nodes=2 device=V100 d_model=256 heads=4 \
+    local_steps=4 shard_optimizer=true wire=int8 run=x eval_every=7
+[ "$(field tokens_per_step)" = 6100.0 ] || fail "an update has $(field tokens_per_step) tokens"
+json max_epochs=3 pairs=102400
+[ "$(field steps)" = 300.0 ] || fail "three epochs are $(field steps) updates"
+refuses 2 "did you mean 'local_steps'?" "$FERRY" plan "$base" local_step=4
+refuses 2 'give pairs=N' "$FERRY" plan "$base" max_epochs=3
+refuses 2 'one of them must be 0' "$FERRY" plan "$base" batch_tokens=4096
+refuses 2 'less than two pairs per device: refused; an update of 1024 pairs is enough for 512 devices' \
+    "$FERRY" plan "$base" nodes=1000
+refuses 2 'less than two pairs' "$FERRY" plan "$base" batch=1.5
+
 refuses 2 'give a training configuration' "$FERRY" plan
 refuses 3 'none.yaml' "$FERRY" plan none.yaml
 refuses 2 'want a rate such as 1Gb' "$FERRY" plan "$base" --network fast
