@@ -1,7 +1,8 @@
 """usage: docs.py ROOT FERRY
 
 The pages tell the truth about what a program can look up: links lead somewhere, the exit
-statuses are those of `ferry help`, and the options of docs/coming-from.md exist.
+statuses are those of `ferry help`, the options of docs/coming-from.md exist, and the
+containers have the packages of docs/launch.md.
 """
 import pathlib
 import re
@@ -77,9 +78,20 @@ def check_migration():
         bad.append(f"docs/coming-from.md: only {n} options were found to check")
 
 
+def check_packages():
+    page = (ROOT / "docs/launch.md").read_text(encoding="utf-8")
+    wanted = re.search(r"\| Debian 12 \| `([^`]*)`", page)[1].split()
+    for name in "packaging/Dockerfile", "packaging/ferry.def":
+        words = (ROOT / name).read_text(encoding="utf-8").split()
+        for package in wanted:
+            if package not in words and package != "openssh-server":  # the host's
+                bad.append(f"{name}: lacks {package} of docs/launch.md")
+
+
 for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]:
     check_links(page)
 check_statuses()
 check_migration()
+check_packages()
 print("\n".join(bad))
 sys.exit(len(bad) > 0)
