@@ -26,10 +26,10 @@
     X(REAL, dropout, "0.1", "dropout of the step", RANGE(0, 0.9))                      \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                   \
-    X(INT, against, "0", "step: every other step with this many threads", RANGE(0, 1024)) \
+    X(INT, against, "0", "step: time every other step with this many threads", RANGE(0, 1024)) \
     X(CHOICE, wire, "all", "wire: number format of the gradients", ONE_OF("all|fp32|bf16|fp16|int8")) \
-    X(INT, bucket_mib, "25", "wire: largest gradient bucket, in fp32", RANGE(1, 4096)) \
-    X(INT, comm_poll_us, "50", "wire: longest sleep while waiting", RANGE(0, 1e6))     \
+    X(INT, bucket_mib, "25", "wire: largest gradient bucket, in MiB of fp32", RANGE(1, 4096)) \
+    X(INT, comm_poll_us, "50", "wire: longest sleep while waiting, in microseconds", RANGE(0, 1e6)) \
     X(STR, text, "", "text: file to learn subwords from and to encode", ANY)           \
     X(STR, out, "", "text: PREFIX of the tokenizer that is learned", ANY)              \
     X(INT, vocab_size, "32768", "text: pieces to learn", RANGE(5, 65536))              \

@@ -22,7 +22,7 @@
 /* clang-format off */
 #define INSPECT_OPTIONS(X)                                                           \
     X(BOOL, tensors, "true", "checkpoint: one row per tensor", ANY)                  \
-    X(BOOL, values, "false", "checkpoint: mean, deviation, least and most of each", ANY) \
+    X(BOOL, values, "false", "checkpoint: mean, deviation, minimum and maximum of each", ANY) \
     X(BOOL, verify, "false", "checkpoint, data: check every checksum", ANY)          \
     X(STR, tag, "", "event file: every point of this tag", ANY)                      \
     X(INT, pieces, "20", "tokenizer: number of pieces to list", RANGE(0, 65536))     \

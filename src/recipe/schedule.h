@@ -21,19 +21,19 @@
 /* kind, field, default, help, limits */
 /* clang-format off */
 #define SCHEDULE_OPTIONS(X)                                                            \
-    X(CHOICE, lr_policy, "transformer_policy", "how the learning rate moves", ONE_OF(SCHEDULE_POLICIES)) \
-    X(REAL, learning_rate, "2.0", "factor of the policy", RANGE(0, 1e6))               \
-    X(INT, warmup_steps, "-1", "warm-up; -1: 8000 for transformer, else 0", RANGE(-1, 1e12)) \
+    X(CHOICE, lr_policy, "transformer_policy", "how the learning rate changes over the run", ONE_OF(SCHEDULE_POLICIES)) \
+    X(REAL, learning_rate, "2.0", "factor of the policy; higher: faster, then unstable", RANGE(0, 1e6)) \
+    X(INT, warmup_steps, "-1", "steps in which the rate grows; -1: 8000 for transformer, else 0", RANGE(-1, 1e12)) \
     X(INT, decay_steps, "0", "steps of the decay; 0: to the last step", RANGE(0, 1e12)) \
-    X(REAL, decay_rate, "0.5", "exp_decay: factor in decay_steps", RANGE(0, 1e3))      \
+    X(REAL, decay_rate, "0.5", "exp_decay: factor per decay_steps", RANGE(0, 1e3))     \
     X(REAL, power, "1", "exponent of poly_decay, inv_poly_decay", RANGE(1e-3, 100))    \
-    X(REAL, min_lr, "0", "lower bound; cosine_decay: as a fraction", RANGE(0, 1e6))    \
+    X(REAL, min_lr, "0", "lowest rate; cosine_decay: as a fraction of learning_rate", RANGE(0, 1e6)) \
     X(INT, begin_decay_at, "0", "step at which the decay begins", RANGE(0, 1e12))      \
-    X(REAL, max_lr, "0", "cap of transformer_policy; 0: none", RANGE(0, 1e6))          \
+    X(REAL, max_lr, "0", "highest rate of transformer_policy; 0: no limit", RANGE(0, 1e6)) \
     X(REAL, coefficient, "1", "second factor of transformer_policy", RANGE(0, 1e6))    \
-    X(BOOL, use_staircase_decay, "false", "exp_decay: whole steps only", ANY)          \
+    X(BOOL, use_staircase_decay, "false", "exp_decay: lower the rate once per decay_steps, not smoothly", ANY) \
     X(STR, boundaries, "", "piecewise_constant: last step of each piece", ANY)         \
-    X(STR, decay_rates, "", "piecewise_constant: factor after each", ANY)              \
+    X(STR, decay_rates, "", "piecewise_constant: factor after each boundary", ANY)     \
     X(INT, lr_d_model, "0", "width in transformer_policy; 0: d_model", RANGE(0, 1e6))
 /* clang-format on */
 

@@ -24,32 +24,32 @@
     X(STR, init_from, "", "start from the weights of this model or checkpoint", ANY)            \
     X(INT, max_steps, "300000", "updates of the whole run", RANGE(0, 1e12))                     \
     X(INT, max_epochs, "0", "passes over the corpus; 0: no limit", RANGE(0, 1e9))               \
-    X(INT, batch_tokens, "4096", "target tokens of an update; 0: batch_sentences", RANGE(0, 1e9)) \
-    X(INT, batch_sentences, "0", "pairs of an update, when batch_tokens is 0", RANGE(0, 1e9))   \
-    X(INT, max_length, "256", "tokens of a side with both specials", RANGE(3, 65536))           \
+    X(INT, batch_tokens, "4096", "target tokens per update, over all ranks; 0: batch_sentences", RANGE(0, 1e9)) \
+    X(INT, batch_sentences, "0", "sentence pairs per update, if batch_tokens is 0", RANGE(0, 1e9)) \
+    X(INT, max_length, "256", "longest sentence in tokens, start and end included", RANGE(3, 65536)) \
     X(CHOICE, overlong, "truncate", "what happens to longer sentences", ONE_OF("truncate|drop")) \
-    X(REAL, label_smoothing, "0.1", "probability spread over the vocabulary", RANGE(0, 0.999))  \
+    X(REAL, label_smoothing, "0.1", "probability spread over all pieces; more: less certain", RANGE(0, 0.999)) \
     X(REAL, attention_dropout, "0.1", "dropout of attention weights", RANGE(0, 0.99))           \
     X(REAL, relu_dropout, "0.1", "dropout inside feed-forward layers", RANGE(0, 0.99))          \
-    X(REAL, residual_dropout, "0.1", "dropout of sub-layer outputs, embeddings", RANGE(0, 0.99)) \
-    X(REAL, moving_average, "0", "decay of averaged weights; 0: none", RANGE(0, 0.999999))      \
+    X(REAL, residual_dropout, "0.1", "dropout of sub-layer outputs, embeddings; more: less overfitting", RANGE(0, 0.99)) \
+    X(REAL, moving_average, "0", "decay of averaged weights; nearer 1: smoother; 0: none", RANGE(0, 0.999999)) \
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
-    X(CHOICE, precision, "fp32", "of weights and activations; masters stay fp32", ONE_OF("fp32|fp16|bf16")) \
-    X(CHOICE, loss_scaling, "none", "factor of the loss in 16 bits", ONE_OF("none|static|backoff|logmax")) \
-    X(REAL, loss_scale, "1", "that factor with loss_scaling = static", RANGE(1e-6, 1e9))        \
-    X(INT, threads, "0", "threads of a rank; 0: one per core it has", RANGE(0, 1024))           \
-    X(BOOL, verify_data, "true", "check all of the data during the first steps", ANY)           \
+    X(CHOICE, precision, "fp32", "format of the computation; weights are kept in fp32", ONE_OF("fp32|fp16|bf16")) \
+    X(CHOICE, loss_scaling, "none", "how the loss is scaled, so that 16 bits hold its gradient", ONE_OF("none|static|backoff|logmax")) \
+    X(REAL, loss_scale, "1", "factor of the loss with loss_scaling = static", RANGE(1e-6, 1e9)) \
+    X(INT, threads, "0", "threads per rank; 0: one per core it has", RANGE(0, 1024))            \
+    X(BOOL, verify_data, "true", "compare the data's checksums during the first steps", ANY)    \
     X(BOOL, pin, "true", "keep each thread on one core", ANY)                                   \
-    X(INT, memory_mib, "0", "limit of a step's memory; 0: 3/4 of what is free", RANGE(0, 1e9))  \
+    X(INT, memory_mib, "0", "memory of a step, in MiB; 0: 3/4 of what is free", RANGE(0, 1e9))  \
     X(BOOL, recompute, "false", "recompute activations in backward to save memory", ANY)        \
     X(INT, micro_tokens, "0", "tokens of a micro-batch; 0: what fits, 4096 on a CPU", RANGE(0, 1e9)) \
-    X(INT, eval_every, "1000", "updates between evaluations; 0: at the end", RANGE(0, 1e12))    \
-    X(INT, eval_tokens, "4096", "target tokens of a batch in evaluation", RANGE(1, 1e9))        \
+    X(INT, eval_every, "1000", "updates between evaluations; 0: only at the end", RANGE(0, 1e12)) \
+    X(INT, eval_tokens, "4096", "target tokens per batch in evaluation", RANGE(1, 1e9))         \
     X(INT, eval_group, "16", "sentences per batch of eval_loss", RANGE(1, 1e6))                 \
     X(BOOL, eval_bleu, "true", "translate the validation set for BLEU", ANY)                    \
     X(INT, eval_bleu_pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))   \
-    X(INT, eval_beam, "4", "beam of these translations", RANGE(1, 64))                          \
+    X(INT, eval_beam, "4", "beam of these translations; wider is slower", RANGE(1, 64))         \
     X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
     X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF("loss|bleu")) \
     X(INT, patience, "10", "evaluations without a new best that end a run; 0: none", RANGE(0, 1e6)) \
@@ -60,12 +60,12 @@
     X(INT, summary_every, "100", "updates between TensorBoard points", RANGE(1, 1e9))           \
     X(CHOICE, log_format, "ferry", "console lines", ONE_OF("ferry|reference"))                  \
     X(CHOICE, comm, "auto", "how ranks were started; auto: detect mpirun and srun", ONE_OF("auto|self|mpi")) \
-    X(INT, comm_poll_us, "50", "longest sleep between polls for a message", RANGE(0, 1e6))      \
-    X(CHOICE, wire, "bf16", "format of gradients between nodes", ONE_OF("fp32|bf16|fp16|int8")) \
+    X(INT, comm_poll_us, "50", "longest sleep while waiting for a message, in microseconds", RANGE(0, 1e6)) \
+    X(CHOICE, wire, "bf16", "format of gradients between nodes; fewer bits: faster, coarser", ONE_OF("fp32|bf16|fp16|int8")) \
     X(BOOL, wire_check, "false", "checksum every message of gradients", ANY)                    \
-    X(REAL, bucket_mib, "25", "size of a gradient bucket, as fp32", RANGE(0.001, 4096))         \
+    X(REAL, bucket_mib, "25", "largest part of the gradient sent at once, in MiB of fp32", RANGE(0.001, 4096)) \
     X(BOOL, shard_optimizer, "false", "each rank keeps and updates a part of the moments", ANY) \
-    X(INT, local_steps, "1", "local SGD: updates of a node between averagings", RANGE(1, 1e6))  \
+    X(INT, local_steps, "1", "local SGD: updates between averagings; more: less traffic", RANGE(1, 1e6)) \
     X(REAL, outer_rate, "0.7", "local SGD: step towards the average", RANGE(0.001, 10))         \
     X(REAL, outer_momentum, "0.5", "local SGD: Nesterov momentum of that step", RANGE(0, 0.999)) \
     X(REAL, clock_limit, "60", "largest clock difference between hosts, in seconds; 0: any", RANGE(0, 1e9)) \

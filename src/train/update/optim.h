@@ -28,14 +28,14 @@ struct reducer_shards;
     X(CHOICE, optimizer, "adam", "update rule", ONE_OF("adam|adamw|novograd"))         \
     X(REAL, beta1, "0.9", "decay of the first moment", RANGE(0, 0.999999))             \
     X(REAL, beta2, "0.997", "decay of the second moment", RANGE(0, 0.999999))          \
-    X(REAL, epsilon, "1e-9", "added where a moment divides", RANGE(1e-30, 1))          \
+    X(REAL, epsilon, "1e-9", "added to the divisor of an update, against division by 0", RANGE(1e-30, 1)) \
     X(REAL, weight_decay, "0", "adamw and novograd: decay of the weights", RANGE(0, 1)) \
-    X(BOOL, grad_averaging, "false", "novograd: gradient times 1 - beta1", ANY)        \
-    X(REAL, max_grad_norm, "0", "clip the global norm to this; 0: off", RANGE(0, 1e30)) \
+    X(BOOL, grad_averaging, "false", "novograd: scale the gradient by 1 - beta1", ANY) \
+    X(REAL, max_grad_norm, "0", "clip the gradient's norm to this; 0: do not clip", RANGE(0, 1e30)) \
     X(CHOICE, larc, "none", "layer-wise adaptive rates", ONE_OF("none|clip|scale"))    \
     X(REAL, larc_eta, "0.001", "trust coefficient of LARC", RANGE(0, 1e6))             \
-    X(REAL, larc_min_update, "1e-7", "least factor of LARC", RANGE(0, 1))              \
-    X(REAL, larc_epsilon, "1e-7", "added to the gradient's norm", RANGE(1e-30, 1))     \
+    X(REAL, larc_min_update, "1e-7", "smallest factor of LARC", RANGE(0, 1))           \
+    X(REAL, larc_epsilon, "1e-7", "LARC: added to the gradient's norm", RANGE(1e-30, 1)) \
     X(STR, freeze, "", "extended regex: matching tensors stay as they are", ANY)
 /* clang-format on */
 
