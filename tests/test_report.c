@@ -200,8 +200,8 @@ TEST(a_finished_run_is_answered_in_full)
     check_answer(page, "rate", "All 200 logged rates are what the formula gives.");
     check_answer(page, "data", "1,234 pairs");
     check_answer(page, "data", "together 11,000 subword tokens");
-    check_answer(page, "step", "100\u00a0ms a step");
-    check_answer(page, "step", "0.100 seconds a step = 10.0 steps a second");
+    check_answer(page, "step", "100\u00a0ms per step");
+    check_answer(page, "step", "0.100 seconds per step = 10.0 steps per second");
     check_answer(page, "step", "over 1,990 steps");
     check_answer(page, "step", "80.0\u00a0%");
     check_answer(page, "follows", "no network");
@@ -338,7 +338,7 @@ TEST(one_single_step_makes_a_page)
     check_answer(page, "trained", "too early to tell");
     check_answer(page, "overfit", "too early to tell");
     check_answer(page, "rate", "has not left warm-up");
-    check_answer(page, "step", "100\u00a0ms a step");
+    check_answer(page, "step", "100\u00a0ms per step");
     check_answer(page, "step", "nothing");
     free(page);
 }
@@ -498,7 +498,7 @@ TEST(a_checkpoint_is_explained_to_the_byte)
     check_answer(page, "sizes", "12,016 bytes");
     check_answer(page, "sizes", "to the byte");
     check_answer(page, "sizes", "beta1_power 4, beta2_power 4, global_step 8");
-    check_answer(page, "sizes", "8,000 bytes in 2 tensors: 8.00 a parameter");
+    check_answer(page, "sizes", "8,000 bytes in 2 tensors: 8.00 per parameter");
     free(page);
     put_file("run/model.ckpt-2000.data-00000-of-00001", 12020);
     w = begin(1e9);
@@ -511,7 +511,7 @@ TEST(a_checkpoint_is_explained_to_the_byte)
     w = begin(1e9);
     start(&w, 0, ",\"config\":{\"moving_average\":0.99}");
     page = report(&w);
-    check_answer(page, "sizes", "16.0 bytes a parameter");
+    check_answer(page, "sizes", "16.0 bytes per parameter");
     check_answer(page, "sizes", "to the byte");
     free(page);
 }

@@ -121,6 +121,7 @@ void page_heading(struct str *out, const struct page_heading *heading)
 void page_fact(struct str *out, const char *label, const char *value, const char *fmt,
                ...)
 {
+    enum { NUMBER_MAX = 15 }; /* letters that fit in one line of large ones */
     char detail[256];
     va_list ap;
 
@@ -129,7 +130,7 @@ void page_fact(struct str *out, const char *label, const char *value, const char
     va_end(ap);
     str_puts(out, "<li>");
     page_tag(out, "span", NULL, label);
-    page_tag(out, "b", NULL, value);
+    page_tag(out, "b", strlen(value) > NUMBER_MAX ? "words" : NULL, value);
     if (*detail)
         page_tag(out, "small", NULL, detail);
     str_puts(out, "</li>\n");
@@ -175,7 +176,9 @@ void page_stack(struct str *out, const char *const *column, const char *const *c
 {
     str_puts(out, "<tr>");
     for (size_t i = 0; column[i]; i++) {
-        str_printf(out, "<td dir=\"auto\" data-label=\"%s\">", column[i]);
+        str_puts(out, "<td dir=\"auto\" data-label=\"");
+        page_text(out, column[i]);
+        str_puts(out, "\">");
         page_text(out, cell[i] ? cell[i] : "missing");
         str_puts(out, "</td>");
     }

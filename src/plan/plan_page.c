@@ -163,11 +163,6 @@ static void write_ways(struct str *out, const struct plan *p)
         NULL};
     const enum sweep_way own = sweep_own_way(p->forecast);
 
-    page_tag(out, "p", "quiet",
-             "The reference is NVIDIA's OpenSeq2Seq, which exchanges gradients by "
-             "Horovod. fp32, bf16 and int8 are formats on the wire: of a gradient while "
-             "it travels between machines. Node first: the devices of a machine sum "
-             "among themselves before the machines do.");
     page_numbers(out, name);
     for (int i = 0; i < SWEEP_N_WAYS; i++) {
         const struct sweep_cell *c = &p->way[i];
@@ -513,13 +508,18 @@ status plan_page(struct str *out, const struct plan *p, struct err *err)
     plan_text_headline(&s, p);
     str_putc(&s, ' ');
     plan_text_basis(&s, p);
-    page_tag(out, "p", "verdict", str_text(&s));
+    page_tag(out, "p", "lead", str_text(&s));
     str_reset(&s);
     plan_text_cluster(&s, p);
     str_puts(&s, ". Network: ");
     plan_text_link(&s, p);
-    page_tagf(out, "p", "lead", "%s.", str_text(&s));
+    page_tagf(out, "p", NULL, "%s.", str_text(&s));
     str_release(&s);
+    page_tag(out, "p", "quiet",
+             "The wire is what gradients travel on between machines, and fp32, bf16 and "
+             "int8 are their formats on it. Node first: the devices of a machine sum "
+             "among themselves before the machines do. The reference is NVIDIA's "
+             "OpenSeq2Seq, which exchanges gradients by Horovod.");
     write_facts(out, p);
     TRY(write_sections(out, p, heading, err));
     page_end(out);

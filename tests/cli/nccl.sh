@@ -61,7 +61,7 @@ cmp {two,parts}/model.ckpt-4.data-00000-of-00001 || fail "resume is not exact"
 
 # the cards' own sensors are in the report
 expect 0 "$FERRY" report two
-grep -q '123 W a card, 49.4.% of the limit' two/report.md || fail "the report lacks the power"
+grep -q '123 W per card, 49.4.% of the limit' two/report.md || fail "the report lacks the power"
 FERRY_STANDIN_NVML=waiting expect 0 ranks 2 run=waiting device=cuda max_steps=4
 expect 0 "$FERRY" report waiting
 grep -q 'they wait more than they compute' waiting/report.md || fail "nobody saw that cards wait"

@@ -74,7 +74,7 @@ static void rows_of_gpus(struct answer *a, const struct gpus *g)
                     "missing: the log holds no power draw of the card; a card that "
                     "only waits can show 100 %% utilisation");
     } else {
-        answers_row(a, "power", "%s W a card, %s of the limit", fmt_number(power, 3).s,
+        answers_row(a, "power", "%s W per card, %s of the limit", fmt_number(power, 3).s,
                     fmt_percent(share).s);
         if (busy >= 0.9 && 100 * share < LITTLE)
             answers_say(a, ANSWER_WATCH,
@@ -102,8 +102,7 @@ static void rows_of_processors(struct answer *a, const struct run *run)
     const double cores = MEAN(r, cores);
 
     if (isfinite(cores))
-        answers_row(a, "processor time",
-                    "%s processor seconds a second and rank, of %s thread%s",
+        answers_row(a, "processor time", "%s cores busy per rank, of %s thread%s",
                     fmt_number(cores, 3).s, fmt_count(s ? s->threads : NAN).s,
                     s && s->threads == 1 ? "" : "s");
     if (s && s->device && (strstr(s->device, "cuda") || strstr(s->device, "opencl"))) {
@@ -220,7 +219,10 @@ void answers_busy(struct answer *a, const struct run *run)
              isfinite(p->gflops) ? "the machine's measured roof" : "the arithmetic rate");
     answers_row(a, "achieved", isfinite(p->gflops) ? "%s GFLOP/s" : "%s",
                 fmt_number(p->gflops, 3).s);
-    answers_row(a, "measured roof", isfinite(roof) ? "%s GFLOP/s" : "%s",
+    answers_row(a, "measured roof",
+                isfinite(roof)
+                    ? "%s GFLOP/s, the fastest that this machine multiplied matrices"
+                    : "%s",
                 fmt_number(roof, 3).s);
     answers_row(a, "throughput", "%s source + target tokens/s, %s target tokens/s",
                 fmt_count(p->tokens_per_s).s, fmt_count(p->target_per_s).s);

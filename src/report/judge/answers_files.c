@@ -179,11 +179,11 @@ static void answer_pairs_seen(struct answer *a, const struct run *run)
     if (source)
         answers_row(a, "source file", "%s", source);
     if (source && strstr(source, "wmt16"))
-        answers_row(a, "if it is WMT16 as the reference prepares it",
+        answers_row(a, "if it is WMT16 as OpenSeq2Seq prepares it",
                     "4.5 million pairs: %s times over them",
                     fmt_number(pairs * run->step / 4.525e6, 3).s);
     if (isfinite(run->log.foreign.tokens_per_s * run->log.foreign.t_step))
-        answers_row(a, "tokens a step", "%s, source and target",
+        answers_row(a, "tokens per step", "%s, source and target",
                     fmt_count(run->log.foreign.tokens_per_s * run->log.foreign.t_step).s);
 }
 
@@ -324,7 +324,7 @@ static void rows_of_tensors(struct answer *a, const struct tensors *t, double pa
         if (k == TENSORS_COUNTERS)
             answers_row(a, name, "%s bytes: %s", fmt_count(t->bytes[k]).s, t->counters);
         else
-            answers_row(a, name, "%s bytes in %zu tensors: %s a parameter",
+            answers_row(a, name, "%s bytes in %zu tensors: %s per parameter",
                         fmt_count(t->bytes[k]).s, t->n[k],
                         fmt_number(t->bytes[k] / parameters, 3).s);
     }
@@ -368,7 +368,7 @@ static void answer_size_computed(struct answer *a, const struct run *run)
     answers_value(a, "bytes", each * n);
     answers_number(a, "about %s", fmt_bytes(each * n).s);
     answers_say(a, ANSWER_PLAIN,
-                "Computed: a checkpoint of the reference has %s bytes a parameter, %s.",
+                "Computed: a checkpoint of OpenSeq2Seq has %s bytes per parameter, %s.",
                 fmt_count(each).s,
                 is_mixed ? "4 for the weight in fp32, 2 for its copy in fp16 and 8 for "
                            "the two moments of Adam"
@@ -397,7 +397,7 @@ void answers_files_sizes(struct answer *a, const struct run *run)
     answers_value(a, "moments_bytes", t->bytes[TENSORS_MOMENTS]);
     answers_value(a, "average_bytes", t->bytes[TENSORS_AVERAGE]);
     answers_value(a, "counters_bytes", t->bytes[TENSORS_COUNTERS]);
-    answers_number(a, "%s bytes a parameter", fmt_number(t->total / parameters, 3).s);
+    answers_number(a, "%s bytes per parameter", fmt_number(t->total / parameters, 3).s);
     answers_row(a, "parameters", "%s", fmt_count(parameters).s);
     rows_of_tensors(a, t, parameters);
     compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"), t);

@@ -247,7 +247,7 @@ static void row_of_gap_trend(struct answer *a, const struct learning *l)
     if (!isfinite(fit.slope))
         return;
     answers_value(a, "gap_per_1000_steps", 1000 * fit.slope);
-    answers_row(a, "trend of the gap", "%s a thousand steps (95 %%: %s to %s)",
+    answers_row(a, "trend of the gap", "%s per thousand steps (95 %%: %s to %s)",
                 fmt_signed(1000 * fit.slope, 4).s,
                 fmt_signed(1000 * (fit.slope - fit.t_95 * fit.se), 4).s,
                 fmt_signed(1000 * (fit.slope + fit.t_95 * fit.se), 4).s);

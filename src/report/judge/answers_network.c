@@ -109,10 +109,10 @@ static void values_of_network(struct answer *a, const struct network *w)
 static void rows_of_link(struct answer *a, const struct network *w)
 {
     if (isfinite(w->sent))
-        answers_row(a, "bytes a card a step", "%s sent, %s received",
+        answers_row(a, "bytes per card and step", "%s sent, %s received",
                     fmt_bytes(w->sent).s, fmt_bytes(w->received).s);
     else
-        answers_row(a, "bytes a card a step", "missing: the log does not hold them");
+        answers_row(a, "bytes per card and step", "missing: the log does not hold them");
     answers_row(a, "load, mean over a step", "%s", both(w->rate).s);
     answers_row(a, "link, as measured at the start", "%s", both(w->capacity).s);
     if (isfinite(w->duty))
@@ -171,15 +171,16 @@ static void say_bytes(struct answer *a, const struct run *run, const struct netw
     const struct estimate *e = &run->estimate;
 
     if (w->card)
-        answers_say(a, ANSWER_PLAIN,
-                    "A capture shows %s on %s, which is %s a step each way; a ring of %s "
-                    "ranks in fp32 would move %s.",
-                    both(w->rate).s, w->card, fmt_bytes(w->rate * w->t_step).s,
-                    fmt_count(run->ranks).s, fmt_bytes(e->bytes).s);
+        answers_say(
+            a, ANSWER_PLAIN,
+            "A capture shows %s on %s, which is %s per step each way; a ring of %s "
+            "ranks in fp32 would move %s.",
+            both(w->rate).s, w->card, fmt_bytes(w->rate * w->t_step).s,
+            fmt_count(run->ranks).s, fmt_bytes(e->bytes).s);
     else
         answers_say(a, ANSWER_PLAIN,
                     "Computed, not measured: a ring that sums the gradients of %s "
-                    "parameters over %s ranks in fp32 moves %s a step through each "
+                    "parameters over %s ranks in fp32 moves %s per step through each "
                     "card, each way, which is %s.",
                     fmt_short(run_parameters(run)).s, fmt_count(run->ranks).s,
                     fmt_bytes(e->bytes).s, both(w->rate).s);
@@ -213,11 +214,11 @@ static void rows_of_computed(struct answer *a, const struct run *run,
                 "whatever the precision of the model, as Horovod and NCCL exchange "
                 "them");
     for (size_t i = 0; i < LINKS_N; i++)
-        answers_row(a, fmt_printf("bytes of a step at %s", links[i].name).s, "%s",
+        answers_row(a, fmt_printf("sending a step at %s", links[i].name).s, "%s",
                     fmt_seconds(bytes / estimate_payload(links[i].bits)).s);
     if (nodes > 1)
         answers_row(a, "as Ferry would exchange them",
-                    "%s a step through each host's card: summed inside the host first, "
+                    "%s per step through each host's card: summed inside the host first, "
                     "then in bf16",
                     fmt_bytes(2 * (nodes - 1) / nodes * 2 * run_parameters(run)).s);
 }
@@ -261,13 +262,13 @@ void answers_network_bound(struct answer *a, const struct run *run)
                    fmt_percent(w.share).s);
     say_verdict(a, &w);
     bar_of_network(a, &run->pace, &w);
-    answers_row(a, "exposed wait", "%s of %s a step", fmt_seconds(w.exposed).s,
+    answers_row(a, "exposed wait", "%s of %s per step", fmt_seconds(w.exposed).s,
                 fmt_seconds(w.t_step).s);
     answers_row(a, "hidden behind computing",
-                isfinite(run->pace.t_hidden) ? "%s a step" : "%s",
+                isfinite(run->pace.t_hidden) ? "%s per step" : "%s",
                 fmt_seconds(run->pace.t_hidden).s);
     if (isfinite(w.straggling))
-        answers_row(a, "waiting for other ranks", "%s a step, mean of all ranks",
+        answers_row(a, "waiting for other ranks", "%s per step, mean of all ranks",
                     fmt_seconds(w.straggling).s);
     rows_of_link(a, &w);
     answers_row(a, "rule",
@@ -312,7 +313,7 @@ static void rows_of_slowest(struct answer *a, const struct run *run)
     answers_value(a, "slowest_busy_s", slow->busy);
     answers_value(a, "slowest_share_of_entries", slow->slowest_share);
     answers_row(a, "slowest rank",
-                "rank %s on %s: busy %s a step, the slowest in %s of the entries",
+                "rank %s on %s: busy %s per step, the slowest in %s of the entries",
                 fmt_count(slow->rank).s, slow->host ? slow->host : "a host not named",
                 fmt_seconds(slow->busy).s, fmt_percent(slow->slowest_share).s);
     answers_row(a, "ranks compared", "%zu, over %zu entries", r->n, r->n_laps);
@@ -349,7 +350,7 @@ static void follow_computed(struct answer *a, const struct run *run,
                 fmt_seconds(w->t_half).s);
     answers_row(a, "elasticity", "%s: what a bandwidth of 1 %% less costs, in %%",
                 fmt_number(w->elasticity, 2).s);
-    answers_row(a, "lower limit", "%s a step, without any waiting",
+    answers_row(a, "lower limit", "%s per step, without any waiting",
                 fmt_seconds(w->t_alone).s);
 }
 

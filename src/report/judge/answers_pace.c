@@ -110,7 +110,7 @@ static void rows_of_lengths(struct answer *a, const struct run *run)
     if (run->state == RUN_FINISHED || run->state == RUN_STOPPED)
         row_of_length(a, run, 2 * run->step);
     answers_row(a, "counted on",
-                "%s a step, evaluations and saves included; to another number with "
+                "%s per step, evaluations and saves included; to another number with "
                 "steps=N",
                 fmt_seconds(run->times.a_step).s);
 }
@@ -199,7 +199,8 @@ void answers_pace_time(struct answer *a, const struct run *run)
     answers_number(a, "%s", fmt_seconds(t->wall).s);
     say_extent(a, run);
     if (run->pace.mean > 0)
-        answers_say(a, a->tone, "A step took %s on average, which is %s steps a second.",
+        answers_say(a, a->tone,
+                    "A step took %s on average, which is %s steps per second.",
                     fmt_seconds(run->pace.mean).s, fmt_number(1 / run->pace.mean, 3).s);
     say_sessions(a, run);
     say_remaining(a, run);
@@ -209,10 +210,11 @@ void answers_pace_time(struct answer *a, const struct run *run)
     rows_of_lengths(a, run);
 }
 
-/* "0.250 s a step, 4.00 steps a second": both, so that neither is taken for the other. */
+/* "0.250 s per step, 4.00 steps per second": both, so that neither is taken for the
+ * other. */
 static void row_of_pace(struct answer *a, const char *label, double t)
 {
-    answers_row(a, label, "%s seconds a step = %s steps a second", fmt_number(t, 3).s,
+    answers_row(a, label, "%s seconds per step = %s steps per second", fmt_number(t, 3).s,
                 fmt_number(1 / t, 3).s);
 }
 
@@ -270,11 +272,11 @@ void answers_pace_step(struct answer *a, const struct run *run)
         answers_missing(a, "no step was logged with its time");
         return;
     }
-    answers_number(a, "%s a step", fmt_seconds(p->mean).s);
+    answers_number(a, "%s per step", fmt_seconds(p->mean).s);
     values_of_step(a, p);
     answers_say(
         a, ANSWER_PLAIN,
-        "That is %s steps a second, over %s steps. Half of the steps took at most "
+        "That is %s steps per second, over %s steps. Half of the steps took at most "
         "%s, 95 %% at most %s.",
         fmt_number(1 / p->mean, 3).s, fmt_count(p->n_steps).s, fmt_seconds(p->median).s,
         fmt_seconds(p->p95).s);
@@ -291,7 +293,7 @@ void answers_pace_step(struct answer *a, const struct run *run)
                     "this log times whole steps, not their phases; what can "
                     "be computed of them stands under the network");
     if (isfinite(run->log.foreign.t_step))
-        answers_row(a, "as the log itself averages", "%s a step, evaluations included",
+        answers_row(a, "as the log itself averages", "%s per step, evaluations included",
                     fmt_seconds(run->log.foreign.t_step).s);
     known_runs_pace(a, run);
 }

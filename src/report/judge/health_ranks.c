@@ -31,7 +31,7 @@ void health_ranks_straggler(struct health_finding *f, const struct run *run)
     health_found(f,
                  "Look at what else runs on that host, at its clock rate and "
                  "temperature; `ferry bench gemm` there and on another tells.",
-                 "Rank %s on %s is busy for %s a step, the others for %s; it was the "
+                 "Rank %s on %s is busy for %s per step, the others for %s; it was the "
                  "slowest in %s of the entries.",
                  fmt_count(slow->rank).s, slow->host ? slow->host : "a host not named",
                  fmt_seconds(slow->busy).s, fmt_seconds(others).s,
@@ -129,7 +129,7 @@ void health_ranks_crowded(struct health_finding *f, const struct run *run)
             health_found(
                 f, advice,
                 "Rank %s on %s has %s and computes %s of the time, but was given "
-                "%s processor seconds a second.",
+                "%s cores.",
                 fmt_count(m->rank).s, m->host ? m->host : "a host not named",
                 counted(s->threads, "thread").s,
                 fmt_percent((m->t_compute + m->t_update) / m->t_step).s,

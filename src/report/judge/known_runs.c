@@ -75,8 +75,8 @@ static void row_at(struct answer *a, double pairs, double step, double loss)
     if (!n || !isfinite(loss))
         return;
     answers_row(a, fmt_printf("known runs about step %s", fmt_count(step).s).s,
-                n > 1 ? "%s to %s, same model and %s pairs a step; %s is %s"
-                      : "%s%.0s, same model and %s pairs a step; %s is %s",
+                n > 1 ? "%s to %s, same model and %s pairs per step; %s is %s"
+                      : "%s%.0s, same model and %s pairs per step; %s is %s",
                 fmt_number(low, 4).s, fmt_number(high, 4).s, fmt_count(pairs).s,
                 fmt_number(loss, 4).s,
                 loss > high + spread_at(step)  ? "higher than theirs"
@@ -111,9 +111,10 @@ void known_runs_pace(struct answer *a, const struct run *run)
         if (!s || !s->device || !strstr(s->device, p->card) || p->pairs != run_pairs(run))
             continue;
         answers_row(a, fmt_printf("known runs on 2 x 2 %s", p->card).s,
-                    p->n > 1 ? "%s to %s s a step in %s of them, %s pairs a step; they "
-                               "followed the network"
-                             : "%s%.0s s a step in %s of them, %s pairs a step",
+                    p->n > 1
+                        ? "%s to %s s per step in %s of them, %s pairs per step; they "
+                          "followed the network"
+                        : "%s%.0s s per step in %s of them, %s pairs per step",
                     fmt_number(p->fastest, 3).s, fmt_number(p->slowest, 4).s,
                     fmt_count(p->n).s, fmt_count(p->pairs).s);
     }

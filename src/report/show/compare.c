@@ -40,8 +40,8 @@ status compare_say(struct compare_table *t, struct err *err, const char *fmt, ..
 static const char *const labels[] = {"state",
                                      "steps",
                                      "wall time",
-                                     "time of a step",
-                                     "tokens a second",
+                                     "time per step",
+                                     "tokens per second",
                                      "best validation loss",
                                      "best validation BLEU",
                                      "test BLEU",
@@ -220,7 +220,7 @@ static status explain_tokens(struct compare *c, const struct run *a, const struc
         return OK;
     return compare_say(
         &c->sentences, err,
-        "%s trains on %s tokens a step, %s on %s: per token it is %s %s.", b->name,
+        "%s trains on %s tokens per step, %s on %s: per token it is %s %s.", b->name,
         fmt_count(y).s, a->name, fmt_count(x).s,
         fmt_percent(fabs(b->pace.tokens_per_s / a->pace.tokens_per_s - 1)).s,
         b->pace.tokens_per_s > a->pace.tokens_per_s ? "faster" : "slower");

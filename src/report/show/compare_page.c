@@ -129,6 +129,19 @@ static void write_sentences(struct str *out, const struct compare_table *t,
     str_puts(out, "</ul>\n");
 }
 
+/* A sentence to a row; on a phone its translations stand below each other. */
+static void write_samples(struct str *out, const struct compare_table *t)
+{
+    const char *column[REPORT_RUNS_MAX + 3] = {NULL};
+
+    for (size_t c = 0; c < t->n_columns; c++)
+        column[c] = t->cell[c];
+    page_table(out, "stack", column);
+    for (size_t r = 1; r < t->n_rows; r++)
+        page_stack(out, column, (const char *const *)&t->cell[r * t->n_columns]);
+    str_puts(out, "</tbody></table>\n");
+}
+
 static void write_findings(struct str *out, const struct judgement *runs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -167,7 +180,7 @@ static status write_body(struct str *out, const struct compare *c,
     str_puts(out, "</div>\n");
     if (heading[SAMPLES].title) {
         page_heading(out, &heading[SAMPLES]);
-        write_table(out, &c->samples, "wide samples");
+        write_samples(out, &c->samples);
     }
     page_heading(out, &heading[QUESTIONS]);
     write_verdicts(out, runs, n);

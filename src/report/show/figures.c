@@ -91,8 +91,6 @@ static const struct figure arithmetic = {
     {.id = "plot-flops",
      .title = "Arithmetic rate",
      .y_unit = "GFLOP/s",
-     .note = "Roof: the fastest that this machine multiplied matrices when it was "
-             "measured.",
      .from_zero = true},
     {{"achieved", PLOT_LINE, 1, GFLOPS}, {"measured roof", PLOT_RULE, 2, ROOF}}};
 

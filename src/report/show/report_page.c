@@ -223,43 +223,50 @@ void report_page_footer(struct str *out, const struct run *run)
     str_puts(out, "</footer>\n");
 }
 
-static void write_rows(struct str *out, const struct answer *a)
+static void write_rows(struct str *out, const struct answer *a, size_t from, size_t to)
 {
-    if (!a->n_rows)
+    if (from >= to)
         return;
     str_puts(out, "<table><tbody>\n");
-    for (size_t i = 0; i < a->n_rows; i++)
+    for (size_t i = from; i < to; i++)
         page_row(out, str_text(&a->row[i].label), str_text(&a->row[i].value));
     str_puts(out, "</tbody></table>");
 }
 
-/* The verdict with its evidence below and a picture beside it; without a picture the
- * evidence takes the whole width. */
+/* How many rows of evidence stand in the left column, below the verdict; the right one
+ * has the picture or the bar, and the rest goes below both. */
+static size_t rows_beside(const struct answer *a, bool has_picture)
+{
+    enum { BESIDE = 5 }; /* as high as a picture */
+
+    if (!has_picture)
+        return 0;
+    return a->n_rows < BESIDE ? a->n_rows : BESIDE;
+}
+
 static status write_answer(struct str *out, const struct answer *a, const struct run *run,
                            struct err *err)
 {
     RELEASED_BY(str_release) struct str picture = str_new(0);
 
     TRY(figures_answer(&picture, a->figure, run, err));
-    const bool has_picture = *str_text(&picture) != 0;
+    const bool has_picture = picture.len > 0;
+    const bool is_bare = !has_picture && !a->bar.title;
+    const size_t n = rows_beside(a, has_picture);
+
     str_printf(out, "<section class=\"answer %s\" id=\"ask-%s\">\n<div>",
                answers_tones[a->tone], a->id);
     page_tag(out, "h3", NULL, a->question);
     page_tag(out, "p", "number", str_text(&a->number));
     page_tag(out, "p", NULL, str_text(&a->verdict));
-    if (has_picture)
-        write_rows(out, a);
+    write_rows(out, a, 0, n);
     str_puts(out, "</div>\n<div>");
     if (a->bar.title)
         page_bar(out, &a->bar);
     str_puts(out, str_text(&picture));
-    str_puts(out, "</div>\n");
-    if (!has_picture) {
-        str_puts(out, "<div class=\"rows\">");
-        write_rows(out, a);
-        str_puts(out, "</div>\n");
-    }
-    str_puts(out, "</section>\n");
+    str_puts(out, is_bare ? "" : "</div>\n<div class=\"rows\">");
+    write_rows(out, a, n, a->n_rows);
+    str_puts(out, "</div>\n</section>\n");
     return str_check(&picture, a->question, err);
 }
 
@@ -319,7 +326,7 @@ status report_page_write(struct str *out, const struct judgement *j, struct err 
     const struct page_heading heading[N_HEADINGS] = {
         [FINDINGS] = {"findings", "What stands out"},
         [CURVES] = {"curves", "Curves"},
-        [SAMPLES] = {"samples", has_samples ? "Test score and samples" : NULL},
+        [SAMPLES] = {"samples", has_samples ? "Test scores and samples" : NULL},
         [QUESTIONS] = {"questions", "Questions"},
         [DETAILS] = {"details", "Details"}};
     struct str title = str_new(1024);
