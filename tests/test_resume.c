@@ -337,6 +337,13 @@ TEST(patience_ends_a_run_that_does_not_improve)
                          "eval_every=2", "patience=2"));
     CHECK_OK(state_read(&s, in_run("run", "model.ckpt-6.state"), &err), &err);
     CHECK(s.step == 6 && s.evals_since_best == 2 && s.loss.step == 2);
+    /* it stays ended until it is given more */
+    toy_train("run", TOY("max_steps=50", "lr_policy=fixed_lr", "learning_rate=0",
+                         "eval_every=2", "patience=2"));
+    CHECK(!file_exists(in_run("run", "model.ckpt-8.state")));
+    toy_train("run", TOY("max_steps=8", "lr_policy=fixed_lr", "learning_rate=0",
+                         "eval_every=2", "patience=0"));
+    CHECK(file_exists(in_run("run", "model.ckpt-8.state")));
 }
 
 TEST(best_models_follow_the_validation_loss)

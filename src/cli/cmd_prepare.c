@@ -120,12 +120,12 @@ static void print_summary(const struct prepare_stats *s, const char *out)
 }
 
 /* Ten seconds tell the speed; a short training is not measured for longer than a
- * thirtieth of it, as far as that can be guessed. */
+ * tenth of it, as far as that can be guessed. */
 static double seconds_of(const struct proposal *p)
 {
     const double guess = p->n_tokens * p->n_parameters / 5e10;
 
-    return guess / 30 < 10 ? guess / 30 : 10;
+    return guess / 10 < 10 ? guess / 10 : 10;
 }
 
 static void say_proposal(const struct proposal *p, const char *out)
@@ -163,6 +163,7 @@ static status propose(const struct prepare_config *config, const struct prepare_
                                            .source_lang = s->language[PAIRS_SOURCE].name,
                                            .target_lang = s->language[PAIRS_TARGET].name};
     char path[FILE_PATH_MAX];
+    struct err failure = {0};
     struct proposal p;
     double rate;
 
@@ -172,9 +173,12 @@ static status propose(const struct prepare_config *config, const struct prepare_
     if (config->measure) {
         snprintf(p.config.data, sizeof p.config.data, "%s", config->out);
         p.config.threads = config->threads;
-        TRY(bench_rate(&p.config, seconds_of(&p), progress, &rate, err));
-        proposal_time(&p, rate);
-        TRY(proposal_write(&p, path, err));
+        if (bench_rate(&p.config, seconds_of(&p), progress, &rate, &failure) == OK) {
+            proposal_time(&p, rate);
+            TRY(proposal_write(&p, path, err));
+        } else {
+            progress_note(progress, failure.msg); /* the data directory is whole */
+        }
     }
     say_proposal(&p, config->out);
     return OK;

@@ -32,3 +32,10 @@ one=(train run=unlike data=nowhere "${tiny[@]}")
 expect 2 "${mpirun[@]}" -n 1 there/ferry "${one[@]}" : -n 1 there/other "${one[@]}"
 err_has 'has another ferry program than rank 0 on host'
 [ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"
+
+# Without a configuration both ranks take what `ferry prepare` proposed.
+expect 0 "$FERRY" prepare source=train.en target=train.de valid=10 out=proposed measure=false
+expect 0 "${launch[@]}" "$FERRY" train data=proposed run=by-proposal max_steps=2 threads=1 pin=false
+[ "$(grep -c '^configuration: proposed/proposal.yaml$' .err)" -eq 1 ] ||
+    fail "the proposal should be named once"
+grep -q '^d_model: 128$' by-proposal/config.yaml || fail "the ranks did not take the proposal"
