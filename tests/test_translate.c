@@ -165,6 +165,7 @@ TEST(a_line_beyond_max_length_is_cut_and_counted)
 
     open_setup(&s, 0);
     s.config.max_length = 6;
+    s.config.split = false;
     CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
     CHECK(ids.n > 4);
     CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
@@ -184,6 +185,87 @@ TEST(a_line_beyond_max_length_is_cut_and_counted)
     close_setup(&s);
 }
 
+TEST(sentences_of_a_line_are_translated_one_by_one)
+{
+    const struct line line = LINE("  We wait.  A wide river!\tFähre ");
+    const struct line parts[] = {LINE("We wait."), LINE("A wide river!"), LINE("Fähre")};
+    struct setup s;
+    struct translations all = {0}, each = {0};
+    char want[512];
+
+    open_setup(&s, 0);
+    s.config.alpha = 0;               /* scores are log-probabilities */
+    s.config.extra_decode_length = 0; /* which sentences of one line share */
+    run(&s, parts, 3, &each);
+    run(&s, &line, 1, &all);
+    snprintf(want, sizeof want, "  %s  %s\t%s ", translate_get(&each, 0, 0),
+             translate_get(&each, 1, 0), translate_get(&each, 2, 0));
+    CHECK_STR(translate_get(&all, 0, 0), want);
+    CHECK_NEAR(all.item[0].score,
+               each.item[0].score + each.item[1].score + each.item[2].score, 1e-4);
+    s.config.nbest = 2;
+    run(&s, parts, 3, &each);
+    run(&s, &line, 1, &all);
+    CHECK(all.n_found[0] == 2);
+    CHECK_STR(translate_get(&all, 0, 0), want);
+    snprintf(want, sizeof want, "  %s  %s\t%s ", translate_get(&each, 0, 1),
+             translate_get(&each, 1, 1), translate_get(&each, 2, 1));
+    CHECK_STR(translate_get(&all, 0, 1), want);
+    s.config.nbest = 1;
+    s.config.split = false;
+    run(&s, &line, 1, &each);
+    CHECK(strcmp(translate_get(&each, 0, 0), translate_get(&all, 0, 0)) != 0);
+    translate_release(&all);
+    translate_release(&each);
+    close_setup(&s);
+}
+
+/* The model does not end by itself; the limit is what a line may have, not a sentence. */
+TEST(a_translation_has_at_most_three_times_the_pieces_and_the_extra_length)
+{
+    const struct line lines[] = {
+        LINE("We wait. A! I! We! A. Wide! River? Yes! No! We wait! We! We! A child!"),
+        LINE("the ferry"), LINE("Ja! Ja! Ja!")};
+    struct setup s;
+    struct translations out = {0};
+    struct spm_ids in = {0}, got = {0};
+
+    open_setup(&s, 0);
+    s.config.max_repeats = 0;
+    s.config.extra_decode_length = 50;
+    run(&s, lines, 3, &out);
+    for (size_t i = 0; i < 3; i++) {
+        const struct line line = {translate_get(&out, i, 0), out.item[i].n_bytes};
+        in.n = got.n = 0;
+        CHECK_OK(spm_encode(s.spm, lines[i], &in, &err), &err);
+        CHECK_OK(spm_encode(s.spm, line, &got, &err), &err);
+        /* this model spends S and EOS on pieces too: one more in each of 13 sentences */
+        CHECK(got.n <= 3 * in.n + 50 + 13);
+        CHECK(got.n > 2 * in.n); /* it does not end by itself */
+    }
+    spm_ids_release(&in);
+    spm_ids_release(&got);
+    translate_release(&out);
+    close_setup(&s);
+}
+
+TEST(a_sentence_beyond_max_length_is_translated_in_parts)
+{
+    const struct line line = LINE("the ferry waits and the river, the wide river, waits");
+    struct setup s;
+    struct translator t;
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    s.config.max_length = 12;
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_OK(translate_lines(&t, &line, 1, &out, &err), &err);
+    CHECK(t.n_divided == 1 && t.n_cut == 0 && t.n_done == 1);
+    translate_close(&t);
+    translate_release(&out);
+    close_setup(&s);
+}
+
 TEST(the_limit_counts_the_specials)
 {
     struct setup s;
@@ -191,6 +273,7 @@ TEST(the_limit_counts_the_specials)
     struct spm_ids ids = {0};
 
     open_setup(&s, 0);
+    s.config.split = false;
     CHECK_OK(spm_encode(s.spm, text[0], &ids, &err), &err);
     for (size_t missing = 0; missing < 2; missing++) {
         struct translator t;

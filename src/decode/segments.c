@@ -12,6 +12,7 @@ void segments_release(struct segments *s)
     free(s->segment);
     spm_ids_release(&s->ids);
     str_release(&s->mended);
+    sentences_release(&s->sentences);
     *s = (struct segments){0};
 }
 
@@ -54,6 +55,14 @@ static status take_lines(struct segments *s, const struct line *lines, size_t n,
     return OK;
 }
 
+/* One call of segments_make at its line i. */
+struct maker {
+    struct segments *s;
+    struct encoder *encoder;
+    const struct segments_options *o;
+    size_t i;
+};
+
 static status push(struct spm_ids *ids, int32_t id, struct err *err)
 {
     TRY(mem_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id, err));
@@ -61,29 +70,94 @@ static status push(struct spm_ids *ids, int32_t id, struct err *err)
     return OK;
 }
 
-/* A text of line i: S, the first max_length - 2 pieces, EOS. */
-static status add(struct segments *s, struct encoder *encoder, size_t i, struct line text,
-                  size_t max_length, struct err *err)
+/* S and the text's pieces behind all ids. */
+static status encode(const struct maker *m, struct line text, struct err *err)
 {
-    struct spm_ids *ids = &s->ids;
-    struct segments_line *line = &s->line[i];
-    const size_t at = ids->n;
+    TRY(push(&m->s->ids, ID_BOS, err));
+    return encoder_encode(m->encoder, text, &m->s->ids, err);
+}
+
+/* A segment of the ids from `at` on: S and at most max_length - 2 pieces, then EOS. */
+static status add(const struct maker *m, struct line text, size_t at, struct err *err)
+{
+    struct segments *s = m->s;
+    struct segments_line *line = &s->line[m->i];
+    const size_t max = m->o->max_length - 1;
 
     TRY(mem_grow(&s->segment, &s->cap, s->n + 1, sizeof *s->segment, err));
-    TRY(push(ids, ID_BOS, err));
-    TRY(encoder_encode(encoder, text, ids, err));
-    if (ids->n - at > max_length - 1) {
-        ids->n = at + max_length - 1;
+    if (s->ids.n - at > max) {
+        s->ids.n = at + max;
         line->is_cut = true;
     }
-    const size_t n_pieces = ids->n - at - 1;
+    const size_t n_pieces = s->ids.n - at - 1;
     if (n_pieces)
-        TRY(push(ids, ID_EOS, err));
+        TRY(push(&s->ids, ID_EOS, err));
     else
-        ids->n = at;
+        s->ids.n = at;
     line->n_pieces += n_pieces;
     line->n++;
-    s->segment[s->n++] = (struct segment){i, text, at, ids->n - at};
+    s->segment[s->n++] = (struct segment){m->i, text, at, s->ids.n - at};
+    return OK;
+}
+
+/* The first part of a long text, of at most so many bytes and if possible not too many
+ * ids, as a segment; *text becomes the rest. */
+static status add_part(const struct maker *m, struct line *text, size_t at_most,
+                       struct err *err)
+{
+    const size_t at = m->s->ids.n;
+    struct line part = {text->text, 0};
+
+    for (size_t before = SIZE_MAX;; before = part.n_bytes) {
+        part.n_bytes = sentences_clause(text->text, text->n_bytes, at_most);
+        m->s->ids.n = at;
+        TRY(encode(m, part, err));
+        if (m->s->ids.n - at < m->o->max_length || part.n_bytes == before)
+            break; /* it fits, or is one character */
+        at_most = part.n_bytes / 8 * 7;
+    }
+    TRY(add(m, part, at, err));
+    text->text += part.n_bytes;
+    text->n_bytes -= part.n_bytes;
+    for (size_t len; text->n_bytes; text->text += len, text->n_bytes -= len)
+        if (!utf8_is_space(utf8_decode(text->text, text->n_bytes, &len)))
+            break;
+    return OK;
+}
+
+static status add_sentence(const struct maker *m, struct line text, struct err *err)
+{
+    struct spm_ids *ids = &m->s->ids;
+    const size_t at = ids->n, n_bytes = text.n_bytes;
+
+    TRY(encode(m, text, err));
+    const size_t n = ids->n - at;
+    if (!m->o->splits || n < m->o->max_length)
+        return add(m, text, at, err);
+    ids->n = at;
+    m->s->line[m->i].is_divided = true;
+    const size_t at_most =
+        (size_t)((double)n_bytes * (double)m->o->max_length / (double)n);
+    while (text.n_bytes)
+        TRY(add_part(m, &text, at_most, err));
+    return OK;
+}
+
+static status add_line(const struct maker *m, struct err *err)
+{
+    struct sentences *found = &m->s->sentences;
+    const struct line text = m->s->line[m->i].text;
+
+    if (!segments_is_visible(text))
+        return OK;
+    if (!m->o->splits)
+        return add_sentence(m, text, err);
+    found->n = 0;
+    TRY(sentences_split(found, text.text, text.n_bytes, m->o->lang, err));
+    for (size_t k = 0; k < found->n; k++) {
+        const struct sentences_span *span = &found->span[k];
+        TRY(add_sentence(m, (struct line){text.text + span->at, span->n_bytes}, err));
+    }
     return OK;
 }
 
@@ -91,14 +165,14 @@ status segments_make(struct segments *s, struct encoder *encoder,
                      const struct line *lines, size_t n, const struct segments_options *o,
                      struct err *err)
 {
+    struct maker m = {s, encoder, o, 0};
+
     TRY(take_lines(s, lines, n, o, err));
-    for (size_t i = 0; i < n; i++) {
-        struct segments_line *line = &s->line[i];
-        line->first = s->n;
-        if (segments_is_visible(line->text) &&
-            add(s, encoder, i, line->text, o->max_length, err) != OK)
+    for (; m.i < n; m.i++) {
+        s->line[m.i].first = s->n;
+        if (add_line(&m, err) != OK)
             return err_wrap(err, "line %llu",
-                            (unsigned long long)(o->n_lines_before + i + 1));
+                            (unsigned long long)(o->n_lines_before + m.i + 1));
     }
     return OK;
 }

@@ -1,8 +1,10 @@
 /*
  * segments - lines of text as what is searched one by one, in token ids.
  *
- * Bytes of a line that are no UTF-8 become U+FFFD, or are refused. A segment is a line's
- * text with its ids; a line without text has none.
+ * Bytes of a line that are no UTF-8 become U+FFFD, or are refused. A line is cut into its
+ * sentences (text/sentences.h), and one that is too long further, behind its clauses or
+ * wherever it must be; between segments there is only white space. Without splitting a
+ * line is one segment, and loses what is too long. A line without text has no segment.
  *
  * Owns: ids and mended text. Borrows: the lines, which outlive it, and tokenizers.
  * Threads: one at a time.
@@ -15,12 +17,15 @@
 
 #include "base/lines.h"
 #include "base/str.h"
+#include "text/sentences.h"
 #include "text/subword/spm.h"
 
 struct encoder;
 
 struct segments_options {
-    size_t max_length;       /* ids of a segment, S and EOS counted, >= 3 */
+    size_t max_length; /* ids of a segment, S and EOS counted, >= 3 */
+    bool splits;
+    const char *lang;        /* of the text: "de"; "" when it is not known */
     bool refuses_invalid;    /* a line that is not UTF-8 is an error */
     uint64_t n_lines_before; /* added to the number of a line in messages */
 };
@@ -36,6 +41,7 @@ struct segments_line {
     size_t first, n;  /* its segments, in order */
     size_t n_pieces;  /* of them all */
     bool is_invalid;  /* it was mended */
+    bool is_divided;  /* a sentence of it was too long and is several segments */
     bool is_cut;      /* a segment of it lost what is beyond max_length */
 };
 
@@ -47,6 +53,7 @@ struct segments {
     size_t n, cap;
     struct spm_ids ids;
     struct str mended;
+    struct sentences sentences; /* of the line at hand */
 };
 
 /* Of n lines, into *s (zeroed). ERR_FORMAT names the number of a line that is refused. */

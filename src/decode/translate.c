@@ -43,7 +43,7 @@ status translate_open(struct translator *t, struct model *m, const struct spm *s
                                    .min_length = (size_t)c->min_length,
                                    .n_ids = spm_size(spm)};
 
-    *t = (struct translator){.config = *c, .spm = spm};
+    *t = (struct translator){.config = *c, .spm = spm, .lang = ""};
     TRY(translate_config_check(c, err));
     TRY(spm_check_special(spm, err));
     if (spm_size(spm) > (size_t)m->config.vocab_size)
@@ -222,6 +222,8 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
 {
     struct translator *t = j->t;
     const struct segments_options o = {.max_length = (size_t)t->config.max_length,
+                                       .splits = t->config.split,
+                                       .lang = t->lang,
                                        .refuses_invalid =
                                            strcmp(t->config.invalid, "refuse") == 0,
                                        .n_lines_before = t->n_done - t->n_done_before};
@@ -245,13 +247,14 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
 }
 
 /* Generated tokens at most, S and EOS counted. The segments of a line share what a line
- * may have: three times its pieces and the extra length once. */
+ * may have: three times its pieces and the extra length once; of its own part each leaves
+ * one piece to the end that it may miss and one to the blank before it. */
 static size_t max_target(const struct job *j, size_t segment)
 {
     const struct segment *s = &j->in.segment[segment];
     const struct segments_line *line = &j->in.line[s->line];
     const size_t extra = (size_t)j->t->config.extra_decode_length, n_pieces = s->n - 2;
-    const size_t share = 2 * n_pieces + extra * n_pieces / line->n_pieces;
+    const size_t share = 2 * (n_pieces - 1) + extra * n_pieces / line->n_pieces;
 
     return s->n + (share < extra ? share : extra);
 }
@@ -346,16 +349,22 @@ static status join_rank(const struct job *j, struct translations *out, size_t i,
 {
     const struct segments_line *line = &j->in.line[i];
     const size_t at = out->text.len;
+    const char *next = line->text.text; /* of the line's text */
     size_t n_tokens = 0;
     double log_prob = 0;
 
     for (size_t k = line->first; k < line->first + line->n; k++) {
+        const struct line *text = &j->in.segment[k].text;
+        str_add(&out->text, next, (size_t)(text->text - next));
+        next = text->text + text->n_bytes;
         const size_t last = j->n_parts[k] - 1;
         const struct part *p = &j->part[k * out->n_best + (rank < last ? rank : last)];
         str_add(&out->text, j->text.data + p->at, p->n_bytes);
         log_prob += p->log_prob;
         n_tokens += p->n_tokens;
     }
+    if (line->n)
+        str_add(&out->text, next, (size_t)(line->text.text + line->text.n_bytes - next));
     const double penalty = beam_penalty(n_tokens, j->t->config.alpha);
     return translate_add(out, i, at, n_tokens ? log_prob / penalty : 0, err);
 }
@@ -380,6 +389,7 @@ static void count(const struct job *j)
 
     for (size_t i = 0; i < j->in.n_lines; i++) {
         t->n_cut += j->in.line[i].is_cut;
+        t->n_divided += j->in.line[i].is_divided;
         t->n_invalid += j->in.line[i].is_invalid;
         t->n_lengthened += j->mark[i].is_lengthened;
         t->n_unrepeated += j->mark[i].is_unrepeated;

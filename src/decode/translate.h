@@ -1,10 +1,17 @@
 /*
  * translate - lines of raw text to lines of raw text.
  *
- * Encodes with the tokenizer, sorts by length, searches in batches, decodes, and hands
- * the results back in the order of the lines. A line without text (empty, or white space)
- * has the empty translation with score 0 and costs nothing; any other has a text, if need
- * be its own. A target has at most extra_decode_length tokens more than its source.
+ * Cuts lines into sentences (unless split is off: then a line is one sentence, cut at
+ * max_length), encodes them with the tokenizer, sorts by length, searches in batches,
+ * decodes, and hands the results back in the order of the lines. A line without text
+ * (empty, or white space) has the empty translation with score 0 and costs nothing; any
+ * other has a text, if need be its own. A target has at most extra_decode_length tokens
+ * more than its source.
+ *
+ * The translations of a line's sentences are joined with the white space of the source.
+ * Rank k of a line joins rank k of its sentences (their last where there are fewer); its
+ * score is the sum of their log-probabilities over the penalty of the sum of their
+ * lengths.
  *
  * Owns: the memory of search and encoder. Borrows: model and tokenizer, which outlive
  * it; training translates with its live model. Threads: one at a time.
@@ -22,23 +29,19 @@
 struct encoder;
 
 /* kind, field, default, help, limits */
-#define TRANSLATE_OPTIONS(X)                                                             \
-    X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))         \
-    X(REAL, alpha, "0.6", "length penalty: log P / ((5+n)/6)^alpha", RANGE(0, 10))       \
-    X(INT, extra_decode_length, "50", "target tokens beyond the source's length",        \
-      RANGE(0, 4096))                                                                    \
-    X(INT, min_length, "1",                                                              \
-      "fewest pieces with text before a translation may end; 0: any", RANGE(0, 1024))    \
-    X(INT, max_repeats, "3",                                                             \
-      "times that a run of 4 pieces may occur, more if it does so in the source; 0: "    \
-      "any",                                                                             \
-      RANGE(0, 1000))                                                                    \
-    X(INT, nbest, "1", "translations of each line, at most beam", RANGE(1, 64))          \
-    X(INT, max_length, "256", "source tokens; longer lines are cut", RANGE(3, 65536))    \
-    X(CHOICE, invalid, "replace",                                                        \
-      "bytes that are not UTF-8: U+FFFD instead, or an error", ONE_OF("replace|refuse")) \
-    X(INT, batch_tokens, "4096", "sentences times target positions of a batch",          \
-      RANGE(1, 1e7))
+/* clang-format off */
+#define TRANSLATE_OPTIONS(X)                                                               \
+    X(INT, beam, "4", "hypotheses kept at each step: more is better and slower; 1: greedy", RANGE(1, 64)) \
+    X(REAL, alpha, "0.6", "larger prefers longer translations: log P / ((5+n)/6)^alpha", RANGE(0, 10)) \
+    X(INT, extra_decode_length, "50", "a translation has at most so many tokens more than its source", RANGE(0, 4096)) \
+    X(INT, min_length, "1", "pieces that a translation has at least; 0: it may be empty", RANGE(0, 1024)) \
+    X(INT, max_repeats, "3", "times that four pieces may recur unless the source repeats too; 0: no limit", RANGE(0, 1000)) \
+    X(INT, nbest, "1", "so many translations of each line, at most beam", RANGE(1, 64))     \
+    X(BOOL, split, "true", "cut a line into sentences and translate each", ANY)            \
+    X(INT, max_length, "256", "source tokens; a longer sentence is divided, or cut if split is off", RANGE(3, 65536)) \
+    X(CHOICE, invalid, "replace", "bytes that are not UTF-8: read U+FFFD instead, or stop", ONE_OF("replace|refuse")) \
+    X(INT, batch_tokens, "4096", "sentences times target positions of a batch: more takes more memory", RANGE(1, 1e7))
+/* clang-format on */
 
 struct translate_config {
     TRANSLATE_OPTIONS(OPT_FIELD)
@@ -52,6 +55,7 @@ status translate_config_check(const struct translate_config *c, struct err *err)
 struct translator {
     struct translate_config config;
     const struct spm *spm;
+    const char *lang;        /* of the source; "" unless the caller knows it */
     struct encoder *encoder; /* of the tokenizer */
     bool *is_text;           /* [pieces of the tokenizer] */
     struct search search;
@@ -59,7 +63,8 @@ struct translator {
     uint64_t n_done;           /* lines so far */
     uint64_t n_done_before; /* of these before the text at hand; its lines count from 1 */
     /* of all lines: */
-    uint64_t n_cut;        /* cut to max_length */
+    uint64_t n_cut;        /* cut to max_length, because they may not be split */
+    uint64_t n_divided;    /* with a sentence beyond max_length, translated in parts */
     uint64_t n_invalid;    /* mended, because they were not UTF-8 */
     uint64_t n_lengthened; /* would have had a translation shorter than min_length */
     uint64_t n_unrepeated; /* would have repeated a run more often than max_repeats */

@@ -74,6 +74,18 @@ static status fill(struct window *w, const struct translate_text_stream *s,
     return str_check(&w->in, s->name, err);
 }
 
+/* The white space of a source may hold tabs; the one before the score is the only one. */
+static void put_scored(struct str *out, const char *text, double score)
+{
+    const size_t at = out->len;
+
+    str_puts(out, text);
+    for (size_t i = at; i < out->len; i++)
+        if (out->data[i] == '\t')
+            out->data[i] = ' ';
+    str_printf(out, "\t%.6f\n", score);
+}
+
 static void put_line(struct window *w, const struct translate_text_stream *s, size_t i)
 {
     const struct translations *f = &w->found;
@@ -85,7 +97,7 @@ static void put_line(struct window *w, const struct translate_text_stream *s, si
             str_printf(&w->out, "%llu ||| %s ||| %.6f\n",
                        (unsigned long long)w->n_before + i, text, score);
         else if (s->has_scores)
-            str_printf(&w->out, "%s\t%.6f\n", text, score);
+            put_scored(&w->out, text, score);
         else
             str_printf(&w->out, "%s\n", text);
     }
@@ -251,6 +263,12 @@ static void say_what_happened(struct work *w)
     snprintf(text, sizeof text, "are longer than max_length = %lld tokens and were cut",
              (long long)c->max_length);
     say(w, t->n_cut, text);
+    snprintf(
+        text, sizeof text,
+        "have a sentence of more than max_length = %lld tokens, which was translated "
+        "in parts",
+        (long long)c->max_length);
+    say(w, t->n_divided, text);
     say(w, t->n_invalid, "hold bytes that are not UTF-8; U+FFFD was read in their place");
     snprintf(
         text, sizeof text,

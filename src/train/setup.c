@@ -98,6 +98,7 @@ static status open_model(struct trainer *t, struct err *err)
         return OK;
     TRY(opt_defaults(translate_config_table, &how, err));
     how.beam = t->config.eval_beam;
+    how.split = false; /* a line of the set is a sentence */
     return translate_open(&t->translator, &t->model, t->data.spm, &how, err);
 }
 

@@ -44,7 +44,7 @@ grep -qP '^6 \|\|\| .* \|\|\| -\d+\.\d{6}$' .out || fail "no nbest line of line 
 expect 0 "$FERRY" translate run seven --greedy
 expect 0 "$FERRY" translate run/model.ckpt-2 seven
 expect 0 "$FERRY" translate run seven checkpoint=model.ckpt-2
-expect 0 "$FERRY" translate run seven max_length=4
+expect 0 "$FERRY" translate run seven max_length=4 split=false
 err_has '7 of 7 lines are longer than max_length = 4'
 
 refuses 2 'which run' "$FERRY" translate

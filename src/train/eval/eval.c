@@ -48,6 +48,7 @@ static status open_translator(struct eval *e, struct err *err)
     TRY(opt_defaults(translate_config_table, &how, err));
     how.beam = e->config->beam;
     how.alpha = e->config->alpha;
+    how.split = e->config->split;
     return translate_open(&e->translator, &e->model, e->dir.spm, &how, err);
 }
 

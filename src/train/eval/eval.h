@@ -20,6 +20,7 @@
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
     X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))       \
     X(REAL, alpha, "0.6", "length penalty", RANGE(0, 10))                              \
+    X(BOOL, split, "false", "cut a line into sentences and translate each", ANY)       \
     X(BOOL, bleu, "true", "translate the set and compute BLEU", ANY)                   \
     X(INT, pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))    \
     X(STR, output, "", "also write the translations to this file", ANY)                \
