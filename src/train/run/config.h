@@ -20,7 +20,7 @@
     X(STR, run, "", "run directory; one with a checkpoint resumes", ANY)                        \
     X(STR, source_lang, "", "language of the source; empty: as the data says", ANY)             \
     X(STR, target_lang, "", "language of the target; empty: as the data says", ANY)             \
-    X(INT, seed, "1", "of all random numbers", RANGE(0, 1e15))                                  \
+    X(INT, seed, "1", "seed of all random numbers", RANGE(0, 1e15))                             \
     X(STR, init_from, "", "start from the weights of this model or checkpoint", ANY)            \
     X(INT, max_steps, "300000", "updates of the whole run", RANGE(0, 1e12))                     \
     X(INT, max_epochs, "0", "passes over the corpus; 0: no limit", RANGE(0, 1e9))               \
@@ -53,7 +53,7 @@
     X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
     X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF("loss|bleu")) \
     X(INT, patience, "10", "evaluations without a new best that end a run; 0: none", RANGE(0, 1e6)) \
-    X(INT, save_every, "1000", "updates between checkpoints; 0: at the end", RANGE(0, 1e12))    \
+    X(INT, save_every, "1000", "updates between checkpoints; 0: only at the end", RANGE(0, 1e12)) \
     X(INT, keep_last, "5", "newest checkpoints kept", RANGE(1, 1e6))                            \
     X(INT, keep_best, "5", "best checkpoints kept; 0: none", RANGE(0, 1e6))                     \
     X(INT, log_every, "100", "updates between log lines", RANGE(1, 1e9))                        \
