@@ -52,7 +52,7 @@ def measure(ferry, case, repeat, log):
 
 def table(case, results):
     size, tokens, mean = case
-    print(f"\n{size}, {tokens} target tokens a step, sentences of {mean}")
+    print(f"\n{size}, {tokens} target tokens per step, sentences of {mean}")
     print(f"  {'':16}{'tokens/s median':>16}{'best':>9}{'peak MiB':>10}")
     rate = {}
     for name, rows in results.items():

@@ -47,7 +47,7 @@ def table(ferry, work, size, o):
     for _ in range(o.repeat):
         for n_ranks in rates:
             rates[n_ranks].append(tokens_per_s(ferry, work, size, n_ranks, o))
-    print(f"\n{size}, {o.tokens} target tokens a rank, one thread a rank")
+    print(f"\n{size}, {o.tokens} target tokens per rank, one thread per rank")
     for n_ranks, all_rates in rates.items():
         print(f"  {n_ranks} ranks  {statistics.median(all_rates):8.0f} tokens/s median  {max(all_rates):8.0f} best")
     print(f"  two over one: {statistics.median(rates[2]) / statistics.median(rates[1]):.2f} of medians, "

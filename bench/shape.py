@@ -11,8 +11,8 @@ import statistics
 import subprocess
 
 TABLES = [  # title, the option that varies, its values, the other options
-    ("target tokens a step (sentences of 28)", "--tokens", [1024, 4096, 16384], ["--mean", "28"]),
-    ("tokens in a sentence (2,048 a step)", "--mean", [10, 30, 100, 300], ["--tokens", "2048"]),
+    ("target tokens per step (sentences of 28)", "--tokens", [1024, 4096, 16384], ["--mean", "28"]),
+    ("tokens in a sentence (2,048 per step)", "--mean", [10, 30, 100, 300], ["--tokens", "2048"]),
 ]
 
 
@@ -45,7 +45,7 @@ def threads(ferry, repeat):
     """Two threads over one, step by step in turns: a host's speed changes within seconds."""
     rows = [step(ferry, ["--tokens", "1024", "--threads", "2", "--against", "1"]) for _ in range(repeat)]
     times = [row["times_against"] for row in rows]
-    print("\nbase, by threads (1,024 tokens a step), every other step with one thread")
+    print("\nbase, by threads (1,024 tokens per step), every other step with one thread")
     for n, key in (1, "against_tokens_per_s"), (2, "tokens_per_s"):
         speeds = [row[key] for row in rows]
         print(f"  {n:8}{statistics.median(speeds):16.0f}{max(speeds):8.0f}")

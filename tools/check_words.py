@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fail on words that have no place in the sources: calls that end or print below src/cli,
-functions that overflow, and marks of unfinished work."""
+functions that overflow, marks of unfinished work; and, in what users read, "a" for "per"."""
 import pathlib
 import re
 import sys
@@ -15,11 +15,15 @@ RULES = [
     (r"\b(strcpy|strcat|sprintf|vsprintf|strtok|gets|atoi|atol|atof)\s*\(", r"",
      "use the bounded or checking function"),
     (r"\b(TODO|FIXME|XXX|HACK)\b", r"", "finish it, or leave it out"),
+    (r'"[^"]*(%s( s)?|\b(seconds|tokens|bytes|MB|updates|pairs|steps)) an? '
+     r'(step|second|rank|node|update|core)\b(?! would)', r"tests/.*", 'say "per"'),
 ]
+PAGES = [(r"\b(seconds|tokens|bytes|MB|updates|pairs|steps) an? (step|second|rank|node|update|core)\b",
+          r"", 'say "per"')]
 
 
 def check_line(where, line):
-    for pattern, exempt, advice in RULES:
+    for pattern, exempt, advice in PAGES if where.suffix == ".md" else RULES:
         hit = re.search(pattern, line)
         if hit and not re.fullmatch(exempt, str(where)):
             yield f"'{hit[0].strip()}': {advice}"
@@ -27,9 +31,9 @@ def check_line(where, line):
 
 def main():
     n_bad = 0
-    for root in sys.argv[1:] or ["src", "tests", "bench"]:
+    for root in sys.argv[1:] or ["src", "tests", "bench", "docs"]:
         for path in sorted(pathlib.Path(root).rglob("*")):
-            if path.suffix not in (".c", ".h", ".cc"):
+            if path.suffix not in (".c", ".h", ".cc", ".md"):
                 continue
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 for problem in check_line(path, line):
