@@ -33,54 +33,57 @@
     "thai|georgian|ethiopic|han|japanese|korean"
 
 /* kind, field, default, help, limits */
-#define PREPARE_OPTIONS(X)                                                               \
-    X(STR, source, "", "text to translate from; a,b,... or @LIST for several", ANY)      \
-    X(STR, target, "", "its translation, line by line", ANY)                             \
-    X(STR, pairs, "", "files with both sides: .tsv, .tmx, .xml", ANY)                    \
-    X(STR, out, "", "data directory to make", ANY)                                       \
-    X(INT, valid, "0", "pairs to draw from the text for validation", RANGE(0, 100000))   \
-    X(INT, test, "0", "pairs to draw from the text for the test", RANGE(0, 100000))      \
-    X(STR, valid_source, "", "validation text, kept whole and in order", ANY)            \
-    X(STR, valid_target, "", "its translation", ANY)                                     \
-    X(STR, valid_pairs, "", "validation files with both sides", ANY)                     \
-    X(STR, test_source, "", "test text, kept whole and in order", ANY)                   \
-    X(STR, test_target, "", "its translation", ANY)                                      \
-    X(STR, test_pairs, "", "test files with both sides", ANY)                            \
-    X(STR, columns, "1,2", "columns of a .tsv: source,target", ANY)                      \
-    X(STR, source_lang, "", "language, as in de or en-GB; empty: guess it", ANY)         \
-    X(STR, target_lang, "", "the same of the other side; a .tmx needs both", ANY)        \
-    X(STR, tokenizer, "", "existing SentencePiece .model instead of a new one", ANY)     \
-    X(REAL, max_unknown, "0.01", "most unknown pieces with it, as a share", RANGE(0, 1)) \
-    X(INT, vocab_size, "0", "pieces to learn; 0: by the size of the corpus",             \
-      RANGE(0, 65536))                                                                   \
-    X(INT, min_words, "1", "fewest words of a side", RANGE(1, 1e6))                      \
-    X(INT, max_words, "80", "most words of a side", RANGE(1, 1e6))                       \
-    X(REAL, ratio, "9", "largest ratio of the word counts", RANGE(1, 1e6))               \
-    X(INT, max_word_chars, "1000", "longest word", RANGE(1, 1e6))                        \
-    X(INT, min_chars, "0", "fewest characters of a side; 0: any", RANGE(0, 1e6))         \
-    X(INT, max_chars, "0", "most characters of a side; 0: any", RANGE(0, 1e6))           \
-    X(CHOICE, invalid, "drop", "pairs with bytes that are no UTF-8",                     \
-      ONE_OF("drop|replace"))                                                            \
-    X(CHOICE, control, "keep", "control characters: keep, drop pair, strip",             \
-      ONE_OF("keep|drop|strip"))                                                         \
-    X(BOOL, nfc, "false", "Unicode normalisation form C", ANY)                           \
-    X(CHOICE, duplicates, "keep", "drop pairs that repeat an earlier one",               \
-      ONE_OF("keep|exact|near"))                                                         \
-    X(BOOL, drop_identical, "false", "drop pairs of two equal sides", ANY)               \
-    X(CHOICE, source_script, "any", "drop text in other scripts",                        \
-      ONE_OF(PREPARE_SCRIPTS))                                                           \
-    X(CHOICE, target_script, "any", "drop text in other scripts",                        \
-      ONE_OF(PREPARE_SCRIPTS))                                                           \
-    X(BOOL, check_language, "false", "drop sides in the other side's language", ANY)     \
-    X(CHOICE, held_out, "keep",                                                          \
-      "drop training pairs that a given set has, or a side of",                          \
-      ONE_OF("keep|pair|side"))                                                          \
-    X(BOOL, check_sides, "true", "refuse held-out files whose sides are swapped", ANY)   \
-    X(INT, seed, "1", "seed of the order and of drawn sets", RANGE(0, 1e15))             \
-    X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                     \
-    X(INT, memory_mib, "2048", "memory limit in MiB", RANGE(128, 1e7))                   \
-    X(BOOL, fresh, "false", "start from scratch, not after the last stage", ANY)         \
-    X(BOOL, measure, "true", "time the proposed training, ten seconds at most", ANY)     \
+#define PREPARE_OPTIONS(X)                                                              \
+    X(STR, source, "", "text to translate from; a,b,... or @LIST for several", ANY)     \
+    X(STR, target, "", "its translation, line by line", ANY)                            \
+    X(STR, pairs, "", "files with both sides: .tsv, .tmx, .xml", ANY)                   \
+    X(STR, out, "", "data directory to make", ANY)                                      \
+    X(INT, valid, "0", "validation pairs to draw from the text; 0: none",               \
+      RANGE(0, 100000))                                                                 \
+    X(INT, test, "0", "test pairs to draw from the text; 0: none", RANGE(0, 100000))    \
+    X(STR, valid_source, "", "validation text, kept whole and in order", ANY)           \
+    X(STR, valid_target, "", "its translation", ANY)                                    \
+    X(STR, valid_pairs, "", "validation files with both sides", ANY)                    \
+    X(STR, test_source, "", "test text, kept whole and in order", ANY)                  \
+    X(STR, test_target, "", "its translation", ANY)                                     \
+    X(STR, test_pairs, "", "test files with both sides", ANY)                           \
+    X(STR, columns, "1,2", "columns of a .tsv: source,target", ANY)                     \
+    X(STR, source_lang, "", "language, as in de or en-GB; empty: guess it", ANY)        \
+    X(STR, target_lang, "", "the same of the target; a .tmx needs both", ANY)           \
+    X(STR, tokenizer, "", "SentencePiece .model to use; empty: learn one", ANY)         \
+    X(REAL, max_unknown, "0.01", "refuse it from this share of unknown pieces on",      \
+      RANGE(0, 1))                                                                      \
+    X(INT, vocab_size, "0", "pieces to learn; 0: by the size of the corpus",            \
+      RANGE(0, 65536))                                                                  \
+    X(INT, min_words, "1", "drop pairs with fewer words on a side", RANGE(1, 1e6))      \
+    X(INT, max_words, "80", "drop pairs with more words on a side", RANGE(1, 1e6))      \
+    X(REAL, ratio, "9", "drop pairs with more words for a word than this",              \
+      RANGE(1, 1e6))                                                                    \
+    X(INT, max_word_chars, "1000", "drop pairs with a longer word", RANGE(1, 1e6))      \
+    X(INT, min_chars, "0", "drop pairs with fewer characters on a side", RANGE(0, 1e6)) \
+    X(INT, max_chars, "0", "drop pairs with more characters; 0: none", RANGE(0, 1e6))   \
+    X(CHOICE, invalid, "drop", "pairs that are not UTF-8: drop, or replace bytes",      \
+      ONE_OF("drop|replace"))                                                           \
+    X(CHOICE, control, "keep", "control characters: keep, drop the pair, strip",        \
+      ONE_OF("keep|drop|strip"))                                                        \
+    X(BOOL, nfc, "false", "put text into Unicode normalisation form C", ANY)            \
+    X(CHOICE, duplicates, "keep", "drop pairs that repeat an earlier one",              \
+      ONE_OF("keep|exact|near"))                                                        \
+    X(BOOL, drop_identical, "false", "drop pairs of two equal sides", ANY)              \
+    X(CHOICE, source_script, "any", "drop pairs with a source in another script",       \
+      ONE_OF(PREPARE_SCRIPTS))                                                          \
+    X(CHOICE, target_script, "any", "drop pairs with a target in another script",       \
+      ONE_OF(PREPARE_SCRIPTS))                                                          \
+    X(BOOL, check_language, "false", "drop sides in the other side's language", ANY)    \
+    X(CHOICE, held_out, "keep",                                                         \
+      "drop training pairs that are in a given set, or a side is",                      \
+      ONE_OF("keep|pair|side"))                                                         \
+    X(BOOL, check_sides, "true", "refuse held-out files whose sides are swapped", ANY)  \
+    X(INT, seed, "1", "seed of the order and of drawn sets", RANGE(0, 1e15))            \
+    X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                    \
+    X(INT, memory_mib, "2048", "memory limit in MiB", RANGE(128, 1e7))                  \
+    X(BOOL, fresh, "false", "begin anew, not after the last finished stage", ANY)       \
+    X(BOOL, measure, "true", "time the proposed training, ten seconds at most", ANY)    \
     X(BOOL, reference_names, "false", "also write the reference's text files", ANY)
 
 struct prepare_config {
