@@ -109,8 +109,8 @@ TEST(quotes_and_brackets_stay_with_their_sentence)
          "\"What's your name?\" the old man asked her.",
          "“Stop!” Mary cried.| Tom stopped.", "(He left.)| She stayed.",
          "He left (at last.).| She stayed.", "Did he say \"no?\".| He did.",
-         "\" Yes . \"| \" No . \"| He left .", "Are you sure?)| Yes.",
-         "He said, \"Yes.| I am sure.\"| Then he left.");
+         "\" Yes . \"| \" No . \"| He left .", "\" Why ? \" Tom asked .| He left .",
+         "Are you sure?)| Yes.", "He said, \"Yes.| I am sure.\"| Then he left.");
     EACH("de", "„Hallo.“| „Wie geht's?“| Gut.", "»Ja.«| »Nein!«| Er ging.",
          "«Ja.»| «Nein!»| Er ging.", "„Wirklich?“, fragte er.| „Ja.“",
          "„Wirklich?“ fragte er.| „Ja!“ rief sie.", "‚Ja.‘| ‚Nein.‘| Gut.",
@@ -146,6 +146,7 @@ TEST(abbreviations_of_english_end_no_sentence)
 TEST(abbreviations_and_ordinals_of_german_end_no_sentence)
 {
     EACH("de", "Das ist z. B. Obst.| Es ist z.B. Gemüse.", "Er kommt, d. h. Tom kommt.",
+         "Er liest z. B. Die Zeit.", "Frau A. z. B. Die Zeit",
          "Äpfel, Birnen usw.| Das ist alles.",
          "Dr. Müller und Prof. Schmidt bzw. Hr. Meier.",
          "Am 3. Oktober ist Feiertag.| Im 19. Jahrhundert nicht.",
@@ -168,7 +169,7 @@ TEST(other_latin_languages_have_their_abbreviations)
 {
     EACH("fr", "M. Dupont et Mme. Durand sont là.| Ils parlent.", "M. Le Pen est là.",
          "Il est né av. J.-C. à Rome.", "Voir p. 5 et art. 3.| C'est clair.",
-         "Il est là.| L'autre est parti.");
+         "Avant J.-C. Paris était petite.", "Il est là.| L'autre est parti.");
     EACH("es", "El Sr. López y la Sra. Pérez llegaron.| Comieron.",
          "¿Cómo está Ud.?| Bien.", "Vive en EE. UU. desde 1990.| Trabaja.",
          "Vive en EE. UU.| El país es grande.", "Véase pág. 5.| Es claro.");
@@ -288,6 +289,8 @@ TEST(long_sentences_are_cut_at_clauses_then_words_then_characters)
     CHECK_STR(cut("at 10:30 it cost 3,50 euros", 20), "at 10:30 it|cost 3,50 euros");
     CHECK_STR(cut("he said \"no,\" and then he left", 20),
               "he said \"no,\"|and then he left");
+    CHECK_STR(cut("aaaa \"c,\" dddd eeee ffff gggg", 20),
+              "aaaa \"c,\"|dddd eeee ffff gggg");
     CHECK_STR(cut("abcdefghij", 5), "abcde|fghij");
     CHECK_STR(cut("äöüäöü", 5), "äö|üä|öü");
     CHECK_STR(cut("我来了，他走了", 15), "我来了，|他走了");
