@@ -200,6 +200,28 @@ TEST(a_run_that_is_started_again_runs_before_its_log_says_so)
     check_state(1e9 + 51, RUN_STOPPED, "ferry train");
 }
 
+TEST(a_run_that_starts_for_the_first_time_has_no_log_and_runs)
+{
+    CHECK_OK(file_make_dirs(test_path("a run"), &err), &err);
+    const int lock = hold();
+    beat(pulse_at(1e9 + 50));
+    check_state(1e9 + 51, RUN_RUNNING, "starting up");
+    close(lock);
+    check_state(1e9 + 51, RUN_EMPTY, "");
+}
+
+TEST(a_run_of_several_hosts_goes_on_by_a_command_that_names_them)
+{
+    struct made_run m = made_healthy(3);
+
+    made_distributed(&m);
+    m.steps = 200;
+    m.has_no_end = true;
+    made_write(&m, test_path("a run"));
+    check_state(m.t + 86400, RUN_DIED,
+                "ferry launch -H n0:1,n1:1,n2:1,n3:1 -- train run='");
+}
+
 TEST(a_damaged_pulse_is_none)
 {
     put_log("");

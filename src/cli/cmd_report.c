@@ -1,6 +1,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -12,7 +13,7 @@
 #define REPORT_OPTIONS(X)                                                             \
     X(STR, out, "", "path of the page; empty: in RUN, or here for several runs", ANY) \
     X(INT, steps, "0", "also predict the time to this many steps", RANGE(0, 1e12))    \
-    X(BOOL, join, "true", "console log, events, checkpoints, captures: one run", ANY)
+    X(BOOL, join, "true", "take files that another program left as one run", ANY)
 
 struct report_options {
     REPORT_OPTIONS(OPT_FIELD)
@@ -20,13 +21,16 @@ struct report_options {
 
 OPT_TABLE(cmd_report_options, struct report_options, REPORT_OPTIONS);
 
-/* RUN/report.html; beside a log that is a file, LOG.report.html; here for several. */
+/* RUN/report.html; beside a log that is a file, LOG.report.html; here for several, and
+ * for a directory that must not be written to. */
 static status default_path(char *out, size_t n, const struct sources *run, size_t n_runs,
                            struct err *err)
 {
-    if (n_runs > 1)
+    const bool is_dir = file_is_dir(run->given);
+
+    if (n_runs > 1 || (is_dir && access(run->given, W_OK) != 0))
         return file_join(out, n, ".", REPORT_FILE, err);
-    if (file_is_dir(run->given))
+    if (is_dir)
         return file_join(out, n, run->given, REPORT_FILE, err);
     const int len = snprintf(out, n, "%s." REPORT_FILE, run->given);
     return len > 0 && (size_t)len < n

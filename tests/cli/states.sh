@@ -9,16 +9,22 @@ slow=("${endless[@]}" d_model=256 d_ff=1024 heads=4 encoder_layers=4 decoder_lay
     batch_tokens=4000)
 four=("${mpirun[@]}" -n 4)
 
+# what still runs, or sleeps, when the test fails
+frozen4=
+trap 'kill -KILL $(jobs -p) $frozen4 2>/dev/null || true; [ "${KEEP:-}" ] || rm -rf "$WORK"' EXIT
+
+steps_of() { { cat "$1/run.jsonl" 2>/dev/null || true; } | grep -c '"event":"step"' || true; }
 # start RUN COMMAND...: in the background, until it has logged its first step; $pid is its process
 start()
 {
-    local run=$1
+    local run=$1 before
+    before=$(steps_of "$1")
     shift
     last=$*
     "$@" >.out 2>.err &
     pid=$!
     for _ in $(seq 1 600); do
-        ! grep -q '"event":"step"' "$run/run.jsonl" 2>/dev/null || return 0
+        [ "$(steps_of "$run")" = "$before" ] || return 0
         sleep 0.1
     done
     fail "$run logged no step"
@@ -110,7 +116,8 @@ grep -q '^| state | running | stopped | finished | died | frozen |$' all.md || f
 
 # shellcheck disable=SC2086
 kill -KILL $pid $frozen1 $frozen4
-wait
+frozen4=
+wait 2>.err
 state live1 died
 state frozen1 died
 state frozen4 died

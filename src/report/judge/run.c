@@ -244,8 +244,12 @@ static status open_log(struct run *run, struct err *err)
     const struct sources *s = &run->sources;
     struct runlog events;
 
-    if (s->is_ferry)
+    if (s->is_ferry && file_exists(s->log))
         return runlog_open(&run->log, s->log, err);
+    if (s->is_ferry) {
+        runlog_init(&run->log);
+        return OK;
+    }
     if (!s->log[0] && !s->events[0]) { /* checkpoints, captures: no course of a run */
         runlog_init(&run->log);
         run->log.foreign.origin = "another program, from the files that it left";

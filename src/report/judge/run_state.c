@@ -186,6 +186,7 @@ static void say_running(struct str *out, const struct run *run)
 {
     const struct runlog_foreign *f = &run->log.foreign;
     const double at = f->has_no_clock || f->has_no_zone ? run->written : run->log.t_last;
+    const struct fmt age = fmt_seconds(fmax(0, run->now - at)); /* written meanwhile */
     const struct pulse *p = &run->holder.pulse;
 
     if (is_starting(run))
@@ -193,11 +194,10 @@ static void say_running(struct str *out, const struct run *run)
     else if (run->holder.has_pulse)
         str_printf(out,
                    "Running: %s after step %s; the last entry, at step %s, is %s old.",
-                   doing(p->phase), last_step(run).s, fmt_count(run->step).s,
-                   fmt_seconds(run->now - at).s);
+                   doing(p->phase), last_step(run).s, fmt_count(run->step).s, age.s);
     else
         str_printf(out, "Running: the last entry, at step %s, is %s old.",
-                   fmt_count(run->step).s, fmt_seconds(run->now - at).s);
+                   fmt_count(run->step).s, age.s);
 }
 
 static void say_frozen(struct str *out, const struct run *run)

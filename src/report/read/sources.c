@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "recipe/pulse.h"
 #include "report/read/capture.h"
 #include "report/read/foreign.h"
 #include "report/read/runlog.h"
@@ -113,10 +114,11 @@ static void look_into(struct sources *s, const char *dir)
 static status open_dir(struct sources *s, const char *dir, struct err *err)
 {
     static const char *const folders[] = {"logs", "best_models"};
-    char path[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX], pulse[FILE_PATH_MAX];
 
     TRY(file_join(path, sizeof path, dir, RUNLOG_FILE, err));
-    if (file_exists(path)) {
+    TRY(file_join(pulse, sizeof pulse, dir, PULSE_FILE, err));
+    if (file_exists(path) || file_exists(pulse)) { /* a run that starts has no log yet */
         s->is_ferry = true;
         memcpy(s->log, path, sizeof path);
         snprintf(s->files, sizeof s->files, "%s", dir);
