@@ -26,7 +26,7 @@ static const struct sentence_words tables[] = {
     {.lang = "en",
      .list[ABBREVIATIONS] =
          "Mr Mrs Ms Messrs Mx Rev Hon Gen Col Maj Capt Lt Cmdr Sgt Cpl Pvt "
-         "Adm Gov Sen Rep Pres Supt I! viz approx# al? Esq? Ave? Blvd? Rd? "
+         "Adm Gov Sen Rep Pres Supt I! viz eg ie Intl approx# al? Esq? Ave? Blvd? Rd? "
          "Bldg? Dept? Univ? Assn? Bros? a.m? p.m? ph.d? Mar? Jun? Jul? Sep? "
          "Mon? Tue? Tues? Wed? Thu? Thurs? Fri? Nos# Figs# Ch# Sec# Sect# "
          "Eq# Eqs# Art# par# para# ver# ed# eds# max# min# est# incl",
