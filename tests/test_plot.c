@@ -243,6 +243,20 @@ TEST(a_line_on_another_is_dashed_and_says_so)
     str_release(&on_band);
 }
 
+TEST(words_between_two_ticks_are_code)
+{
+    struct str out = str_new(0);
+
+    page_prose(&out, "p", "x", "a `b <c>` d ` e");
+    CHECK_STR(str_text(&out), "<p class=\"x\">a <code>b &lt;c&gt;</code> d ` e</p>");
+    str_reset(&out);
+    page_prose(&out, "p", NULL, "`");
+    page_prose(&out, "p", NULL, "`a`");
+    page_prose(&out, "p", NULL, "");
+    CHECK_STR(str_text(&out), "<p>`</p><p><code>a</code></p><p></p>");
+    str_release(&out);
+}
+
 TEST(contents_leave_out_what_has_no_title)
 {
     static const struct page_heading heading[] = {

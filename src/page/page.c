@@ -81,6 +81,20 @@ void page_tagf(struct str *out, const char *tag, const char *css, const char *fm
     str_printf(out, "</%s>", tag);
 }
 
+void page_prose(struct str *out, const char *tag, const char *css, const char *text)
+{
+    const char *open, *close;
+
+    open_tag(out, tag, css);
+    while ((open = strchr(text, '`')) && (close = strchr(open + 1, '`'))) {
+        page_textf(out, "%.*s", (int)(open - text), text);
+        page_tagf(out, "code", NULL, "%.*s", (int)(close - open - 1), open + 1);
+        text = close + 1;
+    }
+    page_text(out, text);
+    str_printf(out, "</%s>", tag);
+}
+
 void page_begin(struct str *out, const char *title)
 {
     str_puts(out,

@@ -25,6 +25,9 @@ void page_tag(struct str *out, const char *tag, const char *css, const char *tex
 void page_tagf(struct str *out, const char *tag, const char *css, const char *fmt, ...)
     PRINTF(4, 5);
 
+/* The same for a sentence, whose words between two ` are code. */
+void page_prose(struct str *out, const char *tag, const char *css, const char *text);
+
 /* Everything up to <main>, and from </main> on. */
 void page_begin(struct str *out, const char *title);
 void page_end(struct str *out);

@@ -111,7 +111,7 @@ static void write_verdicts(struct str *out, const struct judgement *runs, size_t
                        answers_tones[a->tone]);
             page_text(out, str_text(&a->number));
             str_puts(out, "</span></td>");
-            page_tag(out, "td", NULL, str_text(&a->verdict));
+            page_prose(out, "td", NULL, str_text(&a->verdict));
             str_puts(out, "</tr>\n");
         }
         str_puts(out, "</tbody></table></section>\n");

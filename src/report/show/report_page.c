@@ -136,7 +136,7 @@ static void write_tests(struct str *out, const struct run *run)
     if (n)
         str_puts(out, "</tbody></table>\n");
     else if (!run->log.foreign.origin)
-        page_tag(out, "p", "none", "No test score yet: \u201cferry eval\u201d adds it.");
+        page_prose(out, "p", "none", "No test score yet: `ferry eval` adds one.");
 }
 
 /* How samples of a kind were made; %s is the step. */
@@ -194,9 +194,9 @@ void report_page_health(struct str *out, const struct health *h)
     for (size_t i = 0; i < h->n; i++) {
         str_printf(out, "<li id=\"found-%s\">", h->found[i].id);
         page_tag(out, "h3", NULL, h->found[i].title);
-        page_tag(out, "p", NULL, str_text(&h->found[i].evidence));
-        str_puts(out, "<p class=\"advice\">");
-        page_textf(out, "What to do: %s", str_text(&h->found[i].advice));
+        page_prose(out, "p", NULL, str_text(&h->found[i].evidence));
+        str_puts(out, "<p class=\"advice\">What to do: ");
+        page_prose(out, "span", NULL, str_text(&h->found[i].advice));
         str_puts(out, "</p></li>\n");
     }
     str_puts(out, "</ul>\n");
@@ -258,7 +258,7 @@ static status write_answer(struct str *out, const struct answer *a, const struct
                answers_tones[a->tone], a->id);
     page_tag(out, "h3", NULL, a->question);
     page_tag(out, "p", "number", str_text(&a->number));
-    page_tag(out, "p", NULL, str_text(&a->verdict));
+    page_prose(out, "p", NULL, str_text(&a->verdict));
     write_rows(out, a, 0, n);
     str_puts(out, "</div>\n<div>");
     if (a->bar.title)
@@ -321,12 +321,13 @@ static status write_sections(struct str *out, const struct judgement *j,
 status report_page_write(struct str *out, const struct judgement *j, struct err *err)
 {
     const struct run *run = &j->run;
-    const bool has_samples =
-        !run->log.foreign.origin || run->log.n_sample || runlog_tested(&run->log);
+    const bool is_own = !run->log.foreign.origin; /* others have no test scores */
     const struct page_heading heading[N_HEADINGS] = {
         [FINDINGS] = {"findings", "What stands out"},
         [CURVES] = {"curves", "Curves"},
-        [SAMPLES] = {"samples", has_samples ? "Test scores and samples" : NULL},
+        [SAMPLES] = {"samples", is_own              ? "Test scores and samples"
+                                : run->log.n_sample ? "Samples"
+                                                    : NULL},
         [QUESTIONS] = {"questions", "Questions"},
         [DETAILS] = {"details", "Details"}};
     struct str title = str_new(1024);
