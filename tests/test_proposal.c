@@ -69,7 +69,7 @@ TEST(the_expected_time_follows_from_the_rate)
     CHECK(p.seconds == 0);
     proposal_time(&p, 10000);
     CHECK(p.seconds > p.n_tokens / 10000 && p.seconds < 1.1 * p.n_tokens / 10000);
-    CHECK_NEAR(p.n_tokens, (double)p.epochs * 2 * 166000 * 12, 0.05);
+    CHECK_NEAR(p.n_tokens, (double)p.epochs * 2 * 166000 * 13, 0.02);
     CHECK(strcmp(proposal_say_time(buf, 50), "50 seconds") == 0);
     CHECK(strcmp(proposal_say_time(buf, 39 * 60), "39 minutes") == 0);
     CHECK(strcmp(proposal_say_time(buf, 7.5 * 3600), "7.5 hours") == 0);

@@ -276,7 +276,7 @@ void language_add(struct language *l, struct line text)
         before = code;
     }
     /* Scripts without blanks have a word a line: letters count too. */
-    if (l->n_seen >= BLOCK_WORDS || l->n_letters >= 6 * BLOCK_WORDS)
+    if (l->n_seen >= BLOCK_WORDS || l->n_letters / 6 >= BLOCK_WORDS)
         vote(l);
 }
 

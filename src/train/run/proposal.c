@@ -28,6 +28,7 @@ enum {
     LINES = 200,       /* of its log, about */
     STEPS_LEAST = 200, /* a corpus of some sentences is passed over more often */
     BLEU_PAIRS = 200,
+    SPECIALS = 2, /* of a side, which training counts as tokens */
     LENGTH_MOST = 256
 };
 
@@ -67,7 +68,7 @@ static void choose_steps(struct proposal *p, const struct size *z)
 {
     const struct proposal_corpus *k = &p->corpus;
     struct train_config *c = &p->config;
-    const double target = (double)(k->n_target + k->n_pairs); /* an end for each pair */
+    const double target = (double)(k->n_target + SPECIALS * k->n_pairs);
 
     c->batch_tokens = z->batch_tokens;
     while (c->batch_tokens > 256 && target / (double)c->batch_tokens < 50)
@@ -77,7 +78,8 @@ static void choose_steps(struct proposal *p, const struct size *z)
     steps = ceil(fmax(steps, STEPS_LEAST) / 100) * 100;
     c->max_steps = (int64_t)steps;
     p->epochs = (int64_t)fmax(1, round(steps / a_pass));
-    p->n_tokens = (target + (double)(k->n_source + k->n_pairs)) * steps / a_pass;
+    p->n_tokens =
+        (target + (double)(k->n_source + SPECIALS * k->n_pairs)) * steps / a_pass;
     c->schedule.warmup_steps =
         round_number(fmin(steps / 6, 1000 * (double)z->d_model / 256));
     c->schedule.learning_rate =
@@ -128,7 +130,7 @@ void proposal_time(struct proposal *p, double tokens_per_s)
 {
     const struct train_config *c = &p->config;
     const struct proposal_corpus *k = &p->corpus;
-    const double n_evals = k->n_valid ? (double)(c->max_steps / c->eval_every) : 0;
+    const double n_evals = k->n_valid ? (double)c->max_steps / (double)c->eval_every : 0;
     const double n_bleu = fmin((double)c->eval_bleu_pairs, (double)k->n_valid);
     const double a_pair = k->n_valid ? (double)k->n_valid_tokens / (double)k->n_valid : 0;
     const double an_eval =
