@@ -17,7 +17,7 @@ static void make(struct segments *s, const struct line *lines, size_t n,
     struct spm *spm = toy_model_spm();
     struct encoder *encoder;
 
-    o.lang = "";
+    o.lang = o.lang ? o.lang : "";
     CHECK_OK(encoder_new(&encoder, spm, 0, &err), &err);
     CHECK_OK(segments_make(s, encoder, lines, n, &o, &err), &err);
     encoder_free(encoder);
@@ -60,6 +60,20 @@ TEST(sentences_are_segments_and_nothing_is_lost)
     CHECK(s.n == 2 && s.line[0].n == 1 && s.segment[0].text.n_bytes == lines[0].n_bytes);
     segments_release(&s);
     segments_release(&s);
+}
+
+TEST(the_language_decides_what_is_an_abbreviation)
+{
+    const struct line line = LINE("Wir warten ggf. Morgen kommt die F\u00e4hre.");
+    struct segments s = {0};
+
+    for (size_t is_german = 0; is_german < 2; is_german++) {
+        make(&s, &line, 1,
+             (struct segments_options){
+                 .max_length = 256, .splits = true, .lang = is_german ? "de" : "en"});
+        CHECK(s.n == 2 - is_german);
+        segments_release(&s);
+    }
 }
 
 /* A long sentence without clauses, and behind it a word that must be torn. */

@@ -4,12 +4,17 @@
 #include "cli/cmd.h"
 #include "decode/average.h"
 #include "decode/model_dir.h"
+#include "train/eval/averaging.h"
 
 /* kind, field, default, help, limits */
-#define AVERAGE_OPTIONS(X)                                                       \
-    X(INT, last, "5", "number of newest checkpoints of the run", RANGE(1, 1000)) \
-    X(STR, steps, "", "those of these steps instead, such as 100,200,300", ANY)  \
-    X(STR, out, "", "directory to create for the result", ANY)
+#define AVERAGE_OPTIONS(X)                                                           \
+    X(INT, last, "5",                                                                \
+      "so many of the newest checkpoints: near the end of training 3 to 10 help",    \
+      RANGE(1, 1000))                                                                \
+    X(STR, steps, "", "those of these steps instead, such as 100,200,300", ANY)      \
+    X(STR, out, "", "directory to create for the result", ANY)                       \
+    X(STR, data, "", "data directory to measure the mean on; empty: the run's", ANY) \
+    X(BOOL, force, "false", "even checkpoints 100 or more epochs apart", ANY)
 
 struct command {
     AVERAGE_OPTIONS(OPT_FIELD)
@@ -43,10 +48,13 @@ static status run(struct average *a, struct model_dir *model, const struct comma
         return err_set(err, ERR_IO, "%s: no such run directory", name);
     TRY(choose(a, c, words, err));
     TRY(model_dir_open(model, name, a->prefix[0], err));
+    if (!c->force)
+        TRY(averaging_check(a, err));
     TRY(average_write(a, model, c->out, err));
     fprintf(stderr, "averaged %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
     for (size_t i = 0; i < a->n; i++)
         fprintf(stderr, "  %s\n", a->prefix[i]);
+    averaging_tell(a, name, c->out, c->data, stderr);
     printf("%s\n", c->out);
     return OK;
 }

@@ -219,7 +219,9 @@ static status open_model(struct work *w, const char *run, struct err *err)
     TRY(device_open(&w->device, c->device, options, err));
     TRY(model_open(&w->model, &w->device, &w->dir.config, false, err));
     TRY(model_dir_load_weights(&w->model, w->dir.prefix, c->average, err));
-    return translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err);
+    TRY(translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err));
+    w->translator.lang = w->dir.lang.source;
+    return OK;
 }
 
 /* Lines of all inputs when they can be counted without using them up, else 0. */
@@ -313,7 +315,7 @@ static status translate_input(struct work *w, size_t i, struct err *err)
         .write = write_lines,
         .ctx = w};
     status result = OK;
-    if (w->output && (i == 0 || has_own_output))
+    if (i > 0 && has_own_output) /* the first is open already */
         result = file_writer_open(&w->file, w->output[i], err);
     THEN(result, translate_text_stream(&stream, &w->translator, err));
     if (result == OK && w->output && (i == w->n - 1 || has_own_output))
@@ -329,6 +331,8 @@ static status translate(struct work *w, struct err *err)
     const bool is_shown = !is_talk && (w->output || isatty(fileno(w->out)) != 1);
     status result = OK;
 
+    if (w->output)
+        TRY(file_writer_open(&w->file, w->output[0], err));
     if (is_shown) {
         w->translator.progress = &w->progress;
         progress_begin(&w->progress, "translated", "lines", count_lines(w));

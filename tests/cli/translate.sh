@@ -115,6 +115,26 @@ cmp .out want || fail "stream=false gave something else"
 # The mean of two checkpoints is a model directory.
 expect 0 "$FERRY" average run last=2 out=mean
 out_is mean
+err_has 'loss on the validation set:'
+grep -qE '^  [0-9.]+  run/model.ckpt-4: the mean is [0-9.]+ % (better|worse)$' .err || fail "no comparison"
+loss=$(sed -n 's/^  \([0-9.]*\)  mean, the mean$/\1/p' .err)
+expect 0 "$FERRY" eval mean set=valid bleu=false
+out_has "$loss  per token"
+mv data away
+expect 0 "$FERRY" average run last=2 out=mean2
+err_has 'not measured on the validation set: data'
+mv away data
+cmp mean/model.ckpt-4.data-00000-of-00001 mean2/model.ckpt-4.data-00000-of-00001
+
+# Checkpoints a hundred epochs apart (0x64) are not averaged by accident.
+cp run/model.ckpt-4.state state
+sed -i 's/"epoch": "[0-9a-f]*"/"epoch": "65"/' run/model.ckpt-4.state
+refuses 2 'run/model.ckpt-2 and run/model.ckpt-4 are 10' "$FERRY" average run last=2 out=far
+[ -e far ] && fail "a refused average left something"
+expect 0 "$FERRY" average run last=2 out=far force=true
+sed -i 's/"epoch": "65"/"epoch": "63"/' run/model.ckpt-4.state
+expect 0 "$FERRY" average run last=2 out=near
+mv state run/model.ckpt-4.state
 expect 0 "$FERRY" translate mean seven
 [ "$(wc -l <.out)" -eq 7 ] || fail "the mean does not translate"
 expect 0 "$FERRY" average run steps=4 out=one

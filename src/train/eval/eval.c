@@ -49,7 +49,9 @@ static status open_translator(struct eval *e, struct err *err)
     how.beam = e->config->beam;
     how.alpha = e->config->alpha;
     how.split = e->config->split;
-    return translate_open(&e->translator, &e->model, e->dir.spm, &how, err);
+    TRY(translate_open(&e->translator, &e->model, e->dir.spm, &how, err));
+    e->translator.lang = e->dir.lang.source;
+    return OK;
 }
 
 /* The same number of pieces is not enough: another tokenizer's ids are other words. */
@@ -208,6 +210,17 @@ status eval_run(const struct eval_config *c, const char *run, FILE *out, FILE *c
     struct eval e = {.config = c, .console = console};
     const status result = evaluate(&e, run, out, err);
 
+    close_all(&e);
+    return result;
+}
+
+status eval_measure(const struct eval_config *c, const char *run,
+                    struct evaluate_result *r, struct err *err)
+{
+    struct eval e = {.config = c};
+    status result = open_all(&e, run, err);
+
+    THEN(result, measure(&e, r, err));
     close_all(&e);
     return result;
 }

@@ -30,6 +30,8 @@
     X(BOOL, json, "false", "one JSON object instead of a table", ANY)
 /* clang-format on */
 
+struct evaluate_result;
+
 struct eval_config {
     EVAL_OPTIONS(OPT_FIELD)
 };
@@ -39,3 +41,7 @@ extern const struct opt_table eval_options;
 /* ERR_CHECK when BLEU is below at_least. Progress and warnings go to `console`. */
 status eval_run(const struct eval_config *c, const char *run, FILE *out, FILE *console,
                 struct err *err);
+
+/* Only the numbers, of the set that the options name; nothing is written or logged. */
+status eval_measure(const struct eval_config *c, const char *run,
+                    struct evaluate_result *r, struct err *err);
