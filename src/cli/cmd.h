@@ -20,8 +20,8 @@ extern bool cmd_has_peers;
 #define COMMAND_LIST(C)                                                                   \
     C(sample, sample_options_table, "DIR", "write a German-English sample corpus")        \
     C(fetch, fetch_config_table, "NAME DIR", "download a corpus and verify it")           \
-    C(prepare, prepare_config_table, "key=value...", "clean, encode and pack parallel text") \
-    C(train, train_config_table, "CONFIG data=DIR run=DIR", "train a Transformer, or resume a run") \
+    C(prepare, prepare_config_table, "pairs=FILE out=DIR", "clean, encode and pack parallel text") \
+    C(train, train_config_table, "[CONFIG] data=DIR run=DIR", "train a Transformer, or resume a run") \
     C(launch, launch_config_table, "-H a:2,b:2 -- train CONFIG...", "train on many machines; restart after failures") \
     C(eval, eval_options, "RUN", "loss and BLEU of a trained model")                      \
     C(translate, translate_text_options, "RUN [FILE...]", "translate raw text")           \

@@ -41,6 +41,11 @@ void cmd_help_overview(FILE *out)
     fputs("\n"
           "ferry help COMMAND lists the command's options; so do ferry COMMAND -h and "
           "--help.\n\n"
+          "from sentence pairs to a translator (docs/tutorial.md):\n"
+          "  ferry prepare pairs=mine.tsv valid=1000 test=1000 out=data\n"
+          "  ferry train data=data run=run\n"
+          "  ferry eval run\n"
+          "  ferry translate run < text\n\n"
           "exit status (docs/troubleshooting.md says what to do):\n",
           out);
 #define X(code, exit_status, text) fprintf(out, "  %-10d %s\n", exit_status, text);
@@ -48,10 +53,15 @@ void cmd_help_overview(FILE *out)
 #undef X
 }
 
+/* The command's words, its options before a "--". */
 void cmd_help_print(const struct command *c, FILE *out)
 {
-    fprintf(out, "usage: ferry %s%s%s%s\n\n%s\n", c->name, *c->words ? " " : "", c->words,
-            c->options->n ? " [key=value | --key value]..." : "", c->summary);
+    const char *rest = strstr(c->words, " -- ");
+    const int n = (int)(rest ? (size_t)(rest - c->words) : strlen(c->words));
+
+    fprintf(out, "usage: ferry %s%s%.*s%s%s\n\n%s\n", c->name, n ? " " : "", n, c->words,
+            c->options->n ? " [key=value | --key value]..." : "", rest ? rest : "",
+            c->summary);
     if (c->options->n)
         fputs("\noptions, each as key=value or --key value [default]:\n", out);
     opt_help(*c->options, out);

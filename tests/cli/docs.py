@@ -2,7 +2,8 @@
 
 The pages tell the truth about what a program can look up: links lead somewhere, the exit
 statuses are those of `ferry help`, the options of docs/coming-from.md exist, and the
-containers have the packages of docs/launch.md.
+containers have the packages of docs/launch.md; and every command and option that a page
+shows in a call of ferry exists.
 """
 import pathlib
 import re
@@ -47,6 +48,9 @@ def check_statuses():
         bad.append(f"docs/troubleshooting.md: statuses are {found}, want {wanted}")
 
 
+COMMANDS = re.findall(r"(?m)^  ([a-z]+) ", run("help").split("\nferry", 1)[0])
+
+
 def options_of(command, known={}):
     if command not in known:
         known[command] = set(re.findall(r"(?m)^  ([a-z]\w*)  ", run("help", command)))
@@ -78,6 +82,31 @@ def check_migration():
         bad.append(f"docs/coming-from.md: only {n} options were found to check")
 
 
+def check_call(where, command, words):
+    """One call: `words` are what follows the command; after "--" come those of another."""
+    if command not in COMMANDS:
+        bad.append(f"{where}: there is no ferry {command}")
+        return
+    words, dashes, inner = words.partition(" -- ")
+    if dashes and inner.split()[0] in COMMANDS:
+        check_call(where, inner.split()[0], inner.partition(" ")[2])
+    for key in re.findall(r"(?:^|\s)(?:--)?([a-z][\w-]*)=|\s--(?:no-)?([a-z][\w-]+)", " " + words):
+        name = (key[0] or key[1]).replace("-", "_")
+        if name != "help" and name not in options_of(command):
+            bad.append(f"{where}: {name} is no option of ferry {command}")
+
+
+def check_calls(path):
+    """What begins with `ferry` in a block or in a piece of code, up to a comment or a pipe."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        block = re.match(r"(?:    |\$ )+(ferry .*)", line) or re.match(r"(ferry .*)", line)
+        for code in [block[1]] if block else re.findall(r"`(ferry [^`]*)`", line):
+            code = re.sub(r"\"[^\"]*\"|'[^']*'", "X", code)
+            call = re.match(r"ferry ([a-z]+)\b([^#|<>&;()]*)", code)
+            if call:
+                check_call(f"{path.relative_to(ROOT)}:{number}", call[1], call[2])
+
+
 def check_packages():
     page = (ROOT / "docs/launch.md").read_text(encoding="utf-8")
     wanted = re.search(r"\| Debian 12 \| `([^`]*)`", page)[1].split()
@@ -90,6 +119,7 @@ def check_packages():
 
 for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]:
     check_links(page)
+    check_calls(page)
 check_statuses()
 check_migration()
 check_packages()
