@@ -16,8 +16,7 @@ static bool epochs_of(const char *prefix, double *epochs)
     if (file_path(path, &ignored, "%s.state", prefix) != OK ||
         state_read(&s, path, &ignored) != OK || !s.corpus_pairs)
         return false;
-    *epochs =
-        (double)s.cursor.epoch + (double)s.cursor.next / (double)s.corpus_pairs;
+    *epochs = (double)s.cursor.epoch + (double)s.cursor.next / (double)s.corpus_pairs;
     return true;
 }
 
