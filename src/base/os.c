@@ -1,7 +1,9 @@
 #include "base/os.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,4 +40,19 @@ status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *
         return err_set(err, ERR_MEMORY, "a thread could not be started: %s",
                        strerror(bad));
     return OK;
+}
+
+bool os_write(int fd, const void *bytes, size_t n)
+{
+    for (const char *at = bytes; n;) {
+        const ssize_t put = write(fd, at, n);
+        struct pollfd p = {fd, POLLOUT, 0};
+        if (put < 0 && errno == EAGAIN)
+            poll(&p, 1, -1); /* others may have made it so */
+        else if (put < 0 && errno != EINTR)
+            return false;
+        at += put > 0 ? put : 0;
+        n -= put > 0 ? (size_t)put : 0;
+    }
+    return true;
 }

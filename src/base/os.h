@@ -1,4 +1,4 @@
-/* os - threads, libraries that are opened at run time, and the host's name. */
+/* os - threads, libraries that are opened at run time, descriptors, the host's name. */
 #pragma once
 
 #include <pthread.h>
@@ -17,3 +17,6 @@ bool os_symbol(void *so, const char *name, void *to);
 
 /* A thread to which no signal is delivered: those are for the main one. */
 status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *err);
+
+/* All n bytes, waiting as long as it takes; false when the descriptor takes no more. */
+bool os_write(int fd, const void *bytes, size_t n);

@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 
-/* The child's input and output; -1 as output: ours. */
+/* The child's input, output and errors. */
 struct ends {
-    int in, out;
+    int in, out, errors;
 };
 
 /* Handlers and masks of ours are not for children. */
@@ -27,10 +27,8 @@ static int spawn(pid_t *pid, char *const *word, struct ends e)
     sigfillset(&all);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, e.in, 0);
-    if (e.out >= 0) {
-        posix_spawn_file_actions_adddup2(&files, e.out, 1);
-        posix_spawn_file_actions_adddup2(&files, e.out, 2);
-    }
+    posix_spawn_file_actions_adddup2(&files, e.out, 1);
+    posix_spawn_file_actions_adddup2(&files, e.errors, 2);
     posix_spawnattr_init(&attr);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                         POSIX_SPAWN_SETSIGDEF);
@@ -55,14 +53,15 @@ static status start(struct subprocess *c, const struct argv *w, struct ends e,
     return err_set(err, ERR_IO, "%s cannot be started: %s", w->arg[0], strerror(bad));
 }
 
-status subprocess_start(struct subprocess *c, const struct argv *w, struct err *err)
+status subprocess_start(struct subprocess *c, const struct argv *w, int out, int errors,
+                        struct err *err)
 {
     *c = (struct subprocess){.out = -1};
     TRY(argv_check(w, err));
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0)
         return err_set(err, ERR_IO, "/dev/null: %s", strerror(errno));
-    const status result = start(c, w, (struct ends){nothing, -1}, err);
+    const status result = start(c, w, (struct ends){nothing, out, errors}, err);
     close(nothing);
     return result;
 }
@@ -85,7 +84,7 @@ status subprocess_ask(struct subprocess *c, const struct argv *w, const char *in
     if (write(in[1], input, strlen(input)) != (ssize_t)strlen(input))
         result = err_set(err, ERR_IO, "a pipe: %s", strerror(errno));
     if (result == OK)
-        result = start(c, w, (struct ends){in[0], out[1]}, err);
+        result = start(c, w, (struct ends){in[0], out[1], out[1]}, err);
     close(in[0]);
     close(in[1]);
     close(out[1]);

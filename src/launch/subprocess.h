@@ -24,8 +24,9 @@ struct subprocess {
     double t_start, t_end;
 };
 
-/* Its output goes where ours goes, its input is empty. */
-status subprocess_start(struct subprocess *c, const struct argv *w, struct err *err);
+/* Its output and errors go to these descriptors, its input is empty. */
+status subprocess_start(struct subprocess *c, const struct argv *w, int out, int errors,
+                        struct err *err);
 /* Its input is `input`, its output is caught. */
 status subprocess_ask(struct subprocess *c, const struct argv *w, const char *input,
                       struct err *err);

@@ -18,6 +18,7 @@
 #include "format/sha256.h"
 #include "launch/command.h"
 #include "launch/host_check.h"
+#include "launch/relay.h"
 #include "launch/subprocess.h"
 
 /* Time for a host to answer: all have to before the first start, a restart waits for
@@ -39,6 +40,7 @@ struct start {
     uint8_t key[CHANNEL_TOKEN];
     struct control_server server;
     struct subprocess mpirun;
+    struct relay *relay; /* of mpirun's output */
     double t_begin;
     double t_done;    /* when the last rank said goodbye; 0: not yet */
     bool is_complete; /* every rank has reported */
@@ -274,7 +276,13 @@ static status start_ranks(struct supervisor *s, struct start *st, struct err *er
          hosts_ranks(&st->hosts), str_text(&list));
     str_release(&list);
     command_start(&w, &plan);
-    const status result = subprocess_start(&st->mpirun, &w, err);
+    const struct relay_paths paths = {command_mpirun(s->job->config, s->mpi),
+                                      s->job->config->directory, s->job->args};
+    status result = relay_open(&st->relay, &paths, fileno(s->job->console), err);
+    THEN(result, subprocess_start(&st->mpirun, &w, relay_out(st->relay),
+                                  relay_errors(st->relay), err));
+    if (result == OK)
+        result = relay_start(st->relay, err);
     argv_release(&w);
     return result;
 }
@@ -491,6 +499,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     s->step_lost = st->server.client ? liveness_step(&st->server.liveness) : 0;
     s->has_worked |= st->server.client && st->server.liveness.has_worked;
     end_job(st);
+    relay_close(st->relay, t_last_words);
     if (outcome == LOST) {
         s->t_lost = t_seen;
         /* A start that got further than all before it begins the count anew: faults that

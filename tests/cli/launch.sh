@@ -22,3 +22,44 @@ refuses 2 "ports '1-2'" "$FERRY" launch -H a:2 ports=1-2 -- train x
 refuses 2 "restart" "$FERRY" launch -H a:2 restart=1 -- train x
 refuses 3 "absent" "$FERRY" launch hostfile=absent -- train x
 refuses 3 "no-such-mpirun" "$FERRY" launch mpirun=no-such-mpirun -n 2 -- train x
+
+# mpirun's own traces of a lost rank become one line and are kept whole in the run's
+# launch.log; what the ranks print arrives byte for byte, on its own stream.
+cat >mpirun <<END
+#!/bin/sh
+seq 1 20000
+printf 'no newline '
+echo 'step 1/9 loss 4' >&2
+sleep 0.3
+echo here
+cat "$ROOT/tests/data/traces/openmpi-killed" >&2
+printf 'ferry train: rank 1 is gone\nlast words' >&2
+exit 137
+END
+chmod +x mpirun
+{ seq 1 20000; echo 'no newline here'; } >want.out
+grep -v '^#' "$ROOT/tests/data/traces/openmpi-killed" >want.log
+mkdir r r2
+printf 'run: r2\n' >named.yaml
+lost() { expect 7 "$FERRY" launch mpi=openmpi mpirun=./mpirun restarts=0 -n 2 -- train "$@"; }
+# folded LOG: of the last command
+folded()
+{
+    cmp .out want.out || fail "the ranks' output was changed"
+    err_has "ferry launch: ./mpirun: mpirun noticed that process rank 1 with PID 0 on node node1 exited on signal 9 (Killed). (its own 7 lines are in $1)"
+    err_has 'step 1/9 loss 4'
+    err_has 'ferry train: rank 1 is gone'
+    err_has 'last words'
+    ! grep -q -e '^-----' -e '^Primary job' .err || fail "a trace is left on the console"
+    grep -v '^# ' "$1" | cmp - want.log || fail "$1 does not hold the trace"
+}
+lost x.yaml run=r
+folded r/launch.log
+lost named.yaml
+folded r2/launch.log
+lost named.yaml --run r3 # which is on another machine
+folded launch.log
+rm launch.log
+mkdir launch.log # nowhere to write: nothing is folded
+lost x.yaml
+grep '^-----\|^Primary\|^a non-zero\|^mpirun noticed' .err | cmp - want.log || fail "a trace is lost"

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
+
 #ifndef MFD_EXEC /* Linux 6.3; older ones refuse it and need it not */
 #define MFD_EXEC 0x10U
 #endif
@@ -20,20 +22,6 @@ enum { PATH = 4096, NAME = 64 };
 static void *load(const char *path)
 {
     return dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-}
-
-static bool write_all(int fd, const unsigned char *bytes, size_t n)
-{
-    while (n) {
-        const ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes += put;
-        n -= (size_t)put;
-    }
-    return true;
 }
 
 static void *load_from_memory(const struct mpi_module *m, const char *name)
@@ -47,7 +35,7 @@ static void *load_from_memory(const struct mpi_module *m, const char *name)
     if (fd < 0)
         return NULL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (write_all(fd, m->bytes, *m->n_bytes))
+    if (os_write(fd, m->bytes, *m->n_bytes))
         handle = load(path);
     if (!handle)
         close(fd); /* else it stays: dlopen takes an equal name for the same module */
@@ -66,7 +54,7 @@ static void *load_from_directory(const struct mpi_module *m, const char *name,
     snprintf(path, sizeof path, "%s/%s", dir, name);
     FILE *f = fopen(path, "wxe");
     if (f) {
-        const bool is_whole = write_all(fileno(f), m->bytes, *m->n_bytes);
+        const bool is_whole = os_write(fileno(f), m->bytes, *m->n_bytes);
         fclose(f);
         if (is_whole)
             handle = load(path);

@@ -1,6 +1,5 @@
 #include "dist/watch/async_console.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -8,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -26,21 +24,6 @@ struct async_console {
     bool is_writing, is_closing;
     char out[ROOM + LINE]; /* the thread's: being written */
 };
-
-/* By write() and not by stdio, whose locks are taken again when the process ends. */
-static void write_all(int fd, const char *text, size_t n)
-{
-    while (n) {
-        const ssize_t put = write(fd, text, n);
-        struct pollfd p = {fd, POLLOUT, 0};
-        if (put < 0 && errno == EAGAIN)
-            poll(&p, 1, -1); /* others may have made it so */
-        else if (put < 0 && errno != EINTR)
-            return;
-        text += put > 0 ? put : 0;
-        n -= put > 0 ? (size_t)put : 0;
-    }
-}
 
 /* Take what there is to write; called with the lock held. */
 static size_t take(struct async_console *s)
@@ -65,7 +48,8 @@ static void *speak_on(void *arg)
         s->is_writing = n > 0;
         if (n) {
             pthread_mutex_unlock(&s->lock);
-            write_all(s->fd, s->out, n);
+            /* not by stdio, whose locks are taken again when the process ends */
+            (void)os_write(s->fd, s->out, n);
             pthread_mutex_lock(&s->lock);
             s->is_writing = false;
         } else if (s->is_closing) {
