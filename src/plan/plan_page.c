@@ -50,12 +50,12 @@ static void write_facts(struct str *out, const struct plan *p)
     page_fact(out, "Seconds per step", fmt_number(r->seconds, 4).s,
               "%.4g steps per second", 1 / r->seconds);
     page_fact(out, "Tokens per second", fmt_count(p->step.tokens / r->seconds).s,
-              "%s per update, %.0f %% of those computed", fmt_count(p->step.tokens).s,
-              100 * p->step.useful);
+              "%s per update; padding %.0f %%", fmt_count(p->step.tokens).s,
+              100 * (1 - p->step.useful));
     page_fact(out, "Through each card", fmt_bytes(r->card_bytes).s,
               "each way per step; load %.0f %%", 100 * p->step.card_load);
     page_fact(out, "Limit", forecast_limit_words[p->limits.limit],
-              "what would help most");
+              "where an improvement helps most");
     write_bill_facts(out, p);
     write_gain(out, p);
     str_puts(out, "</ul>\n");
@@ -123,8 +123,8 @@ static void write_step(struct str *out, const struct plan *p)
     str_puts(out, "</svg>\n");
     page_tagf(out, "figcaption", NULL,
               "Rank 0: computing %s, then waiting %s for the last exchange, then the "
-              "update. Gradients leave in %zu exchanges in the order of backward; the "
-              "embedding is final last.",
+              "update. Backward finishes gradients from the last layer to the first; "
+              "they are sent in %zu exchanges, the embedding last.",
               fmt_seconds(p->step.sim.t_compute).s, fmt_seconds(p->step.sim.t_exposed).s,
               p->step.sim.n_buckets);
     str_puts(out, "</figure>\n");
@@ -297,7 +297,7 @@ static const struct {
 } way_plots[] = {
     {by_wire, false, false, "wires", "Step time by format on the wire", SECONDS, NULL},
     {by_wire, false, true, "efficiency", "Efficiency", "share of a device alone",
-     "Each way against one device of its own that waits for nobody."},
+     "Speed per device, relative to one that exchanges nothing."},
     {by_shape, false, false, "topologies", "Step time by topology", SECONDS, NULL},
     {by_overlap, false, false, "overlap", "What overlap is worth", SECONDS, NULL},
     {by_wire, true, false, "rates", "Step time by link", SECONDS,

@@ -109,9 +109,9 @@ static void rows_of_lengths(struct answer *a, const struct run *run)
         row_of_length(a, run, run->max_steps);
     if (run->state == RUN_FINISHED || run->state == RUN_STOPPED)
         row_of_length(a, run, 2 * run->step);
-    answers_row(a, "counted on",
-                "%s per step, evaluations and saves included; to another number with "
-                "steps=N",
+    answers_row(a, "at a pace of",
+                "%s per step, evaluations and saves included; `steps=N` asks for another "
+                "number of steps",
                 fmt_seconds(run->times.a_step).s);
 }
 

@@ -82,7 +82,7 @@ static const struct figure figures[] = {
     {{.id = "plot-tokens",
       .title = "Throughput",
       .y_unit = "tokens per second",
-      .note = "While stepping; evaluations and saves are apart.",
+      .note = "During steps alone; evaluations and saves are not counted.",
       .from_zero = true},
      {{"source + target tokens", PLOT_LINE, 3, TOKENS}}},
 };

@@ -223,13 +223,21 @@ void report_page_footer(struct str *out, const struct run *run)
     str_puts(out, "</footer>\n");
 }
 
+static void write_row(struct str *out, const struct answer_row *row)
+{
+    str_puts(out, "<tr>");
+    page_tag(out, "th", NULL, str_text(&row->label));
+    page_prose(out, "td", NULL, str_text(&row->value));
+    str_puts(out, "</tr>\n");
+}
+
 static void write_rows(struct str *out, const struct answer *a, size_t from, size_t to)
 {
     if (from >= to)
         return;
     str_puts(out, "<table><tbody>\n");
     for (size_t i = from; i < to; i++)
-        page_row(out, str_text(&a->row[i].label), str_text(&a->row[i].value));
+        write_row(out, &a->row[i]);
     str_puts(out, "</tbody></table>");
 }
 
