@@ -251,6 +251,38 @@ TEST(a_limit_of_the_callers_own_cuts_before_the_end_of_the_line_has_come)
     alarm(0);
 }
 
+TEST(a_pause_leaves_half_a_line_for_later)
+{
+    struct line_reader f;
+    struct line line;
+    struct err err = {0};
+    bool has;
+    int end[2];
+
+    CHECK(pipe(end) == 0 && write(end[1], "one\ntwo\nthr", 11) == 11);
+    CHECK_OK(line_reader_open_fd(&f, end[0], "input", &err), &err);
+    check_next(&f, "one");
+    CHECK_OK(line_reader_next_within(&f, &line, &has, 0, &err), &err);
+    CHECK(has && !f.has_stalled && line.n_bytes == 3);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(line_reader_next_within(&f, &line, &has, i, &err), &err);
+        CHECK(!has && f.has_stalled);
+    }
+    CHECK(write(end[1], "ee\nfo", 5) == 5);
+    CHECK_OK(line_reader_next_within(&f, &line, &has, 0, &err), &err);
+    CHECK(has && !f.has_stalled && line.n_bytes == 5 &&
+          memcmp(line.text, "three", 5) == 0);
+    CHECK_OK(line_reader_next_within(&f, &line, &has, 0, &err), &err);
+    CHECK(!has && f.has_stalled);
+    close(end[1]);
+    CHECK_OK(line_reader_next_within(&f, &line, &has, 0, &err), &err);
+    CHECK(has && line.n_bytes == 2); /* the end is no pause */
+    CHECK_OK(line_reader_next_within(&f, &line, &has, 0, &err), &err);
+    CHECK(!has && !f.has_stalled);
+    line_reader_close(&f);
+    close(end[0]);
+}
+
 TEST(a_whole_text_is_unpacked_and_decoded)
 {
     const char *path = test_path("text");

@@ -117,7 +117,7 @@ expect 0 "$FERRY" average run last=2 out=mean
 out_is mean
 err_has 'loss on the validation set:'
 grep -qE '^  [0-9.]+  run/model.ckpt-4: the mean is [0-9.]+ % (better|worse)$' .err || fail "no comparison"
-loss=$(sed -n 's/^  \([0-9.]*\)  mean, the mean$/\1/p' .err)
+loss=$(sed -n 's/^  \([0-9.]*\)  the mean$/\1/p' .err)
 expect 0 "$FERRY" eval mean set=valid bleu=false
 out_has "$loss  per token"
 mv data away

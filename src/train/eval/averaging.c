@@ -81,7 +81,7 @@ void averaging_tell(const struct average *a, const char *run, const char *out,
         fprintf(console, "not measured on the validation set: %s\n", err.msg);
         return;
     }
-    fprintf(console, "loss on the validation set:\n  %.4f  %s, the mean\n", mean, out);
+    fprintf(console, "loss on the validation set:\n  %.4f  the mean\n", mean);
     compare(newest, last, mean, console);
     const bool has_best = loss_of(&best, run, "best", data, &err) == OK;
     if (has_best)
