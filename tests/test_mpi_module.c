@@ -16,7 +16,7 @@ static size_t n_bytes;
 static const size_t n_few = 100;
 static bool is_memory_refused;
 
-const struct mpi_module mpi_modules[] = {
+const struct mpi_module mpi_module_list[] = {
     {"openmpi", bytes, &n_bytes}, {"cut short", bytes, &n_few}, {""}};
 
 int __real_memfd_create(const char *name, unsigned flags);
@@ -66,6 +66,7 @@ static void check_open(const char *dir)
     CHECK_OK(open_in(dir, "openmpi", &handle, &err), &err);
     const struct mpi_calls *calls = dlsym(handle, MPI_CALLS_SYMBOL);
     CHECK(calls && calls->version == MPI_CALLS_VERSION);
+    dlclose(handle); /* a second copy would define the same names again */
 }
 
 TEST(a_module_is_opened_from_memory)

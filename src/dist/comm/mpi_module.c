@@ -80,7 +80,7 @@ static void *load_carried(const struct mpi_module *m)
 
 static const struct mpi_module *find(const char *library)
 {
-    const struct mpi_module *m = mpi_modules;
+    const struct mpi_module *m = mpi_module_list;
 
     while (*m->library && strcmp(m->library, library) != 0)
         m++;

@@ -21,7 +21,7 @@ struct mpi_module {
     const unsigned char *bytes;
     const size_t *n_bytes;
 };
-extern const struct mpi_module mpi_modules[];
+extern const struct mpi_module mpi_module_list[];
 
 /*
  * The module of `library`, or of the file that FERRY_MPI_MODULE names, as dlopen gives
