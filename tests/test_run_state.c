@@ -15,8 +15,9 @@
 
 static struct err err;
 
-/* A log of 100 steps of 2 s in lines of 50; its last line is of time 1e9. */
-static void put_log(const char *end)
+/* A log of 100 steps of 2 s in lines of 50; its last line is of time 1e9. From there on
+ * it has a line every log_every steps. */
+static void put_log_every(int log_every, const char *end)
 {
     char host[PULSE_HOST], line[4096];
 
@@ -24,14 +25,19 @@ static void put_log(const char *end)
     const int n = snprintf(
         line, sizeof line,
         "{\"event\":\"start\",\"t\":999999800,\"step\":0,\"host\":\"%s\",\"ranks\":1,"
-        "\"config\":{\"max_steps\":1000,\"log_every\":50}}\n"
+        "\"config\":{\"max_steps\":1000,\"log_every\":%d}}\n"
         "{\"event\":\"step\",\"t\":999999900,\"step\":50,\"steps\":50,\"t_step\":100,"
         "\"loss\":3}\n"
         "{\"event\":\"step\",\"t\":1000000000,\"step\":100,\"steps\":50,\"t_step\":100,"
         "\"loss\":2}\n%s",
-        host, end);
+        host, log_every, end);
     CHECK_OK(file_make_dirs(test_path("a run"), &err), &err);
     CHECK_OK(file_write(test_path("a run/run.jsonl"), line, (size_t)n, &err), &err);
+}
+
+static void put_log(const char *end)
+{
+    put_log_every(50, end);
 }
 
 /* The lock of the directory, held; closing it frees it. */
@@ -241,4 +247,7 @@ TEST(a_silent_log_alone_is_judged_by_its_own_pace)
     put_log("");
     check_state(1e9 + 350, RUN_RUNNING, "");
     check_state(1e9 + 700, RUN_DIED, "");
+    put_log_every(500, "");
+    check_state(1e9 + 4900, RUN_RUNNING, "");
+    check_state(1e9 + 5100, RUN_DIED, "");
 }

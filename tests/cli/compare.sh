@@ -64,6 +64,11 @@ has 'back1 was validated on other sentences'
 lacks 'At step 20'
 lacks '## Sample translations'
 
+train there data source_lang=en target_lang=de
+train again back source_lang=de target_lang=en
+compare there again
+has 'again translates de to en, there en to de: neither their losses nor their BLEU compare'
+
 train smooth data label_smoothing=0.3
 compare a/lr1/run smooth
 has 'smooth has label\_smoothing 0.3, run has 0.1'

@@ -208,9 +208,10 @@ static void say_frozen(struct str *out, const struct run *run)
     if (h->kind == HOLDER_FROZEN)
         str_printf(out,
                    "Frozen after step %s: no sign of life for %s, but process %ld on %s "
-                   "still holds the run. It was suspended (kill -CONT %ld wakes it), or "
-                   "its host or disk hangs.",
-                   last_step(run).s, fmt_seconds(h->age).s, p->pid, p->host, p->pid);
+                   "still holds the run. It was suspended%s, or its host or disk hangs.",
+                   last_step(run).s, fmt_seconds(h->age).s, p->pid, p->host,
+                   run->ranks > 1 ? " with its peers"
+                                  : fmt_printf(" (kill -CONT %ld wakes it)", p->pid).s);
     else
         str_printf(
             out,
