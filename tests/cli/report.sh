@@ -37,6 +37,12 @@ grep -q '"reason":"early_stop"' patient/run.jsonl || fail "patience has no end"
 expect 0 "$FERRY" report patient
 numbers patient
 
+expect 8 "$FERRY" train run=failed data=data "${tiny[@]}" log_every=1000 max_steps=9000 \
+    learning_rate=1000000 warmup_steps=100 skip_limit=2
+expect 0 "$FERRY" report failed
+grep -q '^\*\*State: died\.\*\* Died at step' failed/report.md || fail "an error is not told"
+numbers failed
+
 # resumed from before its end: what was taken twice counts as time, not as learning
 rm run/model.ckpt-130.*
 sed -i 's/model.ckpt-130/model.ckpt-120/g' run/checkpoint

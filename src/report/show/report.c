@@ -96,6 +96,26 @@ static bool is_same(struct line a, struct line b)
     return a.n_bytes == b.n_bytes && memcmp(a.text, b.text, a.n_bytes) == 0;
 }
 
+/* The paths of runs as lists of their components. */
+struct paths {
+    struct line part[REPORT_RUNS_MAX][PARTS];
+    size_t n_parts[REPORT_RUNS_MAX], n;
+};
+
+/* Components beyond `head` that all paths share, at their beginning or at their end. */
+static size_t count_shared(const struct paths *p, size_t head, bool at_end)
+{
+    for (size_t k = 0;; k++)
+        for (size_t i = 0; i < p->n; i++) {
+            if (head + k >= p->n_parts[i] || head + k >= p->n_parts[0])
+                return k;
+            const size_t at = at_end ? p->n_parts[i] - 1 - k : head + k;
+            const size_t first = at_end ? p->n_parts[0] - 1 - k : head + k;
+            if (!is_same(p->part[i][at], p->part[0][first]))
+                return k;
+        }
+}
+
 /*
  * Directories of one name are told apart by the part of their paths that differs:
  * a/lr1/run and a/lr2/run are lr1 and lr2. With one path given twice, or inside another,
@@ -103,34 +123,28 @@ static bool is_same(struct line a, struct line b)
  */
 static void tell_apart(struct judgement *runs, size_t n)
 {
-    struct line part[REPORT_RUNS_MAX][PARTS];
-    size_t n_parts[REPORT_RUNS_MAX], head = 0, tail = 0;
+    struct paths p = {.n = n};
     bool is_shared = false, has_names = true;
 
-    for (size_t i = 0; i < n; i++)
-        n_parts[i] = split_path(part[i], runs[i].run.sources.given);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        p.n_parts[i] = split_path(p.part[i], runs[i].run.sources.given);
         for (size_t j = 0; j < i; j++)
             is_shared |= strcmp(runs[i].run.name, runs[j].run.name) == 0;
-    if (!is_shared)
-        return;
-    for (bool same = true; same; head += same)
-        for (size_t i = 0; i < n; i++)
-            same &= head < n_parts[i] && is_same(part[i][head], part[0][head]);
-    for (bool same = true; same; tail += same)
-        for (size_t i = 0; i < n; i++)
-            same &= head + tail < n_parts[i] && is_same(part[i][n_parts[i] - 1 - tail],
-                                                        part[0][n_parts[0] - 1 - tail]);
+    }
+    const size_t head = count_shared(&p, 0, false), tail = count_shared(&p, head, true);
     for (size_t i = 0; i < n; i++)
-        has_names &= head + tail < n_parts[i];
-    for (size_t i = 0; i < n; i++) {
-        const struct line first = part[i][head], last = part[i][n_parts[i] - 1 - tail];
-        if (has_names)
-            snprintf(runs[i].run.name, sizeof runs[i].run.name, "%.*s",
-                     (int)(last.text + last.n_bytes - first.text), first.text);
-        else
-            snprintf(runs[i].run.name, sizeof runs[i].run.name, "%.255s",
-                     runs[i].run.sources.given);
+        has_names &= head + tail < p.n_parts[i];
+    for (size_t i = 0; i < n && is_shared; i++) {
+        char *name = runs[i].run.name;
+        const size_t size = sizeof runs[i].run.name;
+        if (!has_names) {
+            snprintf(name, size, "%.255s", runs[i].run.sources.given);
+            continue;
+        }
+        const struct line first = p.part[i][head],
+                          last = p.part[i][p.n_parts[i] - 1 - tail];
+        snprintf(name, size, "%.*s", (int)(last.text + last.n_bytes - first.text),
+                 first.text);
     }
 }
 
