@@ -257,6 +257,17 @@ TEST(words_between_two_ticks_are_code)
     str_release(&out);
 }
 
+TEST(names_of_columns_are_shown_as_text)
+{
+    static const char *const column[] = {"a\"<b>", NULL};
+    struct str out = str_new(0);
+
+    page_stack(&out, column, (const char *const[]){"<i>"});
+    CHECK_STR(str_text(&out), "<tr><td dir=\"auto\" data-label=\"a&quot;&lt;b&gt;\">"
+                              "&lt;i&gt;</td></tr>\n");
+    str_release(&out);
+}
+
 TEST(contents_leave_out_what_has_no_title)
 {
     static const struct page_heading heading[] = {
