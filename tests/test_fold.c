@@ -57,7 +57,7 @@ static const char *trace(const char *name)
 static void check_trace(const char *name, const char *telling)
 {
     static const size_t pieces[] = {1, 7, 1000, 1 << 20};
-    static const char before[] = "step 7/9  loss 1.5\nferry launch: rank 1 is late\n";
+    static const char before[] = "step 7/9  loss 1.5\nferry launch: rank 1 is late\n\n";
     static const char behind[] = "step 8/9  loss 1.4\n\nferry train: rank 1 is gone";
     struct str text = str_new(0);
     const char *t = trace(name);
