@@ -5,6 +5,7 @@
 #include "markup.h"
 #include "page/page.h"
 #include "page/plot.h"
+#include "page/plot_axis.h"
 
 static struct err err;
 
@@ -50,24 +51,24 @@ static const char *path_of(const struct str *page)
 
 TEST(ticks_are_round_and_inside)
 {
-    double tick[PLOT_TICKS_MAX];
+    double tick[PLOT_AXIS_TICKS];
 
-    CHECK(plot_ticks(tick, 0, 20000, 5) == 5);
+    CHECK(plot_axis_ticks(tick, 0, 20000, 5) == 5);
     CHECK(tick[0] == 0 && tick[1] == 5000 && tick[4] == 20000);
-    CHECK(plot_ticks(tick, -1.1, 1.1, 4) == 3);
+    CHECK(plot_axis_ticks(tick, -1.1, 1.1, 4) == 3);
     CHECK(tick[0] == -1 && tick[1] == 0 && tick[2] == 1);
-    const size_t n = plot_ticks(tick, 0.0013, 0.0017, 4);
+    const size_t n = plot_axis_ticks(tick, 0.0013, 0.0017, 4);
     CHECK(n >= 4 && n <= 6);
     CHECK_NEAR(tick[0], 0.0013, 1e-9);
 }
 
 TEST(ticks_of_hopeless_ranges_end)
 {
-    double tick[PLOT_TICKS_MAX];
+    double tick[PLOT_AXIS_TICKS];
 
-    CHECK(plot_ticks(tick, 5, 5, 4) == 0);
-    CHECK(plot_ticks(tick, 0, INFINITY, 4) == 0);
-    CHECK(plot_ticks(tick, 1e16, 1e16 + 4, 4) <= PLOT_TICKS_MAX);
+    CHECK(plot_axis_ticks(tick, 5, 5, 4) == 0);
+    CHECK(plot_axis_ticks(tick, 0, INFINITY, 4) == 0);
+    CHECK(plot_axis_ticks(tick, 1e16, 1e16 + 4, 4) <= PLOT_AXIS_TICKS);
 }
 
 TEST(a_curve_runs_from_corner_to_corner)

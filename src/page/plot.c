@@ -6,6 +6,7 @@
 
 #include "page/fmt.h"
 #include "page/page.h"
+#include "page/plot_axis.h"
 
 /* The drawing: WIDTH x HEIGHT units, the data between LEFT..RIGHT and TOP..BOTTOM. */
 enum { WIDTH = 400, HEIGHT = 236, LEFT = 44, RIGHT = 390, TOP = 26, BOTTOM = 200 };
@@ -14,111 +15,9 @@ enum { BUCKETS = 240, POINTS_MAX = 60 };
 /* Beyond this a difference of two values may overflow; such a value is a gap. */
 static const double HUGE_VALUE = 1e300;
 
-struct axis {
-    double lo, hi;
-    bool is_log;
-    double tick[PLOT_TICKS_MAX];
-    size_t n_ticks;
-    double divide; /* tick labels show value / divide, then suffix */
-    char suffix[4];
-    int exponent; /* of ten, told in the axis' unit; 0 for none */
-};
-
 struct frame {
-    struct axis x, y;
+    struct plot_axis x, y;
 };
-
-static double nice_step(double span, size_t want)
-{
-    const double raw = span / (double)(want ? want : 1);
-    const double unit = pow(10, floor(log10(raw)));
-
-    if (raw <= unit * 1.0000001)
-        return unit;
-    if (raw <= 2 * unit)
-        return 2 * unit;
-    return raw <= 5 * unit ? 5 * unit : 10 * unit;
-}
-
-/* The multiples of `step` in [lo, hi]. */
-static size_t ticks_of(double out[PLOT_TICKS_MAX], double lo, double hi, double step)
-{
-    const double slack = 1e-9 * (hi - lo);
-    size_t n = 0;
-
-    if (!(step > 0) || !isfinite(step))
-        return 0;
-    for (double i = ceil((lo - slack) / step); n < PLOT_TICKS_MAX; i++) {
-        const double at = i * step;
-        if (!(at <= hi + slack))
-            break;
-        out[n++] = fabs(at) < slack ? 0 : at;
-        if (i + 1 == i) /* values so large that steps vanish */
-            break;
-    }
-    return n;
-}
-
-size_t plot_ticks(double out[PLOT_TICKS_MAX], double lo, double hi, size_t want)
-{
-    return ticks_of(out, lo, hi, nice_step(hi - lo, want));
-}
-
-/* Powers of ten, with round numbers between them when the decades are few. */
-static size_t log_ticks(double out[PLOT_TICKS_MAX], double lo, double hi)
-{
-    static const double many[] = {1, 1.5, 2, 3, 4, 6, 8}, few[] = {1, 2, 5};
-    const double decades = log10(hi / lo);
-    const bool is_fine = decades < 1;
-    const double *mantissa = is_fine ? many : few;
-    const size_t n_mantissas = is_fine ? 7 : decades < 2.2 ? 3 : 1;
-    const int stride = decades > 8 ? (int)ceil(decades / 8) : 1;
-    size_t n = 0;
-
-    for (int e = (int)floor(log10(lo)); e <= log10(hi); e += stride)
-        for (size_t m = 0; m < n_mantissas; m++) {
-            const double at = mantissa[m] * pow(10, e);
-            if (at >= lo && at <= hi && n < PLOT_TICKS_MAX)
-                out[n++] = at;
-        }
-    return n >= 2 ? n : plot_ticks(out, lo, hi, 4);
-}
-
-static void choose_labels(struct axis *a)
-{
-    static const char *const suffix[] = {"", "\u00a0k", "\u00a0M", "\u00a0G", "\u00a0T"};
-    const double top = fmax(fabs(a->lo), fabs(a->hi));
-    const int magnitude = top > 0 ? (int)floor(log10(top)) : 0;
-    const int thousands = magnitude / 3;
-
-    a->divide = 1;
-    if (magnitude >= 4 && magnitude < 15) {
-        snprintf(a->suffix, sizeof a->suffix, "%s", suffix[thousands]);
-        a->divide = pow(1000, thousands);
-    } else if (!a->is_log && (magnitude >= 15 || magnitude < -3)) {
-        a->exponent = magnitude;
-        a->divide = pow(10, magnitude);
-    }
-}
-
-/* Digits after the point that tell neighbouring ticks apart. */
-static int tick_decimals(const struct axis *a)
-{
-    const double step = a->n_ticks > 1 ? (a->tick[1] - a->tick[0]) / a->divide : 0.1;
-    const double digits = ceil(-log10(step) - 1e-6);
-
-    return digits > 0 ? (int)fmin(digits, 9) : 0;
-}
-
-static struct fmt tick_label(const struct axis *a, double v)
-{
-    if (a->is_log)
-        return v < 1e6 ? fmt_printf("%g", v) : fmt_short(v);
-    if (v == 0.0)
-        return fmt_printf("0");
-    return fmt_printf("%s%.*f%s", v < 0 ? "\u2212" : "", tick_decimals(a),
-                      fabs(v) / a->divide, a->suffix);
-}
 
 static bool is_shown(const struct plot *p, double x, double y)
 {
@@ -129,8 +28,8 @@ static bool is_shown(const struct plot *p, double x, double y)
 /* The smallest frame around every point that can be shown; false when there is none. */
 static bool find_range(const struct plot *p, struct frame *f)
 {
-    f->x = (struct axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log_x};
-    f->y = (struct axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log};
+    f->x = (struct plot_axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log_x};
+    f->y = (struct plot_axis){.lo = INFINITY, .hi = -INFINITY, .is_log = p->is_log};
     for (size_t c = 0; c < p->n_curves; c++) {
         const struct series *s = p->curve[c].points;
         for (size_t i = 0; i < s->n; i++) {
@@ -145,66 +44,14 @@ static bool find_range(const struct plot *p, struct frame *f)
     return f->x.lo <= f->x.hi;
 }
 
-static void widen(struct axis *a)
-{
-    const double half = a->lo == 0.0 ? 1 : fabs(a->lo) * 0.1;
-
-    if (a->hi - a->lo > 1e-12 * fabs(a->hi))
-        return;
-    a->lo -= half;
-    a->hi += half;
-}
-
-static void choose_y(const struct plot *p, struct axis *y)
-{
-    if (p->is_log) {
-        const double pad = pow(y->hi / y->lo, 0.05) * 1.05;
-        y->lo /= pad;
-        y->hi *= pad;
-        y->n_ticks = log_ticks(y->tick, y->lo, y->hi);
-    } else {
-        if (p->from_zero && y->lo > 0)
-            y->lo = 0;
-        widen(y);
-        const double step = nice_step(y->hi - y->lo, 4);
-        y->lo = floor(y->lo / step + 1e-9) * step;
-        y->hi = ceil(y->hi / step - 1e-9) * step;
-        y->n_ticks = ticks_of(y->tick, y->lo, y->hi, step);
-    }
-    choose_labels(y);
-}
-
-static void choose_x(struct axis *x)
-{
-    if (x->is_log && x->lo == x->hi) {
-        x->lo /= 2;
-        x->hi *= 2;
-    } else if (!x->is_log) {
-        if (x->lo >= 0 && x->lo < 0.5 * x->hi)
-            x->lo = 0;
-        widen(x);
-    }
-    x->n_ticks = x->is_log ? log_ticks(x->tick, x->lo, x->hi)
-                           : plot_ticks(x->tick, x->lo, x->hi, 5);
-    choose_labels(x);
-}
-
-static double place(const struct axis *a, double v, double from, double to)
-{
-    const double part =
-        a->is_log ? log(v / a->lo) / log(a->hi / a->lo) : (v - a->lo) / (a->hi - a->lo);
-
-    return from + (to - from) * fmin(fmax(part, 0), 1);
-}
-
 static double at_x(const struct frame *f, double v)
 {
-    return place(&f->x, v, LEFT, RIGHT);
+    return plot_axis_place(&f->x, v, LEFT, RIGHT);
 }
 
 static double at_y(const struct frame *f, double v)
 {
-    return place(&f->y, v, BOTTOM, TOP);
+    return plot_axis_place(&f->y, v, BOTTOM, TOP);
 }
 
 /* "x 10^e" in the digits that stand high. */
@@ -229,7 +76,8 @@ static void write_axes(struct str *out, const struct plot *p, const struct frame
         str_printf(out,
                    "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                    "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                   LEFT, RIGHT, y, y, LEFT - 6, y + 4, tick_label(&f->y, f->y.tick[i]).s);
+                   LEFT, RIGHT, y, y, LEFT - 6, y + 4,
+                   plot_axis_label(&f->y, f->y.tick[i]).s);
     }
     str_printf(out, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n",
                LEFT, RIGHT, BOTTOM, BOTTOM);
@@ -239,7 +87,8 @@ static void write_axes(struct str *out, const struct plot *p, const struct frame
                    "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
                    "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n",
                    x, x, BOTTOM, BOTTOM + 4, x, BOTTOM + 17,
-                   x > RIGHT - 12 ? "end" : "middle", tick_label(&f->x, f->x.tick[i]).s);
+                   x > RIGHT - 12 ? "end" : "middle",
+                   plot_axis_label(&f->x, f->x.tick[i]).s);
     }
     str_puts(out, "<text x=\"0\" y=\"11\">");
     write_unit(out, p->y_unit, f->y.exponent);
@@ -490,8 +339,8 @@ status plot_write(struct str *out, const struct plot *p, struct err *err)
     const bool has_values = find_range(p, &f);
 
     if (has_values) {
-        choose_x(&f.x);
-        choose_y(p, &f.y);
+        plot_axis_choose_x(&f.x);
+        plot_axis_choose_y(&f.y, p->from_zero);
     }
     str_puts(out, "<figure id=\"");
     page_text(out, p->id);

@@ -56,7 +56,3 @@ struct plot {
 
 /* Append the figure to `out`; a plot without a finite value says so in words. */
 status plot_write(struct str *out, const struct plot *p, struct err *err);
-
-/* Round tick positions inside [lo, hi], about `want` of them; returns their number. */
-enum { PLOT_TICKS_MAX = 16 };
-size_t plot_ticks(double out[PLOT_TICKS_MAX], double lo, double hi, size_t want);

@@ -40,6 +40,9 @@ struct plan {
 status plan_text(struct str *out, const struct plan *p, struct err *err);
 status plan_json(struct str *out, const struct plan *p, struct err *err);
 status plan_page(struct str *out, const struct plan *p, struct err *err);
+/* Its figures: step time over nodes and links, time lost over intervals of saving. */
+status plan_curves_nodes(struct str *out, const struct sweep *s, struct err *err);
+status plan_curves_failures(struct str *out, const struct plan *p, struct err *err);
 
 extern const char *const plan_text_remedy[FORECAST_N_LIMITS]; /* of each limit */
 

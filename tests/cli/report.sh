@@ -95,6 +95,10 @@ valid four/report.html
 ! grep -q '<i>n' four/report.html || fail "a host's name became markup"
 expect 0 "$FERRY" report run four out=both.html
 valid both.html
+grep -o 'href="#[^"]*"' both.html | sed 's/href="#//; s/"//' | while read -r id; do
+    grep -q " id=\"$id\"" both.html || fail "the contents lead to $id, which is nowhere"
+done
+[ "$(grep -o 'href="#[^"]*"' both.html | wc -l)" -ge 5 ] || fail "the page has no contents"
 grep -q 'max\\_steps 2000 instead of 200' both.md || fail "the options that differ are not told"
 grep -q 'options are in the log of only one of four and run' both.md || fail "unknown options are not told"
 ! grep -q 'missing instead\|instead of missing' both.md || fail "an option that is not known is compared"
