@@ -24,7 +24,7 @@
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
     X(STR, output, "", "write to this file, or one per input file: {dir}/{stem}.de", ANY) \
     X(INT, window, "4096", "most lines read ahead and sorted by length", RANGE(1, 1e6))    \
-    X(CHOICE, stream, "auto", "translate what has arrived at once (true) or when the input pauses (auto)", ONE_OF("auto|true|false")) \
+    X(CHOICE, stream, "auto", "translate each line as it arrives; auto: when the input pauses", ONE_OF("auto|true|false")) \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))
 /* clang-format on */

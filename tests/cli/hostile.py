@@ -19,7 +19,7 @@ EVIL = (f"</td></title></style>--><script>{MARK}</script><img src=x onerror={MAR
 HOSTS = ("\u4e2d" * 20 + EVIL, "\u00e4" + EVIL)
 TAGS = set("""html head meta title style body main p h1 h2 h3 ul li b i span small table thead tbody
 tr th td section div figure figcaption svg path line circle rect text details summary footer a
-progress code polyline g""".split())
+progress code polyline g nav""".split())
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -60,7 +60,8 @@ class Page(html.parser.HTMLParser):
         if tag not in TAGS:
             sys.exit(f"<{tag}> is not of the page")
         for name, value in attrs:
-            if name.startswith("on") or name in ("style", "src") or (name == "href" and value != "/report"):
+            if name.startswith("on") or name in ("style", "src") or (
+                    name == "href" and not re.fullmatch("(/report)?(#[a-z-]+)?", value)):
                 sys.exit(f"<{tag} {name}> is not of the page")
             if MARK in (value or "") and name not in ("aria-label", "data-label"):
                 sys.exit(f"<{tag} {name}> holds a foreign text")
