@@ -151,9 +151,10 @@ static void tell(struct relay *r)
         return;
     for (int i = 0; i < N_STREAMS && !best->telling[0]; i++)
         best = &r->stream[i].fold;
-    snprintf(text, sizeof text, "ferry launch: %s: %s (its own %zu lines are in %s)\n",
-             r->launcher, best->telling[0] ? best->telling : "a process ended", n_kept(r),
-             r->path);
+    snprintf(text, sizeof text,
+             "ferry launch: %zu lines that %s itself printed are in %s: %s\n", n_kept(r),
+             r->launcher, r->path,
+             best->telling[0] ? best->telling : "they tell of no process");
     (void)os_write(r->console, text, strlen(text));
     for (int i = 0; i < N_STREAMS; i++) {
         r->stream[i].fold.n_kept = 0;
