@@ -9,7 +9,7 @@
 /* kind, field, default, help, limits */
 #define AVERAGE_OPTIONS(X)                                                           \
     X(INT, last, "5",                                                                \
-      "so many of the newest checkpoints: near the end of training 3 to 10 help",    \
+      "number of newest checkpoints; near the end of training 3 to 10 help",         \
       RANGE(1, 1000))                                                                \
     X(STR, steps, "", "those of these steps instead, such as 100,200,300", ANY)      \
     X(STR, out, "", "directory to create for the result", ANY)                       \
