@@ -184,3 +184,46 @@ TEST(a_search_that_was_never_used_can_be_closed)
     search_close(&s);
     search_close(&s);
 }
+
+static size_t most_repeats(const int32_t *id, size_t n)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i + BEAM_GRAM <= n; i++) {
+        size_t same = 0;
+        for (size_t k = 0; k + BEAM_GRAM <= n; k++)
+            same += memcmp(id + i, id + k, BEAM_GRAM * sizeof *id) == 0;
+        most = same > most ? same : most;
+    }
+    return most;
+}
+
+/* The second source repeats a run of four six times: its target may do so five times more
+ * than that of the first. */
+TEST(a_target_may_repeat_itself_as_its_source_does)
+{
+    static const int32_t source[] = {2, 4, 17, 9, 8, 21, 5, 11, 3, 1, 2,
+                                     7, 7, 7,  7, 7, 7,  7, 7,  7, 1};
+    static const int32_t source_at[] = {0, 10, 21};
+    static const size_t max_len[] = {60, 60};
+    struct setup s;
+    size_t most[2] = {0};
+
+    open_setup(&s, false, 2);
+    s.search.max_repeats = 2;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        golden_weights(&s.model, seed);
+        CHECK_OK(search_run(&s.search,
+                            &(struct search_batch){2, 21, source_at, source, max_len},
+                            &err),
+                 &err);
+        for (size_t i = 0; i < 2; i++) {
+            const struct beam_hypothesis h = beam_get(s.search.beam, i, 0);
+            const size_t n = most_repeats(h.token, h.n);
+            most[i] = n > most[i] ? n : most[i];
+        }
+    }
+    CHECK(most[0] == 2);
+    CHECK(most[1] == 2 + 6 - 1);
+    close_setup(&s);
+}

@@ -272,15 +272,14 @@ static void say_what_happened(struct work *w)
         (long long)c->max_length);
     say(w, t->n_divided, text);
     say(w, t->n_invalid, "hold bytes that are not UTF-8; U+FFFD was read in their place");
-    snprintf(
-        text, sizeof text,
-        "would have been translated by fewer pieces than min_length = %lld; the next "
-        "best translation was taken",
-        (long long)c->min_length);
+    snprintf(text, sizeof text,
+             "would have had a translation of fewer than min_length = %lld pieces; the "
+             "next best was taken",
+             (long long)c->min_length);
     say(w, t->n_lengthened, text);
     snprintf(text, sizeof text,
-             "would have been translated by a text that repeats itself more often than "
-             "max_repeats = %lld allows",
+             "would have had a translation that repeats itself more than max_repeats = "
+             "%lld times",
              (long long)c->max_repeats);
     say(w, t->n_unrepeated, text);
     say(w, t->n_copied,
