@@ -290,7 +290,7 @@ static void say_what_happened(struct work *w)
  * answers is slower than this; a program that writes a long text is not. */
 static int pause_of(const struct translate_text_config *c)
 {
-    enum { PAUSE_MS = 40 };
+    enum { PAUSE_MS = 20 };
 
     return strcmp(c->stream, "true") == 0    ? 0
            : strcmp(c->stream, "false") == 0 ? -1
