@@ -177,12 +177,7 @@ static status write_lines(void *ctx, const void *bytes, size_t n, struct err *er
 
 static status open_input(int *fd, const char *input, struct err *err)
 {
-    *fd = STDIN_FILENO;
-    if (is_stdin(input))
-        return OK;
-    if (file_is_dir(input))
-        return err_set(err, ERR_IO, "%s is a directory, not a text to translate", input);
-    *fd = open(input, O_RDONLY | O_CLOEXEC);
+    *fd = is_stdin(input) ? STDIN_FILENO : open(input, O_RDONLY | O_CLOEXEC);
     if (*fd < 0)
         return err_set(err, ERR_IO, "%s: %s", input, strerror(errno));
     return OK;
@@ -194,13 +189,19 @@ static void close_input(int fd)
         close(fd);
 }
 
-/* Every input can be opened and every output has a name: before the model is loaded. */
+/* Every input can be read and every output has a name: before the model is loaded. A pipe
+ * with a name is opened only once, or its writer would think that we left. */
 static status check_files(struct work *w, struct err *err)
 {
     for (size_t i = 0; i < w->n; i++) {
-        int fd;
-        TRY(open_input(&fd, w->input[i], err));
-        close_input(fd);
+        const char *input = w->input[i];
+        if (is_stdin(input))
+            continue;
+        if (file_is_dir(input))
+            return err_set(err, ERR_IO, "%s is a directory, not a text to translate",
+                           input);
+        if (access(input, R_OK) != 0)
+            return err_set(err, ERR_IO, "%s: %s", input, strerror(errno));
     }
     if (!w->config.output[0])
         return OK;

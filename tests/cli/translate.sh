@@ -21,6 +21,11 @@ cp seven.gz .in
 expect 0 "$FERRY" translate run
 cmp .out want || fail "packed standard input gave something else"
 
+mkfifo pipe
+cat seven >pipe &
+expect 0 "$FERRY" translate run pipe
+cmp .out want || fail "a pipe with a name gave something else"
+
 # A pipe, an output file and any window give the same; blank lines stay where they are.
 given "$(cat seven)"
 expect 0 "$FERRY" translate run
