@@ -392,6 +392,29 @@ TEST(a_line_with_text_has_a_translation_with_text)
     close_setup(&s);
 }
 
+TEST(a_sentence_of_unknown_characters_is_copied)
+{
+    const struct line lines[] = {LINE("\u65e5\u672c\u8a9e"),
+                                 LINE("We wait! \u65e5\u672c"), LINE("we \u2603"),
+                                 LINE("\u041f\u0440, ...")};
+    struct setup s;
+    struct translator t;
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_OK(translate_lines(&t, lines, 4, &out, &err), &err);
+    CHECK_STR(translate_get(&out, 0, 0), lines[0].text);
+    CHECK_STR(translate_get(&out, 3, 0), lines[3].text);
+    CHECK(out.item[0].score == 0);
+    CHECK(str_ends(translate_get(&out, 1, 0), " \u65e5\u672c"));
+    CHECK(!strstr(translate_get(&out, 2, 0), "\u2603"));
+    CHECK(t.n_copied == 3);
+    translate_close(&t);
+    translate_release(&out);
+    close_setup(&s);
+}
+
 TEST(rows_of_the_model_beyond_the_tokenizer_have_no_text)
 {
     struct setup s;

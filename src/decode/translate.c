@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "decode/segments.h"
 #include "text/subword/encoder.h"
+#include "text/unicode.h"
 
 OPT_TABLE(translate_config_table, struct translate_config, TRANSLATE_OPTIONS);
 
@@ -18,18 +20,31 @@ status translate_config_check(const struct translate_config *c, struct err *err)
     return OK;
 }
 
-/* Which pieces a reader sees when they stand alone. */
+static bool has_word(struct line text)
+{
+    for (size_t at = 0, len; at < text.n_bytes; at += len) {
+        const uint32_t code = utf8_decode(text.text + at, text.n_bytes - at, &len);
+        if (unicode_is_letter(code) || unicode_is_digit(code))
+            return true;
+    }
+    return false;
+}
+
+/* Which pieces a reader sees when they stand alone, and which hold letters or digits. */
 static status find_text(struct translator *t, struct err *err)
 {
     const size_t n = spm_size(t->spm);
     RELEASED_BY(str_release) struct str text = str_new(0);
 
     TRY(mem_alloc(&t->is_text, n, sizeof *t->is_text, err));
+    TRY(mem_alloc(&t->is_word, n, sizeof *t->is_word, err));
     for (size_t i = ID_UNK; i < n; i++) {
         const int32_t id = (int32_t)i;
         str_reset(&text);
         TRY(spm_decode(t->spm, &id, 1, &text, err));
-        t->is_text[i] = segments_is_visible((struct line){text.data, text.len});
+        const struct line piece = {text.data, text.len};
+        t->is_text[i] = segments_is_visible(piece);
+        t->is_word[i] = id != ID_UNK && has_word(piece);
     }
     return OK;
 }
@@ -64,6 +79,7 @@ void translate_close(struct translator *t)
         search_close(&t->search);
     encoder_free(t->encoder);
     free(t->is_text);
+    free(t->is_word);
     *t = (struct translator){0};
 }
 
@@ -217,7 +233,20 @@ static status take_room(struct job *j, struct err *err)
     return mem_alloc(&j->mark, n_lines, sizeof *j->mark, err);
 }
 
-/* Lines without text are done at once, and so are segments without pieces. */
+/* Is there a piece with text in it that is not unknown? The model cannot translate what
+ * it cannot see, and would make something up. */
+static bool is_known(const struct job *j, const struct segment *s)
+{
+    const int32_t *id = j->in.ids.id + s->at;
+
+    for (size_t i = 0; i < s->n; i++)
+        if (j->t->is_word[id[i]])
+            return true;
+    return s->n && !j->t->config.min_length;
+}
+
+/* Lines without text are done at once, and so are segments without a known letter or
+ * digit. */
 static status begin(struct job *j, const struct line *lines, size_t n, struct err *err)
 {
     struct translator *t = j->t;
@@ -235,7 +264,7 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
         t->n_done += j->n_left[i] == 0;
     }
     for (size_t i = 0; i < j->in.n; i++)
-        if (j->in.segment[i].n) {
+        if (is_known(j, &j->in.segment[i])) {
             j->sources[j->n++] = (struct source){i, j->in.segment[i].n};
         } else {
             copy_source(j, i, 0, 0);

@@ -57,7 +57,7 @@ struct translator {
     const struct spm *spm;
     const char *lang;        /* of the source; "" unless the caller knows it */
     struct encoder *encoder; /* of the tokenizer */
-    bool *is_text;           /* [pieces of the tokenizer] */
+    bool *is_text, *is_word; /* [pieces of the tokenizer] visible; with letters, digits */
     struct search search;
     struct progress *progress; /* NULL: silent; the caller begins and ends it */
     uint64_t n_done;           /* lines so far */

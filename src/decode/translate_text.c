@@ -284,7 +284,8 @@ static void say_what_happened(struct work *w)
              (long long)c->max_repeats);
     say(w, t->n_unrepeated, text);
     say(w, t->n_copied,
-        "were copied, at least in part, because the model has no text for them");
+        "were copied, at least in part, because the model does not know their letters "
+        "or has no text for them");
 }
 
 /* How long a pause of the input ends a window. Whoever writes line by line and waits for
