@@ -307,7 +307,8 @@ static status log_rest(struct trainer *t, struct err *err)
 {
     if (!record_has_rest(&t->record))
         return OK;
-    TRY(rank_stats_gather(&t->stats, t->peers.comm, &t->record, t->state.step, err));
+    if (t->stats.since.steps > 0)
+        TRY(rank_stats_gather(&t->stats, t->peers.comm, &t->record, t->state.step, err));
     return record_rest(&t->record, err);
 }
 
@@ -329,6 +330,8 @@ static status run(struct trainer *t, struct err *err)
     TRY(setup_run(t, err));
     if (!t->saving.is_resumed)
         TRY(saving_finish(&t->saving, err));
+    if (t->saving.is_resumed)
+        t->evaluated_at = t->state.step; /* by those who made that step */
     check_patience(t); /* a run that had stopped stays so until patience grows */
     t->record.t_begin = clock_now();
     meter_start(&t->stats.meter, "/sys/class/net", &t->device);

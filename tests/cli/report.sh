@@ -34,6 +34,10 @@ grep -q 'too few steps to tell how long more would take' few/report.md || fail "
 expect 0 "$FERRY" train run=patient data=data "${tiny[@]}" learning_rate=9 log_every=1000 \
     max_steps=9000 eval_every=3 patience=2
 grep -q '"reason":"early_stop"' patient/run.jsonl || fail "patience has no end"
+evals=$(grep -c '"event":"eval"' patient/run.jsonl)
+expect 0 "$FERRY" train run=patient
+[ "$(grep -c '"event":"eval"' patient/run.jsonl)" -eq "$evals" ] ||
+    fail "a run that had ended was evaluated again, which uses up its patience"
 expect 0 "$FERRY" report patient
 numbers patient
 
