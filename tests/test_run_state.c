@@ -242,6 +242,23 @@ TEST(a_damaged_pulse_is_none)
     close(lock);
 }
 
+TEST(a_pulse_is_a_file_or_none)
+{
+    put_log("");
+    const int lock = hold();
+    const char *path = test_path("a run/.pulse");
+
+    CHECK(mkfifo(path, 0600) == 0);
+    check_state(1e9 + 86400, RUN_RUNNING, "the last entry");
+    beat(pulse_at(1e9));
+    CHECK(unlink(path) == 0);
+    CHECK_OK(file_write(test_path("other"), "x", 1, &err), &err);
+    CHECK(symlink(test_path("other"), path) == 0);
+    beat(pulse_at(1e9));
+    CHECK(file_bytes(test_path("other")) == 1);
+    close(lock);
+}
+
 TEST(a_silent_log_alone_is_judged_by_its_own_pace)
 {
     put_log("");

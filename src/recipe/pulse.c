@@ -5,16 +5,19 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Always as long, so that a reader never finds the rest of an older line. */
 enum { LINE = 320 };
 
-/* The file is opened and closed each time: on NFS, closing it is what others see. */
+/* The file is opened and closed each time: on NFS, closing it is what others see. One
+ * that the disk does not take is removed: an old pulse would look like a frozen run. */
 void pulse_write(const char *path, const struct pulse *p)
 {
+    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     char line[LINE + 1];
-    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    const int fd = open(path, flags, 0644);
 
     if (fd < 0)
         return;
@@ -24,7 +27,8 @@ void pulse_write(const char *path, const struct pulse *p)
     if (n > 0 && n < LINE) {
         memset(line + n, ' ', (size_t)(LINE - n));
         line[LINE - 1] = '\n';
-        (void)!pwrite(fd, line, LINE, 0);
+        if (pwrite(fd, line, LINE, 0) != LINE)
+            unlink(path);
     }
     close(fd);
 }
@@ -32,12 +36,14 @@ void pulse_write(const char *path, const struct pulse *p)
 bool pulse_read(struct pulse *p, const char *path)
 {
     char line[LINE + 1] = "";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
 
     *p = (struct pulse){0};
     if (fd < 0)
         return false;
-    const ssize_t n = read(fd, line, LINE);
+    const bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    const ssize_t n = is_file ? read(fd, line, LINE) : 0;
     close(fd);
     return n == LINE && line[LINE - 1] == '\n' &&
            sscanf(line, "ferry 1 %127s %ld %" SCNu64 " %lf %lf %" SCNu64 " %lf %15s",
