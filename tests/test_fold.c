@@ -132,6 +132,18 @@ TEST(single_lines_of_the_libraries_are_kept)
     CHECK(f.n_kept == 6 && passed.len == 0);
 }
 
+TEST(of_several_lines_the_one_that_says_most_is_told)
+{
+    CHECK(strstr(fold_of("[proxy:0:0@n1] launch_procs: failed\n", 9).telling,
+                 "launch_procs: failed"));
+    CHECK(strstr(fold_of("[proxy:0:0@n1] launch_procs: failed\n"
+                         "[proxy:0:0@n1] create_process: execvp error on file x\n"
+                         "[mpiexec@n1] control_cb: assert failed\n",
+                         9)
+                     .telling,
+                 "execvp error on file x"));
+}
+
 TEST(without_a_log_everything_is_passed)
 {
     const char *t = trace("openmpi-killed");

@@ -41,8 +41,8 @@ static const char *const tails[] = {
 
 /* Lines that say most, the best first. */
 static const char *const telling[] = {
-    " exited on signal ",    "EXIT STRING: ",      "EXIT CODE: ", "Exit code: ",
-    "MPI_ABORT was invoked", "lost communication", "Signal: "};
+    "execvp error ", " exited on signal ",    "EXIT STRING: ",      "EXIT CODE: ",
+    "Exit code: ",   "MPI_ABORT was invoked", "lost communication", "Signal: "};
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -130,13 +130,17 @@ static bool begins_box(const char *line)
     return false;
 }
 
+/* The first line that was kept, until one says more. */
 static void note_telling(struct fold *f, const char *line)
 {
-    for (int i = 0; i < (int)COUNT(telling); i++)
-        if (strstr(line, telling[i]) && (!f->telling[0] || i < f->telling_rank)) {
-            f->telling_rank = i;
-            snprintf(f->telling, sizeof f->telling, "%s", line + strspn(line, "= "));
-        }
+    int rank = 0;
+
+    while (rank < (int)COUNT(telling) && !strstr(line, telling[rank]))
+        rank++;
+    if (f->telling[0] && rank >= f->telling_rank)
+        return;
+    f->telling_rank = rank;
+    snprintf(f->telling, sizeof f->telling, "%s", line + strspn(line, "= "));
 }
 
 static void give(struct fold *f, const char *text, size_t n, bool is_trace)

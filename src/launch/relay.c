@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,15 +86,30 @@ static void find_paths(struct relay *r, const struct relay_paths *p)
         snprintf(r->run, sizeof r->run, "%s", o.run);
 }
 
+/* Nothing but a file: a pipe of that name could hold up what all ranks print. */
+static FILE *open_file(const char *path)
+{
+    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int fd = open(path, flags, 0644);
+    struct stat st;
+
+    if (fd < 0)
+        return NULL;
+    FILE *f = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "a") : NULL;
+    if (!f)
+        close(fd);
+    return f;
+}
+
 static bool open_log(struct relay *r)
 {
     if (r->log || r->has_no_log)
         return r->log;
     snprintf(r->path, sizeof r->path, "%s/launch.log", r->run);
-    r->log = r->run[0] ? fopen(r->path, "ae") : NULL;
+    r->log = r->run[0] ? open_file(r->path) : NULL;
     if (!r->log) {
         snprintf(r->path, sizeof r->path, "launch.log");
-        r->log = fopen(r->path, "ae");
+        r->log = open_file(r->path);
     }
     r->has_no_log = !r->log;
     return r->log;
@@ -147,14 +163,16 @@ static void tell(struct relay *r)
     char text[PATH_MAX + 3 * FOLD_TELLING];
     const struct fold *best = &r->stream[0].fold;
 
-    if (n_kept(r) == 0)
+    const size_t n = n_kept(r);
+
+    if (n == 0)
         return;
     for (int i = 0; i < N_STREAMS && !best->telling[0]; i++)
         best = &r->stream[i].fold;
     snprintf(text, sizeof text,
-             "ferry launch: %zu lines that %s itself printed are in %s: %s\n", n_kept(r),
-             r->launcher, r->path,
-             best->telling[0] ? best->telling : "they tell of no process");
+             "ferry launch: %zu %s that %s itself printed %s in %s: %s\n", n,
+             n == 1 ? "line" : "lines", r->launcher, n == 1 ? "is" : "are", r->path,
+             best->telling);
     (void)os_write(r->console, text, strlen(text));
     for (int i = 0; i < N_STREAMS; i++) {
         r->stream[i].fold.n_kept = 0;
@@ -184,6 +202,13 @@ static void take(struct stream *s)
     s->t_last = clock_now();
 }
 
+/* Whether nothing came for a while, and nothing has just now. */
+static bool is_idle(const struct stream *s)
+{
+    return clock_now() - s->t_last > t_idle &&
+           poll(&(struct pollfd){s->in, POLLIN, 0}, 1, 0) == 0;
+}
+
 static void *relay_on(void *arg)
 {
     struct relay *r = arg;
@@ -201,7 +226,7 @@ static void *relay_on(void *arg)
             struct stream *s = &r->stream[i];
             if (n > 0 && p[i].revents)
                 take(s);
-            else if (clock_now() - s->t_last > t_idle)
+            else if (is_idle(s))
                 fold_idle(&s->fold);
         }
         if (clock_now() - r->t_kept > t_tell)

@@ -499,7 +499,7 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     s->step_lost = st->server.client ? liveness_step(&st->server.liveness) : 0;
     s->has_worked |= st->server.client && st->server.liveness.has_worked;
     end_job(st);
-    relay_close(st->relay, t_last_words);
+    relay_close(st->relay, outcome == LOST ? t_last_words : t_finalize);
     if (outcome == LOST) {
         s->t_lost = t_seen;
         /* A start that got further than all before it begins the count anew: faults that
