@@ -13,6 +13,7 @@ train a/lr1/run data
 train a/lr2/run data learning_rate=0.25
 expect 0 "$FERRY" eval a/lr1/run
 bleu=$(sed -n 's/^BLEU  *\([0-9.]*\) .*/\1/p' .out)
+expect 0 "$FERRY" eval a/lr1/run bleu=false # no score: the one before stays
 compare a/lr1/run ./a//lr2/run
 has '| state | finished | finished |'
 has '|  | lr1 | lr2 |'

@@ -129,6 +129,11 @@ mv data away
 expect 0 "$FERRY" average run last=2 out=mean2
 err_has 'not measured on the validation set: data'
 mv away data
+expect 0 "$FERRY" average run steps=4,2 out=mean3
+err_has 'run/model.ckpt-4: the mean is'
+expect 0 "$FERRY" average run steps=4 out=mean1
+err_has 'run/model.ckpt-4: the mean is as good'
+err_lacks 'averaging helps'
 cmp mean/model.ckpt-4.data-00000-of-00001 mean2/model.ckpt-4.data-00000-of-00001
 
 # Checkpoints a hundred epochs apart (0x64) are not averaged by accident.

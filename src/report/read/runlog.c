@@ -406,10 +406,14 @@ const struct runlog_test *runlog_tested(const struct runlog *log)
 {
     const struct runlog_test *newest = NULL;
 
-    for (size_t i = 0; i < log->n_event; i++)
-        if (log->event[i].kind == RUNLOG_KIND_TEST && log->event[i].test.name &&
-            strcmp(log->event[i].test.name, "test") == 0)
-            newest = &log->event[i].test;
+    for (size_t i = 0; i < log->n_event; i++) {
+        const struct runlog_test *test = &log->event[i].test;
+        if (log->event[i].kind != RUNLOG_KIND_TEST || !test->name ||
+            strcmp(test->name, "test") != 0)
+            continue;
+        if (!newest || isfinite(test->bleu) || !isfinite(newest->bleu))
+            newest = test;
+    }
     return newest;
 }
 

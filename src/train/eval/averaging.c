@@ -1,5 +1,6 @@
 #include "train/eval/averaging.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "train/eval/eval.h"
@@ -64,15 +65,35 @@ static status loss_of(double *loss, const char *run, const char *checkpoint,
 /* The mean beside one model. */
 static void compare(const char *name, double loss, double mean, FILE *console)
 {
-    fprintf(console, "  %.4f  %s: the mean is %.1f %% %s\n", loss, name,
-            loss > 0 ? 100 * (loss > mean ? loss - mean : mean - loss) / loss : 0,
-            loss > mean ? "better" : "worse");
+    const double percent = 100 * fabs(loss - mean) / loss;
+
+    if (!(percent >= 0.05))
+        fprintf(console, "  %.4f  %s: the mean is as good\n", loss, name);
+    else
+        fprintf(console, "  %.4f  %s: the mean is %.1f %% %s\n", loss, name, percent,
+                loss > mean ? "better" : "worse");
+}
+
+/* The checkpoint that has seen most; the last one named where none says. */
+static const char *newest_of(const struct average *a)
+{
+    const char *newest = a->prefix[a->n - 1];
+    double most, at;
+
+    if (!epochs_of(newest, &most))
+        return newest;
+    for (size_t i = 0; i < a->n; i++)
+        if (epochs_of(a->prefix[i], &at) && at > most) {
+            most = at;
+            newest = a->prefix[i];
+        }
+    return newest;
 }
 
 void averaging_tell(const struct average *a, const char *run, const char *out,
                     const char *data, FILE *console)
 {
-    const char *newest = a->prefix[a->n - 1];
+    const char *newest = newest_of(a);
     double mean, last, best;
     struct err err = {0};
 
@@ -86,7 +107,7 @@ void averaging_tell(const struct average *a, const char *run, const char *out,
     const bool has_best = loss_of(&best, run, "best", data, &err) == OK;
     if (has_best)
         compare("the best checkpoint of the run", best, mean, console);
-    if (mean >= last || (has_best && mean >= best))
+    if (a->n > 1 && (mean >= last || (has_best && mean >= best)))
         fprintf(console, "averaging helps near the end of training, when the loss falls "
                          "slowly and the checkpoints are close together\n");
 }
