@@ -300,25 +300,27 @@ status bench_step(const struct bench *b, struct err *err)
     return result;
 }
 
-/* Steps until the time is over; the first ones warm up. */
+/* Steps until the time is over; the first ones warm up, unless they take half of it. */
 static status time_steps(struct trainer *t, double seconds, struct progress *progress,
                          double *rate, struct err *err)
 {
     const double begun = clock_now();
-    double tokens = 0, took = 0;
-    uint64_t n = 0;
+    double all = 0, tokens = 0, took = 0, since;
 
     progress_begin(progress, "measuring", "tokens", 0);
-    for (; n <= WARM_UP || clock_now() - begun < seconds; n++) {
+    for (int n = 0; took == 0 || since < seconds; n++) {
         struct record_step rec;
         TRY(train_step(t, &rec, err));
-        if (n < WARM_UP)
-            continue;
-        tokens += rec.source_tokens + rec.target_tokens;
-        took += rec.t_step;
-        progress_update(progress, (uint64_t)tokens);
+        const double n_tokens = rec.source_tokens + rec.target_tokens;
+        since = clock_now() - begun;
+        if (n >= WARM_UP || since > seconds / 2) {
+            tokens += n_tokens;
+            took += rec.t_step;
+        }
+        all += n_tokens;
+        progress_update(progress, (uint64_t)all);
     }
-    progress_end(progress, (uint64_t)tokens);
+    progress_end(progress, (uint64_t)all);
     *rate = tokens / took;
     return OK;
 }
