@@ -4,7 +4,7 @@ tiny_data data
 expect 0 "$FERRY" train data=data run=run "${tiny[@]}" max_steps=8
 
 odd() { python3 "$ROOT/tests/cli/odd_lines.py" "$@"; }
-odd make 1500 1 >odd
+odd make 5000 1 >odd
 expect 0 "$FERRY" translate run odd output=all --greedy
 odd judge odd all >.wrong || fail "$(cat .wrong)"
 err_has 'lines hold bytes that are not UTF-8'

@@ -16,7 +16,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     nobody=(env HOME="$PWD/others" TMPDIR="$PWD/others" setpriv --reuid 65534 --regid 65534 --clear-groups)
     if "${nobody[@]}" test -x others/ferry; then
         expect 0 "${nobody[@]}" "${launch[@]}" others/ferry train run=others/run \
-            "${options[@]}" max_steps=2
+            "${options[@]}" data=others/data max_steps=2
         err_has '2 ranks on 1 node'
     fi
 fi
