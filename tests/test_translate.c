@@ -249,6 +249,29 @@ TEST(a_translation_has_at_most_three_times_the_pieces_and_the_extra_length)
     close_setup(&s);
 }
 
+/* The model does not end by itself: what it makes is as long as it may be. */
+TEST(a_short_sentence_has_as_much_room_in_a_long_line_as_alone)
+{
+    static const char words[] =
+        "We wait. The river is wide and slow and the ferry is slow "
+        "and a child waits on the other side and the river is wide";
+    const struct line lines[] = {LINE(words), LINE("We wait."), LINE("")};
+    struct setup s;
+    struct translator t;
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    s.config.max_repeats = 0;
+    s.config.extra_decode_length = 20;
+    CHECK_OK(translate_open(&t, &s.model, s.spm, &s.config, &err), &err);
+    CHECK_OK(translate_lines(&t, lines, 3, &out, &err), &err);
+    CHECK(str_begins(translate_get(&out, 0, 0), translate_get(&out, 1, 0)));
+    CHECK(t.n_stopped == 2);
+    translate_close(&t);
+    translate_release(&out);
+    close_setup(&s);
+}
+
 TEST(a_sentence_beyond_max_length_is_translated_in_parts)
 {
     const struct line line = LINE("the ferry waits and the river, the wide river, waits");

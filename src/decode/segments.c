@@ -89,12 +89,10 @@ static status add(const struct maker *m, struct line text, size_t at, struct err
         s->ids.n = at + max;
         line->is_cut = true;
     }
-    const size_t n_pieces = s->ids.n - at - 1;
-    if (n_pieces)
+    if (s->ids.n - at > 1)
         TRY(push(&s->ids, ID_EOS, err));
     else
         s->ids.n = at;
-    line->n_pieces += n_pieces;
     line->n++;
     s->segment[s->n++] = (struct segment){m->i, text, at, s->ids.n - at};
     return OK;

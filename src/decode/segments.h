@@ -39,7 +39,6 @@ struct segment {
 struct segments_line {
     struct line text; /* as given, or mended */
     size_t first, n;  /* its segments, in order */
-    size_t n_pieces;  /* of them all */
     bool is_invalid;  /* it was mended */
     bool is_divided;  /* a sentence of it was too long and is several segments */
     bool is_cut;      /* a segment of it lost what is beyond max_length */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "decode/segments.h"
+#include "decode/target_limit.h"
 #include "text/subword/encoder.h"
 #include "text/unicode.h"
 
@@ -144,7 +145,7 @@ struct source {
 
 /* What happened to a line. */
 struct marks {
-    bool is_lengthened, is_unrepeated, is_copied;
+    bool is_lengthened, is_unrepeated, is_copied, is_stopped;
 };
 
 /* One call's work: the segments of all lines, in the order of translation, and what
@@ -159,6 +160,7 @@ struct job {
     size_t *batch_max;    /* [n] */
     struct spm_ids words; /* a hypothesis without specials */
     struct str text;
+    size_t *max_len;    /* [segments] tokens at most, S and EOS counted */
     struct part *part;  /* [segments,nbest] */
     size_t *n_parts;    /* [segments] */
     size_t *n_left;     /* [lines] segments that are not translated yet */
@@ -227,6 +229,7 @@ static status take_room(struct job *j, struct err *err)
     TRY(mem_alloc(&j->sources, n, sizeof *j->sources, err));
     TRY(mem_alloc(&j->batch_at, n + 1, sizeof *j->batch_at, err));
     TRY(mem_alloc(&j->batch_max, n, sizeof *j->batch_max, err));
+    TRY(mem_alloc(&j->max_len, n, sizeof *j->max_len, err));
     TRY(mem_alloc(&j->part, n_parts, sizeof *j->part, err));
     TRY(mem_alloc(&j->n_parts, n, sizeof *j->n_parts, err));
     TRY(mem_alloc(&j->n_left, n_lines, sizeof *j->n_left, err));
@@ -266,26 +269,17 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
     for (size_t i = 0; i < j->in.n; i++)
         if (is_known(j, &j->in.segment[i])) {
             j->sources[j->n++] = (struct source){i, j->in.segment[i].n};
+            j->max_len[i] = j->in.segment[i].n - 2; /* pieces, so far */
         } else {
             copy_source(j, i, 0, 0);
             finish(j, i);
         }
+    for (size_t i = 0; i < n; i++)
+        target_limit_share(j->max_len + j->in.line[i].first, j->in.line[i].n,
+                           (size_t)t->config.extra_decode_length);
     if (j->n)
         qsort(j->sources, j->n, sizeof *j->sources, by_length);
     return OK;
-}
-
-/* Generated tokens at most, S and EOS counted. The segments of a line share what a line
- * may have: three times its pieces and the extra length once; of its own part each leaves
- * one piece to the end that it may miss and one to the blank before it. */
-static size_t max_target(const struct job *j, size_t segment)
-{
-    const struct segment *s = &j->in.segment[segment];
-    const struct segments_line *line = &j->in.line[s->line];
-    const size_t extra = (size_t)j->t->config.extra_decode_length, n_pieces = s->n - 2;
-    const size_t share = 2 * (n_pieces - 1) + extra * n_pieces / line->n_pieces;
-
-    return s->n + (share < extra ? share : extra);
 }
 
 /* How many sources from `first` on make a batch: sentences times the longest target. */
@@ -312,7 +306,7 @@ static status pack(struct job *j, size_t first, size_t n, struct err *err)
         memcpy(to->id + to->n, j->in.ids.id + s->at, s->n * sizeof *to->id);
         to->n += s->n;
         j->batch_at[i + 1] = (int32_t)to->n;
-        j->batch_max[i] = max_target(j, segment);
+        j->batch_max[i] = j->max_len[segment];
     }
     return OK;
 }
@@ -349,6 +343,7 @@ static status put_results(struct job *j, size_t i, size_t segment, struct err *e
 
     mark->is_lengthened |= acts.min_length;
     mark->is_unrepeated |= acts.repeats;
+    mark->is_stopped |= !best.is_finished && best.n == j->max_len[segment];
     for (size_t rank = 0; rank < beam_found(beam, i); rank++)
         TRY(put_hypothesis(j, segment, beam_get(beam, i, rank), err));
     if (!j->n_parts[segment])
@@ -423,6 +418,7 @@ static void count(const struct job *j)
         t->n_lengthened += j->mark[i].is_lengthened;
         t->n_unrepeated += j->mark[i].is_unrepeated;
         t->n_copied += j->mark[i].is_copied;
+        t->n_stopped += j->mark[i].is_stopped;
     }
 }
 
@@ -453,6 +449,7 @@ status translate_lines(struct translator *t, const struct line *lines, size_t n,
     free(j.sources);
     free(j.batch_at);
     free(j.batch_max);
+    free(j.max_len);
     free(j.part);
     free(j.n_parts);
     free(j.n_left);

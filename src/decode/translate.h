@@ -5,8 +5,8 @@
  * max_length), encodes them with the tokenizer, sorts by length, searches in batches,
  * decodes, and hands the results back in the order of the lines. A line without text
  * (empty, or white space) has the empty translation with score 0 and costs nothing; any
- * other has a text, if need be its own. A target has at most extra_decode_length tokens
- * more than its source.
+ * other has a text, if need be its own. The sentences of a line share what it may have:
+ * three times its pieces and extra_decode_length (decode/target_limit.h).
  *
  * The translations of a line's sentences are joined with the white space of the source.
  * Rank k of a line joins rank k of its sentences (their last where there are fewer); its
@@ -69,6 +69,7 @@ struct translator {
     uint64_t n_lengthened; /* would have had a translation shorter than min_length */
     uint64_t n_unrepeated; /* would have repeated a run more often than max_repeats */
     uint64_t n_copied;     /* copied, at least in part, because the model has no text */
+    uint64_t n_stopped;    /* with a translation that had not ended at its limit */
 };
 
 /* ERR_USAGE when the options are at odds, or the tokenizer has ids the model lacks. */

@@ -286,6 +286,11 @@ static void say_what_happened(struct work *w)
     say(w, t->n_copied,
         "were copied, at least in part, because the model does not know their letters "
         "or has no text for them");
+    snprintf(text, sizeof text,
+             "have a sentence whose translation had no end within its limit and was cut "
+             "there; extra_decode_length = %lld",
+             (long long)c->extra_decode_length);
+    say(w, t->n_stopped, text);
 }
 
 /* How long a pause of the input ends a window. Whoever writes line by line and waits for
