@@ -104,6 +104,24 @@ TEST(what_is_too_long_is_divided_until_it_fits)
     str_release(&text);
 }
 
+TEST(only_a_cut_inside_a_word_tears_one)
+{
+    const struct line lines[] = {LINE("aflussuferaflussuferaflussufer"),
+                                 LINE("We wait\u3002A river\u3002"),
+                                 LINE("\u65e5\u65e5\u65e5\u65e5\u65e5\u65e5\uff0c\u65e5"
+                                      "\u65e5\u65e5\u65e5\u65e5\u65e5"),
+                                 LINE("the ferry and the river and the ferry")};
+    struct segments s = {0};
+
+    make(&s, lines, 4, (struct segments_options){.max_length = 8, .splits = true});
+    for (size_t k = 0; k < s.n; k++) {
+        const struct segment *g = &s.segment[k];
+        CHECK(g->is_torn == (g->line == 0 && k > s.line[0].first));
+    }
+    CHECK(s.line[0].n > 1 && s.line[3].n > 1);
+    segments_release(&s);
+}
+
 TEST(without_splitting_a_line_is_cut_and_marked)
 {
     const struct line line = LINE("The ferry crosses. The river is wide.");

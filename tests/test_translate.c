@@ -220,6 +220,57 @@ TEST(sentences_of_a_line_are_translated_one_by_one)
     close_setup(&s);
 }
 
+/* What is copied is of another script than what is translated. */
+TEST(sentences_that_touch_get_a_blank_where_their_translations_need_one)
+{
+    const struct line lines[] = {LINE("We wait\u3002A wide river\uff01"),
+                                 LINE("We wait\u3002\u65e5\u672c\u3002A river\uff01")};
+    const struct line parts[] = {LINE("We wait\u3002"), LINE("A wide river\uff01"),
+                                 LINE("A river\uff01")};
+    struct setup s;
+    struct translations all = {0}, each = {0};
+    char want[512];
+
+    open_setup(&s, 0);
+    s.config.extra_decode_length = 0;
+    run(&s, parts, 3, &each);
+    run(&s, lines, 2, &all);
+    snprintf(want, sizeof want, "%s %s", translate_get(&each, 0, 0),
+             translate_get(&each, 1, 0));
+    CHECK_STR(translate_get(&all, 0, 0), want);
+    snprintf(want, sizeof want, "%s\u65e5\u672c\u3002%s", translate_get(&each, 0, 0),
+             translate_get(&each, 2, 0));
+    CHECK_STR(translate_get(&all, 1, 0), want);
+    translate_release(&all);
+    translate_release(&each);
+    close_setup(&s);
+}
+
+/* All is copied, sentence by sentence and, where one is too long, in parts. */
+TEST(what_is_copied_sentence_by_sentence_stays_as_it_is)
+{
+    const struct line lines[] = {
+        LINE("\u4eca\u65e5\u306f\u3002\u5143\u6c17\uff1f "
+             "\u306f\u3044\uff01\uff01\u5143\u3002"),
+        LINE("\u201c\u4f60\u597d\u3002\u201d\u201c\u518d\u89c1\uff01\u201d\u8d70\u3002"
+             "\u300c\u4f60\u3002\u300d"),
+        LINE("\u4eca\u65e5\u306f\uff0c\u5143\u6c17\u5143\u6c17\u5143\u6c17\u5143\u6c17"
+             "\u5143\u6c17\u5143"),
+        LINE("\u0436\u0436\u0436\u0436\u0436\u0436\u0436\u0436\u0436\u0436\u0436\u0436"),
+    };
+    struct setup s;
+    struct translations out = {0};
+
+    open_setup(&s, 0);
+    for (s.config.max_length = 3; s.config.max_length < 9; s.config.max_length++) {
+        run(&s, lines, 4, &out);
+        for (size_t i = 0; i < 4; i++)
+            CHECK_STR(translate_get(&out, i, 0), lines[i].text);
+    }
+    translate_release(&out);
+    close_setup(&s);
+}
+
 /* The model does not end by itself; the limit is what a line may have, not a sentence. */
 TEST(a_translation_has_at_most_three_times_the_pieces_and_the_extra_length)
 {

@@ -42,6 +42,19 @@ TEST(letters_digits_and_controls_are_told_apart)
           unicode_lower('[') == '[');
 }
 
+TEST(scripts_without_blanks_are_known)
+{
+    static const uint32_t unspaced[] = U"\u4eca\u306f\u30ab\u3002\uff01\uff71\u0e01"
+                                       U"\u1780\u1000\u0e81\U00020000\u300d";
+    static const uint32_t spaced[] =
+        U"a\u00e4\u0416\u05d0\uac00\u3131\u0905\u0964.1\u2014";
+
+    for (size_t i = 0; unspaced[i]; i++)
+        CHECK(unicode_is_unspaced(unspaced[i]));
+    for (size_t i = 0; spaced[i]; i++)
+        CHECK(!unicode_is_unspaced(spaced[i]));
+}
+
 TEST(scripts_have_names_and_letters)
 {
     CHECK(unicode_script_named("greek") == UNICODE_GREEK);

@@ -116,6 +116,31 @@ TEST(the_decoder_reads_no_byte_past_the_end)
         }
 }
 
+TEST(the_last_code_point_is_found_from_the_end)
+{
+    static const struct {
+        const char *text;
+        uint32_t code;
+        size_t len;
+    } cases[] = {{"a", 'a', 1},
+                 {"ab", 'b', 1},
+                 {"a\u00e4", 0xE4, 2},
+                 {"\u3002", 0x3002, 3},
+                 {"x\U0001F600", 0x1F600, 4},
+                 {"\xff", UTF8_BAD, 1},
+                 {"\x82", UTF8_BAD, 1},
+                 {"a\x82", UTF8_BAD, 1},
+                 {"\u00e4\x82", UTF8_BAD, 1},
+                 {"\x80\x80\x80\x80\x80", UTF8_BAD, 1}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t len;
+        CHECK(utf8_decode_last(cases[i].text, strlen(cases[i].text), &len) ==
+              cases[i].code);
+        CHECK(len == cases[i].len);
+    }
+}
+
 TEST(valid_text_is_told_from_invalid)
 {
     CHECK(utf8_valid("", 0));

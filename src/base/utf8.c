@@ -17,6 +17,19 @@ uint32_t utf8_decode(const char *s, size_t n, size_t *len)
     return (uint32_t)code;
 }
 
+uint32_t utf8_decode_last(const char *s, size_t n, size_t *len)
+{
+    size_t k = 1;
+
+    while (k < 4 && k < n && ((unsigned char)s[n - k] & 0xC0) == 0x80)
+        k++;
+    const uint32_t code = utf8_decode(s + n - k, k, len);
+    if (*len == k)
+        return code;
+    *len = 1;
+    return UTF8_BAD;
+}
+
 size_t utf8_encode(char *out, uint32_t code)
 {
     return (size_t)utf8proc_encode_char((utf8proc_int32_t)code, (utf8proc_uint8_t *)out);

@@ -15,6 +15,9 @@
  */
 uint32_t utf8_decode(const char *s, size_t n, size_t *len);
 
+/* The same of the code point that s[0..n) ends with. */
+uint32_t utf8_decode_last(const char *s, size_t n, size_t *len);
+
 /* Bytes written to out (at most 4). */
 size_t utf8_encode(char *out, uint32_t code);
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "text/subword/encoder.h"
+#include "text/unicode.h"
 
 void segments_release(struct segments *s)
 {
@@ -94,7 +95,8 @@ static status add(const struct maker *m, struct line text, size_t at, struct err
     else
         s->ids.n = at;
     line->n++;
-    s->segment[s->n++] = (struct segment){m->i, text, at, s->ids.n - at};
+    s->segment[s->n++] =
+        (struct segment){.line = m->i, .text = text, .at = at, .n = s->ids.n - at};
     return OK;
 }
 
@@ -123,6 +125,17 @@ static status add_part(const struct maker *m, struct line *text, size_t at_most,
     return OK;
 }
 
+/* Does the cut between a part and the rest tear a word? Where words have no blanks
+ * between them there is none to tear. */
+static bool tears_word(struct line part, struct line rest)
+{
+    size_t len;
+
+    return rest.n_bytes && part.text + part.n_bytes == rest.text &&
+           !unicode_is_unspaced(utf8_decode_last(part.text, part.n_bytes, &len)) &&
+           !unicode_is_unspaced(utf8_decode(rest.text, rest.n_bytes, &len));
+}
+
 static status add_sentence(const struct maker *m, struct line text, struct err *err)
 {
     struct spm_ids *ids = &m->s->ids;
@@ -136,8 +149,12 @@ static status add_sentence(const struct maker *m, struct line text, struct err *
     m->s->line[m->i].is_divided = true;
     const size_t at_most =
         (size_t)((double)n_bytes * (double)m->o->max_length / (double)n);
-    while (text.n_bytes)
+    for (bool is_torn = false; text.n_bytes;) {
         TRY(add_part(m, &text, at_most, err));
+        struct segment *part = &m->s->segment[m->s->n - 1];
+        part->is_torn = is_torn;
+        is_torn = tears_word(part->text, text);
+    }
     return OK;
 }
 

@@ -3,8 +3,9 @@
  *
  * Bytes of a line that are no UTF-8 become U+FFFD, or are refused. A line is cut into its
  * sentences (text/sentences.h), and one that is too long further, behind its clauses or
- * wherever it must be; between segments there is only white space. Without splitting a
- * line is one segment, and loses what is too long. A line without text has no segment.
+ * wherever it must be; between segments there is white space or nothing. Without
+ * splitting a line is one segment, and loses what is too long. A line without text has no
+ * segment.
  *
  * Owns: ids and mended text. Borrows: the lines, which outlive it, and tokenizers.
  * Threads: one at a time.
@@ -34,6 +35,7 @@ struct segment {
     size_t line;
     struct line text; /* in the line */
     size_t at, n;     /* in all ids: S, pieces, EOS; n is 0 when it has no pieces */
+    bool is_torn;     /* it begins inside a word, which the one before it begins */
 };
 
 struct segments_line {

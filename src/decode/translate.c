@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "decode/joint.h"
 #include "decode/segments.h"
 #include "decode/target_limit.h"
 #include "text/subword/encoder.h"
@@ -367,7 +368,8 @@ static status run_batch(struct job *j, size_t first, size_t n, struct err *err)
 }
 
 /* Append a line's translation of this rank: the segments' translations of the same rank,
- * or their last, with what stands between the segments between them. */
+ * or their last, with what stands between the segments between them. Where nothing does,
+ * as between sentences of Chinese, the translations may need a blank. */
 static status join_rank(const struct job *j, struct translations *out, size_t i,
                         size_t rank, struct err *err)
 {
@@ -378,12 +380,16 @@ static status join_rank(const struct job *j, struct translations *out, size_t i,
     double log_prob = 0;
 
     for (size_t k = line->first; k < line->first + line->n; k++) {
-        const struct line *text = &j->in.segment[k].text;
-        str_add(&out->text, next, (size_t)(text->text - next));
-        next = text->text + text->n_bytes;
+        const struct segment *s = &j->in.segment[k];
         const size_t last = j->n_parts[k] - 1;
         const struct part *p = &j->part[k * out->n_best + (rank < last ? rank : last)];
-        str_add(&out->text, j->text.data + p->at, p->n_bytes);
+        const struct line before = {str_text(&out->text) + at, out->text.len - at};
+        const struct line after = {j->text.data + p->at, p->n_bytes};
+        if (s->text.text == next && !s->is_torn && joint_needs_blank(before, after))
+            str_putc(&out->text, ' ');
+        str_add(&out->text, next, (size_t)(s->text.text - next));
+        str_add(&out->text, after.text, after.n_bytes);
+        next = s->text.text + s->text.n_bytes;
         log_prob += p->log_prob;
         n_tokens += p->n_tokens;
     }

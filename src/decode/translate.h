@@ -8,7 +8,8 @@
  * other has a text, if need be its own. The sentences of a line share what it may have:
  * three times its pieces and extra_decode_length (decode/target_limit.h).
  *
- * The translations of a line's sentences are joined with the white space of the source.
+ * The translations of a line's sentences are joined with the white space of the source,
+ * or with a blank where it has none and their language needs one (decode/joint.h).
  * Rank k of a line joins rank k of its sentences (their last where there are fewer); its
  * score is the sum of their log-probabilities over the penalty of the sum of their
  * lengths.

@@ -48,15 +48,7 @@ static uint32_t code_at(const struct scan *t, size_t at, size_t *len)
 /* The character that ends at `at`, which is behind the sentence's beginning. */
 static uint32_t code_before(const struct scan *t, size_t at, size_t *len)
 {
-    size_t n = 1;
-
-    while (n < 4 && at - n > t->from && ((unsigned char)t->s[at - n] & 0xC0) == 0x80)
-        n++;
-    const uint32_t code = utf8_decode(t->s + at - n, n, len);
-    if (*len == n)
-        return code;
-    *len = 1;
-    return UTF8_BAD;
+    return utf8_decode_last(t->s + t->from, at - t->from, len);
 }
 
 static enum mark mark_of(const struct scan *t, uint32_t code, size_t at)

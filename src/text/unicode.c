@@ -99,6 +99,23 @@ bool unicode_is_of(uint32_t letter, enum unicode_script script)
     return script == UNICODE_ANY || is == script || (is_mixed && is == UNICODE_HAN);
 }
 
+bool unicode_is_unspaced(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x0E00, 0x0EFF},   {0x1000, 0x109F}, {0x1780, 0x17FF}, {0x203C, 0x203C},
+        {0x2047, 0x2049},   {0x2E80, 0x312F}, {0x3190, 0x9FFF}, {0xF900, 0xFAFF},
+        {0xFE10, 0xFE1F},   {0xFE30, 0xFE4F}, {0xFF01, 0xFF9F}, {0x1B000, 0x1B16F},
+        {0x20000, 0x3FFFF},
+    };
+
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (code >= ranges[i].first && code <= ranges[i].last)
+            return true;
+    return false;
+}
+
 /* Nothing below U+0300 changes in form C, or joins with what stands before it. */
 static bool is_plain(struct line in)
 {

@@ -52,5 +52,9 @@ uint32_t unicode_lower(uint32_t code);
 /* Whether a letter is one of the script's. */
 bool unicode_is_of(uint32_t letter, enum unicode_script script);
 
+/* Whether it belongs to a script that puts no blanks between words: Han, Kana, Thai, Lao,
+ * Burmese and Khmer, with the punctuation of Chinese and Japanese. */
+bool unicode_is_unspaced(uint32_t code);
+
 /* Append the text in normalisation form C. Malformed bytes stay where they are. */
 status unicode_nfc(struct str *out, struct line in, struct err *err);
