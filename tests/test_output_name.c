@@ -1,5 +1,7 @@
 #include "decode/output_name.h"
 
+#include <unistd.h>
+
 #include "test.h"
 
 static struct err err;
@@ -41,6 +43,26 @@ TEST(outputs_that_would_destroy_something_are_refused)
     CHECK_FAILS(output_name_make(name, "{stem}.de", same, 2, &err), &err, ERR_USAGE,
                 "a/x.en and b/x.en would both be written to x.de");
     CHECK_OK(output_name_make(name, "all.de", same, 2, &err), &err);
+    CHECK_OK(output_name_make(name, "{dir}/{stem}.de", same, 2, &err), &err);
     CHECK_FAILS(output_name_make(name, "{Dir}", same, 2, &err), &err, ERR_USAGE, "{dir}");
     CHECK_FAILS(output_name_make(name, "a{", same, 2, &err), &err, ERR_USAGE, "{dir}");
+}
+
+TEST(one_output_is_one_however_its_directory_is_spelled)
+{
+    static char name[2][FILE_PATH_MAX];
+    static const char *const other[] = {"news/./a.en", "link/a.en", "news/../news/a.en"};
+    char path[2][FILE_PATH_MAX];
+    const char *const input[] = {path[0], path[1]};
+
+    CHECK_OK(file_make_dirs(test_path("news"), &err), &err);
+    CHECK(symlink("news", test_path("link")) == 0);
+    snprintf(path[0], sizeof path[0], "%s", test_path("news/a.en.gz"));
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        snprintf(path[1], sizeof path[1], "%s", test_path(other[i]));
+        CHECK_FAILS(output_name_make(name, "{dir}/{stem}.de", input, 2, &err), &err,
+                    ERR_USAGE, "would both be written");
+    }
+    snprintf(path[1], sizeof path[1], "%s", test_path("link/b.en"));
+    CHECK_OK(output_name_make(name, "{dir}/{stem}.de", input, 2, &err), &err);
 }

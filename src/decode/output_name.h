@@ -18,6 +18,6 @@ bool output_name_is_pattern(const char *text);
 
 /* The output of each of n inputs, by the pattern or all in the one file that it names.
  * ERR_USAGE for an unknown name in braces, two inputs with one output by a pattern, and
- * an output that is an input. */
+ * an output that is an input, however their names are spelled. */
 status output_name_make(char (*name)[FILE_PATH_MAX], const char *pattern,
                         const char *const *input, size_t n, struct err *err);
