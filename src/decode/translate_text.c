@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,7 +190,24 @@ static void close_input(int fd)
         close(fd);
 }
 
-/* Every input can be read and every output has a name: before the model is loaded. A pipe
+/* A file can be put there: its directory is there and takes new files. */
+static status check_output(const char *output, struct err *err)
+{
+    char copy[FILE_PATH_MAX], path[FILE_PATH_MAX];
+
+    TRY(file_path(copy, err, "%s", output));
+    const char *dir = dirname(copy);
+    TRY(file_path(path, err, "%s/.", dir)); /* of a file there is no such thing */
+    if (file_is_dir(output))
+        return err_set(err, ERR_IO, "output = %s is a directory; name a file in it",
+                       output);
+    if (access(path, W_OK | X_OK) != 0)
+        return err_set(err, ERR_IO, "%s: %s; the directory %s must exist and be writable",
+                       output, strerror(errno), dir);
+    return OK;
+}
+
+/* Every input can be read and every output written: before the model is loaded. A pipe
  * with a name is opened only once, or its writer would think that we left. */
 static status check_files(struct work *w, struct err *err)
 {
@@ -206,7 +224,10 @@ static status check_files(struct work *w, struct err *err)
     if (!w->config.output[0])
         return OK;
     TRY(mem_alloc(&w->output, w->n, sizeof *w->output, err));
-    return output_name_make(w->output, w->config.output, w->input, w->n, err);
+    TRY(output_name_make(w->output, w->config.output, w->input, w->n, err));
+    for (size_t i = 0; i < w->n; i++)
+        TRY(check_output(w->output[i], err));
+    return OK;
 }
 
 static status open_model(struct work *w, const char *run, struct err *err)

@@ -95,6 +95,22 @@ refuses 2 'standard input has no name' "$FERRY" translate run output='{name}.de'
 refuses 3 'nothing-here' "$FERRY" translate run seven nothing-here output=both
 cmp both want || fail "a mistake in a name overwrote an output"
 
+# Outputs that cannot be written are refused before the model is looked for.
+refuses 3 'missing/x: No such file or directory; the directory missing must exist' \
+    "$FERRY" translate nowhere seven output=missing/x
+refuses 3 'seven/x: Not a directory' "$FERRY" translate nowhere part/a.en output=seven/x
+refuses 3 'output = part is a directory' "$FERRY" translate nowhere seven output=part
+mkdir out
+refuses 3 'out/part/a.de: No such file' \
+    "$FERRY" translate nowhere seven part/a.en output='out/{dir}/{stem}.de'
+mkdir out/part
+if [ "$(id -u)" -ne 0 ]; then
+    chmod a-w out/part
+    refuses 3 'out/part/a.de: Permission denied' \
+        "$FERRY" translate nowhere part/a.en output='out/{dir}/{stem}.de'
+    chmod u+w out/part
+fi
+
 # Beside another program: an answer to each line at once, and the same bytes.
 cat >talk.py <<'END'
 import subprocess, sys, time
