@@ -650,6 +650,32 @@ TEST(a_run_occurs_as_often_as_the_limit_says_and_no_more)
     beam_close(b);
 }
 
+/* Only the second best repeats itself at the step in question, but it could have won. */
+TEST(a_result_that_the_limit_of_repeats_changed_is_marked)
+{
+    const struct beam_options o = {.width = 4, .n_best = 1, .alpha = 0.6};
+    size_t n_changed = 0;
+
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        struct toy toy = {.V = 3, .seed = &seed, .width = 4, .eos_bias = -6};
+        const struct beam_source source = {toy_step, &toy};
+        const struct beam_limit limit = {.max_len = LEN_MAX, .max_repeats = 1};
+        struct beam *plain = searched(&toy, &limit.max_len, 1, o);
+        struct err err = {0};
+        struct beam *b;
+        CHECK_OK(beam_open(&b, 1, LEN_MAX, 4, &err), &err);
+        CHECK_OK(beam_search(b, &source, &limit, 1, o, &err), &err);
+        const struct beam_hypothesis x = beam_get(plain, 0, 0), y = beam_get(b, 0, 0);
+        const bool is_same =
+            x.n == y.n && memcmp(x.token, y.token, x.n * sizeof *x.token) == 0;
+        n_changed += !is_same;
+        CHECK(is_same || beam_acts(b, 0).repeats);
+        beam_close(plain);
+        beam_close(b);
+    }
+    CHECK(n_changed > 0);
+}
+
 /* One token alone, which may stand BEAM_GRAM + 1 times: then there is no way on. */
 TEST(a_hypothesis_without_a_way_on_is_the_result_as_it_is)
 {

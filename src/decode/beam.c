@@ -306,7 +306,9 @@ static status advance(struct beam *b, size_t t, size_t s, size_t first, size_t l
     size_t n_living = 0;
 
     TRY(choose(b, t, s, first, last, &offer, err));
-    if (offer.repeated > (offer.n_best ? b->best[0].log_prob : -INFINITY))
+    if (offer.n_best < 2 * b->options.width
+            ? offer.repeated > -INFINITY
+            : offer.repeated > b->best[offer.n_best - 1].log_prob)
         sent->had_repeats = true;
     for (size_t i = 0; i < offer.n_best; i++)
         if (b->best[i].id == BEAM_EOS)

@@ -78,7 +78,7 @@ struct beam_hypothesis {
 /* What the rules changed in one sentence. */
 struct beam_acts {
     bool min_length; /* a hypothesis without enough text would have been the best */
-    bool repeats;    /* at some step the likeliest continuation was one too many */
+    bool repeats;    /* a continuation that would have been kept was one too many */
 };
 
 struct beam;

@@ -68,7 +68,7 @@ struct translator {
     uint64_t n_divided;    /* with a sentence beyond max_length, translated in parts */
     uint64_t n_invalid;    /* mended, because they were not UTF-8 */
     uint64_t n_lengthened; /* would have had a translation shorter than min_length */
-    uint64_t n_unrepeated; /* would have repeated a run more often than max_repeats */
+    uint64_t n_unrepeated; /* without a continuation that max_repeats rejected */
     uint64_t n_copied;     /* copied, at least in part, because the model has no text */
     uint64_t n_stopped;    /* with a translation that had not ended at its limit */
 };
