@@ -140,6 +140,11 @@ struct part {
     size_t n_tokens; /* generated */
 };
 
+/* The translations of a segment, best first. */
+struct found {
+    size_t first, n; /* of all parts */
+};
+
 struct source {
     size_t segment, n; /* n: ids */
 };
@@ -161,11 +166,12 @@ struct job {
     size_t *batch_max;    /* [n] */
     struct spm_ids words; /* a hypothesis without specials */
     struct str text;
-    size_t *max_len;    /* [segments] tokens at most, S and EOS counted */
-    struct part *part;  /* [segments,nbest] */
-    size_t *n_parts;    /* [segments] */
-    size_t *n_left;     /* [lines] segments that are not translated yet */
-    struct marks *mark; /* [lines] */
+    size_t *max_len;     /* [segments] tokens at most, S and EOS counted */
+    struct part *part;   /* those of a segment behind each other */
+    size_t n_part, cap;  /* all parts */
+    struct found *found; /* [segments] */
+    size_t *n_left;      /* [lines] segments that are not translated yet */
+    struct marks *mark;  /* [lines] */
 };
 
 static status push(struct spm_ids *ids, int32_t id, struct err *err)
@@ -176,32 +182,34 @@ static status push(struct spm_ids *ids, int32_t id, struct err *err)
 }
 
 /* What was appended to j->text from `at` on is the segment's next translation. */
-static void add_part(struct job *j, size_t segment, size_t at, double log_prob,
-                     size_t n_tokens)
+static status add_part(struct job *j, size_t segment, size_t at, double log_prob,
+                       size_t n_tokens, struct err *err)
 {
-    const size_t rank = j->n_parts[segment]++;
+    struct found *found = &j->found[segment];
 
-    j->part[segment * (size_t)j->t->config.nbest + rank] =
-        (struct part){at, j->text.len - at, log_prob, n_tokens};
+    TRY(mem_grow(&j->part, &j->cap, j->n_part + 1, sizeof *j->part, err));
+    if (!found->n++)
+        found->first = j->n_part;
+    j->part[j->n_part++] = (struct part){at, j->text.len - at, log_prob, n_tokens};
+    return OK;
 }
 
 /* The segment itself in place of a translation, unless that may be empty. */
-static void copy_source(struct job *j, size_t segment, double log_prob, size_t n_tokens)
+static status copy_source(struct job *j, size_t segment, double log_prob, size_t n_tokens,
+                          struct err *err)
 {
     const struct segment *s = &j->in.segment[segment];
     const size_t at = j->text.len;
 
-    if (!j->t->config.min_length) {
-        add_part(j, segment, at, log_prob, n_tokens);
-        return;
-    }
+    if (!j->t->config.min_length)
+        return add_part(j, segment, at, log_prob, n_tokens, err);
     for (size_t i = 0; i < s->text.n_bytes; i++)
         if (s->text.text[i])
             str_putc(&j->text, s->text.text[i]);
         else
             str_puts(&j->text, "\xEF\xBF\xBD"); /* texts end at a NUL */
-    add_part(j, segment, at, log_prob, n_tokens);
     j->mark[s->line].is_copied = true;
+    return add_part(j, segment, at, log_prob, n_tokens, err);
 }
 
 static void finish(struct job *j, size_t segment)
@@ -223,16 +231,13 @@ static int by_length(const void *a, const void *b)
 static status take_room(struct job *j, struct err *err)
 {
     const size_t n = j->in.n, n_lines = j->in.n_lines;
-    size_t n_parts;
 
     j->text = str_new(SIZE_MAX / 2);
-    TRY(mem_mul(&n_parts, n, (size_t)j->t->config.nbest, err));
     TRY(mem_alloc(&j->sources, n, sizeof *j->sources, err));
     TRY(mem_alloc(&j->batch_at, n + 1, sizeof *j->batch_at, err));
     TRY(mem_alloc(&j->batch_max, n, sizeof *j->batch_max, err));
     TRY(mem_alloc(&j->max_len, n, sizeof *j->max_len, err));
-    TRY(mem_alloc(&j->part, n_parts, sizeof *j->part, err));
-    TRY(mem_alloc(&j->n_parts, n, sizeof *j->n_parts, err));
+    TRY(mem_alloc(&j->found, n, sizeof *j->found, err));
     TRY(mem_alloc(&j->n_left, n_lines, sizeof *j->n_left, err));
     return mem_alloc(&j->mark, n_lines, sizeof *j->mark, err);
 }
@@ -272,7 +277,7 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
             j->sources[j->n++] = (struct source){i, j->in.segment[i].n};
             j->max_len[i] = j->in.segment[i].n - 2; /* pieces, so far */
         } else {
-            copy_source(j, i, 0, 0);
+            TRY(copy_source(j, i, 0, 0, err));
             finish(j, i);
         }
     for (size_t i = 0; i < n; i++)
@@ -328,9 +333,8 @@ static status put_hypothesis(struct job *j, size_t segment, struct beam_hypothes
     TRY(str_check(&j->text, "the translations", err));
     if (!j->t->config.min_length ||
         segments_is_visible((struct line){j->text.data + at, j->text.len - at}))
-        add_part(j, segment, at, h.log_prob, h.n);
-    else
-        j->text.len = at;
+        return add_part(j, segment, at, h.log_prob, h.n, err);
+    j->text.len = at;
     return OK;
 }
 
@@ -347,8 +351,8 @@ static status put_results(struct job *j, size_t i, size_t segment, struct err *e
     mark->is_stopped |= !best.is_finished && best.n == j->max_len[segment];
     for (size_t rank = 0; rank < beam_found(beam, i); rank++)
         TRY(put_hypothesis(j, segment, beam_get(beam, i, rank), err));
-    if (!j->n_parts[segment])
-        copy_source(j, segment, best.log_prob, best.n);
+    if (!j->found[segment].n)
+        TRY(copy_source(j, segment, best.log_prob, best.n, err));
     finish(j, segment);
     return OK;
 }
@@ -381,8 +385,9 @@ static status join_rank(const struct job *j, struct translations *out, size_t i,
 
     for (size_t k = line->first; k < line->first + line->n; k++) {
         const struct segment *s = &j->in.segment[k];
-        const size_t last = j->n_parts[k] - 1;
-        const struct part *p = &j->part[k * out->n_best + (rank < last ? rank : last)];
+        const struct found found = j->found[k];
+        const struct part *p =
+            &j->part[found.first + (rank < found.n ? rank : found.n - 1)];
         const struct line before = {str_text(&out->text) + at, out->text.len - at};
         const struct line after = {j->text.data + p->at, p->n_bytes};
         if (s->text.text == next && !s->is_torn && joint_needs_blank(before, after))
@@ -406,7 +411,7 @@ static status join(const struct job *j, struct translations *out, struct err *er
         const struct segments_line *line = &j->in.line[i];
         size_t n_found = 1;
         for (size_t k = line->first; k < line->first + line->n; k++)
-            n_found = j->n_parts[k] > n_found ? j->n_parts[k] : n_found;
+            n_found = j->found[k].n > n_found ? j->found[k].n : n_found;
         for (size_t rank = 0; rank < n_found; rank++)
             TRY(join_rank(j, out, i, rank, err));
     }
@@ -457,7 +462,7 @@ status translate_lines(struct translator *t, const struct line *lines, size_t n,
     free(j.batch_max);
     free(j.max_len);
     free(j.part);
-    free(j.n_parts);
+    free(j.found);
     free(j.n_left);
     free(j.mark);
     return result;

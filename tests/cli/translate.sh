@@ -52,6 +52,12 @@ expect 0 "$FERRY" translate run seven checkpoint=model.ckpt-2
 expect 0 "$FERRY" translate run seven max_length=4 split=false
 err_has '7 of 7 lines are longer than max_length = 4'
 
+# A line of 350,000 sentences takes memory for what is found, not for all that may be.
+python3 -c 'print("\u65e5\u3002" * 350000)' >sentences
+expect 0 bash -c 'ulimit -v 700000 && "$@"' - \
+    "$FERRY" translate run sentences nbest=64 beam=64 output=copied device=cpu threads=1
+[ "$(cut -d ' ' -f 3 copied)" = "$(cat sentences)" ] || fail "the sentences were not copied"
+
 refuses 2 'which run' "$FERRY" translate
 refuses 3 'no such run' "$FERRY" translate nowhere seven
 refuses 3 'nothing-here' "$FERRY" translate run nothing-here
