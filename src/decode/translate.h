@@ -34,9 +34,9 @@ struct encoder;
 #define TRANSLATE_OPTIONS(X)                                                               \
     X(INT, beam, "4", "hypotheses kept at each step: more is better and slower; 1: greedy", RANGE(1, 64)) \
     X(REAL, alpha, "0.6", "larger prefers longer translations: log P / ((5+n)/6)^alpha", RANGE(0, 10)) \
-    X(INT, extra_decode_length, "50", "a translation has at most so many tokens more than its source", RANGE(0, 4096)) \
-    X(INT, min_length, "1", "pieces that a translation has at least; 0: it may be empty", RANGE(0, 1024)) \
-    X(INT, max_repeats, "3", "times that four pieces may recur beyond the source's own; 0: any", RANGE(0, 1000)) \
+    X(INT, extra_decode_length, "50", "most tokens of a sentence's translation beyond those of its source", RANGE(0, 4096)) \
+    X(INT, min_length, "1", "fewest pieces of a sentence's translation; 0: it may be empty", RANGE(0, 1024)) \
+    X(INT, max_repeats, "3", "most occurrences of 4 pieces in a sentence's translation; 0: any", RANGE(0, 1000)) \
     X(INT, nbest, "1", "so many translations of each line, at most beam", RANGE(1, 64))     \
     X(BOOL, split, "true", "cut a line into sentences and translate each", ANY)            \
     X(INT, max_length, "256", "source tokens; a longer sentence is divided, or cut if split is off", RANGE(3, 65536)) \

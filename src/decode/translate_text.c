@@ -294,15 +294,17 @@ static void say_what_happened(struct work *w)
         (long long)c->max_length);
     say(w, t->n_divided, text);
     say(w, t->n_invalid, "hold bytes that are not UTF-8; U+FFFD was read in their place");
-    snprintf(text, sizeof text,
-             "would have had a translation of fewer than min_length = %lld pieces; the "
-             "next best was taken",
-             (long long)c->min_length);
+    snprintf(
+        text, sizeof text,
+        "have a sentence that would have had a translation of fewer than min_length = "
+        "%lld pieces; the next best was taken",
+        (long long)c->min_length);
     say(w, t->n_lengthened, text);
-    snprintf(text, sizeof text,
-             "would have had a translation that repeats itself more than max_repeats = "
-             "%lld times",
-             (long long)c->max_repeats);
+    snprintf(
+        text, sizeof text,
+        "have a sentence in whose translation the same four pieces could have occurred "
+        "more often than max_repeats = %lld allows",
+        (long long)c->max_repeats);
     say(w, t->n_unrepeated, text);
     say(w, t->n_copied,
         "were copied, at least in part, because the model does not know their letters "
