@@ -152,6 +152,18 @@ TEST(words_are_kept_in_order_and_counted)
     CHECK(c.max_steps == 100000);
 }
 
+TEST(more_words_than_there_is_room_for_name_the_limit)
+{
+    struct opt_words words = {.max = SIZE_MAX};
+    struct err err = {0};
+    struct sample c = defaults();
+
+    for (int i = 0; i < 1024; i++)
+        CHECK_OK(PARSE(&c, &words, &err, "file"), &err);
+    CHECK_FAILS(PARSE(&c, &words, &err, "last"), &err, ERR_USAGE,
+                "'last' is one argument too many: at most 1024 are taken");
+}
+
 TEST(unknown_options_suggest_the_nearest_name)
 {
     struct opt_words words = {.max = 9};

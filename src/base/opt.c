@@ -189,8 +189,14 @@ static status set_flag(struct opt_table t, void *config, const char *word,
 
 static status add_word(struct opt_words *words, const char *word, struct err *err)
 {
-    if (words->n >= words->max || words->n >= sizeof words->word / sizeof *words->word)
+    enum { ROOM = sizeof words->word / sizeof *words->word };
+
+    if (words->n >= words->max)
         return err_set(err, ERR_USAGE, "unexpected argument '%.200s'", word);
+    if (words->n >= ROOM)
+        return err_set(err, ERR_USAGE,
+                       "'%.200s' is one argument too many: at most %d are taken at once",
+                       word, (int)ROOM);
     words->word[words->n++] = word;
     return OK;
 }
