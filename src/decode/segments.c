@@ -64,17 +64,10 @@ struct maker {
     size_t i;
 };
 
-static status push(struct spm_ids *ids, int32_t id, struct err *err)
-{
-    TRY(mem_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id, err));
-    ids->id[ids->n++] = id;
-    return OK;
-}
-
 /* S and the text's pieces behind all ids. */
 static status encode(const struct maker *m, struct line text, struct err *err)
 {
-    TRY(push(&m->s->ids, ID_BOS, err));
+    TRY(spm_ids_add(&m->s->ids, ID_BOS, err));
     return encoder_encode(m->encoder, text, &m->s->ids, err);
 }
 
@@ -91,7 +84,7 @@ static status add(const struct maker *m, struct line text, size_t at, struct err
         line->is_cut = true;
     }
     if (s->ids.n - at > 1)
-        TRY(push(&s->ids, ID_EOS, err));
+        TRY(spm_ids_add(&s->ids, ID_EOS, err));
     else
         s->ids.n = at;
     line->n++;

@@ -174,13 +174,6 @@ struct job {
     struct marks *mark;  /* [lines] */
 };
 
-static status push(struct spm_ids *ids, int32_t id, struct err *err)
-{
-    TRY(mem_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id, err));
-    ids->id[ids->n++] = id;
-    return OK;
-}
-
 /* What was appended to j->text from `at` on is the segment's next translation. */
 static status add_part(struct job *j, size_t segment, size_t at, double log_prob,
                        size_t n_tokens, struct err *err)
@@ -327,7 +320,7 @@ static status put_hypothesis(struct job *j, size_t segment, struct beam_hypothes
     j->words.n = 0;
     for (size_t i = 0; i < h.n; i++)
         if (h.token[i] >= ID_UNK && (size_t)h.token[i] < n_pieces)
-            TRY(push(&j->words, h.token[i], err));
+            TRY(spm_ids_add(&j->words, h.token[i], err));
     if (j->words.n)
         TRY(spm_decode(j->t->spm, j->words.id, j->words.n, &j->text, err));
     TRY(str_check(&j->text, "the translations", err));

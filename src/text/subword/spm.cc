@@ -225,6 +225,13 @@ double spm_score(const struct spm *spm, int32_t id)
     return static_cast<double>(spm->processor.GetScore(id));
 }
 
+status spm_ids_add(struct spm_ids *ids, int32_t id, struct err *err)
+{
+    TRY(mem_grow(&ids->id, &ids->cap, ids->n + 1, sizeof *ids->id, err));
+    ids->id[ids->n++] = id;
+    return OK;
+}
+
 void spm_ids_release(struct spm_ids *ids)
 {
     free(ids->id);

@@ -63,6 +63,7 @@ struct spm_ids {
     int32_t *id;
     size_t n, cap;
 };
+status spm_ids_add(struct spm_ids *ids, int32_t id, struct err *err);
 void spm_ids_release(struct spm_ids *ids);
 
 /* Append the ids of a line, without bos and eos. Empty text gives none. */
