@@ -213,3 +213,16 @@ TEST(files_are_read_as_bytes_are)
                 "dir: not a regular file");
     str_release(&out);
 }
+
+TEST(a_name_loses_the_end_of_its_compression_and_no_more)
+{
+    static const struct {
+        const char *name;
+        size_t n;
+    } cases[] = {{"a.en.gz", 4}, {"a.xz", 1}, {"a.ZST", 1}, {"a.gz.xz", 4},
+                 {".gz", 3},     {"a.en", 4}, {"gz", 2},    {"", 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(stream_stem(cases[i].name, strlen(cases[i].name)) == cases[i].n);
+    CHECK(stream_stem("a.gz,b.gz", 4) == 1);
+}

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "format/stream.h"
 
 bool output_name_is_pattern(const char *text)
 {
@@ -22,7 +23,6 @@ struct parts {
 
 static struct parts parts_of(const char *input)
 {
-    static const char *const packed[] = {".gz", ".xz", ".zst"};
     const char *slash = strrchr(input, '/');
     struct parts p = {.dir = ".", .n_dir = 1, .name = slash ? slash + 1 : input};
 
@@ -30,10 +30,7 @@ static struct parts parts_of(const char *input)
         p.dir = slash == input ? "/" : input;
         p.n_dir = slash == input ? 1 : (int)(slash - input);
     }
-    p.n_name = (int)strlen(p.name);
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (str_ends(p.name, packed[i]) && strlen(packed[i]) < strlen(p.name))
-            p.n_name = (int)(strlen(p.name) - strlen(packed[i]));
+    p.n_name = (int)stream_stem(p.name, strlen(p.name));
     p.n_stem = p.n_name;
     for (int i = 1; i < p.n_name; i++)
         if (p.name[i] == '.')

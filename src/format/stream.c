@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,18 @@ union codec {
     lzma_stream xz;
     ZSTD_DStream *zst;
 };
+
+size_t stream_stem(const char *name, size_t n)
+{
+    static const char *const ends[] = {".gz", ".xz", ".zst"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t len = strlen(ends[i]);
+        if (n > len && strncasecmp(name + n - len, ends[i], len) == 0)
+            return n - len;
+    }
+    return n;
+}
 
 static status fail(const struct stream *s, struct err *err, const char *what)
 {

@@ -33,6 +33,10 @@ struct stream {
     bool is_open, at_end, in_member;
 };
 
+/* Bytes of a file's name of n bytes without .gz, .xz or .zst; n when it does not end so,
+ * in capitals or not, or is nothing else. */
+size_t stream_stem(const char *name, size_t n);
+
 /* Open a file or a pipe, which messages call `name`. On failure *s is closed. */
 status stream_open(struct stream *s, const char *path, const char *name, struct err *err);
 

@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "corpus/dataset.h"
+#include "format/stream.h"
 #include "prepare/prepare_stages.h"
 
 /* "en" of "data/train.en.gz"; false when the name does not end in a language. */
 static bool language_of(char out[16], const char *list)
 {
-    const size_t n = source_stem(list, strcspn(list, ","));
+    const size_t n = stream_stem(list, strcspn(list, ","));
     size_t from = n;
 
     while (from > 0 && isalpha((unsigned char)list[from - 1]))

@@ -15,16 +15,9 @@ static bool cut_end(const char *name, size_t *n, const char *end)
     return true;
 }
 
-size_t source_stem(const char *name, size_t n)
-{
-    (void)(cut_end(name, &n, ".gz") || cut_end(name, &n, ".xz") ||
-           cut_end(name, &n, ".zst"));
-    return n;
-}
-
 enum source_kind source_kind_of(const char *path)
 {
-    size_t n = source_stem(path, strlen(path));
+    size_t n = stream_stem(path, strlen(path));
 
     if (cut_end(path, &n, ".tsv"))
         return SOURCE_TSV;

@@ -25,8 +25,6 @@
 
 enum source_kind { SOURCE_TEXT, SOURCE_TSV, SOURCE_SGM, SOURCE_TMX };
 
-/* Bytes of a name of n bytes without the end that a packer gave it. */
-size_t source_stem(const char *name, size_t n);
 /* By the end of the name, after that of a packer. */
 enum source_kind source_kind_of(const char *path);
 /* Whether a file of this kind holds both sides. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "format/stream.h"
 #include "recipe/pulse.h"
 #include "report/read/capture.h"
 #include "report/read/foreign.h"
@@ -35,13 +36,9 @@ static bool is_run_log(const char *path)
 /* The name without an ending of compression, in which `endings` are looked for. */
 static bool has_ending(const char *name, const char *const *endings)
 {
-    static const char *const packed[] = {".gz", ".xz", ".zst"};
     char bare[FILE_PATH_MAX];
 
-    snprintf(bare, sizeof bare, "%s", name);
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (str_ends(bare, packed[i]))
-            bare[strlen(bare) - strlen(packed[i])] = '\0';
+    snprintf(bare, sizeof bare, "%.*s", (int)stream_stem(name, strlen(name)), name);
     for (; *endings; endings++)
         if (str_ends(bare, *endings))
             return true;
