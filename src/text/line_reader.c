@@ -192,7 +192,6 @@ status line_reader_next(struct line_reader *f, struct line *line, bool *has,
 status line_reader_next_within(struct line_reader *f, struct line *line, bool *has,
                                int milliseconds, struct err *err)
 {
-    f->has_stalled = false;
     if (f->has_rest)
         TRY(skip_rest(f, err));
     for (size_t scanned = 0;;) {
@@ -209,7 +208,6 @@ status line_reader_next_within(struct line_reader *f, struct line *line, bool *h
         if (f->ended)
             return OK;
         if (stream_stalls(&f->in, milliseconds)) {
-            f->has_stalled = true;
             *has = false;
             return OK;
         }

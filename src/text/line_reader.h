@@ -40,7 +40,6 @@ struct line_reader {
     bool ended;       /* the stream has no more */
     bool is_cut;      /* the last line was longer than max_line */
     bool has_rest;    /* and its end is still to come */
-    bool has_stalled; /* line_reader_next_within() gave up waiting */
 };
 
 /* On failure *f is closed. `name` is what messages call the file. */
@@ -59,7 +58,7 @@ status line_reader_next(struct line_reader *f, struct line *line, bool *has,
                         struct err *err);
 
 /* The same, but when no byte arrives for so many milliseconds before the line is whole,
- * *has is false and f->has_stalled true; the line is whole at some later call. */
+ * *has is false as at the end; the line is whole at some later call. */
 status line_reader_next_within(struct line_reader *f, struct line *line, bool *has,
                                int milliseconds, struct err *err);
 
