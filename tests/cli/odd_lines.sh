@@ -11,6 +11,7 @@ err_has 'lines hold bytes that are not UTF-8'
 err_has 'which was translated in parts'
 err_has 'would have had a translation of fewer than min_length = 1 pieces'
 err_has 'could have occurred more often than max_repeats = 3 allows'
+err_has 'had no end within its limit and was cut there'
 err_has 'were copied'
 head -n 300 odd >some
 for options in beam=3 split=false max_repeats=0 window=7; do
