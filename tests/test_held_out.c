@@ -196,6 +196,23 @@ TEST(sets_that_cannot_be_drawn_are_refused)
     CHECK(!file_exists(test_path("data/prepare.json")));
 }
 
+TEST(held_out_pairs_that_leave_nothing_to_train_on_are_refused)
+{
+    struct prepare_config c = preparing_defaults("data", "0");
+    FILE *f = fopen(test_path("train.tsv"), "we");
+
+    CHECK(f != NULL);
+    for (int i = 0; i < 10; i++)
+        fprintf(f, "source line %d runs\tyes\n", i);
+    CHECK(fclose(f) == 0);
+    preparing_set(&c, "pairs", test_path("train.tsv"));
+    preparing_set(&c, "valid", "1");
+    preparing_refused(&c, ERR_FORMAT,
+                      "no pairs are left of 10 without those of the held-out sets: 9 "
+                      "because the pair, or a side, is in a held-out set, 1 because");
+    CHECK(!file_exists(test_path("data/prepare.json")));
+}
+
 TEST(the_vocabulary_grows_with_the_corpus)
 {
     size_t before = 0;

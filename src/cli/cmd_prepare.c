@@ -68,6 +68,19 @@ static void warn_without_valid(const struct prepare_stats *s)
                "valid=1000 draws one from the text\n");
 }
 
+/* Frequent sentences in a held-out set take much of the training text with them. */
+static void warn_of_held_out(const struct prepare_stats *s)
+{
+    const uint64_t n = s->n_reason[FILTER_HELD_OUT], all = n + s->n_reason[CLEAN_KEEP];
+
+    if (n > all / 10)
+        printf("warning: %" PRIu64 " of %" PRIu64
+               " training pairs (%.0f %%) were dropped "
+               "because they share a sentence with a held-out set; prepare.json shows "
+               "some of them\n",
+               n, all, percent(n, all));
+}
+
 /* Pairs and text at the end of each stage, its time and rate, memory so far. */
 static void print_stages(const struct prepare_stats *s)
 {
@@ -116,6 +129,7 @@ static void print_summary(const struct prepare_stats *s, const char *out)
     print_language("source", &s->language[PAIRS_SOURCE]);
     print_language("target", &s->language[PAIRS_TARGET]);
     warn_without_valid(s);
+    warn_of_held_out(s);
     printf("data directory %s\n", out);
 }
 

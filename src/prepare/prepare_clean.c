@@ -409,16 +409,19 @@ static status leave_out(struct cleaning *c, struct err *err)
     return workdir_write(&p->work, "left_out", t.found.bit, t.found.n_bytes, err);
 }
 
-static status nothing_left(const struct prepare_stats *s, struct err *err)
+/* Refuse a corpus of which nothing is left; `when` ends "no pairs are left of 10 ...". */
+static status check_left(const struct prepare_stats *s, const char *when, struct err *err)
 {
     RELEASED_BY(str_release) struct str why = str_new(0);
 
+    if (s->n_reason[CLEAN_KEEP])
+        return OK;
     for (int v = 0; v < N_FILTER; v++)
         if (s->n_reason[v])
             str_printf(&why, "%s%" PRIu64 " because %s", why.len ? ", " : "",
                        s->n_reason[v], filter_why(v));
-    return err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " after cleaning: %s",
-                   prepare_stats_read(s), str_text(&why));
+    return err_set(err, ERR_FORMAT, "no pairs are left of %" PRIu64 " %s: %s",
+                   prepare_stats_read(s), when, str_text(&why));
 }
 
 /* Each side of the set is clearly more like the other side of the training text. */
@@ -468,14 +471,14 @@ static status finish(struct cleaning *c, struct err *err)
 {
     struct prepare_stats *stats = c->p->stats;
 
-    if (!stats->n_reason[CLEAN_KEEP])
-        return nothing_left(stats, err);
+    TRY(check_left(stats, "after cleaning", err));
     TRY(check_sides(c, err));
     name_languages(c);
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
     TRY(file_writer_commit(&c->places, err));
     TRY(leave_out(c, err));
+    TRY(check_left(stats, "without those of the held-out sets", err));
     for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
         overlap_count(&c->overlap[set], OVERLAP_LEFT, stats->overlap[set]);
         overlap_count(&c->overlap[set], OVERLAP_REMOVED, stats->overlap_removed[set]);

@@ -59,6 +59,19 @@ expect 0 "$FERRY" prepare source=en target=de out=lonely measure=false
 out_has 'warning: there is no validation set'
 out_lacks 'training takes about'
 
+# a held-out set takes many training pairs with it, or all
+for i in $(seq 1 30); do
+    echo "question $i" >>question.en
+    echo 'yes' >>answer.de
+done
+echo 'is it so' >one.en
+echo 'yes' >one.de
+expect 0 "$FERRY" prepare source=en,question.en target=de,answer.de valid_source=one.en valid_target=one.de \
+    held_out=side out=shared measure=false
+out_has 'warning: 30 of 230 training pairs (13 %) were dropped because they share a sentence'
+expect 4 "$FERRY" prepare source=question.en target=answer.de valid=1 out=nothing
+err_has 'no pairs are left of 30 without those of the held-out sets: 29 because'
+
 expect 0 "$FERRY" prepare --source en --target de --out again --vocab-size 100 \
     --valid-source=valid.en --valid-target=valid.de
 cmp data/train.bin again/train.bin || fail "the same options gave other bytes"
