@@ -167,7 +167,8 @@ TEST(a_drawn_set_shares_nothing_with_a_given_one)
     preparing_set(&c, "test", "0");
     preparing_set(&c, "test_pairs", test_path("test.tsv"));
     const struct prepare_stats s = preparing_run(&c);
-    CHECK(s.overlap[PREPARE_TEST][OVERLAP_SOURCE] == 29); /* held_out=keep */
+    const uint64_t n_left = s.overlap[PREPARE_TEST][OVERLAP_SOURCE]; /* held_out=keep */
+    CHECK(n_left > 20 && n_left + s.overlap_removed[PREPARE_TEST][OVERLAP_SOURCE] == 29);
     struct table_set given = {0}, drawn = {0};
     CHECK(add_lines(&given, c.out, "test.source", NULL) == 29);
     CHECK(add_lines(&drawn, c.out, "valid.source", &given) == VALID);
@@ -194,6 +195,55 @@ TEST(sets_that_cannot_be_drawn_are_refused)
     CHECK(fclose(f) == 0);
     preparing_refused(&c, ERR_USAGE, "test = 50: only 1 pairs could be drawn");
     CHECK(!file_exists(test_path("data/prepare.json")));
+}
+
+TEST(a_near_duplicate_that_goes_is_not_counted_as_overlap)
+{
+    struct prepare_config c = preparing_defaults("data", "0");
+    FILE *f = fopen(test_path("train.tsv"), "we");
+
+    CHECK(f != NULL);
+    fputs("a ship is here\tein Schiff ist hier\n", f);
+    fputs("A ship is here!\tEin Schiff ist hier!\n", f);  /* goes, is in the test set */
+    fputs("the river is wide\tder Fluss ist breit\n", f); /* stays, its source is there */
+    CHECK(fclose(f) == 0);
+    f = fopen(test_path("test.tsv"), "we");
+    CHECK(f != NULL);
+    fputs("A ship is here!\tEin Schiff ist hier!\n", f);
+    fputs("the river is wide\tder Strom ist breit\n", f);
+    CHECK(fclose(f) == 0);
+    preparing_set(&c, "pairs", test_path("train.tsv"));
+    preparing_set(&c, "test_pairs", test_path("test.tsv"));
+    preparing_set(&c, "duplicates", "near");
+    const struct prepare_stats s = preparing_run(&c);
+    CHECK(s.n_reason[FILTER_NEAR] == 1);
+    CHECK(s.overlap[PREPARE_TEST][OVERLAP_PAIR] == 0);
+    CHECK(s.overlap[PREPARE_TEST][OVERLAP_SOURCE] == 1);
+    CHECK(s.overlap[PREPARE_TEST][OVERLAP_TARGET] == 0);
+    CHECK(s.overlap_removed[PREPARE_TEST][OVERLAP_PAIR] == 0); /* not because of it */
+}
+
+TEST(overlap_that_goes_with_a_drawn_pair_is_not_left)
+{
+    enum { GIVEN = 200 };
+    struct prepare_config c = usual("data");
+    FILE *f = fopen(test_path("train.tsv"), "we"),
+         *g = fopen(test_path("test.tsv"), "we");
+
+    CHECK(f && g);
+    for (int i = 0; i < GIVEN; i++) { /* only the first of two with a target is drawn */
+        fprintf(f, "source %d\ttarget %d\ngiven %d\ttarget %d\n", i, i, i, i);
+        fprintf(g, "given %d\tanother %d\n", i, i);
+    }
+    CHECK(fclose(f) == 0 && fclose(g) == 0);
+    preparing_set(&c, "test", "0");
+    preparing_set(&c, "test_pairs", test_path("test.tsv"));
+    const struct prepare_stats s = preparing_run(&c);
+    CHECK(s.n_reason[FILTER_DRAWN] == VALID && s.n_reason[FILTER_HELD_OUT] == VALID);
+    CHECK(s.overlap[PREPARE_TEST][OVERLAP_SOURCE] == GIVEN - VALID);
+    CHECK(s.overlap_removed[PREPARE_TEST][OVERLAP_SOURCE] == VALID);
+    CHECK(s.overlap[PREPARE_VALID][OVERLAP_TARGET] == 0);
+    CHECK(s.overlap_removed[PREPARE_VALID][OVERLAP_TARGET] == VALID);
 }
 
 TEST(held_out_pairs_that_leave_nothing_to_train_on_are_refused)

@@ -126,16 +126,14 @@ status draw_choose(struct draw *d, struct overlap set[N_PREPARE_SETS],
 
 bool draw_take(struct draw *d, uint64_t pair, const struct line side[PAIRS_SIDES])
 {
-    struct draw_pair *p = &d->drawn[d->next];
-
-    if (d->next == d->n_drawn || p->pair != pair)
+    if (d->next == d->n_drawn || d->drawn[d->next].pair != pair)
         return false;
+    struct draw_pair *p = &d->drawn[d->next++];
     for (int s = 0; s < PAIRS_SIDES; s++) {
         p->at[s] = d->text.len;
         p->n_bytes[s] = side[s].n_bytes;
         str_add(&d->text, side[s].text, side[s].n_bytes);
     }
-    d->next++;
     return true;
 }
 

@@ -239,7 +239,15 @@ static status judge_range(void *ctx, const struct prepare_batch *b, size_t part,
     return OK;
 }
 
-/* What a thread found about pair `i`, in the order of the pairs. */
+/* Which lines of the held-out sets are in a pair that stays, or goes because of them. */
+static void mark_overlap(struct cleaning *c, struct overlap_key key, bool is_left)
+{
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
+        overlap_mark(&c->overlap[set], key, is_left ? OVERLAP_LEFT : OVERLAP_REMOVED);
+}
+
+/* What a thread found about pair `i`, in the order of the pairs. What it shares with a
+ * held-out set is marked later when it may still be left out. */
 static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
                        struct err *err)
 {
@@ -256,14 +264,12 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
     prepare_stats_count(c->p->stats, v->reason, &row);
     if (v->reason != CLEAN_KEEP && v->reason != FILTER_HELD_OUT)
         return OK;
-    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
-        if (v->overlap[set])
-            overlap_mark(&c->overlap[set], overlap_key_of(side),
-                         v->reason == CLEAN_KEEP ? OVERLAP_LEFT : OVERLAP_REMOVED);
+    const bool is_known = v->overlap[PREPARE_VALID] || v->overlap[PREPARE_TEST];
+    if (is_known && (v->reason != CLEAN_KEEP || !prepare_leaves_out(c->p->config)))
+        mark_overlap(c, overlap_key_of(side), v->reason == CLEAN_KEEP);
     if (v->reason != CLEAN_KEEP)
         return OK;
-    if (draw_is_wanted(&c->draw) && !v->overlap[PREPARE_VALID] &&
-        !v->overlap[PREPARE_TEST])
+    if (draw_is_wanted(&c->draw) && !is_known)
         draw_offer(&c->draw, c->n_kept, overlap_key_of(side));
     for (int s = 0; s < PAIRS_SIDES && c->n_kept % c->language_step == 0; s++)
         language_add(&c->language[PREPARE_TRAIN][s], side[s]);
@@ -319,7 +325,8 @@ static status sample_duplicate(const struct taking_back *t, uint64_t n,
     return OK;
 }
 
-/* A pair that was drawn, or shares a sentence with one that was. */
+/* Whether a pair was drawn, or shares a sentence with one that was; what it shares with
+ * any held-out set goes then, and is left otherwise. */
 static status take_drawn(const struct taking_back *t, uint64_t n, struct pairs_row *row,
                          bool *is_out, struct err *err)
 {
@@ -330,11 +337,10 @@ static status take_drawn(const struct taking_back *t, uint64_t n, struct pairs_r
     const int reason = is_drawn ? FILTER_DRAWN : FILTER_HELD_OUT;
 
     *is_out = is_drawn;
-    for (int set = PREPARE_VALID; set < N_PREPARE_SETS && !is_drawn; set++)
-        if (c->draw.wanted[set] && overlap_find(&c->overlap[set], key)) {
-            overlap_mark(&c->overlap[set], key, OVERLAP_REMOVED);
-            *is_out = true;
-        }
+    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++)
+        *is_out |= c->draw.wanted[set] && overlap_find(&c->overlap[set], key);
+    if (!is_drawn)
+        mark_overlap(c, key, !*is_out);
     if (!*is_out)
         return OK;
     t->found.bit[n / 8] |= (unsigned char)(1 << n % 8);
@@ -357,7 +363,8 @@ static status take_back(void *ctx, const struct prepare_batch *b, size_t part, s
     (void)part;
     if (is_out)
         TRY(sample_duplicate(t, n, &row, err));
-    else if (draw_is_wanted(&t->c->draw))
+    else if (prepare_has_set(t->c->p, PREPARE_VALID) ||
+             prepare_has_set(t->c->p, PREPARE_TEST))
         TRY(take_drawn(t, n, &row, &is_out, err));
     for (int s = 0; s < PAIRS_SIDES && is_out; s++)
         t->c->p->stats->stage[PREPARE_CLEAN].after.n_bytes[s] -= row.side[s].n_bytes + 1;
