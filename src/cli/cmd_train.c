@@ -87,10 +87,10 @@ static status join_ranks(struct comm *comm, struct train_config *c, status parse
 }
 
 /* Train among the ranks of a job, watched when there are any. */
-static status train(const struct train_config *c, struct comm *comm, bool *is_agreed,
-                    struct err *err)
+static status train(const struct train_config *c, struct comm *comm, const char *note,
+                    bool *is_agreed, struct err *err)
 {
-    struct train_host host = {.comm = comm, .console = stderr};
+    struct train_host host = {.comm = comm, .console = stderr, .note = note};
     struct control control = {0};
 
     *is_agreed = false;
@@ -112,7 +112,7 @@ status cmd_train(int argc, char **argv, struct err *err)
     struct train_config *c;
     bool is_agreed = true;
     size_t n_words = 0;
-    char path[FILE_PATH_MAX] = "";
+    char path[FILE_PATH_MAX] = "", note[FILE_PATH_MAX + 64];
 
     TRY(mem_alloc(&c, 1, sizeof *c, err));
     const status parsed = read_config(c, argc, argv, &n_words, path, err);
@@ -120,7 +120,9 @@ status cmd_train(int argc, char **argv, struct err *err)
     cmd_has_peers = comm.size > 1;
     if (result == OK && comm.rank == 0 && !n_words && str_ends(path, DATASET_PROPOSAL))
         fprintf(stderr, "configuration: %s\n", path);
-    THEN(result, train(c, &comm, &is_agreed, err));
+    snprintf(note, sizeof note,
+             "no " DATASET_PROPOSAL " in %s: the default options are taken", c->data);
+    THEN(result, train(c, &comm, path[0] ? NULL : note, &is_agreed, err));
     free(c);
     if (result != OK && !is_agreed && comm.size > 1)
         return result; /* the others wait for this rank: main ends it at once */

@@ -154,7 +154,7 @@ status setup_open(struct trainer *t, const struct train_config *config,
     struct train_config *c = &t->config;
     struct peers *p = &t->peers;
 
-    *t = (struct trainer){.config = *config, .evaluated_at = -1};
+    *t = (struct trainer){.config = *config, .evaluated_at = -1, .note = host->note};
     TRY(peers_open(p, host->comm, host->control, err));
     t->saving = (struct saving){.config = c,
                                 .peers = p,
@@ -244,6 +244,8 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
     }
     TRY(record_open(&t->record, &t->config, t->record.console.out, t->state.step,
                     p->comm->rank, err));
+    if (t->note && p->comm->rank == 0 && !t->saving.is_resumed)
+        record_note(&t->record, "%s", t->note);
     if (*t->device.skipped)
         record_note(&t->record, "device = auto takes the processor: %s",
                     t->device.skipped);

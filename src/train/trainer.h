@@ -50,6 +50,7 @@ struct trainer {
     int64_t evaluated_at;  /* step of the last evaluation; -1: none */
     bool is_patience_used; /* too many evaluations went by without a best one */
     bool is_signalled;     /* to stop; the same on all ranks */
+    const char *note;      /* of the host, for a new run */
 };
 
 /* Where a run is: among these ranks, watched by these others. Borrowed. */
@@ -57,6 +58,7 @@ struct train_host {
     struct comm *comm;
     struct control *control; /* NULL: nobody watches */
     FILE *console;           /* where the first rank shows progress; NULL: nowhere */
+    const char *note;        /* said on it when a new run begins; NULL: nothing */
     /* Out, after a failure: all ranks have failed alike and may part in peace. Otherwise
      * the others still wait for this one, and it should end by comm_abort(). */
     bool is_agreed;

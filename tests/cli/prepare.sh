@@ -34,9 +34,21 @@ grep -q '^target_lang: "de"$' mean/config.yaml || fail "an average does not know
 grep -q '^max_steps: 2$' proposed/config.yaml || fail "the command line does not go before it"
 expect 0 "$FERRY" train run=proposed max_steps=3
 err_lacks 'proposal.yaml'
-rm data/proposal.yaml
+mv data/proposal.yaml .
+refuses 2 'd_model' "$FERRY" train data=data run=plain max_steps=1 d_model=16 heads=3 threads=1
 expect 0 "$FERRY" train data=data run=plain max_steps=1 d_model=16 heads=2 threads=1
+[ "$(grep -cx 'no proposal.yaml in data: the default options are taken' .err)" -eq 1 ] ||
+    fail "the defaults are taken silently"
 grep -q '^encoder_layers: 6$' plain/config.yaml || fail "without a proposal the defaults do not hold"
+expect 0 "$FERRY" train run=plain max_steps=2 # goes on, by its own configuration
+err_lacks 'proposal.yaml'
+expect 0 "$FERRY" train plain/config.yaml run=named max_steps=1
+err_lacks 'proposal.yaml'
+
+# whoever prepares again has a proposal again
+expect 0 "$FERRY" prepare source=en target=de valid_source=valid.en valid_target=valid.de \
+    out=data vocab_size=100 measure=false
+cmp <(grep -v '^#' proposal.yaml) <(grep -v '^#' data/proposal.yaml) || fail "the proposal is not there again"
 
 # held-out sets drawn from the text; the languages of both sides
 expect 0 "$FERRY" prepare source=en target=de valid=10 test=20 out=drawn
