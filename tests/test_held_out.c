@@ -263,6 +263,54 @@ TEST(held_out_pairs_that_leave_nothing_to_train_on_are_refused)
     CHECK(!file_exists(test_path("data/prepare.json")));
 }
 
+/* 12,000 pairs that are near duplicates, or share their target: one of them can be drawn.
+ * Among them 600 that have nothing in common. */
+static const char *write_few_of_many(const char *name, bool is_near, bool is_backwards)
+{
+    enum { EACH = 21, ALL = EACH * PAIRS };
+    FILE *f = fopen(test_path(name), "we");
+
+    CHECK(f != NULL);
+    for (int k = 0; k < ALL; k++) {
+        const int i = is_backwards ? ALL - 1 - k : k, own = i / EACH;
+        const int a = own / 100, b = own / 10 % 10, c = own % 10;
+        if (i % EACH == 0)
+            fprintf(f, "own %c%c%c\tof it %c%c%c\n", 'a' + a, 'a' + b, 'a' + c, 'k' + a,
+                    'k' + b, 'k' + c);
+        else if (is_near)
+            fprintf(f, "line %05d\ttarget %05d\n", i, i);
+        else
+            fprintf(f, "line %05d\tyes\n", i);
+    }
+    CHECK(fclose(f) == 0);
+    return test_path(name);
+}
+
+TEST(sets_are_drawn_from_the_few_pairs_that_can_be)
+{
+    struct prepare_config c = usual("near");
+    char one[FILE_PATH_MAX];
+
+    preparing_set(&c, "pairs", write_few_of_many("a.tsv", true, false));
+    preparing_set(&c, "duplicates", "near");
+    struct prepare_stats s = preparing_run(&c);
+    CHECK(s.set[PREPARE_VALID].n_pairs == VALID && s.set[PREPARE_TEST].n_pairs == 50);
+    CHECK(s.n_reason[FILTER_NEAR] == 11999);
+    CHECK(s.n_reason[CLEAN_KEEP] + s.n_reason[FILTER_DRAWN] == PAIRS + 1);
+
+    c = usual("shared");
+    snprintf(one, sizeof one, "%s", c.out);
+    preparing_set(&c, "pairs", write_few_of_many("b.tsv", false, false));
+    s = preparing_run(&c);
+    CHECK(s.set[PREPARE_VALID].n_pairs == VALID && s.set[PREPARE_TEST].n_pairs == 50);
+    check_apart(c.out);
+    preparing_set(&c, "pairs", write_few_of_many("c.tsv", false, true));
+    preparing_set(&c, "out", test_path("backwards"));
+    preparing_set(&c, "valid", "60");
+    (void)preparing_run(&c);
+    CHECK(same(one, c.out, "test.source") && same(one, c.out, "test.target"));
+}
+
 TEST(the_vocabulary_grows_with_the_corpus)
 {
     size_t before = 0;

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-/* Candidates for each pair wanted, so that those which share a side can be passed over.
- */
+/* Candidates for each pair wanted, so that those which share a side can be passed over
+ * and one round is enough for most texts. */
 enum { SPARE = 4, SPARE_LEAST = 1024 };
 
 bool draw_is_wanted(const struct draw *d)
@@ -67,7 +67,7 @@ void draw_offer(struct draw *d, uint64_t pair, struct overlap_key key)
 {
     const uint64_t random = rng_hash(d->key, key.hash[OVERLAP_PAIR]);
 
-    if (random > d->limit)
+    if (random < d->from || random > d->limit)
         return;
     d->candidate[d->n++] = (struct draw_candidate){random, pair, key};
     if (d->n == 2 * d->n_keep)
@@ -93,33 +93,58 @@ static status check_share(const struct draw *d, uint64_t n_left, struct err *err
                    n, n_left);
 }
 
-status draw_choose(struct draw *d, struct overlap set[N_PREPARE_SETS],
-                   const unsigned char *left_out, uint64_t n_left, struct err *err)
+/* The set that the next pair is for: the test set until it is full. */
+static enum prepare_set filling(const struct draw *d)
 {
-    const enum prepare_set sets[] = {PREPARE_TEST, PREPARE_VALID};
-    size_t next = 0;
+    return d->n_drawn < d->wanted[PREPARE_TEST] ? PREPARE_TEST : PREPARE_VALID;
+}
+
+static status choose_round(struct draw *d, struct overlap set[N_PREPARE_SETS],
+                           const unsigned char *left_out, uint64_t n_wanted,
+                           struct err *err)
+{
+    cut(d);
+    for (size_t i = 0; i < d->n && d->n_drawn < n_wanted; i++) {
+        const struct draw_candidate *c = &d->candidate[i];
+        const enum prepare_set to = filling(d);
+        if ((left_out[c->pair / 8] >> c->pair % 8 & 1) ||
+            overlap_find(&set[PREPARE_TEST], c->overlap) ||
+            overlap_find(&set[PREPARE_VALID], c->overlap))
+            continue;
+        TRY(overlap_add(&set[to], c->overlap, err));
+        d->drawn[d->n_drawn] =
+            (struct draw_pair){.pair = c->pair, .rank = d->n_drawn, .set = to};
+        d->n_drawn++;
+    }
+    return OK;
+}
+
+static status too_few(const struct draw *d, struct err *err)
+{
+    const enum prepare_set set = filling(d);
+    const uint64_t before = set == PREPARE_TEST ? 0 : d->wanted[PREPARE_TEST];
+
+    return err_set(err, ERR_USAGE,
+                   "%s = %" PRIu64 ": only %" PRIu64
+                   " pairs could be drawn that share no sentence with each other",
+                   prepare_stats_set_names[set], d->wanted[set], d->n_drawn - before);
+}
+
+status draw_choose(struct draw *d, struct overlap set[N_PREPARE_SETS],
+                   const unsigned char *left_out, uint64_t n_left, bool *is_done,
+                   struct err *err)
+{
+    const uint64_t n_wanted = d->wanted[PREPARE_VALID] + d->wanted[PREPARE_TEST];
 
     TRY(check_share(d, n_left, err));
-    cut(d);
-    for (int i = 0; i < 2; i++) {
-        uint64_t n = 0;
-        for (; n < d->wanted[sets[i]] && next < d->n; next++) {
-            const struct draw_candidate *c = &d->candidate[next];
-            if ((left_out[c->pair / 8] >> c->pair % 8 & 1) ||
-                overlap_find(&set[PREPARE_TEST], c->overlap) ||
-                overlap_find(&set[PREPARE_VALID], c->overlap))
-                continue;
-            TRY(overlap_add(&set[sets[i]], c->overlap, err));
-            d->drawn[d->n_drawn++] =
-                (struct draw_pair){.pair = c->pair, .rank = n++, .set = sets[i]};
-        }
-        if (n < d->wanted[sets[i]])
-            return err_set(err, ERR_USAGE,
-                           "%s = %" PRIu64 ": only %" PRIu64
-                           " pairs could be drawn that share no sentence with each other",
-                           prepare_stats_set_names[sets[i]], d->wanted[sets[i]], n);
-    }
-    if (d->n_drawn)
+    TRY(choose_round(d, set, left_out, n_wanted, err));
+    *is_done = d->n_drawn == n_wanted;
+    if (!*is_done && d->limit == UINT64_MAX)
+        return too_few(d, err); /* all were offered */
+    d->from = d->limit + 1;
+    d->limit = UINT64_MAX;
+    d->n = 0;
+    if (*is_done && d->n_drawn)
         qsort(d->drawn, d->n_drawn, sizeof *d->drawn, by_pair);
     return OK;
 }

@@ -325,6 +325,45 @@ static status sample_duplicate(const struct taking_back *t, uint64_t n,
     return OK;
 }
 
+static bool is_left_out(const struct taking_back *t, uint64_t n)
+{
+    return t->found.bit[n / 8] >> n % 8 & 1;
+}
+
+static status offer_again(void *ctx, const struct prepare_batch *b, size_t part, size_t i,
+                          struct err *err)
+{
+    const struct taking_back *t = ctx;
+    struct cleaning *c = t->c;
+    const struct pairs_row row = prepare_batch_row(b, i);
+    const uint64_t n = row.line[PAIRS_SOURCE] - 1;
+    const struct overlap_key key = overlap_key_of(row.side);
+
+    (void)part;
+    (void)err;
+    if (!is_left_out(t, n) && !overlap_find(&c->overlap[PREPARE_VALID], key) &&
+        !overlap_find(&c->overlap[PREPARE_TEST], key))
+        draw_offer(&c->draw, n, key);
+    return OK;
+}
+
+/* Now that duplicates are known. The candidates of cleaning are enough unless most of
+ * them are duplicates or share a sentence. */
+static status draw_sets(struct taking_back *t, struct err *err)
+{
+    struct cleaning *c = t->c;
+    const struct prepare_job job = {.with_left_out = true, .put = offer_again, .ctx = t};
+    bool is_done = !draw_is_wanted(&c->draw);
+
+    while (!is_done) {
+        TRY(draw_choose(&c->draw, c->overlap, t->found.bit,
+                        c->p->stats->n_reason[CLEAN_KEEP], &is_done, err));
+        if (!is_done)
+            TRY(prepare_batch_run(c->p, &job, err));
+    }
+    return OK;
+}
+
 /* Whether a pair was drawn, or shares a sentence with one that was; what it shares with
  * any held-out set goes then, and is left otherwise. */
 static status take_drawn(const struct taking_back *t, uint64_t n, struct pairs_row *row,
@@ -358,7 +397,7 @@ static status take_back(void *ctx, const struct prepare_batch *b, size_t part, s
     const struct taking_back *t = ctx;
     struct pairs_row row = prepare_batch_row(b, i);
     const uint64_t n = row.line[PAIRS_SOURCE] - 1;
-    bool is_out = t->found.bit[n / 8] >> n % 8 & 1;
+    bool is_out = is_left_out(t, n);
 
     (void)part;
     if (is_out)
@@ -406,9 +445,7 @@ static status leave_out(struct cleaning *c, struct err *err)
     }
     prepare_stats_drop(p->stats, FILTER_DUPLICATE, t.found.n[DUPLICATES_EXACT]);
     prepare_stats_drop(p->stats, FILTER_NEAR, t.found.n[DUPLICATES_NEAR]);
-    if (draw_is_wanted(&c->draw))
-        TRY(draw_choose(&c->draw, c->overlap, t.found.bit, p->stats->n_reason[CLEAN_KEEP],
-                        err));
+    TRY(draw_sets(&t, err));
     TRY(prepare_batch_run(p, &job, err));
     TRY(draw_finish(&c->draw, err));
     TRY(write_drawn(c, PREPARE_VALID, err));
