@@ -34,7 +34,7 @@ static status open_text(struct text *t, const struct prepare *p,
         TRY(line_reader_open(&t->side[s], path, path, err));
         line_reader_keep_mark(&t->side[s]);
     }
-    if (job->text || job->with_left_out || !prepare_leaves_out(p->config))
+    if (job->text || job->n_whole || !prepare_leaves_out(p->config))
         return OK;
     TRY(workdir_path(&p->work, path, "left_out", err));
     return file_map_open(&t->left_out, path, err);
@@ -187,6 +187,7 @@ status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
 {
     RELEASED_BY(close_run) struct run r = {.job = job, .n_parts = pool_size(p->pool)};
     struct progress silent = {0}, *progress = job->label ? p->progress : &silent;
+    const uint64_t n_used = job->n_whole ? job->n_whole : p->stats->n_reason[CLEAN_KEEP];
     uint64_t n = 0;
 
     TRY(mem_alloc(&r.batch, 1, sizeof *r.batch, err));
@@ -195,7 +196,7 @@ status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
     if (!job->pairs)
         TRY(open_text(&r.text, p, job, err));
     progress_begin(progress, job->label, "pairs",
-                   job->pairs ? job->pairs->n_lines : p->stats->n_reason[CLEAN_KEEP]);
+                   job->pairs ? job->pairs->n_lines : n_used);
     for (bool has = true; has;) {
         TRY(fill_batch(&r, &has, err));
         TRY(use_batch(&r, p->pool, err));

@@ -352,7 +352,8 @@ static status offer_again(void *ctx, const struct prepare_batch *b, size_t part,
 static status draw_sets(struct taking_back *t, struct err *err)
 {
     struct cleaning *c = t->c;
-    const struct prepare_job job = {.with_left_out = true, .put = offer_again, .ctx = t};
+    const struct prepare_job job = {
+        .label = "drawing", .n_whole = c->n_kept, .put = offer_again, .ctx = t};
     bool is_done = !draw_is_wanted(&c->draw);
 
     while (!is_done) {
@@ -433,7 +434,8 @@ static status leave_out(struct cleaning *c, struct err *err)
 {
     struct prepare *p = c->p;
     RELEASED_BY(forget_found) struct taking_back t = {.c = c};
-    const struct prepare_job job = {.with_left_out = true, .put = take_back, .ctx = &t};
+    const struct prepare_job job = {
+        .label = "leaving out", .n_whole = c->n_kept, .put = take_back, .ctx = &t};
 
     if (!prepare_leaves_out(p->config))
         return OK;

@@ -44,7 +44,7 @@ struct prepare_job {
     const char *label;   /* of the progress line; NULL: none */
     struct pairs *pairs; /* to read; NULL: the text that the clean stage left */
     const char *text; /* which of it: a drawn set by its name; NULL: the training text, */
-    bool with_left_out; /* whole or as it is used */
+    uint64_t n_whole; /* whole, of so many pairs; 0: as it is used */
     /* The pairs of a range, on thread `part`; NULL: nothing. */
     status (*work)(void *ctx, const struct prepare_batch *b, size_t part,
                    struct pool_range range, struct err *err);

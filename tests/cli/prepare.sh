@@ -52,6 +52,7 @@ cmp <(grep -v '^#' proposal.yaml) <(grep -v '^#' data/proposal.yaml) || fail "th
 
 # held-out sets drawn from the text; the languages of both sides
 expect 0 "$FERRY" prepare source=en target=de valid=10 test=20 out=drawn
+err_has 'leaving out 200 pairs'
 out_has '10  valid pairs'
 out_has '20  test pairs'
 out_has '30  dropped (15.00 %): the pair was drawn for the validation or test set'
