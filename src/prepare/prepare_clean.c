@@ -8,6 +8,7 @@
 #include "prepare/duplicates.h"
 #include "prepare/overlap.h"
 #include "prepare/prepare_stages.h"
+#include "prepare/sides.h"
 
 /* Lines that are enough to know a language by. */
 enum { LANGUAGE_LINES = 20000 };
@@ -41,7 +42,7 @@ struct cleaning {
     struct duplicates duplicates;
     struct draw draw;
     uint64_t n_kept; /* pairs written so far */
-    struct language language[N_PREPARE_SETS][PAIRS_SIDES];
+    struct sides sides;
     uint64_t language_step; /* every so many training pairs are looked at */
     struct file_writer out[PAIRS_SIDES], places;
 };
@@ -105,10 +106,9 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
         TRY(pairs_next(in, &row, &has, err));
         if (!has)
             break;
-        for (int s = 0; s < PAIRS_SIDES; s++) {
+        for (int s = 0; s < PAIRS_SIDES; s++)
             TRY(filter_line(&c->judge[0].filter, s, row.side[s], &side[s], err));
-            language_add(&c->language[set][s], side[s]);
-        }
+        sides_add(&c->sides, set, side);
         const struct overlap_key key = overlap_key_of(side);
         TRY(overlap_add(&c->overlap[set], key, err));
         for (int part = 0; part < N_OVERLAP && set == PREPARE_TEST; part++)
@@ -148,9 +148,7 @@ static status open_cleaning(struct cleaning *c, struct err *err)
 
     c->kind = (enum duplicates_kind)choice(config->duplicates, "exact", "near");
     c->held_out = choice(config->held_out, "pair", "side");
-    for (int set = 0; set < N_PREPARE_SETS; set++)
-        for (int s = 0; s < PAIRS_SIDES; s++)
-            TRY(language_open(&c->language[set][s], err));
+    TRY(sides_open(&c->sides, err));
     c->language_step = 1 + c->p->input[PREPARE_TRAIN].n_lines / LANGUAGE_LINES;
     TRY(draw_open(&c->draw, config, err));
     TRY(look_ahead(c, err));
@@ -175,9 +173,7 @@ static void close_cleaning(struct cleaning *c)
     overlap_release(&c->overlap[PREPARE_TEST]);
     duplicates_abort(&c->duplicates);
     draw_release(&c->draw);
-    for (int set = 0; set < N_PREPARE_SETS; set++)
-        for (int i = 0; i < PAIRS_SIDES; i++)
-            language_close(&c->language[set][i]);
+    sides_close(&c->sides);
     file_writer_abort(&c->out[PAIRS_SOURCE]);
     file_writer_abort(&c->out[PAIRS_TARGET]);
     file_writer_abort(&c->places);
@@ -271,8 +267,8 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
         return OK;
     if (draw_is_wanted(&c->draw) && !is_known)
         draw_offer(&c->draw, c->n_kept, overlap_key_of(side));
-    for (int s = 0; s < PAIRS_SIDES && c->n_kept % c->language_step == 0; s++)
-        language_add(&c->language[PREPARE_TRAIN][s], side[s]);
+    if (c->n_kept % c->language_step == 0)
+        sides_add(&c->sides, PREPARE_TRAIN, side);
     c->n_kept++;
     for (int s = 0; s < PAIRS_SIDES; s++) {
         stats->after.n_bytes[s] += side[s].n_bytes + 1;
@@ -470,56 +466,14 @@ static status check_left(const struct prepare_stats *s, const char *when, struct
                    prepare_stats_read(s), when, str_text(&why));
 }
 
-/* Each side of the set is clearly more like the other side of the training text. */
-static bool is_swapped(const struct cleaning *c, enum prepare_set set)
-{
-    const double margin = 0.1;
-    bool is = true;
-
-    for (int s = 0; s < PAIRS_SIDES; s++) {
-        const struct language *mine = &c->language[set][s];
-        is &= language_similar(mine, &c->language[PREPARE_TRAIN][!s]) >
-              language_similar(mine, &c->language[PREPARE_TRAIN][s]) + margin;
-    }
-    return is;
-}
-
-static status check_sides(const struct cleaning *c, struct err *err)
-{
-    for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
-        const struct pairs *in = &c->p->input[set];
-        if (!in->n_files || !c->p->config->check_sides || !is_swapped(c, set))
-            continue;
-        const struct pairs_file *f = &in->file[0];
-        return err_set(
-            err, ERR_USAGE,
-            "the sides of the %s set are swapped: the source in %s is like the "
-            "training text's target, and the target in %s like its source; "
-            "swap them, or say check_sides=false",
-            set == PREPARE_VALID ? "validation" : "test", f->path[PAIRS_SOURCE],
-            f->path[PAIRS_TARGET]);
-    }
-    return OK;
-}
-
-static void name_languages(const struct cleaning *c)
-{
-    const char *const given[] = {c->p->config->source_lang, c->p->config->target_lang};
-
-    for (int s = 0; s < PAIRS_SIDES; s++) {
-        struct prepare_language *l = &c->p->stats->language[s];
-        l->guess = language_guess(&c->language[PREPARE_TRAIN][s]);
-        snprintf(l->name, sizeof l->name, "%.15s", *given[s] ? given[s] : l->guess.name);
-    }
-}
-
 static status finish(struct cleaning *c, struct err *err)
 {
     struct prepare_stats *stats = c->p->stats;
 
     TRY(check_left(stats, "after cleaning", err));
-    TRY(check_sides(c, err));
-    name_languages(c);
+    if (c->p->config->check_sides)
+        TRY(sides_check(&c->sides, c->p->input, err));
+    sides_name(&c->sides, c->p->config, stats->language);
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
     TRY(file_writer_commit(&c->places, err));

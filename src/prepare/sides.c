@@ -1,0 +1,69 @@
+#include "prepare/sides.h"
+
+#include <stdio.h>
+
+status sides_open(struct sides *s, struct err *err)
+{
+    for (int set = 0; set < N_PREPARE_SETS; set++)
+        for (int side = 0; side < PAIRS_SIDES; side++)
+            TRY(language_open(&s->language[set][side], err));
+    return OK;
+}
+
+void sides_close(struct sides *s)
+{
+    for (int set = 0; set < N_PREPARE_SETS; set++)
+        for (int side = 0; side < PAIRS_SIDES; side++)
+            language_close(&s->language[set][side]);
+}
+
+void sides_add(struct sides *s, enum prepare_set set, const struct line line[PAIRS_SIDES])
+{
+    for (int side = 0; side < PAIRS_SIDES; side++)
+        language_add(&s->language[set][side], line[side]);
+}
+
+static bool is_swapped(const struct sides *s, enum prepare_set set)
+{
+    const struct language *train = s->language[PREPARE_TRAIN];
+    const double margin = 0.1;
+    bool is = true;
+
+    for (int side = 0; side < PAIRS_SIDES; side++) {
+        const struct language *mine = &s->language[set][side];
+        is &= language_similar(mine, &train[!side]) >
+              language_similar(mine, &train[side]) + margin;
+    }
+    return is;
+}
+
+status sides_check(const struct sides *s, const struct pairs input[N_PREPARE_SETS],
+                   struct err *err)
+{
+    for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
+        if (!input[set].n_files || !is_swapped(s, set))
+            continue;
+        const struct pairs_file *f = &input[set].file[0];
+        return err_set(
+            err, ERR_USAGE,
+            "the sides of the %s set are swapped: the source in %s is like the "
+            "training text's target, and the target in %s like its source; "
+            "swap them, or say check_sides=false",
+            set == PREPARE_VALID ? "validation" : "test", f->path[PAIRS_SOURCE],
+            f->path[PAIRS_TARGET]);
+    }
+    return OK;
+}
+
+void sides_name(const struct sides *s, const struct prepare_config *c,
+                struct prepare_language language[PAIRS_SIDES])
+{
+    const char *const given[] = {c->source_lang, c->target_lang};
+
+    for (int side = 0; side < PAIRS_SIDES; side++) {
+        struct prepare_language *l = &language[side];
+        l->guess = language_guess(&s->language[PREPARE_TRAIN][side]);
+        snprintf(l->name, sizeof l->name, "%.15s",
+                 *given[side] ? given[side] : l->guess.name);
+    }
+}

@@ -1,0 +1,31 @@
+/*
+ * sides - the languages of both sides of every set: which they are, and whether a
+ * held-out set was given with its sides swapped.
+ *
+ * Owns: what is known of each text. Threads: one.
+ */
+#pragma once
+
+#include "prepare/prepare.h"
+#include "text/language.h"
+
+struct sides {
+    struct language language[N_PREPARE_SETS][PAIRS_SIDES];
+};
+
+status sides_open(struct sides *s, struct err *err);
+/* Safe on a zeroed one. */
+void sides_close(struct sides *s);
+
+/* A pair of cleaned lines of a set. */
+void sides_add(struct sides *s, enum prepare_set set,
+               const struct line line[PAIRS_SIDES]);
+
+/* ERR_USAGE when both sides of a set that was given as files are clearly more like the
+ * other side of the training text. */
+status sides_check(const struct sides *s, const struct pairs input[N_PREPARE_SETS],
+                   struct err *err);
+
+/* The languages of the training text, as given or else guessed. */
+void sides_name(const struct sides *s, const struct prepare_config *c,
+                struct prepare_language language[PAIRS_SIDES]);
