@@ -362,6 +362,41 @@ static const char *write_side(const char *name, const char *const *text, int n)
     return test_path(name);
 }
 
+/* The languages cannot be told by the beginning. */
+static const char *write_late_side(const char *name, const char *const *text)
+{
+    FILE *f = fopen(test_path(name), "we");
+
+    CHECK(f != NULL);
+    for (int i = 0; i < 30000; i++)
+        fprintf(f, "%s %d\n", i < 21000 ? "" : text[i % 4], i);
+    CHECK(fclose(f) == 0);
+    return test_path(name);
+}
+
+TEST(swapped_sides_are_found_by_the_beginning_of_every_file_or_in_the_end)
+{
+    struct prepare_config c = preparing_defaults("data", "0");
+    char both[OPT_TEXT_MAX];
+
+    preparing_set(&c, "source", write_side("de", german, 400));
+    preparing_set(&c, "target", write_side("en", english, 400));
+    preparing_set(&c, "valid_source", write_side("valid.en", english, 30));
+    preparing_set(&c, "valid_target", write_side("valid.de", german, 30));
+    preparing_set(&c, "min_words", "60"); /* cleaning would leave nothing */
+    preparing_refused(&c, ERR_USAGE, "the sides of the validation set are swapped");
+    preparing_set(&c, "min_words", "1");
+    snprintf(both, sizeof both, "%.500s,%.500s", test_path("de"), test_path("en"));
+    preparing_set(&c, "source", both);
+    snprintf(both, sizeof both, "%.500s,%.500s", test_path("en"), test_path("de"));
+    preparing_set(&c, "target", both);
+    (void)preparing_run(&c); /* both directions */
+
+    preparing_set(&c, "source", write_late_side("late.de", german));
+    preparing_set(&c, "target", write_late_side("late.en", english));
+    preparing_refused(&c, ERR_USAGE, "the sides of the validation set are swapped");
+}
+
 TEST(languages_are_guessed_or_taken_as_given_and_swapped_sides_refused)
 {
     struct prepare_config c = preparing_defaults("data", "0");

@@ -108,7 +108,7 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
             break;
         for (int s = 0; s < PAIRS_SIDES; s++)
             TRY(filter_line(&c->judge[0].filter, s, row.side[s], &side[s], err));
-        sides_add(&c->sides, set, side);
+        sides_add(c->sides.language[set], side);
         const struct overlap_key key = overlap_key_of(side);
         TRY(overlap_add(&c->overlap[set], key, err));
         for (int part = 0; part < N_OVERLAP && set == PREPARE_TEST; part++)
@@ -127,6 +127,43 @@ static status open_threads(struct cleaning *c, struct err *err)
     for (size_t i = 0; i < c->n_judges; i++)
         filter_init(&c->judge[i].filter, c->options, c->p->stats->is_factored);
     return OK;
+}
+
+/* The first lines of a training file, in the form that training text gets. */
+static status read_beginning(struct cleaning *c, struct pairs_file *file,
+                             uint64_t n_lines, struct err *err)
+{
+    RELEASED_BY(pairs_rewind)
+    struct pairs one = {
+        .file = file, .n_files = 1, .reading = c->p->input[PREPARE_TRAIN].reading};
+    struct line side[PAIRS_SIDES];
+    struct pairs_row row;
+    bool has;
+
+    for (uint64_t i = 0; i < n_lines; i++) {
+        TRY(pairs_next(&one, &row, &has, err));
+        if (!has)
+            break;
+        for (int s = 0; s < PAIRS_SIDES; s++)
+            TRY(filter_line(&c->judge[0].filter, s, row.side[s], &side[s], err));
+        sides_add(c->sides.beginning, side);
+    }
+    return OK;
+}
+
+/* Refuse swapped sides before the long work, as far as the beginning of every file tells;
+ * all of the text is compared in the end. */
+static status check_beginning(struct cleaning *c, struct err *err)
+{
+    const struct pairs *in = c->p->input;
+    const size_t n = in[PREPARE_TRAIN].n_files;
+
+    if (!c->p->config->check_sides ||
+        (!in[PREPARE_VALID].n_files && !in[PREPARE_TEST].n_files))
+        return OK;
+    for (size_t i = 0; i < n; i++)
+        TRY(read_beginning(c, &in[PREPARE_TRAIN].file[i], 1 + LANGUAGE_LINES / n, err));
+    return sides_check(&c->sides, c->sides.beginning, in, err);
 }
 
 static status open_outputs(struct cleaning *c, struct err *err)
@@ -155,6 +192,7 @@ static status open_cleaning(struct cleaning *c, struct err *err)
     TRY(open_threads(c, err));
     TRY(read_held_out(c, PREPARE_VALID, err));
     TRY(read_held_out(c, PREPARE_TEST, err));
+    TRY(check_beginning(c, err));
     return open_outputs(c, err);
 }
 
@@ -268,7 +306,7 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
     if (draw_is_wanted(&c->draw) && !is_known)
         draw_offer(&c->draw, c->n_kept, overlap_key_of(side));
     if (c->n_kept % c->language_step == 0)
-        sides_add(&c->sides, PREPARE_TRAIN, side);
+        sides_add(c->sides.language[PREPARE_TRAIN], side);
     c->n_kept++;
     for (int s = 0; s < PAIRS_SIDES; s++) {
         stats->after.n_bytes[s] += side[s].n_bytes + 1;
@@ -472,7 +510,7 @@ static status finish(struct cleaning *c, struct err *err)
 
     TRY(check_left(stats, "after cleaning", err));
     if (c->p->config->check_sides)
-        TRY(sides_check(&c->sides, c->p->input, err));
+        TRY(sides_check(&c->sides, c->sides.language[PREPARE_TRAIN], c->p->input, err));
     sides_name(&c->sides, c->p->config, stats->language);
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));

@@ -4,44 +4,46 @@
 
 status sides_open(struct sides *s, struct err *err)
 {
-    for (int set = 0; set < N_PREPARE_SETS; set++)
-        for (int side = 0; side < PAIRS_SIDES; side++)
+    for (int side = 0; side < PAIRS_SIDES; side++) {
+        TRY(language_open(&s->beginning[side], err));
+        for (int set = 0; set < N_PREPARE_SETS; set++)
             TRY(language_open(&s->language[set][side], err));
+    }
     return OK;
 }
 
 void sides_close(struct sides *s)
 {
-    for (int set = 0; set < N_PREPARE_SETS; set++)
-        for (int side = 0; side < PAIRS_SIDES; side++)
+    for (int side = 0; side < PAIRS_SIDES; side++) {
+        language_close(&s->beginning[side]);
+        for (int set = 0; set < N_PREPARE_SETS; set++)
             language_close(&s->language[set][side]);
+    }
 }
 
-void sides_add(struct sides *s, enum prepare_set set, const struct line line[PAIRS_SIDES])
+void sides_add(struct language to[PAIRS_SIDES], const struct line line[PAIRS_SIDES])
 {
     for (int side = 0; side < PAIRS_SIDES; side++)
-        language_add(&s->language[set][side], line[side]);
+        language_add(&to[side], line[side]);
 }
 
-static bool is_swapped(const struct sides *s, enum prepare_set set)
+static bool is_swapped(const struct language set[PAIRS_SIDES],
+                       const struct language train[PAIRS_SIDES])
 {
-    const struct language *train = s->language[PREPARE_TRAIN];
     const double margin = 0.1;
     bool is = true;
 
-    for (int side = 0; side < PAIRS_SIDES; side++) {
-        const struct language *mine = &s->language[set][side];
-        is &= language_similar(mine, &train[!side]) >
-              language_similar(mine, &train[side]) + margin;
-    }
+    for (int side = 0; side < PAIRS_SIDES; side++)
+        is &= language_similar(&set[side], &train[!side]) >
+              language_similar(&set[side], &train[side]) + margin;
     return is;
 }
 
-status sides_check(const struct sides *s, const struct pairs input[N_PREPARE_SETS],
-                   struct err *err)
+status sides_check(const struct sides *s, const struct language train[PAIRS_SIDES],
+                   const struct pairs input[N_PREPARE_SETS], struct err *err)
 {
     for (enum prepare_set set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {
-        if (!input[set].n_files || !is_swapped(s, set))
+        if (!input[set].n_files || !is_swapped(s->language[set], train))
             continue;
         const struct pairs_file *f = &input[set].file[0];
         return err_set(

@@ -11,20 +11,20 @@
 
 struct sides {
     struct language language[N_PREPARE_SETS][PAIRS_SIDES];
+    struct language beginning[PAIRS_SIDES]; /* of the training files */
 };
 
 status sides_open(struct sides *s, struct err *err);
 /* Safe on a zeroed one. */
 void sides_close(struct sides *s);
 
-/* A pair of cleaned lines of a set. */
-void sides_add(struct sides *s, enum prepare_set set,
-               const struct line line[PAIRS_SIDES]);
+/* A pair of cleaned lines, of a set or of s->beginning. */
+void sides_add(struct language to[PAIRS_SIDES], const struct line line[PAIRS_SIDES]);
 
 /* ERR_USAGE when both sides of a set that was given as files are clearly more like the
- * other side of the training text. */
-status sides_check(const struct sides *s, const struct pairs input[N_PREPARE_SETS],
-                   struct err *err);
+ * other side of the training text, of which `train` has seen a part. */
+status sides_check(const struct sides *s, const struct language train[PAIRS_SIDES],
+                   const struct pairs input[N_PREPARE_SETS], struct err *err);
 
 /* The languages of the training text, as given or else guessed. */
 void sides_name(const struct sides *s, const struct prepare_config *c,

@@ -67,6 +67,7 @@ expect 2 "$FERRY" prepare source=en target=de test=67 out=none
 err_has 'test = 67 is more than a third of the 200 pairs'
 expect 2 "$FERRY" prepare source=en target=de valid_source=valid.de valid_target=valid.en out=none
 err_has 'the sides of the validation set are swapped: the source in valid.de'
+err_lacks 'cleaning'
 [ ! -e none/prepare.json ] || fail "a refused command left a whole directory"
 expect 0 "$FERRY" prepare source=en target=de out=lonely measure=false
 out_has 'warning: there is no validation set'
