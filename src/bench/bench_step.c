@@ -305,7 +305,7 @@ static status time_steps(struct trainer *t, double seconds, struct progress *pro
                          double *rate, struct err *err)
 {
     const double begun = clock_now();
-    double all = 0, tokens = 0, took = 0, since;
+    double all = 0, tokens = 0, took = 0, since = 0;
 
     progress_begin(progress, "measuring", "tokens", 0);
     for (int n = 0; took == 0 || since < seconds; n++) {
