@@ -147,6 +147,8 @@ grep -qE '^  [0-9.]+  run/model.ckpt-4: the mean is [0-9.]+ % (better|worse)$' .
 loss=$(sed -n 's/^  \([0-9.]*\)  the mean$/\1/p' .err)
 expect 0 "$FERRY" eval mean set=valid bleu=false
 out_has "$loss  per token"
+expect 0 "$FERRY" watch mean --once
+out_has 'nothing logged yet'
 mv data away
 expect 0 "$FERRY" average run last=2 out=mean2
 err_has 'not measured on the validation set: data'

@@ -118,7 +118,9 @@ enum run_state run_state_find(const struct run *run)
 
     if (is_starting(run))
         return state_of_process(run);
-    if (log->n_step + log->n_eval + log->n_event + log->n_sample == 0)
+    /* Scores alone are no training: `ferry eval` appends them to any model's log. */
+    const bool has_begun = log->n_start || log->foreign.origin;
+    if (log->n_step + log->n_eval + log->n_sample + (has_begun ? log->n_event : 0) == 0)
         return RUN_EMPTY;
     if (stop)
         return log->foreign.origin ? RUN_FINISHED : state_of_stop(stop);
