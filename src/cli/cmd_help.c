@@ -63,7 +63,9 @@ void cmd_help_print(const struct command *c, FILE *out)
             c->options->n ? " [key=value | --key value]..." : "", rest ? rest : "",
             c->summary);
     if (c->options->n)
-        fputs("\noptions, each as key=value or --key value [default]:\n", out);
+        fputs("\noptions, each as key=value or --key value [default]; --key alone is "
+              "true:\n",
+              out);
     opt_help(*c->options, out);
 }
 

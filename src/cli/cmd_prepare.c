@@ -209,11 +209,16 @@ static status failed(const struct progress *progress, struct err *err)
 status cmd_prepare(int argc, char **argv, struct err *err)
 {
     struct progress progress = progress_to(stderr);
-    struct opt_words words = {.max = 0};
+    struct opt_words words = {.max = 1};
     struct prepare_config config;
     struct prepare_stats stats;
 
     TRY(opt_read(prepare_config_table, &config, &words, argc, argv, err));
+    if (words.n)
+        return err_set(err, ERR_USAGE,
+                       "what is '%.200s'? a file with both sides: pairs=%.200s; else "
+                       "source=FILE target=FILE",
+                       words.word[0], words.word[0]);
     if (prepare_run(&config, &progress, &stats, err) != OK)
         return failed(&progress, err);
     print_summary(&stats, config.out);

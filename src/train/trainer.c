@@ -322,7 +322,10 @@ static status finish(struct trainer *t, struct err *err)
     if (!t->is_signalled && t->state.step > 0)
         TRY(evaluate(t, err));
     TRY(saving_finish(&t->saving, err));
-    return record_stop(&t->record, t->state.step, reason, message, err);
+    TRY(record_stop(&t->record, t->state.step, reason, message, err));
+    if (t->is_signalled)
+        record_note(&t->record, "the same command continues from there");
+    return OK;
 }
 
 static status run(struct trainer *t, struct err *err)

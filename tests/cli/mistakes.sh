@@ -35,6 +35,7 @@ refuses 3 'held/.lock: another process is training in this directory' \
 refuses 2 'data is not set' "$FERRY" train
 refuses 2 'run is not set' "$FERRY" train data=data
 refuses 2 "unexpected argument 'b'" "$FERRY" train a b
+refuses 2 'a file with both sides: pairs=mine.tsv' "$FERRY" prepare mine.tsv
 refuses 2 '--max-steps needs a value' "$FERRY" train --max-steps
 refuses 2 'batch_tokens = 100 and batch_sentences = 4' "${train[@]}" batch_sentences=4
 refuses 2 'batch_tokens = 0 and batch_sentences = 0' "${train[@]}" batch_tokens=0

@@ -28,6 +28,7 @@ for signal in TERM INT TERM; do
     wait $pid || got=$?
     [ "$got" -eq 0 ] || fail "status $got after SIG$signal, want 0"
     err_has 'stopped by a signal'
+    err_has 'the same command continues from there'
     tail -n 1 run/run.jsonl >.out
     out_has '"event":"stop"'
     out_has '"reason":"signal"'

@@ -71,9 +71,7 @@ static status wait_for_lock(struct run_dir *h, const char *path, const char *job
             unlink(path);
         else if (t >= t_limit)
             return err_set(err, ERR_IO,
-                           "%s: another process is training in this directory; if none "
-                           "is, remove this file",
-                           path);
+                           "%s: another process is training in this directory", path);
         if (!is_said && job[0])
             progress_note(console, "waiting for the process that trained here before");
         is_said = true;
