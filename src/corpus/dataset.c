@@ -78,7 +78,9 @@ static status check_whole(const char *dir, struct err *err)
     char mark[FILE_PATH_MAX];
 
     if (!file_is_dir(dir))
-        return err_set(err, ERR_IO, "%s: no such directory; make it with ferry prepare",
+        return err_set(err, ERR_IO,
+                       "%s: no such directory; make it with ferry prepare, or "
+                       "name it with data=DIR",
                        dir);
     TRY(file_join(mark, sizeof mark, dir, DATASET_MARK, err));
     if (!file_exists(mark))
