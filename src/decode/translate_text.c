@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -266,12 +267,16 @@ static uint64_t count_lines(const struct work *w)
     return n;
 }
 
-static void say(struct work *w, uint64_t n, const char *what)
+static void PRINTF(3, 4) say(struct work *w, uint64_t n, const char *fmt, ...)
 {
-    char note[256];
+    char what[200], note[256];
+    va_list ap;
 
     if (!n)
         return;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
     snprintf(note, sizeof note, "%llu of %llu lines %s", (unsigned long long)n,
              (unsigned long long)w->translator.n_done, what);
     progress_note(&w->progress, note);
@@ -282,38 +287,29 @@ static void say_what_happened(struct work *w)
 {
     const struct translator *t = &w->translator;
     const struct translate_config *c = &w->config.search;
-    char text[200];
 
-    snprintf(text, sizeof text, "are longer than max_length = %lld tokens and were cut",
-             (long long)c->max_length);
-    say(w, t->n_cut, text);
-    snprintf(
-        text, sizeof text,
-        "have a sentence of more than max_length = %lld tokens, which was translated "
-        "in parts",
+    say(w, t->n_cut, "are longer than max_length = %lld tokens and were cut",
         (long long)c->max_length);
-    say(w, t->n_divided, text);
+    say(w, t->n_divided,
+        "have a sentence of more than max_length = %lld tokens, which was translated in "
+        "parts",
+        (long long)c->max_length);
     say(w, t->n_invalid, "hold bytes that are not UTF-8; U+FFFD was read in their place");
-    snprintf(
-        text, sizeof text,
+    say(w, t->n_lengthened,
         "have a sentence that would have had a translation of fewer than min_length = "
         "%lld pieces; the next best was taken",
         (long long)c->min_length);
-    say(w, t->n_lengthened, text);
-    snprintf(
-        text, sizeof text,
+    say(w, t->n_unrepeated,
         "have a sentence in whose translation the same four pieces could have occurred "
         "more often than max_repeats = %lld allows",
         (long long)c->max_repeats);
-    say(w, t->n_unrepeated, text);
     say(w, t->n_copied,
         "were copied, at least in part, because the model does not know their letters "
         "or has no text for them");
-    snprintf(text, sizeof text,
-             "have a sentence whose translation had no end within its limit and was cut "
-             "there; extra_decode_length = %lld",
-             (long long)c->extra_decode_length);
-    say(w, t->n_stopped, text);
+    say(w, t->n_stopped,
+        "have a sentence whose translation had no end within its limit and was cut "
+        "there; extra_decode_length = %lld",
+        (long long)c->extra_decode_length);
 }
 
 /* How long a pause of the input ends a window. Whoever writes line by line and waits for
