@@ -244,3 +244,91 @@ TEST(when_a_rank_dies_every_other_learns_that_somebody_is_gone)
             }
         }
 }
+
+/* ------------------------------------------------------------ cost */
+
+enum { MOST_RANKS = 64, N_FACTS = 15 };
+
+struct cost {
+    struct comm_traffic reduce[MOST_RANKS], bcast[MOST_RANKS], gather[MOST_RANKS];
+    double sum[MOST_RANKS];
+    size_t n_gathered;
+    struct err err[MOST_RANKS];
+};
+
+static struct comm_traffic since(const struct comm *c, struct comm_traffic *before)
+{
+    const struct comm_traffic now = comm_traffic(c), then = *before;
+
+    *before = now;
+    return (struct comm_traffic){.sent_bytes = now.sent_bytes - then.sent_bytes,
+                                 .received_bytes =
+                                     now.received_bytes - then.received_bytes,
+                                 .n_sent = now.n_sent - then.n_sent,
+                                 .n_received = now.n_received - then.n_received};
+}
+
+static status count_costs(struct comm *c, struct cost *x, struct err *err)
+{
+    struct comm_traffic before = comm_traffic(c);
+    double facts[N_FACTS];
+    struct str all = str_new(0);
+
+    for (size_t i = 0; i < N_FACTS; i++)
+        facts[i] = 1 / (1.0 + c->rank);
+    TRY(comm_allreduce(c, COMM_SUM, facts, N_FACTS, err));
+    x->sum[c->rank] = facts[N_FACTS - 1];
+    x->reduce[c->rank] = since(c, &before);
+    TRY(comm_bcast(c, facts, sizeof facts, c->size - 1, err));
+    x->bcast[c->rank] = since(c, &before);
+    TRY(comm_gather(c, &all, facts, (size_t)c->rank % 9, err));
+    x->gather[c->rank] = since(c, &before);
+    if (c->rank == 0)
+        x->n_gathered = all.len;
+    str_release(&all);
+    return OK;
+}
+
+static void costing_rank(struct comm *c, void *ctx)
+{
+    struct cost *x = ctx;
+
+    x->err[c->rank].code = count_costs(c, x, &x->err[c->rank]);
+}
+
+static bool is_within(struct comm_traffic t, uint64_t n_messages, uint64_t n_bytes)
+{
+    return t.n_sent <= n_messages && t.n_received <= n_messages &&
+           t.sent_bytes <= n_messages * n_bytes &&
+           t.received_bytes <= n_messages * n_bytes;
+}
+
+TEST(no_rank_has_more_messages_than_the_logarithm_of_their_number)
+{
+    static const int sizes[] = {2, 3, 4, 7, 8, 16, 31, 32, 33, 64};
+    int ranks[MOST_RANKS];
+    struct err err = {0};
+    struct cost x;
+
+    for (int r = 0; r < MOST_RANKS; r++)
+        ranks[r] = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct comm_sim_options o = {
+            .ranks = ranks, .n_nodes = sizes[i], .seed = i, .is_parallel = i % 2};
+        uint64_t log2_size = 0;
+        size_t n_gathered = 0;
+        while (1 << log2_size < sizes[i])
+            log2_size++;
+        memset(&x, 0, sizeof x);
+        CHECK_OK(comm_sim_run(&o, costing_rank, &x, &err), &err);
+        for (int r = 0; r < sizes[i]; r++) {
+            CHECK_OK(x.err[r].code, &x.err[r]);
+            CHECK(x.sum[r] == x.sum[0]);
+            CHECK(is_within(x.reduce[r], log2_size, N_FACTS * sizeof(double)));
+            CHECK(is_within(x.bcast[r], log2_size, N_FACTS * sizeof(double)));
+            CHECK(x.gather[r].n_received <= 2 * log2_size && x.gather[r].n_sent <= 2);
+            n_gathered += (size_t)r % 9;
+        }
+        CHECK(x.n_gathered == n_gathered);
+    }
+}

@@ -39,7 +39,7 @@ static void part_rank(struct comm *c, void *ctx)
     struct err err = {0};
 
     CHECK_OK(params_open(&params, &tiny, &err), &err);
-    CHECK_OK(embed_rows_open(t, c, &params, 100, &err), &err);
+    CHECK_OK(embed_rows_open(t, &params, 100, &err), &err);
     p->flat[c->rank] = calloc(params.n_flat, sizeof(float));
     for (size_t i = 0; i < params.n_flat; i++)
         p->flat[c->rank][i] = (float)(c->rank + 1);

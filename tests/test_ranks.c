@@ -446,6 +446,48 @@ TEST(a_rank_that_differs_is_named)
     all[3].mean_loss = NAN;
     CHECK(ranks_find_odd(&c, all, text, sizeof text) && strstr(text, "rank 3"));
     all[3].mean_loss = 2;
-    all[1].save_failed = 1;
-    CHECK(ranks_failed_save(&c, all) == 1);
+}
+
+/* The largest over these ranks, as it would arrive. */
+static struct ranks_most most_of(const struct ranks_own *all, int n)
+{
+    struct ranks_most most = {0};
+
+    for (int r = 0; r < n; r++) {
+        const struct comm c = {.size = n, .rank = r};
+        const struct ranks_most own = ranks_most_of(&c, &all[r]);
+        const double *x = &own.loss;
+        double *y = &most.loss;
+        for (size_t i = 0; i < RANKS_N_MOST; i++)
+            if (r == 0 || x[i] > y[i] || isnan(x[i]))
+                y[i] = x[i];
+    }
+    return most;
+}
+
+TEST(the_largest_numbers_tell_whether_to_ask_every_rank)
+{
+    const struct ranks_own sound[] = {
+        {2, 1.0, 10}, {2, 1.1, 10}, {0, 0, 0}, {2, 1.2, 10}};
+    const struct ranks_own bad[] = {
+        {NAN, 1, 10}, {2, INFINITY, 10}, {2, 10.1, 10}, {20.1, 1, 10}};
+    const struct comm c = {.size = 4};
+    struct ranks_own all[4];
+    struct ranks_most most = most_of(sound, 4);
+    int64_t n_skipped;
+
+    CHECK(!ranks_may_be_odd(&most) && ranks_failed_save(&most) == -1);
+    CHECK(ranks_most_skipped(&c, &most, &n_skipped) == 0 && n_skipped == 0);
+    for (int i = 0; i < 4; i++) {
+        memcpy(all, sound, sizeof all);
+        all[1] = bad[i];
+        most = most_of(all, 4);
+        CHECK(ranks_may_be_odd(&most));
+    }
+    memset(all, 0, sizeof all); /* nobody has a token */
+    all[1].save_failed = all[3].save_failed = 1;
+    all[2].n_skipped = all[3].n_skipped = 7;
+    most = most_of(all, 4);
+    CHECK(!ranks_may_be_odd(&most) && ranks_failed_save(&most) == 1);
+    CHECK(ranks_most_skipped(&c, &most, &n_skipped) == 2 && n_skipped == 7);
 }

@@ -101,11 +101,11 @@ static status exchange(struct trainer *t, struct record_step *rec,
 {
     struct peers *p = &t->peers;
     struct ranks_sums sum = mine ? p->mine : (struct ranks_sums){0};
+    struct ranks_most most = mine ? ranks_most_of(p->comm, mine) : (struct ranks_most){0};
     const struct reducer_facts facts = {.sum = sum.of_step,
                                         .n_sum = RANKS_N_SUMS,
-                                        .mine = mine ? &mine->mean_loss : NULL,
-                                        .n_mine = RANKS_N_OWN,
-                                        .all = &p->own->mean_loss};
+                                        .most = &most.loss,
+                                        .n_most = RANKS_N_MOST};
     struct reducer_times times;
 
     peers_phase(p, t->state.step, PHASE_EXCHANGE);
@@ -115,6 +115,8 @@ static status exchange(struct trainer *t, struct record_step *rec,
     record_take_sums(rec, sum.of_step);
     if (mine) {
         p->sum = sum;
+        p->most = most;
+        p->own = *mine;
         p->mine = (struct ranks_sums){0};
     }
     return OK;
@@ -143,19 +145,20 @@ static status update_together(struct trainer *t, struct record_step *rec,
  * sum is not finite, all nodes see that and end before it reaches their weights. */
 static status check_change(struct trainer *t, struct err *err)
 {
-    char who[PEERS_TEXT_MAX] = "no rank's loss tells whose";
+    char who[PEERS_TEXT_MAX];
     double square;
 
     t->device.k->sumsq(&t->device, &square, t->model.grad);
     TRY(device_sync(&t->device, err));
     if (isfinite(square))
         return OK;
-    (void)ranks_find_odd(t->peers.comm, t->peers.own, who, sizeof who);
+    TRY(peers_find_odd(&t->peers, who, err));
     t->peers.is_agreed = true;
     return err_set(err, ERR_DEVICE,
                    "step %lld: weights that a node brought to the average are not finite "
                    "(%s); its memory, processor or network may be faulty",
-                   (long long)t->state.step + 1, who);
+                   (long long)t->state.step + 1,
+                   who[0] ? who : "no rank's loss tells whose");
 }
 
 /* All nodes go on from the same weights. */

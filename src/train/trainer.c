@@ -54,13 +54,13 @@ static bool is_due(const struct trainer *t, int64_t every)
 /* A gradient that is not finite costs its update; too many in a row end the run. */
 static status skip(struct trainer *t, struct err *err)
 {
-    const struct peers *p = &t->peers;
     struct state *s = &t->state;
     char reason[sizeof err->msg], who[PEERS_TEXT_MAX];
     const size_t n = strlen(err->msg);
 
     memcpy(reason, err->msg, sizeof reason);
-    if (p->comm->size > 1 && ranks_find_odd(p->comm, p->own, who, sizeof who))
+    TRY(peers_find_odd(&t->peers, who, err));
+    if (who[0])
         snprintf(reason + n, sizeof reason - n, "; %s", who);
     s->n_skipped++;
     if (++s->skipped_in_a_row > t->config.skip_limit)
@@ -83,8 +83,7 @@ static status count_skips(struct trainer *t, const struct record_step *rec,
     s->skipped_in_a_row = rec->skipped > 0 ? s->skipped_in_a_row + 1 : 0;
     if (!local_sgd_is_on(&t->local) || !t->local.is_synced)
         return OK;
-    const int rank = ranks_most_skipped(p->comm, p->own);
-    s->skipped_in_a_row = (int64_t)p->own[rank].n_skipped;
+    const int rank = ranks_most_skipped(p->comm, &p->most, &s->skipped_in_a_row);
     if (s->skipped_in_a_row <= t->config.skip_limit)
         return OK;
     p->is_agreed = true;
@@ -101,14 +100,16 @@ static status update(struct trainer *t, struct err *err)
     struct record_step rec;
     struct state *s = &t->state;
     struct rank_stats *stats = &t->stats;
-    char who[PEERS_TEXT_MAX];
+    char who[PEERS_TEXT_MAX] = "";
 
     const status result = micro_batch_advise(&t->micro, train_step(t, &rec, err), err);
     if (result == ERR_NUMERIC)
         return skip(t, err);
     TRY(result);
     TRY(count_skips(t, &rec, err));
-    if (t->local.is_synced && peers_find_odd(&t->peers, s->step, who))
+    if (t->local.is_synced)
+        TRY(peers_watch_odd(&t->peers, s->step, who, err));
+    if (who[0])
         record_note(&t->record, "step %lld: %s", (long long)s->step, who);
     s->n_source += (uint64_t)rec.source_tokens;
     s->n_target += (uint64_t)rec.target_tokens;

@@ -348,6 +348,17 @@ status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err)
 
 /* ------------------------------------------------------------ inside jobs */
 
+/* What crosses the border of the node. */
+static void count(const struct comm *c, const struct comm_msg *msg, size_t n,
+                  uint64_t *n_bytes, uint64_t *n_messages)
+{
+    for (size_t i = 0; i < n; i++)
+        if (c->peer[msg[i].peer].node != c->node) {
+            *n_bytes += msg[i].n_bytes;
+            ++*n_messages;
+        }
+}
+
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
                  const struct comm_msg *recv, size_t n_recv, struct err *err)
 {
@@ -358,12 +369,8 @@ status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
     TRY(e->backend->swap(e->self, send, n_send, recv, n_recv, err));
     if (!c->peer)
         return OK; /* who is where is not known yet */
-    for (size_t i = 0; i < n_send; i++)
-        if (c->peer[send[i].peer].node != c->node)
-            e->traffic.sent_bytes += send[i].n_bytes;
-    for (size_t i = 0; i < n_recv; i++)
-        if (c->peer[recv[i].peer].node != c->node)
-            e->traffic.received_bytes += recv[i].n_bytes;
+    count(c, send, n_send, &e->traffic.sent_bytes, &e->traffic.n_sent);
+    count(c, recv, n_recv, &e->traffic.received_bytes, &e->traffic.n_received);
     return OK;
 }
 

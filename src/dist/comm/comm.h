@@ -84,8 +84,9 @@ const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX]);
 
 status comm_barrier(struct comm *c, struct err *err);
 
-/* All-reduce, element by element, in place, in the order of ranks, so that every rank
- * holds the same bits. For small n: every rank sends all to the first. */
+/* All-reduce, element by element, in place, in an order that follows from the number of
+ * ranks alone, so that every rank holds the same bits. For small n: each rank sends and
+ * receives all of it up to log2 R times. */
 enum comm_fold { COMM_SUM, COMM_MAX, COMM_MIN };
 status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
                       struct err *err);
@@ -94,7 +95,8 @@ status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
  * then exchange their parts, so that each network card carries them about twice. */
 status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct err *err);
 
-/* n_bytes of every rank, in the order of ranks, on all ranks. */
+/* n_bytes of every rank, in the order of ranks, on all ranks. What every rank gets grows
+ * with their number: not for every update. */
 status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                       struct err *err);
 
@@ -135,6 +137,7 @@ status comm_run(struct comm *c, comm_job_fn *run, void *ctx, struct err *err);
 /* Since comm_open, of this rank. Valid when no job is under way. */
 struct comm_traffic {
     uint64_t sent_bytes, received_bytes; /* to and from other nodes, payload only */
+    uint64_t n_sent, n_received;         /* the messages that carried them */
     double t_cpu;                        /* processor time of the thread, seconds */
 };
 struct comm_traffic comm_traffic(const struct comm *c);

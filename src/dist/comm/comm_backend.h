@@ -74,11 +74,17 @@ status comm_start(struct comm *c, const struct comm_backend *backend, void *self
 /* Messages, counted as traffic. Nothing happens when both numbers are 0. */
 status comm_swap(struct comm *c, const struct comm_msg *send, size_t n_send,
                  const struct comm_msg *recv, size_t n_recv, struct err *err);
-/* Collectives through the first rank: its bytes on all; those of every rank on it (n_each
- * says there how many; NULL: n_bytes of all); n_bytes of every rank on all. */
-status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, struct err *err);
-status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                       const size_t *n_each, struct err *err);
+/* Collectives over a tree of ranks. All-reduce: x of every rank is folded into one and
+ * comes back to all; scratch is as large. */
+struct comm_folding {
+    void (*fold)(void *into, const void *from, const void *ctx);
+    const void *ctx;
+    size_t n_bytes;
+};
+status comm_job_allreduce(struct comm *c, struct comm_folding f, void *x, void *scratch,
+                          struct err *err);
+/* n_bytes of every rank on all: at the start only, because every rank then gets R times
+ * n_bytes. */
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                           struct err *err);
 /* The backend's, for the ranks of a node. */

@@ -1,10 +1,15 @@
 /*
- * Small collectives, as a gather to one rank and a broadcast from it. They cost one round
- * trip and the first rank's messages, which at these sizes no step notices; what matters
- * is that every rank sums in the same order.
+ * Small collectives over a tree of ranks, so that no rank has more than log2 R messages
+ * to send and to receive, and that many times the bytes of one rank.
+ *
+ * The tree is binomial: counted from the root, the parent of rank v is v without its
+ * lowest bit, and below v lie the ranks [v, v + that bit). A rank adds what its children
+ * bring to its own, the nearest child first, so that the order of a sum follows from the
+ * number of ranks alone and every rank holds the same bits, whatever the timing and the
+ * library.
  *
  * A large broadcast (all weights) is scattered over the leaders of the nodes, who then
- * exchange their parts: the root's card sends it about twice instead of once per node.
+ * exchange their parts: the root's card sends it about twice instead of once per level.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,53 +20,101 @@
 #include "base/str.h"
 #include "dist/comm/comm_backend.h"
 
-/* ------------------------------------------------------------ inside jobs */
+/* ------------------------------------------------------------ the tree */
 
-status comm_job_gather(struct comm *c, void *all, const void *mine, size_t n_bytes,
-                       const size_t *n_each, struct err *err)
+/* This rank's place in the tree below `root`, and how many ranks lie below it at the
+ * most, itself included. */
+struct place {
+    int v, reach, root;
+};
+
+static struct place place_below(const struct comm *c, int root)
 {
-    const struct comm_msg up = {0, (void *)mine, n_bytes};
-    char *to = all;
-    size_t n = 0;
+    const int v = (c->rank - root + c->size) % c->size;
+    int reach = 1;
 
-    if (c->rank != 0)
-        return comm_swap(c, &up, n_bytes > 0, NULL, 0, err);
-    for (int r = 0; r < c->size; r++) {
-        const size_t m = n_each ? n_each[r] : n_bytes;
-        if (m && r == 0)
-            memcpy(to, mine, m);
-        else if (m)
-            c->msg[n++] = (struct comm_msg){r, to, m};
-        to += m;
-    }
-    return comm_swap(c, NULL, 0, c->msg, n, err);
+    while (reach < c->size && !(v & reach))
+        reach *= 2;
+    return (struct place){v, reach, root};
 }
 
-/* The bytes of rank `from` on all ranks, or on those of its node alone. */
-static status pass_down(struct comm *c, void *data, size_t n_bytes, int from,
-                        bool is_inside, struct err *err)
+static int rank_at(const struct comm *c, struct place p, int v)
 {
-    const struct comm_msg down = {from, data, n_bytes};
+    return (p.root + v) % c->size;
+}
+
+static int parent_of(const struct comm *c, struct place p)
+{
+    return rank_at(c, p, p.v - p.reach);
+}
+
+/* A child is `step` behind its parent, a power of two below the parent's reach. */
+static bool has_child(const struct comm *c, struct place p, int step)
+{
+    return step < p.reach && p.v + step < c->size;
+}
+
+/* The bytes of the root on all ranks. */
+static status pass_down(struct comm *c, void *data, size_t n_bytes, int root,
+                        struct err *err)
+{
+    const struct place p = place_below(c, root);
     size_t n = 0;
 
-    if (c->rank != from)
-        return comm_swap(c, NULL, 0, &down, n_bytes > 0, err);
-    for (int r = 0; n_bytes > 0 && r < c->size; r++)
-        if (r != from && (!is_inside || c->peer[r].node == c->node))
-            c->msg[n++] = (struct comm_msg){r, data, n_bytes};
+    if (n_bytes == 0)
+        return OK;
+    if (p.v) {
+        const struct comm_msg down = {parent_of(c, p), data, n_bytes};
+        TRY(comm_swap(c, NULL, 0, &down, 1, err));
+    }
+    for (int step = p.reach / 2; step > 0; step /= 2) /* the largest subtree first */
+        if (has_child(c, p, step))
+            c->msg[n++] = (struct comm_msg){rank_at(c, p, p.v + step), data, n_bytes};
     return comm_swap(c, c->msg, n, NULL, 0, err);
 }
 
-status comm_job_bcast(struct comm *c, void *data, size_t n_bytes, struct err *err)
+/* ------------------------------------------------------------ inside jobs */
+
+status comm_job_allreduce(struct comm *c, struct comm_folding f, void *x, void *scratch,
+                          struct err *err)
 {
-    return pass_down(c, data, n_bytes, 0, false, err);
+    const struct place p = place_below(c, 0);
+
+    for (int step = 1; has_child(c, p, step); step *= 2) {
+        const struct comm_msg up = {p.v + step, scratch, f.n_bytes};
+        TRY(comm_swap(c, NULL, 0, &up, f.n_bytes > 0, err));
+        f.fold(x, scratch, f.ctx);
+    }
+    if (p.v) {
+        const struct comm_msg up = {parent_of(c, p), x, f.n_bytes};
+        TRY(comm_swap(c, &up, f.n_bytes > 0, NULL, 0, err));
+    }
+    return pass_down(c, x, f.n_bytes, 0, err);
 }
 
+/* Below a rank lie its neighbours in order, so what they bring lies in one piece. */
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                           struct err *err)
 {
-    TRY(comm_job_gather(c, all, mine, n_bytes, NULL, err));
-    return comm_job_bcast(c, all, (size_t)c->size * n_bytes, err);
+    const struct place p = place_below(c, 0);
+    char *at = (char *)all + (size_t)c->rank * n_bytes;
+    int n_below = 1;
+
+    if (n_bytes == 0)
+        return OK;
+    memcpy(at, mine, n_bytes);
+    for (int step = 1; has_child(c, p, step); step *= 2) {
+        const int n = step < c->size - p.v - step ? step : c->size - p.v - step;
+        const struct comm_msg up = {p.v + step, at + (size_t)step * n_bytes,
+                                    (size_t)n * n_bytes};
+        TRY(comm_swap(c, NULL, 0, &up, 1, err));
+        n_below += n;
+    }
+    if (p.v) {
+        const struct comm_msg up = {parent_of(c, p), at, (size_t)n_below * n_bytes};
+        TRY(comm_swap(c, &up, 1, NULL, 0, err));
+    }
+    return pass_down(c, all, (size_t)c->size * n_bytes, 0, err);
 }
 
 /* ------------------------------------------------------------ gather */
@@ -71,8 +124,8 @@ struct collective {
     char *all;
     const void *mine;
     size_t n_bytes;
-    size_t *n_each;
     int root; /* of a broadcast */
+    struct str *text;
 };
 
 static status allgather_job(struct comm *c, void *ctx, struct err *err)
@@ -80,13 +133,6 @@ static status allgather_job(struct comm *c, void *ctx, struct err *err)
     const struct collective *x = ctx;
 
     return comm_job_allgather(c, x->all, x->mine, x->n_bytes, err);
-}
-
-static status gather_job(struct comm *c, void *ctx, struct err *err)
-{
-    const struct collective *x = ctx;
-
-    return comm_job_gather(c, x->all, x->mine, x->n_bytes, x->n_each, err);
 }
 
 status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
@@ -97,58 +143,90 @@ status comm_allgather(struct comm *c, void *all, const void *mine, size_t n_byte
     return comm_run(c, allgather_job, &x, err);
 }
 
-static status gather_bytes(struct comm *c, struct collective *x, struct str *all,
-                           struct err *err)
+/* Append what the ranks below a child sent: its length, then the bytes. */
+static status append_from(struct comm *c, int child, struct str *text, struct err *err)
 {
-    size_t total = 0;
+    size_t n_bytes = 0;
+    char *bytes RELEASED_BY(mem_release) = NULL;
+    const struct comm_msg length = {child, &n_bytes, sizeof n_bytes};
 
-    for (int r = 0; c->rank == 0 && r < c->size; r++)
-        total += x->n_each[r];
-    TRY(mem_alloc(&x->all, total, 1, err));
-    status result = comm_run(c, gather_job, x, err);
-    if (result == OK && c->rank == 0) {
-        str_add(all, x->all, total);
-        result = str_check(all, "what the ranks sent", err);
-    }
-    free(x->all);
-    return result;
+    TRY(comm_swap(c, NULL, 0, &length, 1, err));
+    if (n_bytes == 0)
+        return OK;
+    TRY(mem_alloc(&bytes, n_bytes, 1, err));
+    TRY(comm_swap(c, NULL, 0, &(struct comm_msg){child, bytes, n_bytes}, 1, err));
+    str_add(text, bytes, n_bytes);
+    return str_check(text, "what the ranks sent", err);
+}
+
+static status gather_job(struct comm *c, void *ctx, struct err *err)
+{
+    const struct collective *x = ctx;
+    const struct place p = place_below(c, 0);
+
+    str_add(x->text, x->mine, x->n_bytes);
+    for (int step = 1; has_child(c, p, step); step *= 2)
+        TRY(append_from(c, p.v + step, x->text, err));
+    TRY(str_check(x->text, "what the ranks sent", err));
+    if (!p.v)
+        return OK;
+    size_t n_bytes = x->text->len;
+    const struct comm_msg up[] = {{parent_of(c, p), &n_bytes, sizeof n_bytes},
+                                  {parent_of(c, p), x->text->data, n_bytes}};
+    return comm_swap(c, up, n_bytes ? 2 : 1, NULL, 0, err);
 }
 
 status comm_gather(struct comm *c, struct str *all, const void *mine, size_t n_bytes,
                    struct err *err)
 {
-    struct collective x = {.mine = mine, .n_bytes = n_bytes};
+    struct str below = str_new(0); /* of a rank that only passes it on */
+    struct collective x = {
+        .mine = mine, .n_bytes = n_bytes, .text = c->rank == 0 ? all : &below};
+    const status result = comm_run(c, gather_job, &x, err);
 
-    TRY(mem_alloc(&x.n_each, (size_t)c->size, sizeof *x.n_each, err));
-    status result = comm_allgather(c, x.n_each, &n_bytes, sizeof n_bytes, err);
-    THEN(result, gather_bytes(c, &x, all, err));
-    free(x.n_each);
+    str_release(&below);
     return result;
 }
 
 /* ------------------------------------------------------------ all-reduce */
 
+struct reduction {
+    enum comm_fold how;
+    double *x, *scratch;
+    size_t n;
+};
+
 /* Something that is not a number wins over every number, so that it is not lost. */
-static double fold(enum comm_fold how, double a, double b)
+static void fold_doubles(void *into, const void *from, const void *ctx)
 {
-    if (how == COMM_SUM)
-        return a + b;
-    return (how == COMM_MAX ? b > a : b < a) || isnan(b) ? b : a;
+    const struct reduction *r = ctx;
+    double *a = into;
+    const double *b = from;
+
+    for (size_t i = 0; i < r->n; i++)
+        if (r->how == COMM_SUM)
+            a[i] += b[i];
+        else if ((r->how == COMM_MAX ? b[i] > a[i] : b[i] < a[i]) || isnan(b[i]))
+            a[i] = b[i];
+}
+
+static status allreduce_job(struct comm *c, void *ctx, struct err *err)
+{
+    const struct reduction *r = ctx;
+
+    return comm_job_allreduce(c,
+                              (struct comm_folding){fold_doubles, r, r->n * sizeof *r->x},
+                              r->x, r->scratch, err);
 }
 
 status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
                       struct err *err)
 {
-    double *all;
+    struct reduction r = {.how = how, .x = x, .n = n};
 
-    TRY(mem_alloc(&all, (size_t)c->size * n, sizeof *all, err));
-    const status result = comm_allgather(c, all, x, n * sizeof *x, err);
-    for (size_t i = 0; result == OK && i < n; i++) {
-        x[i] = all[i];
-        for (size_t r = 1; r < (size_t)c->size; r++)
-            x[i] = fold(how, x[i], all[r * n + i]);
-    }
-    free(all);
+    TRY(mem_alloc(&r.scratch, n, sizeof *r.scratch, err));
+    const status result = comm_run(c, allreduce_job, &r, err);
+    free(r.scratch);
     return result;
 }
 
@@ -207,16 +285,31 @@ static status scatter(struct comm *c, const struct collective *x, struct err *er
     return comm_swap(c, send, n_send, recv, n_recv, err);
 }
 
+/* From the delegate to the other ranks of its node. */
+static status pass_inside(struct comm *c, const struct collective *x, int delegate,
+                          struct err *err)
+{
+    const struct comm_msg in = {delegate, x->all, x->n_bytes};
+    size_t n = 0;
+
+    if (c->rank != delegate)
+        return comm_swap(c, NULL, 0, &in, 1, err);
+    for (int r = 0; r < c->size; r++)
+        if (r != delegate && c->peer[r].node == c->node)
+            c->msg[n++] = (struct comm_msg){r, x->all, x->n_bytes};
+    return comm_swap(c, c->msg, n, NULL, 0, err);
+}
+
 static status bcast_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct collective *x = ctx;
     const int delegate = delegate_of(c, x, c->node);
 
     if (x->n_bytes < SCATTER_BYTES || c->n_nodes == 1)
-        return pass_down(c, x->all, x->n_bytes, x->root, false, err);
+        return pass_down(c, x->all, x->n_bytes, x->root, err);
     if (c->rank == delegate)
         TRY(scatter(c, x, err));
-    return pass_down(c, x->all, x->n_bytes, delegate, true, err);
+    return pass_inside(c, x, delegate, err);
 }
 
 status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct err *err)

@@ -12,10 +12,9 @@ static size_t n_words(const struct embed_rows *t)
     return (t->n_rows + 63) / 64;
 }
 
-status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct params *p,
-                       size_t n_max, struct err *err)
+status embed_rows_open(struct embed_rows *t, const struct params *p, size_t n_max,
+                       struct err *err)
 {
-    const size_t n_gathered = c->rank == 0 ? (size_t)c->size : 0;
     const struct param *e = params_get(p, PARAM_embed, 0);
 
     *t = (struct embed_rows){.first = e->at,
@@ -23,8 +22,7 @@ status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct 
                              .stride = e->stride,
                              .most = n_max / e->stride};
     if (mem_alloc(&t->mine, n_words(t), sizeof *t->mine, err) != OK ||
-        mem_alloc(&t->gathered, n_gathered * n_words(t), sizeof *t->gathered, err) !=
-            OK ||
+        mem_alloc(&t->scratch, n_words(t), sizeof *t->scratch, err) != OK ||
         mem_alloc(&t->merged, n_words(t), sizeof *t->merged, err) != OK ||
         mem_alloc(&t->packed, t->most * t->stride, sizeof *t->packed, err) != OK) {
         embed_rows_close(t);
@@ -36,7 +34,7 @@ status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct 
 void embed_rows_close(struct embed_rows *t)
 {
     free(t->mine);
-    free(t->gathered);
+    free(t->scratch);
     free(t->merged);
     free(t->packed);
     *t = (struct embed_rows){0};
@@ -66,17 +64,23 @@ static bool find(const struct embed_rows *t, const uint64_t *marks, bool is_mark
     return false;
 }
 
+static void fold_marks(void *into, const void *from, const void *ctx)
+{
+    const struct embed_rows *t = ctx;
+    uint64_t *a = into;
+    const uint64_t *b = from;
+
+    for (size_t i = 0; i < n_words(t); i++)
+        a[i] |= b[i];
+}
+
 status embed_rows_merge(struct embed_rows *t, struct comm *c, struct err *err)
 {
     const size_t bytes = n_words(t) * sizeof *t->mine;
 
-    TRY(comm_job_gather(c, t->gathered, t->mine, bytes, NULL, err));
-    for (size_t i = 0; c->rank == 0 && i < n_words(t); i++) {
-        t->merged[i] = 0;
-        for (size_t r = 0; r < (size_t)c->size; r++)
-            t->merged[i] |= t->gathered[r * n_words(t) + i];
-    }
-    return comm_job_bcast(c, t->merged, bytes, err);
+    memcpy(t->merged, t->mine, bytes);
+    return comm_job_allreduce(c, (struct comm_folding){fold_marks, t, bytes}, t->merged,
+                              t->scratch, err);
 }
 
 /* ------------------------------------------------------------ rows */

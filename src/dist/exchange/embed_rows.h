@@ -19,14 +19,14 @@ struct params;
 struct embed_rows {
     size_t first, n_rows, stride; /* of the flat gradient */
     uint64_t *mine, *merged;      /* a bit per row: marked by this rank, by any */
-    uint64_t *gathered;           /* on rank 0: those of each rank */
+    uint64_t *scratch;            /* marks on their way */
     float *packed;                /* [most * stride] */
     size_t most;                  /* rows that are exchanged at once */
 };
 
 /* n_max: elements that are exchanged at once, a row at least. */
-status embed_rows_open(struct embed_rows *t, const struct comm *c, const struct params *p,
-                       size_t n_max, struct err *err);
+status embed_rows_open(struct embed_rows *t, const struct params *p, size_t n_max,
+                       struct err *err);
 void embed_rows_close(struct embed_rows *t);
 
 /* Mark all rows or none; mark the rows of these ids, where negative ids are skipped. */

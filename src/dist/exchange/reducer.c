@@ -44,7 +44,6 @@ struct reducer {
     struct bucket_job *jobs; /* [n_list + 1] */
     struct comm_job facts_job;
     const struct reducer_facts *asked;
-    double *facts; /* [size][REDUCER_FACTS] of all ranks */
 };
 
 /* ------------------------------------------------------------ opening */
@@ -92,8 +91,6 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
 
     TRY(buckets_open(&r->buckets, p, n_max ? n_max : 1, err));
     TRY(mem_alloc(&r->jobs, r->buckets.n_list + 1, sizeof *r->jobs, err));
-    TRY(mem_alloc(&r->facts, (size_t)r->comm->size * REDUCER_FACTS, sizeof *r->facts,
-                  err));
     if (r->options.is_sharded)
         TRY(list_shards(r, err));
     else if (r->options.device)
@@ -109,7 +106,7 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
         TRY(mem_alloc(&r->residual, r->n_flat, sizeof *r->residual, err));
     r->n_embed = n_early_buckets(r, p);
     if (r->n_embed)
-        TRY(embed_rows_open(&r->embed_rows, r->comm, p, r->buckets.n_max, err));
+        TRY(embed_rows_open(&r->embed_rows, p, r->buckets.n_max, err));
     return exchange_open(&r->exchange, r->comm, r->buckets.n_max, widest(r->options),
                          r->options.is_checked, err);
 }
@@ -141,7 +138,6 @@ void reducer_close(struct reducer *r)
     buckets_close(&r->buckets);
     free(r->residual);
     free(r->jobs);
-    free(r->facts);
     free(r->shards.list);
     free(r);
 }
@@ -265,28 +261,49 @@ void reducer_ready(void *reducer, size_t first, size_t n)
 
 /* ------------------------------------------------------------ facts */
 
-/* Added in the order of ranks: the same bits everywhere. */
+/* As they travel: sums, then the largest, then exact sums. */
+union fact {
+    double real;
+    uint64_t whole;
+};
+
+static void fold_facts(void *into, const void *from, const void *ctx)
+{
+    const struct reducer_facts *f = ctx;
+    union fact *a = into;
+    const union fact *b = from;
+
+    for (size_t i = 0; i < f->n_sum; i++)
+        (a++)->real += (b++)->real;
+    for (size_t i = 0; i < f->n_most; i++, a++, b++)
+        if (b->real > a->real || isnan(b->real))
+            a->real = b->real;
+    for (size_t i = 0; i < f->n_exact; i++)
+        (a++)->whole += (b++)->whole;
+}
+
 static status facts_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct reducer *r = ctx;
     const struct reducer_facts *f = r->asked;
-    const size_t n = f->n_sum + f->n_mine;
-    double mine[REDUCER_FACTS];
+    const size_t n = f->n_sum + f->n_most + f->n_exact;
+    union fact x[REDUCER_FACTS], scratch[REDUCER_FACTS];
 
     BUG_ON(n > REDUCER_FACTS);
-    for (size_t i = 0; i < n; i++)
-        mine[i] = i < f->n_sum ? f->sum[i] : f->mine[i - f->n_sum];
-    TRY(comm_job_allgather(c, r->facts, mine, n * sizeof *mine, err));
     for (size_t i = 0; i < f->n_sum; i++)
-        f->sum[i] = 0;
-    for (size_t rank = 0; rank < (size_t)c->size; rank++)
-        for (size_t i = 0; i < n; i++) {
-            const double x = r->facts[rank * n + i];
-            if (i < f->n_sum)
-                f->sum[i] += x;
-            else
-                f->all[rank * f->n_mine + i - f->n_sum] = x;
-        }
+        x[i].real = f->sum[i];
+    for (size_t i = 0; i < f->n_most; i++)
+        x[f->n_sum + i].real = f->most[i];
+    for (size_t i = 0; i < f->n_exact; i++)
+        x[f->n_sum + f->n_most + i].whole = f->exact[i];
+    TRY(comm_job_allreduce(c, (struct comm_folding){fold_facts, f, n * sizeof *x}, x,
+                           scratch, err));
+    for (size_t i = 0; i < f->n_sum; i++)
+        f->sum[i] = x[i].real;
+    for (size_t i = 0; i < f->n_most; i++)
+        f->most[i] = x[f->n_sum + i].real;
+    for (size_t i = 0; i < f->n_exact; i++)
+        f->exact[i] = x[f->n_sum + f->n_most + i].whole;
     return OK;
 }
 
@@ -397,12 +414,30 @@ static int votes_for(const uint64_t *hash, int n, uint64_t which)
     return votes;
 }
 
+/* Whether all ranks bring the same: halves of it, because a double holds 53 bits. */
+static status is_same_everywhere(struct comm *c, uint64_t x, bool *is_same,
+                                 struct err *err)
+{
+    const double high = (double)(x >> 32), low = (double)(x & UINT32_MAX);
+    double most[] = {high, low, -high, -low};
+
+    TRY(comm_allreduce(c, COMM_MAX, most, 4, err));
+    *is_same = most[0] == -most[2] && most[1] == -most[3];
+    return OK;
+}
+
+/* Checksums of all ranks are gathered only when they are not all the same. */
 status reducer_compare(struct comm *c, uint64_t checksum, struct reducer_odd *odd,
                        struct err *err)
 {
     uint64_t *hash;
+    bool is_same;
     int best = 0;
 
+    *odd = (struct reducer_odd){.rank = -1};
+    TRY(is_same_everywhere(c, checksum, &is_same, err));
+    if (is_same)
+        return OK;
     TRY(mem_alloc(&hash, (size_t)c->size, sizeof *hash, err));
     const status result = comm_allgather(c, hash, &checksum, sizeof checksum, err);
     for (int i = 1; i < c->size; i++)

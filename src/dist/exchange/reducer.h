@@ -79,15 +79,19 @@ struct embed_rows *reducer_embed_rows(struct reducer *r);
 /* A model_hook: elements from `first` on are final. */
 void reducer_ready(void *reducer, size_t first, size_t n);
 
-/* Small numbers reduced with the gradient: sums over all ranks, in place, and numbers of
- * each rank, gathered. At most REDUCER_FACTS of both together; either may be 0. */
+/*
+ * Small numbers reduced with the gradient over all ranks, in place; at most REDUCER_FACTS
+ * together, any of the numbers may be 0. Each rank sends and receives them up to log2 R
+ * times, so what is said of every rank one by one does not belong here.
+ */
 enum { REDUCER_FACTS = 32 };
 struct reducer_facts {
-    double *sum;
+    double *sum; /* the same bits on all ranks; exact for whole numbers below 2^53 */
     size_t n_sum;
-    const double *mine;
-    size_t n_mine;
-    double *all; /* [size][n_mine] */
+    double *most; /* the largest; NAN wins */
+    size_t n_most;
+    uint64_t *exact; /* the sum modulo 2^64 */
+    size_t n_exact;
 };
 
 struct reducer_times {

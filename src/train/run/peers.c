@@ -1,8 +1,10 @@
 #include "train/run/peers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "corpus/checksum.h"
 #include "dist/exchange/reducer.h"
 #include "train/run/pulse_writer.h"
@@ -17,7 +19,6 @@ status peers_open(struct peers *p, struct comm *comm, struct control *control,
                         .dir = {.lock = -1},
                         .compared_at = -1,
                         .named_at = -1};
-    TRY(mem_alloc(&p->own, n, sizeof *p->own, err));
     TRY(mem_alloc(&p->node, n, sizeof *p->node, err));
     for (size_t r = 0; r < n; r++)
         p->node[r] = comm->peer[r].node;
@@ -26,7 +27,6 @@ status peers_open(struct peers *p, struct comm *comm, struct control *control,
 
 void peers_close(struct peers *p)
 {
-    free(p->own);
     free(p->node);
     pulse_writer_close(p->pulse);
     p->pulse = NULL;
@@ -117,13 +117,32 @@ status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t
                    (long long)step, name);
 }
 
-bool peers_find_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX])
+status peers_find_odd(struct peers *p, char who[PEERS_TEXT_MAX], struct err *err)
+{
+    struct str all = str_new(0);
+
+    memset(who, 0, PEERS_TEXT_MAX);
+    if (p->comm->size == 1 || !ranks_may_be_odd(&p->most))
+        return OK;
+    status result = comm_gather(p->comm, &all, &p->own, sizeof p->own, err);
+    if (result == OK && p->comm->rank == 0)
+        (void)ranks_find_odd(p->comm, (const struct ranks_own *)(const void *)all.data,
+                             who, PEERS_TEXT_MAX);
+    str_release(&all);
+    THEN(result, comm_bcast(p->comm, who, PEERS_TEXT_MAX, 0, err));
+    return result;
+}
+
+status peers_watch_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX],
+                       struct err *err)
 {
     enum { AGAIN_AFTER = 100 };
 
-    if (p->comm->size == 1 || (p->named_at >= 0 && step < p->named_at + AGAIN_AFTER) ||
-        !ranks_find_odd(p->comm, p->own, who, PEERS_TEXT_MAX))
-        return false;
-    p->named_at = step;
-    return true;
+    who[0] = '\0';
+    if (p->named_at >= 0 && step < p->named_at + AGAIN_AFTER)
+        return OK;
+    TRY(peers_find_odd(p, who, err));
+    if (who[0])
+        p->named_at = step;
+    return OK;
 }

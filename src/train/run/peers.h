@@ -65,11 +65,23 @@ struct ranks_own {    /* of each rank */
     double n_skipped;   /* updates in a row that its node, training alone, left out */
 };
 
-enum {
-    RANKS_N_SUMS = sizeof(struct ranks_sums) / sizeof(double),
-    RANKS_N_OWN = sizeof(struct ranks_own) / sizeof(double)
+/* The largest over the ranks; what no rank has is -INFINITY. */
+struct ranks_most {
+    double loss, norm;             /* of ranks with tokens */
+    double minus_loss, minus_norm; /* so that the least travel too */
+    double minus_failed;           /* the first rank whose write failed */
+    double skipped;                /* n_skipped, and who: ranks_most_of() */
 };
 
+enum {
+    RANKS_N_SUMS = sizeof(struct ranks_sums) / sizeof(double),
+    RANKS_N_MOST = sizeof(struct ranks_most) / sizeof(double)
+};
+
+/* What one rank brings to the largest. */
+struct ranks_most ranks_most_of(const struct comm *c, const struct ranks_own *own);
+/* Whether ranks_find_odd() could find one. When it says no, there is none. */
+bool ranks_may_be_odd(const struct ranks_most *most);
 /*
  * Finds a rank whose loss or gradient norm is not finite, or is ten times the median of
  * three or more ranks: a sentence about the first one in `text`, false when there is
@@ -78,9 +90,10 @@ enum {
 bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *text,
                     size_t n_text);
 /* The first rank whose write failed, or -1. */
-int ranks_failed_save(const struct comm *c, const struct ranks_own *all);
-/* The first of those that have left out the most updates in a row. */
-int ranks_most_skipped(const struct comm *c, const struct ranks_own *all);
+int ranks_failed_save(const struct ranks_most *most);
+/* The first of those that have left out the most updates in a row, and how many. */
+int ranks_most_skipped(const struct comm *c, const struct ranks_most *most,
+                       int64_t *n_skipped);
 
 /*
  * The run directory, as all ranks see it. Disks may be shared between nodes or not: ranks
@@ -111,7 +124,8 @@ struct peers {
     int *node;              /* [size] of each rank */
     struct ranks_sums mine; /* of this rank, since the ranks last exchanged them */
     struct ranks_sums sum;  /* of all ranks, of the last exchange */
-    struct ranks_own *own;  /* [size] of each rank, of the last exchange */
+    struct ranks_most most; /* the same */
+    struct ranks_own own;   /* of this rank, as it went into the last exchange */
     int64_t compared_at;    /* step at which weights were last compared; -1: never */
     int64_t named_at;       /* step at which an odd rank was last named; -1: never */
     bool is_agreed;         /* all ranks know the failure that ends the run */
@@ -139,7 +153,13 @@ status peers_broadcast(struct peers *p, struct device *d, struct mat flat, int f
 status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t step,
                      struct err *err);
 
-/* Whether a rank was far from the others in the update of this step, with a sentence
- * about it; at most once in 100 updates. */
+/*
+ * A sentence about a rank that was far from the others in the last exchange, or "". The
+ * first rank asks all ranks for their numbers and judges, if those that travelled with
+ * the gradient leave it possible that there is one.
+ */
 enum { PEERS_TEXT_MAX = 256 };
-bool peers_find_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX]);
+status peers_find_odd(struct peers *p, char who[PEERS_TEXT_MAX], struct err *err);
+/* The same in the update of this step, at most once in 100 updates. */
+status peers_watch_odd(struct peers *p, int64_t step, char who[PEERS_TEXT_MAX],
+                       struct err *err);

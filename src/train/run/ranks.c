@@ -75,20 +75,41 @@ bool ranks_find_odd(const struct comm *c, const struct ranks_own *all, char *tex
     return find_far(c, all, norm, text, n_text) || find_far(c, all, loss, text, n_text);
 }
 
-int ranks_failed_save(const struct comm *c, const struct ranks_own *all)
+/* ---- what travels with every update ---- */
+
+struct ranks_most ranks_most_of(const struct comm *c, const struct ranks_own *own)
 {
-    for (int r = 0; r < c->size; r++)
-        if (all[r].save_failed > 0)
-            return r;
-    return -1;
+    static const double none = -INFINITY;
+    const bool has = own->n_tokens > 0;
+    /* the first of several ranks counts as the most */
+    const double last = c->size - 1 - c->rank;
+
+    return (struct ranks_most){.loss = has ? own->mean_loss : none,
+                               .norm = has ? own->grad_norm : none,
+                               .minus_loss = has ? -own->mean_loss : none,
+                               .minus_norm = has ? -own->grad_norm : none,
+                               .minus_failed =
+                                   own->save_failed > 0 ? -(double)c->rank : none,
+                               .skipped = own->n_skipped * c->size + last};
 }
 
-int ranks_most_skipped(const struct comm *c, const struct ranks_own *all)
+/* A median is no less than the least. */
+bool ranks_may_be_odd(const struct ranks_most *m)
 {
-    int most = 0;
+    return !(m->loss <= FAR * -m->minus_loss && m->norm <= FAR * -m->minus_norm) ||
+           m->loss == INFINITY || m->norm == INFINITY;
+}
 
-    for (int r = 1; r < c->size; r++)
-        if (all[r].n_skipped > all[most].n_skipped)
-            most = r;
-    return most;
+int ranks_failed_save(const struct ranks_most *m)
+{
+    return isfinite(m->minus_failed) ? (int)-m->minus_failed : -1;
+}
+
+int ranks_most_skipped(const struct comm *c, const struct ranks_most *m,
+                       int64_t *n_skipped)
+{
+    const int64_t both = (int64_t)m->skipped;
+
+    *n_skipped = both / c->size;
+    return c->size - 1 - (int)(both % c->size);
 }

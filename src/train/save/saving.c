@@ -145,7 +145,7 @@ static status settle(struct saving *s, struct err *last, struct err *err)
 status saving_poll(struct saving *s, struct err *err)
 {
     if (s->is_under_way && (int)s->peers->sum.n_written == s->peers->dir.n_writers)
-        decide(s, ranks_failed_save(s->peers->comm, s->peers->own));
+        decide(s, ranks_failed_save(&s->peers->most));
     return take_reports(s, NULL, err);
 }
 
