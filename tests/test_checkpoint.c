@@ -616,8 +616,8 @@ TEST(sweeping_takes_what_is_half_written_or_half_removed_and_nothing_else)
     static const char *const rest[] = {".data-00000-of-00001", ".meta", ".state", NULL};
     static const char *const first[] = {".state", NULL};
     static const char *const foreign[] = {".meta", ".data-00000-of-00001", ".txt", NULL};
-    static const char *const half[] = {".index.tmp-17", ".data-00000-of-00001.tmp-17",
-                                       NULL};
+    static const char *const half[] = {".index.tmp-ferry-17-0",
+                                       ".data-00000-of-00001.tmp-ferry-17-0", NULL};
 
     make_files("whole", all_files);
     make_files("removed", rest);

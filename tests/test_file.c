@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,7 +137,7 @@ static int write_beyond_the_limit(const char *path)
         return 1;
     if (file_write(path, block, sizeof block, &err) != ERR_IO)
         return 2;
-    return strstr(err.msg, path) && strstr(err.msg, "File too large") ? 0 : 3;
+    return strstr(err.msg, path) && strstr(err.msg, "ulimit -f") ? 0 : 3;
 }
 
 TEST(a_write_that_finds_no_room_fails_and_leaves_the_old_bytes)
@@ -267,4 +270,188 @@ TEST(removing_is_fine_when_nothing_is_there)
     CHECK(!file_exists(test_path("a")) && file_bytes(test_path("a")) == -1);
     CHECK_OK(file_remove(test_path("a"), &err), &err);
     CHECK_FAILS(file_remove(test_dir(), &err), &err, ERR_IO, test_dir());
+}
+
+TEST(only_names_of_our_form_are_temporary_files)
+{
+    CHECK(file_is_tmp("a.tmp-ferry-1-0") && file_is_tmp("run.index.tmp-ferry-31415-12"));
+    CHECK(!file_is_tmp("a.tmp-17") && !file_is_tmp("a.tmp-ferry-") &&
+          !file_is_tmp("a.tmp-ferry-1") && !file_is_tmp("a.tmp-ferry-1-0.txt") &&
+          !file_is_tmp(".tmp-ferry-1-0") && !file_is_tmp("a.tmp-ferry-x-0"));
+}
+
+static void touch(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    CHECK(fd >= 0);
+    close(fd);
+}
+
+TEST(the_rest_of_a_process_of_the_same_number_is_not_written_into)
+{
+    char rest[64];
+    struct err err = {0};
+
+    snprintf(rest, sizeof rest, "a" FILE_TMP_MARK "%ld-0", (long)getpid());
+    CHECK(file_is_tmp(rest));
+    CHECK(symlink("victim", test_path(rest)) == 0);
+    CHECK_OK(file_write(test_path("a"), "new", 3, &err), &err);
+    check_holds(test_path("a"), "new");
+    CHECK(!file_exists(test_path("victim")));
+}
+
+/* Whether the link is there and leads to `to`. */
+static bool is_link_to(const char *path, const char *to)
+{
+    char text[64] = "";
+
+    return readlink(path, text, sizeof text - 1) > 0 && strcmp(text, to) == 0;
+}
+
+TEST(an_output_of_the_user_follows_links_and_keeps_them)
+{
+    struct stat st;
+    struct err err = {0};
+
+    CHECK_OK(file_make_dirs(test_path("d"), &err), &err);
+    CHECK_OK(file_write(test_path("d/real"), "old", 3, &err), &err);
+    CHECK(chmod(test_path("d/real"), 0640) == 0);
+    CHECK(symlink("d/second", test_path("first")) == 0);
+    CHECK(symlink("real", test_path("d/second")) == 0);
+    CHECK_OK(file_write_output(test_path("first"), "new", 3, &err), &err);
+    CHECK(is_link_to(test_path("first"), "d/second"));
+    CHECK(is_link_to(test_path("d/second"), "real"));
+    check_holds(test_path("d/real"), "new");
+    CHECK(stat(test_path("d/real"), &st) == 0 && (st.st_mode & 07777) == 0640);
+    CHECK(files_in(test_path("d")) == 2);
+
+    CHECK(symlink("d/absent", test_path("dangling")) == 0);
+    CHECK_OK(file_write_output(test_path("dangling"), "made", 4, &err), &err);
+    CHECK(is_link_to(test_path("dangling"), "d/absent"));
+    check_holds(test_path("d/absent"), "made");
+    CHECK(symlink("no/such/dir", test_path("astray")) == 0);
+    CHECK_FAILS(file_write_output(test_path("astray"), "x", 1, &err), &err, ERR_IO,
+                "no/such/dir: No such file");
+    CHECK(symlink("circle", test_path("circle")) == 0);
+    CHECK_FAILS(file_write_output(test_path("circle"), "x", 1, &err), &err, ERR_IO,
+                "symbolic links");
+}
+
+TEST(a_file_of_ours_replaces_a_link_and_leaves_what_it_points_at)
+{
+    struct err err = {0};
+
+    CHECK_OK(file_write(test_path("theirs"), "keep", 4, &err), &err);
+    CHECK(symlink("theirs", test_path("ours")) == 0);
+    CHECK_OK(file_write(test_path("ours"), "new", 3, &err), &err);
+    check_holds(test_path("theirs"), "keep");
+    check_holds(test_path("ours"), "new");
+}
+
+static int read_slowly(const char *path)
+{
+    char text[1 << 12];
+    size_t n = 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    for (ssize_t got; (got = read(fd, text, sizeof text)) > 0; n += (size_t)got)
+        usleep(10);
+    return n == 3 << 20 ? 0 : 1;
+}
+
+TEST(bytes_go_into_a_pipe_and_the_pipe_stays)
+{
+    static const char block[3 << 20];
+    struct err err = {0};
+    struct stat st;
+    int how;
+
+    CHECK(mkfifo(test_path("pipe"), 0600) == 0);
+    CHECK(symlink("pipe", test_path("link")) == 0);
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(read_slowly(test_path("pipe")));
+    CHECK_OK(file_write_output(test_path("link"), block, sizeof block, &err), &err);
+    CHECK(waitpid(pid, &how, 0) == pid && WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    CHECK(lstat(test_path("pipe"), &st) == 0 && S_ISFIFO(st.st_mode));
+    CHECK(is_link_to(test_path("link"), "pipe"));
+    CHECK(files_in(test_dir()) == 2);
+    CHECK_FAILS(file_write(test_path("pipe"), "x", 1, &err), &err, ERR_IO,
+                "a pipe has that name");
+}
+
+TEST(devices_are_written_into)
+{
+    struct err err = {0};
+    struct stat st;
+
+    CHECK_FAILS(file_write_output("/dev/full", "x", 1, &err), &err, ERR_IO,
+                "/dev/full: No space left");
+    CHECK(symlink("/dev/full", test_path("full")) == 0);
+    CHECK_FAILS(file_write_output(test_path("full"), "x", 1, &err), &err, ERR_IO,
+                "full: No space left");
+    CHECK(is_link_to(test_path("full"), "/dev/full"));
+    if (mknod(test_path("null"), S_IFCHR | 0600, makedev(1, 3)) != 0)
+        test_skip("needs root to make a device");
+    const int fd = open(test_path("null"), O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        test_skip("devices cannot be opened here");
+    close(fd);
+    CHECK_OK(file_write_output(test_path("null"), "x", 1, &err), &err);
+    CHECK(lstat(test_path("null"), &st) == 0 && S_ISCHR(st.st_mode));
+}
+
+TEST(an_open_descriptor_is_written_where_it_stands)
+{
+    char name[32];
+    struct err err = {0};
+    const int fd = open(test_path("log"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    CHECK(fd >= 0 && write(fd, "a", 1) == 1);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    CHECK_OK(file_write_output(name, "bc", 2, &err), &err);
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    CHECK_OK(file_write_output(name, "d", 1, &err), &err);
+    CHECK(write(fd, "e", 1) == 1);
+    close(fd);
+    check_holds(test_path("log"), "abcde");
+    CHECK_FAILS(file_write_output(name, "x", 1, &err), &err, ERR_IO, "No such file");
+}
+
+TEST(directories_and_sockets_are_refused_before_anything_is_written)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "socket"};
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct file_writer w;
+    struct err err = {0};
+
+    CHECK_FAILS(file_writer_open_output(&w, test_dir(), &err), &err, ERR_IO,
+                "a directory has that name");
+    CHECK(chdir(test_dir()) == 0);
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0);
+    CHECK_FAILS(file_writer_open_output(&w, "socket", &err), &err, ERR_IO,
+                "a socket has that name");
+    close(fd);
+    CHECK(chdir("/") == 0);
+}
+
+TEST(logs_and_locks_are_not_opened_through_links)
+{
+    struct err err = {0};
+    int fd;
+
+    CHECK(symlink("victim", test_path("log")) == 0);
+    CHECK_FAILS(file_open_regular(&fd, test_path("log"), O_WRONLY | O_CREAT, &err), &err,
+                ERR_IO, "log is a symbolic link");
+    touch(test_path("victim"));
+    CHECK_FAILS(file_open_regular(&fd, test_path("log"), O_WRONLY | O_CREAT, &err), &err,
+                ERR_IO, "log is a symbolic link");
+    CHECK(fd == -1);
+    CHECK(mkfifo(test_path("pipe"), 0600) == 0);
+    CHECK_FAILS(file_open_regular(&fd, test_path("pipe"), O_RDWR, &err), &err, ERR_IO,
+                "pipe is not a regular file");
+    CHECK_OK(file_open_regular(&fd, test_path("victim"), O_WRONLY | O_APPEND, &err),
+             &err);
+    close(fd);
 }

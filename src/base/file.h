@@ -1,9 +1,9 @@
 /*
  * file - whole files in, whole files out, and nothing half-written in between.
  *
- * Reading maps the file. Writing goes to "PATH.tmp-PID", is fsynced and renamed over
- * PATH, so that a reader (and a crash) sees the old bytes or the new ones. Failures
- * name the path and what the system said.
+ * Reading maps the file. Writing goes to a temporary file beside PATH, is fsynced and
+ * renamed over PATH, so that a reader (and a crash) sees the old bytes or the new ones.
+ * Failures name the path and what the system said.
  */
 #pragma once
 
@@ -23,17 +23,33 @@ struct file_map {
 status file_map_open(struct file_map *m, const char *path, struct err *err);
 void file_map_close(struct file_map *m);
 
+/*
+ * What a writer has not committed is named NAME.tmp-ferry-PID-COUNT, where NAME is what
+ * it becomes. No other file of ours has such a name, and only files with such a name may
+ * be removed as the rest of an interrupted write.
+ */
+#define FILE_TMP_MARK ".tmp-ferry-"
+bool file_is_tmp(const char *name);
+
 /* The bytes being written to a file that does not exist yet under its name. */
 struct file_writer {
-    int fd; /* valid while path is set */
-    char *path, *tmp;
+    int fd;       /* valid while path is set */
+    char *path;   /* as the caller named it */
+    char *target; /* what is replaced; NULL: the bytes go straight into `path` */
+    char *tmp;
     unsigned char *buf;
     size_t n_buffered;
     uint64_t n_bytes; /* written so far, buffered ones included */
     bool is_broken;   /* a write failed: commit refuses */
 };
 
+/* A file of ours in a directory of ours. A symbolic link of that name is replaced, never
+ * followed; a directory, a device or a pipe is refused. */
 status file_writer_open(struct file_writer *w, const char *path, struct err *err);
+/* A file that the user named. A symbolic link stays and what it points at is replaced,
+ * keeping its permissions. A device, a pipe or a descriptor (/dev/stdout) is written into
+ * as the bytes come. A directory or a socket is refused. */
+status file_writer_open_output(struct file_writer *w, const char *path, struct err *err);
 status file_writer_add(struct file_writer *w, const void *data, size_t n,
                        struct err *err);
 /* The same with a line feed behind it. */
@@ -44,11 +60,25 @@ status file_writer_commit(struct file_writer *w, struct err *err);
 /* Forget everything written. Safe on a zeroed, committed or aborted writer. */
 void file_writer_abort(struct file_writer *w);
 
-/* The three calls above for bytes that are at hand. */
+/* Open, add and commit for bytes that are at hand: a file of ours, or one that the user
+ * named. */
 status file_write(const char *path, const void *data, size_t n, struct err *err);
+status file_write_output(const char *path, const void *data, size_t n, struct err *err);
 
-/* The same for a string, unless it lost something (str_check). */
+/* file_write for a string, unless it lost something (str_check). */
 status file_write_str(const char *path, const struct str *text, struct err *err);
+
+/*
+ * A file of ours that stays open, or is written in place: locks, logs, journals. `flags`
+ * are those of open(). Only a regular file is opened, and never through a symbolic link,
+ * which in a directory from elsewhere could point anywhere. *fd is -1 on failure.
+ */
+status file_open_regular(int *fd, const char *path, int flags, struct err *err);
+
+/* ERR_IO with the path and what errno means. */
+status file_error(struct err *err, const char *path);
+/* What errno `code` means, in the words of the system and ours. */
+const char *file_reason(int code);
 
 /* All n bytes to an open file; `path` is what the message calls it. */
 status file_put(int fd, const void *data, size_t n, const char *path, struct err *err);
@@ -59,9 +89,13 @@ enum { FILE_PATH_MAX = 1024 };
 status file_temporary(int *fd, char path[FILE_PATH_MAX], struct err *err);
 /* The same without a name: it is gone when it is closed. */
 status file_nameless(int *fd, struct err *err);
+/* The same on the disk of `path`, for what is as large as that file. */
+status file_nameless_beside(int *fd, const char *path, struct err *err);
 
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
+/* A device, a pipe or a socket, maybe behind a link; bytes go into it, never over it. */
+bool file_is_special(const char *path);
 /* Size in bytes, or -1 when there is no such file. */
 int64_t file_bytes(const char *path);
 

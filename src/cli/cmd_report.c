@@ -48,6 +48,7 @@ static status write_report(const struct report_options *o, const struct sources 
         .run = runs,
         .n_runs = n,
         .out = o->out[0] ? o->out : path,
+        .is_named = o->out[0] != '\0',
         .to_steps = (double)o->steps,
     };
     TRY(report_write(&request, err));

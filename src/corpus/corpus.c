@@ -234,21 +234,22 @@ static status add_offset(struct corpus_file_writer *w, struct err *err)
 {
     if (fwrite(&w->n_tokens, sizeof w->n_tokens, 1, w->offsets) == 1)
         return OK;
-    return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+    return file_error(err, w->file.path);
 }
 
 /* The offsets wait in a file without a name until the last token is written. */
 static status begin_file(struct corpus_file_writer *w, const char *path, struct err *err)
 {
     const struct head head = head_of(w);
-    char offsets[FILE_PATH_MAX + 64];
+    int fd;
 
     TRY(file_writer_open(&w->file, path, err));
-    snprintf(offsets, sizeof offsets, "%s.offsets", w->file.tmp);
-    w->offsets = fopen(offsets, "w+e");
-    if (!w->offsets)
-        return err_set(err, ERR_IO, "%s: %s", offsets, strerror(errno));
-    unlink(offsets);
+    TRY(file_nameless_beside(&fd, path, err));
+    w->offsets = fdopen(fd, "w+");
+    if (!w->offsets) {
+        close(fd);
+        return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+    }
     TRY(put(w, &head, sizeof head, err));
     return add_offset(w, err);
 }
@@ -302,7 +303,7 @@ static status copy_offsets(struct corpus_file_writer *w, struct err *err)
     while (is_good && (n = fread(block, 1, sizeof block, w->offsets)) > 0)
         TRY(put(w, block, n, err));
     if (!is_good || ferror(w->offsets))
-        return err_set(err, ERR_IO, "%s: %s", w->file.path, strerror(errno));
+        return file_error(err, w->file.path);
     return OK;
 }
 

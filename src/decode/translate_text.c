@@ -341,7 +341,7 @@ static status translate_input(struct work *w, size_t i, struct err *err)
         .ctx = w};
     status result = OK;
     if (i > 0 && has_own_output) /* the first is open already */
-        result = file_writer_open(&w->file, w->output[i], err);
+        result = file_writer_open_output(&w->file, w->output[i], err);
     THEN(result, translate_text_stream(&stream, &w->translator, err));
     if (result == OK && w->output && (i == w->n - 1 || has_own_output))
         result = file_writer_commit(&w->file, err);
@@ -357,7 +357,7 @@ static status translate(struct work *w, struct err *err)
     status result = OK;
 
     if (w->output)
-        TRY(file_writer_open(&w->file, w->output[0], err));
+        TRY(file_writer_open_output(&w->file, w->output[0], err));
     if (is_shown) {
         w->translator.progress = &w->progress;
         progress_begin(&w->progress, "translated", "lines", count_lines(w));

@@ -103,7 +103,8 @@ static int spawn(pid_t *pid, const char *const argv[], const char *to, int flags
 
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, to, O_WRONLY | O_CREAT | flags, 0666);
+    posix_spawn_file_actions_addopen(&files, 1, to,
+                                     O_WRONLY | O_CREAT | O_NOFOLLOW | flags, 0666);
     if (with_errors)
         posix_spawn_file_actions_adddup2(&files, 1, 2);
     else

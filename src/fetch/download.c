@@ -15,11 +15,6 @@
 
 enum { PROGRESS_BYTES = 1 << 20, MAX_PAUSE = 60 };
 
-static status sys_error(const char *path, struct err *err)
-{
-    return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-}
-
 static void forget(struct download_part *p)
 {
     p->n = 0;
@@ -85,7 +80,7 @@ status download_begin(struct download_part *p, bool is_rest, int64_t n_total,
     if (!is_rest) {
         p->n = 0;
         if (ftruncate(p->fd, 0) != 0)
-            return sys_error(p->path, err);
+            return file_error(err, p->path);
         p->n_total = n_total;
         snprintf(p->validator, sizeof p->validator, "%s", validator);
         TRY(write_meta(p, err));
@@ -106,7 +101,7 @@ status download_add(struct download_part *p, const void *bytes, size_t n, struct
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
-            return sys_error(p->path, err);
+            return file_error(err, p->path);
         next += done;
         n -= (size_t)done;
         p->n += (uint64_t)done;
@@ -135,7 +130,7 @@ static status start_over(struct download_part *p, struct err *err)
 {
     forget(p);
     if (ftruncate(p->fd, 0) != 0)
-        return sys_error(p->path, err);
+        return file_error(err, p->path);
     return file_remove(p->meta, err);
 }
 
@@ -179,7 +174,7 @@ static status get_all(struct download_part *p, bool *is_local, struct err *err)
     }
     *is_local = true;
     if (fsync(p->fd) != 0)
-        return sys_error(p->path, err);
+        return file_error(err, p->path);
     progress_end(p->config->progress, (p->n - p->n_shown) / 1000);
     return OK;
 }
@@ -191,9 +186,7 @@ status download_get(const struct download_config *c, const char *url, const char
 
     *is_local = true;
     TRY(file_path(p.meta, err, "%s.meta", path));
-    p.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (p.fd < 0)
-        return sys_error(path, err);
+    TRY(file_open_regular(&p.fd, path, O_WRONLY | O_CREAT, err));
     const status result = get_all(&p, is_local, err);
     close(p.fd);
     return result;

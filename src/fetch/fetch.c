@@ -419,9 +419,7 @@ static status lock(int *fd, const char *dir, struct err *err)
     char path[FILE_PATH_MAX];
 
     TRY(file_join(path, sizeof path, dir, ".fetch.lock", err));
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*fd < 0)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    TRY(file_open_regular(fd, path, O_RDWR | O_CREAT, err));
     if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
         return err_set(err, ERR_USAGE, "%s: another ferry fetch is running here", dir);
     return OK;

@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/os.h"
@@ -89,13 +89,12 @@ static void find_paths(struct relay *r, const struct relay_paths *p)
 /* Nothing but a file: a pipe of that name could hold up what all ranks print. */
 static FILE *open_file(const char *path)
 {
-    const int flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    const int fd = open(path, flags, 0644);
-    struct stat st;
+    struct err ignored;
+    int fd;
 
-    if (fd < 0)
+    if (file_open_regular(&fd, path, O_WRONLY | O_APPEND | O_CREAT, &ignored) != OK)
         return NULL;
-    FILE *f = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? fdopen(fd, "a") : NULL;
+    FILE *f = fdopen(fd, "a");
     if (!f)
         close(fd);
     return f;

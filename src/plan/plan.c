@@ -21,7 +21,7 @@ static status show(const struct plan_options *o, const struct plan *p, FILE *out
 
     if (*o->html) {
         result = plan_page(&text, p, err);
-        THEN(result, file_write(o->html, text.data, text.len, err));
+        THEN(result, file_write_output(o->html, text.data, text.len, err));
         str_reset(&text);
     }
     if (!o->tables)

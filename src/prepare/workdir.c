@@ -92,9 +92,9 @@ static status open_dirs(struct workdir *w, struct err *err)
     TRY(file_make_dirs(w->final, err));
     /* what an interrupted run left half-written, the mark of the data directory as well
      */
-    TRY(each_file(w->out, DATASET_MARK ".tmp-", NULL, err));
-    TRY(each_file(w->dir, ".tmp-", NULL, err));
-    return each_file(w->final, ".tmp-", NULL, err);
+    TRY(each_file(w->out, DATASET_MARK FILE_TMP_MARK, NULL, err));
+    TRY(each_file(w->dir, FILE_TMP_MARK, NULL, err));
+    return each_file(w->final, FILE_TMP_MARK, NULL, err);
 }
 
 status workdir_open(struct workdir *w, const char *out, uint64_t config, struct err *err)

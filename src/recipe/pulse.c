@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* Always as long, so that a reader never finds the rest of an older line. */
 enum { LINE = 320 };
 
@@ -15,11 +17,11 @@ enum { LINE = 320 };
  * that the disk does not take is removed: an old pulse would look like a frozen run. */
 void pulse_write(const char *path, const struct pulse *p)
 {
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     char line[LINE + 1];
-    const int fd = open(path, flags, 0644);
+    struct err ignored;
+    int fd;
 
-    if (fd < 0)
+    if (file_open_regular(&fd, path, O_WRONLY | O_CREAT, &ignored) != OK)
         return;
     const int n = snprintf(
         line, sizeof line, "ferry 1 %s %ld %" PRIu64 " %.3f %.3f %" PRIu64 " %.1f %s ",

@@ -21,7 +21,8 @@ status tfrecord_create(struct tfrecord_writer *w, const char *path, struct err *
     *w = (struct tfrecord_writer){.path = strdup(path), .buffer = str_new(BUFFER_MAX)};
     if (!w->path)
         return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
-    w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    w->fd =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (w->fd < 0) {
         (void)err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
         free(w->path);

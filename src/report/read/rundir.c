@@ -92,7 +92,7 @@ static status list_files(struct rundir *d, const char *dir, const char *under,
         const int n =
             snprintf(name, sizeof name, "%s%s%s", under, under[0] ? "/" : "", e->d_name);
         if (n < 0 || (size_t)n >= sizeof name || e->d_name[0] == '.' ||
-            strstr(e->d_name, ".tmp-"))
+            file_is_tmp(e->d_name))
             continue;
         result = file_join(path, sizeof path, dir, name, err);
         if (result == OK && !file_is_dir(path) && file_bytes(path) >= 0)

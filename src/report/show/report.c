@@ -39,14 +39,16 @@ static status render_page(struct str *out, const struct judgement *runs, size_t 
     return n > 1 ? compare_write(out, runs, n, err) : report_page_write(out, runs, err);
 }
 
-static status write_as(render_fn *render, const char *path, const struct judgement *runs,
-                       size_t n, struct err *err)
+static status write_as(render_fn *render, const char *path,
+                       const struct report_request *q, const struct judgement *runs,
+                       struct err *err)
 {
     struct str text = str_new(PAGE_MAX);
 
-    status result = render(&text, runs, n, err);
+    status result = render(&text, runs, q->n_runs, err);
     THEN(result, str_check(&text, path, err));
-    THEN(result, file_write(path, text.data, text.len, err));
+    THEN(result,
+         (q->is_named ? file_write_output : file_write)(path, text.data, text.len, err));
     str_release(&text);
     return result;
 }
@@ -56,11 +58,13 @@ static status write_all(const struct report_request *q, const struct judgement *
 {
     char path[FILE_PATH_MAX];
 
-    TRY(write_as(render_page, q->out, runs, q->n_runs, err));
+    TRY(write_as(render_page, q->out, q, runs, err));
+    if (file_is_special(q->out))
+        return OK;
     TRY(path_beside(path, sizeof path, q->out, ".md", err));
-    TRY(write_as(report_text_markdown, path, runs, q->n_runs, err));
+    TRY(write_as(report_text_markdown, path, q, runs, err));
     TRY(path_beside(path, sizeof path, q->out, ".json", err));
-    return write_as(report_text_json, path, runs, q->n_runs, err);
+    return write_as(report_text_json, path, q, runs, err);
 }
 
 /* The next component of a path from *at on, without slashes and "."; n 0: none. */

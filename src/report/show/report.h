@@ -26,7 +26,9 @@ enum { REPORT_RUNS_MAX = 12 };
 struct report_request {
     const struct sources *run;
     size_t n_runs;   /* several are compared on one page */
-    const char *out; /* PATH.html; PATH.md and PATH.json are written beside it */
+    const char *out; /* PATH.html; PATH.md and PATH.json are written beside it, unless it
+                      * is a device or a pipe */
+    bool is_named;   /* the user named `out`: its links are followed */
     double to_steps; /* also answer how long so many steps would take; or 0 */
 };
 

@@ -175,7 +175,7 @@ static status write_translations(const struct eval *e, struct err *err)
         str_putc(&text, '\n');
     }
     status result = str_check(&text, "the translations", err);
-    THEN(result, file_write(e->config->output, str_text(&text), text.len, err));
+    THEN(result, file_write_output(e->config->output, str_text(&text), text.len, err));
     str_release(&text);
     return result;
 }

@@ -31,7 +31,7 @@ static void write_out(struct journal *j)
             j->is_stuck = true;
     }
     if (j->is_stuck)
-        snprintf(j->why, sizeof j->why, "%s", strerror(errno));
+        snprintf(j->why, sizeof j->why, "%s", file_reason(errno));
     if (done) {
         memmove(s->data, s->data + done, s->len - done);
         s->len -= done;
@@ -66,9 +66,7 @@ status journal_open(struct journal *j, const char *run_dir, struct err *err)
 
     *j = (struct journal){.fd = -1, .waiting = str_new(WAITING_MAX)};
     TRY(file_join(path, sizeof path, run_dir, "run.jsonl", err));
-    j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (j->fd < 0)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    TRY(file_open_regular(&j->fd, path, O_RDWR | O_CREAT | O_APPEND, err));
     if (!ends_in_a_line(j->fd))
         str_putc(&j->waiting, '\n');
     return OK;

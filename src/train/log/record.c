@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -65,12 +66,16 @@ void record_note(struct record *r, const char *fmt, ...)
 static status open_rank_log(struct record *r, int rank, struct err *err)
 {
     char path[FILE_PATH_MAX], name[32];
+    int fd;
 
     snprintf(name, sizeof name, "rank-%d.log", rank);
     TRY(file_join(path, sizeof path, r->config->run, name, err));
-    r->rank_log = fopen(path, "ae");
-    if (!r->rank_log)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    TRY(file_open_regular(&fd, path, O_WRONLY | O_CREAT | O_APPEND, err));
+    r->rank_log = fdopen(fd, "a");
+    if (!r->rank_log) {
+        close(fd);
+        return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+    }
     setvbuf(r->rank_log, NULL, _IOLBF, 0);
     r->console = progress_to(r->rank_log);
     return OK;

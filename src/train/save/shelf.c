@@ -121,7 +121,7 @@ static void sweep_dir(const char *dir)
     for (struct dirent *e; d && (e = readdir(d));) {
         char path[FILE_PATH_MAX];
         struct err ignored;
-        if (strstr(e->d_name, ".tmp-") &&
+        if (file_is_tmp(e->d_name) &&
             file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
             unlink(path);
         sweep_rest(dir, e->d_name);
