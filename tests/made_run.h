@@ -27,6 +27,7 @@ struct made_run {
     int slow_rank; /* -1: none */
     double slow_by;
     int resume_from[2], resume_at[2]; /* died at, went on from; 0: never */
+    int resume_ranks[2];              /* with so many ranks; 0: as before */
     bool has_no_end;
 
     /* what may be wrong with it */
@@ -265,6 +266,7 @@ static inline void made_write(struct made_run *m, const char *dir)
     for (int i = 0; i < 2 && m->resume_at[i]; i++) {
         made_train(m, from, m->resume_at[i]);
         from = m->resume_from[i];
+        m->ranks = m->resume_ranks[i] ? m->resume_ranks[i] : m->ranks;
         m->t += 500;
     }
     made_train(m, from, m->steps);

@@ -36,6 +36,38 @@ static void open_small(struct corpus *c)
     CHECK_OK(corpus_open(c, path, &err), &err);
 }
 
+static uint64_t hash_of(const struct corpus *c, const uint32_t *pairs, size_t n,
+                        uint64_t step)
+{
+    struct batch b = {0};
+    struct err err = {0};
+
+    CHECK_OK(batch_gather(&b, c, pairs, n, MAX_LENGTH, &err), &err);
+    const uint64_t hash = batch_hash(&b, step);
+    batch_release(&b);
+    return hash;
+}
+
+TEST(the_hash_of_an_update_tells_its_pairs_and_not_who_trained_on_them)
+{
+    struct corpus c;
+
+    open_small(&c);
+    const uint64_t whole = hash_of(&c, (uint32_t[]){0, 1, 2}, 3, 7);
+    CHECK(whole != 0 && whole == hash_of(&c, (uint32_t[]){2, 0, 1}, 3, 7));
+    CHECK(whole == hash_of(&c, (uint32_t[]){2, 0}, 2, 7) +
+                       hash_of(&c, (uint32_t[]){1}, 1, 7) +
+                       hash_of(&c, (uint32_t[]){0}, 0, 7));
+    CHECK(whole != hash_of(&c, (uint32_t[]){0, 1}, 2, 7)); /* one left out */
+    CHECK(whole != hash_of(&c, (uint32_t[]){0, 1, 1}, 3, 7));
+    CHECK(whole != hash_of(&c, (uint32_t[]){0, 1, 2, 2}, 4, 7)); /* one twice */
+    CHECK(whole != hash_of(&c, (uint32_t[]){0, 1, 2}, 3, 8));
+    /* in another update of the two */
+    CHECK(whole + hash_of(&c, (uint32_t[]){0}, 1, 8) !=
+          hash_of(&c, (uint32_t[]){0, 1}, 2, 7) + hash_of(&c, (uint32_t[]){0, 2}, 2, 8));
+    corpus_close(&c);
+}
+
 TEST(a_batch_packs_its_pairs_exactly)
 {
     const uint32_t pairs[] = {2, 0, 1};

@@ -26,6 +26,16 @@ static void make_lost(struct made_run *m, bool is_sick)
     m->resume_at[0] = is_sick ? 1600 : 1400;
 }
 
+/* Of four ranks one is lost, and comes back; or the same four go on. */
+static void make_fewer(struct made_run *m, bool is_sick)
+{
+    made_distributed(m);
+    m->resume_from[0] = m->resume_at[0] = 1000;
+    m->resume_from[1] = m->resume_at[1] = 1500;
+    m->resume_ranks[0] = is_sick ? 3 : 4;
+    m->resume_ranks[1] = 4;
+}
+
 static void make_diverged(struct made_run *m, bool is_sick)
 {
     m->blows_up_at = is_sick ? 3700 : 3960;
@@ -148,6 +158,8 @@ static const struct {
 } cases[] = {
     {HEALTH_died, make_died, "ends at step 3,000", "goes on from the newest checkpoint"},
     {HEALTH_lost, make_lost, "600 of 4,600 steps", "save_every"},
+    {HEALTH_fewer_ranks, make_fewer, "Steps 1,001 to 1,500 were trained on 3 of 4 ranks.",
+     "pairs_hash"},
     {HEALTH_diverged, make_diverged, "had come down to", "smaller learning_rate"},
     {HEALTH_spikes, make_spikes, "at step 2,000", "max_grad_norm"},
     {HEALTH_skipped, make_skipped, "40 of 4,000 updates", "loss scale"},

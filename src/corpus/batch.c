@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "recipe/special_ids.h"
 
 void batch_release(struct batch *b)
@@ -26,6 +27,16 @@ size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
             break;
     }
     return i;
+}
+
+uint64_t batch_hash(const struct batch *b, uint64_t step)
+{
+    const uint64_t key = rng_hash(rng_key(0, "pairs of an update"), step);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < b->n_sents; i++)
+        sum += rng_hash(key, (uint64_t)b->pair[i]);
+    return sum;
 }
 
 /* Cut the block into the arrays. Counts of the batch are set before. */

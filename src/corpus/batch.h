@@ -46,6 +46,14 @@ struct batch_limit {
 size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
                  size_t max_length, struct batch_limit limit);
 
+/*
+ * What an update trains on, as a number: every pair adds a hash of its id and of the
+ * update's step, modulo 2^64. So the sum over all batches and ranks of an update does not
+ * depend on how its pairs were divided; a pair that is left out, trained on twice or in
+ * another update changes it.
+ */
+uint64_t batch_hash(const struct batch *b, uint64_t step);
+
 /* Fill *b (zeroed or used before) with n pairs of a corpus, in the order given. */
 status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
                     size_t n, size_t max_length, struct err *err);

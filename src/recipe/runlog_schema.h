@@ -10,6 +10,7 @@
  *   REAL   a double; null when it is not finite
  *   MAYBE  a double, left out when it is not finite
  *   FLAG   a bool
+ *   HASH   a uint64_t, written as 16 hexadecimal digits; left out when it is 0
  *   TEXT   a string; left out when NULL
  *   JSON   an object or list that the writer makes; the reader leaves it NULL
  *
@@ -19,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct json_t;
 
@@ -35,6 +37,7 @@ struct json_t;
     F(INT, threads, "")             \
     F(INT, processors, "")          \
     F(INT, ranks, "")               \
+    F(MAYBE, ranks_before, "")      \
     F(INT, nodes, "")               \
     F(INT, parameters, "")          \
     F(INT, micro_tokens, "tokens")  \
@@ -91,7 +94,8 @@ struct json_t;
     F(REAL, tokens_per_s, "tokens/s", MADE, OWN) \
     F(REAL, gflops, "GFLOP/s", MADE, OWN)        \
     F(INT, memory_mib, "MiB", MADE, OWN)         \
-    F(INT, skipped, "", SUM, OWN)
+    F(INT, skipped, "", SUM, OWN)                \
+    F(HASH, pairs_hash, "", LAST, OWN)
 
 #define RUNLOG_RANKS(F) \
     F(INT, slowest, "") \
@@ -173,6 +177,7 @@ struct json_t;
 #define RUNLOG_MEMBER_REAL(name)       double name;
 #define RUNLOG_MEMBER_MAYBE(name)      double name;
 #define RUNLOG_MEMBER_FLAG(name)       bool name;
+#define RUNLOG_MEMBER_HASH(name)       uint64_t name;
 #define RUNLOG_MEMBER_TEXT(name)       const char *name;
 #define RUNLOG_MEMBER_JSON(name)       struct json_t *name;
 #define RUNLOG_MEMBER(type, name, ...) RUNLOG_MEMBER_##type(name)
@@ -246,6 +251,7 @@ enum runlog_type {
     RUNLOG_REAL,
     RUNLOG_MAYBE,
     RUNLOG_FLAG,
+    RUNLOG_HASH,
     RUNLOG_TEXT,
     RUNLOG_JSON
 };

@@ -220,10 +220,12 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
     const struct dataset *data = &t->data.sets;
     const struct reducer *reducer = t->gradients.reducer;
     const bool is_on_device = reducer && reducer_is_on_device(reducer);
+    const bool is_other = t->state.n_ranks && t->state.n_ranks != p->comm->size;
     char tokenizer[RECORD_HASH], train[RECORD_HASH], valid[RECORD_HASH];
     struct runlog_start start = {
         .step = (double)t->state.step,
         .resumed = t->saving.is_resumed,
+        .ranks_before = is_other ? (double)t->state.n_ranks : (double)NAN,
         .device = t->device.name,
         .threads = (double)pool_size(t->device.pool),
         .parameters = (double)t->model.params.n_elements,
@@ -246,6 +248,12 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
                     p->comm->rank, err));
     if (t->note && p->comm->rank == 0 && !t->saving.is_resumed)
         record_note(&t->record, "%s", t->note);
+    if (is_other)
+        record_note(&t->record,
+                    "after step %lld: %d rank%s instead of %lld; the order of the data "
+                    "stays the same",
+                    (long long)t->state.step, p->comm->size,
+                    p->comm->size == 1 ? "" : "s", (long long)t->state.n_ranks);
     if (*t->device.skipped)
         record_note(&t->record, "device = auto takes the processor: %s",
                     t->device.skipped);
@@ -281,7 +289,9 @@ status setup_run(struct trainer *t, struct err *err)
     TRY(resume_begin(&t->saving, &t->data.sets, &t->average, err));
     TRY(peers_agree(p, prepare_run(t, &roof_gflops, err), err));
     TRY(comm_allreduce(p->comm, COMM_SUM, &roof_gflops, 1, err));
-    return peers_agree(p, start_run(t, roof_gflops, err), err);
+    TRY(peers_agree(p, start_run(t, roof_gflops, err), err));
+    t->state.n_ranks = p->comm->size;
+    return OK;
 }
 
 void setup_release(struct trainer *t)

@@ -72,6 +72,7 @@ static void add_batch(struct trainer *t, struct record_step *rec,
     rec->source_tokens += (double)b->n_src;
     rec->target_tokens += (double)b->n_tgt;
     rec->sentences += (double)b->n_sents;
+    rec->pairs += batch_hash(b, (uint64_t)t->state.step);
 }
 
 /* What this rank tells the others of its update; square: of its gradient. It is added to
@@ -88,6 +89,8 @@ static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *
     sum->n_stop = trainer_is_to_stop();
     sum->n_damaged = dataset_check_has_failed(&t->data.check);
     sum->n_written = has_written;
+    sum->pairs[0] += (double)(rec->pairs & UINT32_MAX);
+    sum->pairs[1] += (double)(rec->pairs >> 32);
     return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
                               .grad_norm = n > 0 ? sqrt(square) / n / rec->loss_scale : 0,
                               .n_tokens = n,
@@ -113,6 +116,7 @@ static status exchange(struct trainer *t, struct record_step *rec,
     rec->t_comm += times.t_exposed;
     rec->t_hidden += times.t_hidden;
     record_take_sums(rec, sum.of_step);
+    rec->pairs = (uint64_t)sum.pairs[0] + ((uint64_t)sum.pairs[1] << 32);
     if (mine) {
         p->sum = sum;
         p->most = most;
@@ -258,6 +262,8 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
     t->state.cursor = item.after;
     t->state.step += result == OK;
     t->state.n_skipped += rec->skipped > 0;
+    t->state.pairs_hash += result == OK ? rec->pairs : 0;
+    rec->pairs_hash = t->state.pairs_hash;
     rec->step = (double)t->state.step;
     return result;
 }

@@ -39,6 +39,11 @@ paste -d ' ' <(losses one) <(losses two) | awk '
     d > (NR <= 10 ? 1e-5 : 1e-3) || $2 != $4 { exit 1 }
     END { if (NR != 20) exit 1 }' || fail "two ranks train differently"
 
+# on the same pairs in every update
+pairs() { sed -n 's/.*"event":"step".*"step":\([0-9]*\),.*"pairs_hash":"\([0-9a-f]\{16\}\)".*/\1 \2/p' "$1/run.jsonl" | sort -un; }
+[ "$(pairs one | wc -l)" -eq 20 ] || fail "not every update has the hash of its pairs"
+[ "$(pairs one)" = "$(pairs two)" ] || fail "two ranks train on other pairs"
+
 # a signal to the second rank alone; both save and end well
 "${launch[@]}" "$FERRY" train run=two "${options[@]}" max_steps=1000000 >.out 2>.err &
 pid=$!
@@ -60,7 +65,15 @@ step=$(sed -n 's/^model_checkpoint_path: "model.ckpt-\([0-9]*\)"$/\1/p' two/chec
 # one rank goes on where two stopped
 expect 0 "$FERRY" train run=two "${options[@]}" max_steps=$((step + 5))
 err_has 'resuming two'
+err_has "after step $step: 1 rank instead of 2; the order of the data stays the same"
+grep -q "\"event\":\"start\".*\"step\":$step,.*\"ranks\":1,\"ranks_before\":2" two/run.jsonl ||
+    fail "the log does not say that ranks were fewer"
 expect 0 "$FERRY" report two
+grep -q "Steps $((step + 1)) to $((step + 5)) were trained on 1 of 2 ranks" two/report.md ||
+    fail "the report does not name the span on fewer ranks"
+cp -r one longer
+expect 0 "$FERRY" train run=longer "${options[@]}" max_steps=$((step + 5))
+[ "$(pairs longer | tail -n 1)" = "$(pairs two | tail -n 1)" ] || fail "with a rank less the order of data changed"
 
 # mistakes
 expect 2 "${launch[@]}" "$FERRY" train run=bad "${options[@]}" d_model=17

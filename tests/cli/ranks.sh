@@ -3,6 +3,14 @@
 rank_variable=OMPI_COMM_WORLD_RANK
 . "$ROOT/tests/cli/ranks.bash"
 
+# Three ranks, and two nodes that meet every fifth step, train on the same pairs as one rank.
+expect 0 "${mpirun[@]}" -n 3 "$FERRY" train run=three "${options[@]}" max_steps=20
+[ "$(pairs three)" = "$(pairs one)" ] || fail "three ranks train on other pairs"
+apart=("$FERRY" train run=apart "${options[@]}" local_steps=5 max_steps=20)
+expect 0 "${mpirun[@]}" -n 1 -x FERRY_NODE=a "${apart[@]}" : -n 1 -x FERRY_NODE=b "${apart[@]}"
+err_has '2 ranks on 2 nodes'
+[ "$(pairs apart | tail -n 1)" = "$(pairs one | tail -n 1)" ] || fail "nodes apart train on other pairs"
+
 # The program is one file: alone in a folder it finds its MPI, as root and as anybody else.
 mkdir there
 cp "$FERRY" there/

@@ -21,6 +21,7 @@ struct run;
     H(early_end, health_log_early_end, "It finished long before its last step")     \
     H(died, health_run_died, "The run did not end by itself")                       \
     H(lost, health_run_lost, "Work was lost by restarts")                           \
+    H(fewer_ranks, health_ranks_fewer, "Steps were trained on fewer ranks")         \
     H(diverged, health_learning_diverged, "Training diverged")                      \
     H(spikes, health_learning_spikes, "The loss jumped")                            \
     H(skipped, health_learning_skipped, "Updates were skipped")                     \

@@ -93,6 +93,39 @@ void health_ranks_clocks(struct health_finding *f, const struct run *run)
                  "At the start they were %s apart.", fmt_seconds(s->clock_spread_s).s);
 }
 
+/* The step at which the model left session i: a later one may have begun before its end.
+ */
+static double left_at(const struct runlog *log, size_t i)
+{
+    double step = log->n_step ? log->step[log->n_step - 1].step : 0;
+
+    for (size_t k = i + 1; k < log->n_start; k++)
+        step = fmin(step, log->start[k].step);
+    return step;
+}
+
+/* Neighbouring sessions of equally many ranks are one span. */
+void health_ranks_fewer(struct health_finding *f, const struct run *run)
+{
+    const struct runlog *log = &run->log;
+    double most = 0;
+
+    for (size_t i = 0; i < log->n_start; i++)
+        most = fmax(most, log->start[i].ranks);
+    for (size_t i = 0, next; i < log->n_start; i = next) {
+        const struct runlog_start *s = &log->start[i];
+        for (next = i + 1; next < log->n_start && log->start[next].ranks == s->ranks;)
+            next++;
+        if (s->ranks < most && left_at(log, next - 1) > s->step)
+            health_found(f,
+                         "The order of the data and the size of an update are the same: "
+                         "pairs_hash in run.jsonl shows it.",
+                         "Steps %s to %s were trained on %s of %s ranks.",
+                         fmt_count(s->step + 1).s, fmt_count(left_at(log, next - 1)).s,
+                         fmt_count(s->ranks).s, fmt_count(most).s);
+    }
+}
+
 static double ranks_on(const struct rank_means *r, const char *host)
 {
     double n = 0;

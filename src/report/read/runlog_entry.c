@@ -24,14 +24,17 @@ status runlog_entry_copy(char **out, const char *text, struct err *err)
 static status get_value(const struct entry *e, const struct runlog_field *f,
                         const json_t *v, void *out, struct err *err)
 {
-    const bool is_text = f->type == RUNLOG_TEXT;
+    const bool is_text = f->type == RUNLOG_TEXT || f->type == RUNLOG_HASH;
 
     if (is_text ? !json_is_string(v) : !json_is_number(v))
         return err_set(err, ERR_FORMAT, "%s:%zu: \"%s\" is not a %s", e->name, e->number,
                        f->name, is_text ? "string" : "number");
-    if (is_text)
+    if (f->type == RUNLOG_HASH)
+        *(uint64_t *)out = strtoull(json_string_value(v), NULL, 16);
+    else if (is_text)
         return runlog_entry_copy(out, json_string_value(v), err);
-    *(double *)out = json_number_value(v);
+    else
+        *(double *)out = json_number_value(v);
     return OK;
 }
 
@@ -47,6 +50,8 @@ status runlog_entry_get(const struct entry *e, enum runlog_kind kind,
             *(bool *)at = json_is_true(v);
         else if (f->type == RUNLOG_TEXT)
             *(char **)at = NULL;
+        else if (f->type == RUNLOG_HASH)
+            *(uint64_t *)at = 0;
         else if (f->type != RUNLOG_JSON)
             *(double *)at = NAN;
         if (v && !json_is_null(v) && f->type != RUNLOG_FLAG && f->type != RUNLOG_JSON)
@@ -177,7 +182,9 @@ static void merge_fields(enum runlog_kind kind, void *a, const void *b, double w
 
         if (f->type == RUNLOG_TEXT || f->type == RUNLOG_JSON || f->type == RUNLOG_FLAG)
             continue;
-        if (f->over_steps == RUNLOG_SUM)
+        if (f->type == RUNLOG_HASH)
+            memcpy(to, (const char *)b + f->at, sizeof(uint64_t));
+        else if (f->over_steps == RUNLOG_SUM)
             add(to, v);
         else if (f->over_steps == RUNLOG_MEAN)
             *to = mean(*to, v, weight_a, weight_b);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -77,6 +78,14 @@ json_t *journal_number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+static json_t *hash_text(uint64_t hash)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    return json_string(text);
+}
+
 static json_t *value_of(const struct runlog_field *f, const void *at)
 {
     switch (f->type) {
@@ -86,6 +95,8 @@ static json_t *value_of(const struct runlog_field *f, const void *at)
         return json_boolean(*(const bool *)at);
     case RUNLOG_JSON:
         return *(json_t *const *)at;
+    case RUNLOG_HASH:
+        return *(const uint64_t *)at ? hash_text(*(const uint64_t *)at) : NULL;
     case RUNLOG_INT:
         return json_integer((json_int_t) * (const double *)at);
     case RUNLOG_MAYBE:

@@ -274,8 +274,8 @@ static status summarize(struct record *r, const struct record_step *s,
 }
 
 /* The fields that both have stand at the same places. */
-static_assert(offsetof(struct record_step, skipped) ==
-                  offsetof(struct runlog_step, skipped),
+static_assert(offsetof(struct record_step, pairs_hash) ==
+                  offsetof(struct runlog_step, pairs_hash),
               "record_step begins as runlog_step does");
 
 static double *field_of(const struct record_step *s, const struct runlog_field *f)
@@ -289,8 +289,8 @@ void record_add(struct record_step *sum, const struct record_step *s)
         const struct runlog_field *f = &runlog_schema[RUNLOG_KIND_STEP].field[i];
         if (f->over_steps == RUNLOG_SUM || f->over_steps == RUNLOG_MEAN)
             *field_of(sum, f) += *field_of(s, f);
-        else
-            *field_of(sum, f) = *field_of(s, f);
+        else /* as bytes: not all of them are doubles */
+            memcpy(field_of(sum, f), field_of(s, f), sizeof(double));
     }
     sum->flops += s->flops;
 }

@@ -31,6 +31,7 @@ struct record_step {
     RUNLOG_STEP(RUNLOG_MEMBER)
     double t_forward, t_backward; /* of t_compute */
     double flops, linear_flops;   /* all; of projections and output layer alone */
+    uint64_t pairs;               /* batch_hash() of what this rank, or all, trained on */
 };
 
 /* The reference leaves the first updates out of its averages. */

@@ -55,6 +55,7 @@ struct ranks_sums {                        /* over the ranks of an update */
     double n_stop;                         /* ranks that were told to stop */
     double n_damaged;                      /* ranks that found damage in their data */
     double n_written; /* ranks whose part of the save under way is done */
+    double pairs[2];  /* batch_hash(), its low and high 32 bits: exact as doubles */
 };
 
 struct ranks_own {    /* of each rank */

@@ -16,6 +16,7 @@ static const struct field {
     const char *name;
     enum kind kind;
     size_t at;
+    bool may_lack; /* states without it were written: 0, which means not known */
 } fields[] = {
     {"step", INT, AT(step)},
     {"epoch", HEX, AT(cursor.epoch)},
@@ -34,6 +35,8 @@ static const struct field {
     {"seconds", REAL, AT(t_trained)},
     {"corpus_pairs", HEX, AT(corpus_pairs)},
     {"tokenizer_hash", HEX, AT(tokenizer_hash)},
+    {"pairs_hash", HEX, AT(pairs_hash), .may_lack = true},
+    {"ranks", INT, AT(n_ranks), .may_lack = true},
 };
 
 enum { N_FIELDS = sizeof fields / sizeof *fields };
@@ -101,8 +104,10 @@ status state_parse(struct state *s, const char *path, const void *bytes, size_t 
     bool is_whole = is_object;
 
     *s = (struct state){0};
-    for (const struct field *f = fields; f < fields + N_FIELDS; f++)
-        is_whole &= take(f->kind, (char *)s + f->at, json_object_get(o, f->name));
+    for (const struct field *f = fields; f < fields + N_FIELDS; f++) {
+        const json_t *v = json_object_get(o, f->name);
+        is_whole &= (f->may_lack && !v) || take(f->kind, (char *)s + f->at, v);
+    }
     json_decref(o);
     if (is_whole)
         return OK;

@@ -28,6 +28,8 @@ struct state {
     int64_t n_skipped, skipped_in_a_row;
     uint64_t n_source, n_target; /* tokens trained on */
     double t_trained;            /* seconds spent in updates */
+    uint64_t pairs_hash;         /* batch_hash() of all updates, summed */
+    int64_t n_ranks;             /* that made the checkpoint; 0: not known */
     uint64_t corpus_pairs;       /* of the training corpus: a check at resume */
     uint64_t tokenizer_hash;
     struct loss_scale
