@@ -34,12 +34,12 @@ test-arm64:
 	@tools/install-deps build test arm64
 	@tools/test-arm64
 
-# Every fault on hosts of namespaces, COUNT times each (10); needs root and most of an hour.
+# Faults on three hosts of namespaces, COUNT times each (10); needs root and an hour.
 test-faults: all
 	@tools/install-deps test
 	@cmake --preset release -DBUILD_TESTING=ON --log-level=WARNING
-	@cmake --build --preset release --target net_tapdelay net_worker
-	@tests/net/run tests/net/faults.bash build/release/ferry
+	@cmake --build --preset release --target net_tapdelay net_clock
+	@tests/net/faults build/release/ferry
 
 # Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
 test-interop: all

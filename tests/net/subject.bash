@@ -7,12 +7,13 @@ subject=("${tiny[@]}" d_model=128 d_ff=256 heads=4 encoder_layers=2 decoder_laye
 # A starved machine may lose a job that nobody broke: then there are starts to spare.
 hosts=(-H n1:2,n2:2 bind=false restarts=30)
 
-# train RUN STEPS [key=value...]: in the background
+# train RUN STEPS [key=value...]: in the background; `command` is what was launched
 train()
 {
     local run=$1 steps=$2
     shift 2
-    background "${hosts[@]}" -- train run="$run" "${subject[@]}" max_steps="$steps" "$@"
+    command=("${hosts[@]}" -- train run="$run" "${subject[@]}" max_steps="$steps" "$@")
+    background "${command[@]}"
 }
 # The step of the newest published checkpoint of a run; 0 before the first.
 published() { sed -n 's/^model_checkpoint_path: "model.ckpt-\([0-9]*\)"$/\1/p' "$1/checkpoint" 2>/dev/null | grep . || echo 0; }
