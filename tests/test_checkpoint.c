@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "corpus/checksum.h"
 #include "format/le.h"
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
@@ -127,7 +128,9 @@ static const struct state some_state = {.step = 1234,
                                         .n_target = 1,
                                         .t_trained = 1e-3,
                                         .corpus_pairs = 1000,
-                                        .tokenizer_hash = 0xfedcba9876543210};
+                                        .tokenizer_hash = 0xfedcba9876543210,
+                                        .train_hash = 0x123456789abcdef,
+                                        .micro_tokens = 4000};
 
 static void check_same_state(const struct state *a, const struct state *b)
 {
@@ -141,6 +144,7 @@ static void check_same_state(const struct state *a, const struct state *b)
     CHECK(a->n_source == b->n_source && a->n_target == b->n_target &&
           a->t_trained == b->t_trained);
     CHECK(a->corpus_pairs == b->corpus_pairs && a->tokenizer_hash == b->tokenizer_hash);
+    CHECK(a->train_hash == b->train_hash && a->micro_tokens == b->micro_tokens);
 }
 
 static void write_some(struct parts *p, const char *prefix)
@@ -468,23 +472,108 @@ TEST(a_state_cut_anywhere_is_refused)
     file_map_close(&map);
 }
 
-/* The state's text with `from` replaced by `to`. */
-static status parse_with(const char *from, const char *to, struct err *err)
+enum { STATE_TEXT = 2048 };
+
+static void state_text(char text[STATE_TEXT])
 {
     struct file_map map;
-    struct state s;
-    char text[2048];
+    struct err err = {0};
 
-    CHECK_OK(state_write(&some_state, test_path("s"), err), err);
-    CHECK_OK(file_map_open(&map, test_path("s"), err), err);
-    snprintf(text, sizeof text, "%.*s", (int)map.n_bytes, (const char *)map.data);
+    CHECK_OK(state_write(&some_state, test_path("s"), &err), &err);
+    CHECK_OK(file_map_open(&map, test_path("s"), &err), &err);
+    snprintf(text, STATE_TEXT, "%.*s", (int)map.n_bytes, (const char *)map.data);
     file_map_close(&map);
+}
+
+/* The state with `from` replaced by `to`, and its checksum with it. */
+static status parse_as(struct state *s, const char *from, const char *to, struct err *err)
+{
+    char text[STATE_TEXT], rest[STATE_TEXT];
+
+    state_text(text);
     char *at = strstr(text, from);
     CHECK(at);
-    char rest[2048];
     snprintf(rest, sizeof rest, "%s", at + strlen(from));
     snprintf(at, sizeof text - (size_t)(at - text), "%s%s", to, rest);
-    return state_parse(&s, "s", text, strlen(text), err);
+    at = strstr(text, "\"checksum\"");
+    if (at) {
+        const uint64_t sum = checksum_of(text, (size_t)(at - text));
+        snprintf(at, sizeof text - (size_t)(at - text), "\"checksum\": \"%016llx\"\n}",
+                 (unsigned long long)sum);
+    }
+    return state_parse(s, "s", text, strlen(text), err);
+}
+
+static status parse_with(const char *from, const char *to, struct err *err)
+{
+    struct state s;
+
+    return parse_as(&s, from, to, err);
+}
+
+TEST(one_changed_character_of_a_state_is_found_wherever_it_is)
+{
+    char text[STATE_TEXT];
+    struct state s;
+    struct err err = {0};
+    size_t n_changed = 0;
+
+    state_text(text);
+    for (char *p = text; *p; p++)
+        for (const char *to = "0a\" }"; *to; to++) {
+            const char was = *p;
+            if (was == *to)
+                continue;
+            *p = *to;
+            const status result = state_parse(&s, "s", text, strlen(text), &err);
+            if (result == OK) /* white space around the checksum itself */
+                check_same_state(&s, &some_state);
+            else
+                CHECK(result == ERR_FORMAT);
+            n_changed += result != OK;
+            *p = was;
+        }
+    CHECK(n_changed > 2000);
+}
+
+/* As written before states had a version. */
+static const char first_state[] =
+    "{\n \"step\": 1000,\n \"epoch\": \"3\",\n \"next_pair\": \"48fc\",\n"
+    " \"has_best_loss\": true,\n \"best_loss\": 0.21663678462213209,\n"
+    " \"best_loss_step\": 1000,\n \"has_best_bleu\": true,\n"
+    " \"best_bleu\": 92.348528934398729,\n \"best_bleu_step\": 1000,\n"
+    " \"evals_since_best\": 0,\n \"skipped\": 0,\n \"skipped_in_a_row\": 0,\n"
+    " \"source_tokens\": \"15ad53\",\n \"target_tokens\": \"16c539\",\n"
+    " \"seconds\": 53.796639751999834,\n \"corpus_pairs\": \"7530\",\n"
+    " \"tokenizer_hash\": \"3490bd728061f5bb\"\n}";
+
+TEST(a_state_of_the_first_version_is_read_and_what_it_lacks_is_not_known)
+{
+    struct state s;
+    struct err err = {0};
+
+    CHECK_OK(state_parse(&s, "s", first_state, strlen(first_state), &err), &err);
+    CHECK(s.step == 1000 && s.cursor.epoch == 3 && s.cursor.next == 0x48fc);
+    CHECK(s.train_hash == 0 && s.micro_tokens == 0);
+}
+
+TEST(a_state_may_lack_new_fields_and_have_ones_of_later)
+{
+    struct state s;
+    struct err err = {0};
+
+    CHECK_OK(parse_as(&s, "\"micro_tokens\": 4000", "\"of_later\": [1]", &err), &err);
+    CHECK(s.micro_tokens == 0 && s.train_hash == some_state.train_hash);
+    CHECK_FAILS(parse_with("\"step\": 1234", "\"of_later\": 1", &err), &err, ERR_FORMAT,
+                "step is missing");
+}
+
+TEST(a_state_of_a_later_version_is_refused_as_a_newer_programs)
+{
+    struct err err = {0};
+
+    CHECK_FAILS(parse_with("\"version\": 2", "\"version\": 3", &err), &err, ERR_USAGE,
+                "newer ferry (version 3");
 }
 
 TEST(a_malformed_field_of_a_state_is_refused)
@@ -506,7 +595,7 @@ TEST(a_malformed_field_of_a_state_is_refused)
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         CHECK_FAILS(parse_with(changes[i][0], changes[i][1], &err), &err, ERR_FORMAT,
-                    "missing or malformed");
+                    i == 3 ? "step is missing" : "is malformed");
     CHECK_OK(parse_with("\"best_loss\": -0.5", "\"best_loss\": 3", &err), &err);
 }
 

@@ -205,7 +205,9 @@ TEST(memory_that_a_step_lacks_is_told_with_what_to_set)
     c.batch_tokens = 1000000;
     c.memory_mib = 1000000;
     CHECK_OK(model_open(&m, &d, &config, true, &err), &err);
-    CHECK_FAILS(micro_batch_reserve(&b, 1, &err), &err, ERR_MEMORY,
+    size_t n_tgt = 0;
+    CHECK_OK(micro_batch_choose(&b, 1, 0, &n_tgt, &err), &err);
+    CHECK_FAILS(micro_batch_reserve(&b, n_tgt, &err), &err, ERR_MEMORY,
                 "; 1000000 target tokens were at once: set micro_tokens = 500000 or "
                 "memory_mib = ");
     micro_batch_release(&b);
@@ -224,11 +226,11 @@ static size_t micro_tokens(struct device d)
     CHECK_OK(opt_defaults(train_config_table, &c, &err), &err);
     c.batch_tokens = 6000;
     CHECK_OK(model_open(&m, &d, &config, true, &err), &err);
-    CHECK_OK(micro_batch_reserve(&b, 1, &err), &err);
-    micro_batch_release(&b);
+    size_t n_tgt = 0;
+    CHECK_OK(micro_batch_choose(&b, 1, 0, &n_tgt, &err), &err);
     model_close(&m);
     device_close(&d);
-    return b.limit.n_tgt;
+    return n_tgt;
 }
 
 TEST(a_card_has_as_much_at_once_as_fits)

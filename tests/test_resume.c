@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "corpus/checksum.h"
 #include "format/tf/tensor_bundle.h"
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
@@ -265,6 +266,160 @@ TEST(a_truncated_checkpoint_is_refused_and_the_one_before_used)
             CHECK_OK(toy_try(run, TOY("max_steps=9", "save_every=3"), &err), &err);
             CHECK(file_exists(in_run(run, "model.ckpt-9.index")));
         }
+}
+
+/* The text of a file with the first `from` replaced by `to`. */
+static void edit(const char *path, const char *from, const char *to)
+{
+    struct file_map map;
+    struct str text = str_new(0);
+    struct err err = {0};
+
+    CHECK_OK(file_map_open(&map, path, &err), &err);
+    const char *all = (const char *)map.data;
+    const char *at = memmem(all, map.n_bytes, from, strlen(from));
+    CHECK(at);
+    const size_t before = (size_t)(at - all), behind = before + strlen(from);
+    str_add(&text, all, before);
+    str_puts(&text, to);
+    str_add(&text, all + behind, map.n_bytes - behind);
+    file_map_close(&map);
+    CHECK_OK(file_write_str(path, &text, &err), &err);
+    str_release(&text);
+}
+
+TEST(a_state_with_one_changed_digit_is_not_believed)
+{
+    struct state s;
+    struct err err = {0};
+
+    toy_data();
+    toy_train("whole", TOY("max_steps=9", "save_every=3"));
+    toy_train("run", TOY("max_steps=6", "save_every=3", "keep_last=2"));
+    CHECK_OK(state_read(&s, in_run("run", "model.ckpt-6.state"), &err), &err);
+    edit(in_run("run", "model.ckpt-6.state"), "\"skipped\": 0", "\"skipped\": 1");
+    toy_train("run", TOY("max_steps=9", "save_every=3", "keep_last=2"));
+    check_same_checkpoint("whole", "run", "model.ckpt-9");
+    for (int i = 0; i < 2; i++)
+        edit(in_run("run", i ? "model.ckpt-9.state" : "model.ckpt-6.state"),
+             "\"skipped\": 0", "\"skipped\": 1");
+    CHECK_FAILS(toy_try("run", TOY("max_steps=12"), &err), &err, ERR_FORMAT,
+                "no whole checkpoint");
+}
+
+TEST(a_newer_programs_state_is_refused_and_nothing_is_overwritten)
+{
+    struct err err = {0};
+    char path[400];
+
+    toy_data();
+    toy_train("run", TOY("max_steps=6", "save_every=3"));
+    snprintf(path, sizeof path, "%s", in_run("run", "model.ckpt-6.state"));
+    edit(path, "\"version\": 2", "\"version\": 7");
+    struct file_map map;
+    CHECK_OK(file_map_open(&map, path, &err), &err);
+    const char *all = (const char *)map.data;
+    const char *at = memmem(all, map.n_bytes, "\"checksum\"", 10);
+    CHECK(at);
+    char was[40], sum[40];
+    snprintf(was, sizeof was, "%.30s", at);
+    snprintf(sum, sizeof sum, "\"checksum\": \"%016llx\"",
+             (unsigned long long)checksum_of(all, (size_t)(at - all)));
+    file_map_close(&map);
+    edit(path, was, sum);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=9", "save_every=3"), &err), &err, ERR_USAGE,
+                "newer ferry (version 7");
+    CHECK(!file_exists(in_run("run", "model.ckpt-9.index")));
+    CHECK(state_read(&(struct state){0}, path, &err) == ERR_USAGE);
+}
+
+/* As the first states were: without version, checksum and what came later. */
+static void make_old(const char *path)
+{
+    struct file_map map;
+    struct err err = {0};
+
+    edit(path, "\"version\": 2,\n ", "");
+    CHECK_OK(file_map_open(&map, path, &err), &err);
+    const char *all = (const char *)map.data;
+    const char *at = memmem(all, map.n_bytes, ",\n \"pairs_hash\"", 15);
+    CHECK(at);
+    char rest[2048];
+    snprintf(rest, sizeof rest, "%.*s", (int)(all + map.n_bytes - at), at);
+    file_map_close(&map);
+    edit(path, rest, "\n}");
+}
+
+TEST(a_run_of_the_first_states_goes_on_where_it_was)
+{
+    struct state s;
+    struct err err = {0};
+
+    toy_data();
+    toy_train("whole", TOY("max_steps=9", "save_every=3"));
+    toy_train("run", TOY("max_steps=6", "save_every=3"));
+    make_old(in_run("run", "model.ckpt-6.state"));
+    toy_train("run", TOY("max_steps=9", "save_every=3"));
+    check_same_checkpoint("whole", "run", "model.ckpt-9");
+    CHECK_OK(state_read(&s, in_run("run", "model.ckpt-9.state"), &err), &err);
+    CHECK(s.train_hash && s.micro_tokens == 100);
+}
+
+TEST(another_corpus_is_refused_by_the_way_to_take_the_weights_there)
+{
+    struct err err = {0};
+    char from[400];
+
+    toy_data();
+    toy_train("run", TOY("max_steps=3"));
+    CHECK(rename(test_path("data"), test_path("first")) == 0);
+    toy_data_as("data", 200, "first/vocab.model");
+    CHECK_FAILS(toy_try("run", TOY("max_steps=6"), &err), &err, ERR_USAGE,
+                "data/train.bin is not the corpus that this run is trained on: checksum");
+    CHECK(strstr(err.msg, "init_from="));
+    CHECK(!file_exists(in_run("run", "model.ckpt-6.index")));
+    snprintf(from, sizeof from, "init_from=%s", test_path("run"));
+    toy_train("other", TOY("max_steps=3", from));
+    toy_data_as("data", 0, "first/vocab.model"); /* made again, it is the same */
+    toy_train("run", TOY("max_steps=6"));
+}
+
+TEST(another_vocabulary_is_refused_by_the_data_it_comes_from)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=3"));
+    toy_data_as("data", 200, NULL);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=6", "vocab_size=80"), &err), &err,
+                ERR_USAGE, "the vocabulary of ");
+    edit(in_run("run", "config.yaml"), "/data", "/before");
+    CHECK_FAILS(toy_try("run", TOY("max_steps=6", "vocab_size=20"), &err), &err,
+                ERR_USAGE, "/before); resume with that data");
+}
+
+TEST(a_resumed_run_cuts_its_updates_as_before_as_long_as_that_fits)
+{
+    static const char *const usual[] = {"batch_tokens=3000", "save_every=2"};
+    struct state s;
+    struct err err = {0};
+
+    toy_data();
+    toy_train("whole", TOY("max_steps=4", usual[0], usual[1], "memory_mib=2"));
+    CHECK_OK(state_read(&s, in_run("whole", "model.ckpt-4.state"), &err), &err);
+    const int64_t cut = s.micro_tokens;
+    CHECK(cut > 100 && cut < 3000);
+    toy_train("more", TOY("max_steps=2", usual[0], usual[1], "memory_mib=2"));
+    toy_train("more", TOY("max_steps=4", usual[0], usual[1]));
+    check_same_checkpoint("whole", "more", "model.ckpt-4");
+    toy_train("less", TOY("max_steps=2", usual[0], usual[1], "memory_mib=2"));
+    toy_train("less", TOY("max_steps=4", usual[0], usual[1], "memory_mib=1"));
+    CHECK_OK(state_read(&s, in_run("less", "model.ckpt-4.state"), &err), &err);
+    CHECK(s.micro_tokens < cut);
+    toy_train("set", TOY("max_steps=2", usual[0], usual[1], "memory_mib=2"));
+    toy_train("set", TOY("max_steps=4", usual[0], usual[1], "micro_tokens=3000"));
+    CHECK_OK(state_read(&s, in_run("set", "model.ckpt-4.state"), &err), &err);
+    CHECK(s.micro_tokens == 3000);
 }
 
 TEST(without_any_whole_checkpoint_the_run_is_refused)

@@ -102,7 +102,9 @@ static status open_parts(struct trainer *t, struct comm *comm, struct err *err)
     free(flat);
     TRY(result);
     t->micro = (struct micro_batch){.config = c, .model = &t->model};
-    TRY(micro_batch_reserve(&t->micro, 1, err));
+    size_t n_tgt;
+    TRY(micro_batch_choose(&t->micro, 1, 0, &n_tgt, err));
+    TRY(micro_batch_reserve(&t->micro, n_tgt, err));
     return training_data_prefetch(&t->data, c, &t->peers, t->micro.limit, t->state.cursor,
                                   err);
 }

@@ -164,6 +164,10 @@ static status add_state(json_t *page, const char *prefix, struct err *err)
     inspect_page_real(o, "seconds", s.t_trained);
     inspect_page_int(o, "corpus_pairs", s.corpus_pairs);
     inspect_page_hash(o, "tokenizer", s.tokenizer_hash);
+    if (s.train_hash)
+        inspect_page_hash(o, "corpus", s.train_hash);
+    if (s.micro_tokens)
+        inspect_page_int(o, "micro_tokens", (uint64_t)s.micro_tokens);
     return OK;
 }
 

@@ -260,11 +260,32 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
     return record_begin(&t->record, start, p, err);
 }
 
-/* Memory and files; nothing here needs another rank. */
-static status prepare_run(struct trainer *t, double *roof_gflops, struct err *err)
+/* All ranks cut alike: by what fits the one that has the least memory. */
+static status choose_cut(struct trainer *t, size_t *n_tgt, struct err *err)
 {
+    struct peers *p = &t->peers;
+
+    TRY(peers_agree(p,
+                    micro_batch_choose(&t->micro, p->preflight.n_sharing,
+                                       (size_t)t->state.micro_tokens, n_tgt, err),
+                    err));
+    double least = (double)*n_tgt;
+    TRY(comm_allreduce(p->comm, COMM_MIN, &least, 1, err));
+    *n_tgt = (size_t)least;
+    t->state.micro_tokens = (int64_t)least;
+    return OK;
+}
+
+/* Memory and files; nothing here needs another rank. */
+static status prepare_run(struct trainer *t, size_t n_tgt, double *roof_gflops,
+                          struct err *err)
+{
+    char text[MICRO_BATCH_TEXT];
+
     TRY(local_sgd_begin(&t->local, t->model.flat, t->state.step, err));
-    TRY(micro_batch_reserve(&t->micro, t->peers.preflight.n_sharing, err));
+    TRY(micro_batch_reserve(&t->micro, n_tgt, err));
+    if (micro_batch_compare(&t->micro, text))
+        record_note(&t->record, "%s", text);
     if (t->peers.dir.is_writer)
         TRY(write_files(t, err));
     return measure_roof(t, roof_gflops, err);
@@ -285,9 +306,11 @@ status setup_run(struct trainer *t, struct err *err)
 {
     struct peers *p = &t->peers;
     double roof_gflops = 0;
+    size_t n_tgt = 0;
 
     TRY(resume_begin(&t->saving, &t->data.sets, &t->average, err));
-    TRY(peers_agree(p, prepare_run(t, &roof_gflops, err), err));
+    TRY(choose_cut(t, &n_tgt, err));
+    TRY(peers_agree(p, prepare_run(t, n_tgt, &roof_gflops, err), err));
     TRY(comm_allreduce(p->comm, COMM_SUM, &roof_gflops, 1, err));
     TRY(peers_agree(p, start_run(t, roof_gflops, err), err));
     t->state.n_ranks = p->comm->size;

@@ -74,7 +74,7 @@ tiny_text train 1000 120
 tiny_data another
 refuses 4 'the vocabulary of larger has 90 pieces, the model 80' "$FERRY" eval x data=larger
 refuses 4 'the tokenizer of another is not that of the model in x' "$FERRY" eval x data=another
-refuses 2 'the tokenizer of another is not the one that this run began with' \
+refuses 2 'the vocabulary of another is not the one that the run in x began with (data = data)' \
     "$FERRY" train run=x data=another
 refuses 3 'there is no checkpoint model.ckpt-9' "$FERRY" eval x checkpoint=model.ckpt-9
 refuses 2 'at_least = 3 needs bleu' "$FERRY" eval x at_least=3 --no-bleu

@@ -1,6 +1,10 @@
 #include "train/run/config.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -75,6 +79,24 @@ status train_config_check(const struct train_config *c, struct err *err)
                        "use backoff with shard_optimizer = true");
     TRY(optim_check(&c->optim, err));
     return schedule_check(&c->schedule, err);
+}
+
+status train_config_read(struct train_config **c, const char *run, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    *c = NULL;
+    TRY(file_join(path, sizeof path, run, "config.yaml", err));
+    if (!file_exists(path))
+        return OK;
+    TRY(mem_alloc(c, 1, sizeof **c, err));
+    status result = opt_defaults(train_config_table, *c, err);
+    THEN(result, opt_file(train_config_table, *c, path, OPT_REFUSE_UNKNOWN, err));
+    if (result == OK)
+        return OK;
+    free(*c);
+    *c = NULL;
+    return result;
 }
 
 /* Options that may change between the parts of one run. */

@@ -84,6 +84,10 @@ extern const struct opt_table train_config_table;
 /* What no single row can say: constraints between options. */
 status train_config_check(const struct train_config *c, struct err *err);
 
+/* The options that the run in directory `run` has; *c is NULL, to free, where there is no
+ * such file. */
+status train_config_read(struct train_config **c, const char *run, struct err *err);
+
 /*
  * A run goes on as it began: ERR_USAGE names the first option that differs between the
  * run's config and the one given. Free to change: where things are (data, run), what

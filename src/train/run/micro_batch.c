@@ -56,9 +56,10 @@ static size_t update_tokens(const struct micro_batch *b)
 static size_t wanted_tokens(const struct micro_batch *b)
 {
     const size_t n = update_tokens(b), own = b->model->device->card ? n : ENOUGH;
-    const size_t most = b->config->micro_tokens ? (size_t)b->config->micro_tokens : own;
 
-    return MIN(n, most);
+    if (b->config->micro_tokens)
+        return MIN(n, (size_t)b->config->micro_tokens);
+    return MIN(n, b->before ? b->before : own);
 }
 
 bool micro_batch_leaves(const struct micro_batch *b, size_t n_bytes)
@@ -104,13 +105,38 @@ status micro_batch_advise(const struct micro_batch *b, status result, struct err
     return result;
 }
 
-status micro_batch_reserve(struct micro_batch *b, int n_sharing, struct err *err)
+status micro_batch_choose(struct micro_batch *b, int n_sharing, size_t before,
+                          size_t *n_tgt, struct err *err)
 {
-    size_t n_tgt = 0;
-
     b->budget = budget_of(b, n_sharing); /* what was free before we took any of it */
-    TRY(choose_limit(b, &n_tgt, err));
+    b->before = before;
+    return choose_limit(b, n_tgt, err);
+}
+
+bool micro_batch_compare(const struct micro_batch *b, char text[MICRO_BATCH_TEXT])
+{
+    const size_t now = b->limit.n_tgt, before = b->before;
+    char why[80] = "another rank has no memory for more";
+
+    if (!before || now == before)
+        return false;
+    if (now == (size_t)b->config->micro_tokens)
+        snprintf(why, sizeof why, "micro_tokens is set");
+    else if (step_bytes(b, before) > b->budget)
+        snprintf(why, sizeof why, "those need %.0f MiB, %.0f MiB are allowed",
+                 mib(step_bytes(b, before)), mib(b->budget));
+    snprintf(
+        text, MICRO_BATCH_TEXT,
+        "micro-batches have %zu target tokens from here on, %zu before the stop (%s): "
+        "sums of gradients round differently",
+        now, before, why);
+    return true;
+}
+
+status micro_batch_reserve(struct micro_batch *b, size_t n_tgt, struct err *err)
+{
     const struct model_shape shape = shape_of(b, n_tgt);
+
     b->limit = (struct batch_limit){.n_src = n_tgt + n_tgt / 2, .n_tgt = n_tgt};
     TRY(mem_alloc(&b->losses, shape.n_tgt, sizeof *b->losses, err));
     return micro_batch_advise(b, model_reserve(b->model, shape, err), err);

@@ -1,7 +1,48 @@
 #include "train/run/training_data.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+const char *training_data_before(char text[TRAINING_DATA_BEFORE],
+                                 const struct train_config *c)
+{
+    struct train_config *old;
+    struct err ignored;
+
+    text[0] = '\0';
+    if (train_config_read(&old, c->run, &ignored) == OK && old &&
+        strcmp(old->data, c->data) != 0)
+        snprintf(text, TRAINING_DATA_BEFORE, " (data = %s)", old->data);
+    free(old);
+    return text;
+}
+
+status training_data_refuse_vocabulary(const struct train_config *c, struct err *err)
+{
+    char before[TRAINING_DATA_BEFORE];
+
+    return err_set(err, ERR_USAGE,
+                   "the vocabulary of %s is not the one that the run in %s began with%s; "
+                   "resume with that data, or choose another run directory",
+                   c->data, c->run, training_data_before(before, c));
+}
+
+/* A run has its vocabulary beside its checkpoints. Compared before any number that
+ * follows from it: vocab_size alone would not tell what is wrong. */
+static status check_vocabulary(const struct dataset *d, const struct train_config *c,
+                               struct err *err)
+{
+    char checkpoint[FILE_PATH_MAX], vocab[FILE_PATH_MAX];
+    uint64_t hash;
+
+    TRY(file_join(checkpoint, sizeof checkpoint, c->run, "checkpoint", err));
+    TRY(file_join(vocab, sizeof vocab, c->run, "vocab.model", err));
+    if (!file_exists(checkpoint) || !file_exists(vocab))
+        return OK;
+    TRY(checksum_of_file(&hash, vocab, err));
+    return hash == d->tokenizer_hash ? OK : training_data_refuse_vocabulary(c, err);
+}
 
 /* vocab_size may exceed the tokenizer's pieces: rows that no text uses. */
 static status settle_vocabulary(struct train_config *c, uint32_t n_pieces,
@@ -25,6 +66,7 @@ status training_data_open(struct training_data *d, struct train_config *c,
     TRY(dataset_open(&d->sets, c->data, err));
     if (is_checked)
         TRY(dataset_check_start(&d->check, &d->sets, err));
+    TRY(check_vocabulary(&d->sets, c, err));
     TRY(settle_vocabulary(c, d->sets.vocab, err));
     if (!*c->source_lang)
         snprintf(c->source_lang, sizeof c->source_lang, "%s", d->sets.source_lang);

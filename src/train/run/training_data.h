@@ -29,6 +29,14 @@ status training_data_open(struct training_data *d, struct train_config *c,
                           bool is_checked, struct err *err);
 void training_data_close(struct training_data *d);
 
+/* For messages about a run that is resumed: " (data = DIR)" when it began with another
+ * directory than c->data, "" when not. */
+enum { TRAINING_DATA_BEFORE = FILE_PATH_MAX + 16 };
+const char *training_data_before(char text[TRAINING_DATA_BEFORE],
+                                 const struct train_config *c);
+/* The sentence about a vocabulary that is not the run's. */
+status training_data_refuse_vocabulary(const struct train_config *c, struct err *err);
+
 /* Start to prefetch batches of this rank from `from` on. */
 status training_data_prefetch(struct training_data *d, const struct train_config *c,
                               const struct peers *p, struct batch_limit limit,

@@ -7,6 +7,7 @@
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "format/tf/tf_checkpoint.h"
+#include "train/run/training_data.h"
 #include "train/save/saving.h"
 #include "train/update/moving_average.h"
 
@@ -19,21 +20,18 @@ static status run_path(const struct saving *s, char *path, const char *name,
 /* A run directory that holds a checkpoint resumes, with the options it began with. */
 static status check_options(struct saving *s, bool *is_there, struct err *err)
 {
-    char pointer[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    char pointer[FILE_PATH_MAX];
     struct train_config *old;
 
     *is_there = false;
     if (!s->peers->dir.is_writer)
         return OK;
     TRY(run_path(s, pointer, "checkpoint", err));
-    TRY(run_path(s, path, "config.yaml", err));
     *is_there = file_exists(pointer);
-    if (!*is_there || !file_exists(path))
+    if (!*is_there)
         return OK;
-    TRY(mem_alloc(&old, 1, sizeof *old, err));
-    status result = opt_defaults(train_config_table, old, err);
-    THEN(result, opt_file(train_config_table, old, path, OPT_REFUSE_UNKNOWN, err));
-    THEN(result, train_config_same(old, s->config, err));
+    TRY(train_config_read(&old, s->config->run, err));
+    const status result = old ? train_config_same(old, s->config, err) : OK;
     free(old);
     return result;
 }
@@ -95,16 +93,27 @@ static status begin_fresh(struct saving *s, struct err *err)
 static status check_data(const struct saving *s, const struct dataset *data,
                          struct err *err)
 {
-    if (s->state->corpus_pairs != data->train.n_pairs)
+    const struct train_config *c = s->config;
+    struct state *state = s->state;
+    char how[100], before[TRAINING_DATA_BEFORE];
+
+    if (state->tokenizer_hash != data->tokenizer_hash)
+        return training_data_refuse_vocabulary(c, err);
+    if (state->corpus_pairs != data->train.n_pairs)
+        snprintf(how, sizeof how, "%u pairs, not %llu", data->train.n_pairs,
+                 (unsigned long long)state->corpus_pairs);
+    else
+        snprintf(how, sizeof how, "checksum %016llx, not %016llx",
+                 (unsigned long long)data->train.checksum,
+                 (unsigned long long)state->train_hash);
+    if (state->corpus_pairs != data->train.n_pairs ||
+        (state->train_hash && state->train_hash != data->train.checksum))
         return err_set(err, ERR_USAGE,
-                       "this run began on a corpus of %llu pairs, %s has %u; resume with "
-                       "the same data",
-                       (unsigned long long)s->state->corpus_pairs, s->config->data,
-                       data->train.n_pairs);
-    if (s->state->tokenizer_hash != data->tokenizer_hash)
-        return err_set(err, ERR_USAGE,
-                       "the tokenizer of %s is not the one that this run began with",
-                       s->config->data);
+                       "%s/train.bin is not the corpus that this run is trained on%s: "
+                       "%s; resume with that one, or take the weights to this one in "
+                       "another run directory with init_from=%s",
+                       c->data, training_data_before(before, c), how, c->run);
+    state->train_hash = data->train.checksum;
     return OK;
 }
 
@@ -250,6 +259,10 @@ static status load_newest(struct saving *s, const struct checkpoint *parts,
             *kind = v.kind;
             return send_all(s, parts, rank, err);
         }
+        if (v.failure.code == ERR_USAGE) { /* whole, but not for this program */
+            s->peers->is_agreed = true;
+            return err_set(err, ERR_USAGE, "%s", v.failure.msg);
+        }
         progress_note(&s->record->console, v.failure.msg);
     }
     s->peers->is_agreed = true;
@@ -309,6 +322,7 @@ status resume_begin(struct saving *s, const struct dataset *data,
                       "data begins a new epoch");
     moving_average_begin(average, s->parts.model->flat);
     s->state->corpus_pairs = data->train.n_pairs;
+    s->state->train_hash = data->train.checksum;
     s->state->tokenizer_hash = data->tokenizer_hash;
     return OK;
 }

@@ -1,8 +1,11 @@
 /*
  * state - what a checkpoint must hold beside tensors: model.ckpt-N.state.
  *
- * The place in the data, the counters of patience, the best scores: one JSON object, part
- * of the checkpoint. A checkpoint without it was made by another tool.
+ * The place in the data, the counters of patience, the best scores: one JSON object with
+ * a version and a checksum (docs/formats/state.md), part of the checkpoint. A checkpoint
+ * without it was made by another tool.
+ *
+ * A new field is a member here and a row in state.c that older states may lack.
  */
 #pragma once
 
@@ -32,13 +35,16 @@ struct state {
     int64_t n_ranks;             /* that made the checkpoint; 0: not known */
     uint64_t corpus_pairs;       /* of the training corpus: a check at resume */
     uint64_t tokenizer_hash;
+    uint64_t train_hash;  /* of the training corpus; 0: not known */
+    int64_t micro_tokens; /* target tokens that a rank computes at once; 0: not known */
     struct loss_scale
         scale; /* of mixed precision: among the tensors, as the reference's */
 };
 
 status state_write(const struct state *s, const char *path, struct err *err);
 
-/* ERR_IO when there is no such file, ERR_FORMAT when it is not whole. */
+/* ERR_IO when there is no such file, ERR_FORMAT when it is not whole, ERR_USAGE when a
+ * newer program wrote it. */
 status state_read(struct state *s, const char *path, struct err *err);
 /* The same of n bytes at hand; `path` stands for them in messages. */
 status state_parse(struct state *s, const char *path, const void *bytes, size_t n,
