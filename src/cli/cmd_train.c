@@ -1,5 +1,6 @@
 #include "cli/cmd.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -114,6 +115,8 @@ status cmd_train(int argc, char **argv, struct err *err)
     size_t n_words = 0;
     char path[FILE_PATH_MAX] = "", note[FILE_PATH_MAX + 64];
 
+    /* A reader that left (`| head`, a `tee` that died) ends no training. */
+    signal(SIGPIPE, SIG_IGN);
     TRY(mem_alloc(&c, 1, sizeof *c, err));
     const status parsed = read_config(c, argc, argv, &n_words, path, err);
     status result = join_ranks(&comm, c, parsed, n_words, err);

@@ -87,7 +87,7 @@ static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *
 
     record_add_sums(sum->of_step, rec);
     sum->n_stop = trainer_is_to_stop();
-    sum->n_damaged = dataset_check_has_failed(&t->data.check);
+    sum->n_lost = trainer_has_lost(t);
     sum->n_written = has_written;
     sum->pairs[0] += (double)(rec->pairs & UINT32_MAX);
     sum->pairs[1] += (double)(rec->pairs >> 32);

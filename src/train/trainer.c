@@ -238,6 +238,29 @@ static status evaluate(struct trainer *t, struct err *err)
     return OK;
 }
 
+/* ---- what the run stands on ---- */
+
+bool trainer_has_lost(struct trainer *t)
+{
+    return dataset_check_has_failed(&t->data.check) || run_dir_is_lost(&t->peers.dir);
+}
+
+/* Whole data, and a directory that is still its own: what one rank has lost ends the run
+ * of all. With `waits` all of the data is read before. */
+static status check_ground(struct trainer *t, bool waits, struct err *err)
+{
+    struct peers *p = &t->peers;
+    const bool has_lost = trainer_has_lost(t);
+    status mine = OK;
+
+    if (!waits && !(p->comm->size == 1 ? has_lost : p->sum.n_lost > 0))
+        return OK;
+    if (waits || dataset_check_has_failed(&t->data.check))
+        mine = dataset_check_finish(&t->data.check, err);
+    THEN(mine, run_dir_check(&p->dir, err));
+    return peers_agree(p, mine, err);
+}
+
 /* ---- the loop ---- */
 
 static bool is_over(const struct trainer *t)
@@ -274,7 +297,7 @@ static status loop(struct trainer *t, struct err *err)
     for (check_signal(t); !is_over(t); check_signal(t)) {
         const int64_t before = t->state.step;
         TRY(update(t, err));
-        TRY(training_data_judge(&t->data, &t->peers, false, err));
+        TRY(check_ground(t, false, err));
         TRY(saving_poll(&t->saving, err));
         if (is_due(t, c->replica_check_every) && t->local.is_synced)
             TRY(peers_compare(&t->peers, &t->device, t->model.flat, t->state.step, err));
@@ -318,7 +341,7 @@ static status finish(struct trainer *t, struct err *err)
 {
     const char *message, *reason = reason_of(t, &message);
 
-    TRY(training_data_judge(&t->data, &t->peers, true, err));
+    TRY(check_ground(t, true, err));
     TRY(log_rest(t, err));
     if (!t->is_signalled && t->state.step > 0)
         TRY(evaluate(t, err));

@@ -90,6 +90,9 @@ void setup_release(struct trainer *t);
 /* SIGINT and SIGTERM are a wish: finish the step, save, leave with status 0. */
 bool trainer_is_to_stop(void);
 
+/* Whether this rank knows by now that its data is damaged or its run directory gone. */
+bool trainer_has_lost(struct trainer *t);
+
 /* One update, the same on all ranks. *rec is filled; ERR_NUMERIC when the update had to
  * be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err);

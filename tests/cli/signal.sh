@@ -1,5 +1,6 @@
 # SIGTERM and SIGINT: the step ends, a checkpoint is saved, the status is 0, and the run
-# goes on from there when it is started again.
+# goes on from there when it is started again. A reader of the console that leaves ends
+# nothing; a run directory that is gone ends training with a sentence.
 . "$ROOT/tests/cli/tiny.bash"
 tiny_data data
 options=("${tiny[@]}" data=data log_every=1)
@@ -45,3 +46,43 @@ err_has 'resuming run'
 expect 0 "$FERRY" train run=whole "${options[@]}" max_steps=$end
 cmp run/model.ckpt-$end.data-00000-of-00001 whole/model.ckpt-$end.data-00000-of-00001 ||
     fail "stopping changed the result"
+
+# the console's reader leaves: training goes on to its end, and its lines into a file
+last="ferry train run=piped | head"
+{ got=0; "$FERRY" train run=piped "${options[@]}" max_steps=$end || got=$?; echo "$got" >.status; } \
+    2>&1 | head -n 2 >.out
+[ "$(cat .status)" -eq 0 ] || fail "status $(cat .status) without a reader, want 0"
+tail -n 1 piped/run.jsonl >.out
+out_has '"reason":"max_steps"'
+cmp piped/model.ckpt-$end.data-00000-of-00001 whole/model.ckpt-$end.data-00000-of-00001 ||
+    fail "a reader that left changed the result"
+grep -q 'standard error was closed' piped/rank-0.log || fail "nobody said where the lines are"
+grep -q "finished at step $end" piped/rank-0.log || fail "the lines are nowhere"
+
+# the run directory is removed, renamed, or another is put in its place
+for how in removed renamed replaced; do
+    rm -rf run
+    last="ferry train run=run, which is $how"
+    "$FERRY" train run=run "${options[@]}" max_steps=1000000 >.out 2>lost.err &
+    pid=$!
+    wait_for '"event":"step",.*"step":3,'
+    mv run "$how"
+    [ "$how" != removed ] || rm -r "$how"
+    [ "$how" != replaced ] || expect 0 "$FERRY" train run=run "${options[@]}" max_steps=7
+    got=0
+    wait $pid || got=$?
+    mv lost.err .err
+    [ "$got" -eq 3 ] || fail "status $got, want 3"
+    err_has 'the run directory was removed, renamed or replaced'
+    [ "$how" = replaced ] || [ ! -e run ] || fail "the directory was made again: $(ls -A run)"
+    [ "$how" = removed ] || {
+        tail -n 1 "$how/run.jsonl" >.out
+        out_has '"reason":"error"'
+        expect 0 "$FERRY" train run="$how" "${options[@]}" max_steps=7
+        [ -e "$how/model.ckpt-7.index" ] || fail "it does not go on"
+    }
+done
+# who trains in the new directory is left alone
+expect 0 "$FERRY" inspect run --verify --no-tensors
+cmp run/model.ckpt-7.data-00000-of-00001 replaced/model.ckpt-7.data-00000-of-00001 ||
+    fail "two trainings disturbed each other"

@@ -81,6 +81,20 @@ static status open_rank_log(struct record *r, int rank, struct err *err)
     return OK;
 }
 
+/* Whoever read the console may have left: what he would see goes to a file then. */
+static void keep_console(struct record *r, int64_t step)
+{
+    struct err ignored;
+
+    if (!r->console.out || r->rank_log || !ferror(r->console.out))
+        return;
+    r->console = progress_to(NULL);
+    if (open_rank_log(r, 0, &ignored) == OK)
+        record_note(r,
+                    "standard error was closed before step %lld, its lines follow here",
+                    (long long)step);
+}
+
 status record_open(struct record *r, const struct train_config *c, FILE *console,
                    int64_t step, int rank, struct err *err)
 {
@@ -340,6 +354,7 @@ status record_update(struct record *r, const struct record_step *s, struct err *
         r->since_summary = (struct record_step){0};
     }
     record_console_update(r, s, due);
+    keep_console(r, step);
     if (due) {
         TRY(log_step(r, &r->since_log, err));
         r->since_log = (struct record_step){0};
@@ -473,5 +488,6 @@ status record_stop(struct record *r, int64_t step, const char *reason,
 
     if (strcmp(reason, "error") != 0) /* whoever called us gets the error to show */
         record_console_stop(r, step, message);
+    keep_console(r, step);
     return put_entry(r, RUNLOG_KIND_STOP, &e, err);
 }

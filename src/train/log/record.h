@@ -40,7 +40,7 @@ enum { RECORD_WARM_UP = 10 };
 struct record {
     const struct train_config *config;
     struct journal journal; /* run.jsonl; only of the first rank */
-    FILE *rank_log;         /* the console of another rank: rank-N.log */
+    FILE *rank_log; /* rank-N.log: for a rank without a console, or whose reader left */
     struct tb_event_writer events;
     bool has_events;
     bool is_journal_stuck, are_events_stuck; /* it was said */

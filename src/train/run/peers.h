@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/pool.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
@@ -53,7 +54,7 @@ struct pool_range affinity_part(size_t cores, size_t i, size_t n, size_t threads
 struct ranks_sums {                        /* over the ranks of an update */
     double of_step[RUNLOG_STEP_ADDED + 2]; /* record_add_sums() */
     double n_stop;                         /* ranks that were told to stop */
-    double n_damaged;                      /* ranks that found damage in their data */
+    double n_lost;    /* ranks with damaged data, or without their run directory */
     double n_written; /* ranks whose part of the save under way is done */
     double pairs[2];  /* batch_hash(), its low and high 32 bits: exact as doubles */
 };
@@ -105,15 +106,24 @@ int ranks_most_skipped(const struct comm *c, const struct ranks_most *most,
  * later start of the same takes it over from a rank that was given up and cannot let go.
  */
 struct run_dir {
-    int lock;       /* file descriptor, or -1 */
-    bool is_writer; /* of checkpoints */
+    int lock;                 /* file descriptor, or -1 */
+    char path[FILE_PATH_MAX]; /* of the lock */
+    bool is_writer;           /* of checkpoints */
     int n_writers;
+    double t_looked; /* when run_dir_is_lost() last looked */
+    bool is_lost;
 };
 
 /* Create the directory where it is missing, and lock it. Collective. */
 status run_dir_open(struct run_dir *h, struct comm *comm, const char *dir,
                     struct progress *console, struct err *err);
 void run_dir_close(struct run_dir *h);
+
+/* ERR_IO when the directory is no longer the one that was locked: removed, renamed, or
+ * another in its place, where somebody else may train. Any thread may ask. */
+status run_dir_check(const struct run_dir *h, struct err *err);
+/* The same as an answer that is at most a second old; for one thread. */
+bool run_dir_is_lost(struct run_dir *h);
 
 struct peers {
     struct comm *comm;       /* borrowed */

@@ -83,12 +83,12 @@ static status wait_for_lock(struct run_dir *h, const char *path, const char *job
 static status take_lock(struct run_dir *h, const char *dir, struct progress *console,
                         struct err *err)
 {
-    char path[FILE_PATH_MAX], pulse[FILE_PATH_MAX], job[CONTROL_JOB + 1];
+    char pulse[FILE_PATH_MAX], job[CONTROL_JOB + 1];
 
     control_job(job);
-    TRY(file_join(path, sizeof path, dir, PULSE_LOCK, err));
+    TRY(file_join(h->path, sizeof h->path, dir, PULSE_LOCK, err));
     TRY(file_join(pulse, sizeof pulse, dir, PULSE_FILE, err));
-    TRY(wait_for_lock(h, path, job, console, err));
+    TRY(wait_for_lock(h, h->path, job, console, err));
     unlink(pulse); /* of a process that was killed */
     /* Who cannot be recognised later cannot be replaced: no reason not to train. */
     if (ftruncate(h->lock, 0) == 0 && job[0])
@@ -207,4 +207,33 @@ void run_dir_close(struct run_dir *h)
     if (h->lock >= 0)
         close(h->lock);
     h->lock = -1;
+}
+
+/* A disk that does not answer is not a directory that is gone. */
+static bool is_gone(const struct run_dir *h)
+{
+    return h->lock >= 0 && !is_current(h->lock, h->path) &&
+           (file_exists(h->path) || errno == ENOENT || errno == ENOTDIR);
+}
+
+status run_dir_check(const struct run_dir *h, struct err *err)
+{
+    if (!is_gone(h))
+        return OK;
+    return err_set(err, ERR_IO,
+                   "%s is not the lock of this training any more: the run directory was "
+                   "removed, renamed or replaced, and nothing more is saved; where it "
+                   "was renamed, run=NEWNAME goes on from its last checkpoint",
+                   h->path);
+}
+
+bool run_dir_is_lost(struct run_dir *h)
+{
+    const double t = clock_now();
+
+    if (!h->is_lost && t - h->t_looked >= 1) {
+        h->is_lost = is_gone(h);
+        h->t_looked = t;
+    }
+    return h->is_lost;
 }

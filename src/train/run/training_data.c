@@ -98,19 +98,3 @@ status training_data_prefetch(struct training_data *d, const struct train_config
 
     return prefetch_open(&d->prefetch, &d->sets.train, rule, shard, limit, from, err);
 }
-
-status training_data_judge(struct training_data *d, struct peers *p, bool waits,
-                           struct err *err)
-{
-    const bool has_failed = dataset_check_has_failed(&d->check);
-    char name[COMM_NAME_MAX];
-    status mine = OK;
-
-    if (!waits && !(p->comm->size == 1 ? has_failed : p->sum.n_damaged > 0))
-        return OK;
-    if (waits || has_failed)
-        mine = dataset_check_finish(&d->check, err);
-    if (mine != OK && p->comm->size > 1)
-        mine = err_wrap(err, "%s", comm_name(p->comm, p->comm->rank, name));
-    return peers_agree(p, mine, err);
-}

@@ -41,7 +41,3 @@ status training_data_refuse_vocabulary(const struct train_config *c, struct err 
 status training_data_prefetch(struct training_data *d, const struct train_config *c,
                               const struct peers *p, struct batch_limit limit,
                               struct order_cursor from, struct err *err);
-
-/* A meeting of all ranks: has any found damage by now, or (waiting for it) at all? */
-status training_data_judge(struct training_data *d, struct peers *p, bool waits,
-                           struct err *err);

@@ -56,12 +56,27 @@ void saver_wait(struct saver *s)
 
 /* ---- what the thread does ---- */
 
+/* What lies in a directory that is not ours any more is somebody else's. */
+static status check_dir(const struct saver *s, struct err *err)
+{
+    return s->options.dir ? run_dir_check(s->options.dir, err) : OK;
+}
+
+static void remove_files(const struct saver *s, const struct saver_report *r)
+{
+    struct err ignored;
+
+    if (check_dir(s, &ignored) == OK)
+        shelf_remove(r->target.shelf.dir, r->target.name);
+}
+
 static status write_files(struct saver *s, struct saver_report *r, struct err *err)
 {
     struct checkpoint parts = s->parts;
     char prefix[FILE_PATH_MAX];
 
     parts.copy = s->options.in_background ? &s->copy : NULL;
+    TRY(check_dir(s, err));
     TRY(file_make_dirs(r->target.shelf.dir, err));
     TRY(file_join(prefix, sizeof prefix, r->target.shelf.dir, r->target.name, err));
     return checkpoint_write(&parts, &s->state, prefix, &r->n_bytes, err);
@@ -72,17 +87,23 @@ static void write_all(struct saver *s)
     for (size_t i = 0; i < s->n; i++) {
         struct saver_report *r = &s->report[i];
         if (write_files(s, r, &r->failure) != OK)
-            shelf_remove(r->target.shelf.dir, r->target.name);
+            remove_files(s, r);
     }
+}
+
+static status publish(const struct saver *s, const struct saver_report *r,
+                      struct err *err)
+{
+    TRY(check_dir(s, err));
+    return shelf_publish(&r->target.shelf, r->target.name, err);
 }
 
 static void publish_all(struct saver *s)
 {
     for (size_t i = 0; i < s->n; i++) {
         struct saver_report *r = &s->report[i];
-        if (r->failure.code == OK &&
-            shelf_publish(&r->target.shelf, r->target.name, &r->failure) != OK)
-            shelf_remove(r->target.shelf.dir, r->target.name);
+        if (r->failure.code == OK && publish(s, r, &r->failure) != OK)
+            remove_files(s, r);
         r->t_total = clock_now() - s->t_begin;
     }
 }
@@ -238,7 +259,7 @@ void saver_decide(struct saver *s, bool all_whole, const char *why)
         struct saver_report *r = &s->report[i];
         if (r->failure.code != OK)
             continue;
-        shelf_remove(r->target.shelf.dir, r->target.name);
+        remove_files(s, r);
         (void)err_set(&r->failure, ERR_IO, "%s", why);
     }
     begin_phase(s, SAVER_PUBLISHING);

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "train/run/peers.h"
 #include "train/save/checkpoint.h"
 
 struct saver;
@@ -34,8 +35,9 @@ struct saver_target {
 };
 
 struct saver_options {
-    bool in_background; /* memory for a copy has been planned */
-    bool waits;         /* for saver_decide() */
+    bool in_background;        /* memory for a copy has been planned */
+    bool waits;                /* for saver_decide() */
+    const struct run_dir *dir; /* nothing is written once it is lost; NULL: any */
 };
 
 /* What came of one target of a save. */

@@ -9,7 +9,8 @@ status saving_open(struct saving *s, bool has_room, struct err *err)
 {
     const struct saver_options options = {.in_background =
                                               has_room || s->parts.is_sharded,
-                                          .waits = s->peers->comm->size > 1};
+                                          .waits = s->peers->comm->size > 1,
+                                          .dir = &s->peers->dir};
 
     if (!s->peers->dir.is_writer)
         return OK;
