@@ -190,20 +190,20 @@ TEST(a_pipe_is_read_to_its_end)
 {
     char path[512];
     pthread_t writer;
-    struct str text = str_new(0);
-    struct line line;
+    struct line_reader f;
     struct err err = {0};
 
     snprintf(path, sizeof path, "%s", test_path("pipe"));
     CHECK(mkfifo(path, 0600) == 0);
     CHECK(pthread_create(&writer, NULL, write_pipe, path) == 0);
-    CHECK_OK(line_reader_all(&text, path, &err), &err);
+    CHECK_OK(line_reader_open(&f, path, path, &err), &err);
+    for (int i = 0; i < 20000; i++) {
+        char want[32];
+        snprintf(want, sizeof want, "line %d", i);
+        check_next(&f, want);
+    }
+    check_end(&f);
     pthread_join(writer, NULL);
-    struct lines l = lines_over(text.data, text.len);
-    CHECK(lines_count(&l) == 20000);
-    CHECK(lines_next(&l, &line) && line.n_bytes == 6 &&
-          memcmp(line.text, "line 0", 6) == 0);
-    str_release(&text);
 }
 
 TEST(a_short_line_of_a_terminal_is_handed_out_at_once)
@@ -282,25 +282,42 @@ TEST(a_pause_leaves_half_a_line_for_later)
     close(end[0]);
 }
 
-TEST(a_whole_text_is_unpacked_and_decoded)
+/* The kind is named; "" when it is taken for text. */
+static void check_kind(const void *bytes, size_t n, const char *want)
 {
-    const char *path = test_path("text");
-    struct str text = str_new(0);
+    struct line_reader f = open_over(bytes, n);
     struct err err = {0};
 
-    CHECK_OK(file_write(path, "\xEF\xBB\xBFone\r\ntwo", 11, &err), &err);
-    CHECK_OK(line_reader_all(&text, path, &err), &err);
-    CHECK_STR(str_text(&text), "\xEF\xBB\xBFone\r\ntwo");
-    str_reset(&text);
-    CHECK_OK(file_write(path, "\xFF\xFE\xE4\x00\n\x00", 6, &err), &err);
-    CHECK_OK(line_reader_all(&text, path, &err), &err);
-    CHECK_STR(str_text(&text), "\xC3\xA4\n");
-    str_reset(&text);
-    CHECK_OK(file_write(path, "", 0, &err), &err);
-    CHECK_OK(line_reader_all(&text, path, &err), &err);
-    CHECK(text.len == 0);
-    CHECK_FAILS(line_reader_all(&text, test_path("absent"), &err), &err, ERR_IO,
-                "absent: No such file");
-    CHECK_FAILS(line_reader_all(&text, test_dir(), &err), &err, ERR_IO, test_dir());
-    str_release(&text);
+    if (*want)
+        CHECK_FAILS(line_reader_expect_text(&f, &err), &err, ERR_FORMAT, want);
+    else
+        CHECK_OK(line_reader_expect_text(&f, &err), &err);
+    line_reader_close(&f);
+}
+
+TEST(files_that_are_not_text_are_named)
+{
+    static const char zeros[100] = "";
+    char zip[64] = "PK\3\4";
+    char tar[512] = "a.txt";
+
+    check_kind("%PDF-1.7\n%", 10, "input is a PDF document");
+    check_kind("\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 16, "a PNG image");
+    check_kind("\xFF\xD8\xFF\xE0", 4, "a JPEG image");
+    check_kind("{\\rtf1\\ansi", 11, "an RTF document");
+    check_kind("BZh91AY&SY", 10, "bzip2");
+    check_kind(zip, sizeof zip, "a ZIP archive");
+    memcpy(zip + 30, "[Content_Types].xml", 19);
+    check_kind(zip, sizeof zip, "an Office document");
+    memcpy(zip + 30, "mimetypeapplication/vnd.oasis.open", 34);
+    check_kind(zip, sizeof zip, "an OpenDocument file");
+    memcpy(tar + 257, "ustar", 5);
+    check_kind(tar, sizeof tar, "a tar archive");
+    check_kind(zeros, sizeof zeros, "100 of its first 100 bytes are zero");
+    check_kind("H\0a\0l\0l\0o\0\n\0", 12, "iconv -f UTF-16LE");
+    check_kind("\0\n\0\n", 4, "");
+    check_kind("one\0 zero is text\n", 18, "");
+    check_kind("PK is not an archive", 20, "");
+    check_kind("\xFF\xFEH\0a\0l\0l\0o\0\n\0", 14, "");
+    check_kind("", 0, "");
 }

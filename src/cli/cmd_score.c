@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/lines.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "score/bleu.h"
@@ -31,30 +31,35 @@ OPT_TABLE(cmd_score_options, struct score_config, SCORE_OPTIONS);
 
 enum { MAX_FILES = 16 };
 
-/* The hypothesis file is [0], its references follow. */
+/* The hypothesis file is [0], its references follow. They are read side by side, so that
+ * memory does not depend on their length. */
 struct inputs {
     const char *name[MAX_FILES];
-    struct str text[MAX_FILES];
-    struct lines file[MAX_FILES];
+    struct line_reader file[MAX_FILES];
     struct line line[MAX_FILES];
     size_t n;
 };
 
-static status inputs_check(const struct inputs *in, struct err *err)
+static void inputs_close(struct inputs *in)
 {
-    const uint64_t n_hyp = lines_count(&in->file[0]);
+    for (size_t i = 0; i < in->n; i++)
+        line_reader_close(&in->file[i]);
+}
 
-    for (size_t i = 0; i < in->n; i++) {
-        const uint64_t n = lines_count(&in->file[i]);
-        if (n == 0)
-            return err_set(err, ERR_FORMAT, "%s has no lines; there is nothing to score",
-                           in->name[i]);
-        if (n != n_hyp)
-            return err_set(err, ERR_FORMAT,
-                           "%s has %" PRIu64 " lines but %s has %" PRIu64
-                           "; line n of one must translate line n of the other",
-                           in->name[i], n, in->name[0], n_hyp);
-    }
+static status inputs_add(struct inputs *in, const char *path, struct err *err)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    struct line_reader *f = &in->file[in->n];
+
+    for (size_t i = 0; i < in->n && is_stdin; i++)
+        if (strcmp(in->name[i], name) == 0)
+            return err_set(err, ERR_USAGE, "only one file can be standard input");
+    TRY(is_stdin ? line_reader_open_fd(f, STDIN_FILENO, name, err)
+                 : line_reader_open(f, path, name, err));
+    in->name[in->n++] = name;
+    TRY(line_reader_expect_text(f, err));
+    line_reader_keep_mark(f); /* sacreBLEU takes it for part of the first word */
     return OK;
 }
 
@@ -62,46 +67,56 @@ static status inputs_check(const struct inputs *in, struct err *err)
 static status inputs_open(struct inputs *in, const struct opt_words *words,
                           struct err *err)
 {
-    bool has_stdin = false;
-
     if (words->n == 0)
         return err_set(err, ERR_USAGE,
                        "give a file of references and one of translations to score");
     const size_t n_refs = words->n == 1 ? 1 : words->n - 1;
-    for (size_t i = 0; i <= n_refs; i++) {
-        const char *path = i == 0 ? "-" : words->word[i - 1];
-        if (i == 0 && words->n > 1)
-            path = words->word[n_refs];
-        const bool is_stdin = strcmp(path, "-") == 0;
-        if (is_stdin && has_stdin)
-            return err_set(err, ERR_USAGE, "only one file can be standard input");
-        has_stdin |= is_stdin;
-        in->name[i] = is_stdin ? "standard input" : path;
-        in->text[i] = str_new(SIZE_MAX / 2);
-        in->n = i + 1;
-        TRY(line_reader_all(&in->text[i], path, err));
-        in->file[i] = lines_over(in->text[i].data, in->text[i].len);
-    }
-    return inputs_check(in, err);
+    TRY(inputs_add(in, words->n == 1 ? "-" : words->word[n_refs], err));
+    for (size_t i = 0; i < n_refs; i++)
+        TRY(inputs_add(in, words->word[i], err));
+    return OK;
+}
+
+/* File `ended` has no further line, file `longer` has. */
+static status unequal(const struct inputs *in, size_t ended, size_t longer,
+                      struct err *err)
+{
+    const uint64_t n = in->file[ended].n_lines;
+
+    return err_set(err, ERR_FORMAT,
+                   "%s has %" PRIu64 " line%s but %s has more; line n of one must "
+                   "translate line n of the other",
+                   in->name[ended], n, n == 1 ? "" : "s", in->name[longer]);
+}
+
+/* Line i is whole and text. */
+static status check_line(const struct inputs *in, size_t i, struct err *err)
+{
+    const struct line_reader *f = &in->file[i];
+
+    if (f->is_cut)
+        return err_set(err, ERR_FORMAT, "%s: line %" PRIu64 " is longer than %zu bytes",
+                       in->name[i], f->n_lines, f->max_line);
+    if (!utf8_valid(in->line[i].text, in->line[i].n_bytes))
+        return err_set(err, ERR_FORMAT, "%s: line %" PRIu64 " is not UTF-8", in->name[i],
+                       f->n_lines);
+    return OK;
 }
 
 /* The next line of every file; *more is false at the end. */
 static status inputs_next(struct inputs *in, bool *more, struct err *err)
 {
-    struct line line;
-
-    *more = true;
     for (size_t i = 0; i < in->n; i++) {
-        struct lines *f = &in->file[i];
-        *more &= lines_next(f, &line);
-        if (!*more)
-            return OK;
-        /* sacreBLEU takes a byte order mark for part of the first word. */
-        const size_t n_mark = f->has_mark && f->n_read == 1 ? 3 : 0;
-        in->line[i] = (struct line){line.text - n_mark, line.n_bytes + n_mark};
-        if (!utf8_valid(line.text, line.n_bytes))
-            return err_set(err, ERR_FORMAT, "%s: line %" PRIu64 " is not UTF-8",
-                           in->name[i], f->n_read);
+        bool has;
+        TRY(line_reader_next(&in->file[i], &in->line[i], &has, err));
+        if (!has && in->file[i].n_lines == 0)
+            return err_set(err, ERR_FORMAT, "%s has no lines; there is nothing to score",
+                           in->name[i]);
+        if (i > 0 && has != *more)
+            return has ? unequal(in, 0, i, err) : unequal(in, i, 0, err);
+        *more = has;
+        if (has)
+            TRY(check_line(in, i, err));
     }
     return OK;
 }
@@ -172,8 +187,7 @@ status cmd_score(int argc, char **argv, struct err *err)
     status result = inputs_open(&in, &words, err);
     s.n_refs = in.n ? in.n - 1 : 0;
     THEN(result, score_files(&s, &in, err));
-    for (size_t i = 0; i < in.n; i++)
-        str_release(&in.text[i]);
+    inputs_close(&in);
     str_release(&s.out);
     return result;
 }

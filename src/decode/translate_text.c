@@ -114,6 +114,7 @@ static status run_windows(struct window *w, const struct translate_text_stream *
     w->out = str_new(SIZE_MAX / 2);
     TRY(mem_alloc(&w->lines, s->window, sizeof *w->lines, err));
     TRY(line_reader_open_fd(&w->reader, s->fd, s->name, err));
+    TRY(line_reader_expect_text(&w->reader, err));
     w->reader.max_line = TRANSLATE_TEXT_LINE_MAX;
     for (;;) {
         TRY(fill(w, s, err));
@@ -208,6 +209,17 @@ static status check_output(const char *output, struct err *err)
     return OK;
 }
 
+/* What can be read twice is text. */
+static status check_text(const char *input, struct err *err)
+{
+    RELEASED_BY(line_reader_close) struct line_reader r = {0};
+
+    if (file_bytes(input) <= 0)
+        return OK;
+    TRY(line_reader_open(&r, input, input, err));
+    return line_reader_expect_text(&r, err);
+}
+
 /* Every input can be read and every output written: before the model is loaded. A pipe
  * with a name is opened only once, or its writer would think that we left. */
 static status check_files(struct work *w, struct err *err)
@@ -221,6 +233,7 @@ static status check_files(struct work *w, struct err *err)
                            input);
         if (access(input, R_OK) != 0)
             return err_set(err, ERR_IO, "%s: %s", input, strerror(errno));
+        TRY(check_text(input, err));
     }
     if (!w->config.output[0])
         return OK;

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -140,6 +139,62 @@ void line_reader_keep_mark(struct line_reader *f)
     f->at = 0;
 }
 
+/* The kind of file that these bytes begin; NULL when none of those below. Kinds of ZIP
+ * archives stand before it. */
+static const char *foreign_kind(const unsigned char *p, size_t n)
+{
+    static const struct {
+        const char *kind;
+        unsigned short at;
+        unsigned char n;
+        const char *bytes;
+    } list[] = {
+        {"an OpenDocument file", 30, 25, "mimetypeapplication/vnd.o"},
+        {"an Office document", 30, 19, "[Content_Types].xml"},
+        {"an Office document", 30, 11, "_rels/.rels"},
+        {"an Office document", 0, 8, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"},
+        {"an e-book", 30, 24, "mimetypeapplication/epub"},
+        {"a ZIP archive", 0, 4, "PK\3\4"},
+        {"a PDF document", 0, 5, "%PDF-"},
+        {"an RTF document", 0, 5, "{\\rtf"},
+        {"a PNG image", 0, 8, "\x89PNG\r\n\x1A\n"},
+        {"a JPEG image", 0, 3, "\xFF\xD8\xFF"},
+        {"a GIF image", 0, 6, "GIF89a"},
+        {"a tar archive", 257, 5, "ustar"},
+        {"packed by bzip2, which is not read here", 4, 6, "1AY&SY"},
+        {"a 7z archive", 0, 6, "7z\xBC\xAF\x27\x1C"},
+        {"a program", 0, 4,
+         "\x7F"
+         "ELF"},
+    };
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (n >= (size_t)list[i].at + list[i].n &&
+            memcmp(p + list[i].at, list[i].bytes, list[i].n) == 0)
+            return list[i].kind;
+    return NULL;
+}
+
+status line_reader_expect_text(const struct line_reader *f, struct err *err)
+{
+    enum { FEW = 8 }; /* bytes that prove nothing */
+    const unsigned char *p = f->buf;
+    const char *kind = foreign_kind(p, f->end);
+    size_t n_zero = 0;
+
+    for (size_t i = 0; i < f->end; i++)
+        n_zero += p[i] == 0;
+    if (kind)
+        return err_set(err, ERR_FORMAT, "%s is %s, and text is wanted, a sentence a line",
+                       f->in.name, kind);
+    if (f->end > FEW && n_zero > f->end / 4)
+        return err_set(err, ERR_FORMAT,
+                       "%s is not text: %zu of its first %zu bytes are zero (UTF-16 "
+                       "without its mark is converted by iconv -f UTF-16LE -t UTF-8)",
+                       f->in.name, n_zero, f->end);
+    return OK;
+}
+
 /* Room for a block behind `end`, the unread bytes moved to the front. */
 static status make_room(struct line_reader *f, struct err *err)
 {
@@ -233,22 +288,4 @@ status line_reader_byte(struct line_reader *f, int *byte, struct err *err)
     f->at += *byte != LINE_READER_END;
     f->n_lines += *byte == '\n';
     return OK;
-}
-
-status line_reader_all(struct str *text, const char *path, struct err *err)
-{
-    const bool is_stdin = strcmp(path, "-") == 0;
-    RELEASED_BY(line_reader_close) struct line_reader f = {0};
-
-    TRY(is_stdin ? line_reader_open_fd(&f, STDIN_FILENO, "standard input", err)
-                 : line_reader_open(&f, path, path, err));
-    line_reader_keep_mark(&f);
-    for (bool is_last = false; !is_last && !text->bad;) {
-        is_last = f.ended;
-        str_add(text, f.buf, f.end);
-        f.end = 0;
-        if (!is_last)
-            TRY(fill(&f, err));
-    }
-    return str_check(text, path, err);
 }

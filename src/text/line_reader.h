@@ -17,7 +17,6 @@
 
 #include "base/err.h"
 #include "base/lines.h"
-#include "base/str.h"
 #include "format/stream.h"
 
 enum { LINE_READER_MAX = 1 << 20 }; /* bytes of a line, unless told otherwise */
@@ -53,6 +52,10 @@ void line_reader_close(struct line_reader *f); /* safe on a zeroed one */
 /* Before the first line: a byte order mark is text here, because the file is ours. */
 void line_reader_keep_mark(struct line_reader *f);
 
+/* ERR_FORMAT before the first line of what cannot be text: a document, an image, an
+ * archive, bytes that are zero. The sentence names what it seems to be. */
+status line_reader_expect_text(const struct line_reader *f, struct err *err);
+
 /* The next line, valid until the next call; *has is false at the end. */
 status line_reader_next(struct line_reader *f, struct line *line, bool *has,
                         struct err *err);
@@ -67,7 +70,3 @@ enum { LINE_READER_END = -1 };
 status line_reader_byte(struct line_reader *f, int *byte, struct err *err);
 /* The byte that line_reader_byte would give, which stays. */
 status line_reader_peek(struct line_reader *f, int *byte, struct err *err);
-
-/* Append a whole file to *text, "-" for standard input: unpacked, as UTF-8, with its byte
- * order mark if it had one in UTF-8. base/lines.h splits it. */
-status line_reader_all(struct str *text, const char *path, struct err *err);

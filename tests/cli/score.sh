@@ -49,7 +49,9 @@ refuses 3 "not a regular file" "$FERRY" score . hyp
 printf '' >empty
 refuses 4 "empty has no lines" "$FERRY" score ref empty
 printf 'one\n' >short
-refuses 4 "ref has 2 lines but short has 1" "$FERRY" score ref short
+refuses 4 "short has 1 line but ref has more" "$FERRY" score ref short
+refuses 4 "short has 1 line but ref has more" "$FERRY" score short ref
+refuses 4 "short has 1 line but /dev/fd" "$FERRY" score short <(yes || true)
 printf 'fine\nb\xffd\n' >bad
 refuses 4 "bad: line 2 is not UTF-8" "$FERRY" score ref bad
 if [ -w /dev/full ]; then
@@ -58,3 +60,13 @@ if [ -w /dev/full ]; then
     [ "$got" -eq 3 ] || fail "status $got on a full disk, want 3"
     err_has "standard output"
 fi
+
+# Input that is endless or no text ends soon, in memory that does not depend on it.
+refuses 4 "/dev/zero is not text" "$FERRY" score ref /dev/zero
+refuses 4 "line 2 is longer than 1048576 bytes" "$FERRY" score ref <(echo; yes | tr -d '\n' || true)
+printf '%%PDF-1.7\n' >a.pdf
+refuses 4 "a.pdf is a PDF document" "$FERRY" score ref a.pdf
+long=$(printf '%010000d' 0)
+for _ in {1..2000}; do echo "the cat sat on the $long"; done >many
+expect 0 limited 50000 "$FERRY" score many many many tokenize=none --score-only
+out_is 100.00

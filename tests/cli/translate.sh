@@ -181,6 +181,14 @@ refuses 3 'no such run' "$FERRY" average nowhere out=x
 refuses 2 'steps = 2;4' "$FERRY" average run 'steps=2;4' out=x
 refuses 3 'model.ckpt-99' "$FERRY" average run steps=99 out=x
 
+# What is no text is refused before the model is read.
+printf '%%PDF-1.7\n' >a.pdf
+refuses 4 'a.pdf is a PDF document, and text is wanted' "$FERRY" translate run seven a.pdf
+[ ! -s .out ] || fail "something was translated first"
+cp a.pdf .in
+expect 4 "$FERRY" translate run
+err_has 'standard input is a PDF document'
+
 # A tokenizer that does not belong to the model; a damaged newest checkpoint.
 expect 0 "$FERRY" prepare source=en target=de valid_source=valid.en valid_target=valid.de \
     out=other vocab_size=110

@@ -37,7 +37,8 @@ static status look_at(struct pairs_file *f, int s, int fd, struct err *err)
 
     if (fstat(fd, &st) != 0)
         return err_set(err, ERR_IO, "%s: %s", name, strerror(errno));
-    if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+    if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode) ||
+        (S_ISCHR(st.st_mode) && !isatty(fd))) /* /dev/zero has no end */
         return err_set(err, ERR_IO, "%s: not a regular file", name);
     if (!S_ISREG(st.st_mode)) {
         if (spool(fd, &f->spool[s], err) != OK)
@@ -78,23 +79,38 @@ static status add_path(struct paths *p, struct line path, struct err *err)
     return OK;
 }
 
-/* Bytes of a list of files; an endless one ends here. */
-enum { LIST_MAX = 64 << 20 };
+/* The paths in the lines of a file, "-" for standard input. */
+static status read_list_file(struct paths *p, const char *path, struct err *err)
+{
+    enum { FILES_MAX = 1 << 16 }; /* an endless list ends here */
+    RELEASED_BY(line_reader_close) struct line_reader f = {0};
+    struct line line;
+
+    TRY(strcmp(path, "-") == 0
+            ? line_reader_open_fd(&f, STDIN_FILENO, "standard input", err)
+            : line_reader_open(&f, path, path, err));
+    TRY(line_reader_expect_text(&f, err));
+    f.max_line = FILE_PATH_MAX - 1;
+    for (bool has = true; has;) {
+        TRY(line_reader_next(&f, &line, &has, err));
+        if (f.is_cut || p->n == FILES_MAX)
+            return err_set(err, ERR_FORMAT,
+                           "%s, line %" PRIu64 ": a list has a file name on each line, "
+                           "of at most %d bytes, and at most %d of them",
+                           f.in.name, f.n_lines, FILE_PATH_MAX - 1, FILES_MAX);
+        if (has && line.n_bytes)
+            TRY(add_path(p, line, err));
+    }
+    return OK;
+}
 
 /* The paths of "a,b,..." or of the lines of "@FILE"; none of "". */
 static status read_list(struct paths *p, const char *list, struct err *err)
 {
-    RELEASED_BY(str_release) struct str text = str_new(LIST_MAX);
     struct line path;
 
-    if (*list == '@') {
-        TRY(line_reader_all(&text, list + 1, err));
-        struct lines lines = lines_over(text.data, text.len);
-        while (lines_next(&lines, &path))
-            if (path.n_bytes)
-                TRY(add_path(p, path, err));
-        return OK;
-    }
+    if (*list == '@')
+        return read_list_file(p, list + 1, err);
     for (bool more = *list; more;) {
         path = (struct line){list, strcspn(list, ",")};
         more = list[path.n_bytes] == ',';

@@ -40,7 +40,10 @@ status source_open(struct source *s, const char *path, const char *name,
     *s = (struct source){.kind = kind, .options = options};
     TRY(line_reader_open(&file, path, name, err));
     markup_init(&s->markup, file);
-    return OK;
+    if (line_reader_expect_text(&file, err) == OK)
+        return OK;
+    source_close(s);
+    return err->code;
 }
 
 void source_close(struct source *s)
