@@ -17,6 +17,23 @@ const char *catalog_unit_name(enum catalog_unit unit)
     return unit == CATALOG_LINES ? "lines" : "segments";
 }
 
+uint64_t catalog_member_max(const struct catalog_member *m)
+{
+    enum { LINE_BYTES = 1 << 10, HEAD_BYTES = 1 << 20 }; /* Europarl has 150 a line */
+
+    return m->n * LINE_BYTES + HEAD_BYTES;
+}
+
+uint64_t catalog_file_max(const struct catalog_file *f)
+{
+    enum { OTHERS = 32 }; /* the archives of WMT hold up to twelve languages */
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < f->n_members; i++)
+        n += catalog_member_max(&f->member[i]);
+    return n * OTHERS;
+}
+
 /* One line as words, and where it stands. */
 struct row {
     const char *where;

@@ -52,4 +52,9 @@ status catalog_parse(struct catalog *c, const char *text, size_t n, const char *
                      struct err *err);
 void catalog_close(struct catalog *c); /* safe on a zeroed one */
 
+/* Bytes that a member may have, by its lines or segments, and all that an archive may
+ * unpack to: sizes beyond any corpus, which a bomb passes at once. */
+uint64_t catalog_member_max(const struct catalog_member *m);
+uint64_t catalog_file_max(const struct catalog_file *f);
+
 const char *catalog_unit_name(enum catalog_unit unit);

@@ -20,11 +20,12 @@
 #include "base/progress.h"
 
 struct download_config {
-    int64_t retries;   /* tries without progress, after the first */
-    double t_backoff;  /* seconds before the second try; doubles up to a minute */
-    double t_stall;    /* seconds without a byte that end a try */
-    const char *ca;    /* PEM file of certificates to trust, "": the system's */
-    const char *label; /* in the progress line */
+    int64_t retries;    /* tries without progress, after the first */
+    double t_backoff;   /* seconds before the second try; doubles up to a minute */
+    double t_stall;     /* seconds without a byte that end a try */
+    const char *ca;     /* PEM file of certificates to trust, "": the system's */
+    const char *label;  /* in the progress line */
+    uint64_t max_bytes; /* that a file may have */
     struct progress *progress;
 };
 

@@ -58,6 +58,17 @@ static bool refuse(struct exchange *x, bool is_stale, const char *why)
     return false;
 }
 
+static bool refuse_long(struct exchange *x)
+{
+    char why[DOWNLOAD_TEXT];
+
+    snprintf(why, sizeof why,
+             "the server sends more than %" PRIu64
+             " MB, which is more than the file can have",
+             x->part->config->max_bytes / 1000000);
+    return refuse(x, false, why);
+}
+
 /* The head is complete and a body begins: is it one that we can take? */
 static bool begin_body(struct exchange *x, bool is_part)
 {
@@ -82,6 +93,8 @@ static bool begin_body(struct exchange *x, bool is_part)
         return refuse(x, false,
                       "the server sends no Content-Length, so that a file that was cut "
                       "short could not be told from a whole one");
+    if (n_length > 0 && (uint64_t)n_length > x->part->config->max_bytes)
+        return refuse_long(x);
     x->has_begun = true;
     x->failed = download_begin(x->part, is_part, n_length, validator, x->err);
     return x->failed == OK;
@@ -97,6 +110,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
     if (code != 200 && code != 206)
         return n; /* a page that explains itself to people */
     if (!x->has_begun && !begin_body(x, code == 206))
+        return CURL_WRITEFUNC_ERROR;
+    if (x->part->n + n > x->part->config->max_bytes && !refuse_long(x))
         return CURL_WRITEFUNC_ERROR;
     x->failed = download_add(x->part, bytes, n, x->err);
     x->n_body += n;

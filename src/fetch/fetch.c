@@ -44,9 +44,28 @@ struct archive {
     struct member member[CATALOG_MEMBERS];
 };
 
+/* The bytes of an archive, and where they must end. */
+struct unpacking {
+    struct stream stream;
+    uint64_t max_bytes;
+};
+
+static void stop_unpacking(struct unpacking *u)
+{
+    stream_close(&u->stream);
+}
+
 static status read_stream(void *from, void *buf, size_t n, size_t *got, struct err *err)
 {
-    return stream_read(from, buf, n, got, err);
+    struct unpacking *u = from;
+
+    TRY(stream_read(&u->stream, buf, n, got, err));
+    if (u->stream.n_out <= u->max_bytes)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "%s: unpacks to more than %" PRIu64 " MB, which the lines that it "
+                   "should have cannot need; the archive is refused",
+                   u->stream.name, u->max_bytes / 1000000);
 }
 
 /* The catalogue's member with the last part of this name, or NULL. */
@@ -69,6 +88,12 @@ static status unpack_member(struct archive *a, struct member *m, struct tar *t,
     size_t got;
 
     m->is_found = true;
+    if (t->n_left > catalog_member_max(m->want))
+        return err_set(err, ERR_FORMAT,
+                       "%s: member %s has %" PRIu64 " bytes, and should have %" PRIu64
+                       " %s, at most %" PRIu64 " bytes; the archive is refused",
+                       a->file->name, m->want->name, t->n_left, m->want->n,
+                       catalog_unit_name(m->want->unit), catalog_member_max(m->want));
     digest_start(m->digest);
     TRY(file_join(path, sizeof path, a->dir, m->want->name, err));
     TRY(file_writer_open(&m->to, path, err));
@@ -119,26 +144,28 @@ static status check_member(struct archive *a, struct member *m, struct err *err)
 static status read_archive(struct archive *a, const char *path, struct progress *progress,
                            struct err *err)
 {
-    RELEASED_BY(stream_close) struct stream s = {0};
+    RELEASED_BY(stop_unpacking)
+    struct unpacking u = {.max_bytes = catalog_file_max(a->file)};
+    const struct stream *s = &u.stream;
     const int64_t n = file_bytes(path);
     unsigned char rest[STEP];
     struct tar_entry e;
     struct tar t;
     bool has = true;
 
-    TRY(stream_open(&s, path, a->file->name, err));
+    TRY(stream_open(&u.stream, path, a->file->name, err));
     progress_begin(progress, "unpack", "kB", n > 0 ? (uint64_t)n / 1000 : 0);
-    tar_open(&t, read_stream, &s, a->file->name);
+    tar_open(&t, read_stream, &u, a->file->name);
     for (;;) {
         TRY(tar_next(&t, &e, &has, err));
         if (!has)
             break;
         TRY(take_entry(a, &t, &e, err));
-        progress_update(progress, s.n_in / 1000);
+        progress_update(progress, s->n_in / 1000);
     }
     for (size_t got = 1; got;) /* padding, and the compressor's checksum behind it */
-        TRY(stream_read(&s, rest, sizeof rest, &got, err));
-    progress_end(progress, s.n_in / 1000);
+        TRY(read_stream(&u, rest, sizeof rest, &got, err));
+    progress_end(progress, s->n_in / 1000);
     for (size_t i = 0; i < a->file->n_members; i++)
         TRY(check_member(a, &a->member[i], err));
     return OK;
@@ -300,6 +327,7 @@ static status try_url(struct job *j, const struct catalog_file *f, const struct 
         .t_stall = j->config->stall,
         .ca = j->config->ca,
         .label = f->name,
+        .max_bytes = catalog_file_max(f),
         .progress = j->progress,
     };
 

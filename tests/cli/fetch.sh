@@ -35,6 +35,17 @@ hostile("up.tgz", ("a/../../a.en",))
 hostile("root.tgz", ("/tmp/a.en",))
 hostile("link.tgz", ("a.en", "/etc/passwd"))
 hostile("none.tgz", ("b.en",))
+class Zeros(io.RawIOBase):
+    def readinto(self, buf):
+        buf[:] = bytes(len(buf))
+        return len(buf)
+def bomb(name, member, n):
+    with tarfile.open("srv/" + name, "w:gz", compresslevel=1) as tar:
+        info = tarfile.TarInfo(member)
+        info.size = n
+        tar.addfile(info, Zeros())
+bomb("bomb.tgz", "a.en", 3 << 20)
+bomb("other.tgz", "other", 250 << 20)
 PY
 
 start_server() { # words of its own; sets port
@@ -97,6 +108,7 @@ circle|3|redirects more than 10 times
 file|3|Protocol "file" not supported
 empty|3|empty
 unsized|3|sends no Content-Length
+huge|3|sends more than 199 MB
 short|4|ends too early
 garbage|4|this is no tar archive
 noise|4|damaged
@@ -104,7 +116,8 @@ nothere|3|gave up
 ROWS
 catalogue ok "http://127.0.0.1:$port/ok/missing.tgz" >missing.corpus
 for name in few:'has 1499 lines, and should have 1500' up:'climbs out' root:'absolute name' \
-    link:'is a link' none:'has no member'; do
+    link:'is a link' none:'has no member' bomb:'member a.en has 3145728 bytes' \
+    other:'unpacks to more than 199 MB'; do
     catalogue x "http://127.0.0.1:$port/ok/${name%%:*}.tgz" >x.corpus
     rm -rf x
     expect 4 "$FERRY" fetch x.corpus x "${quick[@]}"

@@ -112,6 +112,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
         self.hang_up()
 
+    def do_huge(self, data, n):  # promises more than a corpus can have
+        self.head(200, ETag='"v1"', Content_Length=1 << 40)
+        self.wfile.write(data)
+        self.hang_up()
+
     def do_change(self, data, n):  # another version between two tries
         if n == 1:
             return self.serve(bytes(len(data)), etag='"v0"', n_sent=len(data) // 2)
