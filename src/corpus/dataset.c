@@ -164,11 +164,17 @@ uint64_t dataset_text_hash(const struct dataset_set *set)
     return checksum_value(&sum);
 }
 
+status dataset_verify_set(const struct dataset_set *set, const char *name,
+                          struct err *err)
+{
+    return verify(&set->corpus, name, err);
+}
+
 status dataset_verify(const struct dataset *d, struct err *err)
 {
     TRY(verify(&d->train, "train", err));
-    TRY(verify(&d->valid.corpus, "valid", err));
-    return verify(&d->test.corpus, "test", err);
+    TRY(dataset_verify_set(&d->valid, "valid", err));
+    return dataset_verify_set(&d->test, "test", err);
 }
 
 static void *check_main(void *arg)

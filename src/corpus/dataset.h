@@ -61,6 +61,9 @@ uint64_t dataset_text_hash(const struct dataset_set *set);
 /* Read every corpus whole: ERR_FORMAT names the one that was damaged since it was made.
  */
 status dataset_verify(const struct dataset *d, struct err *err);
+/* The same of one held-out set, "valid" or "test". */
+status dataset_verify_set(const struct dataset_set *set, const char *name,
+                          struct err *err);
 
 /*
  * The same by a thread of its own, beside the first steps of training. Owns the thread,

@@ -105,6 +105,13 @@ err_has 'step 2 skipped: the gradient of update 2 is not finite'
 tail -n 1 diverged/run.jsonl >.out
 out_has '"reason":"error"'
 
+# a held-out set that was damaged since it was made
+cp -r data flipped
+cp flipped/test.bin whole
+printf '\377' | dd of=flipped/test.bin bs=1 seek=$(($(stat -c %s whole) / 2)) conv=notrunc 2>.dd
+refuses 4 'test.bin: the packed corpus is damaged' "$FERRY" eval x data=flipped
+expect 0 "$FERRY" eval x data=flipped set=valid --no-bleu
+
 # a data directory: unfinished, without its vocabulary, with another, cut
 cp -r data broken
 rm broken/prepare.json

@@ -121,6 +121,7 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
 
     if (!set->is_there)
         return err_set(err, ERR_USAGE, "the data has no %s set", e->config->set);
+    TRY(dataset_verify_set(set, e->config->set, err));
     TRY(evaluate_loss(r, &e->model, set, &o, err));
     if (!e->config->bleu)
         return OK;
