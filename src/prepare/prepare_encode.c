@@ -196,8 +196,12 @@ static status open_encoding(struct encoding *e, struct err *err)
 {
     TRY(mem_alloc(&e->side, PREPARE_BATCH_PAIRS, sizeof *e->side, err));
     TRY(mem_alloc(&e->worker, e->n_workers, sizeof *e->worker, err));
-    /* Words once seen cost nothing: a quarter of the memory keeps millions of them. */
-    const size_t cache = (size_t)(prepare_budget(e->p) / 4 / e->n_workers);
+    const uint64_t *n_text = e->p->stats->stage[PREPARE_CLEAN].after.n_bytes;
+    /* Words once seen cost nothing: a quarter of the memory keeps millions of them. The
+     * words of the text, of two bytes or more with their blank, need no more than all. */
+    const uint64_t part = prepare_budget(e->p) / 4 / e->n_workers;
+    const uint64_t all = (n_text[PAIRS_SOURCE] + n_text[PAIRS_TARGET]) / 2 * 64;
+    const size_t cache = (size_t)(part < all ? part : all);
     for (size_t i = 0; i < e->n_workers; i++)
         TRY(encoder_new(&e->worker[i].encoder, e->p->spm, cache, err));
     return OK;

@@ -105,6 +105,27 @@ err_has 'vocab_size = 30000: the text gives only'
 expect 3 "$FERRY" prepare source=en target=de out=en/x vocab_size=100
 err_has 'en'
 
+# what has no end, or is no text, is refused at once
+refuses 4 '/dev/zero is not text' "$FERRY" prepare source=@/dev/zero target=de out=y
+refuses 3 '/dev/zero: not a regular file' "$FERRY" prepare source=/dev/zero target=de out=y
+refuses 4 'a list has a file name on each line' "$FERRY" prepare source=@<(yes || true) target=de out=y
+refuses 4 'line 1: a list has a file name on each line, of at most 1023 bytes' \
+    "$FERRY" prepare source=@<(printf %02000d 0) target=de out=y
+printf 'PK\3\4%026d[Content_Types].xml' 0 >text.docx
+refuses 4 'text.docx is an Office document, and text is wanted' \
+    "$FERRY" prepare source=text.docx target=de out=y
+[ ! -e y ] || fail "a refused command made its directory"
+
+# memory: more than there is is a limit and no wish; too little is said
+expect 0 "$FERRY" prepare source=en target=de out=y vocab_size=100 memory_mib=10000000 measure=false
+cmp y/train.bin again/train.bin || fail "more memory gives another corpus"
+if ! "$FERRY" version | grep -q sanitizer; then
+    expect 5 limited 200000 "$FERRY" prepare source=en target=de out=z vocab_size=100
+    err_has 'SentencePiece could not start its threads'
+    err_has 'too little memory'
+fi
+rm -rf y
+
 # a bit that flips later is found by inspect, and by training beside its first steps
 . "$ROOT/tests/cli/tiny.bash"
 expect 0 "$FERRY" inspect data --verify

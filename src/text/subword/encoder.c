@@ -12,6 +12,7 @@
 
 enum { MAX_KEY = 255, MAX_IDS = 255, LEAST_CACHE = 1 << 16 };
 static const size_t default_cache = (size_t)32 << 20;
+static const size_t most_cache = (size_t)6 << 30; /* places in its store have 32 bits */
 
 /* --- a word into the pieces of a BPE model --- */
 
@@ -256,6 +257,8 @@ static status cache_init(struct cache *c, size_t n_bytes, struct err *err)
 {
     if (n_bytes < LEAST_CACHE)
         n_bytes = LEAST_CACHE;
+    if (n_bytes > most_cache)
+        n_bytes = most_cache;
     c->max_words = n_bytes / 48; /* whose slots take a quarter, or up to a half */
     TRY(table_reserve(&c->table, c->max_words, err));
     c->cap_store = n_bytes - c->table.n_slots * sizeof *c->table.slot;

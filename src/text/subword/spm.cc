@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -39,6 +40,11 @@ template <typename Body> status guarded(struct err *err, Body body)
         return body();
     } catch (const std::bad_alloc &) {
         return err_set(err, ERR_MEMORY, "out of memory inside SentencePiece");
+    } catch (const std::system_error &e) { /* of the threads that it trains with */
+        return err_set(err, ERR_MEMORY,
+                       "SentencePiece could not start its threads (%s): this process may "
+                       "have too little memory or too few threads; see ulimit -v and -u",
+                       e.what());
     } catch (const std::exception &e) {
         return err_set(err, ERR_FORMAT, "SentencePiece failed: %s", e.what());
     } catch (...) {
