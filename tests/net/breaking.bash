@@ -176,3 +176,18 @@ reset_hosts()
         rm -rf "$(own_disk "$each")"/*
     done
 }
+
+# Every update as the last start that made it told of it: its pairs by their hash, their tokens.
+order_of()
+{
+    sed -n 's/^{"event":"step",.*"step":\([0-9]*\),"epoch":\([0-9]*\),.*\("source_tokens":.*\),"steps":.*/\1 \2 \3 &/p' "$1/run.jsonl" |
+        sed 's/ {.*\("pairs_hash":"[0-9a-f]*"\).*/ \1/; s/ {.*//' |
+        awk '{ line[$1] = $0; if ($1 > last) last = $1 } END { for (i = 1; i <= last; i++) print line[i] }'
+}
+# same_order RUN RUN STEPS: all updates up to there were made of the same pairs
+same_order()
+{
+    order_of "$1" >one.order
+    order_of "$2" >two.order
+    [ "$(grep -c pairs_hash one.order)" -eq "$3" ] && cmp one.order two.order >&2
+}
