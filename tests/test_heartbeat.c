@@ -150,7 +150,7 @@ TEST(what_a_rank_publishes_arrives)
     CHECK(!seen(&t, 0).has_joined);
     CHECK(heartbeat_is_current(h));
     SOON(seen(&t, 1).last.waited_ms > 100); /* it stays in a phase that waits */
-    heartbeat_close(h, ERR_IO);
+    heartbeat_close(h, ERR_IO, 1 + 2);
     CHECK(seen(&t, 1).is_done && seen(&t, 1).last.result == ERR_IO);
     CHECK(n_leaves == 0);
     tower_close(&t);
@@ -175,7 +175,7 @@ TEST(orders_reach_the_rank)
     pthread_mutex_unlock(&t.lock);
     SOON(n_leaves > 0);
     CHECK(n_stops == 1);
-    heartbeat_close(h, OK);
+    heartbeat_close(h, OK, 0);
     tower_close(&t);
 }
 
@@ -210,7 +210,7 @@ TEST(a_rank_passes_by_the_watcher_of_another_job)
     c.hosts = "127.0.0.2,127.0.0.1";
     CHECK_OK(heartbeat_open(&h, &c, &err), &err);
     CHECK(seen(&t, 0).has_joined && !seen(&other, 0).has_joined);
-    heartbeat_close(h, OK);
+    heartbeat_close(h, OK, 0);
     tower_close(&other);
     tower_close(&t);
 }
@@ -253,7 +253,7 @@ TEST(a_silent_server_is_noticed_and_one_that_wakes_in_time_is_not)
     SOON(n_leaves > 0);
     CHECK(!heartbeat_is_current(h));
     t.is_paused = false;
-    heartbeat_close(h, OK);
+    heartbeat_close(h, OK, 0);
     tower_close(&t);
 }
 
@@ -278,7 +278,7 @@ TEST(a_rank_whose_connection_breaks_comes_back_on_another)
     CHECK(pthread_create(&t.thread, NULL, turn, &t) == 0);
     SOON(seen(&t, 0).last.seq > 0);
     CHECK(n_leaves == 0);
-    heartbeat_close(h, OK);
+    heartbeat_close(h, OK, 0);
     tower_close(&t);
 }
 
@@ -324,7 +324,7 @@ TEST(strangers_who_babble_or_keep_silent_are_shown_the_door)
     close(silent);
     const struct heartbeat_config c = config_of(&t, &p, 0, 1);
     CHECK_OK(heartbeat_open(&h, &c, &err), &err);
-    heartbeat_close(h, OK);
+    heartbeat_close(h, OK, 0);
     tower_close(&t);
 }
 
@@ -345,7 +345,7 @@ TEST(a_crowd_of_strangers_does_not_keep_a_rank_out)
     SOON(seen(&t, 0).last.seq > 0);
     for (int i = 0; i < CROWD; i++)
         close(fd[i]);
-    heartbeat_close(h, OK);
+    heartbeat_close(h, OK, 0);
     tower_close(&t);
 }
 

@@ -42,6 +42,8 @@ static void read_module(void)
     file_map_close(&m);
 }
 
+static uint64_t hash;
+
 /* Opens the module with a temporary directory of its own, which must be empty then. */
 static status open_in(const char *dir, const char *library, void **handle,
                       struct err *err)
@@ -51,7 +53,7 @@ static status open_in(const char *dir, const char *library, void **handle,
 
     read_module();
     setenv("TMPDIR", dir, 1);
-    const status result = mpi_module_open(handle, library, err);
+    const status result = mpi_module_open(handle, &hash, library, err);
     unsetenv("TMPDIR");
     snprintf(pattern, sizeof pattern, "%s/*", dir);
     CHECK(glob(pattern, 0, NULL, &left) == GLOB_NOMATCH);
@@ -95,7 +97,7 @@ TEST(a_library_without_a_module_is_named)
     struct err err = {0};
     void *handle = NULL;
 
-    CHECK_FAILS(mpi_module_open(&handle, "mpich", &err), &err, ERR_USAGE,
+    CHECK_FAILS(mpi_module_open(&handle, &hash, "mpich", &err), &err, ERR_USAGE,
                 "no module for MPICH");
 }
 
@@ -105,6 +107,7 @@ TEST(the_users_module_comes_first)
     void *handle = NULL;
 
     setenv("FERRY_MPI_MODULE", "/nowhere/mine.so", 1);
-    CHECK_FAILS(mpi_module_open(&handle, "openmpi", &err), &err, ERR_USAGE, "mine.so");
+    CHECK_FAILS(mpi_module_open(&handle, &hash, "openmpi", &err), &err, ERR_USAGE,
+                "mine.so");
     unsetenv("FERRY_MPI_MODULE");
 }

@@ -79,13 +79,40 @@ TEST(ranks_share_the_memory_of_a_host_or_of_a_card)
 
 TEST(another_program_is_refused_by_name)
 {
-    uint64_t hash[] = {11, 11, 11, 12};
+    const struct preflight_program same = {11, 22, "Open MPI v4.1.4"};
+    struct preflight_program all[] = {same, same, same, same};
     struct err err = {0};
 
-    CHECK_FAILS(preflight_judge_programs(&four, hash, &err), &err, ERR_USAGE,
+    CHECK_OK(preflight_judge_programs(&four, all, &err), &err);
+    all[3].program = 12;
+    CHECK_FAILS(preflight_judge_programs(&four, all, &err), &err, ERR_USAGE,
                 "rank 3 on host b has another ferry program than rank 0 on host a");
-    hash[3] = 0; /* cannot tell */
-    CHECK_OK(preflight_judge_programs(&four, hash, &err), &err);
+    all[3].program = 0; /* cannot tell */
+    CHECK_OK(preflight_judge_programs(&four, all, &err), &err);
+    all[3].module = 23;
+    CHECK_FAILS(preflight_judge_programs(&four, all, &err), &err, ERR_USAGE,
+                "rank 3 on host b has another module for MPI than rank 0 on host a");
+    snprintf(all[2].library, sizeof all[2].library, "Open MPI v4.1.6");
+    CHECK_FAILS(preflight_judge_programs(&four, all, &err), &err, ERR_USAGE,
+                "rank 2 on host b has loaded Open MPI v4.1.6, rank 0 on host a Open MPI "
+                "v4.1.4; install or load the same");
+}
+
+TEST(only_a_host_that_fails_alone_is_at_fault)
+{
+    struct case_of c;
+
+    open_case(&c);
+    c.all[2].disk_mib = 1;
+    REFUSED(&c, ERR_IO, "the disk of rank 2 on host b");
+    CHECK(c.found.fault == 1 + 2);
+    c.all[0].disk_mib = 1;
+    REFUSED(&c, ERR_IO, "the disk of rank 0 on host a");
+    CHECK(c.found.fault < 0);
+    open_case(&c);
+    c.all[2].free_mib = c.all[3].free_mib = 10;
+    REFUSED(&c, ERR_MEMORY, "host b has 10 MiB");
+    CHECK(c.found.fault == 1 + 2 || c.found.fault == 1 + 3);
 }
 
 TEST(another_configuration_tokenizer_or_corpus_is_refused_by_name)

@@ -99,8 +99,11 @@ static status train(const struct train_config *c, struct comm *comm, const char 
     host.control = &control;
     const status result = train_run(c, &host, err);
     *is_agreed = host.is_agreed;
+    control.fault = (uint32_t)(host.is_agreed ? comm->fault : 1 + comm->rank);
     if (result == OK || host.is_agreed)
         control_close(&control, result);
+    else if (result != ERR_COMM) /* which the one that was lost has caused */
+        control_fail(&control, result);
     return result;
 }
 
@@ -127,8 +130,9 @@ status cmd_train(int argc, char **argv, struct err *err)
              "no " DATASET_PROPOSAL " in %s: the default options are taken", c->data);
     THEN(result, train(c, &comm, path[0] ? NULL : note, &is_agreed, err));
     free(c);
-    if (result != OK && !is_agreed && comm.size > 1)
-        return result; /* the others wait for this rank: main ends it at once */
+    char name[COMM_NAME_MAX];
+    if (result != OK && !is_agreed && comm.size > 1) /* the others wait: main ends it */
+        return err_wrap(err, "%s", comm_name(&comm, comm.rank, name));
     if (result != OK && comm.rank != 0)
         result = OK; /* the first rank has the same failure and says so for all */
     cmd_has_peers = !comm_leave(&comm, t_leave);

@@ -1,13 +1,23 @@
 /* Which Ferry this is, what was compiled in, and what it finds here. The texts of the
  * build come from cmake/version.cmake. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/cmd.h"
 #include "device/device.h"
+#include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
 
-const struct opt_table cmd_version_options = {NULL, 0};
+/* clang-format off */
+#define VERSION_OPTIONS(X)                                                                             \
+    X(CHOICE, mpi, "none", "print only the MPI library that ranks load here", ONE_OF("none|openmpi|mpich"))
+/* clang-format on */
+
+struct version_config {
+    VERSION_OPTIONS(OPT_FIELD)
+};
+OPT_TABLE(cmd_version_options, struct version_config, VERSION_OPTIONS);
 
 extern const char commit_text[]; /* made by cmake/commit.cmake */
 
@@ -21,8 +31,15 @@ status cmd_version(int argc, char **argv, struct err *err)
 {
     struct opt_words words = {0};
     struct str found = str_new(0);
+    struct version_config c;
+    char library[128];
 
-    TRY(opt_read(cmd_version_options, NULL, &words, argc, argv, err));
+    TRY(opt_read(cmd_version_options, &c, &words, argc, argv, err));
+    if (strcmp(c.mpi, "none") != 0) {
+        TRY(comm_library(library, sizeof library, c.mpi, err));
+        puts(library);
+        return OK;
+    }
     printf("ferry " FERRY_VERSION "\n"
            "commit     %s\n"
            "build      " VERSION_BUILD ", " COMPILER "\n"

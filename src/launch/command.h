@@ -35,7 +35,8 @@ void command_start(struct argv *out, const struct command_plan *p);
 
 /*
  * To run on `host` before a start, with the token on its standard input: stores that
- * (mode 0600), prints "ferry-host HASH SECONDS CORES" or "ferry-bad REASON". Tokens older
+ * (mode 0600), prints "ferry-host HASH SECONDS CORES" or "ferry-bad REASON", and for our
+ * own program "ferry-mpi LIBRARY", what its ranks would load there. Tokens older
  * than a day, which a killed launcher left behind, are removed: only a start reads one.
  */
 void command_check(struct argv *out, const struct command_plan *p, const char *host);

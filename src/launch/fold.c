@@ -143,6 +143,15 @@ static void note_telling(struct fold *f, const char *line)
     snprintf(f->telling, sizeof f->telling, "%s", line + strspn(line, "= "));
 }
 
+/* As main() prints it. */
+static void note_said(struct fold *f, const char *line)
+{
+    static const char mark[] = "ferry train: ";
+
+    if (!f->said[0] && str_begins(line, mark))
+        snprintf(f->said, sizeof f->said, "%s", line + sizeof mark - 1);
+}
+
 static void give(struct fold *f, const char *text, size_t n, bool is_trace)
 {
     if (is_trace && f->sink.keep(f->sink.ctx, text, n))
@@ -205,6 +214,8 @@ static void take_line(struct fold *f)
     const bool is_trace = !may_begin && judge(f, f->line);
     if (is_trace)
         note_telling(f, f->line);
+    else
+        note_said(f, f->line);
     f->line[n] = '\n';
     if (may_begin)
         hold(f, n + 1);

@@ -7,6 +7,8 @@
  * a trace by the first line inside it, so that a program may print rules and boxes too;
  * what mpirun says about a start that failed (no slots, no such host) is passed.
  *
+ * The first error that a rank printed is remembered: it says why the job ended.
+ *
  * Only the beginning of what may become a trace is held back, until fold_idle.
  *
  * Threads: one at a time.
@@ -16,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FOLD_TELLING = 256, FOLD_LINE = 1 << 14, FOLD_RULE = 200 };
+enum { FOLD_TELLING = 256, FOLD_LINE = 1 << 14, FOLD_RULE = 200, FOLD_SAID = 1024 };
 
 struct fold_sink {
     void (*pass)(void *ctx, const char *text, size_t n);
@@ -36,6 +38,7 @@ struct fold {
     size_t n_kept; /* lines, since the caller set it to 0 */
     int telling_rank;
     char telling[FOLD_TELLING]; /* the line of them that says most */
+    char said[FOLD_SAID];       /* the first error of a rank: "ferry train: ..." */
 };
 
 void fold_feed(struct fold *f, const char *text, size_t n);

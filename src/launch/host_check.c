@@ -9,7 +9,16 @@
 #include "format/sha256.h"
 #include "launch/subprocess.h"
 
-/* The last line that says something, without what a terminal would obey. */
+/* A line, without what a terminal would obey. */
+static void copy_line(char *out, size_t n, const char *line)
+{
+    snprintf(out, n, "%.*s", (int)strcspn(line, "\r\n"), line);
+    for (char *p = out; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7F)
+            *p = '?';
+}
+
+/* The last line that says something. */
 static void last_line(char *out, size_t n, const char *text)
 {
     const char *begin = text, *end = text + strlen(text);
@@ -19,10 +28,7 @@ static void last_line(char *out, size_t n, const char *text)
     for (const char *p = text; p < end; p++)
         if (*p == '\n')
             begin = p + 1;
-    snprintf(out, n, "%.*s", (int)(end - begin < 200 ? end - begin : 200), begin);
-    for (char *p = out; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7F)
-            *p = '?';
+    copy_line(out, n, begin);
 }
 
 /* The rest of the line that begins with `word`, or NULL: a login may print others. */
@@ -49,7 +55,7 @@ void host_check_read(struct host_check *p, const char *text, int code, const cha
 
     *p = (struct host_check){.is_good = false};
     if (bad) {
-        snprintf(p->reason, sizeof p->reason, "%.*s", (int)strcspn(bad, "\n"), bad);
+        copy_line(p->reason, sizeof p->reason, bad);
         return;
     }
     if (!good || sscanf(good, "%64s %lf %u", theirs, &seconds, &cores) != 3) {
@@ -65,6 +71,30 @@ void host_check_read(struct host_check *p, const char *text, int code, const cha
     if (!p->is_good)
         snprintf(p->reason, sizeof p->reason,
                  "has another program (hash %.12s..., here %.12s...)", theirs, hash);
+    const char *mpi = line_with(text, "ferry-mpi ");
+    if (mpi && p->is_good && strncmp(mpi, "ferry ", 6) == 0) { /* its error */
+        copy_line(p->reason, sizeof p->reason, mpi);
+        p->is_good = false;
+    } else if (mpi) {
+        copy_line(p->mpi, sizeof p->mpi, mpi);
+    }
+}
+
+void host_check_compare(struct host_check *p, const struct hosts *hosts)
+{
+    size_t first = 0;
+
+    while (first < hosts->n && !(p[first].is_good && p[first].mpi[0]))
+        first++;
+    for (size_t i = first + 1; i < hosts->n; i++) {
+        if (!p[i].is_good || !p[i].mpi[0] || strcmp(p[i].mpi, p[first].mpi) == 0)
+            continue;
+        p[i].is_good = false;
+        snprintf(p[i].reason, sizeof p[i].reason,
+                 "loads %.80s where host %.60s loads %.80s; install or load the same "
+                 "version of MPI on all hosts",
+                 p[i].mpi, hosts->host[first].name, p[first].mpi);
+    }
 }
 
 typedef void command_fn(struct argv *out, const struct command_plan *p, const char *host);
@@ -97,6 +127,8 @@ status host_check_run(struct host_check *out, const struct command_plan *p,
     for (size_t i = 0; result == OK && i < p->hosts->n; i++)
         host_check_read(&out[i], c[i].text, subprocess_code(&c[i]), hash,
                         c[i].t_start + offset, c[i].t_end + offset);
+    if (result == OK)
+        host_check_compare(out, p->hosts);
     free(c);
     return result;
 }

@@ -9,18 +9,22 @@
 
 #include "launch/command.h"
 
-enum { HOST_CHECK_REASON = 256 };
+enum { HOST_CHECK_REASON = 384 };
 
 struct host_check {
     bool is_good;
     size_t n_cores;
-    double skew;                    /* its clock minus ours, seconds */
+    double skew;   /* its clock minus ours, seconds */
+    char mpi[128]; /* the library that ranks load there; empty: unknown */
     char reason[HOST_CHECK_REASON]; /* why it is not good */
 };
 
 /* What a host said, as read by host_check_run. `hash` is ours. */
 void host_check_read(struct host_check *p, const char *text, int code, const char *hash,
                      double t_sent, double t_heard);
+
+/* The hosts that load another MPI library than the first good one are not good. */
+void host_check_compare(struct host_check *p, const struct hosts *hosts);
 
 /* One verdict for each host of p->hosts, all asked at the same time, t seconds for
  * each. */

@@ -127,6 +127,15 @@ size_t hosts_ranks(const struct hosts *h)
     return n;
 }
 
+const struct host *hosts_of_rank(const struct hosts *h, size_t rank)
+{
+    const struct host *at = h->host;
+
+    for (; rank >= at->n_ranks; at++)
+        rank -= at->n_ranks;
+    return at;
+}
+
 void hosts_limit(struct hosts *h, size_t n_ranks)
 {
     size_t n = 0;

@@ -297,10 +297,11 @@ status relay_start(struct relay *r, struct err *err)
     return OK;
 }
 
-void relay_close(struct relay *r, double t)
+void relay_close(struct relay *r, double t, char *said, size_t n)
 {
     const double t_end = clock_now() + t;
 
+    said[0] = '\0';
     if (!r)
         return;
     r->is_closing = true;
@@ -312,5 +313,7 @@ void relay_close(struct relay *r, double t)
     }
     if (r->is_running)
         pthread_join(r->thread, NULL);
+    for (int i = 0; i < N_STREAMS && !said[0]; i++)
+        snprintf(said, n, "%s", r->stream[i].fold.said);
     release(r);
 }

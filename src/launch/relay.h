@@ -30,6 +30,7 @@ int relay_errors(const struct relay *r);
 status relay_start(struct relay *r, struct err *err);
 /*
  * Waits until all was passed on, at most t seconds; then takes what there is. A thread
- * that is stuck in a write stays until the process ends. NULL is fine.
+ * that is stuck in a write stays until the process ends. The first error that a rank
+ * printed goes to said[n]; empty: none did. NULL is fine.
  */
-void relay_close(struct relay *r, double t);
+void relay_close(struct relay *r, double t, char *said, size_t n);

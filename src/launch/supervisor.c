@@ -17,8 +17,10 @@
 #include "dist/watch/control_server.h"
 #include "format/sha256.h"
 #include "launch/command.h"
+#include "launch/fold.h"
 #include "launch/host_check.h"
 #include "launch/relay.h"
+#include "launch/retry.h"
 #include "launch/subprocess.h"
 
 /* Time for a host to answer: all have to before the first start, a restart waits for
@@ -29,7 +31,6 @@ static const double skew_limit = 2;   /* seconds between clocks that are worth a
 static const double t_mpirun = 2;     /* for mpirun to end by itself when asked */
 static const double t_finalize = 10;  /* the same once every rank has finished */
 static const double t_last_words = 1; /* for the console to take them */
-static const double t_settled = 10;   /* a start that lasted longer was not hopeless */
 
 enum { JOB_BYTES = CONTROL_JOB / 2, JOB_TEXT = CONTROL_JOB + 1 };
 
@@ -42,8 +43,10 @@ struct start {
     struct subprocess mpirun;
     struct relay *relay; /* of mpirun's output */
     double t_begin;
-    double t_done;    /* when the last rank said goodbye; 0: not yet */
-    bool is_complete; /* every rank has reported */
+    double t_done;            /* when the last rank said goodbye; 0: not yet */
+    bool is_complete;         /* every rank has reported */
+    bool has_ended;           /* by itself, and not well */
+    enum retry_answer answer; /* to its loss */
 };
 
 struct supervisor {
@@ -52,15 +55,16 @@ struct supervisor {
     enum command_mpi mpi;
     char program[PATH_MAX], directory[PATH_MAX], hash[SHA256_HEX];
     int64_t n_starts;
-    int64_t n_vain;     /* losses since a start got further than all before it */
-    uint64_t step_best; /* how far that was */
-    double t_lost;      /* when the loss of the start before was seen; 0: there is none */
+    struct retry retry;
+    double t_lost; /* when the loss of the start before was seen; 0: there is none */
     uint64_t step_lost;
-    char reason[512];             /* why the last start ended */
-    status code;                  /* of a hopeless end */
-    bool was_stopped, has_worked; /* has_worked: on an update, in any start */
-    char old_job[JOB_TEXT];       /* of the start before */
-    uint8_t name[SHA256_BYTES];   /* of the start: JOB_BYTES of it */
+    char reason[1536];         /* why the last start ended */
+    char said[FOLD_SAID];      /* the first error that one of its ranks printed */
+    char left_out[HOSTS_NAME]; /* not to be in the next start; empty: all may be */
+    status code;               /* of a hopeless end */
+    bool was_stopped;
+    char old_job[JOB_TEXT];     /* of the start before */
+    uint8_t name[SHA256_BYTES]; /* of the start: JOB_BYTES of it */
 };
 
 enum outcome { FINISHED, LOST, HOPELESS };
@@ -87,7 +91,7 @@ static void answer_signals(void (*by)(int))
 
 static PRINTF(2, 3) void note(const struct supervisor *s, const char *fmt, ...)
 {
-    char text[900];
+    char text[2048];
     va_list ap;
 
     va_start(ap, fmt);
@@ -180,6 +184,8 @@ static status choose_hosts(struct supervisor *s, struct start *st,
     st->hosts.n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct host *h = &all->host[i];
+        if (strcmp(h->name, s->left_out) == 0)
+            continue;
         if (p[i].is_good && fabs(p[i].skew) > skew_limit)
             note(s,
                  "host %s: its clock is %.1f s %s ours, and so are the times in its log",
@@ -226,6 +232,7 @@ static status gather(struct supervisor *s, struct start *st, struct err *err)
                            "%zu ranks have a host that answers, %lld are needed; gave up "
                            "after %.0f s",
                            hosts_ranks(&st->hosts), (long long)c->min_ranks, c->wait);
+        s->left_out[0] = '\0'; /* rather with it than not at all */
         poll(NULL, 0, 2000);
     }
 }
@@ -272,8 +279,12 @@ static status start_ranks(struct supervisor *s, struct start *st, struct err *er
 
     TRY(listen_for_ranks(s, st, err));
     hosts_put(&st->hosts, &list);
-    note(s, "start %lld: %zu ranks on %s", (long long)s->n_starts + 1,
-         hosts_ranks(&st->hosts), str_text(&list));
+    const size_t n = hosts_ranks(&st->hosts), n_all = hosts_ranks(s->job->hosts);
+    char of[64] = "";
+    if (n < n_all)
+        snprintf(of, sizeof of, ", of %zu that were listed", n_all);
+    note(s, "start %lld: %zu ranks on %s%s", (long long)s->n_starts + 1, n,
+         str_text(&list), of);
     str_release(&list);
     command_start(&w, &plan);
     const struct relay_paths paths = {command_mpirun(s->job->config, s->mpi),
@@ -382,38 +393,24 @@ static void give_reason(struct supervisor *s, const struct start *st, int code)
     }
 }
 
-/*
- * What a start that ended by itself says about the next. The ranks' own word counts for
- * more than mpirun's: MPI_Finalize may hang or fail when all results are saved.
- */
+/* The ranks' own word counts for more than mpirun's: MPI_Finalize may hang or fail when
+ * all results are saved. */
 static enum outcome judge_end(struct supervisor *s, struct start *st)
 {
-    int code = subprocess_code(&st->mpirun);
+    const int code = subprocess_code(&st->mpirun);
     status told;
 
     if (code == 0)
         return FINISHED;
     control_server_turn(&st->server, 0);
-    const bool is_agreed = liveness_agreed(&st->server.liveness, &told);
-    if (is_agreed && told == OK) {
+    if (liveness_agreed(&st->server.liveness, &told) && told == OK) {
         note(s, "every rank had finished before %s ended with status %d",
              command_mpirun(s->job->config, s->mpi), code);
         return FINISHED;
     }
-    if (is_agreed)
-        code = (int)told;
     give_reason(s, st, code);
-    /* Bad options, bad files and a diverged run stay what they are; so does whatever all
-     * ranks agree on before any update was ever made: missing data, a full disk. Later
-     * it may pass: a host that comes back has its disks a little after its ssh. */
-    const bool is_lasting =
-        is_agreed && !s->has_worked && !st->server.liveness.has_worked;
-    s->code = code == ERR_USAGE || code == ERR_FORMAT || code == ERR_NUMERIC || is_lasting
-                  ? (status)code
-                  : ERR_COMM;
-    if (s->code != ERR_COMM)
-        return HOPELESS;
-    return s->n_starts == 0 && !st->is_complete ? HOPELESS : LOST;
+    st->has_ended = true;
+    return LOST;
 }
 
 /* By itself, or because it has had its time since the last rank said goodbye. */
@@ -486,6 +483,63 @@ static void end_job(struct start *st)
         control_server_turn(&st->server, 0.1);
 }
 
+/* What the ranks said of their end; mpirun's status where it ended before they could. */
+static struct retry_loss loss_of(const struct supervisor *s, const struct start *st)
+{
+    const struct liveness *w = &st->server.liveness;
+    const struct liveness_rank *failed = liveness_failed(w);
+    const int code = st->has_ended ? subprocess_code(&st->mpirun) : ERR_COMM;
+    struct retry_loss l = {.code = ERR_COMM,
+                           .host = "",
+                           .has_begun = st->is_complete,
+                           .has_worked = w->has_worked,
+                           .step = s->step_lost,
+                           .t_lasted = s->t_lost - st->t_begin};
+    status told;
+
+    l.is_agreed = liveness_agreed(w, &told);
+    if (failed)
+        l.code = failed->last.result;
+    else if (code >= ERR_USAGE && code < ERR_COMM)
+        l.code = (status)code;
+    if (failed && failed->last.fault && failed->last.fault <= w->n_ranks) {
+        const struct host *h = hosts_of_rank(&st->hosts, failed->last.fault - 1);
+        l.host = h->name;
+        l.may_leave_out =
+            hosts_ranks(&st->hosts) - h->n_ranks >= (size_t)s->job->config->min_ranks;
+    }
+    return l;
+}
+
+/* The sentence of a rank says more than that mpirun has ended. */
+static void add_said(struct supervisor *s, const struct start *st)
+{
+    const size_t n = st->has_ended ? 0 : strlen(s->reason);
+
+    if (s->said[0])
+        snprintf(s->reason + n, sizeof s->reason - n, "%s%s", n ? "; a rank said: " : "",
+                 s->said);
+}
+
+static enum retry_answer judge_loss(struct supervisor *s, const struct start *st,
+                                    double t_ended)
+{
+    const struct retry_loss l = loss_of(s, st);
+    const enum retry_answer answer = retry_judge(&s->retry, &l);
+
+    add_said(s, st);
+    s->code = answer == RETRY_NEVER ? l.code : ERR_COMM;
+    snprintf(s->left_out, sizeof s->left_out, "%s",
+             answer == RETRY_WITHOUT ? l.host : "");
+    if (answer == RETRY_NEVER)
+        return answer;
+    note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason, t_ended);
+    if (answer == RETRY_WITHOUT)
+        note(s, "host %s alone failed (%s); the next start is without it", l.host,
+             status_text(l.code));
+    return answer;
+}
+
 static enum outcome run_start(struct supervisor *s, struct start *st, struct err *err)
 {
     enum outcome outcome = HOPELESS;
@@ -497,51 +551,43 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
         s->code = OK; /* *err says it all */
     const double t_seen = clock_now();
     s->step_lost = st->server.client ? liveness_step(&st->server.liveness) : 0;
-    s->has_worked |= st->server.client && st->server.liveness.has_worked;
     end_job(st);
-    relay_close(st->relay, outcome == LOST ? t_last_words : t_finalize);
+    relay_close(st->relay, outcome == LOST ? t_last_words : t_finalize, s->said,
+                sizeof s->said);
     if (outcome == LOST) {
         s->t_lost = t_seen;
-        /* A start that got further than all before it begins the count anew: faults that
-         * are few enough for training to go on shall not add up over weeks. */
-        s->n_vain = s->step_lost > s->step_best ? 1 : s->n_vain + 1;
-        if (s->step_lost > s->step_best)
-            s->step_best = s->step_lost;
-        note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason,
-             clock_now() - t_seen);
+        st->answer = judge_loss(s, st, clock_now() - t_seen);
     }
     control_server_close(&st->server);
     memcpy(s->old_job, st->job, sizeof s->old_job);
     return outcome;
 }
 
-/* A start that was lost at once is followed by a pause, longer each time. */
 static void pause_after(const struct supervisor *s, const struct start *st)
 {
-    const double t = fmin(pow(2, (double)s->n_vain - 1), 30);
+    const double t = retry_pause(&s->retry, st->answer, s->t_lost - st->t_begin);
 
-    if (clock_now() - st->t_begin > t_settled)
-        return;
+    if (t >= 5)
+        note(s, "the next start follows in %.0f s", t);
     for (double left = t; left > 0 && !n_signals; left -= 0.1)
         poll(NULL, 0, 100);
 }
 
-static status give_up(const struct supervisor *s, enum outcome outcome, struct err *err)
+static status give_up(const struct supervisor *s, enum outcome outcome,
+                      enum retry_answer answer, struct err *err)
 {
     if (outcome == HOPELESS && s->code == OK)
         return err->code;
-    if (outcome == HOPELESS)
+    if (outcome == HOPELESS || answer == RETRY_NEVER)
         return err_set(err, s->code, "%s; another start would not help", s->reason);
     return err_set(err, ERR_COMM,
                    "the job was lost %lld times, %lld since it last got further; the "
                    "last time because %s",
-                   (long long)s->n_starts, (long long)s->n_vain, s->reason);
+                   (long long)s->n_starts, (long long)s->retry.n_vain, s->reason);
 }
 
 static status run_all(struct supervisor *s, struct start *st, struct err *err)
 {
-    const struct launch_config *c = s->job->config;
-
     while (!n_signals) {
         *st = (struct start){.server = {.listener = -1, .epoll = -1}};
         TRY(gather(s, st, err));
@@ -553,8 +599,9 @@ static status run_all(struct supervisor *s, struct start *st, struct err *err)
                  (long long)s->n_starts, s->n_starts > 1 ? "s" : "");
             return OK;
         }
-        if (outcome == HOPELESS || s->was_stopped || s->n_vain > c->restarts)
-            return give_up(s, outcome, err);
+        if (outcome == HOPELESS || s->was_stopped || st->answer == RETRY_NEVER ||
+            st->answer == RETRY_ENOUGH)
+            return give_up(s, outcome, st->answer, err);
         pause_after(s, st);
     }
     return err_set(err, ERR_COMM, "ended by a signal before the next start");
@@ -562,7 +609,7 @@ static status run_all(struct supervisor *s, struct start *st, struct err *err)
 
 status supervisor_run(const struct supervisor_job *job, struct err *err)
 {
-    struct supervisor s = {.job = job};
+    struct supervisor s = {.job = job, .retry = {.n_most = job->config->restarts}};
     struct start st = {0};
 
     TRY(async_console_open(&s.lines, fileno(job->console), err));

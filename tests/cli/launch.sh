@@ -63,3 +63,43 @@ rm launch.log
 mkdir launch.log # nowhere to write: nothing is folded
 lost x.yaml
 grep '^-----\|^Primary\|^a non-zero\|^mpirun noticed' .err | cmp - want.log || fail "a trace is lost"
+
+# The last line is ours, with host and cause: not mpirun's box, nor that mpirun ended.
+rmdir launch.log
+for box in openmpi-failed mpich-killed; do
+    cat >mpirun <<END
+#!/bin/sh
+echo 'ferry train: rank 1 on host b: /run: No space left on device' >&2
+echo 'ferry train: messages to other ranks failed: MPI_Testall' >&2
+cat "$ROOT/tests/data/traces/$box" >&2
+exit 3
+END
+    expect 3 "$FERRY" launch mpi=openmpi mpirun=./mpirun -n 2 -- train x.yaml run=r
+    [ "$(tail -n 1 .err)" = "ferry launch: rank 1 on host b: /run: No space left on device; another start would not help" ] ||
+        fail "the last line is not ours"
+done
+
+# A host whose ranks would load another MPI library, or none, is refused by name.
+if command -v cc >/dev/null && "$FERRY" version mpi=openmpi >here 2>/dev/null; then
+    cat >other.c <<'END'
+#include "dist/comm/mpi_calls.h"
+static const char *library(void) { return "Open MPI v9.9.9"; }
+const struct mpi_calls mpi_calls_table = {.version = MPI_CALLS_VERSION, .library = library};
+END
+    cc -shared -fPIC -I"$ROOT/src" -o other.so other.c
+    cat >agent <<END
+#!/bin/sh
+host=\$1
+shift
+[ "\$host" != b ] || export FERRY_MPI_MODULE=\$(cat module)
+exec sh -c "\$*"
+END
+    chmod +x agent
+    echo "$PWD/other.so" >module
+    expect 7 "$FERRY" launch mpi=openmpi mpirun=./mpirun agent="$PWD/agent" -H a,b -- train x.yaml run=r
+    [ "$(tail -n 1 .err)" = "ferry launch: host b loads Open MPI v9.9.9 where host a loads $(cat here); install or load the same version of MPI on all hosts" ] ||
+        fail "the two versions are not named"
+    echo "$PWD/nowhere.so" >module
+    expect 7 "$FERRY" launch mpi=openmpi mpirun=./mpirun agent="$PWD/agent" -H a,b -- train x.yaml run=r
+    err_has 'ferry launch: host b ferry version: MPI cannot be used: '
+fi

@@ -32,6 +32,14 @@ expect 2 env FERRY_MPI_MODULE=nowhere.so "${launch[@]}" there/ferry train run=mo
     "${options[@]}" max_steps=2
 err_has 'MPI cannot be used: nowhere.so'
 
+# Another module for MPI on one host, too.
+cp "$(dirname "$FERRY")/ferry-mpi-openmpi.so" there/module.so
+both=(train run=modules "${options[@]}" max_steps=2)
+expect 0 "${mpirun[@]}" -n 1 there/ferry "${both[@]}" : -n 1 -x FERRY_MPI_MODULE=there/module.so there/ferry "${both[@]}"
+echo >>there/module.so
+expect 2 "${mpirun[@]}" -n 1 there/ferry "${both[@]}" : -n 1 -x FERRY_MPI_MODULE=there/module.so there/ferry "${both[@]}"
+err_has "rank 1 on host $(hostname) has another module for MPI than rank 0 on host $(hostname)"
+
 # Another build on one host is refused before the ranks exchange anything that it could
 # misread, and before they look at the data.
 cp "$FERRY" there/other

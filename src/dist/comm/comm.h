@@ -46,7 +46,9 @@ struct comm {
     const int *leader;            /* [n_nodes] rank of each node's first */
     const char *backend;          /* "self" or "mpi" */
     const char *library;          /* "Open MPI v4.1.4", or "" */
+    uint64_t module;              /* hash of what calls it; 0: nothing does */
     const char **setting; /* its settings, for the log: "NAME=value"; ends in NULL */
+    int fault;            /* 1 + the rank whose host alone failed; 0: none did */
     struct comm_msg *msg; /* [2 * size] scratch of the communication thread */
     struct comm_engine *engine;
 };
@@ -62,6 +64,10 @@ struct comm_options {
  * MPI at all. *c must not move until comm_close.
  */
 status comm_open(struct comm *c, struct comm_options o, struct err *err);
+
+/* "Open MPI v4.1.4": what ranks load here under the launcher of `kind`, "openmpi" or
+ * "mpich". A process that has asked must not open that of the other kind. */
+status comm_library(char *out, size_t n, const char *kind, struct err *err);
 
 /* Leave. Collective, unless a job has failed: then it only releases. */
 void comm_close(struct comm *c);
@@ -108,7 +114,8 @@ status comm_gather(struct comm *c, struct str *all, const void *mine, size_t n_b
 /*
  * Did it work everywhere? Each rank brings the status of its own attempt, with the
  * message in *err. OK when all are OK; otherwise the first failed rank's code and
- * message, on all ranks, "rank 2 on host b: ..." in front.
+ * message, on all ranks, "rank 2 on host b: ..." in front; c->fault names it if only its
+ * host failed.
  */
 status comm_agree(struct comm *c, status mine, struct err *err);
 

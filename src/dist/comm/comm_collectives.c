@@ -323,16 +323,18 @@ status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct e
 
 status comm_agree(struct comm *c, status mine, struct err *err)
 {
-    double first = mine == OK ? c->size : c->rank;
+    /* the first that failed, and minus the last */
+    double ends[2] = {mine == OK ? c->size : c->rank, mine == OK ? 1 : -c->rank};
     char name[COMM_NAME_MAX];
     struct err told = {0};
 
     if (c->size == 1)
         return mine;
-    TRY(comm_allreduce(c, COMM_MIN, &first, 1, err));
-    const int who = (int)first;
+    TRY(comm_allreduce(c, COMM_MIN, ends, 2, err));
+    const int who = (int)ends[0];
     if (who == c->size)
         return OK;
+    c->fault = strcmp(c->peer[who].host, c->peer[(int)-ends[1]].host) ? 0 : 1 + who;
     if (who == c->rank)
         told = *err;
     TRY(comm_bcast(c, &told, sizeof told, who, err));

@@ -26,6 +26,7 @@ enum { PAGE = 4096, SETTING_MAX = 128, N_SETTINGS_MAX = 16 };
 
 struct mpi {
     void *module;
+    uint64_t hash; /* of the module */
     const struct mpi_calls *calls;
     int poll_us;
     bool is_connected;
@@ -74,12 +75,21 @@ bool comm_mpi_is_wanted(void)
 
 static status open_module(struct mpi *m, const char *library, struct err *err)
 {
-    TRY(mpi_module_open(&m->module, library, err));
+    TRY(mpi_module_open(&m->module, &m->hash, library, err));
     m->calls = dlsym(m->module, MPI_CALLS_SYMBOL);
     if (!m->calls || m->calls->version != MPI_CALLS_VERSION)
         return err_set(err, ERR_USAGE,
                        "the module for MPI belongs to another version of ferry: build "
                        "again, or unset FERRY_MPI_MODULE");
+    return OK;
+}
+
+status comm_library(char *out, size_t n, const char *kind, struct err *err)
+{
+    struct mpi m = {0};
+
+    TRY(open_module(&m, kind, err));
+    snprintf(out, n, "%s", m.calls->library());
     return OK;
 }
 
@@ -343,6 +353,7 @@ status comm_mpi_start(struct comm *c, struct comm_options o, struct err *err)
     }
     TRY(comm_start(c, &mpi_backend, m, err));
     c->library = m->calls->library();
+    c->module = m->hash;
     c->setting = m->settings;
     return OK;
 }

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "format/le.h"
+#include "format/sha256.h"
 
 #ifndef MFD_EXEC /* Linux 6.3; older ones refuse it and need it not */
 #define MFD_EXEC 0x10U
@@ -87,12 +89,31 @@ static const struct mpi_module *find(const char *library)
     return *m->library ? m : NULL;
 }
 
-status mpi_module_open(void **handle, const char *library, struct err *err)
+static uint64_t hash_of(const struct mpi_module *m, const char *path)
+{
+    uint8_t hash[SHA256_BYTES] = {0};
+    struct err ignored;
+    struct sha256 s;
+
+    if (path && sha256_file(hash, path, &ignored) != OK)
+        return 0;
+    if (!path) {
+        sha256_init(&s);
+        sha256_add(&s, m->bytes, *m->n_bytes);
+        sha256_end(&s, hash);
+    }
+    return le_get64(hash);
+}
+
+status mpi_module_open(void **handle, uint64_t *hash, const char *library,
+                       struct err *err)
 {
     const char *given = getenv("FERRY_MPI_MODULE");
     const struct mpi_module *m = find(library);
 
-    if (given && given[0])
+    given = given && given[0] ? given : NULL;
+    *hash = given || m ? hash_of(m, given) : 0;
+    if (given)
         *handle = load(given);
     else if (m)
         *handle = load_carried(m);

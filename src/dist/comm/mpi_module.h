@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -26,6 +27,7 @@ extern const struct mpi_module mpi_module_list[];
 /*
  * The module of `library`, or of the file that FERRY_MPI_MODULE names, as dlopen gives
  * it. ERR_USAGE when the program carries none for it, or when it cannot be loaded, as
- * where that library is not installed.
+ * where that library is not installed. *hash tells modules apart; 0: not known.
  */
-status mpi_module_open(void **handle, const char *library, struct err *err);
+status mpi_module_open(void **handle, uint64_t *hash, const char *library,
+                       struct err *err);

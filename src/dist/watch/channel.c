@@ -131,7 +131,7 @@ void channel_put_beat(uint8_t out[CHANNEL_BEAT_BYTES], const struct channel_beat
                       const struct channel_key *key)
 {
     memcpy(out, mark_beat, MARK);
-    le_put32(out + 4, b->is_last ? 1 + (uint32_t)b->result : 0);
+    le_put32(out + 4, b->is_last ? 1 + (uint32_t)b->result + (b->fault << 8) : 0);
     le_put64(out + 8, b->seq);
     le_put64(out + 16, b->step);
     le_put32(out + 24, b->phase);
@@ -144,7 +144,7 @@ void channel_put_beat(uint8_t out[CHANNEL_BEAT_BYTES], const struct channel_beat
 bool channel_get_beat(struct channel_beat *b, const uint8_t in[CHANNEL_BEAT_BYTES],
                       const struct channel_key *key)
 {
-    const uint32_t last = le_get32(in + 4);
+    const uint32_t last = le_get32(in + 4) & 0xFF;
 
     if (!is_valid(in, CHANNEL_BEAT_BYTES, mark_beat, key->bytes) || last > 1 + ERR_LOST ||
         le_get32(in + 24) >= N_PHASES)
@@ -156,7 +156,8 @@ bool channel_get_beat(struct channel_beat *b, const uint8_t in[CHANNEL_BEAT_BYTE
                                .waited_ms = le_get32(in + 32),
                                .span_ms = le_get32(in + 36),
                                .is_last = last > 0,
-                               .result = last > 0 ? (status)(last - 1) : OK};
+                               .result = last > 0 ? (status)(last - 1) : OK,
+                               .fault = le_get32(in + 4) >> 8};
     return true;
 }
 

@@ -25,6 +25,7 @@
 #include "format/sha256.h"
 
 enum {
+    CHANNEL_RANKS_MAX = (1 << 24) - 1,
     CHANNEL_TOKEN = 32,
     CHANNEL_NONCE = 16,
     CHANNEL_HOST = 64, /* bytes of a host's name with its NUL; longer names are cut */
@@ -59,6 +60,7 @@ struct channel_beat {
     uint32_t span_ms;   /* all of the time since then */
     bool is_last;       /* goodbye: the rank ends regularly */
     status result;      /* of is_last: how it ended */
+    uint32_t fault; /* of a bad result: 1 + the rank whose host is at fault; 0: none */
 };
 
 /* STOP: save and end. LEAVE: the job is lost, end at once. */

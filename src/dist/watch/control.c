@@ -255,7 +255,7 @@ status control_open(struct control *c, struct comm *comm, FILE *console, struct 
 
 void control_close(struct control *c, status result)
 {
-    heartbeat_close(c->heartbeat, result);
+    heartbeat_close(c->heartbeat, result, result == OK ? 0 : c->fault);
     c->heartbeat = NULL;
     c->is_closing = true;
     if (c->is_server) {
@@ -265,6 +265,12 @@ void control_close(struct control *c, status result)
     control_server_close(&c->server);
     async_console_close(c->lines, t_last_words);
     c->lines = NULL;
+}
+
+void control_fail(struct control *c, status result)
+{
+    heartbeat_close(c->heartbeat, result, c->fault);
+    c->heartbeat = NULL;
 }
 
 bool control_is_current(const struct control *c)

@@ -31,6 +31,7 @@ struct async_console;
 struct control {
     struct phase phase; /* what training publishes: phase_set(&c.phase, step, phase) */
     uint32_t rank;
+    uint32_t fault;              /* of a bad end: 1 + the rank whose host is at fault */
     FILE *console;               /* why this rank ends; the server's verdicts */
     struct heartbeat *heartbeat; /* NULL: one rank without a launcher */
     struct control_server server;
@@ -48,6 +49,9 @@ status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *co
 /* Tell the server that this rank ends regularly, with this status. A zeroed struct is
  * fine. */
 void control_close(struct control *c, status result);
+/* The same for a rank that fails alone, the others not knowing: waits for none of them.
+ * The process must end by comm_abort. */
+void control_fail(struct control *c, status result);
 
 /* False: this rank was given up and must not write to the run any more. Any thread. */
 bool control_is_current(const struct control *c);

@@ -55,6 +55,7 @@ struct heartbeat {
     bool is_answered, is_welcome; /* by the other end: to JOIN, with ACCEPTED */
     _Atomic double t_answer;      /* of the last answer */
     status result;                /* how this rank ended; written before is_closing */
+    uint32_t fault;               /* the same */
     atomic_bool is_closing;
 };
 
@@ -211,7 +212,8 @@ static void send_beat(struct heartbeat *h, double now)
                                    .waited_ms = milliseconds(h->t_waited),
                                    .span_ms = milliseconds(h->t_span),
                                    .is_last = is_last,
-                                   .result = is_last ? h->result : OK};
+                                   .result = is_last ? h->result : OK,
+                                   .fault = is_last ? h->fault : 0};
     uint8_t out[CHANNEL_BEAT_BYTES];
 
     h->t_waited = h->t_span = 0;
@@ -368,13 +370,14 @@ status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
     return OK;
 }
 
-void heartbeat_close(struct heartbeat *h, status result)
+void heartbeat_close(struct heartbeat *h, status result, uint32_t fault)
 {
     const uint64_t one = 1;
 
     if (!h)
         return;
     h->result = result;
+    h->fault = fault;
     h->is_closing = true;
     (void)!write(h->wake, &one, sizeof one); /* the thread looks at the clock anyway */
     pthread_join(h->thread, NULL);

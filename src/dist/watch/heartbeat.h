@@ -50,8 +50,9 @@ struct heartbeat;
 /* Returns when the server has accepted this rank, or with an error. */
 status heartbeat_open(struct heartbeat **h, const struct heartbeat_config *c,
                       struct err *err);
-/* Says goodbye with the status of this rank; silence after that is fine. NULL is fine. */
-void heartbeat_close(struct heartbeat *h, status result);
+/* Says goodbye with the status of this rank, and with 1 + the rank at fault (0: none);
+ * silence after that is fine. NULL is fine. */
+void heartbeat_close(struct heartbeat *h, status result, uint32_t fault);
 
 /* False when the last answer is older than t_lost: this rank was given up and must not
  * touch files that its successor may be using. Any thread. */

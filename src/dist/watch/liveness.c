@@ -84,6 +84,14 @@ static bool is_silent(const struct liveness *w, const struct liveness_rank *r, d
            (!r->is_open && now - r->t_closed > w->limits.t_closed);
 }
 
+/* It ended with an error that the others have not come to know. */
+static bool has_failed_alone(const struct liveness *w, const struct liveness_rank *r,
+                             double now)
+{
+    return r->is_done && !r->is_dead && r->last.result != OK && w->n_done < w->n_ranks &&
+           now - r->t_beat > w->limits.t_silence;
+}
+
 /* How much more of their time the other ranks wait than rank i does. */
 static double others_wait(const struct liveness *w, size_t i)
 {
@@ -168,7 +176,7 @@ static bool judge_rank(struct liveness *w, size_t i, double now, struct liveness
 
     if (!r->has_joined && !r->is_dead && now - w->t_open > w->limits.t_start)
         *e = (struct liveness_event){LIVENESS_MISSING, (uint32_t)i, now - w->t_open};
-    else if (is_silent(w, r, now))
+    else if (is_silent(w, r, now) || has_failed_alone(w, r, now))
         *e = (struct liveness_event){LIVENESS_DEAD, (uint32_t)i, now - r->t_beat};
     else
         return r->has_joined && judge_late(w, i, now, e);
@@ -200,6 +208,9 @@ static void say_rank(const struct liveness *w, struct liveness_event e, char *ou
     if (e.verdict == LIVENESS_MISSING)
         snprintf(out, n, "rank %u did not report within %.0f s of the start", e.rank,
                  e.seconds);
+    else if (e.verdict == LIVENESS_DEAD && r->is_done)
+        snprintf(out, n, "rank %u on %s failed at step %llu: %s", e.rank, r->host, step,
+                 status_text(r->last.result));
     else if (e.verdict == LIVENESS_DEAD)
         snprintf(out, n, "rank %u on %s is dead: %s %.1f s, last at step %llu in %s",
                  e.rank, r->host, r->is_open ? "silent for" : "gone since", e.seconds,
@@ -235,6 +246,20 @@ bool liveness_agreed(const struct liveness *w, status *result)
         if (!w->rank[i].is_done || w->rank[i].last.result != *result)
             return false;
     return true;
+}
+
+const struct liveness_rank *liveness_failed(const struct liveness *w)
+{
+    const struct liveness_rank *first = NULL;
+
+    for (size_t i = 0; i < w->n_ranks; i++) {
+        const struct liveness_rank *r = &w->rank[i];
+        const status result = r->last.result;
+        const bool is_own = result != OK && result != ERR_COMM && result != ERR_LOST;
+        if (r->is_done && is_own && (!first || r->t_beat < first->t_beat))
+            first = r;
+    }
+    return first;
 }
 
 uint64_t liveness_step(const struct liveness *w)

@@ -30,7 +30,7 @@ extern const struct liveness_limits liveness_limits_default;
 
 enum liveness_verdict {
     LIVENESS_NOTHING,
-    LIVENESS_DEAD,      /* of rank: the job is lost */
+    LIVENESS_DEAD,      /* of rank, or it failed alone: the job is lost */
     LIVENESS_MISSING,   /* rank never joined: the job is lost */
     LIVENESS_LATE,      /* the others wait for rank */
     LIVENESS_CAUGHT_UP, /* a late rank is with the others again */
@@ -83,6 +83,9 @@ void liveness_say(const struct liveness *w, struct liveness_event e, char *out, 
 
 /* Whether all ranks said goodbye with the same status. */
 bool liveness_agreed(const struct liveness *w, status *result);
+/* The first rank that said goodbye with a failure of its own, not one of a peer or of the
+ * network; NULL: none. */
+const struct liveness_rank *liveness_failed(const struct liveness *w);
 /* Finished updates of the rank that is furthest; 0 before the first beat. */
 uint64_t liveness_step(const struct liveness *w);
 /* When the last rank that said no goodbye will have ended itself at the latest, because

@@ -58,22 +58,42 @@ static status refuse(const struct comm *c, int rank, const char *what, const cha
                    comm_name(c, rank, name), what, c->peer[0].host, fix);
 }
 
-status preflight_judge_programs(const struct comm *c, const uint64_t *hash,
+static bool is_other(uint64_t a, uint64_t b)
+{
+    return a && b && a != b;
+}
+
+status preflight_judge_programs(const struct comm *c, const struct preflight_program *all,
                                 struct err *err)
 {
-    for (int r = 1; r < c->size; r++)
-        if (hash[r] && hash[0] && hash[r] != hash[0])
+    char name[COMM_NAME_MAX];
+
+    for (int r = 1; r < c->size; r++) {
+        if (is_other(all[r].program, all->program))
             return refuse(c, r, "ferry program", "copy one build to all hosts", err);
+        if (strcmp(all[r].library, all->library) != 0)
+            return err_set(err, ERR_USAGE,
+                           "%s has loaded %s, rank 0 on host %s %s; install or load the "
+                           "same version of MPI on all hosts",
+                           comm_name(c, r, name), all[r].library, c->peer[0].host,
+                           all->library);
+        if (is_other(all[r].module, all->module))
+            return refuse(c, r, "module for MPI",
+                          "unset FERRY_MPI_MODULE, or copy the file that it names to all "
+                          "hosts",
+                          err);
+    }
     return OK;
 }
 
 status preflight_programs(struct comm *c, struct err *err)
 {
-    uint64_t mine, *all;
+    struct preflight_program mine = {.module = c->module}, *all;
 
     if (c->size == 1)
         return OK;
-    mine = hash_program();
+    mine.program = hash_program();
+    snprintf(mine.library, sizeof mine.library, "%s", c->library);
     TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
     status result = comm_allgather(c, all, &mine, sizeof mine, err);
     THEN(result, preflight_judge_programs(c, all, err));
@@ -99,11 +119,24 @@ static status compare(const struct comm *c, const struct preflight_facts *all,
     return OK;
 }
 
-static status check_disks(const struct comm *c, const struct preflight_facts *all,
-                          struct preflight_options o, struct err *err)
+/* Rank r is at fault, unless a rank of another host was, too. */
+static void blame(struct preflight *p, const struct comm *c, int r)
+{
+    if (!p->fault)
+        p->fault = 1 + r;
+    else if (p->fault > 0 && strcmp(c->peer[r].host, c->peer[p->fault - 1].host) != 0)
+        p->fault = -1;
+}
+
+static status check_disks(struct preflight *p, const struct comm *c,
+                          const struct preflight_facts *all, struct preflight_options o,
+                          struct err *err)
 {
     char name[COMM_NAME_MAX];
 
+    for (int r = 0; r < c->size; r++)
+        if (all[r].disk_mib < o.checkpoint_mib)
+            blame(p, c, r);
     for (int r = 0; r < c->size; r++)
         if (all[r].disk_mib < o.checkpoint_mib)
             return err_set(err, ERR_IO,
@@ -114,23 +147,36 @@ static status check_disks(const struct comm *c, const struct preflight_facts *al
     return OK;
 }
 
-/* The ranks of a host share what is left there. */
-static status check_memory(const struct comm *c, const struct preflight_facts *all,
-                           double each_mib, struct err *err)
+static int ranks_on(const struct comm *c, const char *host)
 {
-    for (int r = 0; r < c->size; r++) {
-        int n = 0;
-        for (int q = 0; q < c->size; q++)
-            n += strcmp(c->peer[q].host, c->peer[r].host) == 0;
-        if (all[r].free_mib < n * each_mib)
-            return err_set(err, ERR_MEMORY,
-                           "host %s has %.0f MiB of memory left, its %d rank%s need at "
-                           "least %.0f; end other programs, start fewer ranks there or "
-                           "choose a smaller model",
-                           c->peer[r].host, all[r].free_mib, n, n == 1 ? "" : "s",
-                           n * each_mib);
-    }
-    return OK;
+    int n = 0;
+
+    for (int r = 0; r < c->size; r++)
+        n += strcmp(c->peer[r].host, host) == 0;
+    return n;
+}
+
+/* The ranks of a host share what is left there. */
+static status check_memory(struct preflight *p, const struct comm *c,
+                           const struct preflight_facts *all, double each_mib,
+                           struct err *err)
+{
+    int first = -1, n = 0;
+
+    for (int r = c->size - 1; r >= 0; r--)
+        if (all[r].free_mib < ranks_on(c, c->peer[r].host) * each_mib) {
+            blame(p, c, r);
+            first = r;
+            n = ranks_on(c, c->peer[r].host);
+        }
+    if (first < 0)
+        return OK;
+    return err_set(err, ERR_MEMORY,
+                   "host %s has %.0f MiB of memory left, its %d rank%s need at least "
+                   "%.0f; end other programs, start fewer ranks there or choose a "
+                   "smaller model",
+                   c->peer[first].host, all[first].free_mib, n, n == 1 ? "" : "s",
+                   n * each_mib);
 }
 
 /* Ranks of this node on one card share its memory; those without a card share the node's.
@@ -196,8 +242,8 @@ status preflight_judge(struct preflight *p, const struct comm *c,
         p->disk_mib = fmin(p->disk_mib, all[r].disk_mib);
     }
     TRY(compare(c, all, err));
-    TRY(check_memory(c, all, o.memory_mib, err));
-    TRY(check_disks(c, all, o, err));
+    TRY(check_memory(p, c, all, o.memory_mib, err));
+    TRY(check_disks(p, c, all, o, err));
     return check_clocks(p, c, all, o.config->clock_limit, err);
 }
 
@@ -285,6 +331,7 @@ status preflight_run(struct preflight *p, struct comm *c, struct preflight_optio
     TRY(mem_alloc(&all, (size_t)c->size, sizeof *all, err));
     status result = comm_allgather(c, all, &mine, sizeof mine, err);
     THEN(result, preflight_judge(p, c, all, o, err));
+    c->fault = result != OK && p->fault > 0 ? p->fault : 0;
     free(all);
     return result == OK && c->size > 1 ? measure(p, c, err) : result;
 }

@@ -45,13 +45,20 @@ struct preflight {
     double clock_spread;       /* seconds between the fastest and the slowest clock */
     int clock_rank;            /* whose clock is furthest from the others' */
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */
+    int fault;     /* of a failure: 1 + the rank whose host alone is to blame; 0: none */
     int n_sharing; /* ranks that compute in the same memory as this one; 0: not asked */
 };
 
-/* Compare the program files, before anything else is exchanged. */
+/* What a rank runs. Hashes of 0 are not known. */
+struct preflight_program {
+    uint64_t program, module; /* module: what calls the MPI library */
+    char library[64];         /* the MPI library that it loaded */
+};
+
+/* Compare what the ranks run, before anything else is exchanged. */
 status preflight_programs(struct comm *c, struct err *err);
-/* The judgement alone: hash[size] as the ranks gave them; 0: not known. */
-status preflight_judge_programs(const struct comm *c, const uint64_t *hash,
+/* The judgement alone: all[size] as the ranks gave them. */
+status preflight_judge_programs(const struct comm *c, const struct preflight_program *all,
                                 struct err *err);
 
 /* The judgement without the asking: all[size] as the ranks gave them. */
