@@ -62,8 +62,8 @@ TEST(a_broken_network_leaves_no_shared_memory_behind)
     setenv("FERRY_MPI_MODULE", MPI_BROKEN, 1);
     CHECK_OK(comm_open(&c, (struct comm_options){.kind = "mpi"}, &err), &err);
     CHECK(c.size == 2 && c.local_size == 2);
-    CHECK_FAILS(exchange_open(&x, &c, 1000, WIRE_FP32, false, &err), &err, ERR_COMM,
-                "the network is gone");
+    CHECK_FAILS(exchange_open(&x, &c, (struct exchange_options){.n_max = 1000}, &err),
+                &err, ERR_COMM, "the network is gone");
     snprintf(pattern, sizeof pattern, "/dev/shm/ferry-%ld-*", (long)getpid());
     CHECK(glob(pattern, 0, NULL, &left) == GLOB_NOMATCH);
     comm_close(&c);

@@ -46,7 +46,10 @@ static void part_rank(struct comm *c, void *ctx)
     embed_rows_mark_all(t, false);
     embed_rows_mark(t, row[c->rank], 3);
     CHECK(embed_rows_square(t, p->flat[c->rank]) == (c->rank ? 3 * 16 * 4 : 2 * 16));
-    CHECK_OK(exchange_open(&p->exchange[c->rank], c, 100, WIRE_FP32, false, &err), &err);
+    CHECK_OK(exchange_open(&p->exchange[c->rank], c,
+                           (struct exchange_options){.n_max = 100, .widest = WIRE_FP32},
+                           &err),
+             &err);
     CHECK_OK(comm_run(c, part_job, p, &err), &err);
     for (size_t i = 0; i < params.n_flat; i++) {
         const size_t at = i / 16;

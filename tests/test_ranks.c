@@ -17,7 +17,7 @@
 #include "train/save/state.h"
 #include "train/update/local_sgd.h"
 
-enum { MOST = 8 };
+enum { MOST = 16 };
 
 static const char *in_run(const char *run, const char *name)
 {
@@ -185,6 +185,55 @@ TEST(more_ranks_than_pairs_in_an_update_train_the_same)
     CHECK(numbers_of("many", "step", "loss", got, 10) == 10);
     for (int s = 0; s < 10; s++)
         CHECK(fabs(got[s] / want[s] - 1) < 1e-5);
+}
+
+TEST(nodes_in_a_grid_make_the_same_updates)
+{
+    static const struct shape shape = {.ranks = {1, 2, 1, 1, 1}, .n_nodes = 5};
+    double want[10], got[10];
+
+    toy_data();
+    toy_train("one", TOY(EXACT, GENTLE, "max_steps=10"));
+    CHECK(numbers_of("one", "step", "loss", want, 10) == 10);
+    for (int i = 0; i < 2; i++) {
+        const char *run = i ? "sharded" : "grid";
+        train(run, shape,
+              TOY(EXACT, GENTLE, "max_steps=10", "exchange=grid", "bucket_mib=0.02",
+                  i ? "shard_optimizer=true" : "wire_check=true"));
+        CHECK(numbers_of(run, "step", "loss", got, 10) == 10);
+        for (int s = 0; s < 10; s++)
+            CHECK(fabs(got[s] / want[s] - 1) < 1e-5);
+    }
+}
+
+static bool config_says(const char *run, const char *text)
+{
+    struct file_map f;
+    struct err err = {0};
+
+    CHECK_OK(file_map_open(&f, in_run(run, "config.yaml"), &err), &err);
+    const bool is_there = memmem(f.data, f.n_bytes, text, strlen(text));
+    file_map_close(&f);
+    return is_there;
+}
+
+/* What is measured may change from start to start, and with it the order of sums. */
+TEST(a_resumed_run_exchanges_as_it_began)
+{
+    struct shape shape = {.n_nodes = 16};
+
+    for (int node = 0; node < shape.n_nodes; node++)
+        shape.ranks[node] = 1;
+    toy_data();
+    for (int i = 0; i < 2; i++) {
+        const char *run = i ? "grid" : "direct";
+        const char *want = i ? "exchange: grid" : "exchange: direct";
+        train(run, shape, TOY("max_steps=1", i ? "exchange=grid" : "exchange=direct"));
+        train(run, shape, TOY("max_steps=2"));
+        CHECK(config_says(run, want));
+    }
+    train("measured", shape, TOY("max_steps=1"));
+    CHECK(!config_says("measured", "exchange: auto"));
 }
 
 TEST(the_same_ranks_give_the_same_bytes_also_after_a_stop)

@@ -1,4 +1,5 @@
 #include "recipe/buckets.h"
+#include "recipe/grid.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
 #include "recipe/wire.h"
@@ -106,15 +107,18 @@ TEST(bytes_of_buckets_are_those_of_the_whole_but_for_the_cuts)
                 const double mean =
                     wire_step_bytes(p.n_flat, (enum wire)w, n_nodes, sharded);
                 double sent = 0, received = 0;
+                struct grid g;
+                CHECK_OK(grid_open(&g, n_nodes, 1, &err), &err);
                 for (size_t node = 0; node < n_nodes; node++) {
                     const struct wire_traffic t =
-                        wire_step(&b, (enum wire)w, node, n_nodes, sharded);
+                        wire_step(&b, (enum wire)w, &g, node, sharded);
                     CHECK_NEAR(t.sent_bytes, mean, 2e-3);
                     CHECK_NEAR(t.received_bytes, mean, 2e-3);
                     sent += t.sent_bytes;
                     received += t.received_bytes;
                 }
                 CHECK(sent == received);
+                grid_close(&g);
             }
     buckets_close(&b);
     params_close(&p);

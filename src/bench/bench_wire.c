@@ -165,7 +165,7 @@ static status time_wire(const struct bench *b, struct comm *c, const struct para
     TRY(reducer_open(&r, c, p, options, err));
     const status result = time_exchange(c, p, r, g, b->steps, &t, err);
     t.stated_bytes =
-        wire_step(reducer_buckets(r), w, (size_t)c->node, (size_t)c->n_nodes, false)
+        wire_step(reducer_buckets(r), w, reducer_grid(r), (size_t)c->node, false)
             .sent_bytes;
     reducer_close(r);
     if (result == OK)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "recipe/buckets.h"
+#include "recipe/grid.h"
 
 struct form {
     const char *name;
@@ -49,33 +50,65 @@ struct wire_part wire_part(size_t n_bucket, size_t part, size_t n_parts)
     return (struct wire_part){begin, begin < last ? last - begin : 0};
 }
 
-/* Towards the owners: mine of everybody's shards go out, everybody's of mine come in.
- * Away from them: the other way round. */
-static void add_bucket(struct wire_traffic *t, size_t n, enum wire w, size_t node,
-                       size_t n_nodes, bool is_away)
-{
-    double own = 0, others = 0;
+/* A bucket of n elements; is_one: the shards of a message are one segment. */
+struct wire_cuts {
+    size_t n, n_shards;
+    enum wire w;
+    bool is_one;
+};
 
-    for (size_t s = 0; s < n_nodes; s++) {
-        const size_t n_shard = wire_part(n, s, n_nodes).n;
-        const double bytes = (double)wire_segment_bytes(w, n_shard);
-        if (s == node)
-            own = bytes * (double)(n_nodes - 1);
-        else
-            others += bytes;
+/* `times` messages with the shards of a range, as one segment or one for each. */
+static void add_message(double *n_bytes, double *n_messages, size_t times,
+                        struct grid_range r, const struct wire_cuts *c)
+{
+    size_t n = 0, bytes = 0;
+
+    for (size_t i = r.begin; i < r.end; i++) {
+        const size_t n_shard = wire_part(c->n, i, c->n_shards).n;
+        n += n_shard;
+        bytes += wire_segment_bytes(c->w, n_shard);
     }
-    t->sent_bytes += is_away ? own : others;
-    t->received_bytes += is_away ? others : own;
+    if (n && c->is_one)
+        bytes = wire_segment_bytes(c->w, n);
+    *n_bytes += (double)(n ? bytes * times : 0);
+    *n_messages += (double)(n ? times : 0);
 }
 
-struct wire_traffic wire_step(const struct buckets *b, enum wire w, size_t node,
-                              size_t n_nodes, bool is_sharded)
+/* Towards the owners: to the collectors of the row and from its other nodes, to the
+ * owners of what is collected and from the collectors of other rows. Away from them: the
+ * other way round. */
+static void add_bucket(struct wire_traffic *t, size_t n, enum wire w,
+                       const struct grid *g, size_t node, bool is_away)
 {
-    struct wire_traffic t = {0, 0};
+    const struct wire_cuts c = {n, g->n_nodes, w, !is_away};
+    const struct grid_range row = grid_row(g, grid_row_of(g, node));
+    const struct grid_range mine = grid_collected(g, node);
+    const size_t own = g->shard[node];
+    struct wire_traffic up = {0};
+
+    for (size_t other = row.begin; other < row.end; other++)
+        if (other != node)
+            add_message(&up.sent_bytes, &up.n_sent, 1, grid_collected(g, other), &c);
+    add_message(&up.received_bytes, &up.n_received, row.end - row.begin - 1, mine, &c);
+    for (size_t i = mine.begin; i < mine.end; i++)
+        if (i != own)
+            add_message(&up.sent_bytes, &up.n_sent, 1, (struct grid_range){i, i + 1}, &c);
+    add_message(&up.received_bytes, &up.n_received, g->n_rows - 1,
+                (struct grid_range){own, own + 1}, &c);
+    t->sent_bytes += is_away ? up.received_bytes : up.sent_bytes;
+    t->received_bytes += is_away ? up.sent_bytes : up.received_bytes;
+    t->n_sent += is_away ? up.n_received : up.n_sent;
+    t->n_received += is_away ? up.n_sent : up.n_received;
+}
+
+struct wire_traffic wire_step(const struct buckets *b, enum wire w, const struct grid *g,
+                              size_t node, bool is_sharded)
+{
+    struct wire_traffic t = {0};
 
     for (size_t i = 0; i < b->n_list; i++) {
-        add_bucket(&t, b->list[i].n, w, node, n_nodes, false);
-        add_bucket(&t, b->list[i].n, is_sharded ? WIRE_FP32 : w, node, n_nodes, true);
+        add_bucket(&t, b->list[i].n, w, g, node, false);
+        add_bucket(&t, b->list[i].n, is_sharded ? WIRE_FP32 : w, g, node, true);
     }
     return t;
 }

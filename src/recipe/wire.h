@@ -4,9 +4,10 @@
  * A bucket of n elements is cut into one shard per node. Each node sends every other node
  * its part of that node's shard, the owner adds them up in fp32, and sends the result,
  * rounded once more, to every other node: the bytes of a ring all-reduce, but two
- * roundings instead of one per hop. A shard travels as one segment: n payload values,
- * then their scales. Every rank derives the same cuts from the same numbers, so nothing
- * on the wire describes itself.
+ * roundings instead of one per hop. Among many nodes both ways have two legs
+ * (recipe/grid.h), and there are three roundings. A shard travels as one segment: n
+ * payload values, then their scales. Every rank derives the same cuts from the same
+ * numbers, so nothing on the wire describes itself.
  */
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <stddef.h>
 
 struct buckets;
+struct grid;
 
 /* name, bytes per element, elements per scale (0: none) */
 #define WIRE_LIST(W)         \
@@ -45,14 +47,15 @@ struct wire_part wire_part(size_t n_bucket, size_t part, size_t n_parts);
 /* Payload bytes of one exchange through the card of a node, each way. */
 struct wire_traffic {
     double sent_bytes, received_bytes;
+    double n_sent, n_received; /* messages */
 };
 
 /*
  * Exactly, for these buckets. With is_sharded gradients stop at their owner and updated
  * weights travel in fp32. Ranks inside a node cost nothing here: they share memory.
  */
-struct wire_traffic wire_step(const struct buckets *b, enum wire w, size_t node,
-                              size_t n_nodes, bool is_sharded);
+struct wire_traffic wire_step(const struct buckets *b, enum wire w, const struct grid *g,
+                              size_t node, bool is_sharded);
 
 /* The same for n elements of any model, without the rounding of cuts: mean of nodes,
  * each way. */

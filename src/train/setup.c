@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/file.h"
 #include "base/pool.h"
@@ -102,6 +103,29 @@ static status open_model(struct trainer *t, struct err *err)
     return translate_open(&t->translator, &t->model, t->data.spm, &how, err);
 }
 
+/*
+ * Rows of nodes. `auto` follows what preflight measured, or a resumed run as it began, so
+ * that it makes the same sums; the run's config.yaml says which.
+ */
+static size_t choose_rows(struct trainer *t)
+{
+    struct train_config *c = &t->config;
+    const size_t n_nodes = (size_t)t->peers.comm->n_nodes;
+    const double bytes = (double)wire_segment_bytes(
+        wire_find(c->wire),
+        MIN((size_t)(c->bucket_mib * 1048576) / sizeof(float), t->model.params.n_flat));
+    const bool is_auto = strcmp(c->exchange, "auto") == 0;
+
+    if (is_auto && n_nodes < GRID_NODES)
+        return 1;
+    if (is_auto) {
+        const bool pays = grid_choose(n_nodes, bytes, t->peers.preflight.link) > 1;
+        const bool is_grid = t->saving.was_grid || (!t->saving.was_direct && pays);
+        snprintf(c->exchange, sizeof c->exchange, "%s", is_grid ? "grid" : "direct");
+    }
+    return strcmp(c->exchange, "grid") == 0 ? grid_square(n_nodes) : 1;
+}
+
 static status open_gradients(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
@@ -110,6 +134,7 @@ static status open_gradients(struct trainer *t, struct err *err)
                                       .bucket_bytes = (size_t)(c->bucket_mib * 1048576),
                                       .is_sharded = c->shard_optimizer,
                                       .is_checked = c->wire_check,
+                                      .n_rows = choose_rows(t),
                                       .device = is_cuda ? &t->device : NULL};
 
     if (t->device.gpu && c->shard_optimizer && t->peers.comm->size > 1)
@@ -119,6 +144,9 @@ static status open_gradients(struct trainer *t, struct err *err)
             "or use device = cpu",
             t->device.kind);
     TRY(gradients_open(&t->gradients, t->peers.comm, &t->model, o, err));
+    if (o.n_rows > 1)
+        record_note(&t->record, "%d nodes exchange gradients in a grid of %zu rows",
+                    t->peers.comm->n_nodes, o.n_rows);
     if (t->gradients.mirror && is_cuda)
         record_note(&t->record,
                     "gradients go through the host's memory, not from card to card: %s",

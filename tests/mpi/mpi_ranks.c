@@ -104,7 +104,7 @@ static status run_wire(struct comm *c, const struct params *p, enum wire w, bool
             result = reducer_allgather(r, g, err);
         const double sent = (double)(comm_traffic(c).sent_bytes - before.sent_bytes);
         const double stated =
-            wire_step(reducer_buckets(r), w, (size_t)c->node, (size_t)c->n_nodes, sharded)
+            wire_step(reducer_buckets(r), w, reducer_grid(r), (size_t)c->node, sharded)
                 .sent_bytes;
         if (result == OK)
             result = compare(c, g, want, p->n_flat, w, err);

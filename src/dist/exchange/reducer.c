@@ -66,7 +66,7 @@ static enum wire widest(struct reducer_options o)
 static struct wire_part owned_by(const struct reducer *r, int rank, size_t i)
 {
     const struct bucket b = r->buckets.list[i];
-    const struct wire_part p = exchange_owned(r->comm, rank, b.n);
+    const struct wire_part p = exchange_owned(&r->exchange, rank, b.n);
 
     return (struct wire_part){b.first + p.first, p.n};
 }
@@ -91,9 +91,7 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
 
     TRY(buckets_open(&r->buckets, p, n_max ? n_max : 1, err));
     TRY(mem_alloc(&r->jobs, r->buckets.n_list + 1, sizeof *r->jobs, err));
-    if (r->options.is_sharded)
-        TRY(list_shards(r, err));
-    else if (r->options.device)
+    if (!r->options.is_sharded && r->options.device)
         TRY(comm_nccl_open(&r->nccl, r->comm, r->options.device,
                            (struct comm_nccl_options){.wire = r->options.wire,
                                                       .is_checked = r->options.is_checked,
@@ -107,8 +105,13 @@ static status open_parts(struct reducer *r, const struct params *p, struct err *
     r->n_embed = n_early_buckets(r, p);
     if (r->n_embed)
         TRY(embed_rows_open(&r->embed_rows, p, r->buckets.n_max, err));
-    return exchange_open(&r->exchange, r->comm, r->buckets.n_max, widest(r->options),
-                         r->options.is_checked, err);
+    TRY(exchange_open(&r->exchange, r->comm,
+                      (struct exchange_options){.n_max = r->buckets.n_max,
+                                                .widest = widest(r->options),
+                                                .is_checked = r->options.is_checked,
+                                                .n_rows = r->options.n_rows},
+                      err));
+    return r->options.is_sharded ? list_shards(r, err) : OK;
 }
 
 status reducer_open(struct reducer **out, struct comm *c, const struct params *p,
@@ -145,6 +148,11 @@ void reducer_close(struct reducer *r)
 const struct buckets *reducer_buckets(const struct reducer *r)
 {
     return &r->buckets;
+}
+
+const struct grid *reducer_grid(const struct reducer *r)
+{
+    return &r->exchange.grid;
 }
 
 bool reducer_is_on_device(const struct reducer *r)

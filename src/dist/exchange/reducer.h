@@ -34,6 +34,7 @@
 #include "recipe/wire.h"
 
 struct device;
+struct grid;
 struct params;
 struct reducer;
 struct embed_rows;
@@ -43,6 +44,7 @@ struct reducer_options {
     size_t bucket_bytes;   /* of fp32; 0: 25 MiB */
     bool is_sharded;       /* the sum of a range is wanted on its owner only */
     bool is_checked;       /* messages carry a checksum; a damaged one is ERR_COMM */
+    size_t n_rows;         /* of nodes (recipe/grid.h); 0: one */
     struct device *device; /* borrowed; a GPU to sum on if NCCL can; NULL: the host */
 };
 
@@ -52,6 +54,8 @@ status reducer_open(struct reducer **r, struct comm *c, const struct params *p,
 void reducer_close(struct reducer *r); /* NULL is fine */
 
 const struct buckets *reducer_buckets(const struct reducer *r);
+/* Where the nodes stand; not when the sum is made on a device. */
+const struct grid *reducer_grid(const struct reducer *r);
 
 /* Whether gradients are summed on options.device, and then by what ("NCCL 2.28.9"); or
  * why they are not. */

@@ -116,7 +116,7 @@ static bool is_free(const char *name)
                                         "bucket_mib",  "shard_optimizer",
                                         "clock_limit", "replica_check_every",
                                         "verify_data", "source_lang",
-                                        "target_lang"};
+                                        "target_lang", "exchange"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

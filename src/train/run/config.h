@@ -64,6 +64,7 @@
     X(CHOICE, wire, "bf16", "format of gradients between nodes; fewer bits: faster, coarser", ONE_OF("fp32|bf16|fp16|int8")) \
     X(BOOL, wire_check, "false", "checksum every message of gradients", ANY)                    \
     X(REAL, bucket_mib, "25", "largest part of the gradient sent at once, in MiB of fp32", RANGE(0.001, 4096)) \
+    X(CHOICE, exchange, "auto", "between many nodes; grid: fewer messages; auto: as measured", ONE_OF("auto|direct|grid")) \
     X(BOOL, shard_optimizer, "false", "each rank keeps and updates a part of the moments", ANY) \
     X(INT, local_steps, "1", "local SGD: updates between averagings; more: less traffic", RANGE(1, 1e6)) \
     X(REAL, outer_rate, "0.7", "local SGD: step towards the average", RANGE(0.001, 10))         \

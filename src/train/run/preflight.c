@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
@@ -287,18 +288,38 @@ static status time_sum(struct comm *c, struct trial *t, size_t n, double *best,
     return OK;
 }
 
+/* What a message costs: every node sends a small one to every other. */
+static status measure_link(struct preflight *p, struct comm *c, struct trial *t,
+                           struct err *err)
+{
+    const size_t n_nodes = (size_t)c->n_nodes;
+    const double bytes = (double)wire_segment_bytes(WIRE_FP32, WIRE_ALIGN);
+    double t_each;
+
+    if (n_nodes < GRID_NODES)
+        return OK;
+    TRY(time_sum(c, t, n_nodes * WIRE_ALIGN, &t_each, err));
+    p->link = (struct grid_link){.latency = p->t_latency / 2, .rate = 1e6 * p->mb_per_s};
+    p->link.message = fmax(0, (t_each - p->t_latency) / 2 / ((double)n_nodes - 2) -
+                                  bytes / p->link.rate);
+    return OK;
+}
+
 static status measure(struct preflight *p, struct comm *c, struct err *err)
 {
-    const double bytes = wire_step_bytes(MANY, WIRE_FP32, (size_t)c->n_nodes, false);
+    const size_t n_many = MAX(MANY, (size_t)c->n_nodes * WIRE_ALIGN);
+    const double bytes = wire_step_bytes(n_many, WIRE_FP32, (size_t)c->n_nodes, false);
     struct trial t = {0};
     double t_many = 0;
 
-    TRY(mem_alloc(&t.x, MANY, sizeof *t.x, err));
-    status result = exchange_open(&t.exchange, c, MANY, WIRE_FP32, false, err);
+    TRY(mem_alloc(&t.x, n_many, sizeof *t.x, err));
+    status result =
+        exchange_open(&t.exchange, c, (struct exchange_options){.n_max = n_many}, err);
     THEN(result, time_sum(c, &t, FEW, &p->t_latency, err));
-    THEN(result, time_sum(c, &t, MANY, &t_many, err));
+    THEN(result, time_sum(c, &t, n_many, &t_many, err));
     if (result == OK && c->n_nodes > 1)
         p->mb_per_s = bytes * 1e-6 / t_many;
+    THEN(result, measure_link(p, c, &t, err));
     exchange_close(&t.exchange);
     free(t.x);
     return result;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "recipe/grid.h"
 
 struct comm;
 struct dataset;
@@ -42,6 +43,7 @@ struct preflight_facts {
 struct preflight {
     double t_latency; /* seconds of an all-reduce of a few bytes */
     double mb_per_s;  /* payload a card carries each way in a large one; NAN: one rank */
+    struct grid_link link;     /* between nodes, if they are GRID_NODES or more */
     double clock_spread;       /* seconds between the fastest and the slowest clock */
     int clock_rank;            /* whose clock is furthest from the others' */
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */

@@ -17,33 +17,41 @@ static status run_path(const struct saving *s, char *path, const char *name,
     return file_join(path, FILE_PATH_MAX, s->config->run, name, err);
 }
 
+/* What a rank finds in its run directory: 0 or 1 each. */
+struct found {
+    double is_there, was_direct, was_grid;
+};
+
 /* A run directory that holds a checkpoint resumes, with the options it began with. */
-static status check_options(struct saving *s, bool *is_there, struct err *err)
+static status check_options(struct saving *s, struct found *found, struct err *err)
 {
     char pointer[FILE_PATH_MAX];
     struct train_config *old;
 
-    *is_there = false;
+    *found = (struct found){0};
     if (!s->peers->dir.is_writer)
         return OK;
     TRY(run_path(s, pointer, "checkpoint", err));
-    *is_there = file_exists(pointer);
-    if (!*is_there)
+    if (!file_exists(pointer))
         return OK;
+    found->is_there = 1;
     TRY(train_config_read(&old, s->config->run, err));
     const status result = old ? train_config_same(old, s->config, err) : OK;
+    found->was_direct = old && strcmp(old->exchange, "direct") == 0;
+    found->was_grid = old && strcmp(old->exchange, "grid") == 0;
     free(old);
     return result;
 }
 
 status resume_find(struct saving *s, struct err *err)
 {
-    bool is_there;
+    struct found found;
 
-    TRY(peers_agree(s->peers, check_options(s, &is_there, err), err));
-    double n_there = is_there;
-    TRY(comm_allreduce(s->peers->comm, COMM_SUM, &n_there, 1, err));
-    s->is_resumed = n_there > 0;
+    TRY(peers_agree(s->peers, check_options(s, &found, err), err));
+    TRY(comm_allreduce(s->peers->comm, COMM_MAX, &found.is_there, 3, err));
+    s->is_resumed = found.is_there > 0;
+    s->was_direct = found.was_direct > 0;
+    s->was_grid = found.was_grid > 0;
     return OK;
 }
 

@@ -34,11 +34,12 @@ struct saving {
     struct saver *saver;                       /* NULL: this rank does not write */
     struct saver_target wanted[SAVER_TARGETS]; /* at the end of this step */
     size_t n_wanted;
-    bool is_under_way;   /* a save that ranks must agree on */
-    int64_t step;        /* of that save */
-    bool has_checkpoint; /* it holds the run's checkpoint, not only best models */
-    int64_t saved_at;    /* step of the last checkpoint on disk; -1: none */
-    bool is_resumed;     /* the run began from a checkpoint */
+    bool is_under_way;         /* a save that ranks must agree on */
+    int64_t step;              /* of that save */
+    bool has_checkpoint;       /* it holds the run's checkpoint, not only best models */
+    int64_t saved_at;          /* step of the last checkpoint on disk; -1: none */
+    bool is_resumed;           /* the run began from a checkpoint */
+    bool was_direct, was_grid; /* how its nodes exchanged gradients; neither: not known */
 };
 
 /* has_room: there is memory for a copy of the run. */
