@@ -1,5 +1,5 @@
 # The front door: every target is a CMake preset or a script of tools/.
-.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-online test-opencl check bench fuzz nvrtc clean
+.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-online test-opencl test-slurm check bench fuzz nvrtc clean
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
@@ -40,6 +40,12 @@ test-faults: all
 	@cmake --preset release -DBUILD_TESTING=ON --log-level=WARNING
 	@cmake --build --preset release --target net_tapdelay net_clock
 	@tests/net/faults build/release/ferry
+
+# docs/launch.md on a SLURM of its own, hosts of namespaces: srun, sbatch, scancel, requeue, a lost
+# host. Needs root and some minutes.
+test-slurm: all
+	@[ "$$(id -u)" -eq 0 ] || { echo "skipped: hosts of namespaces need root"; exit 0; }; \
+	tools/install-deps test slurm && { tests/net/run tests/net/slurm.bash build/release/ferry || [ $$? -eq 77 ]; }
 
 # Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
 test-interop: all
