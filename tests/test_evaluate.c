@@ -27,7 +27,7 @@ static void fixture_open(struct fixture *f, const char *steps)
     CHECK_OK(model_dir_open(&f->dir, test_path("run"), "last", &err), &err);
     CHECK_OK(device_open(&f->device, "cpu", options, &err), &err);
     CHECK_OK(model_open(&f->model, &f->device, &f->dir.config, false, &err), &err);
-    CHECK_OK(model_dir_load_weights(&f->model, f->dir.prefix, true, &err), &err);
+    CHECK_OK(model_dir_load_weights(&f->model, &f->dir, true, &err), &err);
 }
 
 static void fixture_close(struct fixture *f)

@@ -47,7 +47,9 @@ static status run(struct average *a, struct model_dir *model, const struct comma
     if (!file_is_dir(name))
         return err_set(err, ERR_IO, "%s: no such run directory", name);
     TRY(choose(a, c, words, err));
-    TRY(model_dir_open(model, name, a->prefix[0], err));
+    if (*a->note)
+        fprintf(stderr, "%s; taking the newest that are there\n", a->note);
+    TRY(model_dir_describe(model, name, a->prefix[0], &a->bundle[0], err));
     if (!c->force)
         TRY(averaging_check(a, err));
     TRY(average_write(a, model, c->out, err));

@@ -7,37 +7,64 @@
 
 #include "base/mem.h"
 #include "format/le.h"
+#include "format/tf/checkpoint_dir.h"
 #include "format/tf/meta_graph.h"
 #include "format/tf/tf_checkpoint.h"
 
+static void forget(struct average *a)
+{
+    while (a->n)
+        tensor_bundle_close(&a->bundle[--a->n]);
+}
+
 void average_release(struct average *a)
 {
+    forget(a);
     free(a->prefix);
+    free(a->bundle);
     *a = (struct average){0};
 }
 
 status average_add(struct average *a, const char *run, const char *name, struct err *err)
 {
     TRY(mem_grow(&a->prefix, &a->cap, a->n + 1, sizeof *a->prefix, err));
+    TRY(mem_grow(&a->bundle, &a->bundle_cap, a->n + 1, sizeof *a->bundle, err));
     TRY(model_dir_prefix(a->prefix[a->n], sizeof *a->prefix, run, name, err));
+    TRY(tensor_bundle_open(&a->bundle[a->n], a->prefix[a->n], err));
     a->n++;
     return OK;
 }
 
-status average_add_newest(struct average *a, const char *run, size_t n, struct err *err)
+/* The newest last. */
+static status add_first(struct average *a, const char *run,
+                        const struct checkpoint_dir *list, size_t n, struct err *err)
 {
-    struct tf_checkpoint c;
-    char path[FILE_PATH_MAX];
+    const size_t n_there = list->n_listed ? list->n_listed : list->n;
     status result = OK;
 
-    TRY(file_join(path, sizeof path, run, "checkpoint", err));
-    TRY(tf_checkpoint_read(&c, path, err));
-    for (size_t i = c.n > n ? c.n - n : 0; i < c.n && result == OK; i++)
-        result = average_add(a, run, c.all[i], err);
-    if (c.n == 0)
-        result = err_set(err, ERR_FORMAT, "%s lists no checkpoints", path);
-    tf_checkpoint_release(&c);
+    if (!n_there)
+        return err_set(err, list->has_pointer ? ERR_FORMAT : ERR_IO,
+                       "%s has no checkpoints: %s", run, list->note);
+    for (size_t i = n < n_there ? n : n_there; i > 0 && result == OK; i--)
+        result = average_add(a, run, list->name[i - 1], err);
+    snprintf(a->note, sizeof a->note, "%s", list->note);
     return result;
+}
+
+status average_add_newest(struct average *a, const char *run, size_t n, struct err *err)
+{
+    struct checkpoint_dir list;
+
+    for (int look = 1;; look++) {
+        TRY(checkpoint_dir_list(&list, run, err));
+        const status result = add_first(a, run, &list, n, err);
+        const bool is_final = result == OK || look == CHECKPOINT_DIR_LOOKS ||
+                              !checkpoint_dir_has_changed(&list, run);
+        checkpoint_dir_release(&list);
+        if (is_final)
+            return result;
+        forget(a);
+    }
 }
 
 status average_add_steps(struct average *a, const char *run, const char *steps,
@@ -64,8 +91,6 @@ status average_add_steps(struct average *a, const char *run, const char *steps,
 /* What is open while the mean is written. */
 struct job {
     const struct average *a;
-    struct tensor_bundle *bundle; /* [n] the first n_open are open */
-    size_t n_open;
     const unsigned char **bytes; /* [n] of the tensor at hand */
     int *dtype;
     struct params params;
@@ -97,21 +122,16 @@ static status open_params(struct job *j, const struct model_config *c, struct er
     return mem_alloc(&j->mean, widest, sizeof *j->mean, err);
 }
 
-static status open_bundles(struct job *j, struct err *err)
+static status find_step(struct job *j, struct err *err)
 {
     const size_t n = j->a->n;
 
-    TRY(mem_alloc(&j->bundle, n, sizeof *j->bundle, err));
     TRY(mem_alloc(&j->bytes, n, sizeof *j->bytes, err));
     TRY(mem_alloc(&j->dtype, n, sizeof *j->dtype, err));
-    for (; j->n_open < n; j->n_open++) {
-        const size_t i = j->n_open;
+    for (size_t i = 0; i < n; i++) {
         int64_t step;
-        TRY(tensor_bundle_open(&j->bundle[i], j->a->prefix[i], err));
-        if (model_dir_step(&j->bundle[i], &step, err) != OK) {
-            tensor_bundle_close(&j->bundle[i]);
+        if (model_dir_step(&j->a->bundle[i], &step, err) != OK)
             return err_wrap(err, "%s", j->a->prefix[i]);
-        }
         j->step = step > j->step ? step : j->step;
     }
     return OK;
@@ -125,7 +145,7 @@ static status write_tensor(struct job *j, struct tensor_bundle_writer *w,
 
     for (size_t i = 0; i < n; i++) {
         const struct tensor_entry *e;
-        if (model_dir_tensor(&j->bundle[i], t, "", "", &e, &j->bytes[i], err) != OK)
+        if (model_dir_tensor(&j->a->bundle[i], t, "", "", &e, &j->bytes[i], err) != OK)
             return err_wrap(err, "%s", j->a->prefix[i]);
         j->dtype[i] = e->dtype;
     }
@@ -189,12 +209,12 @@ static status write_dir(struct job *j, const struct model_dir *model, const char
     char name[64], path[FILE_PATH_MAX], pointer[FILE_PATH_MAX];
     const char *const all[] = {name};
 
-    TRY(file_join(pointer, sizeof pointer, out, "checkpoint", err));
-    if (file_exists(pointer))
+    TRY(file_join(pointer, sizeof pointer, out, CHECKPOINT_DIR_POINTER, err));
+    if (checkpoint_dir_has_any(out))
         return err_set(err, ERR_USAGE,
                        "out = %s: a model is there already; name a new directory", out);
     TRY(open_params(j, &model->config, err));
-    TRY(open_bundles(j, err));
+    TRY(find_step(j, err));
     TRY(file_make_dirs(out, err));
     snprintf(name, sizeof name, "model.ckpt-%lld", (long long)j->step);
     TRY(file_join(path, sizeof path, out, name, err));
@@ -210,9 +230,6 @@ status average_write(const struct average *a, const struct model_dir *model,
     struct job j = {.a = a};
     const status result = write_dir(&j, model, out, err);
 
-    for (size_t i = 0; i < j.n_open; i++)
-        tensor_bundle_close(&j.bundle[i]);
-    free(j.bundle);
     free(j.bytes);
     free(j.dtype);
     params_close(&j.params);

@@ -13,17 +13,20 @@
 #include "base/file.h"
 #include "decode/model_dir.h"
 
-/* Which checkpoints. Zeroed = none. */
+/* Which checkpoints, their files open. Zeroed = none. */
 struct average {
     char (*prefix)[FILE_PATH_MAX];
-    size_t n, cap;
+    struct tensor_bundle *bundle;
+    size_t n, cap, bundle_cap;
+    char note[512]; /* why not those that the pointer file names; "" if it is those */
 };
 
 void average_release(struct average *a);
 
 /* One checkpoint, as model_dir_prefix() finds it. */
 status average_add(struct average *a, const char *run, const char *name, struct err *err);
-/* The newest n that run/checkpoint names, or as many as there are. */
+/* The newest n that run/checkpoint names, or as many as there are; where that file does
+ * not tell, of those that are there. */
 status average_add_newest(struct average *a, const char *run, size_t n, struct err *err);
 /* run/model.ckpt-N for each N of "100,200,300". */
 status average_add_steps(struct average *a, const char *run, const char *steps,

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "device/half.h"
 #include "format/le.h"
-#include "format/tf/tf_checkpoint.h"
+#include "format/tf/checkpoint_dir.h"
 
 static bool is_checkpoint(const char *prefix)
 {
@@ -73,59 +73,6 @@ static status join_name(char *out, size_t n_out, const char *dir, const char *na
     return file_join(out, n_out, dir, name, err);
 }
 
-static status check_whole(const char *prefix, struct err *err)
-{
-    struct tensor_bundle b;
-
-    TRY(tensor_bundle_open(&b, prefix, err));
-    tensor_bundle_close(&b);
-    return OK;
-}
-
-static status newest_of(char *prefix, size_t n_prefix, const char *dir,
-                        const struct tf_checkpoint *c, struct err *first, struct err *err)
-{
-    struct err each = {0};
-
-    if (!c->latest)
-        return err_set(err, ERR_FORMAT, "%s/checkpoint names no checkpoint", dir);
-    TRY(join_name(prefix, n_prefix, dir, c->latest, err));
-    if (check_whole(prefix, first) == OK)
-        return OK;
-    for (size_t i = c->n; i > 0; i--) {
-        if (strcmp(c->all[i - 1], c->latest) == 0)
-            continue;
-        TRY(join_name(prefix, n_prefix, dir, c->all[i - 1], err));
-        if (check_whole(prefix, &each) == OK)
-            return OK;
-    }
-    *err = *first;
-    return c->n > 1 ? err_wrap(err, "%s has no whole checkpoint", dir) : err->code;
-}
-
-status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *note,
-                        size_t n_note, struct err *err)
-{
-    struct tf_checkpoint c;
-    char path[FILE_PATH_MAX];
-    struct err damage = {0};
-
-    if (note && n_note)
-        note[0] = '\0';
-    TRY(file_join(path, sizeof path, dir, "checkpoint", err));
-    if (!file_exists(path))
-        return err_set(err, ERR_IO,
-                       "%s has no checkpoint yet: there is no file %s; name one with "
-                       "checkpoint=PREFIX if you have it",
-                       dir, path);
-    TRY(tf_checkpoint_read(&c, path, err));
-    const status result = newest_of(prefix, n_prefix, dir, &c, &damage, err);
-    if (result == OK && damage.code != OK && note)
-        snprintf(note, n_note, "%s; using %s instead", damage.msg, prefix);
-    tf_checkpoint_release(&c);
-    return result;
-}
-
 status model_dir_prefix(char *prefix, size_t n_prefix, const char *dir, const char *name,
                         struct err *err)
 {
@@ -140,6 +87,17 @@ status model_dir_prefix(char *prefix, size_t n_prefix, const char *dir, const ch
     return err_set(err, ERR_IO, "there is no checkpoint %s, also not in %s", name, dir);
 }
 
+static status open_first(struct model_dir *d, const char *dir, struct err *err)
+{
+    struct checkpoint_choice c;
+
+    TRY(checkpoint_dir_open(&c, dir, err));
+    d->bundle = c.bundle;
+    memcpy(d->prefix, c.prefix, sizeof d->prefix);
+    memcpy(d->note, c.note, sizeof d->note);
+    return OK;
+}
+
 static status choose(struct model_dir *d, const char *path, const char *checkpoint,
                      struct err *err)
 {
@@ -147,15 +105,15 @@ static status choose(struct model_dir *d, const char *path, const char *checkpoi
 
     TRY(set_path(d->dir, sizeof d->dir, path, err));
     if (strcmp(checkpoint, "last") == 0)
-        return model_dir_newest(d->prefix, sizeof d->prefix, path, d->note,
-                                sizeof d->note, err);
-    if (strcmp(checkpoint, "best") != 0)
-        return model_dir_prefix(d->prefix, sizeof d->prefix, path, checkpoint, err);
+        return open_first(d, path, err);
+    if (strcmp(checkpoint, "best") != 0) {
+        TRY(model_dir_prefix(d->prefix, sizeof d->prefix, path, checkpoint, err));
+        return tensor_bundle_open(&d->bundle, d->prefix, err);
+    }
     TRY(file_join(best, sizeof best, path, "best_models", err));
     if (!file_is_dir(best))
         return err_set(err, ERR_IO, "%s has no best_models; use checkpoint=last", path);
-    return model_dir_newest(d->prefix, sizeof d->prefix, best, d->note, sizeof d->note,
-                            err);
+    return open_first(d, best, err);
 }
 
 /* The best; where there is none, or none that is whole, the last. */
@@ -164,8 +122,8 @@ static status choose_auto(struct model_dir *d, const char *path, struct err *err
     char best[FILE_PATH_MAX];
     struct err damage = {0};
 
-    TRY(file_join(best, sizeof best, path, "best_models/checkpoint", err));
-    if (file_exists(best) && choose(d, path, "best", &damage) == OK)
+    TRY(file_join(best, sizeof best, path, "best_models", err));
+    if (checkpoint_dir_has_any(best) && choose(d, path, "best", &damage) == OK)
         return OK;
     TRY(choose(d, path, "last", err));
     if (damage.code != OK && !d->note[0])
@@ -184,7 +142,8 @@ static status locate(struct model_dir *d, const char *path, const char *checkpoi
     strip_suffix(d->prefix);
     if (!is_checkpoint(d->prefix))
         return err_set(err, ERR_IO, "%s: no such run directory or checkpoint", path);
-    return parent_of(d->dir, sizeof d->dir, d->prefix, err);
+    TRY(parent_of(d->dir, sizeof d->dir, d->prefix, err));
+    return tensor_bundle_open(&d->bundle, d->prefix, err);
 }
 
 /* ---- tensors ---- */
@@ -286,26 +245,24 @@ status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p
     return OK;
 }
 
-status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,
+status model_dir_load_weights(struct model *m, struct model_dir *d, bool averaged,
                               struct err *err)
 {
     char name[2 * PARAM_NAME_MAX];
-    struct tensor_bundle b;
     float *flat = NULL;
 
-    TRY(tensor_bundle_open(&b, prefix, err));
     snprintf(name, sizeof name, "%s%s", m->params.list[0].name, MODEL_DIR_AVERAGE);
-    averaged = averaged && tensor_bundle_find(&b, name);
+    averaged = averaged && tensor_bundle_find(&d->bundle, name);
     status result = mem_alloc(&flat, m->params.n_flat, sizeof *flat, err);
     if (result == OK) {
-        result = model_dir_read_flat(&b, &m->params, "",
+        result = model_dir_read_flat(&d->bundle, &m->params, "",
                                      averaged ? MODEL_DIR_AVERAGE : "", flat, err);
         if (result != OK)
-            (void)err_wrap(err, "%s", prefix);
+            (void)err_wrap(err, "%s", d->prefix);
     }
     THEN(result, model_set_weights(m, flat, err));
     free(flat);
-    tensor_bundle_close(&b);
+    tensor_bundle_close(&d->bundle);
     return result;
 }
 
@@ -347,14 +304,12 @@ static status take_vocabulary(struct model_config *c, const struct tensor_bundle
     return is_matrix ? OK : err->code;
 }
 
-static status read_checkpoint(struct model_dir *d, struct err *err)
+static status read_checkpoint(struct model_dir *d, const struct tensor_bundle *b,
+                              struct err *err)
 {
-    struct tensor_bundle b;
+    status result = take_vocabulary(&d->config, b, err);
 
-    TRY(tensor_bundle_open(&b, d->prefix, err));
-    status result = take_vocabulary(&d->config, &b, err);
-    THEN(result, model_dir_step(&b, &d->step, err));
-    tensor_bundle_close(&b);
+    THEN(result, model_dir_step(b, &d->step, err));
     return result == OK ? OK : err_wrap(err, "%s", d->prefix);
 }
 
@@ -382,7 +337,8 @@ status model_dir_languages(struct model_dir_languages *l, const char *path,
     return OK;
 }
 
-static status open_parts(struct model_dir *d, struct err *err)
+static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
+                         struct err *err)
 {
     char path[FILE_PATH_MAX];
 
@@ -391,7 +347,7 @@ static status open_parts(struct model_dir *d, struct err *err)
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
     TRY(model_dir_languages(&d->lang, path, err));
     TRY(parent_of(d->dir, sizeof d->dir, path, err));
-    TRY(read_checkpoint(d, err));
+    TRY(read_checkpoint(d, b, err));
     TRY(model_config_check(&d->config, err));
     TRY(model_dir_find(path, sizeof path, d->dir, "vocab.model", err));
     return spm_load(&d->spm, path, err);
@@ -401,15 +357,28 @@ status model_dir_open(struct model_dir *d, const char *path, const char *checkpo
                       struct err *err)
 {
     *d = (struct model_dir){.step = -1};
-    if (locate(d, path, checkpoint, err) != OK || open_parts(d, err) != OK) {
+    status result = locate(d, path, checkpoint, err);
+    THEN(result, open_parts(d, &d->bundle, err));
+    if (result != OK)
         model_dir_close(d);
-        return err->code;
-    }
-    return OK;
+    return result;
+}
+
+status model_dir_describe(struct model_dir *d, const char *dir, const char *prefix,
+                          const struct tensor_bundle *b, struct err *err)
+{
+    *d = (struct model_dir){.step = -1};
+    status result = set_path(d->dir, sizeof d->dir, dir, err);
+    THEN(result, set_path(d->prefix, sizeof d->prefix, prefix, err));
+    THEN(result, open_parts(d, b, err));
+    if (result != OK)
+        model_dir_close(d);
+    return result;
 }
 
 void model_dir_close(struct model_dir *d)
 {
     spm_free(d->spm);
+    tensor_bundle_close(&d->bundle);
     *d = (struct model_dir){.step = -1};
 }

@@ -38,24 +38,26 @@ struct model_dir {
     struct model_config config; /* vocab_size known */
     struct model_dir_languages lang;
     struct spm *spm;
-    int64_t step;   /* updates behind the checkpoint; -1 when it does not say */
-    char note[512]; /* why an older checkpoint was taken than the newest; "" if not */
+    int64_t step; /* updates behind the checkpoint; -1 when it does not say */
+    char
+        note[512]; /* why not the checkpoint that was asked for was taken; "" if it was */
+    struct tensor_bundle bundle; /* open until the weights are loaded */
 };
 
 /*
- * path: a directory or a checkpoint prefix. checkpoint: "last" is the newest whole one
- * that the directory names, "best" the same of its best_models, "auto" the best if there
- * is one and otherwise the last; else the prefix of one, as typed or within the
- * directory. A prefix in `path` decides by itself.
+ * path: a directory or a checkpoint prefix. checkpoint: "last" is the first whole one
+ * in the order of checkpoint_dir.h, "best" the same of its best_models, "auto" the best
+ * if there is one and otherwise the last; else the prefix of one, as typed or within the
+ * directory. A prefix in `path` decides by itself. The files stay open, so that a
+ * training that removes them takes nothing away.
  */
 status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,
                       struct err *err);
 void model_dir_close(struct model_dir *d);
 
-/* The newest whole checkpoint that dir/checkpoint names, into prefix; *note (n_note
- * bytes, may be NULL) says when newer ones are damaged. */
-status model_dir_newest(char *prefix, size_t n_prefix, const char *dir, char *note,
-                        size_t n_note, struct err *err);
+/* The same of a checkpoint that the caller has open; its weights stay with the caller. */
+status model_dir_describe(struct model_dir *d, const char *dir, const char *prefix,
+                          const struct tensor_bundle *b, struct err *err);
 
 /* The prefix of a checkpoint that the user named: as typed or within dir, by its prefix
  * or by one of its files. ERR_IO when there is none. */
@@ -70,8 +72,9 @@ status model_dir_find(char *path, size_t n_path, const char *dir, const char *na
 status model_dir_languages(struct model_dir_languages *l, const char *path,
                            struct err *err);
 
-/* Weights of the checkpoint, or with `averaged` their moving average when it has one. */
-status model_dir_load_weights(struct model *m, const char *prefix, bool averaged,
+/* Weights of the checkpoint, or with `averaged` their moving average when it has one. Its
+ * files are closed then. */
+status model_dir_load_weights(struct model *m, struct model_dir *d, bool averaged,
                               struct err *err);
 
 /*

@@ -254,7 +254,7 @@ static status open_model(struct work *w, const char *run, struct err *err)
         progress_note(&w->progress, w->dir.note);
     TRY(device_open(&w->device, c->device, options, err));
     TRY(model_open(&w->model, &w->device, &w->dir.config, false, err));
-    TRY(model_dir_load_weights(&w->model, w->dir.prefix, c->average, err));
+    TRY(model_dir_load_weights(&w->model, &w->dir, c->average, err));
     TRY(translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err));
     w->translator.lang = w->dir.lang.source;
     return OK;

@@ -6,9 +6,9 @@
 #include "base/file.h"
 #include "corpus/corpus.h"
 #include "corpus/dataset.h"
-#include "decode/model_dir.h"
 #include "format/crc32c.h"
 #include "format/le.h"
+#include "format/tf/checkpoint_dir.h"
 #include "format/tf/sstable.h"
 #include "report/read/runlog.h"
 
@@ -110,27 +110,62 @@ static status kind_of_file(enum kind *kind, const char *path, struct err *err)
 
 /* ---- from what the user typed to what an inspector takes ---- */
 
-static status show(struct inspect *v, enum kind kind, const char *path, const char *note,
-                   struct err *err)
+static status print(struct inspect *v, json_t *page, const char *note, struct err *err)
+{
+    if (*note)
+        inspect_page_text(page, "note", note);
+    if (v->n_pages++ && !v->config.json)
+        fputc('\n', v->out);
+    return inspect_page_print(page, v->config.json, v->out, err);
+}
+
+static status show(struct inspect *v, enum kind kind, const char *path, struct err *err)
 {
     json_t *page = json_object();
 
     status result = inspectors[kind](page, path, &v->config, err);
-    if (result == OK && *note)
-        inspect_page_text(page, "note", note);
-    if (result == OK && v->n_pages++ && !v->config.json)
-        fputc('\n', v->out);
-    THEN(result, inspect_page_print(page, v->config.json, v->out, err));
+    THEN(result, print(v, page, "", err));
     json_decref(page);
     return result;
 }
 
+/* A training may remove the files that are looked at: *is_gone, then, and another look is
+ * due. */
+static status show_choice(struct inspect *v, const struct checkpoint_choice *c,
+                          bool *is_gone, struct err *err)
+{
+    char index[FILE_PATH_MAX + 8];
+    json_t *page = json_object();
+
+    status result = inspect_bundle(page, c->prefix, &c->bundle, "", &v->config, err);
+    snprintf(index, sizeof index, "%s.index", c->prefix);
+    *is_gone = !file_exists(index);
+    if (!*is_gone)
+        THEN(result, print(v, page, c->note, err));
+    json_decref(page);
+    return result;
+}
+
+/* The one to use. To verify a run is to verify that one, not the one that stands in. */
 static status show_newest(struct inspect *v, const char *dir, struct err *err)
 {
-    char prefix[FILE_PATH_MAX], note[512];
+    struct checkpoint_choice c;
+    bool is_gone = true;
+    status result = OK;
 
-    TRY(model_dir_newest(prefix, sizeof prefix, dir, note, sizeof note, err));
-    return show(v, KIND_CHECKPOINT, prefix, note, err);
+    for (int look = 0; is_gone && look < CHECKPOINT_DIR_LOOKS; look++) {
+        TRY(checkpoint_dir_open(&c, dir, err));
+        if (v->config.verify && c.damage.code != OK) {
+            tensor_bundle_close(&c.bundle);
+            return err_set(err, c.damage.code, "%.600s; %.300s is whole", c.damage.msg,
+                           c.prefix);
+        }
+        result = show_choice(v, &c, &is_gone, err);
+        tensor_bundle_close(&c.bundle);
+    }
+    if (is_gone)
+        return err_set(err, ERR_IO, "%s: checkpoints are removed faster than read", dir);
+    return result;
 }
 
 /* The prefix of a checkpoint from any of its files. */
@@ -168,7 +203,7 @@ static status show_file(struct inspect *v, const char *word, struct err *err)
         TRY(cut_prefix(path, err));
     if (kind == KIND_POINTER)
         return show_newest(v, dirname(path), err);
-    return show(v, kind, kind == KIND_DATA ? dirname(path) : path, "", err);
+    return show(v, kind, kind == KIND_DATA ? dirname(path) : path, err);
 }
 
 static bool holds(const char *dir, const char *name)
@@ -182,11 +217,11 @@ static bool holds(const char *dir, const char *name)
 /* A run is its log and its newest checkpoint. */
 static status show_dir(struct inspect *v, const char *dir, struct err *err)
 {
-    const bool has_log = holds(dir, RUNLOG_FILE), has_model = holds(dir, "checkpoint");
+    const bool has_log = holds(dir, RUNLOG_FILE), has_model = checkpoint_dir_has_any(dir);
     char log[FILE_PATH_MAX];
 
     if (holds(dir, DATASET_MARK) || holds(dir, "train.bin"))
-        return show(v, KIND_DATA, dir, "", err);
+        return show(v, KIND_DATA, dir, err);
     if (!has_log && !has_model)
         return err_set(
             err, ERR_FORMAT,
@@ -195,7 +230,7 @@ static status show_dir(struct inspect *v, const char *dir, struct err *err)
             dir);
     if (has_log) {
         TRY(file_join(log, sizeof log, dir, RUNLOG_FILE, err));
-        TRY(show(v, KIND_RUNLOG, log, "", err));
+        TRY(show(v, KIND_RUNLOG, log, err));
     }
     return has_model ? show_newest(v, dir, err) : OK;
 }
@@ -210,7 +245,7 @@ status inspect_show(struct inspect *v, const char *word, struct err *err)
         return show_dir(v, word, err);
     snprintf(index, sizeof index, "%s.index", word);
     if (file_exists(index))
-        return show(v, KIND_CHECKPOINT, word, "", err);
+        return show(v, KIND_CHECKPOINT, word, err);
     if (!file_exists(word))
         return err_set(err, ERR_IO, "%s: no such file, directory or checkpoint", word);
     return show_file(v, word, err);

@@ -56,6 +56,12 @@ inspect_fn inspect_data;
 inspect_fn inspect_tokenizer;
 inspect_fn inspect_runlog;
 
+/* A checkpoint that is open; `missing` is the path of a data file that is not there. */
+struct tensor_bundle;
+status inspect_bundle(json_t *page, const char *prefix, const struct tensor_bundle *b,
+                      const char *missing, const struct inspect_config *c,
+                      struct err *err);
+
 /* ---- what they add to a page ---- */
 
 void inspect_page_int(json_t *o, const char *key, uint64_t x);

@@ -335,6 +335,17 @@ static status describe(json_t *page, const char *prefix, const struct tensor_bun
     return add_tensors(page, b, c, err);
 }
 
+status inspect_bundle(json_t *page, const char *prefix, const struct tensor_bundle *b,
+                      const char *missing, const struct inspect_config *c,
+                      struct err *err)
+{
+    const status result = describe(page, prefix, b, missing, c, err);
+
+    if (result != OK && !strstr(err->msg, prefix))
+        return err_wrap(err, "%s", prefix);
+    return result;
+}
+
 status inspect_checkpoint(json_t *page, const char *prefix,
                           const struct inspect_config *c, struct err *err)
 {
@@ -342,9 +353,7 @@ status inspect_checkpoint(json_t *page, const char *prefix,
     struct tensor_bundle b;
 
     TRY(tensor_bundle_open_index(&b, prefix, missing, err));
-    const status result = describe(page, prefix, &b, missing, c, err);
+    const status result = inspect_bundle(page, prefix, &b, missing, c, err);
     tensor_bundle_close(&b);
-    if (result != OK && !strstr(err->msg, prefix))
-        return err_wrap(err, "%s", prefix);
     return result;
 }

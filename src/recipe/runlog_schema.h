@@ -167,7 +167,8 @@ struct json_t;
     F(REAL, bleu, "")           \
     F(TEXT, bleu_signature, "") \
     F(INT, sentences, "")       \
-    F(TEXT, text_hash, "")
+    F(TEXT, text_hash, "")      \
+    F(TEXT, note, "")
 
 #define RUNLOG_STOP(F)  \
     F(TEXT, reason, "") \

@@ -78,6 +78,10 @@ static status open_all(struct eval *e, const char *run, struct err *err)
                                            .pin = true};
 
     TRY(model_dir_open(&e->dir, run, e->config->checkpoint, err));
+    if (*e->dir.note) {
+        struct progress console = progress_to(e->console);
+        progress_note(&console, e->dir.note);
+    }
     TRY(read_train_config(e, err));
     const char *data = *e->config->data ? e->config->data : e->train->data;
     if (!*data)
@@ -89,7 +93,7 @@ static status open_all(struct eval *e, const char *run, struct err *err)
     TRY(check_vocabulary(e, data, err));
     TRY(device_open(&e->device, e->config->device, options, err));
     TRY(model_open(&e->model, &e->device, &e->dir.config, false, err));
-    TRY(model_dir_load_weights(&e->model, e->dir.prefix, e->config->average, err));
+    TRY(model_dir_load_weights(&e->model, &e->dir, e->config->average, err));
     return open_translator(e, err);
 }
 
@@ -147,7 +151,8 @@ static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
                                      .bleu_signature = r->has_bleu ? r->signature : NULL,
                                      .sentences = (double)r->n_pairs,
                                      .text_hash =
-                                         record_hash(hash, dataset_text_hash(set_of(e)))};
+                                         record_hash(hash, dataset_text_hash(set_of(e))),
+                                     .note = *e->dir.note ? e->dir.note : NULL};
 
     return journal_object(RUNLOG_KIND_TEST, &test);
 }

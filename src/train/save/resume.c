@@ -63,7 +63,7 @@ static status take_weights(struct saving *s, struct err *err)
     struct model_dir from;
 
     status result = model_dir_open(&from, s->config->init_from, "last", err);
-    THEN(result, model_dir_load_weights(s->parts.model, from.prefix, true, err));
+    THEN(result, model_dir_load_weights(s->parts.model, &from, true, err));
     model_dir_close(&from);
     return result == OK ? OK : err_wrap(err, "init_from");
 }
