@@ -700,22 +700,79 @@ TEST(a_damaged_pointer_file_is_replaced)
     tf_checkpoint_release(&c);
 }
 
-TEST(sweeping_takes_what_is_half_written_or_half_removed_and_nothing_else)
+static void make_state(const char *file, int64_t step)
 {
-    static const char *const rest[] = {".data-00000-of-00001", ".meta", ".state", NULL};
-    static const char *const first[] = {".state", NULL};
-    static const char *const foreign[] = {".meta", ".data-00000-of-00001", ".txt", NULL};
-    static const char *const half[] = {".index.tmp-ferry-17-0",
-                                       ".data-00000-of-00001.tmp-ferry-17-0", NULL};
+    const struct state s = {.step = step};
+    struct err err = {0};
 
-    make_files("whole", all_files);
-    make_files("removed", rest);
-    make_files("begun", first);
-    make_files("theirs", foreign); /* without .state: not made by us */
-    make_files("half", half);
-    shelf_sweep(test_dir());
-    CHECK(count_files() == 4 + 3);
-    CHECK(file_exists(test_path("whole.index")) && file_exists(test_path("whole.state")));
-    CHECK(file_exists(test_path("theirs.meta")));
-    shelf_sweep(test_path("no such directory"));
+    CHECK_OK(state_write(&s, test_path(file), &err), &err);
+}
+
+TEST(sweeping_takes_what_is_half_written_or_half_removed)
+{
+    static const char *const data[] = {".data-00000-of-00001",
+                                       ".data-00000-of-00001.tmp-ferry-17-0", NULL};
+    struct err err = {0};
+
+    make_files("model.ckpt-1", all_files);
+    make_files("model.ckpt-2", data);
+    make_state("model.ckpt-2.state", 2);
+    make_state("val_loss=2.5000-step-3.state", 3);
+    CHECK_OK(shelf_sweep(test_dir(), &err), &err);
+    CHECK(count_files() == 4);
+    CHECK(file_exists(test_path("model.ckpt-1.index")));
+    CHECK_OK(shelf_sweep(test_path("no such directory"), &err), &err);
+}
+
+/* What a user or another tool may keep in such a directory. */
+TEST(sweeping_leaves_what_is_not_ours)
+{
+    static const char *const names[] = {
+        "notes.state",       "notes.meta",         "model.meta",
+        "model.ckpt-5.meta", "model.ckpt-6.state", "model.ckpt-6.data-00000-of-00001",
+        "model.ckpt-.state", "foo.tmp-bak",        "thesis.tex.tmp-2",
+        "bleu=all.state"};
+    enum { N = sizeof names / sizeof *names };
+    struct err err = {0};
+
+    for (int i = 0; i < N; i++)
+        CHECK_OK(file_write(test_path(names[i]), "mine", 4, &err), &err);
+    make_state("mine.state", 7);         /* not a name of ours */
+    make_state("model.ckpt-7.state", 8); /* nor the file that it was */
+    CHECK_OK(shelf_sweep(test_dir(), &err), &err);
+    for (int i = 0; i < N; i++)
+        CHECK(file_bytes(test_path(names[i])) == 4);
+    CHECK(count_files() == N + 2);
+}
+
+/* The names of a pointer file are names of this directory, or nothing of ours. */
+TEST(publishing_removes_nothing_outside_of_the_directory)
+{
+    struct shelf shelf = {.kind = "", .keep = 1, .is_pointed = true};
+    struct str text = str_new(0);
+    struct err err = {0};
+
+    CHECK_OK(file_make_dirs(test_path("run/sub"), &err), &err);
+    make_files("victim-1", all_files);
+    make_files("run/sub/victim-1", all_files);
+    str_puts(&text, "model_checkpoint_path: \"m-1\"\n"
+                    "all_model_checkpoint_paths: \"../victim-1\"\n"
+                    "all_model_checkpoint_paths: \"sub/victim-1\"\n");
+    str_printf(&text, "all_model_checkpoint_paths: \"%s\"\n", test_path("victim-1"));
+    CHECK_OK(file_write_str(test_path("run/checkpoint"), &text, &err), &err);
+    str_release(&text);
+    snprintf(shelf.dir, sizeof shelf.dir, "%s", test_path("run"));
+    make_files("run/m-2", all_files);
+    CHECK_OK(shelf_publish(&shelf, "m-2", &err), &err);
+    CHECK(count_files() == 4 + 1);
+    CHECK(file_exists(test_path("run/sub/victim-1.index")));
+}
+
+TEST(best_models_may_not_lead_out_of_the_directory)
+{
+    struct err err = {0};
+
+    CHECK_OK(file_make_dirs(test_path("run"), &err), &err);
+    CHECK(symlink("..", test_path("run/best_models")) == 0);
+    CHECK_FAILS(shelf_sweep(test_path("run"), &err), &err, ERR_USAGE, "symbolic link");
 }

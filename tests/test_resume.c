@@ -433,15 +433,141 @@ TEST(without_any_whole_checkpoint_the_run_is_refused)
                 "no whole checkpoint");
 }
 
-TEST(a_pointer_file_that_names_no_checkpoint_is_refused)
+/* The step that the newest session of a run began with. */
+static int64_t began_at(const char *run)
+{
+    FILE *f = fopen(in_run(run, "run.jsonl"), "re");
+    char line[8192];
+    int64_t step = -1;
+
+    CHECK(f);
+    while (fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        if (event && strcmp(event, "start") == 0)
+            step = json_integer_value(json_object_get(o, "step"));
+        json_decref(o);
+    }
+    fclose(f);
+    return step;
+}
+
+static void point(const char *run, const char *text)
+{
+    struct err err = {0};
+
+    CHECK_OK(file_write(in_run(run, "checkpoint"), text, strlen(text), &err), &err);
+}
+
+TEST(a_run_whose_pointer_file_is_lost_goes_on)
+{
+    static const char *const texts[] = {"", "garbage\n", NULL};
+
+    toy_data();
+    for (size_t i = 0; i < 3; i++) {
+        char run[8];
+        snprintf(run, sizeof run, "run%zu", i);
+        toy_train(run, TOY("max_steps=6", "save_every=3"));
+        if (texts[i])
+            point(run, texts[i]);
+        else
+            CHECK(unlink(in_run(run, "checkpoint")) == 0);
+        toy_train(run, TOY("max_steps=9", "save_every=3"));
+        CHECK(began_at(run) == 6);
+        CHECK(file_exists(in_run(run, "model.ckpt-3.index"))); /* not ours to remove */
+    }
+}
+
+TEST(checkpoints_of_no_use_without_a_pointer_file_are_not_overwritten)
 {
     struct err err = {0};
 
     toy_data();
-    toy_train("run", TOY("max_steps=1"));
-    cut_file(in_run("run", "checkpoint"), 0);
-    CHECK_FAILS(toy_try("run", TOY("max_steps=2"), &err), &err, ERR_FORMAT,
+    toy_train("run", TOY("max_steps=2", "keep_last=1"));
+    CHECK(unlink(in_run("run", "checkpoint")) == 0);
+    cut_file(in_run("run", "model.ckpt-2.data-00000-of-00001"), 100);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=4", "keep_last=1"), &err), &err, ERR_FORMAT,
                 "no whole checkpoint");
+    CHECK(file_bytes(in_run("run", "model.ckpt-2.data-00000-of-00001")) == 100);
+}
+
+TEST(a_pointer_file_of_one_line_resumes)
+{
+    toy_data();
+    toy_train("run", TOY("max_steps=6", "save_every=3"));
+    point("run", "model_checkpoint_path: \"model.ckpt-6\"\n");
+    toy_train("run", TOY("max_steps=9", "save_every=3"));
+    CHECK(began_at("run") == 6);
+    CHECK(!file_exists(in_run("run", "newer-than-6")));
+}
+
+/* As TensorFlow takes it; what was trained beyond that checkpoint is kept aside. */
+TEST(a_pointer_file_that_names_an_older_checkpoint_goes_back_to_it)
+{
+    static const char *const texts[] = {"model_checkpoint_path: \"model.ckpt-3\"\n",
+                                        "model_checkpoint_path: \"model.ckpt-3\"\n"
+                                        "all_model_checkpoint_paths: \"model.ckpt-3\"\n"
+                                        "all_model_checkpoint_paths: \"model.ckpt-6\"\n"
+                                        "all_model_checkpoint_paths: \"model.ckpt-9\"\n"};
+
+    toy_data();
+    toy_train("whole", TOY("max_steps=9", "save_every=3", "eval_every=3", "keep_best=2"));
+    for (size_t i = 0; i < 2; i++) {
+        char run[8];
+        snprintf(run, sizeof run, "run%zu", i);
+        toy_train(run, TOY("max_steps=9", "save_every=3", "eval_every=3", "keep_best=2"));
+        point(run, texts[i]);
+        toy_train(run, TOY("max_steps=4", "save_every=3", "eval_every=3", "keep_best=2"));
+        CHECK(began_at(run) == 3);
+        CHECK(file_exists(in_run(run, "model.ckpt-4.index")));
+        CHECK(!file_exists(in_run(run, "model.ckpt-9.index")));
+        check_same_file(in_run(run, "newer-than-3/model.ckpt-9.index"),
+                        in_run("whole", "model.ckpt-9.index"));
+        CHECK(file_exists(in_run(run, "newer-than-3/model.ckpt-6.state")));
+        CHECK(file_is_dir(in_run(run, "newer-than-3/best_models")));
+    }
+}
+
+TEST(a_path_out_of_the_run_directory_is_refused_and_nothing_lost)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=6", "save_every=3"));
+    toy_train("other", TOY("max_steps=2"));
+    point("run", "model_checkpoint_path: \"../other/model.ckpt-2\"\n"
+                 "all_model_checkpoint_paths: \"../other/model.ckpt-2\"\n");
+    CHECK_FAILS(toy_try("run", TOY("max_steps=9"), &err), &err, ERR_FORMAT,
+                "not in that directory");
+    CHECK(file_exists(in_run("other", "model.ckpt-2.index")));
+    CHECK(file_exists(in_run("run", "model.ckpt-6.index")));
+}
+
+/* A run directory from elsewhere: what its links point at is nobody's business. */
+TEST(links_in_a_run_directory_do_not_let_training_write_outside)
+{
+    static const char *const names[] = {"checkpoint", "model.ckpt-6.index",
+                                        "model.ckpt-6.state", ".pulse"};
+    static const char *const refused[] = {".lock", "run.jsonl"};
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=3", "keep_last=1"));
+    CHECK_OK(file_write(test_path("victim"), "mine", 4, &err), &err);
+    CHECK(unlink(in_run("run", "checkpoint")) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CHECK(symlink("../victim", in_run("run", names[i])) == 0);
+    toy_train("run", TOY("max_steps=6", "keep_last=1"));
+    CHECK(file_bytes(test_path("victim")) == 4);
+    CHECK(began_at("run") == 3);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(rename(in_run("run", refused[i]), in_run("run", "kept")) == 0);
+        CHECK(symlink("../victim", in_run("run", refused[i])) == 0);
+        CHECK_FAILS(toy_try("run", TOY("max_steps=9", "keep_last=1"), &err), &err, ERR_IO,
+                    "symbolic link");
+        CHECK(file_bytes(test_path("victim")) == 4);
+        CHECK(rename(in_run("run", "kept"), in_run("run", refused[i])) == 0);
+    }
 }
 
 /* The first sentence becomes 1,200 bytes of two-byte letters. */

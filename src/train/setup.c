@@ -18,8 +18,8 @@ static status open_run_dir(struct trainer *t, struct err *err)
 
     TRY(peers_note_result(&t->peers,
                           run_dir_open(dir, t->peers.comm, t->config.run, console, err)));
-    if (dir->is_writer)
-        shelf_sweep(t->config.run);
+    TRY(peers_agree(&t->peers, dir->is_writer ? shelf_sweep(t->config.run, err) : OK,
+                    err));
     if (t->peers.comm->rank == 0)
         TRY(pulse_writer_open(&t->peers.pulse, t->config.run, dir->lock,
                               t->peers.control ? &t->peers.control->phase : NULL, err));

@@ -28,7 +28,7 @@ static bool is_current(int fd, const char *path)
 {
     struct stat mine, there;
 
-    return fstat(fd, &mine) == 0 && stat(path, &there) == 0 &&
+    return fstat(fd, &mine) == 0 && lstat(path, &there) == 0 &&
            mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
@@ -37,9 +37,7 @@ static bool is_current(int fd, const char *path)
 static status try_lock(struct run_dir *h, const char *path, bool *has_it, struct err *err)
 {
     run_dir_close(h);
-    h->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (h->lock < 0)
-        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    TRY(file_open_regular(&h->lock, path, O_RDWR | O_CREAT, err));
     *has_it = (flock(h->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
               is_current(h->lock, path);
     return OK;

@@ -58,6 +58,9 @@ status checkpoint_read(const struct checkpoint *c, struct state *s, const char *
 
 /* ---- the checkpoints of a directory as files; one thread at a time for each ---- */
 
+/* The directory of the best models in that of a run. */
+#define SHELF_BEST "best_models"
+
 /*
  * Checkpoints of one directory whose names begin alike. Without is_pointed the pointer
  * file still names another kind as the one to use, if it has any.
@@ -78,8 +81,21 @@ status shelf_publish(const struct shelf *shelf, const char *name, struct err *er
 /* Remove the files of a checkpoint that no pointer file names. */
 void shelf_remove(const char *dir, const char *name);
 
-/* Remove what a killed process left half-written or half-removed in a run directory. */
-void shelf_sweep(const char *run);
+/*
+ * Remove what a killed training left half-written or half-removed in a run directory:
+ * what carries the mark of our temporary files, and checkpoints of ours without an index.
+ * Nothing else is touched. ERR_USAGE when best_models would lead out of the directory.
+ */
+status shelf_sweep(const char *run, struct err *err);
+
+/*
+ * Training goes on from `step`: checkpoints beyond it that the pointer file lists (all,
+ * if it has no list) are moved out of the way of the new ones, with the best models of
+ * those steps, into a directory of the run; `to` is its path, "" if there was nothing to
+ * move. An unlisted one is what a kill left of a save, and training makes it anew.
+ */
+status shelf_set_aside(char to[FILE_PATH_MAX], const char *run, int64_t step,
+                       struct err *err);
 
 /* Of all files of a checkpoint. */
 uint64_t shelf_bytes(const char *prefix);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
-#include "format/tf/tf_checkpoint.h"
+#include "format/tf/checkpoint_dir.h"
 #include "train/run/training_data.h"
 #include "train/save/saving.h"
 #include "train/update/moving_average.h"
@@ -25,14 +25,12 @@ struct found {
 /* A run directory that holds a checkpoint resumes, with the options it began with. */
 static status check_options(struct saving *s, struct found *found, struct err *err)
 {
-    char pointer[FILE_PATH_MAX];
     struct train_config *old;
 
     *found = (struct found){0};
     if (!s->peers->dir.is_writer)
         return OK;
-    TRY(run_path(s, pointer, "checkpoint", err));
-    if (!file_exists(pointer))
+    if (!checkpoint_dir_has_any(s->config->run))
         return OK;
     found->is_there = 1;
     TRY(train_config_read(&old, s->config->run, err));
@@ -63,6 +61,8 @@ static status take_weights(struct saving *s, struct err *err)
     struct model_dir from;
 
     status result = model_dir_open(&from, s->config->init_from, "last", err);
+    if (result == OK && *from.note)
+        progress_note(&s->record->console, from.note);
     THEN(result, model_dir_load_weights(s->parts.model, &from, true, err));
     model_dir_close(&from);
     return result == OK ? OK : err_wrap(err, "init_from");
@@ -142,63 +142,39 @@ static status send_all(struct saving *s, const struct checkpoint *parts, int fro
                       from, err);
 }
 
-/* The checkpoints of this rank's pointer file. */
+/* The checkpoints of this rank's directory. */
 struct candidates {
-    struct tf_checkpoint names;
-    bool *was_tried; /* [names.n] */
-    struct err why;  /* there are none, although there is a file */
+    struct checkpoint_dir list;
+    size_t n_tried;
+    struct err why; /* there are none, although there is a file */
 };
 
-/* The number that a name ends with; -1: none. */
-static int64_t step_of(const char *name)
+/* The next to try; NULL when none is left. */
+static const char *next(const struct candidates *c)
 {
-    const char *dash = strrchr(name, '-');
-    char *end = NULL;
-    const long long n = dash ? strtoll(dash + 1, &end, 10) : -1;
-
-    return end && end > dash + 1 && *end == '\0' ? n : -1;
+    return c->n_tried < c->list.n ? c->list.name[c->n_tried] : NULL;
 }
 
-/* The newest that was not tried, and its number; NULL when none is left. Names without a
- * step come last; of equals the later in the file is newer. */
-static const char *newest(const struct candidates *c, size_t *at)
+/* A directory that cannot be read has nothing: another rank may have what it lacks. */
+static void list_candidates(struct candidates *c, const struct saving *s)
 {
-    const char *best = NULL;
-
-    for (size_t i = 0; c->names.all && i < c->names.n; i++) {
-        const char *name = c->names.all[i];
-        if (c->was_tried[i] || (best && step_of(name) < step_of(best)))
-            continue;
-        best = name;
-        *at = i;
-    }
-    return best;
+    if (!s->peers->dir.is_writer ||
+        checkpoint_dir_list(&c->list, s->config->run, &c->why) != OK)
+        return;
+    if (*c->list.note && c->list.n)
+        record_note(s->record, "%s; resuming from what is there, the newest first",
+                    c->list.note);
 }
 
-/* A file that cannot be read lists nothing: another rank may have what it lacks. */
-static status list_candidates(struct candidates *c, const struct saving *s,
-                              struct err *err)
-{
-    char path[FILE_PATH_MAX];
-
-    TRY(run_path(s, path, "checkpoint", err));
-    if (!s->peers->dir.is_writer || !file_exists(path))
-        return OK;
-    if (tf_checkpoint_read(&c->names, path, &c->why) != OK)
-        c->names = (struct tf_checkpoint){0};
-    return mem_alloc(&c->was_tried, c->names.n, sizeof *c->was_tried, err);
-}
-
-/* Which rank has the newest checkpoint that was not tried yet, the first of equals; -1
- * when none is left. */
+/* Of the checkpoints that ranks would try next, which rank has the newest, the first of
+ * equals; -1 when none is left. */
 static status choose_rank(struct saving *s, const struct candidates *c, int *rank,
                           struct err *err)
 {
     enum { NONE = -2 };
     struct comm *comm = s->peers->comm;
-    size_t at;
-    const char *name = newest(c, &at);
-    const int64_t mine = name ? step_of(name) : NONE;
+    const char *name = next(c);
+    const int64_t mine = name ? checkpoint_dir_step(name) : NONE;
     int64_t *all, best = NONE;
 
     TRY(mem_alloc(&all, (size_t)comm->size, sizeof *all, err));
@@ -223,16 +199,12 @@ struct verdict {
 static status read_next(struct saving *s, const struct checkpoint *parts,
                         struct candidates *c, struct verdict *v, struct err *err)
 {
-    size_t at;
-    const char *name = newest(c, &at);
+    const char *name = next(c);
     char prefix[FILE_PATH_MAX];
 
     BUG_ON(!name);
-    c->was_tried[at] = true;
-    if (name[0] == '/')
-        snprintf(prefix, sizeof prefix, "%s", name);
-    else
-        TRY(run_path(s, prefix, name, err));
+    c->n_tried++;
+    TRY(run_path(s, prefix, name, err));
     return checkpoint_read(parts, &v->state, prefix, &v->kind, err);
 }
 
@@ -305,9 +277,25 @@ static status load_shards(struct saving *s, struct candidates *c,
 static status load(struct saving *s, struct candidates *c, enum checkpoint_kind *kind,
                    struct err *err)
 {
-    TRY(peers_agree(s->peers, list_candidates(c, s, err), err));
+    list_candidates(c, s);
     return s->parts.is_sharded ? load_shards(s, c, kind, err)
                                : load_newest(s, &s->parts, c, kind, err);
+}
+
+/* An older checkpoint than the newest was asked for, or had to be taken. */
+static status set_aside(struct saving *s, struct err *err)
+{
+    char to[FILE_PATH_MAX];
+
+    if (!s->peers->dir.is_writer)
+        return OK;
+    TRY(shelf_set_aside(to, s->config->run, s->state->step, err));
+    if (*to)
+        record_note(s->record,
+                    "training goes on from step %lld; the checkpoints beyond it were "
+                    "moved to %s",
+                    (long long)s->state->step, to);
+    return OK;
 }
 
 status resume_begin(struct saving *s, const struct dataset *data,
@@ -317,11 +305,12 @@ status resume_begin(struct saving *s, const struct dataset *data,
     struct candidates c = {0};
 
     status result = s->is_resumed ? load(s, &c, &kind, err) : begin_fresh(s, err);
-    tf_checkpoint_release(&c.names);
-    free(c.was_tried);
+    checkpoint_dir_release(&c.list);
     TRY(result);
-    if (s->is_resumed)
+    if (s->is_resumed) {
         s->saved_at = s->state->step;
+        TRY(peers_agree(s->peers, set_aside(s, err), err));
+    }
     if (kind == CHECKPOINT_OURS)
         return peers_agree(s->peers, check_data(s, data, err), err);
     if (s->is_resumed)

@@ -1,10 +1,13 @@
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "format/tf/checkpoint_dir.h"
 #include "format/tf/tf_checkpoint.h"
 #include "train/save/checkpoint.h"
 
@@ -26,14 +29,26 @@ uint64_t shelf_bytes(const char *prefix)
     return sum;
 }
 
+/* By a plain name, relative to an open directory: nothing outside can be meant. */
+static void remove_files(int dir, const char *name)
+{
+    BUG_ON(strchr(name, '/'));
+    for (size_t i = 0; i < N_SUFFIXES; i++) {
+        char file[FILE_PATH_MAX];
+        const int n = snprintf(file, sizeof file, "%s%s", name, suffixes[i]);
+        if (n > 0 && n < (int)sizeof file)
+            unlinkat(dir, file, 0);
+    }
+}
+
 void shelf_remove(const char *dir, const char *name)
 {
-    for (size_t i = 0; i < N_SUFFIXES; i++) {
-        char path[FILE_PATH_MAX];
-        const int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, suffixes[i]);
-        if (n > 0 && n < (int)sizeof path)
-            unlink(path);
-    }
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    remove_files(fd, name);
+    close(fd);
 }
 
 static bool is_kind(const struct shelf *shelf, const char *name)
@@ -43,23 +58,24 @@ static bool is_kind(const struct shelf *shelf, const char *name)
 
 /* Part the old names, and the new one as the last, into those that stay and those that
  * go. Both lists have room for all. */
-static size_t part_names(const struct shelf *shelf, const struct tf_checkpoint *old,
+static size_t part_names(const struct shelf *shelf, const struct checkpoint_dir *old,
                          const char *name, const char **stay, const char **gone,
                          size_t *n_gone)
 {
     size_t n = 0, n_kind = 1;
 
-    for (size_t i = 0; i < old->n; i++)
-        n_kind += strcmp(old->all[i], name) != 0 && is_kind(shelf, old->all[i]);
+    for (size_t i = 0; i < old->n_listed; i++)
+        n_kind += strcmp(old->name[i], name) != 0 && is_kind(shelf, old->name[i]);
     *n_gone = 0;
-    for (size_t i = 0; i < old->n; i++) {
-        if (strcmp(old->all[i], name) == 0)
+    for (size_t i = old->n_listed; i > 0; i--) { /* the oldest first */
+        const char *one = old->name[i - 1];
+        if (strcmp(one, name) == 0)
             continue;
-        if (is_kind(shelf, old->all[i]) && n_kind > shelf->keep) {
-            gone[(*n_gone)++] = old->all[i];
+        if (is_kind(shelf, one) && n_kind > shelf->keep) {
+            gone[(*n_gone)++] = one;
             n_kind--;
         } else {
-            stay[n++] = old->all[i];
+            stay[n++] = one;
         }
     }
     stay[n++] = name;
@@ -67,51 +83,65 @@ static size_t part_names(const struct shelf *shelf, const struct tf_checkpoint *
 }
 
 /* What the pointer file should name: the new one, or the one of another kind. */
-static const char *pointed(const struct shelf *shelf, const struct tf_checkpoint *old,
+static const char *pointed(const struct shelf *shelf, const struct checkpoint_dir *old,
                            const char *name)
 {
-    if (shelf->is_pointed || !old->latest || is_kind(shelf, old->latest))
+    if (shelf->is_pointed || !old->n_listed || is_kind(shelf, old->name[0]))
         return name;
-    return old->latest;
+    return old->name[0];
 }
 
 status shelf_publish(const struct shelf *shelf, const char *name, struct err *err)
 {
     char path[FILE_PATH_MAX];
-    struct tf_checkpoint old = {0};
+    struct checkpoint_dir old;
     const char **names;
     size_t n_gone = 0;
 
-    TRY(file_join(path, sizeof path, shelf->dir, "checkpoint", err));
-    struct err ignored;
-    if (file_exists(path) && tf_checkpoint_read(&old, path, &ignored) != OK)
-        old = (struct tf_checkpoint){0}; /* a damaged pointer file is replaced */
-    status result = mem_alloc(&names, 2 * (old.n + 1), sizeof *names, err);
+    TRY(file_join(path, sizeof path, shelf->dir, CHECKPOINT_DIR_POINTER, err));
+    struct err ignored; /* a damaged pointer file is replaced */
+    if (checkpoint_dir_list(&old, shelf->dir, &ignored) != OK)
+        old = (struct checkpoint_dir){0};
+    status result = mem_alloc(&names, 2 * (old.n_listed + 1), sizeof *names, err);
     if (result == OK) {
-        const char **gone = names + old.n + 1;
+        const char **gone = names + old.n_listed + 1;
         const size_t n = part_names(shelf, &old, name, names, gone, &n_gone);
         result = tf_checkpoint_write(path, pointed(shelf, &old, name), names, n, err);
         for (size_t i = 0; result == OK && i < n_gone; i++)
             shelf_remove(shelf->dir, gone[i]);
     }
     free(names);
-    tf_checkpoint_release(&old);
+    checkpoint_dir_release(&old);
     return result;
 }
 
-/* A .state is written first and removed last: one without an index is the rest of a
- * checkpoint that was half made or half removed. */
-static void sweep_rest(const char *dir, const char *file)
-{
-    const size_t n = strlen(file), n_suffix = strlen(".state");
-    char name[FILE_PATH_MAX], index[2 * FILE_PATH_MAX + 8];
+/* ---- what a killed training left ---- */
 
-    if (n <= n_suffix || n >= sizeof name || strcmp(file + n - n_suffix, ".state") != 0)
+/* Is it a name that saving.c gives? */
+static bool is_our_name(const char *name)
+{
+    return checkpoint_dir_step(name) >= 0 &&
+           (str_begins(name, "model.ckpt-") || str_begins(name, "val_loss=") ||
+            str_begins(name, "bleu="));
+}
+
+/* A .state is written first and removed last: one of ours without an index is the rest of
+ * a checkpoint that was half made or half removed. */
+static void sweep_rest(int fd, const char *dir, const char *file)
+{
+    char name[FILE_PATH_MAX], index[FILE_PATH_MAX + 8], path[FILE_PATH_MAX];
+    struct state s;
+    struct err ignored;
+
+    snprintf(name, sizeof name, "%s", file);
+    if (!str_ends(file, ".state") || strlen(file) >= sizeof name)
         return;
-    snprintf(name, sizeof name, "%.*s", (int)(n - n_suffix), file);
-    snprintf(index, sizeof index, "%.*s/%s.index", FILE_PATH_MAX, dir, name);
-    if (!file_exists(index))
-        shelf_remove(dir, name);
+    name[strlen(file) - strlen(".state")] = '\0';
+    snprintf(index, sizeof index, "%s.index", name);
+    if (is_our_name(name) && faccessat(fd, index, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+        file_join(path, sizeof path, dir, file, &ignored) == OK &&
+        state_read(&s, path, &ignored) == OK && s.step == checkpoint_dir_step(name))
+        remove_files(fd, name);
 }
 
 static void sweep_dir(const char *dir)
@@ -119,23 +149,26 @@ static void sweep_dir(const char *dir)
     DIR *d = opendir(dir);
 
     for (struct dirent *e; d && (e = readdir(d));) {
-        char path[FILE_PATH_MAX];
-        struct err ignored;
-        if (file_is_tmp(e->d_name) &&
-            file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
-            unlink(path);
-        sweep_rest(dir, e->d_name);
+        if (file_is_tmp(e->d_name))
+            unlinkat(dirfd(d), e->d_name, 0);
+        sweep_rest(dirfd(d), dir, e->d_name);
     }
     if (d)
         closedir(d);
 }
 
-void shelf_sweep(const char *run)
+status shelf_sweep(const char *run, struct err *err)
 {
     char best[FILE_PATH_MAX];
-    struct err ignored;
+    struct stat st;
 
+    TRY(file_join(best, sizeof best, run, SHELF_BEST, err));
+    if (lstat(best, &st) == 0 && S_ISLNK(st.st_mode))
+        return err_set(err, ERR_USAGE,
+                       "%s is a symbolic link; training removes files there and must not "
+                       "do so elsewhere: make it a directory, or link the run directory",
+                       best);
     sweep_dir(run);
-    if (file_join(best, sizeof best, run, "best_models", &ignored) == OK)
-        sweep_dir(best);
+    sweep_dir(best);
+    return OK;
 }
