@@ -1,5 +1,5 @@
 # The front door: every target is a CMake preset or a script of tools/.
-.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-online test-opencl test-slurm check bench fuzz nvrtc clean
+.PHONY: all demo test test-tsan test-arm64 test-faults test-interop test-mutations test-online test-opencl test-slurm check bench fuzz nvrtc clean
 
 build = cmake --preset $(1) --log-level=WARNING && cmake --build --preset $(1)
 
@@ -46,6 +46,12 @@ test-faults: all
 test-slurm: all
 	@[ "$$(id -u)" -eq 0 ] || { echo "skipped: hosts of namespaces need root"; exit 0; }; \
 	tools/install-deps test slurm && { tests/net/run tests/net/slurm.bash build/release/ferry || [ $$? -eq 77 ]; }
+
+# COUNT damaged files (5,000) of every format from SEED (1), read by the sanitizers' build: most of an hour.
+test-mutations:
+	@tools/install-deps build test
+	@cmake --preset dev --log-level=WARNING && cmake --build --preset dev --target ferry
+	@python3 tests/mutations/run.py build/dev/ferry $(or $(COUNT),5000) $(or $(SEED),1)
 
 # Real TensorFlow, TensorBoard, sacreBLEU and PyTorch read what we write.
 test-interop: all
