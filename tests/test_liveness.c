@@ -169,12 +169,15 @@ TEST(a_rank_that_never_joins_is_missed_after_the_start)
 
     CHECK_OK(liveness_open(&w, 2, liveness_limits_default, 0, &err), &err);
     liveness_joined(&w, &first, 1);
-    for (double now = 1; now < 62 && e.verdict == LIVENESS_NOTHING; now += 1) {
+    for (double now = 1; now < 62 && e.verdict != LIVENESS_MISSING; now += 1) {
         liveness_heard(&w, 0, &b, now);
         e = liveness_judge(&w, now);
-        CHECK(now > 60 || e.verdict == LIVENESS_NOTHING);
+        CHECK(now > 60 || e.verdict == LIVENESS_NOTHING || e.verdict == LIVENESS_WAITING);
     }
     CHECK(e.verdict == LIVENESS_MISSING && e.rank == 1);
+    char text[200];
+    liveness_say(&w, e, text, sizeof text);
+    CHECK_STR(text, "rank 1 did not report within 61 s of the start");
     CHECK(w.n_joined < w.n_ranks);
     liveness_close(&w);
 }
@@ -268,5 +271,98 @@ TEST(ranks_that_did_not_say_goodbye_are_gone_a_silence_later)
     liveness_hung_up(&j.w, 0, j.now);
     liveness_hung_up(&j.w, 1, j.now);
     CHECK(liveness_gone_at(&j.w) == 0);
+    liveness_close(&j.w);
+}
+
+TEST(patience_follows_the_number_of_ranks_and_how_many_share_a_core)
+{
+    const struct liveness_limits usual = liveness_limits_default;
+    const struct liveness_limits few = liveness_limits_for(usual, 4, 2);
+    const struct liveness_limits many = liveness_limits_for(usual, 300, 150);
+    const struct liveness_limits wide = liveness_limits_for(usual, 1000, 1);
+
+    CHECK(few.t_start < usual.t_start + 5);
+    CHECK(few.t_silence == usual.t_silence && few.t_closed == usual.t_closed);
+    CHECK(many.t_start > 300 && many.t_start < 500);
+    CHECK(many.t_silence > 15 && many.t_silence < 30 && many.t_join > 10);
+    CHECK(wide.t_start > 100 && wide.t_silence == usual.t_silence);
+}
+
+TEST(the_waiting_for_ranks_is_told_now_and_then_and_their_absence_once)
+{
+    struct liveness_event e;
+    struct liveness w;
+    struct err err;
+    char text[200];
+    size_t n_waiting = 0, n_missing = 0;
+
+    CHECK_OK(liveness_open(&w, 300, liveness_limits_default, 0, &err), &err);
+    for (uint32_t r = 0; r < 60; r++) {
+        const struct channel_join join = {.rank = r, .n_ranks = 300, .host = "a"};
+        liveness_joined(&w, &join, 44);
+    }
+    for (double now = 0; now < 64; now += 1) {
+        for (uint32_t r = 0; r < 60; r++)
+            liveness_heard(&w, r, &(struct channel_beat){.seq = 1}, now);
+        while ((e = liveness_judge(&w, now)).verdict != LIVENESS_NOTHING) {
+            liveness_say(&w, e, text, sizeof text);
+            if (e.verdict == LIVENESS_WAITING && ++n_waiting == 3)
+                CHECK_STR(text, "waiting for 240 of 300 ranks to report, 45 s of at most "
+                                "60 s");
+            if (e.verdict == LIVENESS_MISSING && ++n_missing)
+                CHECK_STR(text, "240 of 300 ranks, rank 60 the first of them, did not "
+                                "report within 61 s of the start");
+        }
+    }
+    CHECK(n_waiting == 4 && n_missing == 1);
+    liveness_close(&w);
+}
+
+/* Two ranks whose updates take 40 s, 30 of them in the exchange. */
+static void slow_update(struct job *j)
+{
+    for (int r = 0; r < 2; r++)
+        j->say[r].phase = PHASE_COMPUTE;
+    run(j, 10);
+    for (int r = 0; r < 2; r++)
+        j->say[r].phase = PHASE_EXCHANGE;
+    run(j, 30);
+    j->say[0].step = ++j->say[1].step;
+}
+
+TEST(long_updates_make_the_watch_patient)
+{
+    struct job j;
+
+    job_open(&j, 2);
+    for (int i = 0; i < 5; i++)
+        slow_update(&j);
+    CHECK(j.w.t_update > 35 && j.w.t_update < 45);
+    run(&j, 150); /* of waiting: not yet four updates */
+    CHECK(count(&j, LIVENESS_STALLED) == 0);
+    run(&j, 100);
+    CHECK(count(&j, LIVENESS_STALLED) == 1);
+    liveness_close(&j.w);
+}
+
+TEST(a_rank_that_fails_alone_is_named_if_the_job_does_not_end)
+{
+    struct job j;
+    char text[200];
+
+    job_open(&j, 2);
+    run(&j, 3);
+    j.say[1].is_last = true;
+    j.say[1].result = ERR_MEMORY;
+    j.say[1].step = 5;
+    run(&j, 1);
+    j.say[1].seq = 0;
+    CHECK(liveness_failed(&j.w) == &j.w.rank[1]);
+    run(&j, 7);
+    CHECK(j.n_seen == 0);
+    run(&j, 2);
+    CHECK(j.n_seen == 1 && j.seen[0].verdict == LIVENESS_DEAD && j.seen[0].rank == 1);
+    liveness_say(&j.w, j.seen[0], text, sizeof text);
+    CHECK_STR(text, "rank 1 on n1 failed at step 5: out of memory");
     liveness_close(&j.w);
 }

@@ -127,6 +127,19 @@ size_t hosts_ranks(const struct hosts *h)
     return n;
 }
 
+double hosts_per_core(const struct hosts *h)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < h->n; i++) {
+        const double n = (double)h->host[i].n_ranks;
+        const size_t n_cores = h->host[i].n_cores;
+        const double share = n_cores ? n / (double)n_cores : 1;
+        most = share > most ? share : most;
+    }
+    return most;
+}
+
 const struct host *hosts_of_rank(const struct hosts *h, size_t rank)
 {
     const struct host *at = h->host;

@@ -34,6 +34,8 @@ status hosts_parse(struct hosts *h, const char *list, struct err *err);
 status hosts_read(struct hosts *h, const char *path, struct err *err);
 
 size_t hosts_ranks(const struct hosts *h);
+/* Ranks for each core of the host that has the most of them. */
+double hosts_per_core(const struct hosts *h);
 /* Where a rank runs: they fill the hosts in order. Below hosts_ranks(). */
 const struct host *hosts_of_rank(const struct hosts *h, size_t rank);
 /* Drop ranks from the end of the list until at most n_ranks are left. */

@@ -28,7 +28,7 @@
     X(CHOICE, mpi, "auto", "MPI library that mpirun belongs to", ONE_OF("auto|openmpi|mpich"))        \
     X(STR, mpirun, "", "program that starts the ranks; default: by mpi", ANY)                         \
     X(STR, mpirun_args, "", "further arguments for mpirun, separated by spaces", ANY)                 \
-    X(REAL, start_limit, "60", "seconds after a start by which all ranks must report", RANGE(1, 1e6)) \
+    X(REAL, start_limit, "60", "seconds for ranks to report after a start; more if many share a core", RANGE(1, 1e6)) \
     X(REAL, stall_limit, "0", "restart when all ranks waited this many seconds; 0: never", RANGE(0, 1e6))
 /* clang-format on */
 

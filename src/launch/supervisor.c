@@ -261,6 +261,8 @@ static status listen_for_ranks(const struct supervisor *s, struct start *st,
     limits.t_start = c->start_limit;
     if (c->stall_limit > 0)
         limits.t_stall = c->stall_limit;
+    limits =
+        liveness_limits_for(limits, hosts_ranks(&st->hosts), hosts_per_core(&st->hosts));
     TRY(find_address(s, &st->hosts, address, sizeof address, err));
     const bool is_numeric = !address[strspn(address, "0123456789.")];
     TRY(control_server_open(&st->server, is_numeric ? address : "", (uint16_t)c->port,
@@ -424,7 +426,9 @@ static bool has_ended(const struct supervisor *s, struct start *st)
         return false;
     if (st->t_done <= 0)
         st->t_done = now;
-    if (now - st->t_done < t_finalize)
+    /* many ranks on few cores take longer to part */
+    const struct liveness_limits *l = &st->server.liveness.limits;
+    if (now - st->t_done < t_finalize + l->t_start - s->job->config->start_limit)
         return false;
     note(s, "all ranks have finished, but %s is still running; it is terminated",
          command_mpirun(s->job->config, s->mpi));

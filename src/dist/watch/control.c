@@ -172,7 +172,7 @@ static status start_server(struct control *c, struct meeting_point *m, size_t n_
         return err_set(err, ERR_IO, "the system gave no random bytes");
     TRY(async_console_open(&c->lines, fileno(c->console), err));
     TRY(control_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
-                            liveness_limits_default, err));
+                            c->limits, err));
     own_addresses(m->hosts, sizeof m->hosts);
     m->port = c->server.port;
     TRY(os_thread(&c->thread, serve_ranks, c, err));
@@ -193,10 +193,37 @@ static status meet_rank_0(struct control *c, struct comm *comm, struct meeting_p
 
 /* ---- all ---- */
 
-static void init(struct control *c, uint32_t rank, FILE *console)
+/* n_local: ranks on this host. Its processors are all that are online, not those that the
+ * rank is bound to: the launcher counts no more, so that it is the more patient one. */
+static void init(struct control *c, uint32_t rank, uint32_t n_ranks, uint32_t n_local,
+                 FILE *console)
 {
+    const double per_core = (double)n_local / (double)sysconf(_SC_NPROCESSORS_ONLN);
+
     *c = (struct control){
-        .rank = rank, .console = console, .server = {.listener = -1, .epoll = -1}};
+        .rank = rank,
+        .limits = liveness_limits_for(liveness_limits_default, n_ranks, per_core),
+        .console = console,
+        .server = {.listener = -1, .epoll = -1}};
+}
+
+/* The server has to take all ranks at once. */
+static double first_limit(const struct liveness_limits *l)
+{
+    return t_first + (l->t_start - liveness_limits_default.t_start) / 4;
+}
+
+/* The default times, longer where the limit of silence is. */
+static struct heartbeat_times times_for(const struct liveness_limits *l)
+{
+    const double by = l->t_silence / liveness_limits_default.t_silence;
+    struct heartbeat_times t = heartbeat_times_default;
+
+    t.connect *= by;
+    t.handshake *= by;
+    t.unanswered *= by;
+    t.goodbye *= by;
+    return t;
 }
 
 static status join(struct control *c, uint32_t n_ranks, const struct meeting_point *m,
@@ -206,9 +233,9 @@ static status join(struct control *c, uint32_t n_ranks, const struct meeting_poi
                                       .n_ranks = n_ranks,
                                       .hosts = m->hosts,
                                       .port = m->port,
-                                      .t_lost = liveness_limits_default.t_silence,
-                                      .t_first = t_first,
-                                      .times = heartbeat_times_default,
+                                      .t_lost = c->limits.t_silence,
+                                      .t_first = first_limit(&c->limits),
+                                      .times = times_for(&c->limits),
                                       .phase = &c->phase,
                                       .ctx = c,
                                       .stop = on_stop,
@@ -218,18 +245,24 @@ static status join(struct control *c, uint32_t n_ranks, const struct meeting_poi
     return heartbeat_open(&c->heartbeat, &config, err);
 }
 
-status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
-                    struct err *err)
+/* To the launcher; c is initialized. */
+static status join_launcher(struct control *c, uint32_t n_ranks, struct err *err)
 {
     const char *address = getenv("FERRY_CONTROL");
     struct meeting_point m = {{0}, 0, {0}};
 
-    init(c, rank, console);
     if (!address)
         return err_set(err, ERR_USAGE,
                        "FERRY_CONTROL is not set; start with ferry launch");
     TRY(meet_launcher(&m, address, err));
     return join(c, n_ranks, &m, err);
+}
+
+status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
+                    struct err *err)
+{
+    init(c, rank, n_ranks, 1, console);
+    return join_launcher(c, n_ranks, err);
 }
 
 status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err)
@@ -238,9 +271,9 @@ status control_open(struct control *c, struct comm *comm, FILE *console, struct 
     struct meeting_point m = {{0}, 0, {0}};
     status result;
 
-    init(c, rank, console);
+    init(c, rank, n_ranks, (uint32_t)comm->local_size, console);
     if (getenv("FERRY_CONTROL")) {
-        result = control_join(c, rank, n_ranks, console, err);
+        result = join_launcher(c, n_ranks, err);
     } else {
         if (comm->size == 1)
             return OK;

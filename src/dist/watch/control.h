@@ -31,9 +31,10 @@ struct async_console;
 struct control {
     struct phase phase; /* what training publishes: phase_set(&c.phase, step, phase) */
     uint32_t rank;
-    uint32_t fault;              /* of a bad end: 1 + the rank whose host is at fault */
-    FILE *console;               /* why this rank ends; the server's verdicts */
-    struct heartbeat *heartbeat; /* NULL: one rank without a launcher */
+    uint32_t fault;                /* of a bad end: 1 + the rank whose host is at fault */
+    FILE *console;                 /* why this rank ends; the server's verdicts */
+    struct heartbeat *heartbeat;   /* NULL: one rank without a launcher */
+    struct liveness_limits limits; /* for this job's number of ranks */
     struct control_server server;
     struct async_console *lines; /* the server's, which must not block on the console */
     pthread_t thread;            /* the server's */

@@ -28,10 +28,16 @@ struct liveness_limits {
 
 extern const struct liveness_limits liveness_limits_default;
 
+/* The limits of n_ranks ranks, of which at most per_core share a core of their host:
+ * starting and being scheduled take them longer. */
+struct liveness_limits liveness_limits_for(struct liveness_limits l, size_t n_ranks,
+                                           double per_core);
+
 enum liveness_verdict {
     LIVENESS_NOTHING,
     LIVENESS_DEAD,      /* of rank, or it failed alone: the job is lost */
-    LIVENESS_MISSING,   /* rank never joined: the job is lost */
+    LIVENESS_WAITING,   /* not all ranks have joined yet; now and then */
+    LIVENESS_MISSING,   /* rank, and maybe others, never joined: the job is lost */
     LIVENESS_LATE,      /* the others wait for rank */
     LIVENESS_CAUGHT_UP, /* a late rank is with the others again */
     LIVENESS_STALLED,   /* no rank moves and all wait */
@@ -52,10 +58,12 @@ struct liveness_rank {
 struct liveness {
     struct liveness_limits limits;
     struct liveness_rank *rank;
-    size_t n_ranks, n_joined, n_done; /* n_done: said goodbye */
-    bool has_worked;                  /* a rank has, on an update */
-    double t_open, t_judged;
+    size_t n_ranks, n_joined, n_done;   /* n_done: said goodbye */
+    bool has_worked;                    /* a rank has, on an update */
+    double t_open, t_judged, t_waiting; /* t_waiting: when LIVENESS_WAITING was given */
     bool is_stalled;
+    uint64_t step;              /* of the rank that is furthest */
+    double t_stepped, t_update; /* when it got there; seconds of an update, smoothed */
 };
 
 struct liveness_event {
