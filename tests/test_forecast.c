@@ -154,8 +154,24 @@ TEST(without_overlap_a_step_is_compute_and_exchange)
                 "false", "wire", "fp32", "network", "100MB/s", "latency", "0"));
     const double S = 4.0 * 60880896, sum = 0.75 * S / 300e9;
 
-    CHECK_NEAR(s.sim.seconds, 0.5 + 1.5 * S / 100e6 + sum, 1e-6);
-    CHECK_NEAR(s.sim.t_exposed, 1.5 * S / 100e6 + sum, 1e-6);
+    CHECK_NEAR(s.t_tree, 4 * 170 / 100e6, 1e-9); /* two levels, up and down */
+    CHECK_NEAR(s.sim.seconds, 0.5 + 1.5 * S / 100e6 + sum + s.t_tree, 1e-6);
+    CHECK_NEAR(s.sim.t_exposed, 1.5 * S / 100e6 + sum + s.t_tree, 1e-6);
+}
+
+/* As training chooses: direct among few nodes and where bytes take longer. */
+TEST(many_nodes_stand_in_a_grid_where_messages_cost_more)
+{
+    struct forecast_step s = predict(
+        OPTIONS("nodes", "1000", "device", "V100", "network", "10Gb", "batch", "128"));
+
+    CHECK(s.n_rows == 32 && s.t_tree < 2e-3);
+    s = predict(
+        OPTIONS("nodes", "15", "device", "V100", "network", "100Gb", "batch", "128"));
+    CHECK(s.n_rows == 1);
+    s = predict(
+        OPTIONS("nodes", "32", "device", "V100", "network", "1Gb", "batch", "128"));
+    CHECK(s.n_rows == 1);
 }
 
 /* A slow link is busy from the first bucket to the last; a fast one leaves only what is

@@ -36,6 +36,7 @@ static struct forecast_training training_of(const struct train_config *c)
                                       .max_epochs = (double)c->max_epochs,
                                       .bucket_mib = c->bucket_mib,
                                       .wire = c->wire,
+                                      .exchange = c->exchange,
                                       .precision = c->precision,
                                       .local_steps = (double)c->local_steps,
                                       .shard_optimizer = c->shard_optimizer};

@@ -2,11 +2,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "plan/amount.h"
 #include "plan/workload.h"
 #include "recipe/flops.h"
+#include "recipe/grid.h"
 
 static const double SAVE_BYTES_PER_S = 0.5e9;
 /* Horovod 0.15's defaults. */
@@ -66,6 +68,45 @@ static status open_workload(struct workload *w, const struct forecast *f,
     return workload_open(w, &f->training.model, &d, &batch, measured, err);
 }
 
+static struct grid_link link_of(const struct forecast *f,
+                                const struct forecast_variant *v)
+{
+    return (struct grid_link){.latency = v->latency,
+                              .message = fmin(1e-6 * f->link.message_us, v->latency),
+                              .rate = v->rate};
+}
+
+/* Rows of nodes, as training chooses them. */
+static size_t rows_of(const struct forecast *f, const struct forecast_variant *v)
+{
+    const char *how = f->training.exchange;
+    const size_t n = (size_t)(bucket_mib(f) * 0x1p20 / sizeof(float));
+
+    if (v->is_direct || v->topology != ROUNDS_NODE || (how && strcmp(how, "direct") == 0))
+        return 1;
+    if (how && strcmp(how, "grid") == 0)
+        return grid_square(v->n_nodes);
+    return grid_choose(v->n_nodes, (double)wire_segment_bytes(v->wire, n), link_of(f, v));
+}
+
+/* What the ranks sum behind the last bucket. Through the first rank, which is how it
+ * was: a message from and to everybody, and what each said to all. */
+static double tree_seconds(const struct forecast *f, const struct forecast_variant *v)
+{
+    static const double FACTS_BYTES = 170, OF_EACH_BYTES = 120;
+    const struct grid_link across = link_of(f, v);
+    const struct grid_link inside = {1e-6 * f->link.inside_latency_us, 0,
+                                     1e9 * f->device.inside_gb_per_s};
+    const double n_ranks = ranks_of(f, v);
+    const size_t n_local = (size_t)ceil(n_ranks / (double)v->n_nodes);
+
+    if (v->is_direct)
+        return 2 * (n_ranks - 1) * across.message + 2 * across.latency +
+               n_ranks * n_ranks * OF_EACH_BYTES / across.rate;
+    return grid_tree_seconds(v->n_nodes, FACTS_BYTES, across) +
+           (n_local > 1 ? grid_tree_seconds(n_local, FACTS_BYTES, inside) : 0);
+}
+
 static status simulate(struct forecast_step *out, const struct forecast *f,
                        const struct forecast_variant *v, const struct workload *w,
                        const int *per_node, struct err *err)
@@ -76,15 +117,17 @@ static status simulate(struct forecast_step *out, const struct forecast *f,
                                      .cycle = CYCLE,
                                      .wire = v->wire,
                                      .is_sharded = v->is_sharded,
+                                     .t_tree = out->t_tree,
                                      .jitter = v->jitter,
                                      .slow_factor = v->slow_factor,
                                      .seed = (uint64_t)f->options.seed};
     struct rounds x = {.kind = v->topology,
                        .per_node = per_node,
                        .n_nodes = v->n_nodes,
+                       .n_rows = out->n_rows,
                        .rate = v->rate,
                        .latency = v->latency,
-                       .message = fmin(1e-6 * f->link.message_us, v->latency),
+                       .message = link_of(f, v).message,
                        .inside_rate = 1e9 * f->device.inside_gb_per_s * v->inside_faster,
                        .inside_latency = 1e-6 * f->link.inside_latency_us,
                        .sum_rate = 1e9 * f->device.memory_gb_per_s / 3};
@@ -115,6 +158,8 @@ static status simulate_variant(struct forecast_step *out, const struct forecast 
     if (result == OK) {
         if (v->is_sharded)
             w.t_update /= ranks_of(f, v);
+        out->n_rows = rows_of(f, v);
+        out->t_tree = tree_seconds(f, v);
         result = simulate(out, f, v, &w, per_node, err);
         out->t_alone = workload_seconds(&w);
         out->tokens = w.tokens * (double)out->n_ranks;

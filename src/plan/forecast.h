@@ -68,6 +68,7 @@ struct forecast_training {
     double max_length, max_steps, max_epochs;
     double bucket_mib;            /* 0: 25 */
     const char *wire, *precision; /* NULL: bf16, fp32 */
+    const char *exchange;         /* "auto", "direct" or "grid"; NULL: auto */
     double local_steps;           /* updates of a node between averagings; 0: 1 */
     bool shard_optimizer;
 };
@@ -80,6 +81,7 @@ struct forecast_variant {
     enum wire wire;
     enum rounds_kind topology;
     bool overlaps, is_mixed, is_sharded;
+    bool is_direct;     /* nodes never stand in a grid; facts go through the first rank */
     double local_steps; /* 1: the nodes exchange gradients in every step */
     size_t n_nodes;
     double batch; /* pairs per device */
@@ -118,6 +120,8 @@ struct forecast_step {
     double useful;     /* share of computed tokens that are real */
     double operations; /* of one rank */
     double n_parameters;
+    size_t n_rows;    /* of nodes in the exchange; 1: direct */
+    double t_tree;    /* of what is summed behind the last bucket */
     double card_load; /* share of the link's capacity over the step */
 };
 

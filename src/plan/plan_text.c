@@ -278,6 +278,30 @@ static void write_nodes(struct str *out, const struct sweep *s)
     }
 }
 
+/* Messages that a node sends for one bucket, about; and those of the busiest rank for
+ * what is summed behind the last one. */
+static double bucket_messages(size_t n_nodes, size_t n_rows)
+{
+    const double n = (double)n_nodes, rows = (double)n_rows;
+
+    return 2 * (ceil(n / rows) + rows - 2);
+}
+
+static void write_many(struct str *out, const struct sweep *s)
+{
+    str_puts(out, "\nwhat the number of nodes costs (bf16, node first), beside direct "
+                  "exchange and sums through the first rank\n"
+                  "nodes  rows  messages/bucket  direct   sums ms  first rank ms   "
+                  "s/step  s/step so  waiting\n");
+    for (int n = 1; n < SWEEP_N_NODES; n++) {
+        const struct sweep_cell *c = &s->by_nodes[n][SWEEP_BF16], *b = &s->before[n];
+        str_printf(out, "%5zu %5zu %16.0f %7.0f %9.3g %14.3g %8.4g %10.4g %7.0f%%\n",
+                   s->nodes[n], c->n_rows, bucket_messages(s->nodes[n], c->n_rows),
+                   bucket_messages(s->nodes[n], 1), 1e3 * c->t_tree, 1e3 * b->t_tree,
+                   c->seconds, b->seconds, 100 * c->exposed / c->seconds);
+    }
+}
+
 static void write_jitter(struct str *out, const struct sweep *s)
 {
     str_puts(out,
@@ -316,6 +340,7 @@ status plan_text(struct str *out, const struct plan *p, struct err *err)
     write_ways(out, p);
     if (p->sweep) {
         write_nodes(out, p->sweep);
+        write_many(out, p->sweep);
         write_jitter(out, p->sweep);
         write_failures(out, p);
     }

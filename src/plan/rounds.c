@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "recipe/grid.h"
 
 status rounds_open(struct rounds *x, struct err *err)
 {
@@ -134,10 +135,9 @@ static void run_flat(struct rounds *x, struct rounds_load load, double *t)
     ring_rounds(x, t, across, inside);
 }
 
-/* Pairwise exchange: in round s node i sends to i+s and receives from i-s. */
-static void pair_rounds(struct rounds *x, double *t, double cost)
+/* Pairwise exchange of n nodes: in round s node i sends to i+s and receives from i-s. */
+static void pair_rounds(struct rounds *x, double *t, size_t n, double cost)
 {
-    const size_t n = x->n_nodes;
     double *before = x->scratch;
 
     for (size_t s = 1; s < n; s++) {
@@ -149,6 +149,57 @@ static void pair_rounds(struct rounds *x, double *t, double cost)
             return;
         }
     }
+}
+
+/* The nodes of each row; nodes of the same place in every row. Cost: per byte of the
+ * bucket, each node handling 1/n of it. */
+static void row_rounds(struct rounds *x, const struct grid *g, double cost)
+{
+    for (size_t row = 0; row < g->n_rows; row++) {
+        const struct grid_range r = grid_row(g, row);
+        const size_t n = r.end - r.begin;
+        pair_rounds(x, x->leader + r.begin, n, x->message + cost / (double)n);
+    }
+    add_all(x->leader, x->n_nodes, x->latency);
+}
+
+static void column_rounds(struct rounds *x, const struct grid *g, double cost)
+{
+    double *column = x->scratch + 2 * x->n_ranks;
+    const size_t longest = (x->n_nodes + g->n_rows - 1) / g->n_rows;
+
+    for (size_t place = 0; place < longest; place++) {
+        size_t n = 0;
+        for (int is_back = 0; is_back < 2; is_back++) {
+            n = 0;
+            for (size_t row = 0; row < g->n_rows; row++) {
+                const struct grid_range r = grid_row(g, row);
+                if (place >= r.end - r.begin)
+                    continue;
+                double *t = &x->leader[r.begin + place];
+                *(is_back ? t : &column[n]) = is_back ? column[n] : *t;
+                n++;
+            }
+            if (!is_back)
+                pair_rounds(x, column, n, x->message + cost / (double)x->n_nodes);
+        }
+    }
+    add_all(x->leader, x->n_nodes, x->latency);
+}
+
+/* All-to-all of shards and sums, then all-gather. */
+static void run_grid(struct rounds *x, struct rounds_load load)
+{
+    const struct grid g = {.n_nodes = x->n_nodes, .n_rows = x->n_rows ? x->n_rows : 1};
+    const double there = load.wire_bytes / x->rate + load.fp32_bytes / x->sum_rate;
+    const double back = load.wire_bytes / x->rate;
+
+    row_rounds(x, &g, there);
+    if (g.n_rows > 1) {
+        column_rounds(x, &g, there);
+        column_rounds(x, &g, back);
+    }
+    row_rounds(x, &g, back);
 }
 
 /*
@@ -197,16 +248,13 @@ static void gather_nodes(struct rounds *x, struct rounds_load load, const double
 static void run_nodes(struct rounds *x, struct rounds_load load, double *t)
 {
     const double n = (double)x->n_nodes;
-    const double round = x->message + load.wire_bytes / n / x->rate;
 
     gather_nodes(x, load, t);
     x->card_bytes += 2 * (n - 1) * (load.wire_bytes / n);
     if (x->n_nodes > 1 && x->kind == ROUNDS_TREE) {
         run_trees(x, load, x->leader);
     } else if (x->n_nodes > 1) {
-        pair_rounds(x, x->leader, round + load.fp32_bytes / n / x->sum_rate);
-        pair_rounds(x, x->leader, round);
-        add_all(x->leader, x->n_nodes, 2 * x->latency);
+        run_grid(x, load);
     }
     for (size_t node = 0, r = 0; node < x->n_nodes; node++) {
         const double end =

@@ -9,7 +9,9 @@
  *          which needs what came in the one before: one latency per round
  *   node   sum inside the node; the first rank of each node exchanges with the others,
  *          all-to-all of shards, sum, all-gather: 2(n-1) rounds of 1/n, posted at once:
- *          one latency for all of them and the sender's work per message; copy inside
+ *          one latency for all of them and the sender's work per message; copy inside.
+ *          In n_rows > 1 rows (recipe/grid.h) first inside the row, then over the rows,
+ *          and back: fewer messages, two latencies more
  *   tree   sum inside the node; over the nodes two binary trees at once, each with half
  *          of the data, up and down in pipelined chunks; copy inside
  *
@@ -27,6 +29,7 @@ struct rounds {
     enum rounds_kind kind;
     const int *per_node;
     size_t n_nodes, n_ranks;
+    size_t n_rows;        /* node: of nodes; 0: one */
     double rate, latency; /* between nodes: bytes/s one way, seconds */
     double message;       /* seconds of the sender per message */
     double inside_rate, inside_latency;

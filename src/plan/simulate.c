@@ -72,6 +72,12 @@ static void run_ferry(struct step *s)
             s->t[r] = fmax(ready_on(s, r, t_ready), s->free[r]);
         exchange(s, s->w->bucket[i].elements, ready_on(s, 0, t_ready));
     }
+    double last = 0; /* what the ranks count is summed over all of them */
+    for (size_t r = 0; r < s->x->n_ranks; r++)
+        last = fmax(last,
+                    fmax(s->free[r], ready_on(s, r, s->w->t_forward + s->w->t_backward)));
+    for (size_t r = 0; r < s->x->n_ranks; r++)
+        s->free[r] = last + s->way->t_tree;
 }
 
 /* Horovod's next tick at or after `t`. */

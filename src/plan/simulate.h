@@ -35,6 +35,7 @@ struct simulate_way {
     enum wire wire;      /* what travels between nodes */
     bool is_sharded;     /* each rank updates its part of the weights, then all travel */
     double jitter;       /* standard deviation of a rank's compute time, as a share */
+    double t_tree;       /* all-reduce of a few numbers, behind the last bucket */
     double slow_factor;  /* the last rank's compute time against the others'; 1: none */
     uint64_t seed;
 };

@@ -41,7 +41,9 @@ static status cell_of(struct sweep_cell *out, const struct forecast *f,
                                .card_bytes = s.sim.card_bytes,
                                .card_load = s.card_load,
                                .exposed = s.sim.t_exposed,
-                               .efficiency = s.t_alone / s.sim.seconds};
+                               .efficiency = s.t_alone / s.sim.seconds,
+                               .n_rows = s.n_rows,
+                               .t_tree = s.t_tree};
     return OK;
 }
 
@@ -68,6 +70,12 @@ static status sweep_nodes(struct sweep *s, const struct forecast *f, struct err 
     for (int n = 0; n < SWEEP_N_NODES; n++) {
         v.n_nodes = s->nodes[n] = list[n];
         TRY(sweep_ways(s->by_nodes[n], f, v, err));
+        struct forecast_variant before = v;
+        before.method = FORECAST_FERRY;
+        before.wire = WIRE_BF16;
+        before.topology = ROUNDS_NODE;
+        before.overlaps = before.is_direct = true;
+        TRY(cell_of(&s->before[n], f, &before, err));
     }
     return OK;
 }

@@ -28,6 +28,8 @@ enum sweep_way { SWEEP_WAYS(SWEEP_WAY_ID) SWEEP_N_WAYS };
 struct sweep_cell {
     double seconds, tokens_per_s, card_bytes, card_load, exposed;
     double efficiency; /* tokens per second and rank, relative to one device alone */
+    size_t n_rows;     /* of nodes in the exchange; 1: direct */
+    double t_tree;     /* of what is summed behind the last bucket */
 };
 
 enum {
@@ -40,6 +42,8 @@ enum {
 struct sweep {
     size_t nodes[SWEEP_N_NODES];
     struct sweep_cell by_nodes[SWEEP_N_NODES][SWEEP_N_WAYS];
+    /* bf16, node first, as it was: direct, and facts through the first rank */
+    struct sweep_cell before[SWEEP_N_NODES];
     double rates[SWEEP_N_RATES]; /* nominal bits per second; the cluster as given */
     struct sweep_cell by_rate[SWEEP_N_RATES][SWEEP_N_WAYS];
     double jitter[SWEEP_N_JITTER];                   /* spread of compute times */
