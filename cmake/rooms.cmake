@@ -130,7 +130,7 @@ add_custom_command(
   DEPENDS ${descriptions} cmake/descriptions.cmake cmake/c_text.cmake VERBATIM)
 ferry_room(plan BELOW page recipe base LIBS PkgConfig::JANSSON m)
 target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
-ferry_room(report FOLDERS read judge show BELOW plan text page format score recipe LIBS PkgConfig::JANSSON m)
+ferry_room(report FOLDERS log read judge show BELOW plan text page format score recipe LIBS PkgConfig::JANSSON m)
 
 # Downloads, where libcurl is; the catalogues of configs/corpora as text inside.
 file(GLOB corpora CONFIGURE_DEPENDS configs/corpora/*.corpus)

@@ -31,7 +31,7 @@ static inline struct judgement *judged_open(struct made_run *m)
 
     made_write(m, test_path("run"));
     CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(judgement_open_path(t, test_path("run"), m->t + 86400, 0, &err), &err);
+    CHECK_OK(judgement_look(t, test_path("run"), m->t + 86400, NULL, &err), &err);
     return t;
 }
 

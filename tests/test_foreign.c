@@ -27,7 +27,7 @@ static struct judgement *judge_at(struct made_console *m, double age)
     CHECK_OK(file_write(path, m->log.data, m->log.len, &err), &err);
     CHECK(utime(path, &(struct utimbuf){then, then}) == 0);
     CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(judgement_open_path(t, path, clock_wall(), 0, &err), &err);
+    CHECK_OK(judgement_look(t, path, clock_wall(), NULL, &err), &err);
     str_release(&m->log);
     return t;
 }
@@ -699,7 +699,7 @@ static struct judgement *judge_events(const char *dir, double now)
     struct err err;
 
     CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(judgement_open_path(t, dir, now, 0, &err), &err);
+    CHECK_OK(judgement_look(t, dir, now, NULL, &err), &err);
     return t;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 #include "train/log/journal.h"
 
 static struct err err;

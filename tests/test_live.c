@@ -19,7 +19,7 @@ static char *screen_of(struct made_run *m, size_t columns, size_t rows, bool has
 
     made_write(m, test_path("run"));
     CHECK_OK(mem_alloc(&t, 1, sizeof *t, &err), &err);
-    CHECK_OK(judgement_open_path(t, test_path("run"), m->t + 5, 0, &err), &err);
+    CHECK_OK(judgement_look(t, test_path("run"), m->t + 5, NULL, &err), &err);
     CHECK_OK(live_text(&out, t, &screen, &err), &err);
     judgement_close(t);
     free(t);

@@ -135,7 +135,7 @@ static status open_run(struct run *run, double now)
     struct sources sources;
 
     TRY(sources_open(&sources, test_path("run"), &err));
-    return run_open(run, &sources, now, &err);
+    return run_open(run, &sources, now, NULL, &err);
 }
 
 /* The page of what was written so far; the caller frees it. */

@@ -73,7 +73,7 @@ static void check_state(double now, enum run_state want, const char *text)
     struct str said = str_new(0);
 
     CHECK_OK(mem_alloc(&j, 1, sizeof *j, &err), &err);
-    CHECK_OK(judgement_open_path(j, test_path("a run"), now, 0, &err), &err);
+    CHECK_OK(judgement_look(j, test_path("a run"), now, NULL, &err), &err);
     run_state_say(&said, &j->run);
     str_putc(&said, ' ');
     run_state_command(&said, &j->run);

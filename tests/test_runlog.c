@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/str.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 #define START(step, resumed)                                                            \
     "{\"event\":\"start\",\"t\":" #step ".5,\"step\":" #step ",\"resumed\":" #resumed   \

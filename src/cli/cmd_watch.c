@@ -38,13 +38,13 @@ static struct live_screen screen_of(bool is_terminal)
     return s;
 }
 
-static status make_frame(struct str *out, const char *run,
+static status make_frame(struct str *out, const char *run, struct runlog_follow *follow,
                          const struct live_screen *screen, struct err *err)
 {
     struct judgement *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    status result = judgement_open_path(t, run, clock_wall(), 0, err);
+    status result = judgement_look(t, run, clock_wall(), follow, err);
     if (result == OK) {
         result = live_text(out, t, screen, err);
         judgement_close(t);
@@ -58,7 +58,7 @@ static status print_once(const char *run, struct err *err)
     const struct live_screen screen = screen_of(isatty(STDOUT_FILENO));
     struct str frame = str_new(0);
 
-    const status result = make_frame(&frame, run, &screen, err);
+    const status result = make_frame(&frame, run, NULL, &screen, err);
     if (result == OK)
         fputs(str_text(&frame), stdout);
     str_release(&frame);
@@ -68,13 +68,14 @@ static status print_once(const char *run, struct err *err)
 /* Until q, a signal, or an error of reading the run. */
 static status watch_terminal(const char *run, double every, struct err *err)
 {
+    struct runlog_follow follow = {.is_open = false};
     status result = OK;
 
     TRY(terminal_enter(err));
     while (result == OK && !terminal_is_over) {
         const struct live_screen screen = screen_of(true);
         struct str frame = str_new(0);
-        result = make_frame(&frame, run, &screen, err);
+        result = make_frame(&frame, run, &follow, &screen, err);
         if (result == OK)
             terminal_draw(str_text(&frame));
         str_release(&frame);
@@ -83,6 +84,7 @@ static status watch_terminal(const char *run, double every, struct err *err)
             break;
     }
     terminal_leave();
+    runlog_follow_close(&follow);
     return result;
 }
 

@@ -10,7 +10,7 @@
 #include "format/le.h"
 #include "format/tf/checkpoint_dir.h"
 #include "format/tf/sstable.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 OPT_TABLE(inspect_options, struct inspect_config, INSPECT_OPTIONS);
 

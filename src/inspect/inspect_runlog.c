@@ -2,7 +2,7 @@
 
 #include "inspect/inspect.h"
 #include "page/fmt.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 /* A number that the log does not give is left out. */
 static void add_number(json_t *o, const char *key, double x)
@@ -19,7 +19,7 @@ static void add_start(json_t *page, const struct runlog *log)
 {
     const struct runlog_start *s = runlog_latest(log);
 
-    inspect_page_int(page, "sessions", log->n_start);
+    inspect_page_int(page, "sessions", log->all.n_starts);
     if (!s)
         return;
     if (s->version)
@@ -111,7 +111,7 @@ status inspect_runlog(json_t *page, const char *path, const struct inspect_confi
     add_times(page, &log);
     add_last_step(page, &log);
     inspect_page_int(page, "logged_steps", log.n_step);
-    inspect_page_int(page, "evaluated", log.n_eval);
+    inspect_page_int(page, "evaluated", log.all.n_evals);
     add_evals(page, &log);
     runlog_close(&log);
     return OK;

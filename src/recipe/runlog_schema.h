@@ -72,8 +72,8 @@ struct json_t;
 /*
  * Two more columns say how a field of one update becomes that of several, and that of one
  * rank that of all. Over steps: SUM, the LAST one's, the MEAN over target tokens (summed
- * until it is written), or MADE of the others when it is written. Over ranks: they ADD
- * up, or the first rank's OWN counts.
+ * until it is written), MADE of the others when it is written, or the MOST so far. Over
+ * ranks: they ADD up, or the first rank's OWN counts.
  */
 #define RUNLOG_STEP(F)                           \
     F(INT, epoch, "", LAST, OWN)                 \
@@ -93,7 +93,7 @@ struct json_t;
     F(REAL, t_update, "s", SUM, OWN)             \
     F(REAL, tokens_per_s, "tokens/s", MADE, OWN) \
     F(REAL, gflops, "GFLOP/s", MADE, OWN)        \
-    F(INT, memory_mib, "MiB", MADE, OWN)         \
+    F(INT, memory_mib, "MiB", MOST, OWN)         \
     F(INT, skipped, "", SUM, OWN)                \
     F(HASH, pairs_hash, "", LAST, OWN)
 
@@ -208,7 +208,12 @@ struct runlog_step {
     bool has_eval; /* t_step holds an evaluation, of t_eval seconds */
     double t_eval;
     size_t session; /* start entries before it */
+    /* exact, however many entries a very long log takes together in one */
+    size_t entries;
+    double slowest; /* seconds a step of the slowest of several */
+    double low;     /* mean loss of RUNLOG_FEW entries up to one of them: the least */
 };
+enum { RUNLOG_FEW = 5 };
 
 struct runlog_ranks {
     RUNLOG_COMMON(RUNLOG_MEMBER)
@@ -216,13 +221,15 @@ struct runlog_ranks {
     double steps;    /* that its sums cover: those of the step entry beside it */
     size_t first, n; /* its ranks in the reader's list of all */
     bool is_lost;
-    bool is_first; /* of its session */
+    bool is_first;  /* of its session */
+    size_t entries; /* taken together in it */
 };
 
 /* Bytes are those of its busiest card, errors of all; NAN when this rank named none. */
 struct runlog_rank {
     RUNLOG_RANK(RUNLOG_MEMBER)
     double card_sent, card_received, card_errors;
+    double n_busiest; /* entries of those in its own in which no other rank was busier */
 };
 
 struct runlog_card {
@@ -233,6 +240,7 @@ struct runlog_eval {
     RUNLOG_COMMON(RUNLOG_MEMBER)
     RUNLOG_EVAL(RUNLOG_MEMBER)
     bool is_lost;
+    size_t entries; /* of which it is the best one */
 };
 
 #define RUNLOG_ENTRY(name, LIST)     \

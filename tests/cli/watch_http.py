@@ -65,13 +65,22 @@ try:
     want(505, "", raw=b"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n")
     want(431, "", raw=b"GET / HTTP/1.1\r\nX: " + b"x" * 9000)
 
-    # many who say nothing: the first ones are let go, then others are served
-    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(16)]
+    # one who takes nothing of a page, and many who send a byte and stall: in a full house
+    # the first ones make room, and nobody waits for any of them
+    deaf = socket.socket()
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    deaf.connect(("127.0.0.1", port))
+    deaf.sendall(b"GET /report HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    idle = []
     begun = time.time()
-    want(200, "GET /")
-    if time.time() - begun > 30:
-        sys.exit("silent connections kept others out")
-    for s in idle:
+    for _ in range(4):
+        for _ in range(50):
+            idle.append(socket.create_connection(("127.0.0.1", port)))
+            idle[-1].sendall(b"G")
+        want(200, "GET /report")
+    if time.time() - begun > 25:
+        sys.exit(f"stalled connections kept others waiting for {time.time() - begun:.0f} s")
+    for s in idle + [deaf]:
         s.close()
 finally:
     server.send_signal(signal.SIGTERM)

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -79,8 +79,8 @@ static void say_sessions(struct answer *a, const struct run *run)
              "%s step%s taken twice, because a session resumed from an earlier "
              "checkpoint",
              fmt_count(run->steps_lost).s, run->steps_lost == 1 ? " was" : "s were");
-    if (run->log.n_start > 1)
-        answers_say(a, a->tone, "It ran in %zu sessions; %s.", run->log.n_start,
+    if (run->log.all.n_starts > 1)
+        answers_say(a, a->tone, "It ran in %zu sessions; %s.", run->log.all.n_starts,
                     run->steps_lost > 0 ? lost : "no step was taken twice");
 }
 
@@ -176,10 +176,10 @@ static void row_of_evals(struct answer *a, const struct run *run)
         answers_row(a, "evaluations",
                     "%zu, of about %s each: so much longer are the log entries that "
                     "hold one",
-                    run->log.n_eval,
+                    run->log.all.n_evals,
                     fmt_seconds(t->in_evals / (double)t->n_evals_timed).s);
     else
-        answers_row(a, "evaluations", "%zu, taking %s", run->log.n_eval,
+        answers_row(a, "evaluations", "%zu, taking %s", run->log.all.n_evals,
                     t->in_evals > 0 ? fmt_seconds(t->in_evals).s : "a time not logged");
 }
 
@@ -193,7 +193,7 @@ void answers_pace_time(struct answer *a, const struct run *run)
     }
     a->code = run_state_codes[run->state];
     answers_value(a, "steps", run->step);
-    answers_value(a, "sessions", (double)run->log.n_start);
+    answers_value(a, "sessions", (double)run->log.all.n_starts);
     answers_value(a, "steps_lost", run->steps_lost);
     bar_of_time(a, t);
     answers_number(a, "%s", fmt_seconds(t->wall).s);

@@ -54,8 +54,8 @@ void health_run_lost(struct health_finding *f, const struct run *run)
                        "that costs least.",
                  "%s of %s steps (%s) were taken again after %zu resumption%s.",
                  fmt_count(run->steps_lost).s, fmt_count(run->steps_taken).s,
-                 fmt_percent(run->steps_lost / run->steps_taken).s, run->log.n_start - 1,
-                 run->log.n_start == 2 ? "" : "s");
+                 fmt_percent(run->steps_lost / run->steps_taken).s,
+                 run->log.all.n_starts - 1, run->log.all.n_starts == 2 ? "" : "s");
 }
 
 void health_pace_starved(struct health_finding *f, const struct run *run)
@@ -77,27 +77,21 @@ void health_pace_evaluation(struct health_finding *f, const struct run *run)
     const double active = run->times.wall - run->times.idle;
     const double share = run->times.in_evals / active;
 
-    if (run->log.n_eval < 3 || !(share > 0.25))
+    if (run->log.all.n_evals < 3 || !(share > 0.25))
         return;
     health_found(f,
                  "Evaluate less often (eval_every), on fewer sentences, or with a "
                  "smaller beam.",
                  "%zu evaluations took %s, %s of the time that the run was working.",
-                 run->log.n_eval, fmt_seconds(run->times.in_evals).s,
+                 run->log.all.n_evals, fmt_seconds(run->times.in_evals).s,
                  fmt_percent(share).s);
 }
 
 void health_pace_checkpoints(struct health_finding *f, const struct run *run)
 {
     const double active = run->times.wall - run->times.idle;
-    double longest = 0, n = 0;
+    const double longest = run->log.all.longest_save, n = run->log.all.n_saves;
 
-    for (size_t i = 0; i < run->log.n_event; i++)
-        if (run->log.event[i].kind == RUNLOG_KIND_SAVE &&
-            run->log.event[i].save.seconds > 0) {
-            longest = fmax(longest, run->log.event[i].save.seconds);
-            n++;
-        }
     if (n < 2 || !(longest > 5 * run->pace.mean) ||
         !(run->times.in_saves > 0.05 * active))
         return;
@@ -133,6 +127,20 @@ static void judge_growth(struct growth *g, const struct series *s,
         *g = (struct growth){from, to, of, true};
 }
 
+/* A rank of an entry, where it usually stands or anywhere; NULL when it is not there. */
+static const struct runlog_rank *rank_of(const struct runlog *log,
+                                         const struct runlog_ranks *lap, double rank)
+{
+    const struct runlog_rank *of = &log->rank[lap->first];
+
+    if (rank >= 0 && rank < (double)lap->n && of[(size_t)rank].rank == rank)
+        return &of[(size_t)rank];
+    for (size_t k = 0; k < lap->n; k++)
+        if (of[k].rank == rank)
+            return &of[k];
+    return NULL;
+}
+
 /* By what a rank held at every entry of the newest session; without a rank (NAN), by the
  * peaks that the first one logs. */
 static status find_growth(struct growth *g, const struct runlog *log, double rank,
@@ -144,17 +152,16 @@ static status find_growth(struct growth *g, const struct runlog *log, double ran
     status result = OK;
 
     for (size_t i = 0; result == OK && isnan(rank) && i < log->n_step; i++)
-        if (log->step[i].session == log->n_start && isfinite(log->step[i].memory_mib))
+        if (log->step[i].session == log->all.n_starts &&
+            isfinite(log->step[i].memory_mib))
             result = series_add(&s, log->step[i].step, log->step[i].memory_mib, err);
-    for (size_t i = 0; i < log->n_lap; i++)
-        for (size_t k = 0; result == OK && k < log->lap[i].n; k++) {
-            const struct runlog_rank *r = &log->rank[log->lap[i].first + k];
-            if (r->rank != rank || !isfinite(r->memory_mib) ||
-                (start && log->lap[i].t < start->t))
-                continue;
-            of = r;
-            result = series_add(&s, log->lap[i].step, r->memory_mib, err);
-        }
+    for (size_t i = 0; result == OK && i < log->n_lap; i++) {
+        const struct runlog_rank *r = rank_of(log, &log->lap[i], rank);
+        if (!r || !isfinite(r->memory_mib) || (start && log->lap[i].t < start->t))
+            continue;
+        of = r;
+        result = series_add(&s, log->lap[i].step, r->memory_mib, err);
+    }
     if (result == OK)
         judge_growth(g, &s, of);
     series_release(&s);

@@ -18,7 +18,8 @@ struct judgement {
 
 status judgement_open(struct judgement *t, const struct sources *sources, double now,
                       double to_steps, struct err *err);
-/* The same of what one path holds. */
-status judgement_open_path(struct judgement *t, const char *path, double now,
-                           double to_steps, struct err *err);
+/* The same of what one path holds, again and again: only what is new of a run.jsonl is
+ * read. *t is closed before the next look, *follow after the last one. NULL: read all. */
+status judgement_look(struct judgement *t, const char *path, double now,
+                      struct runlog_follow *follow, struct err *err);
 void judgement_close(struct judgement *t);

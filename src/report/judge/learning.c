@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
-enum { MIN_EVALS = 4, FEW = 5 };
+enum { MIN_EVALS = 4, FEW = RUNLOG_FEW };
 
 #define T(code, text) {#code, text},
 const struct learning_name learning_trends[] = {LEARNING_TREND_LIST(T)},
@@ -30,18 +30,33 @@ static status collect_bleu(struct learning *l, const struct runlog *log, struct 
     return OK;
 }
 
+static status collect_train(struct learning *l, const struct runlog *log, struct err *err)
+{
+    l->low_loss = NAN;
+    for (size_t i = 0; i < log->n_step; i++) {
+        const struct runlog_step *s = &log->step[i];
+        if (s->is_lost)
+            continue;
+        TRY(series_add(&l->train, s->step, s->loss, err));
+        if (s->entries > 1)
+            l->low_loss = fmin(l->low_loss, s->low); /* ignores a NAN */
+    }
+    return OK;
+}
+
 static status collect(struct learning *l, const struct runlog *log, struct err *err)
 {
-    for (size_t i = 0; i < log->n_step; i++)
-        if (!log->step[i].is_lost)
-            TRY(series_add(&l->train, log->step[i].step, log->step[i].loss, err));
+    RELEASED_BY(runlog_losses_close) struct runlog_losses losses = {0};
+
+    TRY(collect_train(l, log, err));
+    TRY(runlog_losses_open(&losses, log, err));
     for (size_t i = 0; i < log->n_eval; i++) {
         const struct runlog_eval *e = &log->eval[i];
         const double loss = isfinite(e->valid_loss) ? e->valid_loss : e->eval_loss;
         if (e->is_lost)
             continue;
         TRY(series_add(&l->loss, e->step, loss, err));
-        TRY(series_add(&l->gap, e->step, loss - runlog_train_loss_at(log, e->step), err));
+        TRY(series_add(&l->gap, e->step, loss - runlog_losses_at(&losses, e->step), err));
     }
     return OK;
 }
@@ -84,7 +99,7 @@ static void find_train(struct learning *l)
     const struct series *t = &l->train;
     const size_t few = t->n < FEW ? t->n : FEW;
 
-    l->first_loss = l->low_loss = l->last_loss = NAN;
+    l->first_loss = l->last_loss = NAN;
     if (!few)
         return;
     l->first_loss = mean_of(t->y, 1);

@@ -19,7 +19,7 @@ static size_t count_used(const struct runlog *log, bool leave_out_first)
     size_t n = 0;
 
     for (size_t i = 0; i < log->n_lap; i++)
-        n += is_used(&log->lap[i], leave_out_first);
+        n += is_used(&log->lap[i], leave_out_first) ? log->lap[i].entries : 0;
     return n;
 }
 
@@ -41,12 +41,15 @@ static double *field_of(const void *rank, const struct runlog_field *f)
     return (double *)((char *)rank + f->at);
 }
 
-/* The row of a rank number; NULL for a number that cannot be one. */
+/* The row of a rank number, `likely` where it was in other entries; NULL for a number
+ * that cannot be one. */
 static struct rank_mean *row_of(struct rank_means *r, size_t *cap, double rank,
-                                struct err *err, status *result)
+                                size_t likely, struct err *err, status *result)
 {
     if (!(rank >= 0 && rank < RANKS_MAX && rank == floor(rank)))
         return NULL;
+    if (likely < r->n && r->of[likely].rank == rank)
+        return &r->of[likely];
     for (size_t i = 0; i < r->n; i++)
         if (r->of[i].rank == rank)
             return &r->of[i];
@@ -85,38 +88,21 @@ static void add_rank(struct rank_mean *m, const struct runlog_rank *r, double st
         m->card_errors = r->card_errors + (isfinite(m->card_errors) ? m->card_errors : 0);
 }
 
-static double busy_of(const struct runlog_rank *r)
-{
-    return r->t_step - r->t_comm;
-}
-
-/* The busiest rank of an entry; n_rank when no time is known. */
-static size_t busiest(const struct runlog *log, const struct runlog_ranks *lap)
-{
-    size_t best = log->n_rank;
-
-    for (size_t i = lap->first; i < lap->first + lap->n; i++)
-        if (isfinite(busy_of(&log->rank[i])) &&
-            (best == log->n_rank || busy_of(&log->rank[i]) > busy_of(&log->rank[best])))
-            best = i;
-    return best;
-}
-
 static status add_lap(struct rank_means *r, size_t *cap, const struct runlog *log,
                       const struct runlog_ranks *lap, struct err *err)
 {
-    const size_t slow = busiest(log, lap);
     status result = OK;
 
     for (size_t i = lap->first; i < lap->first + lap->n; i++) {
-        struct rank_mean *m = row_of(r, cap, log->rank[i].rank, err, &result);
+        struct rank_mean *m =
+            row_of(r, cap, log->rank[i].rank, i - lap->first, err, &result);
         TRY(result);
         if (!m)
             continue;
         add_rank(m, &log->rank[i], lap->steps);
-        m->slowest_share += i == slow ? 1 : 0;
+        m->slowest_share += log->rank[i].n_busiest;
     }
-    r->n_laps++;
+    r->n_laps += lap->entries;
     return OK;
 }
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 /* The fields of a rank's entries taken together as the schema says, and what follows. */
 struct rank_mean {

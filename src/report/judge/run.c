@@ -61,11 +61,10 @@ static void find_times(struct run *run)
     t->startup = or_zero(log->foreign.t_startup);
     for (size_t i = 0; i < log->n_step; i++)
         t->in_steps += or_zero(log->step[i].t_step) - log->step[i].t_eval;
-    for (size_t i = 0; i < log->n_eval; i++)
+    t->in_evals = log->all.eval_seconds;
+    for (size_t i = 0; log->foreign.origin && i < log->n_eval; i++)
         t->in_evals += or_zero(log->eval[i].seconds);
-    for (size_t i = 0; i < log->n_event; i++)
-        if (log->event[i].kind == RUNLOG_KIND_SAVE)
-            t->in_saves += or_zero(log->event[i].save.seconds);
+    t->in_saves = log->all.save_seconds;
     t->in_other =
         t->wall - t->idle - t->in_steps - t->in_evals - t->in_saves - t->startup;
     if (t->in_other < 0) /* saving in the background overlaps with steps */
@@ -189,11 +188,24 @@ static void find_rates(struct run *run, bool leave_out_first)
     p->gflops = flop_time > 0 ? flops / flop_time : NAN;
 }
 
+/* What entries were that a very long log took together. */
+static size_t collect_bins(const struct runlog *log, double *v, double *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; log->bin && i < RUNLOG_BINS; i++)
+        if (log->bin[i].steps > 0) {
+            w[n] = log->bin[i].steps;
+            v[n++] = log->bin[i].seconds / log->bin[i].steps;
+        }
+    return n;
+}
+
 /* v[n], w[n]: seconds a step and steps of the entries that count. */
 static size_t collect_pace(struct run *run, bool leave_out_first, double *v, double *w)
 {
     struct run_pace *p = &run->pace;
-    size_t n = 0;
+    size_t n = collect_bins(&run->log, v, w);
 
     for (size_t i = 0; i < run->log.n_step; i++) {
         const struct runlog_step *s = &run->log.step[i];
@@ -203,6 +215,10 @@ static size_t collect_pace(struct run *run, bool leave_out_first, double *v, dou
             continue;
         }
         p->n_steps += s->steps;
+        if (isfinite(runlog_slowest(s)))
+            p->slowest = fmax(p->slowest, runlog_slowest(s));
+        if (s->entries > 1 && run->log.bin)
+            continue;
         p->steps_an_entry = fmax(p->steps_an_entry, s->steps);
         w[n] = s->steps;
         v[n++] = s->t_step / s->steps;
@@ -212,16 +228,16 @@ static size_t collect_pace(struct run *run, bool leave_out_first, double *v, dou
 
 static status find_quantiles(struct run *run, bool leave_out_first, struct err *err)
 {
-    const size_t n_entries = run->log.n_step;
+    const size_t n_entries = run->log.n_step + (run->log.bin ? RUNLOG_BINS : 0);
     struct run_pace *p = &run->pace;
     double *v; /* two arrays in one */
 
     TRY(mem_alloc(&v, 2 * n_entries, sizeof *v, err));
     double *w = v + n_entries;
+    p->slowest = NAN; /* fmax ignores it */
     const size_t n = collect_pace(run, leave_out_first, v, w);
     status result = series_quantile(&p->median, v, w, n, 0.5, err);
     THEN(result, series_quantile(&p->p95, v, w, n, 0.95, err));
-    THEN(result, series_quantile(&p->slowest, v, w, n, 1, err));
     free(v);
     return result;
 }
@@ -239,17 +255,27 @@ static status find_pace(struct run *run, struct err *err)
     return find_quantiles(run, leave_out_first, err);
 }
 
-static status open_log(struct run *run, struct err *err)
+static status open_own_log(struct run *run, struct runlog_follow *follow, struct err *err)
+{
+    const char *path = run->sources.log;
+
+    if (!file_exists(path)) {
+        runlog_init(&run->log);
+        return OK;
+    }
+    if (!follow)
+        return runlog_open(&run->log, path, err);
+    TRY(runlog_follow(follow, path, err));
+    run->log = follow->log;
+    run->borrows_log = true;
+    return OK;
+}
+
+static status open_foreign_log(struct run *run, struct err *err)
 {
     const struct sources *s = &run->sources;
     struct runlog events;
 
-    if (s->is_ferry && file_exists(s->log))
-        return runlog_open(&run->log, s->log, err);
-    if (s->is_ferry) {
-        runlog_init(&run->log);
-        return OK;
-    }
     if (!s->log[0] && !s->events[0]) { /* checkpoints, captures: no course of a run */
         runlog_init(&run->log);
         run->log.foreign.origin = "another program, from the files that it left";
@@ -291,9 +317,10 @@ static void find_state(struct run *run)
     run->state = run_state_find(run);
 }
 
-static status open_parts(struct run *run, struct err *err)
+static status open_parts(struct run *run, struct runlog_follow *follow, struct err *err)
 {
-    TRY(open_log(run, err));
+    TRY(run->sources.is_ferry ? open_own_log(run, follow, err)
+                              : open_foreign_log(run, err));
     run->files.newest_step = NAN;
     if (run->sources.files[0])
         TRY(rundir_open(&run->files, run->sources.files, runlog_config(&run->log, "data"),
@@ -312,14 +339,14 @@ static status open_parts(struct run *run, struct err *err)
 }
 
 status run_open(struct run *run, const struct sources *sources, double now,
-                struct err *err)
+                struct runlog_follow *follow, struct err *err)
 {
     memset(run, 0, sizeof *run);
     run->now = now;
     run->sources = *sources;
     run->written = sources_written(sources);
     name_run(run);
-    const status result = open_parts(run, err);
+    const status result = open_parts(run, follow, err);
     if (result != OK)
         run_close(run);
     return result;
@@ -327,7 +354,8 @@ status run_open(struct run *run, const struct sources *sources, double now,
 
 void run_close(struct run *run)
 {
-    runlog_close(&run->log);
+    if (!run->borrows_log)
+        runlog_close(&run->log);
     rundir_close(&run->files);
     for (size_t i = 0; i < run->n_captures; i++)
         capture_close(&run->capture[i]);

@@ -4,7 +4,7 @@
  * Every number below is derived from run.jsonl and the directory listing alone, or from
  * what another program left (foreign.h). What was not logged is NAN.
  *
- * Owns: the log and the listing. Threads: immutable once opened.
+ * Owns: the log, unless it is followed, and the listing. Threads: immutable once opened.
  */
 #pragma once
 
@@ -19,10 +19,10 @@
 #include "report/judge/estimate.h"
 #include "report/judge/learning.h"
 #include "report/judge/rank_means.h"
+#include "report/log/runlog.h"
 #include "report/read/capture.h"
 #include "report/read/holder.h"
 #include "report/read/rundir.h"
-#include "report/read/runlog.h"
 #include "report/read/sources.h"
 
 enum run_state {
@@ -69,6 +69,7 @@ struct run {
     char name[256];
     struct sources sources;
     struct runlog log;
+    bool borrows_log; /* from whom follows it */
     struct rundir files;
     struct holder holder;    /* the process that trains it */
     struct capture *capture; /* taken beside it */
@@ -90,9 +91,13 @@ struct run {
     struct learning learning;
 };
 
-/* ERR_FORMAT for a malformed log, or for sources that are not of one run. */
+/*
+ * ERR_FORMAT for a malformed log, or for sources that are not of one run. With `follow`
+ * only what is new of a run.jsonl is read; *run is closed before the next look at it.
+ * NULL: all of it.
+ */
 status run_open(struct run *run, const struct sources *sources, double now,
-                struct err *err);
+                struct runlog_follow *follow, struct err *err);
 void run_close(struct run *run);
 
 /* The state of a run whose log, times and holder are there. */

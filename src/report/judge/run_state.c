@@ -60,7 +60,7 @@ static double slowest_step(const struct runlog *log)
     double slowest = NAN;
 
     for (size_t i = 0; i < log->n_step; i++)
-        slowest = fmax(slowest, log->step[i].t_step / log->step[i].steps);
+        slowest = fmax(slowest, runlog_slowest(&log->step[i]));
     return slowest;
 }
 

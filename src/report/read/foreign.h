@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 /* True when the directory holds event files. */
 bool foreign_has_events(const char *dir);

@@ -131,27 +131,42 @@ static status add_steps(struct runlog *a, const struct runlog *b, double off,
     return OK;
 }
 
-static bool has_eval(const struct runlog *log, double step)
+/* Whether one of the ascending steps lies beside this one. */
+static bool has_step(const double *steps, size_t n, double step)
 {
-    for (size_t i = 0; i < log->n_eval; i++)
-        if (fabs(log->eval[i].step - step) <= 1)
-            return true;
-    return false;
+    size_t from = 0, to = n;
+
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (steps[middle] < step - 1)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return to < n && steps[to] <= step + 1;
 }
 
 static status add_evals(struct runlog *a, const struct runlog *b, double off,
                         struct err *err)
 {
     const size_t n = a->n_eval;
+    RELEASED_BY(mem_release) double *steps = NULL;
+    double added = NAN; /* the last one; theirs ascend but for what was lost */
 
+    TRY(mem_alloc(&steps, n, sizeof *steps, err));
+    for (size_t i = 0; i < n; i++)
+        steps[i] = a->eval[i].step;
+    series_sort(steps, n);
     for (size_t i = 0; i < b->n_eval; i++) {
         struct runlog_eval e = b->eval[i];
         e.step -= off;
-        if (e.is_lost || has_eval(a, e.step))
+        if (e.is_lost || has_step(steps, n, e.step) || fabs(e.step - added) <= 1)
             continue;
+        added = e.step;
         TRY(mem_grow(&a->eval, &a->cap_eval, a->n_eval + 1, sizeof *a->eval, err));
         e.bleu_signature = NULL; /* stays with its owner */
         a->eval[a->n_eval++] = e;
+        a->all.n_evals++;
     }
     if (a->n_eval > n)
         qsort(a->eval, a->n_eval, sizeof *a->eval, by_eval_step);

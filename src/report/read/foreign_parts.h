@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/read/runlog.h"
+#include "report/log/runlog.h"
 
 /* An entry of run.jsonl, and a number in it unless it is NAN. */
 json_t *foreign_parts_entry(const char *event, double t, double step);

@@ -10,9 +10,9 @@
 #include "base/str.h"
 #include "format/stream.h"
 #include "recipe/pulse.h"
+#include "report/log/runlog.h"
 #include "report/read/capture.h"
 #include "report/read/foreign.h"
-#include "report/read/runlog.h"
 #include "text/line_reader.h"
 
 enum { FILES_MAX = 4096 }; /* of a directory that are looked at */

@@ -34,7 +34,9 @@ status live_page(struct str *out, const struct judgement *t, double every,
  * The page over HTTP, read-only: GET and HEAD of three fixed pages; every string on them
  * is escaped and the Content-Security-Policy allows nothing but our own style sheet. A
  * connection has 8 KB and five seconds for its request and half a minute to take the
- * answer, and is then closed; a fixed number is served at once. It reads the run's files
+ * answer, and is then closed. A fixed number is served at once, without waiting for any
+ * of them; one more than that takes the place of the one that was silent for longest. It
+ * reads the run's files
  * and knows no other process: it cannot disturb training.
  *
  * Owns: its sockets and buffers. Threads: one.

@@ -20,14 +20,14 @@
 #include "report/judge/judgement.h"
 #include "report/show/report.h"
 
-enum { LISTENERS = 2, CLIENTS = 16, PAGE_MAX = 1 << 28, ROUTES = LIVE_JSON + 1 };
+enum { LISTENERS = 2, CLIENTS = 64, PAGE_MAX = 1 << 28, ROUTES = LIVE_JSON + 1 };
 
 static const double patience = 5;   /* seconds for a whole request */
 static const double slow_line = 30; /* and for taking the answer */
 
 struct client {
-    int fd; /* -1: free */
-    double deadline;
+    int fd;                 /* -1: free */
+    double deadline, heard; /* heard: when a byte last went in or out */
     char request[LIVE_REQUEST_MAX];
     size_t n_request;
     struct str answer; /* empty while the request is read */
@@ -50,6 +50,7 @@ struct live_http {
     size_t n_listeners;
     int port;
     struct client client[CLIENTS];
+    struct runlog_follow follow;
     struct cached cached[ROUTES];
 };
 
@@ -99,7 +100,7 @@ static status listen_at(struct live_http *s, const struct addrinfo *a, struct er
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     if (a->ai_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
-    if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, 16) != 0) {
+    if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, CLIENTS) != 0) {
         const int why = errno;
         close(fd);
         return err_set(err, ERR_IO, "port %d: %s; choose another with port=N", s->port,
@@ -194,7 +195,7 @@ static status render(struct live_http *s, enum live_route route, struct str *out
     struct judgement *t;
 
     TRY(mem_alloc(&t, 1, sizeof *t, err));
-    status result = judgement_open_path(t, s->run, clock_wall(), 0, err);
+    status result = judgement_look(t, s->run, clock_wall(), &s->follow, err);
     if (result == OK) {
         if (route == LIVE_JSON)
             result = report_text_json(out, t, 1, err);
@@ -275,16 +276,28 @@ static void hang_up(struct client *c)
     c->fd = -1;
 }
 
+/* A free place. In a full house whoever has been silent for longest makes room. */
+static struct client *find_place(struct live_http *s)
+{
+    struct client *place = &s->client[0];
+
+    for (size_t i = 0; i < CLIENTS && place->fd >= 0; i++)
+        if (s->client[i].fd < 0 || s->client[i].heard < place->heard)
+            place = &s->client[i];
+    if (place->fd >= 0)
+        hang_up(place);
+    return place;
+}
+
 static void take_clients(struct live_http *s, int listener)
 {
     for (size_t i = 0; i < CLIENTS; i++) {
-        struct client *c = &s->client[i];
-        if (c->fd >= 0)
-            continue;
         const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
-        *c = (struct client){.fd = fd, .deadline = clock_now() + patience};
+        const double now = clock_now();
+        *find_place(s) =
+            (struct client){.fd = fd, .deadline = now + patience, .heard = now};
     }
 }
 
@@ -301,6 +314,7 @@ static void read_client(struct live_http *s, struct client *c)
         return;
     }
     c->n_request += (size_t)n;
+    c->heard = clock_now();
     if (live_request_read(&request, c->request, c->n_request, s->own_name))
         begin_answer(s, c, &request);
 }
@@ -317,28 +331,19 @@ static void write_client(struct client *c)
         return;
     }
     c->n_sent += (size_t)n;
+    c->heard = clock_now();
     if (c->n_sent < c->answer.len)
         return;
     shutdown(c->fd, SHUT_WR);
     hang_up(c);
 }
 
-static bool is_full(const struct live_http *s)
-{
-    for (size_t i = 0; i < CLIENTS; i++)
-        if (s->client[i].fd < 0)
-            return false;
-    return true;
-}
-
-/* What to wait for; a full house takes no more until somebody leaves. */
 static size_t fill_polls(const struct live_http *s, struct pollfd *p)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < s->n_listeners; i++)
-        p[n++] =
-            (struct pollfd){.fd = is_full(s) ? -1 : s->listener[i], .events = POLLIN};
+        p[n++] = (struct pollfd){.fd = s->listener[i], .events = POLLIN};
     for (size_t i = 0; i < CLIENTS; i++)
         p[n++] = (struct pollfd){.fd = s->client[i].fd,
                                  .events = s->client[i].answer.len ? POLLOUT : POLLIN};
@@ -392,5 +397,6 @@ void live_http_close(struct live_http *s)
             hang_up(&s->client[i]);
     for (size_t i = 0; i < ROUTES; i++)
         str_release(&s->cached[i].text);
+    runlog_follow_close(&s->follow);
     free(s);
 }

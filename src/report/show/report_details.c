@@ -41,10 +41,9 @@ static void event_text(struct str *out, const struct run *run,
 
     switch (e->kind) {
     case RUNLOG_KIND_START:
-        page_textf(
-            out, "%s on %s%s%s.", log->start[e->start].resumed ? "Resumed" : "Started",
-            named(log->start[e->start].device), log->foreign.has_no_clock ? "" : ", ",
-            log->foreign.has_no_clock ? "" : run_date(run, e->t).s);
+        page_textf(out, "%s on %s%s%s.", e->is_resumed ? "Resumed" : "Started",
+                   named(e->device), log->foreign.has_no_clock ? "" : ", ",
+                   log->foreign.has_no_clock ? "" : run_date(run, e->t).s);
         break;
     case RUNLOG_KIND_SAVE:
         page_textf(out, "Saved %s: %s in %s.", named(e->save.path),
@@ -70,10 +69,10 @@ static void event_text(struct str *out, const struct run *run,
     }
 }
 
-/* Of very many events the first and the last are shown. */
+/* Of very many events the first and the last are shown; the log keeps those. */
 static void write_events(struct str *out, const struct run *run)
 {
-    const size_t n = run->log.n_event;
+    const size_t n = run->log.n_event, n_all = run->log.all.n_events;
 
     page_tag(out, "h3", "apart", "Events");
     if (run->log.n_cut)
@@ -87,11 +86,11 @@ static void write_events(struct str *out, const struct run *run)
                "<details%s><summary>%zu event%s: starts, saves, best models, skipped "
                "updates, stop</summary>\n<table><thead><tr><th>Step</th><th>After</th>"
                "<th>Event</th></tr></thead><tbody>\n",
-               n <= 24 ? " open" : "", n, n == 1 ? "" : "s");
+               n_all <= 24 ? " open" : "", n_all, n_all == 1 ? "" : "s");
     for (size_t i = 0; i < n; i++) {
         if (n > EVENTS_MAX && i == EVENTS_MAX / 2) {
             str_printf(out, "<tr><td></td><td></td><td>%zu more events</td></tr>\n",
-                       n - EVENTS_MAX);
+                       n_all - EVENTS_MAX);
             i = n - EVENTS_MAX / 2;
         }
         str_puts(out, "<tr>");

@@ -20,9 +20,9 @@ static void write_state(struct str *out, const struct run *run)
     page_text(out, str_text(&text));
     if (run->log.foreign.origin)
         page_textf(out, " Made by %s.", run->log.foreign.origin);
-    if (run->log.n_start > 1)
-        page_textf(out, " Resumed %zu time%s.", run->log.n_start - 1,
-                   run->log.n_start == 2 ? "" : "s");
+    const size_t n = run->log.all.n_starts;
+    if (n > 1)
+        page_textf(out, " Resumed %zu time%s.", n - 1, n == 2 ? "" : "s");
     if (command.len) {
         str_puts(out, " Continue with ");
         page_tag(out, "code", NULL, str_text(&command));

@@ -7,22 +7,37 @@
  * What a session did after the checkpoint that the next one resumed from is kept and
  * marked `is_lost`: it took time, but the model does not know of it.
  *
+ * Memory is bounded, however long the log is. Beyond RUNLOG_ENTRIES_MAX entries of steps
+ * and ranks neighbours are taken together, all but the newest RUNLOG_NEWEST; sums, means
+ * weighted as the schema says, extremes and quantiles stay those of all entries. Beyond
+ * RUNLOG_EVALS_MAX evaluations the better one of neighbours stays, beyond
+ * RUNLOG_EVENTS_MAX rare events the first and the newest; `all` counts what was read.
+ *
  * Owns: every string and array. Threads: immutable once opened.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "recipe/runlog_schema.h"
 
 #define RUNLOG_FILE "run.jsonl"
 
+enum {
+    RUNLOG_ENTRIES_MAX = 1 << 18,
+    RUNLOG_NEWEST = 1 << 15,
+    RUNLOG_EVALS_MAX = 1 << 17,
+    RUNLOG_EVENTS_MAX = 1 << 13
+};
+
 /* A rare entry. */
 struct runlog_event {
     enum runlog_kind kind;
-    size_t start; /* of a start: its number in log->start */
+    bool is_resumed;    /* of a start */
+    const char *device; /* of a start, one of log->name; NULL: not told */
     union {
         struct {
             RUNLOG_COMMON(RUNLOG_MEMBER)
@@ -93,37 +108,81 @@ struct runlog_foreign {
     size_t n_attempts, cap_attempts;
 };
 
+/* Sums over every line that was read, whatever is kept of them. */
+struct runlog_all {
+    size_t n_starts, n_evals, n_events;
+    double eval_seconds, save_seconds; /* an unknown time counts nothing */
+    double n_saves, longest_save;      /* of those that took any time */
+};
+
+/* Seconds a step of the entries that were taken together, by their logarithm. */
+struct runlog_bin {
+    double steps, seconds;
+};
+
 struct runlog {
-    struct runlog_start *start;
+    struct runlog_start *start; /* the newest alone has its options */
     struct runlog_step *step;
     struct runlog_eval *eval;
     struct runlog_event *event; /* save, best, skip, test, stop and start, as they came */
     struct runlog_sample *sample;
     struct runlog_ranks *lap; /* its ranks: rank[first .. first + n) */
     struct runlog_rank *rank;
-    const char **host; /* names of hosts, each once */
-    size_t n_start, n_step, n_eval, n_event, n_sample, n_lap, n_rank, n_host;
+    const char **name; /* of hosts, devices, signatures of BLEU: each once */
+    size_t n_start, n_step, n_eval, n_event, n_sample, n_lap, n_rank, n_name;
     size_t cap_start, cap_step, cap_eval, cap_event, cap_sample, cap_lap, cap_rank,
-        cap_host;
+        cap_name;
+    size_t name_at; /* that was asked for last */
+    struct runlog_all all;
+    struct runlog_bin *bin; /* [RUNLOG_BINS]; NULL while nothing was taken together */
 
-    double t_first, t_last; /* of training: test events do not count; NAN when empty */
-    double t_idle;          /* seconds between a session's end and the next start */
-    double t_gap;           /* the longest silence within a session */
-    size_t thin_at;         /* entries of steps at which neighbours become one next */
+    double t_first, t_last;  /* of training: test events do not count; NAN when empty */
+    double t_idle;           /* seconds between a session's end and the next start */
+    double t_gap;            /* the longest silence within a session */
+    size_t thin_at;          /* entries at which neighbours are taken together next */
+    size_t most, most_evals; /* entries that one may stand for so far; 0: one */
     size_t n_lines, n_cut, n_unknown; /* cut: half-written; unknown: other events */
 
     struct runlog_foreign foreign;
 };
 
+enum { RUNLOG_BINS = 1 << 14 };
+
 /*
- * Read a whole log, which may be compressed. Where it is very long, neighbouring step and
- * ranks entries are taken together, so that memory is bounded. A half-written line is
- * accepted at the end, and before a start or test event (a run died there and another
- * process went on); elsewhere a malformed line is ERR_FORMAT with path:line. On failure
- * *log is closed.
+ * Read a whole log, which may be compressed. A half-written line is accepted at the end,
+ * and before a start or test event (a run died there and another process went on);
+ * elsewhere a malformed line is ERR_FORMAT with path:line. On failure *log is closed.
  */
 status runlog_open(struct runlog *log, const char *path, struct err *err);
 void runlog_close(struct runlog *log);
+
+/* A malformed line waits for its successor: it was cut off by a crash when it is the last
+ * one or another process began after it; otherwise the log is damaged. */
+struct runlog_suspect {
+    size_t number; /* of the line; 0: none */
+    char why[192];
+};
+
+/*
+ * A log that is looked at again and again while it grows. Each look reads what was
+ * appended since; a line without its end waits for the rest of it. The log is read anew
+ * when the file is another one or shorter, when the bytes before the place where the last
+ * look ended are others, and when it is compressed. Begins zeroed.
+ */
+struct runlog_follow {
+    struct runlog log;
+    uint64_t n_read; /* bytes of the file that all looks together read */
+    uint64_t at;     /* where the next look begins */
+    uint64_t device, inode;
+    unsigned char mark[64]; /* the bytes just before `at` */
+    size_t n_mark, n_open;  /* lines half-written at the end of the last look: 0 or 1 */
+    struct runlog_suspect suspect;
+    bool is_open;
+};
+
+/* On failure *f is closed, and the next look begins anew. */
+status runlog_follow(struct runlog_follow *f, const char *path, struct err *err);
+void runlog_follow_close(struct runlog_follow *f);
 
 /* The same from bytes at hand; `name` is used in messages. */
 status runlog_parse(struct runlog *log, const char *name, const void *data, size_t n,
@@ -139,16 +198,31 @@ status runlog_put(struct runlog *log, struct json_t *entry, struct err *err);
 size_t runlog_find(const struct runlog *log, size_t from, size_t to, double step);
 /* What an entry of a step counts in a mean of losses: its target tokens, or its steps. */
 double runlog_weight(const struct runlog_step *s);
+/* Seconds a step of the slowest entry that it stands for. */
+double runlog_slowest(const struct runlog_step *s);
 /* Every time in it, by so many seconds. */
 void runlog_shift(struct runlog *log, double seconds);
 /* Of the samples only the newest `most` stay. */
 void runlog_drop_samples(struct runlog *log, size_t most);
 
+/*
+ * Training loss at a step, from the entries around it: a line over log(step), weighted
+ * by target tokens, through those within an eighth of the step, and at least eight. Owns
+ * its array; opened once for many steps.
+ */
+struct runlog_losses {
+    struct runlog_loss *of; /* by step, with a last one of sums */
+    size_t n;
+    double last; /* step */
+};
+status runlog_losses_open(struct runlog_losses *l, const struct runlog *log,
+                          struct err *err);
+double runlog_losses_at(const struct runlog_losses *l,
+                        double step); /* NAN: without any */
+void runlog_losses_close(struct runlog_losses *l);
+
 /* Mean training loss, weighted by target tokens, over steps (after, upto]. */
 double runlog_train_loss(const struct runlog *log, double after, double upto);
-/* Training loss at a step, from the entries around it: a line over log(step), weighted
- * the same way, through those within an eighth of the step, and at least eight. */
-double runlog_train_loss_at(const struct runlog *from, double step);
 
 /* The newest start event, or NULL. */
 const struct runlog_start *runlog_latest(const struct runlog *log);
