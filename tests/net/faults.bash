@@ -6,7 +6,7 @@
 #
 #   fault seed host     what was broken, by which seed, where
 #   detect              seconds until the launcher named the loss
-#   restart             from then until all ranks of the next start reported
+#   restart             from then until training began again: all ranks there, checkpoint read
 #   caught              seconds from the fault until training was where it had been
 #   redone              updates made again
 #   bytes               equal: the last checkpoint is that of an undisturbed run; - on fewer ranks
@@ -27,6 +27,7 @@ redone()
         /"event":"step"/ { last = $2 + 0 }
         END { print n + 0 }' "$1/run.jsonl"
 }
+has_begun_again() { [ "$(grep -c '"event":"start"' "$1/run.jsonl")" -ge 2 ]; }
 # Has the second start come to where the first one was?
 has_caught_up()
 {
@@ -95,7 +96,7 @@ try()
         until_true 120 is_seen "$fault"
         t1=$(now)
         mend_it "$fault"
-        until_true 120 has_reported 2
+        until_true 120 has_begun_again "$run"
         t2=$(now)
         until_true 120 has_caught_up "$run"
         detect=$(seconds "$t0" "$t1") restart=$(seconds "$t1" "$t2") caught=$(seconds "$t0" "$(now)")

@@ -191,27 +191,44 @@ static int count_sharing(const struct comm *c, const struct preflight_facts *all
     return n;
 }
 
-/* How far a rank's clock is from all others, added up. */
+/* How far a rank's clock is from those of all nodes, added up. A node has one clock,
+ * however many ranks look at it. */
 static double distance(const struct comm *c, const struct preflight_facts *all, int rank)
 {
     double sum = 0;
 
-    for (int r = 0; r < c->size; r++)
-        sum += fabs(all[r].clock - all[rank].clock);
+    for (int n = 0; n < c->n_nodes; n++)
+        sum += fabs(all[c->leader[n]].clock - all[rank].clock);
     return sum;
 }
 
-/* The rank furthest from the others, and one that is among them; of equals it is rather
- * a later rank that is wrong. */
+/* Who is too far from `usual` is at fault if more than half of the nodes are not. */
+static void blame_clocks(struct preflight *p, const struct comm *c,
+                         const struct preflight_facts *all, int usual, double limit)
+{
+    int n_far = 0;
+
+    for (int n = 0; n < c->n_nodes; n++)
+        if (fabs(all[c->leader[n]].clock - all[usual].clock) > limit) {
+            blame(p, c, c->leader[n]);
+            n_far++;
+        }
+    if (2 * n_far >= c->n_nodes)
+        p->fault = -1;
+}
+
+/* The node furthest from the others, and one that is among them; of equals it is rather
+ * a later one that is wrong. */
 static status check_clocks(struct preflight *p, const struct comm *c,
                            const struct preflight_facts *all, double limit,
                            struct err *err)
 {
     char odd[COMM_NAME_MAX], usual[COMM_NAME_MAX];
-    int most = 0, least = 0;
-    double first = all->clock, last = all->clock;
+    int most = c->leader[0], least = c->leader[0];
+    double first = all[most].clock, last = all[most].clock;
 
-    for (int r = 1; r < c->size; r++) {
+    for (int n = 1; n < c->n_nodes; n++) {
+        const int r = c->leader[n];
         most = distance(c, all, r) >= distance(c, all, most) ? r : most;
         least = distance(c, all, r) < distance(c, all, least) ? r : least;
         first = fmin(first, all[r].clock);
@@ -222,6 +239,7 @@ static status check_clocks(struct preflight *p, const struct comm *c,
     const double ahead = all[most].clock - all[least].clock;
     if (limit <= 0 || fabs(ahead) <= limit)
         return OK;
+    blame_clocks(p, c, all, least, limit);
     return err_set(err, ERR_USAGE,
                    "the clock of %s is %.0f s %s that of %s; set it (chronyd or "
                    "systemd-timesyncd keeps it right), or raise clock_limit = %g",
