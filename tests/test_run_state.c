@@ -141,6 +141,19 @@ TEST(a_free_lock_is_of_a_process_that_is_gone)
     check_state(1e9 + 61, RUN_DIED, "without a stop event");
 }
 
+TEST(a_run_between_two_starts_of_its_launcher_is_running_while_that_lives)
+{
+    put_log("");
+    int lock = hold();
+    struct pulse p = pulse_at(1e9 + 60);
+
+    close(lock);
+    snprintf(p.phase, sizeof p.phase, PULSE_RESTART);
+    beat(p);
+    check_state(1e9 + 61, RUN_RUNNING, "being started again by ferry launch after step");
+    check_state(1e9 + 100, RUN_DIED, "Died after step 137");
+}
+
 TEST(of_a_copied_directory_the_log_tells)
 {
     put_log("");

@@ -74,16 +74,15 @@ static void find_run(struct run_option *o, const struct relay_paths *p)
             (void)!opt_file(relay_run_option, o, *arg, OPT_SKIP_UNKNOWN, &ignored);
 }
 
-static void find_paths(struct relay *r, const struct relay_paths *p)
+void relay_find_run(char *out, size_t n, const struct relay_paths *p)
 {
     struct run_option o;
 
     find_run(&o, p);
-    snprintf(r->launcher, sizeof r->launcher, "%.200s", p->launcher);
     if (o.run[0] && o.run[0] != '/' && p->directory[0])
-        snprintf(r->run, sizeof r->run, "%s/%s", p->directory, o.run);
+        snprintf(out, n, "%s/%s", p->directory, o.run);
     else
-        snprintf(r->run, sizeof r->run, "%s", o.run);
+        snprintf(out, n, "%s", o.run);
 }
 
 /* Nothing but a file: a pipe of that name could hold up what all ranks print. */
@@ -259,7 +258,8 @@ status relay_open(struct relay **out, const struct relay_paths *paths, int conso
     *out = NULL;
     TRY(mem_alloc(&r, 1, sizeof *r, err));
     r->console = console;
-    find_paths(r, paths);
+    snprintf(r->launcher, sizeof r->launcher, "%.200s", paths->launcher);
+    relay_find_run(r->run, sizeof r->run, paths);
     for (int i = 0; i < N_STREAMS; i++) {
         struct stream *s = &r->stream[i];
         *s = (struct stream){.relay = r, .in = -1, .out = -1, .to = 1 + i};

@@ -21,6 +21,9 @@ struct relay_paths {
     char *const *args;     /* of the program; they or their configuration name the run */
 };
 
+/* The directory of the run; empty: not known. It may be on another machine. */
+void relay_find_run(char *out, size_t n, const struct relay_paths *p);
+
 status relay_open(struct relay **r, const struct relay_paths *paths, int console,
                   struct err *err);
 /* Where mpirun is to write. */

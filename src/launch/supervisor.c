@@ -21,6 +21,7 @@
 #include "launch/host_check.h"
 #include "launch/relay.h"
 #include "launch/retry.h"
+#include "launch/revival.h"
 #include "launch/subprocess.h"
 
 /* Time for a host to answer: all have to before the first start, a restart waits for
@@ -56,6 +57,7 @@ struct supervisor {
     char program[PATH_MAX], directory[PATH_MAX], hash[SHA256_HEX];
     int64_t n_starts;
     struct retry retry;
+    struct revival revival;
     double t_lost; /* when the loss of the start before was seen; 0: there is none */
     uint64_t step_lost;
     char reason[1536];         /* why the last start ended */
@@ -233,6 +235,7 @@ static status gather(struct supervisor *s, struct start *st, struct err *err)
                            "after %.0f s",
                            hosts_ranks(&st->hosts), (long long)c->min_ranks, c->wait);
         s->left_out[0] = '\0'; /* rather with it than not at all */
+        revival_beat(&s->revival, s->step_lost);
         poll(NULL, 0, 2000);
     }
 }
@@ -448,6 +451,8 @@ static enum outcome watch_start(struct supervisor *s, struct start *st)
             control_server_order(&st->server, CHANNEL_STOP);
         }
         note_complete(s, st);
+        if (s->n_starts && !st->is_complete)
+            revival_beat(&s->revival, s->step_lost);
         if (has_ended(s, st))
             return judge_end(s, st);
         if (st->server.refused) {
@@ -567,14 +572,16 @@ static enum outcome run_start(struct supervisor *s, struct start *st, struct err
     return outcome;
 }
 
-static void pause_after(const struct supervisor *s, const struct start *st)
+static void pause_after(struct supervisor *s, const struct start *st)
 {
     const double t = retry_pause(&s->retry, st->answer, s->t_lost - st->t_begin);
 
     if (t >= 5)
         note(s, "the next start follows in %.0f s", t);
-    for (double left = t; left > 0 && !n_signals; left -= 0.1)
+    for (double left = t; left > 0 && !n_signals; left -= 0.1) {
+        revival_beat(&s->revival, s->step_lost);
         poll(NULL, 0, 100);
+    }
 }
 
 static status give_up(const struct supervisor *s, enum outcome outcome,
@@ -606,6 +613,7 @@ static status run_all(struct supervisor *s, struct start *st, struct err *err)
         if (outcome == HOPELESS || s->was_stopped || st->answer == RETRY_NEVER ||
             st->answer == RETRY_ENOUGH)
             return give_up(s, outcome, st->answer, err);
+        revival_beat(&s->revival, s->step_lost);
         pause_after(s, st);
     }
     return err_set(err, ERR_COMM, "ended by a signal before the next start");
@@ -615,11 +623,16 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
 {
     struct supervisor s = {.job = job, .retry = {.n_most = job->config->restarts}};
     struct start st = {0};
+    const struct relay_paths paths = {"", job->config->directory, job->args};
+    char run[PATH_MAX];
 
     TRY(async_console_open(&s.lines, fileno(job->console), err));
     answer_signals(on_signal);
+    relay_find_run(run, sizeof run, &paths);
+    revival_open(&s.revival, run);
     status result = prepare(&s, err);
     THEN(result, run_all(&s, &st, err));
+    revival_end(&s.revival);
     forget_token(&s, &st);
     answer_signals(SIG_DFL);
     async_console_close(s.lines, t_last_words);

@@ -14,6 +14,8 @@
 
 #define PULSE_FILE ".pulse"
 #define PULSE_LOCK ".lock"
+/* The phase of a pulse that `ferry launch` writes between two starts. */
+#define PULSE_RESTART "restart"
 
 enum { PULSE_HOST = 128, PULSE_PHASE = 16 };
 

@@ -166,10 +166,15 @@ static void say_stop(struct str *out, const struct run *run)
 static const char *doing(const char *phase)
 {
     static const char *const words[][2] = {
-        {"start", "starting"},    {"data", "waiting for data"},
-        {"compute", "computing"}, {"exchange", "exchanging gradients"},
-        {"update", "updating"},   {"evaluate", "evaluating"},
-        {"save", "saving"},       {"wait", "waiting for other ranks"},
+        {"start", "starting"},
+        {"data", "waiting for data"},
+        {"compute", "computing"},
+        {"exchange", "exchanging gradients"},
+        {"update", "updating"},
+        {"evaluate", "evaluating"},
+        {"save", "saving"},
+        {"wait", "waiting for other ranks"},
+        {PULSE_RESTART, "being started again by ferry launch"},
     };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

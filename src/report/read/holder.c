@@ -59,7 +59,8 @@ static enum holder_kind judge(const struct holder *h, enum lock lock, const char
 
     if (lock == LOCK_HELD)
         return is_silent ? HOLDER_FROZEN : HOLDER_ALIVE;
-    if (lock == LOCK_FREE && is_here)
+    const bool is_restarted = h->has_pulse && strcmp(h->pulse.phase, PULSE_RESTART) == 0;
+    if (lock == LOCK_FREE && is_here && !is_restarted)
         return HOLDER_GONE;
     /* Not every disk passes the locks of other hosts on. */
     if (!h->has_pulse)
