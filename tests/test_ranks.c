@@ -3,6 +3,8 @@
  * same evaluation, the same files, whatever their number, disks and interruptions.
  */
 #include <jansson.h>
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -363,6 +365,103 @@ TEST(nodes_that_train_alone_in_16_bits_resume_exactly_from_any_disk)
     check_same_file(in_run("a", "model.ckpt-24.data-00000-of-00001"),
                     in_run("a-1", "model.ckpt-24.data-00000-of-00001"));
 #undef HALVES
+}
+
+/* A signal to this process once the run's log holds some steps. */
+static void *stop_soon(void *run)
+{
+    const char *path = run;
+    struct file_map map;
+    struct err err;
+
+    for (int i = 0; i < 60000; i++) {
+        usleep(1000);
+        if (file_map_open(&map, path, &err) != OK)
+            continue;
+        const bool is_time = memmem(map.data, map.n_bytes, "\"step\":12,", 10);
+        file_map_close(&map);
+        if (is_time)
+            break;
+    }
+    kill(getpid(), SIGTERM);
+    return NULL;
+}
+
+/* The step after which the job of the usual options stopped. */
+static int64_t stop_job(const char *run, struct shape s, const char *const *more)
+{
+    struct tf_checkpoint c;
+    struct err err = {0};
+    char path[400];
+    pthread_t thread;
+
+    snprintf(path, sizeof path, "%s", in_run(run, "run.jsonl"));
+    CHECK(pthread_create(&thread, NULL, stop_soon, path) == 0);
+    train(run, s, more);
+    pthread_join(thread, NULL);
+    CHECK_OK(tf_checkpoint_read(&c, in_run(run, "checkpoint"), &err), &err);
+    const int64_t step = strtoll(strrchr(c.latest, '-') + 1, NULL, 10);
+    tf_checkpoint_release(&c);
+    CHECK(step >= 12 && step < 1000000);
+    return step;
+}
+
+/* Of ranks with something of their own: a stop by a signal leaves no trace. */
+static void check_stop(struct shape s, const char *const *own)
+{
+    const char *list[16] = {"max_steps=1000000", "log_every=1"};
+    char end[40], name[100];
+    size_t n = 2;
+
+    while (*own)
+        list[n++] = *own++;
+    toy_data();
+    const int64_t step = stop_job("parts", s, list);
+    CHECK(file_exists(in_run("parts", "rest")));
+    snprintf(end, sizeof end, "max_steps=%lld", (long long)step + 9);
+    list[0] = end;
+    train("parts", s, list);
+    CHECK(!file_exists(in_run("parts", "rest"))); /* saved since */
+    train("whole", s, list);
+    snprintf(name, sizeof name, "model.ckpt-%lld.data-00000-of-00001",
+             (long long)step + 9);
+    check_same_file(in_run("parts", name), in_run("whole", name));
+    snprintf(name, sizeof name, "model.ckpt-%lld.state", (long long)step + 9);
+    check_places("parts", "whole", name);
+}
+
+TEST(what_int8_has_rounded_off_survives_a_stop_by_a_signal)
+{
+    check_stop(four, TOY("wire=int8", "save_every=50", "eval_every=70"));
+}
+
+TEST(moments_of_nodes_that_train_alone_survive_a_stop_by_a_signal)
+{
+    check_stop(four, TOY("local_steps=4", "wire=int8", "save_every=50"));
+}
+
+TEST(norms_and_scales_of_nodes_that_train_alone_survive_a_stop_by_a_signal)
+{
+    const struct shape apart = {.ranks = {1, 1}, .n_nodes = 2, .disk = {0, 1}};
+
+    check_stop(apart, TOY("local_steps=3", "optimizer=novograd", "lr_policy=fixed_lr",
+                          "learning_rate=0.01", "precision=fp16", "loss_scaling=logmax"));
+}
+
+TEST(a_run_goes_on_without_what_other_ranks_had_of_their_own)
+{
+    const char *list[] = {"max_steps=1000000", "log_every=1", "wire=int8",
+                          "local_steps=4", NULL};
+    char end[40], name[100];
+
+    toy_data();
+    const int64_t step = stop_job("run", four, list);
+    snprintf(end, sizeof end, "max_steps=%lld", (long long)step + 4);
+    list[0] = end;
+    train("run", (struct shape){.ranks = {1, 1}, .n_nodes = 2}, list);
+    snprintf(name, sizeof name, "model.ckpt-%lld.index", (long long)step + 4);
+    CHECK(file_exists(in_run("run", name)));
+    CHECK(!file_exists(in_run("run", "rest")));
 }
 
 /* One number of the embedding in a checkpoint, or of its moving average. */

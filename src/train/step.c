@@ -13,8 +13,8 @@
 #include "train/trainer.h"
 #include "train/update/upload.h"
 
-/* Whether a checkpoint of the state after this update may be written: then nothing of
- * the gradient may stay behind in a residual. */
+/* Whether a checkpoint of the state after this update is due: then nothing of the
+ * gradient may stay behind in a residual. */
 static bool is_saved_after(const struct trainer *t, const struct prefetch_item *item)
 {
     const struct train_config *c = &t->config;
@@ -22,8 +22,7 @@ static bool is_saved_after(const struct trainer *t, const struct prefetch_item *
     const bool ends = c->max_epochs && item->after.epoch >= (uint64_t)c->max_epochs;
 
     return (c->save_every && step % c->save_every == 0) ||
-           (c->eval_every && step % c->eval_every == 0) || step == c->max_steps || ends ||
-           t->is_signalled;
+           (c->eval_every && step % c->eval_every == 0) || step == c->max_steps || ends;
 }
 
 /* Training's view of the model: dropout on, its masks a function of seed and step. */

@@ -278,18 +278,6 @@ static void check_signal(struct trainer *t)
         t->peers.comm->size == 1 ? trainer_is_to_stop() : t->peers.sum.n_stop > 0;
 }
 
-/* What int8 has rounded off so far is in no checkpoint: one more update, sent whole,
- * takes it along before the run stops. */
-static status flush_residual(struct trainer *t, struct err *err)
-{
-    const bool has_rest =
-        strcmp(t->config.wire, "int8") == 0 && t->peers.comm->n_nodes > 1;
-
-    if (!t->is_signalled || !has_rest || t->state.step >= t->config.max_steps)
-        return OK;
-    return update(t, err);
-}
-
 static status loop(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
@@ -309,7 +297,7 @@ static status loop(struct trainer *t, struct err *err)
             saving_want(&t->saving);
         TRY(saving_begin(&t->saving, err));
     }
-    return flush_residual(t, err);
+    return OK;
 }
 
 static const char *reason_of(const struct trainer *t, const char **message)
@@ -345,7 +333,7 @@ static status finish(struct trainer *t, struct err *err)
     TRY(log_rest(t, err));
     if (!t->is_signalled && t->state.step > 0)
         TRY(evaluate(t, err));
-    TRY(saving_finish(&t->saving, err));
+    TRY(saving_finish(&t->saving, !t->is_signalled, err));
     TRY(record_stop(&t->record, t->state.step, reason, message, err));
     if (t->is_signalled)
         record_note(&t->record, "the same command continues from there");
@@ -356,7 +344,7 @@ static status run(struct trainer *t, struct err *err)
 {
     TRY(setup_run(t, err));
     if (!t->saving.is_resumed)
-        TRY(saving_finish(&t->saving, err));
+        TRY(saving_finish(&t->saving, true, err));
     if (t->saving.is_resumed)
         t->evaluated_at = t->state.step; /* by those who made that step */
     check_patience(t); /* a run that had stopped stays so until patience grows */

@@ -75,6 +75,32 @@ cp -r one longer
 expect 0 "$FERRY" train run=longer "${options[@]}" max_steps=$((step + 5))
 [ "$(pairs longer | tail -n 1)" = "$(pairs two | tail -n 1)" ] || fail "with a rank less the order of data changed"
 
+# as nodes of their own, with residuals and moments that no other rank has: a stop by a signal
+# leaves no trace
+apart=(bash -c "FERRY_NODE=\$$rank_variable exec \"\$0\" \"\$@\"")
+for own in wire=int8 'wire=int8 local_steps=3'; do
+    rm -rf parts whole
+    # shellcheck disable=SC2206 # several options
+    nodes=("${options[@]}" save_every=200 $own)
+    "${launch[@]}" "${apart[@]}" "$FERRY" train run=parts "${nodes[@]}" max_steps=1000000 >.out 2>.err &
+    pid=$!
+    last="a signal with $own"
+    for _ in $(seq 1 300); do
+        grep -q '"event":"step",.*"step":9,' parts/run.jsonl 2>/dev/null && break
+        sleep 0.1
+    done
+    kill -TERM "$(pid_of_rank $pid 1)"
+    wait $pid || fail "a signal should end it well"
+    [ -e parts/rest ] || fail "the ranks kept nothing of their own"
+    step=$(sed -n 's/^model_checkpoint_path: "model.ckpt-\([0-9]*\)"$/\1/p' parts/checkpoint)
+    end=$((step + 7))
+    expect 0 "${launch[@]}" "${apart[@]}" "$FERRY" train run=parts "${nodes[@]}" max_steps=$end
+    expect 0 "${launch[@]}" "${apart[@]}" "$FERRY" train run=whole "${nodes[@]}" max_steps=$end
+    cmp parts/model.ckpt-$end.data-00000-of-00001 whole/model.ckpt-$end.data-00000-of-00001 ||
+        fail "$own: stopping at step $step changed the result"
+    [ ! -e parts/rest ] || fail "what was taken up is still there"
+done
+
 # mistakes
 expect 2 "${launch[@]}" "$FERRY" train run=bad "${options[@]}" d_model=17
 [ "$(grep -c '^ferry train:' .err)" -eq 1 ] || fail "a mistake should be said once"

@@ -155,6 +155,12 @@ const struct grid *reducer_grid(const struct reducer *r)
     return &r->exchange.grid;
 }
 
+float *reducer_residual(struct reducer *r, size_t *n)
+{
+    *n = r->n_flat;
+    return r->residual;
+}
+
 bool reducer_is_on_device(const struct reducer *r)
 {
     return r->nccl;

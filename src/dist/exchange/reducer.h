@@ -57,6 +57,9 @@ const struct buckets *reducer_buckets(const struct reducer *r);
 /* Where the nodes stand; not when the sum is made on a device. */
 const struct grid *reducer_grid(const struct reducer *r);
 
+/* What int8 has rounded off on this rank so far, [n_flat] of *n; NULL: it keeps none. */
+float *reducer_residual(struct reducer *r, size_t *n);
+
 /* Whether gradients are summed on options.device, and then by what ("NCCL 2.28.9"); or
  * why they are not. */
 bool reducer_is_on_device(const struct reducer *r);
@@ -65,7 +68,8 @@ const char *reducer_carrier(const struct reducer *r);
 /*
  * grad: n_flat floats, of the device if the reducer is on it. is_flush: this exchange
  * goes out in fp32 with all that earlier roundings of int8 lost, which leaves nothing
- * behind: do so in the update before a save, because residuals are in no checkpoint.
+ * behind: do so in the update before a save that is due, because residuals are in no
+ * checkpoint.
  * Without int8 it changes nothing.
  */
 void reducer_begin(struct reducer *r, float *grad, bool is_flush);

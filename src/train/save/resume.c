@@ -298,6 +298,32 @@ static status set_aside(struct saving *s, struct err *err)
     return OK;
 }
 
+/* Each rank takes up what it had of its own, if all of them can: otherwise none does. */
+static status take_rests(struct saving *s, struct err *err)
+{
+    const struct rest r = saving_rest(s);
+    const uint64_t number = s->state->rest;
+    struct err why = {0};
+
+    s->state->rest = 0;
+    s->has_rests = number;
+    if (!number)
+        return OK;
+    status mine = rest_has_any(&r)
+                      ? rest_read(&r, number, &why)
+                      : err_set(&why, ERR_FORMAT, "ranks or options changed");
+    if (comm_agree(s->peers->comm, mine, &why) == OK)
+        return OK;
+    progress_note(&s->record->console, why.msg);
+    progress_note(
+        &s->record->console,
+        "so what int8 had rounded off, or the moments of each node, is not taken "
+        "up: the result will not be that of a run without the stop");
+    if (r.residual)
+        memset(r.residual, 0, r.n_residual * sizeof *r.residual);
+    return saving_share(s, err); /* the first rank's are those of the checkpoint */
+}
+
 status resume_begin(struct saving *s, const struct dataset *data,
                     struct moving_average *average, struct err *err)
 {
@@ -307,12 +333,14 @@ status resume_begin(struct saving *s, const struct dataset *data,
     status result = s->is_resumed ? load(s, &c, &kind, err) : begin_fresh(s, err);
     checkpoint_dir_release(&c.list);
     TRY(result);
+    if (kind == CHECKPOINT_OURS)
+        TRY(peers_agree(s->peers, check_data(s, data, err), err));
     if (s->is_resumed) {
-        s->saved_at = s->state->step;
+        s->saved_at = s->began_at = s->state->step;
         TRY(peers_agree(s->peers, set_aside(s, err), err));
     }
     if (kind == CHECKPOINT_OURS)
-        return peers_agree(s->peers, check_data(s, data, err), err);
+        return take_rests(s, err);
     if (s->is_resumed)
         progress_note(&s->record->console,
                       "the checkpoint was made by another tool: weights are taken, the "

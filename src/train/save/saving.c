@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/clock.h"
 
@@ -140,6 +141,10 @@ static status settle(struct saving *s, struct err *last, struct err *err)
     }
     if (s->saver)
         saver_wait(s->saver);
+    if (s->has_rests && s->saved_at > s->began_at) {
+        rest_sweep(s->config->run, s->saved_at);
+        s->has_rests = false;
+    }
     return take_reports(s, last, err);
 }
 
@@ -165,9 +170,45 @@ static status gather_moments(struct saving *s, struct err *err)
     return reducer_gather(s->gradients->reducer, s->parts.optim->v.mem, v, err);
 }
 
-/* With local SGD nodes have moments and a loss scale of their own. At a save all continue
- * with those that are saved, so that a resumed run equals an uninterrupted one. */
-static status share_moments(struct saving *s, struct err *err)
+/* ---- what ranks have of their own ---- */
+
+struct rest saving_rest(const struct saving *s)
+{
+    struct rest r = {.run = s->config->run, .comm = s->peers->comm, .state = s->state};
+
+    if (s->gradients->reducer)
+        r.residual = reducer_residual(s->gradients->reducer, &r.n_residual);
+    if (local_sgd_is_on(s->local))
+        r.optim = s->parts.optim;
+    return r;
+}
+
+/* A rank that cannot write costs the same bytes, not the run. Collective. */
+static status write_rests(struct saving *s, struct err *err)
+{
+    const struct rest r = saving_rest(s);
+    uint64_t number = 0;
+    struct err why = {0};
+
+    if (!rest_has_any(&r))
+        return OK;
+    if (s->peers->comm->rank == 0 && getrandom(&number, sizeof number, 0) < 0)
+        number = (uint64_t)(clock_wall() * 1e6);
+    number |= 1; /* not 0 */
+    TRY(comm_bcast(s->peers->comm, &number, sizeof number, 0, err));
+    if (comm_agree(s->peers->comm, rest_write(&r, number, &why), &why) == OK)
+        s->state->rest = number;
+    else
+        record_note(s->record,
+                    "what the ranks have of their own was not saved, the run will not go "
+                    "on as if it had not stopped: %s",
+                    why.msg);
+    return OK;
+}
+
+/* At a save all nodes continue with the moments that are saved, so that a resumed run
+ * equals an uninterrupted one. */
+status saving_share(struct saving *s, struct err *err)
 {
     const struct optim *o = s->parts.optim;
 
@@ -194,7 +235,7 @@ status saving_begin(struct saving *s, struct err *err)
     if (s->config->replica_check_every) /* a restart must not begin from wrong weights */
         TRY(peers_compare(s->peers, m->device, m->flat, s->state->step, err));
     TRY(gather_moments(s, err));
-    TRY(share_moments(s, err));
+    TRY(saving_share(s, err));
     if (s->saver)
         saver_save(s->saver, s->state, s->wanted, s->n_wanted, t_asked);
     s->is_under_way = s->peers->comm->size > 1;
@@ -219,11 +260,13 @@ static status finish_last(struct saving *s, struct err *err)
     return err_set(err, failure.code, "%s", failure.msg);
 }
 
-status saving_finish(struct saving *s, struct err *err)
+status saving_finish(struct saving *s, bool is_due, struct err *err)
 {
     peers_phase(s->peers, s->state->step, PHASE_SAVE);
     TRY(settle(s, NULL, err));
     saving_want(s);
+    if (!is_due && s->n_wanted)
+        TRY(write_rests(s, err));
     TRY(saving_begin(s, err));
     return peers_agree(s->peers, finish_last(s, err), err);
 }

@@ -18,6 +18,7 @@
 #include "train/log/record.h"
 #include "train/run/config.h"
 #include "train/run/peers.h"
+#include "train/save/rest.h"
 #include "train/save/saver.h"
 #include "train/update/gradients.h"
 #include "train/update/local_sgd.h"
@@ -40,6 +41,8 @@ struct saving {
     int64_t saved_at;          /* step of the last checkpoint on disk; -1: none */
     bool is_resumed;           /* the run began from a checkpoint */
     bool was_direct, was_grid; /* how its nodes exchanged gradients; neither: not known */
+    int64_t began_at;          /* its step */
+    bool has_rests;            /* on disk, of the checkpoint that the run began from */
 };
 
 /* has_room: there is memory for a copy of the run. */
@@ -51,7 +54,13 @@ void saving_want_best(struct saving *s, bool by_bleu, double value);
 
 status saving_begin(struct saving *s, struct err *err);
 status saving_poll(struct saving *s, struct err *err);
-status saving_finish(struct saving *s, struct err *err);
+/* is_due: an uninterrupted run saves after this step too. Otherwise the ranks write their
+ * rests, so that the run goes on as if it had not stopped. */
+status saving_finish(struct saving *s, bool is_due, struct err *err);
+/* What this rank would write. */
+struct rest saving_rest(const struct saving *s);
+/* With local SGD: all nodes go on with the first one's moments and state. */
+status saving_share(struct saving *s, struct err *err);
 
 /* Whether this rank's part of the save under way is written; *failed: it could not be. */
 bool saving_has_written(const struct saving *s, bool *failed);

@@ -44,6 +44,7 @@ static const struct field {
     {"ranks", INT, AT(n_ranks), .may_lack = true},
     {"train_hash", HEX, AT(train_hash), .may_lack = true},
     {"micro_tokens", INT, AT(micro_tokens), .may_lack = true},
+    {"rest", HEX, AT(rest), .may_lack = true},
 };
 
 enum { N_FIELDS = sizeof fields / sizeof *fields };

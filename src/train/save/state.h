@@ -37,6 +37,7 @@ struct state {
     uint64_t tokenizer_hash;
     uint64_t train_hash;  /* of the training corpus; 0: not known */
     int64_t micro_tokens; /* target tokens that a rank computes at once; 0: not known */
+    uint64_t rest;        /* number of the ranks' files that belong to it; 0: none */
     struct loss_scale
         scale; /* of mixed precision: among the tensors, as the reference's */
 };
