@@ -342,6 +342,8 @@ TEST(yaml_mistakes_name_file_and_line)
         {"data: \xff\n", "not valid YAML", ERR_FORMAT},
         {"pin: *nothing\n", "not valid YAML", ERR_FORMAT},
         {"%YAML 9.9\n---\npin: 1\n", "not valid YAML", ERR_FORMAT},
+        {"data: [[[[[[[[[[[[[[[[[[[[[[[[\n", "my.yaml:1: nested more than 16 deep",
+         ERR_FORMAT},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -349,6 +351,32 @@ TEST(yaml_mistakes_name_file_and_line)
         struct sample c = defaults();
         CHECK_FAILS(yaml(&c, bad[i].text, &err), &err, bad[i].code, bad[i].message);
     }
+}
+
+/* Each took libyaml half a minute and more. */
+TEST(yaml_that_would_take_minutes_is_refused_early)
+{
+    enum { N = 250000 };
+    char *text = malloc(9 * N);
+    struct sample c = defaults();
+    struct err err = {0};
+    size_t n = (size_t)sprintf(text, "data: ");
+
+    memset(text + n, '[', N);
+    text[n + N] = '\0';
+    CHECK_FAILS(yaml(&c, text, &err), &err, ERR_FORMAT, "nested more than 16 deep");
+    for (size_t i = 0; i < N; i++)
+        memcpy(text + n + 4 * i, "{a: ", 5);
+    CHECK_FAILS(yaml(&c, text, &err), &err, ERR_FORMAT, "nested more than 16 deep");
+    for (int i = 0; i < N / 4; i++)
+        n += (size_t)sprintf(text + n, "%c&a%d 1", i ? ',' : '[', i);
+    sprintf(text + n, "]\n");
+    CHECK_FAILS(yaml(&c, text, &err), &err, ERR_FORMAT, "more than 1000 anchors");
+    memset(text, '#', 2 << 20);
+    text[2 << 20] = '\0';
+    CHECK_FAILS(yaml(&c, text, &err), &err, ERR_FORMAT,
+                "2097152 bytes; a configuration has at most 1048576");
+    free(text);
 }
 
 TEST(files_with_nothing_in_them_set_nothing)

@@ -11,6 +11,9 @@
 #include "base/mem.h"
 #include "base/opt.h"
 
+/* A configuration is some kilobytes, flat but for lists. */
+enum { BYTES_MAX = 1 << 20, DEPTH_MAX = 16, ANCHORS_MAX = 1000 };
+
 /* What one file is being applied to. */
 struct yaml_target {
     struct opt_table table;
@@ -116,14 +119,49 @@ static status apply_document(struct yaml_target *y, yaml_document_t *doc, struct
     return OK;
 }
 
-static status load(yaml_parser_t *parser, yaml_document_t *doc, const char *path,
-                   struct err *err)
+static status not_yaml(const yaml_parser_t *parser, const char *path, struct err *err)
 {
-    if (yaml_parser_load(parser, doc))
-        return OK;
     return err_set(err, ERR_FORMAT, "%s:%zu: not valid YAML: %s", path,
                    parser->problem_mark.line + 1,
                    parser->problem ? parser->problem : "unreadable");
+}
+
+/* Structure first: libyaml's document takes time with the square of the depth and of the
+ * number of anchors. */
+static status check_structure(yaml_parser_t *parser, const char *path, struct err *err)
+{
+    yaml_event_type_t type = YAML_NO_EVENT;
+    int depth = 0, n_anchors = 0;
+
+    while (type != YAML_STREAM_END_EVENT) {
+        yaml_event_t e;
+        if (!yaml_parser_parse(parser, &e))
+            return not_yaml(parser, path, err);
+        type = e.type;
+        const size_t line = e.start_mark.line + 1;
+        const bool is_list = type == YAML_SEQUENCE_START_EVENT;
+        if (is_list || type == YAML_MAPPING_START_EVENT)
+            depth++;
+        if (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT)
+            depth--;
+        n_anchors += (type == YAML_SCALAR_EVENT && e.data.scalar.anchor) ||
+                     (is_list && e.data.sequence_start.anchor) ||
+                     (type == YAML_MAPPING_START_EVENT && e.data.mapping_start.anchor);
+        yaml_event_delete(&e);
+        if (depth > DEPTH_MAX)
+            return err_set(err, ERR_FORMAT, "%s:%zu: nested more than %d deep", path,
+                           line, DEPTH_MAX);
+        if (n_anchors > ANCHORS_MAX)
+            return err_set(err, ERR_FORMAT, "%s:%zu: more than %d anchors", path, line,
+                           ANCHORS_MAX);
+    }
+    return OK;
+}
+
+static status load(yaml_parser_t *parser, yaml_document_t *doc, const char *path,
+                   struct err *err)
+{
+    return yaml_parser_load(parser, doc) ? OK : not_yaml(parser, path, err);
 }
 
 /* The first document, and the proof that no other follows. */
@@ -145,21 +183,32 @@ static status apply_stream(struct yaml_target *y, yaml_parser_t *parser, struct 
     return result;
 }
 
+/* One pass over the bytes: a look at their structure, or the real thing. */
+static status parse(struct yaml_target *y, const void *bytes, size_t n, bool is_look,
+                    struct err *err)
+{
+    yaml_parser_t parser;
+
+    if (!yaml_parser_initialize(&parser))
+        return err_set(err, ERR_MEMORY, "%s: no memory to parse it", y->path);
+    yaml_parser_set_input_string(&parser, n ? bytes : "", n);
+    const status result =
+        is_look ? check_structure(&parser, y->path, err) : apply_stream(y, &parser, err);
+    yaml_parser_delete(&parser);
+    return result;
+}
+
 status opt_yaml(struct opt_table t, void *config, const void *bytes, size_t n,
                 const char *path, enum opt_unknown unknown, struct err *err)
 {
     struct yaml_target y = {t, config, path, unknown, NULL, str_new(1 << 16)};
-    yaml_parser_t parser;
 
+    if (n > BYTES_MAX)
+        return err_set(err, ERR_FORMAT, "%s: %zu bytes; a configuration has at most %d",
+                       path, n, BYTES_MAX);
     TRY(mem_alloc(&y.first_line, t.n, sizeof *y.first_line, err));
-    status result = OK;
-    if (!yaml_parser_initialize(&parser)) {
-        result = err_set(err, ERR_MEMORY, "%s: no memory to parse it", path);
-    } else {
-        yaml_parser_set_input_string(&parser, n ? bytes : "", n);
-        result = apply_stream(&y, &parser, err);
-        yaml_parser_delete(&parser);
-    }
+    status result = parse(&y, bytes, n, true, err);
+    THEN(result, parse(&y, bytes, n, false, err));
     str_release(&y.text);
     free(y.first_line);
     return result;
