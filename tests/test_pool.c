@@ -221,3 +221,16 @@ TEST(nothing_is_taken_of_nothing)
 
     CHECK(!pool_take(&none, 1, 2, &r));
 }
+
+TEST(more_threads_than_could_ever_run_are_refused)
+{
+    char note[POOL_NOTE];
+    struct pool *pool;
+    struct err err = {0};
+
+    CHECK_FAILS(pool_open(&pool, 16 * pool_cores() + 1, false, &err), &err, ERR_USAGE,
+                "threads=0 takes one per core");
+    CHECK(!pool);
+    CHECK(!pool_crowded(note, 1, pool_cores()) && pool_crowded(note, 2, pool_cores()));
+    CHECK(strstr(note, "more threads than cores: 2 ranks of "));
+}

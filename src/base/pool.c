@@ -9,12 +9,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
-enum { SPINS = 20000 };
+enum { SPINS = 20000, MOST_A_CORE = 16 };
 
 struct worker {
     pthread_t thread;
@@ -145,6 +146,19 @@ size_t pool_cores(void)
     return n > 0 ? (size_t)n : 1;
 }
 
+bool pool_crowded(char note[POOL_NOTE], size_t n_ranks, size_t n_threads)
+{
+    const size_t n_cores = pool_cores();
+    char ranks[32] = "";
+
+    if (n_ranks > 1)
+        snprintf(ranks, sizeof ranks, "%zu ranks of ", n_ranks);
+    snprintf(note, POOL_NOTE, "more threads than cores: %s%zu thread%s on %zu core%s",
+             ranks, n_threads, n_threads == 1 ? "" : "s", n_cores,
+             n_cores == 1 ? "" : "s");
+    return n_ranks * n_threads > n_cores;
+}
+
 /* Thread `part` on the part-th allowed core; a refusal costs speed, not correctness. */
 static void pin_to_core(pthread_t thread, size_t part)
 {
@@ -179,16 +193,22 @@ static status start_workers(struct pool *p, bool pin, struct err *err)
 
 status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err)
 {
+    const size_t n_cores = pool_cores();
     struct pool *p;
 
     *pool = NULL;
+    if (n_threads > MOST_A_CORE * n_cores)
+        return err_set(err, ERR_USAGE,
+                       "threads = %zu: more than %d for each core, of which this process "
+                       "may use %zu; threads=0 takes one per core",
+                       n_threads, MOST_A_CORE, n_cores);
     TRY(mem_alloc(&p, 1, sizeof *p, err));
-    p->n_threads = n_threads ? n_threads : pool_cores();
+    p->n_threads = n_threads ? n_threads : n_cores;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->done, NULL);
     if (mem_alloc(&p->worker, p->n_threads, sizeof *p->worker, err) != OK ||
-        start_workers(p, pin && p->n_threads <= pool_cores(), err) != OK) {
+        start_workers(p, pin && p->n_threads <= n_cores, err) != OK) {
         pool_close(p);
         return err->code;
     }

@@ -20,7 +20,8 @@
 struct pool;
 typedef void pool_fn(void *ctx, size_t part, size_t n_parts);
 
-/* n_threads 0 means one for each core this process may use. */
+/* n_threads 0 means one for each core this process may use; more than 16 a core, which
+ * would wait for each other all day, are refused. */
 status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err);
 void pool_close(struct pool *pool); /* NULL is fine */
 
@@ -35,6 +36,12 @@ struct pool_cpus {
 };
 bool pool_allowed(struct pool_cpus *allowed); /* false: unknown, and empty */
 size_t pool_cores(void);                      /* how many; 1 when unknown */
+
+/* What a person should know before it takes hours: "more threads than cores: ..." when
+ * n_ranks processes of n_threads threads each have to share this process's cores; false
+ * when each thread has a core. */
+enum { POOL_NOTE = 96 };
+bool pool_crowded(char note[POOL_NOTE], size_t n_ranks, size_t n_threads);
 
 /* The half-open range of items that belongs to `part`. */
 struct pool_range {

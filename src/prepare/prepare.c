@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "corpus/checksum.h"
 #include "corpus/dataset.h"
 #include "prepare/prepare_stages.h"
@@ -394,11 +395,14 @@ status prepare_run(const struct prepare_config *config, struct progress *progres
 {
     RELEASED_BY(release)
     struct prepare p = {.config = config, .progress = progress, .stats = stats};
+    char note[POOL_NOTE];
 
     *stats = (struct prepare_stats){0};
     TRY(check_config(config, err));
     TRY(open_inputs(&p, err));
     TRY(pool_open(&p.pool, (size_t)config->threads, false, err));
+    if (pool_crowded(note, 1, pool_size(p.pool)))
+        progress_note(progress, note);
     TRY(reopen_work(&p, err));
     TRY(run_stages(&p, err));
     return publish(&p, err);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "train/log/record.h"
 #include "train/run/peers.h"
 
@@ -103,9 +104,11 @@ void record_console_start(struct record *r, const struct runlog_start *s,
                     s->train_pairs, ranks, s->device);
     }
     /* What a person should know before it takes hours. */
-    if (p->affinity.is_crowded)
-        record_note(r, "more threads than cores: %d rank%s of %.0f threads on this host",
-                    c->local_size, c->local_size == 1 ? "" : "s", s->threads);
+    if (p->affinity.is_crowded) {
+        char note[POOL_NOTE];
+        (void)pool_crowded(note, (size_t)c->local_size, (size_t)s->threads);
+        record_note(r, "%s", note);
+    }
     if (c->size > 1 && found->clock_spread > CLOCKS_APART)
         record_note(r,
                     "the clocks of the hosts differ by %.0f s, host %s is furthest from "
