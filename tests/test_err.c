@@ -65,3 +65,12 @@ TEST(every_status_has_its_own_exit_status_and_text)
     }
     CHECK_STR(status_text((status)99), "unknown status");
 }
+
+TEST(foreign_bytes_in_a_message_are_spelled)
+{
+    struct err err = {0};
+
+    (void)err_set(&err, ERR_IO, "%s is not there", "x\x1B]0;owned\x07");
+    (void)err_wrap(&err, "%s", "y\x1B[2J");
+    CHECK_STR(err.msg, "y\\x1B[2J: x\\x1B]0;owned\\x07 is not there");
+}

@@ -229,3 +229,18 @@ TEST(white_space_is_the_property_of_the_standard)
     }
     CHECK(!utf8_is_space(UTF8_BAD));
 }
+
+TEST(what_a_terminal_would_obey_is_spelled)
+{
+    char out[64], again[64], cut[6];
+
+    utf8_spell(out, sizeof out,
+               "a\x1B[31m\r\n\x7F \xC2\x9B \xE2\x80\xAE \xFF gr\xC3\xBC\xC3\x9F");
+    CHECK_STR(out, "a\\x1B[31m  \\x7F \\u009B \\u202E \\xFF gr\xC3\xBC\xC3\x9F");
+    utf8_spell(again, sizeof again, out);
+    CHECK_STR(again, out);
+    utf8_spell(cut, sizeof cut, "abc\x1B");
+    CHECK_STR(cut, "abc");
+    utf8_spell(cut, sizeof cut, "abcd\xC3\xBC");
+    CHECK_STR(cut, "abcd");
+}

@@ -5,28 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 status(err_set)(struct err *err, status code, const char *fmt, ...)
 {
     va_list ap;
 
+    char text[sizeof err->msg];
+
     va_start(ap, fmt);
-    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    utf8_spell(err->msg, sizeof err->msg, text);
     return err->code = code;
 }
 
 status(err_wrap)(struct err *err, const char *fmt, ...)
 {
-    char inner[sizeof err->msg];
+    char text[2 * sizeof err->msg];
     va_list ap;
 
-    memcpy(inner, err->msg, sizeof inner);
     va_start(ap, fmt);
-    const int used = vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    const int used = vsnprintf(text, sizeof err->msg, fmt, ap);
     va_end(ap);
-    const int room = (int)sizeof err->msg - used;
-    if (used >= 0 && room > 3)
-        snprintf(err->msg + used, (size_t)room, ": %.*s", room - 3, inner);
+    if (used >= 0 && used < (int)sizeof err->msg)
+        snprintf(text + used, sizeof text - (size_t)used, ": %s", err->msg);
+    utf8_spell(err->msg, sizeof err->msg, text);
     return err->code;
 }
 

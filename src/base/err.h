@@ -4,8 +4,9 @@
  * A fallible function returns a status and takes a `struct err *` as its last
  * argument. On success it returns OK and leaves *err alone. On failure it returns
  * the code it stored in *err, beside one complete sentence for the user. The message
- * grows outward: callers prepend what they were doing. Nothing below src/cli prints
- * an error, and nothing but main chooses an exit status.
+ * grows outward: callers prepend what they were doing. It may quote names and text of
+ * foreign files: what a terminal would obey is spelled out in it (utf8_spell). Nothing
+ * below src/cli prints an error, and nothing but main chooses an exit status.
  */
 #pragma once
 

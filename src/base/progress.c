@@ -72,9 +72,12 @@ void progress_line(struct progress *p, const char *text)
 
 void progress_note(struct progress *p, const char *text)
 {
+    char shown[4096];
+
     if (!p->out)
         return;
-    fprintf(p->out, p->is_open ? "\r%s\033[K\n" : "%s\n", text);
+    utf8_spell(shown, sizeof shown, text);
+    fprintf(p->out, p->is_open ? "\r%s\033[K\n" : "%s\n", shown);
     p->is_open = false;
     fflush(p->out);
 }

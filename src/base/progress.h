@@ -34,7 +34,7 @@ void progress_end(struct progress *p, uint64_t done);
  * time for one. Used by the training loop, whose line has other columns. */
 bool progress_due(struct progress *p);
 void progress_line(struct progress *p, const char *text);
-/* A line that stays. */
+/* A line that stays; text of foreign files in it is spelled (utf8_spell). */
 void progress_note(struct progress *p, const char *text);
 
 /* "1:02:03" or "4:05" in buf (at least 24 bytes). */

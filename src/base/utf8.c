@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <utf8proc.h>
 
 uint32_t utf8_decode(const char *s, size_t n, size_t *len)
@@ -108,4 +110,29 @@ bool utf8_is_space(uint32_t c)
     return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 ||
            c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
            c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+void utf8_spell(char *out, size_t n_out, const char *text)
+{
+    const size_t n = strlen(text);
+    size_t used = 0, len;
+
+    for (size_t at = 0; at < n; at += len) {
+        const uint32_t code = utf8_decode(text + at, n - at, &len);
+        const unsigned char byte = (unsigned char)text[at];
+        char spelled[16];
+        if (utf8_is_shown(code))
+            snprintf(spelled, sizeof spelled, "%.*s", (int)len, text + at);
+        else if (code != UTF8_BAD && utf8_is_space(code))
+            snprintf(spelled, sizeof spelled, " ");
+        else
+            snprintf(spelled, sizeof spelled, len == 1 ? "\\x%02X" : "\\u%04X",
+                     (unsigned)(len == 1 ? byte : code));
+        const size_t more = strlen(spelled);
+        if (used + more >= n_out)
+            break;
+        memcpy(out + used, spelled, more);
+        used += more;
+    }
+    out[used] = '\0';
 }

@@ -43,5 +43,9 @@ size_t utf8_columns(uint32_t code);
  */
 bool utf8_is_shown(uint32_t code);
 
+/* A copy of the text, cut to fit, in which a code point that is not shown is spelled:
+ * white space as a blank, others as \x1B or \u202E. What it gives, it does not change. */
+void utf8_spell(char *out, size_t n_out, const char *text);
+
 /* White space of Unicode (White_Space property). */
 bool utf8_is_space(uint32_t code);

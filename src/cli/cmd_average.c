@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cli/cmd.h"
 #include "decode/average.h"
 #include "decode/model_dir.h"
@@ -54,8 +55,11 @@ static status run(struct average *a, struct model_dir *model, const struct comma
         TRY(averaging_check(a, err));
     TRY(average_write(a, model, c->out, err));
     fprintf(stderr, "averaged %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
-    for (size_t i = 0; i < a->n; i++)
-        fprintf(stderr, "  %s\n", a->prefix[i]);
+    for (size_t i = 0; i < a->n; i++) {
+        char shown[FILE_PATH_MAX];
+        utf8_spell(shown, sizeof shown, a->prefix[i]);
+        fprintf(stderr, "  %s\n", shown);
+    }
     averaging_tell(a, name, c->out, c->data, stderr);
     printf("%s\n", c->out);
     return OK;
