@@ -191,7 +191,8 @@ TEST(failures_name_the_path_and_the_reason)
                 "no/such/dir/a: No such file");
     file_writer_abort(&w);
     CHECK_OK(file_make_dirs(test_path("d/inner"), &err), &err);
-    CHECK_FAILS(file_write(test_path("d"), "x", 1, &err), &err, ERR_IO, "d: ");
+    CHECK_FAILS(file_write(test_path("d"), "x", 1, &err), &err, ERR_IO,
+                "d is a directory");
     CHECK(files_in(test_dir()) == 1);
 }
 
@@ -332,7 +333,7 @@ TEST(an_output_of_the_user_follows_links_and_keeps_them)
     check_holds(test_path("d/absent"), "made");
     CHECK(symlink("no/such/dir", test_path("astray")) == 0);
     CHECK_FAILS(file_write_output(test_path("astray"), "x", 1, &err), &err, ERR_IO,
-                "no/such/dir: No such file");
+                "no/such must exist and be writable");
     CHECK(symlink("circle", test_path("circle")) == 0);
     CHECK_FAILS(file_write_output(test_path("circle"), "x", 1, &err), &err, ERR_IO,
                 "symbolic links");
@@ -378,7 +379,7 @@ TEST(bytes_go_into_a_pipe_and_the_pipe_stays)
     CHECK(is_link_to(test_path("link"), "pipe"));
     CHECK(files_in(test_dir()) == 2);
     CHECK_FAILS(file_write(test_path("pipe"), "x", 1, &err), &err, ERR_IO,
-                "a pipe has that name");
+                "pipe is a pipe, not a file");
 }
 
 TEST(devices_are_written_into)
@@ -427,11 +428,11 @@ TEST(directories_and_sockets_are_refused_before_anything_is_written)
     struct err err = {0};
 
     CHECK_FAILS(file_writer_open_output(&w, test_dir(), &err), &err, ERR_IO,
-                "a directory has that name");
+                " is a directory, not a file");
     CHECK(chdir(test_dir()) == 0);
     CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0);
     CHECK_FAILS(file_writer_open_output(&w, "socket", &err), &err, ERR_IO,
-                "a socket has that name");
+                "socket is a socket, not a file");
     close(fd);
     CHECK(chdir("/") == 0);
 }
@@ -454,4 +455,35 @@ TEST(logs_and_locks_are_not_opened_through_links)
     CHECK_OK(file_open_regular(&fd, test_path("victim"), O_WRONLY | O_APPEND, &err),
              &err);
     close(fd);
+}
+
+TEST(an_output_that_cannot_be_written_is_known_before)
+{
+    struct err err = {0};
+
+    CHECK_OK(file_check_output(test_path("new"), &err), &err);
+    CHECK_OK(file_check_output("/dev/null", &err), &err);
+    CHECK_FAILS(file_check_output(test_path("no/such"), &err), &err, ERR_IO,
+                "no must exist and be writable");
+    CHECK_FAILS(file_check_output(test_dir(), &err), &err, ERR_IO, "is a directory");
+    touch(test_path("kept"));
+    CHECK(chmod(test_path("kept"), 0400) == 0);
+    if (geteuid() == 0)
+        return; /* who may write all */
+    CHECK_FAILS(file_check_output(test_path("kept"), &err), &err, ERR_IO,
+                "kept: Permission denied");
+}
+
+TEST(a_mapping_is_found_by_an_address_while_it_is_open)
+{
+    struct file_map m;
+    struct err err = {0};
+
+    CHECK_OK(file_write(test_path("a"), "hello", 5, &err), &err);
+    CHECK_OK(file_map_open(&m, test_path("a"), &err), &err);
+    const unsigned char *at = m.data + 4;
+    CHECK_STR(file_mapped_at(at), test_path("a"));
+    CHECK(!file_mapped_at(at + 1) && !file_mapped_at(NULL));
+    file_map_close(&m);
+    CHECK(!file_mapped_at(at));
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,52 @@ const char *file_reason(int code)
 status file_error(struct err *err, const char *path)
 {
     return err_set(err, ERR_IO, "%s: %s", path, file_reason(errno));
+}
+
+/* The open mappings, for file_mapped_at, which takes no lock: an entry is valid while its
+ * `data` is set. */
+static struct mapped {
+    _Atomic(const unsigned char *) data;
+    size_t n_bytes;
+    char path[256]; /* the end of a longer one */
+} mapped[64];
+static pthread_mutex_t mapped_lock = PTHREAD_MUTEX_INITIALIZER;
+enum { N_MAPPED = sizeof mapped / sizeof *mapped };
+
+static void remember(const struct file_map *m, const char *path)
+{
+    const size_t n = strlen(path), room = sizeof mapped->path - 1;
+
+    pthread_mutex_lock(&mapped_lock);
+    for (size_t i = 0; i < N_MAPPED; i++)
+        if (!mapped[i].data) {
+            mapped[i].n_bytes = m->n_bytes;
+            snprintf(mapped[i].path, room + 1, "%s", path + (n > room ? n - room : 0));
+            mapped[i].data = m->data;
+            break;
+        }
+    pthread_mutex_unlock(&mapped_lock);
+}
+
+static void forget(const struct file_map *m)
+{
+    pthread_mutex_lock(&mapped_lock);
+    for (size_t i = 0; i < N_MAPPED; i++)
+        if (mapped[i].data == m->data)
+            mapped[i].data = NULL;
+    pthread_mutex_unlock(&mapped_lock);
+}
+
+const char *file_mapped_at(const void *address)
+{
+    const uintptr_t at = (uintptr_t)address;
+
+    for (size_t i = 0; i < N_MAPPED; i++) {
+        const uintptr_t data = (uintptr_t)mapped[i].data;
+        if (data && at >= data && at - data < mapped[i].n_bytes)
+            return mapped[i].path;
+    }
+    return NULL;
 }
 
 status file_map_open(struct file_map *m, const char *path, struct err *err)
@@ -50,6 +97,7 @@ status file_map_open(struct file_map *m, const char *path, struct err *err)
         }
         m->data = p;
         m->n_bytes = (size_t)st.st_size;
+        remember(m, path);
     }
     close(fd); /* the mapping keeps the file alive */
     return OK;
@@ -57,8 +105,10 @@ status file_map_open(struct file_map *m, const char *path, struct err *err)
 
 void file_map_close(struct file_map *m)
 {
-    if (m->data)
+    if (m->data) {
+        forget(m);
         munmap((void *)m->data, m->n_bytes);
+    }
     *m = (struct file_map){0};
 }
 

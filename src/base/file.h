@@ -23,6 +23,11 @@ struct file_map {
 status file_map_open(struct file_map *m, const char *path, struct err *err);
 void file_map_close(struct file_map *m);
 
+/* The path of the open mapping that holds the address, or NULL: for a handler of SIGBUS,
+ * which is how a file that was cut short under its mapping is noticed. Safe in a signal
+ * handler; of more than 64 mappings it knows the first. */
+const char *file_mapped_at(const void *address);
+
 /*
  * What a writer has not committed is named NAME.tmp-ferry-PID-COUNT, where NAME is what
  * it becomes. No other file of ours has such a name, and only files with such a name may
@@ -50,6 +55,8 @@ status file_writer_open(struct file_writer *w, const char *path, struct err *err
  * keeping its permissions. A device, a pipe or a descriptor (/dev/stdout) is written into
  * as the bytes come. A directory or a socket is refused. */
 status file_writer_open_output(struct file_writer *w, const char *path, struct err *err);
+/* Whether the system would let it be written, before long work begins. */
+status file_check_output(const char *path, struct err *err);
 status file_writer_add(struct file_writer *w, const void *data, size_t n,
                        struct err *err);
 /* The same with a line feed behind it. */

@@ -73,8 +73,7 @@ static status refuse(const char *path, mode_t mode, struct err *err)
                        : S_ISFIFO(mode) ? "pipe"
                                         : "device";
 
-    return err_set(err, ERR_IO, "%s: a %s has that name; write to another file", path,
-                   what);
+    return err_set(err, ERR_IO, "%s is a %s, not a file to write to", path, what);
 }
 
 /* A directory of /proc: its links are doors to open files, not paths. */
@@ -144,6 +143,49 @@ static status look_at(struct stat *st, bool *is_there, const char *path, struct 
     return bad ? file_error(err, path) : OK;
 }
 
+/* Where an output goes. */
+struct place {
+    char target[PATH_MAX];
+    struct stat st; /* of what is there */
+    bool is_there;
+    bool is_direct; /* it is written into, not replaced */
+};
+
+static status check_dir(const char *path, const char *target, struct err *err)
+{
+    char dir[PATH_MAX], inside[PATH_MAX + 8];
+
+    snprintf(dir, sizeof dir, "%s", target);
+    snprintf(inside, sizeof inside, "%s/.", dirname(dir)); /* a file has none */
+    if (access(inside, W_OK | X_OK) == 0)
+        return OK;
+    return err_set(err, ERR_IO, "%s: %s; the directory %s must exist and be writable",
+                   path, strerror(errno), dir);
+}
+
+static status find_place(struct place *p, const char *path, struct err *err)
+{
+    bool is_open_file;
+
+    TRY(look_at(&p->st, &p->is_there, path, err));
+    TRY(find_target(p->target, &is_open_file, path, err));
+    p->is_direct = is_open_file || (p->is_there && !S_ISREG(p->st.st_mode));
+    if (is_open_file)
+        return OK;
+    if (p->is_there && (S_ISDIR(p->st.st_mode) || S_ISSOCK(p->st.st_mode)))
+        return refuse(path, p->st.st_mode, err);
+    if (p->is_there && faccessat(AT_FDCWD, p->target, W_OK, AT_EACCESS) != 0)
+        return file_error(err, path);
+    return p->is_direct ? OK : check_dir(path, p->target, err);
+}
+
+status file_check_output(const char *path, struct err *err)
+{
+    struct place p;
+
+    return find_place(&p, path, err);
+}
+
 /* An open file of this process has its own position: `{ ferry ...; date; } >file`. */
 static int open_directly(const char *target)
 {
@@ -196,25 +238,18 @@ static status open_own(struct file_writer *w, struct err *err)
 
 static status open_output(struct file_writer *w, struct err *err)
 {
-    char target[PATH_MAX];
-    struct stat st;
-    bool is_there, is_open_file;
+    struct place p;
 
-    TRY(look_at(&st, &is_there, w->path, err));
-    TRY(find_target(target, &is_open_file, w->path, err));
-    if (is_there && !is_open_file && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
-        return refuse(w->path, st.st_mode, err);
-    if (is_open_file || (is_there && !S_ISREG(st.st_mode))) {
-        w->fd = open_directly(target);
+    TRY(find_place(&p, w->path, err));
+    if (p.is_direct) {
+        w->fd = open_directly(p.target);
         return w->fd < 0 ? file_error(err, w->path) : OK;
     }
-    if (!is_there)
-        return begin_replacing(w, target, 0666, err);
-    if (faccessat(AT_FDCWD, target, W_OK, AT_EACCESS) != 0)
-        return file_error(err, w->path);
-    TRY(begin_replacing(w, target, st.st_mode & 0777, err));
-    (void)!fchown(w->fd, st.st_uid, st.st_gid);
-    (void)!fchmod(w->fd, st.st_mode & 0777);
+    if (!p.is_there)
+        return begin_replacing(w, p.target, 0666, err);
+    TRY(begin_replacing(w, p.target, p.st.st_mode & 0777, err));
+    (void)!fchown(w->fd, p.st.st_uid, p.st.st_gid);
+    (void)!fchmod(w->fd, p.st.st_mode & 0777);
     return OK;
 }
 

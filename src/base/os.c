@@ -30,9 +30,12 @@ bool os_symbol(void *so, const char *name, void *to)
 
 status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *err)
 {
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
     sigset_t all, before;
 
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]); /* blocked, they would end us before any handler */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int bad = pthread_create(thread, NULL, fn, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

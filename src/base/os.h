@@ -15,7 +15,8 @@ void os_host_name(char *out, size_t n);
  * false, and NULL there, when the library is NULL or has none. */
 bool os_symbol(void *so, const char *name, void *to);
 
-/* A thread to which no signal is delivered: those are for the main one. */
+/* A thread to which no signal is delivered but those of its own faults: the others are
+ * for the main one. */
 status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *err);
 
 /* All n bytes, waiting as long as it takes; false when the descriptor takes no more. */

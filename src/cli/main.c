@@ -1,9 +1,13 @@
 /* The program: finds the command, and is the one place that prints an error. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
+#include "base/os.h"
 #include "cli/cmd.h"
 #include "cli/cmd_help.h"
 #include "dist/comm/comm.h"
@@ -51,13 +55,51 @@ static status close_stdout(struct err *err)
                    errno ? strerror(errno) : "not everything could be written");
 }
 
-/* A message may quote foreign bytes; none of them may reach the terminal as commands. */
-static void print_error(const struct command *c, char *msg)
+static void print_error(const struct command *c, const char *msg)
 {
-    for (char *p = msg; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7F)
-            *p = ' ';
     fprintf(stderr, "ferry%s%s: %s\n", c ? " " : "", c ? c->name : "", msg);
+}
+
+/* A descriptor that is closed would be given to the next file that is opened, and what is
+ * printed would land in it. Opened the wrong way round, so that reading what is not there
+ * and losing a result still fail; what is said on standard error may be lost. */
+static void open_standard_streams(void)
+{
+    static const int flags[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", flags[fd]);
+}
+
+static char talk_name[64]; /* "ferry train: " */
+
+/* Another process cut a file short that we read through a mapping, or its disk fails. */
+static void on_bus_error(int sig, siginfo_t *info, void *context)
+{
+    static const char why[] = ": it can no longer be read, for it was cut short or its "
+                              "disk failed; restore it and run the command again\n";
+    const char *path = info->si_code > 0 ? file_mapped_at(info->si_addr) : NULL;
+
+    (void)context;
+    if (path && os_write(STDERR_FILENO, talk_name, strlen(talk_name)) &&
+        os_write(STDERR_FILENO, path, strlen(path)))
+        (void)os_write(STDERR_FILENO, why, strlen(why));
+    if (path)
+        _exit(ERR_IO);
+    signal(sig, SIG_DFL); /* a fault comes again at once */
+    if (info->si_code <= 0)
+        raise(sig);
+}
+
+static void set_signals(const char *command)
+{
+    struct sigaction on_bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+
+    snprintf(talk_name, sizeof talk_name, "ferry %.40s: ", command ? command : "");
+    sigaction(SIGBUS, &on_bus, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* the write fails, and a sentence says so */
+    signal(SIGPIPE, SIG_DFL); /* some parents ignore it; `ferry ... | head` shall end */
 }
 
 int main(int argc, char **argv)
@@ -65,7 +107,8 @@ int main(int argc, char **argv)
     const struct command *command = NULL;
     struct err err = {0};
 
-    signal(SIGPIPE, SIG_DFL); /* some parents ignore it; `ferry ... | head` shall end */
+    open_standard_streams();
+    set_signals(argv[1]);
     status result = run(argc, argv, &command, &err);
     if (result != OK)
         print_error(command, err.msg);

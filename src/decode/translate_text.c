@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/progress.h"
 #include "decode/model_dir.h"
 #include "decode/output_name.h"
@@ -193,21 +194,6 @@ static void close_input(int fd)
 }
 
 /* A file can be put there: its directory is there and takes new files. */
-static status check_output(const char *output, struct err *err)
-{
-    char copy[FILE_PATH_MAX], path[FILE_PATH_MAX];
-
-    TRY(file_path(copy, err, "%s", output));
-    const char *dir = dirname(copy);
-    TRY(file_path(path, err, "%s/.", dir)); /* of a file there is no such thing */
-    if (file_is_dir(output))
-        return err_set(err, ERR_IO, "output = %s is a directory; name a file in it",
-                       output);
-    if (access(path, W_OK | X_OK) != 0)
-        return err_set(err, ERR_IO, "%s: %s; the directory %s must exist and be writable",
-                       output, strerror(errno), dir);
-    return OK;
-}
 
 /* What can be read twice is text. */
 static status check_text(const char *input, struct err *err)
@@ -240,7 +226,7 @@ static status check_files(struct work *w, struct err *err)
     TRY(mem_alloc(&w->output, w->n, sizeof *w->output, err));
     TRY(output_name_make(w->output, w->config.output, w->input, w->n, err));
     for (size_t i = 0; i < w->n; i++)
-        TRY(check_output(w->output[i], err));
+        TRY(file_check_output(w->output[i], err));
     return OK;
 }
 
@@ -248,11 +234,14 @@ static status open_model(struct work *w, const char *run, struct err *err)
 {
     const struct translate_text_config *c = &w->config;
     const struct device_options options = {.threads = (size_t)c->threads};
+    char note[POOL_NOTE];
 
     TRY(model_dir_open(&w->dir, run, c->checkpoint, err));
     if (w->dir.note[0])
         progress_note(&w->progress, w->dir.note);
     TRY(device_open(&w->device, c->device, options, err));
+    if (pool_crowded(note, 1, pool_size(w->device.pool)))
+        progress_note(&w->progress, note);
     TRY(model_open(&w->model, &w->device, &w->dir.config, false, err));
     TRY(model_dir_load_weights(&w->model, &w->dir, c->average, err));
     TRY(translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err));

@@ -57,6 +57,16 @@ expect 0 "$FERRY" eval run checkpoint=best output=translated
 [ "$(lines translated)" -eq 20 ] || fail "want 20 translations"
 out_has 'run/best_models/val_loss='
 
+mkfifo sink
+cat sink >read &
+core=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') # one that we may use
+expect 0 taskset -c "$core" "$FERRY" eval run checkpoint=best output=sink threads=2
+wait $!
+[ -p sink ] || fail "the pipe was replaced"
+cmp read translated || fail "other translations came through the pipe"
+err_has 'more threads than cores: 2 threads on 1 core'
+refuses 3 'corpus is a directory' "$FERRY" eval run output=corpus
+
 # translation: lines stay in order, whichever way the text comes and goes
 { sed -n 1,5p corpus/test.en; echo; sed -n 6,9p corpus/test.en; echo '   '; } >text
 expect 0 "$FERRY" translate run text

@@ -58,6 +58,13 @@ for id in step ways nodes failures basis; do
     grep -q "href=\"#$id\"" page.html && grep -q "<h2 id=\"$id\"" page.html || fail "no $id"
 done
 
+mkfifo sink
+cat sink >read.html &
+expect 0 "$FERRY" plan "$base" --device mine.yaml --nodes 4 --html sink --price 3
+wait $!
+[ -p sink ] || fail "the pipe was replaced"
+cmp read.html page.html || fail "another page came through the pipe"
+
 # the verdict is the first line of the text, of the object and of the page
 verdict() { expect 0 "$FERRY" plan "$base" --no-tables "$@" && first=$(head -n 1 .out); }
 says() { case $first in $1) ;; *) fail "the first line is '$first', not '$1'" ;; esac; }

@@ -107,5 +107,12 @@ grep -q 'max\\_steps 2000 instead of 200' both.md || fail "the options that diff
 grep -q 'options are in the log of only one of four and run' both.md || fail "unknown options are not told"
 ! grep -q 'missing instead\|instead of missing' both.md || fail "an option that is not known is compared"
 expect 0 "$FERRY" report four/run.jsonl out=alone.html # a log without its directory
+mkfifo sink
+cat sink >page.html &
+expect 0 "$FERRY" report four out=sink
+wait $!
+[ -p sink ] || fail "the pipe was replaced"
+valid page.html
+[ ! -e sink.md ] && [ ! -e sink.json ] || fail "files were written beside a pipe"
 refuses 2 'give the run directory' "$FERRY" report
 command -v tidy >/dev/null || skip "the pages were not checked: there is no tidy"

@@ -86,3 +86,36 @@ done
 expect 0 "$FERRY" inspect run --verify --no-tensors
 cmp run/model.ckpt-7.data-00000-of-00001 replaced/model.ckpt-7.data-00000-of-00001 ||
     fail "two trainings disturbed each other"
+
+# Standard streams that are closed: what is said lands in no file of the run.
+expect 0 bash -c '"$@" <&- >&- 2>&-' - "$FERRY" train run=closed "${options[@]}" max_steps=5
+! grep -rlaE 'training closed|finished at step' closed | grep -v 'run.jsonl' || fail "a file holds what was said"
+expect 0 "$FERRY" inspect closed/events.out.tfevents.*
+expect 3 bash -c '"$@" >&-' - "$FERRY" version
+expect 3 bash -c '"$@" <&-' - "$FERRY" translate closed
+
+# A limit on the size of files: a sentence, and the run goes on without it.
+expect 3 bash -c 'ulimit -f 4 && "$@"' - "$FERRY" train run=limited "${options[@]}" max_steps=20
+err_has 'ulimit -f'
+expect 0 "$FERRY" train run=limited "${options[@]}" max_steps=$end
+cmp limited/model.ckpt-$end.data-00000-of-00001 whole/model.ckpt-$end.data-00000-of-00001 ||
+    fail "the limit changed the result"
+
+# A corpus that is cut short under a running job: a sentence with its name, and the run goes on once it is back.
+cp -r data cut
+last='ferry train run=cut-run, its corpus cut short'
+"$FERRY" train run=cut-run "${options[@]}" data=cut save_every=2 max_steps=1000000 >.out 2>.err &
+pid=$!
+for _ in $(seq 1 600); do
+    [ ! -e cut-run/checkpoint ] || break
+    sleep 0.05
+done
+truncate -s 0 cut/train.bin
+got=0
+wait $pid || got=$?
+[ "$got" -eq 3 ] || fail "status $got after the corpus was cut short, want 3"
+err_has 'ferry train: cut/train.bin: it can no longer be read, for it was cut short'
+cp data/train.bin cut/train.bin
+at=$(sed -n 's/^model_checkpoint_path: "model.ckpt-\([0-9]*\)"$/\1/p' cut-run/checkpoint)
+expect 0 "$FERRY" train run=cut-run "${options[@]}" data=cut save_every=2 max_steps=$((at + 2))
+err_has 'resuming cut-run'

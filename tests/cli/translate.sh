@@ -33,6 +33,33 @@ cmp .out want || fail "standard input gave something else"
 expect 0 "$FERRY" translate run seven output=file window=2
 cmp file want || fail "output= gave something else"
 [ -s .out ] && fail "output= left something on standard output"
+core=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') # one that we may use
+# What is no file is written into and stays; a link stays, and the file behind it is replaced whole.
+mkfifo sink
+cat sink >read &
+expect 0 "$FERRY" translate run seven output=sink
+wait $!
+[ -p sink ] || fail "the pipe was replaced"
+cmp read want || fail "other lines came through the pipe"
+mkdir elsewhere
+echo old >elsewhere/file
+ln -s elsewhere/file link
+expect 0 "$FERRY" translate run seven output=link
+[ "$(readlink link)" = elsewhere/file ] || fail "the link was replaced"
+cmp elsewhere/file want || fail "the file behind the link has other lines"
+expect 0 bash -c '{ echo first; "$@" && echo last; } >both' - "$FERRY" translate run seven output=/dev/stdout
+{ echo first; cat want; echo last; } | cmp - both || fail "/dev/stdout was not written where it stood"
+expect 3 "$FERRY" translate run seven output=/dev/full
+err_has 'ferry translate: /dev/full: No space left on device'
+if mknod null c 1 3 2>/dev/null && (: >null) 2>/dev/null; then # as root
+    expect 0 "$FERRY" translate run seven output=null
+    [ -c null ] || fail "the device was replaced"
+fi
+expect 0 taskset -c "$core" "$FERRY" translate run seven threads=2
+err_has 'more threads than cores: 2 threads on 1 core'
+cmp .out want || fail "more threads than cores gave something else"
+refuses 2 'threads = 1024: more than 16 for each core, of which this process may use 1;' \
+    taskset -c "$core" "$FERRY" translate run seven threads=1024
 given $'the ferry\n\n  \nthe river\n'
 expect 0 "$FERRY" translate run beam=2
 [ "$(sed -n 2,3p .out | tr -d '\n')" = "" ] || fail "blank lines should stay blank"
@@ -105,7 +132,7 @@ cmp both want || fail "a mistake in a name overwrote an output"
 refuses 3 'missing/x: No such file or directory; the directory missing must exist' \
     "$FERRY" translate nowhere seven output=missing/x
 refuses 3 'seven/x: Not a directory' "$FERRY" translate nowhere part/a.en output=seven/x
-refuses 3 'output = part is a directory' "$FERRY" translate nowhere seven output=part
+refuses 3 'part is a directory' "$FERRY" translate nowhere seven output=part
 mkdir out
 refuses 3 'out/part/a.de: No such file' \
     "$FERRY" translate nowhere seven part/a.en output='out/{dir}/{stem}.de'

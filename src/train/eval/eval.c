@@ -8,7 +8,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/progress.h"
+#include "base/utf8.h"
 #include "corpus/checksum.h"
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
@@ -76,6 +78,7 @@ static status open_all(struct eval *e, const char *run, struct err *err)
 {
     const struct device_options options = {.threads = (size_t)e->config->threads,
                                            .pin = true};
+    char note[POOL_NOTE];
 
     TRY(model_dir_open(&e->dir, run, e->config->checkpoint, err));
     if (*e->dir.note) {
@@ -92,6 +95,8 @@ static status open_all(struct eval *e, const char *run, struct err *err)
     TRY(dataset_open(&e->data, data, err));
     TRY(check_vocabulary(e, data, err));
     TRY(device_open(&e->device, e->config->device, options, err));
+    if (pool_crowded(note, 1, pool_size(e->device.pool)))
+        fprintf(e->console, "%s\n", note);
     TRY(model_open(&e->model, &e->device, &e->dir.config, false, err));
     TRY(model_dir_load_weights(&e->model, &e->dir, e->config->average, err));
     return open_translator(e, err);
@@ -159,7 +164,10 @@ static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
 
 static void print(const struct eval *e, const struct evaluate_result *r, FILE *out)
 {
-    fprintf(out, "checkpoint         %s\n", e->dir.prefix);
+    char shown[FILE_PATH_MAX];
+
+    utf8_spell(shown, sizeof shown, e->dir.prefix);
+    fprintf(out, "checkpoint         %s\n", shown);
     fprintf(out, "%-18s %zu sentences, %zu target tokens\n",
             strcmp(e->config->set, "test") == 0 ? "test set" : "valid set", r->n_pairs,
             r->n_tokens);
@@ -190,6 +198,8 @@ static status evaluate(struct eval *e, const char *run, FILE *out, struct err *e
 {
     struct evaluate_result r = {0};
 
+    if (*e->config->output)
+        TRY(file_check_output(e->config->output, err));
     TRY(open_all(e, run, err));
     TRY(measure(e, &r, err));
     if (*e->config->output)
