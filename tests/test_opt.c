@@ -357,10 +357,11 @@ TEST(yaml_mistakes_name_file_and_line)
 TEST(yaml_that_would_take_minutes_is_refused_early)
 {
     enum { N = 250000 };
-    char *text = malloc(9 * N);
+    const size_t room = 9 * N;
+    char *text = malloc(room);
     struct sample c = defaults();
     struct err err = {0};
-    size_t n = (size_t)sprintf(text, "data: ");
+    size_t n = (size_t)snprintf(text, room, "data: ");
 
     memset(text + n, '[', N);
     text[n + N] = '\0';
@@ -369,8 +370,8 @@ TEST(yaml_that_would_take_minutes_is_refused_early)
         memcpy(text + n + 4 * i, "{a: ", 5);
     CHECK_FAILS(yaml(&c, text, &err), &err, ERR_FORMAT, "nested more than 16 deep");
     for (int i = 0; i < N / 4; i++)
-        n += (size_t)sprintf(text + n, "%c&a%d 1", i ? ',' : '[', i);
-    sprintf(text + n, "]\n");
+        n += (size_t)snprintf(text + n, room - n, "%c&a%d 1", i ? ',' : '[', i);
+    memcpy(text + n, "]\n", 3);
     CHECK_FAILS(yaml(&c, text, &err), &err, ERR_FORMAT, "more than 1000 anchors");
     memset(text, '#', 2 << 20);
     text[2 << 20] = '\0';
