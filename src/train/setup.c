@@ -66,6 +66,10 @@ static status array_mib(const struct model_config *c, double *mib, struct err *e
     return OK;
 }
 
+/* Beside the tensors: index, graph and state, and lines of the logs. A disk that has room
+ * for the tensors alone lets a run begin that can never save. */
+static const double checkpoint_extra_mib = 1;
+
 static status check_ranks(struct trainer *t, struct err *err)
 {
     const struct train_config *c = &t->config;
@@ -78,13 +82,13 @@ static status check_ranks(struct trainer *t, struct err *err)
     /* weights, gradients, moments; with local steps also where they began */
     const double n_arrays =
         2 + moments / (c->shard_optimizer ? p->comm->size : 1) + average + 2 * local;
-    const struct preflight_options o = {.config = c,
-                                        .data = &t->data.sets,
-                                        .checkpoint_mib =
-                                            mib * (1 + moments + average + local),
-                                        .memory_mib = t->device.gpu ? 0 : mib * n_arrays,
-                                        .is_writer = p->dir.is_writer,
-                                        .device = &t->device};
+    const struct preflight_options o = {
+        .config = c,
+        .data = &t->data.sets,
+        .checkpoint_mib = checkpoint_extra_mib + mib * (1 + moments + average + local),
+        .memory_mib = t->device.gpu ? 0 : mib * n_arrays,
+        .is_writer = p->dir.is_writer,
+        .device = &t->device};
     return peers_note_result(p, preflight_run(&p->preflight, p->comm, o, err));
 }
 

@@ -13,6 +13,7 @@ status saving_open(struct saving *s, bool has_room, struct err *err)
                                           .waits = s->peers->comm->size > 1,
                                           .dir = &s->peers->dir};
 
+    s->failed_rank = -1;
     if (!s->peers->dir.is_writer)
         return OK;
     if (!options.in_background)
@@ -113,6 +114,7 @@ static void decide(struct saving *s, int failed_rank)
     char why[160], name[COMM_NAME_MAX];
 
     s->is_under_way = false;
+    s->failed_rank = failed_rank;
     if (failed_rank < 0 && s->has_checkpoint)
         s->saved_at = s->step;
     if (failed_rank >= 0)
@@ -268,7 +270,10 @@ status saving_finish(struct saving *s, bool is_due, struct err *err)
     if (!is_due && s->n_wanted)
         TRY(write_rests(s, err));
     TRY(saving_begin(s, err));
-    return peers_agree(s->peers, finish_last(s, err), err);
+    const status result = peers_agree(s->peers, finish_last(s, err), err);
+    if (result != OK && s->failed_rank >= 0) /* all writers fail when one does */
+        s->peers->comm->fault = 1 + s->failed_rank;
+    return result;
 }
 
 bool saving_has_written(const struct saving *s, bool *failed)

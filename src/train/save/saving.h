@@ -36,6 +36,7 @@ struct saving {
     struct saver_target wanted[SAVER_TARGETS]; /* at the end of this step */
     size_t n_wanted;
     bool is_under_way;         /* a save that ranks must agree on */
+    int failed_rank;           /* that could not write its copy of the last; -1: none */
     int64_t step;              /* of that save */
     bool has_checkpoint;       /* it holds the run's checkpoint, not only best models */
     int64_t saved_at;          /* step of the last checkpoint on disk; -1: none */
