@@ -38,7 +38,7 @@ lose()
 background "${hosts[@]}" -- train run=/tmp/node/run "${subject[@]}" max_steps=100000
 lose
 until_true 120 grep -q 'host n2 alone failed (operating system refused); the next start is without it' launch.log
-log_has 'the disk of rank 2 on host n2 has 1 MiB left'
+log_has 'the disk of rank 2 on host n2 has ' # how much depends on the save that was under way
 until_true 120 grep -q 'start 3: 2 ranks on n1:2, of 4 that were listed' launch.log
 until_true 120 grep -q '2 ranks instead of 4; the order of the data stays the same' launch.log
 sleep 3
@@ -56,5 +56,5 @@ lose
 await
 [ "$code" -eq 3 ] || { cat launch.log; fail "status $code, want 3"; }
 [ "$(grep -c 'ferry launch: start ' launch.log)" -eq 3 ] || fail "not tried once more"
-grep '^ferry launch: ' launch.log | tail -n 1 | grep -q 'ferry launch: .*the disk of rank 2 on host n2 has 1 MiB left.*; another start would not help$' ||
+grep '^ferry launch: ' launch.log | tail -n 1 | grep -q 'ferry launch: .*the disk of rank 2 on host n2 has .*; another start would not help$' ||
     fail "the last line does not name host and cause"
