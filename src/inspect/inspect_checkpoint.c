@@ -270,6 +270,15 @@ static status check_meta(const char *prefix, const struct tensor_index *index,
     return result;
 }
 
+/* Bytes that no checksum is of change no number; that they are there says that something
+ * wrote where it should not. */
+static status check_whole(const char *prefix, const struct tensor_bundle *b,
+                          struct err *err)
+{
+    TRY(tensor_bundle_check_ends(b, prefix, err));
+    return check_meta(prefix, &b->index, err);
+}
+
 /* The data file has the step and what checksums are of; without it the rest is shown. */
 static status add_step(json_t *page, const struct tensor_bundle *b, const char *missing,
                        const struct inspect_config *c, struct err *err)
@@ -328,7 +337,7 @@ static status describe(json_t *page, const char *prefix, const struct tensor_bun
     if (c->values || c->verify)
         inspect_page_text(page, "checksums", "all right");
     if (c->verify)
-        TRY(check_meta(prefix, &b->index, err));
+        TRY(check_whole(prefix, b, err));
     TRY(add_files(page, prefix, &b->index, err));
     add_roles(page, by_role);
     TRY(add_state(page, prefix, err));

@@ -143,6 +143,16 @@ cp run/model.ckpt-6.* broken
 head -c 100 run/model.ckpt-6.meta >broken/model.ckpt-6.meta
 refuses 4 'broken/model.ckpt-6.meta is not whole' "$FERRY" inspect broken/model.ckpt-6 --verify
 cp run/model.ckpt-6.* broken
+# bytes that nothing reads change no number, but nobody should have written them
+echo more >>$data
+expect 0 "$FERRY" inspect broken/model.ckpt-6 --no-tensors
+refuses 4 "$data has 5 bytes behind the last tensor" "$FERRY" inspect broken/model.ckpt-6 --verify
+cp run/model.ckpt-6.* broken
+tail -c 48 run/model.ckpt-6.index >>broken/model.ckpt-6.index # a second footer
+expect 0 "$FERRY" inspect broken/model.ckpt-6 --no-tensors
+refuses 4 'model.ckpt-6.index has 48 bytes that no block covers' \
+    "$FERRY" inspect broken/model.ckpt-6 --verify
+cp run/model.ckpt-6.* broken
 # the index alone tells what is in a checkpoint, but not whether the values are right
 rm $data
 for name in broken/model.ckpt-6.index broken/model.ckpt-6; do

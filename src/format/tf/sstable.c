@@ -343,8 +343,9 @@ struct reader {
     const unsigned char *bytes;
     size_t n_bytes;
     struct walk index, data;
-    struct str low; /* no key below this one, or equal to it, may follow, */
-    bool has_low;   /* once there is one */
+    size_t n_blocks; /* bytes of the blocks so far */
+    struct str low;  /* no key below this one, or equal to it, may follow, */
+    bool has_low;    /* once there is one */
 };
 
 static void reader_release(struct reader *r)
@@ -352,6 +353,14 @@ static void reader_release(struct reader *r)
     str_release(&r->data.key);
     str_release(&r->index.key);
     str_release(&r->low);
+}
+
+static status open_block(struct reader *r, struct walk *w, struct place place,
+                         struct err *err)
+{
+    TRY(walk_open(w, r->bytes, r->n_bytes, place, err));
+    r->n_blocks += (size_t)place.n_bytes + SSTABLE_TRAILER_BYTES;
+    return OK;
 }
 
 static status set_low(struct reader *r, const struct str *key, struct err *err)
@@ -392,7 +401,7 @@ static status read_blocks(struct reader *r, struct err *err)
             return OK;
         if (get_place(r->index.value, r->index.n_value, &place) != r->index.n_value)
             return bad_entry(&r->index, err);
-        TRY(walk_open(&r->data, r->bytes, r->n_bytes, place, err));
+        TRY(open_block(r, &r->data, place, err));
         TRY(read_data(r, err));
         if (r->has_low &&
             compare(separator->data, separator->len, r->low.data, r->low.len) < 0)
@@ -416,10 +425,10 @@ static status read_all(struct reader *r, struct err *err)
     struct place meta = {0}, index = {0};
 
     TRY(read_footer(r->bytes, r->n_bytes, &meta, &index, err));
-    TRY(walk_open(&r->data, r->bytes, r->n_bytes, meta, err));
+    TRY(open_block(r, &r->data, meta, err));
     for (bool more = true; more;)
         TRY(walk_next(&r->data, &more, err));
-    TRY(walk_open(&r->index, r->bytes, r->n_bytes, index, err));
+    TRY(open_block(r, &r->index, index, err));
     return read_blocks(r, err);
 }
 
@@ -435,6 +444,7 @@ status sstable_read(struct sstable *t, const unsigned char *bytes, size_t n_byte
         return err->code;
     }
     resolve_keys(t);
+    t->n_spare = n_bytes - SSTABLE_FOOTER_BYTES - r.n_blocks;
     return OK;
 }
 

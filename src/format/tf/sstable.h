@@ -61,6 +61,7 @@ struct sstable {
     struct sstable_entry *entry; /* in order of the keys */
     size_t n, cap;
     struct str keys;
+    size_t n_spare; /* bytes outside blocks and footer, of which no writer leaves any */
 };
 
 /*

@@ -192,6 +192,38 @@ void tensor_bundle_close(struct tensor_bundle *b)
     *b = (struct tensor_bundle){0};
 }
 
+/* Where the last tensor of a data file ends. */
+static uint64_t end_of_tensors(const struct tensor_index *index, uint32_t shard)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < index->n; i++) {
+        const struct tensor_entry *e = &index->entry[i];
+        if (e->shard == shard && e->at + e->n_bytes > end)
+            end = e->at + e->n_bytes;
+    }
+    return end;
+}
+
+status tensor_bundle_check_ends(const struct tensor_bundle *b, const char *prefix,
+                                struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    if (b->index.table.n_spare)
+        return err_set(err, ERR_FORMAT, "%s.index has %zu bytes that no block covers",
+                       prefix, b->index.table.n_spare);
+    for (uint32_t i = 0; b->shard && i < b->index.n_shards; i++) {
+        const uint64_t n = b->shard[i].n_bytes, end = end_of_tensors(&b->index, i);
+        if (n == 0 || n == end)
+            continue;
+        TRY(tensor_bundle_data_path(path, prefix, i, b->index.n_shards, err));
+        return err_set(err, ERR_FORMAT, "%s has %llu bytes behind the last tensor", path,
+                       (unsigned long long)(n - end));
+    }
+    return OK;
+}
+
 const struct tensor_entry *tensor_bundle_find(const struct tensor_bundle *b,
                                               const char *name)
 {

@@ -74,6 +74,12 @@ void tensor_bundle_close(struct tensor_bundle *b);
 status tensor_bundle_data_path(char path[FILE_PATH_MAX], const char *prefix,
                                uint32_t shard, uint32_t n_shards, struct err *err);
 
+/* ERR_FORMAT when a file of the open bundle has bytes that belong to nothing: in the
+ * index outside its blocks, in the data behind the last tensor. Readers pass them over.
+ */
+status tensor_bundle_check_ends(const struct tensor_bundle *b, const char *prefix,
+                                struct err *err);
+
 /* NULL when there is no such tensor. */
 const struct tensor_entry *tensor_bundle_find(const struct tensor_bundle *b,
                                               const char *name);
