@@ -394,6 +394,7 @@ TEST(another_vocabulary_is_refused_by_the_data_it_comes_from)
     CHECK_FAILS(toy_try("run", TOY("max_steps=6", "vocab_size=80"), &err), &err,
                 ERR_USAGE, "the vocabulary of ");
     edit(in_run("run", "config.yaml"), "/data", "/before");
+    edit(in_run("run", "config.yaml"), "# checksum", "# edited, was");
     CHECK_FAILS(toy_try("run", TOY("max_steps=6", "vocab_size=20"), &err), &err,
                 ERR_USAGE, "/before); resume with that data");
 }

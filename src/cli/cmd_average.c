@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,11 +54,7 @@ static status run(struct average *a, struct model_dir *model, const struct comma
     if (!c->force)
         TRY(averaging_check(a, err));
     TRY(average_write(a, model, c->out, err));
-    const bool is_newest = words->n == 1 && !c->steps[0];
-    fprintf(stderr, "averaged %zu checkpoint%s", a->n, a->n == 1 ? "" : "s");
-    if (is_newest && a->n < (size_t)c->last)
-        fprintf(stderr, ", all that %s has (last = %" PRId64 ")", name, c->last);
-    fprintf(stderr, ":\n");
+    fprintf(stderr, "averaged %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
     for (size_t i = 0; i < a->n; i++) {
         char shown[FILE_PATH_MAX];
         utf8_spell(shown, sizeof shown, a->prefix[i]);

@@ -22,7 +22,11 @@ bool cmd_has_peers;
 static status find_config(char path[FILE_PATH_MAX], const struct train_config *c,
                           struct err *err)
 {
+    struct train_config *old;
+
     TRY(file_join(path, FILE_PATH_MAX, c->run, "config.yaml", err));
+    TRY(train_config_read(&old, c->run, err)); /* which looks at its checksum */
+    free(old);
     if (file_exists(path))
         return OK;
     TRY(file_join(path, FILE_PATH_MAX, c->data, DATASET_PROPOSAL, err));

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "device/half.h"
 #include "format/le.h"
+#include "format/seal.h"
 #include "format/tf/checkpoint_dir.h"
 
 static bool is_checkpoint(const char *prefix)
@@ -340,17 +341,18 @@ status model_dir_languages(struct model_dir_languages *l, const char *path,
 static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
                          struct err *err)
 {
-    char path[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX], vocab[FILE_PATH_MAX];
 
     TRY(model_dir_find(path, sizeof path, d->dir, "config.yaml", err));
+    TRY(parent_of(d->dir, sizeof d->dir, path, err));
+    TRY(model_dir_find(vocab, sizeof vocab, d->dir, "vocab.model", err));
+    TRY(seal_check(path, vocab, err));
     TRY(opt_defaults(model_config_table, &d->config, err));
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
     TRY(model_dir_languages(&d->lang, path, err));
-    TRY(parent_of(d->dir, sizeof d->dir, path, err));
     TRY(read_checkpoint(d, b, err));
     TRY(model_config_check(&d->config, err));
-    TRY(model_dir_find(path, sizeof path, d->dir, "vocab.model", err));
-    return spm_load(&d->spm, path, err);
+    return spm_load(&d->spm, vocab, err);
 }
 
 status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "decode/model_dir.h"
 #include "format/le.h"
+#include "format/seal.h"
 #include "format/tf/meta_graph.h"
 #include "format/tf/tensor_bundle.h"
 #include "inspect/inspect.h"
@@ -305,15 +306,20 @@ static status add_step(json_t *page, const struct tensor_bundle *b, const char *
 
 /* The run's config.yaml, beside the checkpoint or above it, says them; a checkpoint alone
  * does not. */
-static status add_languages(json_t *page, const char *prefix, struct err *err)
+static status add_languages(json_t *page, const char *prefix, bool verify,
+                            struct err *err)
 {
-    char dir[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    char name[FILE_PATH_MAX], path[FILE_PATH_MAX], vocab[FILE_PATH_MAX];
     struct model_dir_languages l;
     struct err none;
 
-    snprintf(dir, sizeof dir, "%s", prefix);
-    if (model_dir_find(path, sizeof path, dirname(dir), "config.yaml", &none) != OK)
+    snprintf(name, sizeof name, "%s", prefix);
+    const char *dir = dirname(name);
+    if (model_dir_find(path, sizeof path, dir, "config.yaml", &none) != OK)
         return OK;
+    verify =
+        verify && model_dir_find(vocab, sizeof vocab, dir, "vocab.model", &none) == OK;
+    TRY(seal_check(path, verify ? vocab : NULL, err));
     TRY(model_dir_languages(&l, path, err));
     if (*l.source)
         inspect_page_text(page, "source_language", l.source);
@@ -331,7 +337,7 @@ static status describe(json_t *page, const char *prefix, const struct tensor_bun
     count_roles(by_role, &b->index);
     inspect_page_text(page, "checkpoint", prefix);
     TRY(add_step(page, b, missing, c, err));
-    TRY(add_languages(page, prefix, err));
+    TRY(add_languages(page, prefix, c->verify, err));
     inspect_page_int(page, "tensors", b->index.n);
     inspect_page_int(page, "parameters", by_role[ROLE_WEIGHT].n_elements);
     if (c->values || c->verify)

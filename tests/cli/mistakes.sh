@@ -74,7 +74,7 @@ tiny_text train 1000 120
 tiny_data another
 refuses 4 'the vocabulary of larger has 90 pieces, the model 80' "$FERRY" eval x data=larger
 refuses 4 'the tokenizer of another is not that of the model in x' "$FERRY" eval x data=another
-refuses 2 'the vocabulary of another is not the one that the run in x began with (data = ' \
+refuses 2 'the vocabulary of another is not the one that the run in x began with (data = data)' \
     "$FERRY" train run=x data=another
 refuses 3 'there is no checkpoint model.ckpt-9' "$FERRY" eval x checkpoint=model.ckpt-9
 refuses 2 'at_least = 3 needs bleu' "$FERRY" eval x at_least=3 --no-bleu
@@ -89,12 +89,39 @@ expect 2 "$FERRY" average x out=x
 err_has 'a model is there already'
 refuses 3 'no/such/x.html: No such file' "$FERRY" report x out=no/such/x.html
 mv x/checkpoint kept
-refuses 3 'x has no checkpoint yet' "$FERRY" eval x checkpoint=last
+expect 0 "$FERRY" eval x checkpoint=last --no-bleu # found by their names
+mkdir none
+cp x/config.yaml x/vocab.model none
+refuses 3 'none has no checkpoint yet' "$FERRY" eval none checkpoint=last
 echo garbage >x/checkpoint
-refuses 4 'x/checkpoint: line' "$FERRY" eval x checkpoint=last
-refuses 4 'x/checkpoint: line' "$FERRY" train run=x
+expect 0 "$FERRY" eval x checkpoint=last --no-bleu
+err_has '; using x/model.ckpt-2 instead'
+expect 0 "$FERRY" train run=x
+err_has 'x/checkpoint: line'
 mv kept x/checkpoint
 expect 0 "$FERRY" eval x --no-bleu
+
+# one digit of a run's options, or one letter of its vocabulary, decides every number
+cp -r x edited
+sed -i 's/^seed: .*/seed: 77/' edited/config.yaml
+changed='edited/config.yaml is not as the training wrote it'
+refuses 4 "$changed" "$FERRY" train run=edited max_steps=99
+refuses 4 "$changed" "$FERRY" eval edited
+refuses 4 "$changed" "$FERRY" translate edited test.en
+refuses 4 "$changed" "$FERRY" average edited out=mean
+refuses 4 "$changed" "$FERRY" inspect edited
+expect 0 "$FERRY" train edited/config.yaml run=other max_steps=1 # options for another run
+grep -q '^seed: 77$' other/config.yaml || fail "a run's options, edited, do not make another run"
+sed -i '/^# checksum /d' edited/config.yaml
+expect 0 "$FERRY" eval edited --no-bleu
+cp -r x worn
+sed -i 's/the/tha/' worn/vocab.model
+cmp -s x/vocab.model worn/vocab.model && fail "the vocabulary is the same"
+changed='worn/vocab.model is not as the training wrote it'
+refuses 4 "$changed" "$FERRY" translate worn test.en
+refuses 4 "$changed" "$FERRY" inspect worn --verify
+refuses 4 "$changed" "$FERRY" train run=worn max_steps=99
+rm -r edited other worn none
 
 # numbers that leave the finite: the updates are skipped, then the run ends, said once
 expect 8 "$FERRY" train data=data run=diverged "${tiny[@]}" max_steps=50 learning_rate=1e6 \
@@ -104,12 +131,6 @@ err_has 'step 2 skipped: the gradient of update 2 is not finite'
     fail "want the reason once"
 tail -n 1 diverged/run.jsonl >.out
 out_has '"reason":"error"'
-
-# a run knows its data from any directory
-mkdir -p elsewhere
-(cd elsewhere && "$FERRY" eval ../x --no-bleu >out 2>err) || fail "eval from another directory: $(cat elsewhere/err)"
-(cd elsewhere && "$FERRY" train run=../x max_steps=3 >out 2>err) ||
-    fail "resume from another directory: $(cat elsewhere/err)"
 
 # a held-out set that was damaged since it was made
 cp -r data flipped

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "format/seal.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \
@@ -89,6 +90,7 @@ status train_config_read(struct train_config **c, const char *run, struct err *e
     TRY(file_join(path, sizeof path, run, "config.yaml", err));
     if (!file_exists(path))
         return OK;
+    TRY(seal_check(path, NULL, err));
     TRY(mem_alloc(c, 1, sizeof **c, err));
     status result = opt_defaults(train_config_table, *c, err);
     THEN(result, opt_file(train_config_table, *c, path, OPT_REFUSE_UNKNOWN, err));

@@ -85,8 +85,8 @@ extern const struct opt_table train_config_table;
 /* What no single row can say: constraints between options. */
 status train_config_check(const struct train_config *c, struct err *err);
 
-/* The options that the run in directory `run` has; *c is NULL, to free, where there is no
- * such file. */
+/* The options that the run in directory `run` has, after their checksum was found right;
+ * *c is NULL, to free, where there is no such file. */
 status train_config_read(struct train_config **c, const char *run, struct err *err);
 
 /*

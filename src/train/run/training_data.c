@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/seal.h"
+
 const char *training_data_before(char text[TRAINING_DATA_BEFORE],
                                  const struct train_config *c)
 {
     struct train_config *old;
-    char now[FILE_PATH_MAX];
     struct err ignored;
 
     text[0] = '\0';
     if (train_config_read(&old, c->run, &ignored) == OK && old &&
-        file_absolute(now, c->data, &ignored) == OK && strcmp(old->data, c->data) != 0 &&
-        strcmp(old->data, now) != 0)
+        strcmp(old->data, c->data) != 0)
         snprintf(text, TRAINING_DATA_BEFORE, " (data = %s)", old->data);
     free(old);
     return text;
@@ -35,7 +35,7 @@ status training_data_refuse_vocabulary(const struct train_config *c, struct err 
 static status check_vocabulary(const struct dataset *d, const struct train_config *c,
                                struct err *err)
 {
-    char checkpoint[FILE_PATH_MAX], vocab[FILE_PATH_MAX];
+    char checkpoint[FILE_PATH_MAX], vocab[FILE_PATH_MAX], config[FILE_PATH_MAX];
     uint64_t hash;
 
     TRY(file_join(checkpoint, sizeof checkpoint, c->run, "checkpoint", err));
@@ -43,7 +43,12 @@ static status check_vocabulary(const struct dataset *d, const struct train_confi
     if (!file_exists(checkpoint) || !file_exists(vocab))
         return OK;
     TRY(checksum_of_file(&hash, vocab, err));
-    return hash == d->tokenizer_hash ? OK : training_data_refuse_vocabulary(c, err);
+    if (hash == d->tokenizer_hash)
+        return OK;
+    TRY(file_join(config, sizeof config, c->run, "config.yaml", err));
+    if (file_exists(config)) /* is it the run's that was damaged? */
+        TRY(seal_check(config, vocab, err));
+    return training_data_refuse_vocabulary(c, err);
 }
 
 /* vocab_size may exceed the tokenizer's pieces: rows that no text uses. */
