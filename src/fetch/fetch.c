@@ -74,9 +74,9 @@ static struct member *wanted(struct archive *a, const char *path)
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
 
-    for (size_t i = 0; i < a->file->n_members; i++)
-        if (strcmp(a->file->member[i].name, name) == 0)
-            return &a->member[i];
+    for (struct member *m = a->member; m < a->member + CATALOG_MEMBERS && m->want; m++)
+        if (strcmp(m->want->name, name) == 0)
+            return m;
     return NULL;
 }
 
