@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "recipe/grid.h"
@@ -84,4 +85,35 @@ TEST(a_tree_grows_with_the_logarithm)
 
     CHECK(grid_tree_seconds(1, 100, l) == 0);
     CHECK_NEAR(grid_tree_seconds(1024, 1000, l), 20 * 61e-6, 1e-9);
+}
+
+/* What the ranks would measure on a network that is as the model says; bytes as preflight
+ * sends them. */
+TEST(a_link_is_found_from_the_times_that_it_takes)
+{
+    static const size_t nodes[] = {4, 16, 64, 256, 1000};
+    const struct grid_link link = {50e-6, 20e-6, 1.1e9};
+
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        const size_t n = nodes[i];
+        struct grid_times t = {.small_bytes = 4096.0 * (double)n,
+                               .large_bytes = fmax(0x1p20, 8 * 4096.0 * (double)n)};
+        t.tree = grid_tree_seconds(n, 8, link);
+        t.small = 1.01 * grid_seconds(n, 1, t.small_bytes, link);
+        t.large = grid_seconds(n, 1, t.large_bytes, link);
+        const struct grid_link found = grid_solve(n, t);
+        CHECK_NEAR(found.latency, link.latency, 0.03 * link.latency);
+        CHECK_NEAR(found.message, link.message, 0.05 * link.message);
+        CHECK_NEAR(found.rate, link.rate, 0.05 * link.rate);
+        CHECK(grid_choose(n, 13e6, found) == grid_choose(n, 13e6, link));
+    }
+    CHECK(grid_choose(1000, 13e6, link) > 1);
+}
+
+TEST(times_that_contradict_each_other_give_a_link_all_the_same)
+{
+    const struct grid_link l =
+        grid_solve(16, (struct grid_times){1e-3, 2e-3, 1e-3, 65536, 1 << 20});
+
+    CHECK(l.rate > 0 && l.latency >= 0 && l.message >= 0);
 }

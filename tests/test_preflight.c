@@ -116,6 +116,46 @@ TEST(only_a_host_that_fails_alone_is_at_fault)
     CHECK(c.found.fault == 1 + 2 || c.found.fault == 1 + 3);
 }
 
+/* Five hosts of a rank each, of which the first and another have what they should not. */
+TEST(what_most_have_is_right_and_the_first_that_differs_is_at_fault)
+{
+    static const struct comm_peer alone[] = {
+        {"a", 0, 0}, {"b", 1, 0}, {"c", 2, 0}, {"d", 3, 0}, {"e", 4, 0}};
+    static const int first[] = {0, 1, 2, 3, 4};
+    const struct comm five = {.size = 5, .n_nodes = 5, .peer = alone, .leader = first};
+    struct preflight_facts all[5];
+    struct preflight_program run[5] = {{0}};
+    struct preflight found;
+    struct err err = {0};
+    struct case_of c;
+
+    open_case(&c);
+    for (int r = 0; r < 5; r++)
+        all[r] = c.all[0];
+    all[0].corpus = 43; /* an old copy */
+    CHECK_FAILS(preflight_judge(&found, &five, all, c.options, &err), &err, ERR_USAGE,
+                "rank 0 on host a has another corpus than rank 1 on host b");
+    CHECK(found.fault == 1 + 0);
+    all[3].corpus = 42;
+    CHECK_FAILS(preflight_judge(&found, &five, all, c.options, &err), &err, ERR_USAGE,
+                "rank 0 on host a has another corpus than rank 1 on host b");
+    CHECK(found.fault == 1 + 0);
+    all[1].corpus = 43; /* no majority: nobody is left out */
+    CHECK_FAILS(preflight_judge(&found, &five, all, c.options, &err), &err, ERR_USAGE,
+                "another corpus");
+    CHECK(found.fault < 0);
+    for (int r = 0; r < 5; r++) {
+        all[r].corpus = 44;
+        all[r].disk_mib = r == 1 || r == 4 ? 1 : 9000; /* two are full */
+        run[r].program = r ? 11 : 12;
+    }
+    CHECK_FAILS(preflight_judge(&found, &five, all, c.options, &err), &err, ERR_IO,
+                "the disk of rank 1 on host b");
+    CHECK(found.fault == 1 + 1);
+    CHECK_FAILS(preflight_judge_programs(&five, run, &err), &err, ERR_USAGE,
+                "rank 0 on host a has another ferry program than rank 1 on host b");
+}
+
 TEST(another_configuration_tokenizer_or_corpus_is_refused_by_name)
 {
     struct case_of c;
@@ -126,7 +166,7 @@ TEST(another_configuration_tokenizer_or_corpus_is_refused_by_name)
     c.all[2].config--;
     snprintf(c.all[3].kind, sizeof c.all[3].kind, "cuda");
     REFUSED(&c, ERR_USAGE, "rank 3 on host b has another kind of device than rank 0");
-    *c.all[3].kind = '\0';
+    memset(c.all[3].kind, 0, sizeof c.all[3].kind);
     c.all[1].tokenizer++;
     REFUSED(&c, ERR_USAGE, "rank 1 on host a has another tokenizer");
     c.all[1].tokenizer--;

@@ -119,3 +119,21 @@ double grid_tree_seconds(size_t n_ranks, double bytes, struct grid_link l)
 
     return 2 * levels * (l.latency + l.message + bytes / l.rate);
 }
+
+/*
+ * Both buckets cost the same messages and one latency, so they differ by their bytes
+ * alone. One hop of the tree is a latency and a message, a bucket a latency and n - 1
+ * messages.
+ */
+struct grid_link grid_solve(size_t n_nodes, struct grid_times t)
+{
+    const double n = (double)n_nodes, each_way = (n - 1) / n;
+    const double hop = t.tree / 2 / ceil(log2(n));
+    double rate = 2 * each_way * (t.large_bytes - t.small_bytes) / (t.large - t.small);
+
+    if (!(t.large > t.small)) /* too noisy to tell them apart */
+        rate = 2 * each_way * t.large_bytes / t.large;
+    const double all = t.small / 2 - each_way * t.small_bytes / rate;
+    const double message = n > 2 ? fmin(fmax(0, (all - hop) / (n - 2)), hop) : 0;
+    return (struct grid_link){hop - message, message, rate};
+}

@@ -61,3 +61,12 @@ size_t grid_choose(size_t n_nodes, double bytes, struct grid_link l);
 size_t grid_square(size_t n_nodes);
 /* Seconds of an all-reduce of few bytes over the tree of n_ranks. */
 double grid_tree_seconds(size_t n_ranks, double bytes, struct grid_link l);
+
+/* Seconds that were measured between n_nodes, all of them in one row. */
+struct grid_times {
+    double tree;         /* an all-reduce of a few bytes over the tree */
+    double small, large; /* buckets: messages weigh in the one, bytes in the other */
+    double small_bytes, large_bytes; /* on the wire */
+};
+/* The link that takes these times: what the two functions above are made of. */
+struct grid_link grid_solve(size_t n_nodes, struct grid_times t);

@@ -1,6 +1,7 @@
 #include "train/run/preflight.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,41 +51,104 @@ static double disk_mib(const char *dir)
 
 /* ---- the judgement ---- */
 
-static status refuse(const struct comm *c, int rank, const char *what, const char *fix,
-                     struct err *err)
-{
-    char name[COMM_NAME_MAX];
+/* Something that all ranks must have alike, n_bytes at `at` of what each rank gave; where
+ * 0 is not known, nothing is compared with it. */
+struct alike {
+    const char *what, *fix;
+    size_t at, n_bytes;
+    bool is_known;
+};
 
-    return err_set(err, ERR_USAGE, "%s has another %s than rank 0 on host %s; %s",
-                   comm_name(c, rank, name), what, c->peer[0].host, fix);
+/* What all[size], n_each bytes of each rank, are, and who is at fault. */
+struct comparison {
+    const struct comm *comm;
+    const void *all;
+    size_t n_each;
+    int *fault;
+};
+
+static const uint8_t *value_of(const struct comparison *x, const struct alike *a, int r)
+{
+    return (const uint8_t *)x->all + (size_t)r * x->n_each + a->at;
 }
 
-static bool is_other(uint64_t a, uint64_t b)
+static bool is_other(const struct comparison *x, const struct alike *a, int r, int other)
 {
-    return a && b && a != b;
+    static const uint8_t none[sizeof(uint64_t)] = {0};
+    const uint8_t *mine = value_of(x, a, r), *theirs = value_of(x, a, other);
+
+    if (!a->is_known &&
+        (memcmp(mine, none, sizeof none) == 0 || memcmp(theirs, none, sizeof none) == 0))
+        return false;
+    return memcmp(mine, theirs, a->n_bytes) != 0;
 }
+
+/* The first of the ranks whose value most of them have. */
+static int most_usual(const struct comparison *x, const struct alike *a)
+{
+    int usual = 0, n_usual = 0;
+
+    for (int r = 0; r < x->comm->size && 2 * n_usual <= x->comm->size; r++) {
+        int n = 0;
+        for (int k = 0; k < x->comm->size; k++)
+            n += !is_other(x, a, k, r);
+        usual = n > n_usual ? r : usual;
+        n_usual = MAX(n, n_usual);
+    }
+    return usual;
+}
+
+/* Who has another value than most is at fault; of two halves it cannot be told. */
+static status check_alike(const struct comparison *x, const struct alike *a,
+                          struct err *err)
+{
+    char name[COMM_NAME_MAX], other[COMM_NAME_MAX];
+    const int usual = most_usual(x, a), size = x->comm->size;
+    int n_odd = 0, first = 0;
+
+    for (int r = size - 1; r >= 0; r--)
+        if (is_other(x, a, r, usual)) {
+            first = r;
+            n_odd++;
+        }
+    if (!n_odd)
+        return OK;
+    *x->fault = 2 * n_odd < size ? 1 + first : -1;
+    return err_set(err, ERR_USAGE, "%s has another %s than %s; %s",
+                   comm_name(x->comm, first, name), a->what,
+                   comm_name(x->comm, usual, other), a->fix);
+}
+
+#define ALIKE(type, field, what, fix, is_known)                                \
+    {                                                                          \
+        what, fix, offsetof(type, field), sizeof(((type *)0)->field), is_known \
+    }
 
 status preflight_judge_programs(const struct comm *c, const struct preflight_program *all,
                                 struct err *err)
 {
-    char name[COMM_NAME_MAX];
+    static const struct alike
+        program = ALIKE(struct preflight_program, program, "ferry program",
+                        "copy one build to all hosts", false),
+        library = ALIKE(struct preflight_program, library, "MPI library", "", true),
+        module = ALIKE(struct preflight_program, module, "module for MPI",
+                       "unset FERRY_MPI_MODULE, or copy the file that it names to all "
+                       "hosts",
+                       false);
+    int fault = 0; /* nobody watches yet, who could be told */
+    const struct comparison x = {c, all, sizeof *all, &fault};
+    char name[COMM_NAME_MAX], other[COMM_NAME_MAX];
 
-    for (int r = 1; r < c->size; r++) {
-        if (is_other(all[r].program, all->program))
-            return refuse(c, r, "ferry program", "copy one build to all hosts", err);
-        if (strcmp(all[r].library, all->library) != 0)
+    TRY(check_alike(&x, &program, err));
+    const int usual = most_usual(&x, &library);
+    for (int r = 0; r < c->size; r++)
+        if (is_other(&x, &library, r, usual))
             return err_set(err, ERR_USAGE,
-                           "%s has loaded %s, rank 0 on host %s %s; install or load the "
-                           "same version of MPI on all hosts",
-                           comm_name(c, r, name), all[r].library, c->peer[0].host,
-                           all->library);
-        if (is_other(all[r].module, all->module))
-            return refuse(c, r, "module for MPI",
-                          "unset FERRY_MPI_MODULE, or copy the file that it names to all "
-                          "hosts",
-                          err);
-    }
-    return OK;
+                           "%s has loaded %s, %s %s; install or load the same version of "
+                           "MPI on all hosts",
+                           comm_name(c, r, name), all[r].library,
+                           comm_name(c, usual, other), all[usual].library);
+    return check_alike(&x, &module, err);
 }
 
 status preflight_programs(struct comm *c, struct err *err)
@@ -102,50 +166,45 @@ status preflight_programs(struct comm *c, struct err *err)
     return result;
 }
 
-static status compare(const struct comm *c, const struct preflight_facts *all,
-                      struct err *err)
+static status compare(struct preflight *p, const struct comm *c,
+                      const struct preflight_facts *all, struct err *err)
 {
-    for (int r = 1; r < c->size; r++) {
-        const struct preflight_facts *f = &all[r];
-        if (f->config != all->config)
-            return refuse(c, r, "configuration", "copy one file to all hosts", err);
-        if (strcmp(f->kind, all->kind) != 0)
-            return refuse(c, r, "kind of device",
-                          "say device = cpu, or cuda or opencl where all have it", err);
-        if (f->tokenizer != all->tokenizer)
-            return refuse(c, r, "tokenizer", "copy one data directory to all hosts", err);
-        if (f->corpus != all->corpus || f->valid != all->valid)
-            return refuse(c, r, "corpus", "copy one data directory to all hosts", err);
-    }
+    static const char copy[] = "copy one data directory to all hosts";
+    static const struct alike of_facts[] = {
+        ALIKE(struct preflight_facts, config, "configuration",
+              "copy one file to all hosts", true),
+        ALIKE(struct preflight_facts, kind, "kind of device",
+              "say device = cpu, or cuda or opencl where all have it", true),
+        ALIKE(struct preflight_facts, tokenizer, "tokenizer", copy, true),
+        ALIKE(struct preflight_facts, corpus, "corpus", copy, true),
+        ALIKE(struct preflight_facts, valid, "corpus", copy, true)};
+    const struct comparison x = {c, all, sizeof *all, &p->fault};
+
+    for (size_t i = 0; i < sizeof of_facts / sizeof *of_facts; i++)
+        TRY(check_alike(&x, &of_facts[i], err));
     return OK;
 }
 
-/* Rank r is at fault, unless a rank of another host was, too. */
-static void blame(struct preflight *p, const struct comm *c, int r)
-{
-    if (!p->fault)
-        p->fault = 1 + r;
-    else if (p->fault > 0 && strcmp(c->peer[r].host, c->peer[p->fault - 1].host) != 0)
-        p->fault = -1;
-}
-
+/* A disk that all share is written by one rank: its host is not to blame. */
 static status check_disks(struct preflight *p, const struct comm *c,
                           const struct preflight_facts *all, struct preflight_options o,
                           struct err *err)
 {
     char name[COMM_NAME_MAX];
+    int first = -1, n_good = 0;
 
-    for (int r = 0; r < c->size; r++)
-        if (all[r].disk_mib < o.checkpoint_mib)
-            blame(p, c, r);
-    for (int r = 0; r < c->size; r++)
-        if (all[r].disk_mib < o.checkpoint_mib)
-            return err_set(err, ERR_IO,
-                           "%s: the disk of %s has %.0f MiB left, one checkpoint needs "
-                           "%.0f; make room or choose another run directory",
-                           o.config->run, comm_name(c, r, name), all[r].disk_mib,
-                           o.checkpoint_mib);
-    return OK;
+    for (int r = c->size - 1; r >= 0; r--) {
+        first = all[r].disk_mib < o.checkpoint_mib ? r : first;
+        n_good += all[r].disk_mib >= o.checkpoint_mib;
+    }
+    if (first < 0)
+        return OK;
+    p->fault = n_good ? 1 + first : -1;
+    return err_set(
+        err, ERR_IO,
+        "%s: the disk of %s has %.0f MiB left, one checkpoint needs %.0f; make "
+        "room or choose another run directory",
+        o.config->run, comm_name(c, first, name), all[first].disk_mib, o.checkpoint_mib);
 }
 
 static int ranks_on(const struct comm *c, const char *host)
@@ -162,16 +221,17 @@ static status check_memory(struct preflight *p, const struct comm *c,
                            const struct preflight_facts *all, double each_mib,
                            struct err *err)
 {
-    int first = -1, n = 0;
+    int first = -1, n = 0, n_bad = 0;
 
     for (int r = c->size - 1; r >= 0; r--)
         if (all[r].free_mib < ranks_on(c, c->peer[r].host) * each_mib) {
-            blame(p, c, r);
             first = r;
             n = ranks_on(c, c->peer[r].host);
+            n_bad++;
         }
     if (first < 0)
         return OK;
+    p->fault = n_bad < c->size ? 1 + first : -1;
     return err_set(err, ERR_MEMORY,
                    "host %s has %.0f MiB of memory left, its %d rank%s need at least "
                    "%.0f; end other programs, start fewer ranks there or choose a "
@@ -202,19 +262,16 @@ static double distance(const struct comm *c, const struct preflight_facts *all, 
     return sum;
 }
 
-/* Who is too far from `usual` is at fault if more than half of the nodes are not. */
-static void blame_clocks(struct preflight *p, const struct comm *c,
-                         const struct preflight_facts *all, int usual, double limit)
+/* Who is too far from `usual`, `most` above all, is at fault if more than half of the
+ * nodes are not. */
+static int blame_clocks(const struct comm *c, const struct preflight_facts *all,
+                        int usual, int most, double limit)
 {
     int n_far = 0;
 
     for (int n = 0; n < c->n_nodes; n++)
-        if (fabs(all[c->leader[n]].clock - all[usual].clock) > limit) {
-            blame(p, c, c->leader[n]);
-            n_far++;
-        }
-    if (2 * n_far >= c->n_nodes)
-        p->fault = -1;
+        n_far += fabs(all[c->leader[n]].clock - all[usual].clock) > limit;
+    return 2 * n_far < c->n_nodes ? 1 + most : -1;
 }
 
 /* The node furthest from the others, and one that is among them; of equals it is rather
@@ -239,7 +296,7 @@ static status check_clocks(struct preflight *p, const struct comm *c,
     const double ahead = all[most].clock - all[least].clock;
     if (limit <= 0 || fabs(ahead) <= limit)
         return OK;
-    blame_clocks(p, c, all, least, limit);
+    p->fault = blame_clocks(c, all, least, most, limit);
     return err_set(err, ERR_USAGE,
                    "the clock of %s is %.0f s %s that of %s; set it (chronyd or "
                    "systemd-timesyncd keeps it right), or raise clock_limit = %g",
@@ -260,7 +317,7 @@ status preflight_judge(struct preflight *p, const struct comm *c,
         p->free_mib = fmin(p->free_mib, all[r].free_mib);
         p->disk_mib = fmin(p->disk_mib, all[r].disk_mib);
     }
-    TRY(compare(c, all, err));
+    TRY(compare(p, c, all, err));
     TRY(check_memory(p, c, all, o.memory_mib, err));
     TRY(check_disks(p, c, all, o, err));
     return check_clocks(p, c, all, o.config->clock_limit, err);
@@ -268,7 +325,7 @@ status preflight_judge(struct preflight *p, const struct comm *c,
 
 /* ---- the network ---- */
 
-enum { FEW = 16, MANY = 1 << 18 };
+enum { FEW = 16 };
 
 struct trial {
     struct exchange exchange;
@@ -306,38 +363,59 @@ static status time_sum(struct comm *c, struct trial *t, size_t n, double *best,
     return OK;
 }
 
+/* The best of some all-reduces over the tree, the slowest rank's time of each. */
+static status time_tree(struct comm *c, double *best, struct err *err)
+{
+    *best = INFINITY;
+    for (int i = 0; i < 5; i++) {
+        TRY(comm_barrier(c, err));
+        const double t_begin = clock_now();
+        TRY(comm_barrier(c, err));
+        double took = clock_now() - t_begin;
+        TRY(comm_allreduce(c, COMM_MAX, &took, 1, err));
+        *best = fmin(*best, took);
+    }
+    return OK;
+}
+
 /* What a message costs: every node sends a small one to every other. */
 static status measure_link(struct preflight *p, struct comm *c, struct trial *t,
-                           struct err *err)
+                           struct grid_times *g, struct err *err)
 {
-    const size_t n_nodes = (size_t)c->n_nodes;
-    const double bytes = (double)wire_segment_bytes(WIRE_FP32, WIRE_ALIGN);
-    double t_each;
+    const size_t n = (size_t)c->n_nodes * WIRE_ALIGN;
 
-    if (n_nodes < GRID_NODES)
+    if (c->n_nodes < GRID_NODES)
         return OK;
-    TRY(time_sum(c, t, n_nodes * WIRE_ALIGN, &t_each, err));
-    p->link = (struct grid_link){.latency = p->t_latency / 2, .rate = 1e6 * p->mb_per_s};
-    p->link.message = fmax(0, (t_each - p->t_latency) / 2 / ((double)n_nodes - 2) -
-                                  bytes / p->link.rate);
+    g->small_bytes = (double)wire_segment_bytes(WIRE_FP32, n);
+    TRY(time_sum(c, t, n, &g->small, err));
+    TRY(time_tree(c, &g->tree, err));
+    p->link = grid_solve((size_t)c->n_nodes, *g);
     return OK;
+}
+
+/* As many bytes as outweigh their messages, however many nodes there are. */
+static size_t large_sum(size_t n_nodes)
+{
+    enum { MANY = 1 << 18, UNITS = 8 };
+
+    return MAX(MANY, UNITS * n_nodes * WIRE_ALIGN);
 }
 
 static status measure(struct preflight *p, struct comm *c, struct err *err)
 {
-    const size_t n_many = MAX(MANY, (size_t)c->n_nodes * WIRE_ALIGN);
+    const size_t n_many = large_sum((size_t)c->n_nodes);
     const double bytes = wire_step_bytes(n_many, WIRE_FP32, (size_t)c->n_nodes, false);
+    struct grid_times g = {.large_bytes = (double)wire_segment_bytes(WIRE_FP32, n_many)};
     struct trial t = {0};
-    double t_many = 0;
 
     TRY(mem_alloc(&t.x, n_many, sizeof *t.x, err));
     status result =
         exchange_open(&t.exchange, c, (struct exchange_options){.n_max = n_many}, err);
     THEN(result, time_sum(c, &t, FEW, &p->t_latency, err));
-    THEN(result, time_sum(c, &t, n_many, &t_many, err));
+    THEN(result, time_sum(c, &t, n_many, &g.large, err));
     if (result == OK && c->n_nodes > 1)
-        p->mb_per_s = bytes * 1e-6 / t_many;
-    THEN(result, measure_link(p, c, &t, err));
+        p->mb_per_s = bytes * 1e-6 / g.large;
+    THEN(result, measure_link(p, c, &t, &g, err));
     exchange_close(&t.exchange);
     free(t.x);
     return result;

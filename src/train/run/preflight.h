@@ -47,7 +47,8 @@ struct preflight {
     double clock_spread;       /* seconds between the fastest and the slowest clock */
     int clock_rank;            /* whose clock is furthest from the others' */
     double free_mib, disk_mib; /* the least memory and disk of any rank or writer */
-    int fault;     /* of a failure: 1 + the rank whose host alone is to blame; 0: none */
+    int fault; /* of a failure: 1 + the first rank whose host is to blame, where others
+                * are not; 0 or less: none */
     int n_sharing; /* ranks that compute in the same memory as this one; 0: not asked */
 };
 
