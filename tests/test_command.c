@@ -235,3 +235,42 @@ TEST(options_that_contradict_or_would_reach_a_shell_are_refused)
     snprintf(config.interface, sizeof config.interface, "eth0;x");
     CHECK_FAILS(launch_config_check(&config, &err), &err, ERR_USAGE, "eth0;x");
 }
+
+static void says(struct host_check *p, const char *mpi)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "ferry-host abc 101.5 16\nhwloc: a device is ignored\n%s\n", mpi);
+    host_check_read(p, text, 0, "abc", 100, 101);
+}
+
+TEST(the_library_that_most_hosts_load_is_the_right_one)
+{
+    struct hosts h;
+    struct err err = {0};
+    struct host_check p[4];
+
+    CHECK_OK(hosts_parse(&h, "a,b,c,d", &err), &err);
+    for (int i = 0; i < 4; i++)
+        says(&p[i], i ? "ferry-mpi Open MPI v4" : "ferry-mpi Open MPI v5");
+    host_check_compare(p, &h);
+    CHECK(!p[0].is_good && p[1].is_good && p[2].is_good && p[3].is_good);
+    CHECK(strstr(p[0].reason, "loads Open MPI v5 where host b loads Open MPI v4"));
+    says(&p[0], "ferry-mpi Open MPI v5");
+    says(&p[1], "ferry-mpi Open MPI v5");
+    host_check_compare(p, &h); /* of two halves the first */
+    CHECK(p[0].is_good && p[1].is_good && !p[2].is_good && !p[3].is_good);
+}
+
+TEST(a_warning_is_not_the_library)
+{
+    struct host_check p;
+
+    says(&p, "ferry-mpi Open MPI v4");
+    CHECK(p.is_good);
+    CHECK_STR(p.mpi, "Open MPI v4");
+    says(&p, "ferry version: there is no MPI library");
+    CHECK(!p.is_good);
+    CHECK_STR(p.reason, "ferry version: there is no MPI library");
+}

@@ -132,3 +132,47 @@ TEST(pauses_grow_to_half_a_minute)
         CHECK(killed(100) == RETRY_AGAIN);
     CHECK(retry_pause(&r, RETRY_AGAIN, 600) == 30);
 }
+
+TEST(weeks_of_progress_between_two_troubles_keep_them_apart)
+{
+    begin(5);
+    for (uint64_t i = 1; i < 10; i++)
+        CHECK(retry_judge(&r, &(struct retry_loss){.code = ERR_IO,
+                                                   .host = "b",
+                                                   .has_begun = true,
+                                                   .has_worked = true,
+                                                   .step = 10000 * i,
+                                                   .t_lasted = 86400}) == RETRY_AGAIN);
+}
+
+TEST(a_host_is_not_left_out_beyond_the_last_restart)
+{
+    const struct retry_loss full = {.code = ERR_IO,
+                                    .host = "b",
+                                    .has_begun = true,
+                                    .has_worked = true,
+                                    .may_leave_out = true,
+                                    .step = 100};
+
+    begin(1);
+    CHECK(retry_judge(&r, &full) == RETRY_AGAIN);
+    CHECK(retry_judge(&r, &full) == RETRY_ENOUGH);
+    begin(2);
+    CHECK(retry_judge(&r, &full) == RETRY_AGAIN);
+    CHECK(retry_judge(&r, &full) == RETRY_WITHOUT);
+}
+
+TEST(several_hosts_are_left_out_at_the_same_time)
+{
+    struct left_out l = {.n = 0};
+    status code = OK;
+
+    left_out_add(&l, "b", ERR_IO, 100);
+    left_out_add(&l, "c", ERR_MEMORY, 110);
+    CHECK(left_out_has(&l, "b", 120, &code) && code == ERR_IO);
+    CHECK(left_out_has(&l, "c", 120, &code) && code == ERR_MEMORY);
+    CHECK(!left_out_has(&l, "a", 120, &code));
+    CHECK(!left_out_has(&l, "b", 1001, &code) && left_out_has(&l, "c", 1001, &code));
+    left_out_add(&l, "b", ERR_IO, 1100);
+    CHECK(left_out_has(&l, "b", 1200, &code) && l.n == 2);
+}

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 void os_host_name(char *out, size_t n)
@@ -58,4 +59,17 @@ bool os_write(int fd, const void *bytes, size_t n)
         n -= put > 0 ? (size_t)put : 0;
     }
     return true;
+}
+
+void os_raise_files(void)
+{
+    static const rlim_t enough = 1
+                                 << 16; /* some programs try to close all there may be */
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < enough) {
+        limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
+        (void)setrlimit(RLIMIT_NOFILE,
+                        &limit); /* who needs more than there are says so */
+    }
 }

@@ -19,5 +19,9 @@ bool os_symbol(void *so, const char *name, void *to);
  * for the main one. */
 status os_thread(pthread_t *thread, void *(*fn)(void *), void *arg, struct err *err);
 
+/* This process may open as many files as the system lets it, up to 65,536: one connection
+ * to every rank is more than the usual 1,024. */
+void os_raise_files(void);
+
 /* All n bytes, waiting as long as it takes; false when the descriptor takes no more. */
 bool os_write(int fd, const void *bytes, size_t n);

@@ -46,7 +46,8 @@ void command_check(struct argv *out, const struct command_plan *p, const char *h
         "|| bad no sha256sum; echo \"ferry-host ${h%%%% *} $(date +%%s.%%N) $(nproc)\"",
         dir, dir, prog, prog, p->job, prog);
     if (!p->config->program[0])
-        str_printf(&s, "; echo \"ferry-mpi $(%s version mpi=%s 2>&1 | head -n 1)\"", prog,
+        /* what libraries warn of goes by unmarked */
+        str_printf(&s, "; { %s version mpi=%s | sed -n '$s/^/ferry-mpi /p'; } 2>&1", prog,
                    p->mpi == COMMAND_MPICH ? "mpich" : "openmpi");
     if (p->old_job)
         str_printf(&s, "; rm -f \"$HOME/.ferry/%s.token\"", p->old_job);

@@ -71,48 +71,73 @@ void host_check_read(struct host_check *p, const char *text, int code, const cha
     if (!p->is_good)
         snprintf(p->reason, sizeof p->reason,
                  "has another program (hash %.12s..., here %.12s...)", theirs, hash);
-    const char *mpi = line_with(text, "ferry-mpi ");
-    if (mpi && p->is_good && strncmp(mpi, "ferry ", 6) == 0) { /* its error */
-        copy_line(p->reason, sizeof p->reason, mpi);
-        p->is_good = false;
-    } else if (mpi) {
+    const char *mpi = line_with(text, "ferry-mpi "),
+               *failed = line_with(text, "ferry version: ");
+    if (mpi) {
         copy_line(p->mpi, sizeof p->mpi, mpi);
+    } else if (failed && p->is_good) {
+        snprintf(p->reason, sizeof p->reason, "ferry version: ");
+        const size_t n = strlen(p->reason);
+        copy_line(p->reason + n, sizeof p->reason - n, failed);
+        p->is_good = false;
     }
+}
+
+/* Whose library most of the good hosts load; of equally many rather that of the
+ * launcher's own host, or the first. hosts->n: nobody's is known. */
+static size_t most_usual(const struct host_check *p, const struct hosts *hosts)
+{
+    size_t usual = hosts->n, n_usual = 0;
+    bool is_own = false;
+
+    for (size_t i = 0; i < hosts->n; i++) {
+        const bool is_local = hosts_is_local(hosts->host[i].name);
+        size_t n = 0;
+        for (size_t k = 0; p[i].is_good && p[i].mpi[0] && k < hosts->n; k++)
+            n += p[k].is_good && strcmp(p[k].mpi, p[i].mpi) == 0;
+        if (n > n_usual || (n && n == n_usual && is_local && !is_own)) {
+            usual = i;
+            n_usual = n;
+            is_own = is_local;
+        }
+    }
+    return usual;
 }
 
 void host_check_compare(struct host_check *p, const struct hosts *hosts)
 {
-    size_t first = 0;
+    const size_t usual = most_usual(p, hosts);
 
-    while (first < hosts->n && !(p[first].is_good && p[first].mpi[0]))
-        first++;
-    for (size_t i = first + 1; i < hosts->n; i++) {
-        if (!p[i].is_good || !p[i].mpi[0] || strcmp(p[i].mpi, p[first].mpi) == 0)
+    for (size_t i = 0; usual < hosts->n && i < hosts->n; i++) {
+        if (!p[i].is_good || !p[i].mpi[0] || strcmp(p[i].mpi, p[usual].mpi) == 0)
             continue;
         p[i].is_good = false;
         snprintf(p[i].reason, sizeof p[i].reason,
                  "loads %.80s where host %.60s loads %.80s; install or load the same "
                  "version of MPI on all hosts",
-                 p[i].mpi, hosts->host[first].name, p[first].mpi);
+                 p[i].mpi, hosts->host[usual].name, p[usual].mpi);
     }
 }
 
 typedef void command_fn(struct argv *out, const struct command_plan *p, const char *host);
 
-/* The same command on all hosts at once. */
+/* The same command on all hosts, as many at once as leave descriptors for the rest. */
 static status ask_all(struct subprocess *c, const struct command_plan *p, command_fn *fn,
                       const char *input, double t, struct err *err)
 {
-    size_t n = 0;
+    enum { WAVE = 64 };
     status result = OK;
 
-    for (; n < p->hosts->n && result == OK; n++) {
-        struct argv w = {0};
-        fn(&w, p, p->hosts->host[n].name);
-        result = subprocess_ask(&c[n], &w, input, err);
-        argv_release(&w);
+    for (size_t first = 0; first < p->hosts->n && result == OK; first += WAVE) {
+        size_t n = first;
+        for (; n < p->hosts->n && n < first + WAVE && result == OK; n++) {
+            struct argv w = {0};
+            fn(&w, p, p->hosts->host[n].name);
+            result = subprocess_ask(&c[n], &w, input, err);
+            argv_release(&w);
+        }
+        subprocess_gather(c + first, n - first, t);
     }
-    subprocess_gather(c, n, t);
     return result;
 }
 

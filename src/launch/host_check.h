@@ -23,11 +23,12 @@ struct host_check {
 void host_check_read(struct host_check *p, const char *text, int code, const char *hash,
                      double t_sent, double t_heard);
 
-/* The hosts that load another MPI library than the first good one are not good. */
+/* The hosts that load another MPI library than most are not good; of equally many, than
+ * the launcher's own or the first. */
 void host_check_compare(struct host_check *p, const struct hosts *hosts);
 
-/* One verdict for each host of p->hosts, all asked at the same time, t seconds for
- * each. */
+/* One verdict for each host of p->hosts, 64 of them asked at the same time, t seconds
+ * for each. */
 status host_check_run(struct host_check *out, const struct command_plan *p,
                       const char *hash, const char *token, double t, struct err *err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static const double t_settled = 10; /* a start that lasted longer was not hopeless */
+static const double t_long = 600;   /* one that got further for so long: a new trouble */
 static const double t_most = 30;    /* the longest pause */
 static const double t_mend = 15;    /* a disk may come a little later than its host */
 
@@ -25,11 +26,12 @@ static bool is_lasting(status code)
 static void count(struct retry *r, const struct retry_loss *l)
 {
     const bool is_further = l->step > r->step_best;
+    const bool is_long = is_further && l->t_lasted > t_long;
     const bool is_same = l->code == r->code && strcmp(l->host, r->host) == 0;
 
     r->n_starts++;
     r->n_vain = is_further ? 1 : r->n_vain + 1;
-    r->n_same = is_same && r->n_starts > 1 ? r->n_same + 1 : 1;
+    r->n_same = is_same && r->n_starts > 1 && !is_long ? r->n_same + 1 : 1;
     r->step_best = is_further ? l->step : r->step_best;
     r->is_lasting = is_lasting(l->code);
     r->has_worked |= l->has_worked;
@@ -57,9 +59,11 @@ enum retry_answer retry_judge(struct retry *r, const struct retry_loss *l)
     if (is_final(l->code) || (r->is_lasting && l->is_agreed && !r->has_worked) ||
         (is_first && !l->has_begun))
         return RETRY_NEVER;
-    if (is_stuck(r))
-        return may_leave_out ? RETRY_WITHOUT : RETRY_NEVER;
-    return r->n_vain > r->n_most ? RETRY_ENOUGH : RETRY_AGAIN;
+    if (is_stuck(r) && !may_leave_out)
+        return RETRY_NEVER;
+    if (r->n_vain > r->n_most)
+        return RETRY_ENOUGH;
+    return is_stuck(r) ? RETRY_WITHOUT : RETRY_AGAIN;
 }
 
 double retry_pause(const struct retry *r, enum retry_answer answer, double t_lasted)
@@ -68,4 +72,36 @@ double retry_pause(const struct retry *r, enum retry_answer answer, double t_las
         return 0;
     const double t = fmin(pow(2, (double)r->n_vain - 1), t_most);
     return r->is_lasting ? fmax(t, t_mend) : t;
+}
+
+/* ------------------------------------------------------------ hosts left out */
+
+static const double t_left_out = 900; /* then it may have been mended */
+
+static struct left_out_host *find(struct left_out *l, const char *host)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->host[i].name, host) == 0)
+            return &l->host[i];
+    return NULL;
+}
+
+void left_out_add(struct left_out *l, const char *host, status code, double now)
+{
+    struct left_out_host *h = find(l, host);
+
+    if (!h)
+        h = &l->host[l->n++]; /* hosts are no more than HOSTS_MAX */
+    snprintf(h->name, sizeof h->name, "%s", host);
+    h->code = code;
+    h->t_end = now + t_left_out;
+}
+
+bool left_out_has(struct left_out *l, const char *host, double now, status *code)
+{
+    const struct left_out_host *h = find(l, host);
+
+    if (h)
+        *code = h->code;
+    return h && now < h->t_end;
 }

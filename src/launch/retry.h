@@ -51,3 +51,21 @@ enum retry_answer retry_judge(struct retry *r, const struct retry_loss *l);
 
 /* Seconds to wait before the next start, longer each time in a row. */
 double retry_pause(const struct retry *r, enum retry_answer answer, double t_lasted);
+
+/*
+ * The hosts that are left out of starts, each for a quarter of an hour: what failed there
+ * shows in a start only. One that fails again is left out again.
+ */
+struct left_out_host {
+    char name[HOSTS_NAME];
+    status code; /* that it failed with */
+    double t_end;
+};
+struct left_out {
+    struct left_out_host host[HOSTS_MAX];
+    size_t n;
+};
+
+void left_out_add(struct left_out *l, const char *host, status code, double now);
+/* Whether a start is without it, and why. */
+bool left_out_has(struct left_out *l, const char *host, double now, status *code);

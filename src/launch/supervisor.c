@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "dist/watch/async_console.h"
 #include "dist/watch/control.h"
 #include "dist/watch/control_server.h"
@@ -47,6 +48,7 @@ struct start {
     double t_done;            /* when the last rank said goodbye; 0: not yet */
     bool is_complete;         /* every rank has reported */
     bool has_ended;           /* by itself, and not well */
+    bool has_first;           /* the reason names the first rank to go */
     enum retry_answer answer; /* to its loss */
 };
 
@@ -60,10 +62,10 @@ struct supervisor {
     struct revival revival;
     double t_lost; /* when the loss of the start before was seen; 0: there is none */
     uint64_t step_lost;
-    char reason[1536];         /* why the last start ended */
-    char said[FOLD_SAID];      /* the first error that one of its ranks printed */
-    char left_out[HOSTS_NAME]; /* not to be in the next start; empty: all may be */
-    status code;               /* of a hopeless end */
+    char reason[1536];        /* why the last start ended */
+    char said[FOLD_SAID];     /* the first error that one of its ranks printed */
+    struct left_out left_out; /* hosts */
+    status code;              /* of a hopeless end */
     bool was_stopped;
     char old_job[JOB_TEXT];     /* of the start before */
     uint8_t name[SHA256_BYTES]; /* of the start: JOB_BYTES of it */
@@ -182,12 +184,15 @@ static status choose_hosts(struct supervisor *s, struct start *st,
                            const struct host_check *p, struct err *err)
 {
     const struct hosts *all = s->job->hosts;
+    status code;
 
     st->hosts.n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct host *h = &all->host[i];
-        if (strcmp(h->name, s->left_out) == 0)
+        if (left_out_has(&s->left_out, h->name, clock_now(), &code)) {
+            note(s, "host %s is still left out (%s)", h->name, status_text(code));
             continue;
+        }
         if (p[i].is_good && fabs(p[i].skew) > skew_limit)
             note(s,
                  "host %s: its clock is %.1f s %s ours, and so are the times in its log",
@@ -234,7 +239,7 @@ static status gather(struct supervisor *s, struct start *st, struct err *err)
                            "%zu ranks have a host that answers, %lld are needed; gave up "
                            "after %.0f s",
                            hosts_ranks(&st->hosts), (long long)c->min_ranks, c->wait);
-        s->left_out[0] = '\0'; /* rather with it than not at all */
+        s->left_out.n = 0; /* rather with them than not at all */
         revival_beat(&s->revival, s->step_lost);
         poll(NULL, 0, 2000);
     }
@@ -380,7 +385,7 @@ static int first_to_go(const struct liveness *w)
     return first;
 }
 
-static void give_reason(struct supervisor *s, const struct start *st, int code)
+static void give_reason(struct supervisor *s, struct start *st, int code)
 {
     const struct liveness *w = &st->server.liveness;
     const int first = first_to_go(w);
@@ -389,6 +394,7 @@ static void give_reason(struct supervisor *s, const struct start *st, int code)
     snprintf(s->reason, sizeof s->reason, "%s ended with status %d%s%s",
              command_mpirun(s->job->config, s->mpi), code, is_ours ? ", " : "",
              is_ours ? status_text((status)code) : "");
+    st->has_first = first >= 0;
     if (first >= 0) {
         const size_t n = strlen(s->reason);
         snprintf(s->reason + n, sizeof s->reason - n,
@@ -450,6 +456,8 @@ static enum outcome watch_start(struct supervisor *s, struct start *st)
                  "stopping: the ranks save and end; a second signal ends them at once");
             control_server_order(&st->server, CHANNEL_STOP);
         }
+        if (control_server_is_full(&st->server))
+            note(s, "%s", control_server_full_text);
         note_complete(s, st);
         if (s->n_starts && !st->is_complete)
             revival_beat(&s->revival, s->step_lost);
@@ -520,10 +528,11 @@ static struct retry_loss loss_of(const struct supervisor *s, const struct start 
     return l;
 }
 
-/* The sentence of a rank says more than that mpirun has ended. */
+/* The sentence of a rank says more than that mpirun has ended; who was the first to go
+ * stays. */
 static void add_said(struct supervisor *s, const struct start *st)
 {
-    const size_t n = st->has_ended ? 0 : strlen(s->reason);
+    const size_t n = st->has_ended && !st->has_first ? 0 : strlen(s->reason);
 
     if (s->said[0])
         snprintf(s->reason + n, sizeof s->reason - n, "%s%s", n ? "; a rank said: " : "",
@@ -538,8 +547,8 @@ static enum retry_answer judge_loss(struct supervisor *s, const struct start *st
 
     add_said(s, st);
     s->code = answer == RETRY_NEVER ? l.code : ERR_COMM;
-    snprintf(s->left_out, sizeof s->left_out, "%s",
-             answer == RETRY_WITHOUT ? l.host : "");
+    if (answer == RETRY_WITHOUT)
+        left_out_add(&s->left_out, l.host, l.code, clock_now());
     if (answer == RETRY_NEVER)
         return answer;
     note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason, t_ended);
@@ -627,6 +636,7 @@ status supervisor_run(const struct supervisor_job *job, struct err *err)
     char run[PATH_MAX];
 
     TRY(async_console_open(&s.lines, fileno(job->console), err));
+    os_raise_files();
     answer_signals(on_signal);
     relay_find_run(run, sizeof run, &paths);
     revival_open(&s.revival, run);

@@ -63,11 +63,14 @@ static status skip(struct trainer *t, struct err *err)
     if (who[0])
         snprintf(reason + n, sizeof reason - n, "; %s", who);
     s->n_skipped++;
-    if (++s->skipped_in_a_row > t->config.skip_limit)
+    if (++s->skipped_in_a_row > t->config.skip_limit) {
+        t->peers.is_agreed = true; /* all see the same sum */
+        t->peers.comm->fault = 0;
         return err_set(err, ERR_NUMERIC,
                        "step %lld: %lld updates in a row were not finite; lower "
                        "learning_rate or raise warmup_steps (%.300s)",
                        (long long)s->step + 1, (long long)s->skipped_in_a_row, reason);
+    }
     return record_skip(&t->record, s->step, reason, err);
 }
 

@@ -332,6 +332,7 @@ status comm_agree(struct comm *c, status mine, struct err *err)
         return mine;
     TRY(comm_allreduce(c, COMM_MIN, ends, 2, err));
     const int who = (int)ends[0];
+    c->fault = 0;
     if (who == c->size)
         return OK;
     c->fault = strcmp(c->peer[who].host, c->peer[(int)-ends[1]].host) ? 0 : 1 + who;

@@ -146,6 +146,8 @@ static void *serve_ranks(void *arg)
         if (t_end > 0 &&
             (now > t_end || c->server.liveness.n_done == c->server.liveness.n_ranks))
             return NULL;
+        if (control_server_is_full(&c->server))
+            async_console_say(c->lines, "ferry: %s", control_server_full_text);
         const struct liveness_event e = liveness_judge(&c->server.liveness, now);
         if (e.verdict == LIVENESS_NOTHING)
             continue;
@@ -170,6 +172,7 @@ static status start_server(struct control *c, struct meeting_point *m, size_t n_
         return err_set(err, ERR_USAGE, "FERRY_CONTROL_PORT '%.20s' is not a port", port);
     if (!channel_random(m->token, sizeof m->token))
         return err_set(err, ERR_IO, "the system gave no random bytes");
+    os_raise_files();
     TRY(async_console_open(&c->lines, fileno(c->console), err));
     TRY(control_server_open(&c->server, "", (uint16_t)wanted, n_ranks, m->token,
                             c->limits, err));
@@ -183,8 +186,12 @@ static status start_server(struct control *c, struct meeting_point *m, size_t n_
 static status meet_rank_0(struct control *c, struct comm *comm, struct meeting_point *m,
                           struct err *err)
 {
+    double per_core = c->per_core; /* of the host with most */
     status result = OK;
 
+    TRY(comm_allreduce(comm, COMM_MAX, &per_core, 1, err));
+    c->limits =
+        liveness_limits_for(liveness_limits_default, (size_t)comm->size, per_core);
     if (comm->rank == 0)
         result = start_server(c, m, (size_t)comm->size, err);
     TRY(comm_agree(comm, result, err));
@@ -202,6 +209,7 @@ static void init(struct control *c, uint32_t rank, uint32_t n_ranks, uint32_t n_
 
     *c = (struct control){
         .rank = rank,
+        .per_core = per_core,
         .limits = liveness_limits_for(liveness_limits_default, n_ranks, per_core),
         .console = console,
         .server = {.listener = -1, .epoll = -1}};

@@ -6,8 +6,9 @@
  * itself: ps shows the environment, and it is sent unencrypted). Started by mpirun or
  * srun alone, rank 0 is the server; address and token are broadcast over MPI once.
  *
- * A rank that is ordered to leave, or gets no answer for eight seconds, ends at once with
- * the status ERR_LOST. An order to stop is a SIGTERM to this process, as from a user.
+ * A rank that is ordered to leave, or gets no answer for at least eight seconds, ends at
+ * once with the status ERR_LOST. An order to stop is a SIGTERM to this process, as from a
+ * user.
  *
  * Owns: the heartbeat's thread; on a rank 0 that is the server also the server's. Borrows
  * the console. Threads: opened and closed by one; `phase` has one writer.
@@ -34,6 +35,7 @@ struct control {
     uint32_t fault;                /* of a bad end: 1 + the rank whose host is at fault */
     FILE *console;                 /* why this rank ends; the server's verdicts */
     struct heartbeat *heartbeat;   /* NULL: one rank without a launcher */
+    double per_core;               /* ranks of this host */
     struct liveness_limits limits; /* for this job's number of ranks */
     struct control_server server;
     struct async_console *lines; /* the server's, which must not block on the console */

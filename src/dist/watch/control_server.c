@@ -16,6 +16,12 @@
 
 enum { N_UNKNOWN = 64, NO_RANK = -1 };
 
+static const double t_full = 0.5; /* until the next try to accept a connection */
+
+const char control_server_full_text[] =
+    "ranks cannot report: this process has as many files open as it may, raise the limit "
+    "(ulimit -n) above the number of ranks";
+
 struct control_client {
     int fd; /* -1: free */
     int64_t rank;
@@ -166,12 +172,31 @@ static void greet(struct control_server *s, int fd)
         drop(s, c);
 }
 
+/* A listener that cannot be served stays readable: it is not looked at for a while. */
+static void turn_away(struct control_server *s)
+{
+    epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listener, NULL);
+    s->is_full = true;
+    s->t_full = clock_now();
+}
+
+bool control_server_is_full(struct control_server *s)
+{
+    const bool is_news = s->is_full && !s->was_full;
+
+    s->was_full |= s->is_full;
+    return is_news;
+}
+
 static void accept_some(struct control_server *s)
 {
     for (int i = 0; i < N_UNKNOWN; i++) {
         const int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE)
+                turn_away(s);
             return;
+        }
         greet(s, fd);
     }
 }
@@ -264,6 +289,8 @@ void control_server_turn(struct control_server *s, double t)
 {
     struct epoll_event event[64];
 
+    if (s->is_full && clock_now() - s->t_full > t_full)
+        s->is_full = !follow(s, s->listener, s->max_clients);
     int n = epoll_wait(s->epoll, event, 64, t > 0 ? (int)(t * 1000) + 1 : 0);
     for (int round = 0; round < 16 && n > 0; round++) {
         for (int i = 0; i < n; i++) {

@@ -28,6 +28,8 @@ struct control_server {
     uint16_t port;
     struct control_client *client;
     size_t max_clients;
+    bool is_full, was_full; /* no descriptor is left for a connection; ever */
+    double t_full;          /* when that was seen */
     uint32_t refused; /* the number of ranks that a refused rank counts; 0: none was */
 };
 
@@ -39,6 +41,10 @@ status control_server_open(struct control_server *s, const char *address, uint16
                            size_t n_ranks, const uint8_t token[CHANNEL_TOKEN],
                            struct liveness_limits limits, struct err *err);
 void control_server_close(struct control_server *s); /* a zeroed one is fine */
+
+/* Whether ranks were turned away for want of descriptors; true once, to be said so. */
+bool control_server_is_full(struct control_server *s);
+extern const char control_server_full_text[];
 
 /* Wait up to t seconds for messages and serve them. */
 void control_server_turn(struct control_server *s, double t);

@@ -38,6 +38,8 @@ struct liveness_limits liveness_limits_for(struct liveness_limits l, size_t n_ra
     return l;
 }
 
+/* Messages of a thousand ranks wake the caller as often; judging takes a look at all. */
+static const double t_judge = 0.1;
 /* A caller that judges more rarely than this was asleep. */
 static const double t_asleep = 2;
 /* A late rank is not reported again sooner than this. */
@@ -125,47 +127,56 @@ static bool has_failed_alone(const struct liveness *w, const struct liveness_ran
            now - r->t_beat > w->limits.t_silence;
 }
 
-/* How much more of their time the other ranks wait than rank i does. */
-static double others_wait(const struct liveness *w, size_t i)
-{
-    double sum = 0;
+/* Of all ranks, for the judgement of each. */
+struct waiting {
+    double sum;   /* of their shares */
+    bool is_long; /* one of them waits for t_late */
+    double t_late;
+};
 
-    for (size_t k = 0; k < w->n_ranks; k++)
-        if (k != i)
-            sum += w->rank[k].waits;
-    return sum / (double)(w->n_ranks - 1) - w->rank[i].waits;
+static struct waiting sum_waiting(const struct liveness *w, double now)
+{
+    struct waiting x = {.t_late = fmax(w->limits.t_late, late_updates * w->t_update)};
+
+    for (size_t i = 0; i < w->n_ranks; i++) {
+        const struct liveness_rank *r = &w->rank[i];
+        x.sum += r->waits;
+        x.is_long |= phase_waits(r->last.phase) && now - r->t_moved > x.t_late;
+    }
+    return x;
+}
+
+/* How much more of their time the other ranks wait than rank i does. */
+static double others_wait(const struct liveness *w, const struct waiting *x, size_t i)
+{
+    const double mine = w->rank[i].waits;
+
+    return (x->sum - mine) / (double)(w->n_ranks - 1) - mine;
 }
 
 /* Has this rank worked for t_late while another waited as long? */
-static bool holds_up(const struct liveness *w, size_t i, double now)
+static bool holds_up(const struct liveness_rank *r, const struct waiting *x, double now)
 {
-    const struct liveness_rank *r = &w->rank[i];
-    const double t_late = fmax(w->limits.t_late, late_updates * w->t_update);
-    bool waiting = false;
-
-    if (phase_waits(r->last.phase) || now - r->t_moved < t_late)
-        return false;
-    for (size_t k = 0; k < w->n_ranks; k++)
-        waiting |= k != i && phase_waits(w->rank[k].last.phase) &&
-                   now - w->rank[k].t_moved > t_late;
-    return waiting;
+    return x->is_long && !phase_waits(r->last.phase) && now - r->t_moved >= x->t_late;
 }
 
-static bool is_late(const struct liveness *w, size_t i, double now)
+static bool is_late(const struct liveness *w, const struct waiting *x, size_t i,
+                    double now)
 {
     const struct liveness_rank *r = &w->rank[i];
 
     if (w->n_ranks < 2 || r->is_done || now - r->t_joined < 2 * w->limits.t_late)
         return false;
     /* Hysteresis: once late, it has caught up at half the limit. */
-    return holds_up(w, i, now) ||
-           others_wait(w, i) > (r->is_late ? 0.5 * late_share : late_share);
+    return holds_up(r, x, now) ||
+           others_wait(w, x, i) > (r->is_late ? 0.5 * late_share : late_share);
 }
 
-static bool judge_late(struct liveness *w, size_t i, double now, struct liveness_event *e)
+static bool judge_late(struct liveness *w, const struct waiting *x, size_t i, double now,
+                       struct liveness_event *e)
 {
     struct liveness_rank *r = &w->rank[i];
-    const bool late = is_late(w, i, now);
+    const bool late = is_late(w, x, i, now);
 
     if (late == r->is_late || (late && r->t_named > 0 && now - r->t_named < t_quiet))
         return false;
@@ -206,14 +217,15 @@ static void forgive(struct liveness *w, double gap)
     w->t_stepped += w->t_stepped > 0 ? gap : 0;
 }
 
-static bool judge_rank(struct liveness *w, size_t i, double now, struct liveness_event *e)
+static bool judge_rank(struct liveness *w, const struct waiting *x, size_t i, double now,
+                       struct liveness_event *e)
 {
     struct liveness_rank *r = &w->rank[i];
 
     if (is_silent(w, r, now) || has_failed_alone(w, r, now))
         *e = (struct liveness_event){LIVENESS_DEAD, (uint32_t)i, now - r->t_beat};
     else
-        return r->has_joined && judge_late(w, i, now, e);
+        return r->has_joined && judge_late(w, x, i, now, e);
     r->is_dead = true;
     return true;
 }
@@ -242,16 +254,21 @@ struct liveness_event liveness_judge(struct liveness *w, double now)
 {
     struct liveness_event e = {0};
 
+    if (w->is_settled && now > w->t_judged && now - w->t_judged < t_judge)
+        return e;
+    w->is_settled = false;
     if (now - w->t_judged > t_asleep)
         forgive(w, now - w->t_judged);
     w->t_judged = now;
     if (judge_start(w, now, &e))
         return e;
     e = (struct liveness_event){0};
+    const struct waiting x = sum_waiting(w, now);
     for (size_t i = 0; i < w->n_ranks; i++)
-        if (judge_rank(w, i, now, &e))
+        if (judge_rank(w, &x, i, now, &e))
             return e;
     judge_stall(w, now, &e);
+    w->is_settled = e.verdict == LIVENESS_NOTHING;
     return e;
 }
 

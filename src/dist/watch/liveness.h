@@ -62,6 +62,7 @@ struct liveness {
     bool has_worked;                    /* a rank has, on an update */
     double t_open, t_judged, t_waiting; /* t_waiting: when LIVENESS_WAITING was given */
     bool is_stalled;
+    bool is_settled;            /* the last judgement found nothing more to say */
     uint64_t step;              /* of the rank that is furthest */
     double t_stepped, t_update; /* when it got there; seconds of an update, smoothed */
 };
@@ -81,8 +82,9 @@ void liveness_heard(struct liveness *w, uint32_t rank, const struct channel_beat
                     double now);
 void liveness_hung_up(struct liveness *w, uint32_t rank, double now);
 
-/* The next verdict, LIVENESS_NOTHING when there is none. Call it some times a second:
- * after a long pause the ranks are given the time that the caller was asleep. */
+/* The next verdict, LIVENESS_NOTHING when there is none or the last judgement, which
+ * found none, is less than a tenth of a second old. Call it some times a second: after a
+ * long pause the ranks are given the time that the caller was asleep. */
 struct liveness_event liveness_judge(struct liveness *w, double now);
 
 /* "rank 2 on n2 is dead: silent for 8.1 s, last heard of at step 17 in exchange"; of any

@@ -103,6 +103,7 @@ status peers_compare(struct peers *p, struct device *d, struct mat flat, int64_t
     if (odd.rank < 0)
         return OK;
     p->is_agreed = true;
+    p->comm->fault = odd.is_clear ? 1 + odd.rank : 0;
     (void)comm_name(p->comm, odd.rank, name);
     if (!odd.is_clear)
         return err_set(

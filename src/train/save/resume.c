@@ -314,6 +314,7 @@ static status take_rests(struct saving *s, struct err *err)
                       : err_set(&why, ERR_FORMAT, "ranks or options changed");
     if (comm_agree(s->peers->comm, mine, &why) == OK)
         return OK;
+    s->peers->comm->fault = 0; /* training goes on */
     progress_note(&s->record->console, why.msg);
     progress_note(
         &s->record->console,

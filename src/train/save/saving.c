@@ -205,6 +205,7 @@ static status write_rests(struct saving *s, struct err *err)
                     "what the ranks have of their own was not saved, the run will not go "
                     "on as if it had not stopped: %s",
                     why.msg);
+    s->peers->comm->fault = 0; /* training goes on */
     return OK;
 }
 
