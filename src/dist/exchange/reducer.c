@@ -275,49 +275,34 @@ void reducer_ready(void *reducer, size_t first, size_t n)
 
 /* ------------------------------------------------------------ facts */
 
-/* As they travel: sums, then the largest, then exact sums. */
-union fact {
-    double real;
-    uint64_t whole;
-};
-
+/* As they travel: sums, then the largest. */
 static void fold_facts(void *into, const void *from, const void *ctx)
 {
     const struct reducer_facts *f = ctx;
-    union fact *a = into;
-    const union fact *b = from;
+    double *a = into;
+    const double *b = from;
 
     for (size_t i = 0; i < f->n_sum; i++)
-        (a++)->real += (b++)->real;
+        *a++ += *b++;
     for (size_t i = 0; i < f->n_most; i++, a++, b++)
-        if (b->real > a->real || isnan(b->real))
-            a->real = b->real;
-    for (size_t i = 0; i < f->n_exact; i++)
-        (a++)->whole += (b++)->whole;
+        if (*b > *a || isnan(*b))
+            *a = *b;
 }
 
 static status facts_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct reducer *r = ctx;
     const struct reducer_facts *f = r->asked;
-    const size_t n = f->n_sum + f->n_most + f->n_exact;
-    union fact x[REDUCER_FACTS], scratch[REDUCER_FACTS];
+    const size_t n = f->n_sum + f->n_most;
+    double x[REDUCER_FACTS], scratch[REDUCER_FACTS];
 
     BUG_ON(n > REDUCER_FACTS);
-    for (size_t i = 0; i < f->n_sum; i++)
-        x[i].real = f->sum[i];
-    for (size_t i = 0; i < f->n_most; i++)
-        x[f->n_sum + i].real = f->most[i];
-    for (size_t i = 0; i < f->n_exact; i++)
-        x[f->n_sum + f->n_most + i].whole = f->exact[i];
+    for (size_t i = 0; i < n; i++)
+        x[i] = i < f->n_sum ? f->sum[i] : f->most[i - f->n_sum];
     TRY(comm_job_allreduce(c, (struct comm_folding){fold_facts, f, n * sizeof *x}, x,
                            scratch, err));
-    for (size_t i = 0; i < f->n_sum; i++)
-        f->sum[i] = x[i].real;
-    for (size_t i = 0; i < f->n_most; i++)
-        f->most[i] = x[f->n_sum + i].real;
-    for (size_t i = 0; i < f->n_exact; i++)
-        f->exact[i] = x[f->n_sum + f->n_most + i].whole;
+    for (size_t i = 0; i < n; i++)
+        *(i < f->n_sum ? &f->sum[i] : &f->most[i - f->n_sum]) = x[i];
     return OK;
 }
 

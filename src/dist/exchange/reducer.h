@@ -98,8 +98,6 @@ struct reducer_facts {
     size_t n_sum;
     double *most; /* the largest; NAN wins */
     size_t n_most;
-    uint64_t *exact; /* the sum modulo 2^64 */
-    size_t n_exact;
 };
 
 struct reducer_times {
