@@ -69,4 +69,8 @@ expect 0 "$FERRY" train run=quiet data=data "${tiny[@]}" max_steps="$steps" log_
 order=differs
 ! same_order "$run" quiet "$steps" || order=equal
 cp launch.log faults "$run/run.jsonl" "$keep"
-echo "fault=effective seed=$seed $(share run/run.jsonl --faults faults) order=$order outcome=ok" | tee -a "$RESULTS"
+result=$(share run/run.jsonl --faults faults)
+percent=$(sed -n 's/.*effective=\([0-9]*\).*/\1/p' <<<"$result") outcome=ok
+[[ $order == equal && ${percent:-0} -ge 90 ]] || outcome=bad
+echo "fault=effective seed=$seed $result order=$order outcome=$outcome" | tee -a "$RESULTS"
+[ "$outcome" = ok ] || fail "order=$order, ${percent:-no} % effective"
