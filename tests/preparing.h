@@ -24,6 +24,7 @@ static inline struct prepare_config preparing_defaults(const char *out,
 
     CHECK_OK(opt_defaults(prepare_config_table, &c, &err), &err);
     preparing_set(&c, "out", test_path(out));
+    preparing_set(&c, "fresh", "true");
     preparing_set(&c, "vocab_size", vocab_size);
     return c;
 }

@@ -109,6 +109,10 @@ TEST(every_spelling_of_an_option_sets_it)
     CHECK(c.pin);
     CHECK_OK(PARSE(&c, &words, &err, "--pin=0"), &err);
     CHECK(!c.pin);
+    CHECK_OK(PARSE(&c, &words, &err, "--pin", "true", "--pin", "false"), &err);
+    CHECK(!c.pin);
+    CHECK_OK(PARSE(&c, &words, &err, "--pin", "--max-steps", "11"), &err);
+    CHECK(c.pin && c.max_steps == 11);
     CHECK_OK(PARSE(&c, &words, &err, "optimizer=adamw", "data=a=b --c"), &err);
     CHECK_STR(c.optimizer, "adamw");
     CHECK_STR(c.data, "a=b --c");

@@ -162,7 +162,7 @@ TEST(what_cannot_be_a_side_is_said)
 
     check_refused(lists(tsv, text, ""), ERR_USAGE,
                   "holds both sides: name it with pairs=");
-    check_refused(lists("", "", text), ERR_USAGE, "is called .tsv, .tmx or .xml");
+    check_refused(lists("", "", text), ERR_FORMAT, "named with source= and target=");
     l.reading.lang[1] = "";
     check_refused(l, ERR_USAGE, "name the languages to take of it");
     check_refused(lists(text, "", ""), ERR_USAGE, "1 source files");

@@ -444,6 +444,7 @@ TEST(a_full_disk_leaves_an_earlier_directory_whole_and_the_rest_can_be_done_late
         dataset_close(&d);
         check_no_leftovers("data");
     }
+    preparing_set(&c, "fresh", "false");
     stats = preparing_run(&c);
     CHECK(stats.stage[PREPARE_CLEAN].is_resumed &&
           !stats.stage[PREPARE_ENCODE].is_resumed);

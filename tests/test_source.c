@@ -80,8 +80,11 @@ TEST(tsv_gives_two_columns_and_minds_no_quotes)
     check_row(&s, 3, "", "");
     check_row(&s, 4, "y", "x");
     check_end(&s);
-    check_refused("a\tb\n\nc\td\n", SOURCE_TSV,
-                  "input:2: a line of 1 columns, column 2 is wanted");
+    check_refused(
+        "a\tb\n\nc\td\n", SOURCE_TSV,
+        "input:2: a line of 1 column, column 2 is wanted: columns are separated by "
+        "tabs, and it has none; two files");
+    check_refused("a;b;c\n", SOURCE_TSV, "it has none but 2 semicolons (tr ';' '\\t'");
 }
 
 static const char reference[] =

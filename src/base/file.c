@@ -238,6 +238,17 @@ status file_join(char *out, size_t n_out, const char *dir, const char *name,
     return OK;
 }
 
+status file_absolute(char out[FILE_PATH_MAX], const char *path, struct err *err)
+{
+    char here[FILE_PATH_MAX];
+
+    if (path[0] == '/')
+        return file_path(out, err, "%s", path);
+    if (!getcwd(here, sizeof here))
+        return err_set(err, ERR_IO, "the present directory: %s", strerror(errno));
+    return file_join(out, FILE_PATH_MAX, strcmp(here, "/") == 0 ? "" : here, path, err);
+}
+
 status file_path(char out[FILE_PATH_MAX], struct err *err, const char *fmt, ...)
 {
     va_list args;

@@ -115,6 +115,8 @@ status file_rename(const char *from, const char *to, struct err *err);
 /* dir + "/" + name in out; ERR_USAGE when it is too long. */
 status file_join(char *out, size_t n_out, const char *dir, const char *name,
                  struct err *err);
+/* The path from the root: behind the present directory when it does not begin there. */
+status file_absolute(char out[FILE_PATH_MAX], const char *path, struct err *err);
 /* A path as the format spells it. */
 status file_path(char out[FILE_PATH_MAX], struct err *err, const char *fmt, ...)
     PRINTF(3, 4);

@@ -163,6 +163,17 @@ static status set_pair(struct opt_table t, void *config, const char *word, size_
     return opt_set(t, config, key, word + n_key + 1, err);
 }
 
+/* Whether a word after --key is its value; 0 and 1 may be names of files. */
+static bool is_bool(const char *word)
+{
+    static const char *const words[] = {"true", "false", "yes", "no", "on", "off"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
 /* A word that starts with "--"; *used counts the words taken after it. */
 static status set_flag(struct opt_table t, void *config, const char *word,
                        const char *next, int *used, struct err *err)
@@ -172,8 +183,10 @@ static status set_flag(struct opt_table t, void *config, const char *word,
     if (n_key)
         return set_pair(t, config, word, n_key, err);
     const struct opt *o = opt_find(t, word);
-    if (o && o->type == OPT_BOOL)
-        return set_row(o, config, "true", err);
+    if (o && o->type == OPT_BOOL) {
+        *used = next && is_bool(next);
+        return set_row(o, config, *used ? next : "true", err);
+    }
     if (!o && strncmp(word, "no-", 3) == 0) {
         const struct opt *negated = opt_find(t, word + 3);
         if (negated && negated->type == OPT_BOOL)

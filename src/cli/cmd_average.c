@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +55,11 @@ static status run(struct average *a, struct model_dir *model, const struct comma
     if (!c->force)
         TRY(averaging_check(a, err));
     TRY(average_write(a, model, c->out, err));
-    fprintf(stderr, "averaged %zu checkpoint%s:\n", a->n, a->n == 1 ? "" : "s");
+    const bool is_newest = words->n == 1 && !c->steps[0];
+    fprintf(stderr, "averaged %zu checkpoint%s", a->n, a->n == 1 ? "" : "s");
+    if (is_newest && a->n < (size_t)c->last)
+        fprintf(stderr, ", all that %s has (last = %" PRId64 ")", name, c->last);
+    fprintf(stderr, ":\n");
     for (size_t i = 0; i < a->n; i++) {
         char shown[FILE_PATH_MAX];
         utf8_spell(shown, sizeof shown, a->prefix[i]);

@@ -1,4 +1,8 @@
+#include <libgen.h>
+
+#include "base/file.h"
 #include "cli/cmd.h"
+#include "corpus/corpus.h"
 #include "plan/plan.h"
 #include "train/run/config.h"
 
@@ -42,6 +46,22 @@ static struct forecast_training training_of(const struct train_config *c)
                                       .shard_optimizer = c->shard_optimizer};
 }
 
+/* A proposal, and the configuration of a run, leave the vocabulary to the data: in the
+ * directory that is named, or in that of the file. */
+static void find_vocabulary(struct train_config *c, const char *path)
+{
+    RELEASED_BY(corpus_close) struct corpus corpus = {0};
+    char copy[FILE_PATH_MAX], train[FILE_PATH_MAX];
+    struct err ignored;
+
+    if (c->model.vocab_size || file_path(copy, &ignored, "%s", path) != OK)
+        return;
+    const char *dir = *c->data ? c->data : dirname(copy);
+    if (file_path(train, &ignored, "%s/train.bin", dir) == OK &&
+        corpus_open(&corpus, train, &ignored) == OK)
+        c->model.vocab_size = corpus.vocab;
+}
+
 /* The command line once for the name of the file, and once more over what that says. */
 static status read_options(struct all_options *o, struct forecast_training *t,
                            const char **path, int argc, char **argv, struct err *err)
@@ -67,6 +87,7 @@ static status read_options(struct all_options *o, struct forecast_training *t,
     const bool is_given = c->max_steps != NOT_GIVEN;
     if (!is_given)
         c->max_steps = of_file.max_steps;
+    find_vocabulary(c, *path);
     *t = training_of(c);
     if (!is_given)
         t->planned = batch_of(&of_file);

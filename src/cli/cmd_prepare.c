@@ -68,6 +68,16 @@ static void warn_without_valid(const struct prepare_stats *s)
                "valid=1000 draws one from the text\n");
 }
 
+static void warn_of_languages(const struct prepare_stats *s)
+{
+    const char *name = s->language[PAIRS_SOURCE].name;
+
+    if (*name && strcmp(name, s->language[PAIRS_TARGET].name) == 0)
+        printf("warning: both sides are %s: the model will learn to copy; if one is not, "
+               "name it with source_lang= or target_lang=\n",
+               name);
+}
+
 /* Frequent sentences in a held-out set take much of the training text with them. */
 static void warn_of_held_out(const struct prepare_stats *s)
 {
@@ -128,6 +138,7 @@ static void print_summary(const struct prepare_stats *s, const char *out)
     printf("%12" PRIu64 "  pieces in the vocabulary\n", s->n_pieces);
     print_language("source", &s->language[PAIRS_SOURCE]);
     print_language("target", &s->language[PAIRS_TARGET]);
+    warn_of_languages(s);
     warn_without_valid(s);
     warn_of_held_out(s);
     printf("data directory %s\n", out);

@@ -69,7 +69,8 @@ static status resolve_model(struct forecast *f, struct err *err)
         f->training.model.vocab_size = f->options.vocab_size;
     if (f->training.model.vocab_size == 0)
         return err_set(err, ERR_USAGE,
-                       "the config leaves vocab_size to the data; give vocab_size=N");
+                       "the config leaves vocab_size to the data; give data=DIR or "
+                       "vocab_size=N");
     return model_config_check(&f->training.model, err);
 }
 

@@ -280,17 +280,34 @@ static status count_stage(struct prepare *p, struct err *err)
     return keep_counts(p, err);
 }
 
+/* A directory that is whole may be what a run was trained on. */
+static status check_replaced(const struct prepare *p, struct err *err)
+{
+    char mark[FILE_PATH_MAX];
+
+    TRY(file_join(mark, sizeof mark, p->config->out, DATASET_MARK, err));
+    if (p->config->fresh || !file_exists(mark) ||
+        prepare_stats_made_from(mark) == hash_config(p))
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "out = %s is a data directory made of other text or with other "
+                   "options, and runs may depend on it: name another out=DIR, or replace "
+                   "it with fresh=true",
+                   p->config->out);
+}
+
 /* Continue what an earlier run left, or remove it if its inputs or options differ. */
 static status reopen_work(struct prepare *p, struct err *err)
 {
     bool is_ours;
 
     if (!workdir_exists(p->config->out))
-        return OK;
+        return check_replaced(p, err);
     TRY(open_work(p, err));
     TRY(workdir_load(&p->work, PREPARE_COUNT, p->stats, &is_ours, err));
     if (is_ours && !p->config->fresh)
         return recall_counts(p, err);
+    TRY(check_replaced(p, err));
     *p->stats = (struct prepare_stats){0};
     return workdir_wipe(&p->work, err);
 }
@@ -376,9 +393,19 @@ static status publish(struct prepare *p, struct err *err)
     TRY(file_remove(mark, err));
     TRY(workdir_publish(&p->work, err));
     TRY(remove_stale(p, err));
+    p->stats->made_from = p->work.config;
     TRY(prepare_stats_write(p->stats, mark, prepare_config_table, p->config, p->input,
                             err));
     return workdir_remove(&p->work, err);
+}
+
+/* The same text and options would be refused again: nothing of it is worth keeping. */
+static void discard_work(struct prepare *p, bool has_made_out)
+{
+    struct err ignored;
+
+    if (p->work.is_open && workdir_remove(&p->work, &ignored) == OK && has_made_out)
+        (void)rmdir(p->config->out);
 }
 
 static void release(struct prepare *p)
@@ -397,6 +424,8 @@ status prepare_run(const struct prepare_config *config, struct progress *progres
     struct prepare p = {.config = config, .progress = progress, .stats = stats};
     char note[POOL_NOTE];
 
+    const bool is_new = !file_exists(config->out);
+
     *stats = (struct prepare_stats){0};
     TRY(check_config(config, err));
     TRY(open_inputs(&p, err));
@@ -404,6 +433,8 @@ status prepare_run(const struct prepare_config *config, struct progress *progres
     if (pool_crowded(note, 1, pool_size(p.pool)))
         progress_note(progress, note);
     TRY(reopen_work(&p, err));
-    TRY(run_stages(&p, err));
-    return publish(&p, err);
+    const status result = run_stages(&p, err);
+    if (result == ERR_USAGE || result == ERR_FORMAT)
+        discard_work(&p, is_new);
+    return result == OK ? publish(&p, err) : result;
 }

@@ -12,9 +12,11 @@
  * and whatever the memory as long as it holds the different words. Every stage streams:
  * memory stays near memory_mib however large the corpus is. Stages work in
  * OUT/prepare.work and leave a mark there when they are done (prepare/workdir.h), so that
- * an interrupted run continues after the last finished stage. At the end the files move
- * to OUT. prepare.json, the statistics, is removed first and written last: it marks a
- * whole directory (dataset.h).
+ * an interrupted run continues after the last finished stage; one that was refused leaves
+ * nothing. At the end the files move to OUT. prepare.json, the statistics, is removed
+ * first and written last: it marks a whole directory (dataset.h). One that was made of
+ * other text or with other options is replaced only if `fresh` asks for it, because runs
+ * may depend on it.
  */
 #pragma once
 
@@ -36,7 +38,7 @@
 #define PREPARE_OPTIONS(X)                                                              \
     X(STR, source, "", "text to translate from; a,b,... or @LIST for several", ANY)     \
     X(STR, target, "", "its translation, line by line", ANY)                            \
-    X(STR, pairs, "", "files with both sides: .tsv, .tmx, .xml", ANY)                   \
+    X(STR, pairs, "", "files with both sides: TSV, .tmx, .xml", ANY)                    \
     X(STR, out, "", "data directory to make", ANY)                                      \
     X(INT, valid, "0", "validation pairs to draw from the text; 0: none",               \
       RANGE(0, 100000))                                                                 \
@@ -82,7 +84,7 @@
     X(INT, seed, "1", "seed of the order and of drawn sets", RANGE(0, 1e15))            \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                    \
     X(INT, memory_mib, "2048", "memory limit in MiB", RANGE(128, 1e7))                  \
-    X(BOOL, fresh, "false", "begin anew, not after the last finished stage", ANY)       \
+    X(BOOL, fresh, "false", "begin anew, and replace a finished data directory", ANY)   \
     X(BOOL, measure, "true", "time the proposed training, ten seconds at most", ANY)    \
     X(BOOL, reference_names, "false", "also write the reference's text files", ANY)
 
@@ -173,6 +175,7 @@ struct prepare_stats {
     uint64_t overlap_removed[N_PREPARE_SETS][N_OVERLAP];
     uint64_t overlap_held_out[N_OVERLAP]; /* of the test set, found in validation */
     struct prepare_language language[PAIRS_SIDES];
+    uint64_t made_from; /* hash of text, options and program */
     uint64_t n_pieces, tokenizer_hash;
     bool is_learned, is_factored;       /* the vocabulary, from these lines: */
     uint64_t n_learn_lines, n_too_long; /* offered, and left out for their length */
@@ -200,6 +203,9 @@ uint64_t prepare_stats_read(const struct prepare_stats *s);
 status prepare_stats_write(const struct prepare_stats *s, const char *path,
                            struct opt_table options, const void *config,
                            const struct pairs input[N_PREPARE_SETS], struct err *err);
+
+/* The made_from of a prepare.json; 0 when it does not say. */
+uint64_t prepare_stats_made_from(const char *path);
 
 /*
  * The size of the vocabulary for so many pairs, with vocab_size = 0: 1,024 pieces at

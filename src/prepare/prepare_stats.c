@@ -275,13 +275,22 @@ static json_t *all_json(const struct prepare_stats *s, struct opt_table options,
                         const void *config, const struct pairs input[N_PREPARE_SETS])
 {
     return json_pack(
-        "{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ferry",
-        FERRY_VERSION, "version", PREPARE_STATS_VERSION, "options",
-        options_json(options, config), "pairs_in", count(prepare_stats_read(s)),
-        "pairs_kept", count(s->n_reason[CLEAN_KEEP]), "dropped", dropped_json(s),
-        "samples", samples_json(s, &input[PREPARE_TRAIN]), "overlap", overlap_json(s),
-        "languages", languages_json(s), "vocabulary", vocabulary_json(s), "sets",
-        sets_json(s, input), "stages", stages_json(s), "seconds", seconds_json(s));
+        "{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ferry",
+        FERRY_VERSION, "version", PREPARE_STATS_VERSION, "made_from", hash(s->made_from),
+        "options", options_json(options, config), "pairs_in",
+        count(prepare_stats_read(s)), "pairs_kept", count(s->n_reason[CLEAN_KEEP]),
+        "dropped", dropped_json(s), "samples", samples_json(s, &input[PREPARE_TRAIN]),
+        "overlap", overlap_json(s), "languages", languages_json(s), "vocabulary",
+        vocabulary_json(s), "sets", sets_json(s, input), "stages", stages_json(s),
+        "seconds", seconds_json(s));
+}
+
+uint64_t prepare_stats_made_from(const char *path)
+{
+    json_auto_t *all = json_load_file(path, 0, NULL);
+    const char *text = json_string_value(json_object_get(all, "made_from"));
+
+    return text ? strtoull(text, NULL, 16) : 0;
 }
 
 status prepare_stats_write(const struct prepare_stats *s, const char *path,

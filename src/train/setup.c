@@ -4,6 +4,7 @@
 #include <sys/param.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/pool.h"
 #include "format/seal.h"
 #include "train/log/roof.h"
@@ -221,14 +222,21 @@ static status write_file(const struct trainer *t, const char *name, const void *
     return file_write(path, bytes, n, err);
 }
 
-/* A model directory carries its configuration and its tokenizer. */
+/* A model directory carries its configuration and its tokenizer. The data is named from
+ * the root, so that the run can be evaluated and resumed from anywhere. */
 static status write_files(const struct trainer *t, struct err *err)
 {
     const struct line tokenizer = spm_bytes(t->data.spm);
+    RELEASED_BY(mem_release) struct train_config *c = NULL;
     struct str text = str_new(0), lines = str_new(0);
+    char data[FILE_PATH_MAX];
 
+    TRY(mem_alloc(&c, 1, sizeof *c, err));
+    *c = t->config;
+    TRY(file_absolute(data, c->data, err));
+    snprintf(c->data, sizeof c->data, "%s", data);
     str_puts(&lines, "# The resolved configuration of this run.\n");
-    opt_dump(train_config_table, &t->config, &lines);
+    opt_dump(train_config_table, c, &lines);
     status result = str_check(&lines, "the configuration", err);
     if (result == OK) {
         seal_put(&text, &lines, tokenizer.text, tokenizer.n_bytes);

@@ -74,7 +74,7 @@ tiny_text train 1000 120
 tiny_data another
 refuses 4 'the vocabulary of larger has 90 pieces, the model 80' "$FERRY" eval x data=larger
 refuses 4 'the tokenizer of another is not that of the model in x' "$FERRY" eval x data=another
-refuses 2 'the vocabulary of another is not the one that the run in x began with (data = data)' \
+refuses 2 'the vocabulary of another is not the one that the run in x began with (data = ' \
     "$FERRY" train run=x data=another
 refuses 3 'there is no checkpoint model.ckpt-9' "$FERRY" eval x checkpoint=model.ckpt-9
 refuses 2 'at_least = 3 needs bleu' "$FERRY" eval x at_least=3 --no-bleu
@@ -131,6 +131,12 @@ err_has 'step 2 skipped: the gradient of update 2 is not finite'
     fail "want the reason once"
 tail -n 1 diverged/run.jsonl >.out
 out_has '"reason":"error"'
+
+# a run knows its data from any directory
+mkdir -p elsewhere
+(cd elsewhere && "$FERRY" eval ../x --no-bleu >out 2>err) || fail "eval from another directory: $(cat elsewhere/err)"
+(cd elsewhere && "$FERRY" train run=../x max_steps=3 >out 2>err) ||
+    fail "resume from another directory: $(cat elsewhere/err)"
 
 # a held-out set that was damaged since it was made
 cp -r data flipped

@@ -108,6 +108,11 @@ refuses 2 'want a rate such as 1Gb' "$FERRY" plan "$base" --network fast
 refuses 2 'nothing is described under this name' "$FERRY" plan "$base" --device B52
 refuses 2 'names 2 nodes, but there are nodes = 3' "$FERRY" plan "$base" --nodes 3 --per-node 1,2
 refuses 2 'leaves vocab_size to the data' "$FERRY" plan "$ROOT/configs/demo.yaml"
+for i in {1..60}; do echo "one ferry $i and a river"; done >en
+expect 0 "$FERRY" prepare source=en target=en out=data vocab_size=60 measure=false
+expect 0 "$FERRY" plan data/proposal.yaml
+out_has 'data/proposal.yaml'
+expect 0 "$FERRY" plan "$ROOT/configs/demo.yaml" data=data
 expect 0 "$FERRY" plan "$ROOT/configs/demo.yaml" --vocab-size 4000 --nodes 2
 refuses 2 'always sends fp32' "$FERRY" plan "$base" --method reference --wire int8
 printf 'fp32_tflops: 10\n' >half.yaml

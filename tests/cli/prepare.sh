@@ -50,6 +50,16 @@ expect 0 "$FERRY" prepare source=en target=de valid_source=valid.en valid_target
     out=data vocab_size=100 measure=false
 cmp <(grep -v '^#' proposal.yaml) <(grep -v '^#' data/proposal.yaml) || fail "the proposal is not there again"
 
+# a finished directory, on which runs may depend, is replaced only when asked
+cp data/train.bin was.bin
+refuses 2 'out = data is a data directory made of other text or with other options' \
+    "$FERRY" prepare source=en target=de out=data vocab_size=90 measure=false
+cmp data/train.bin was.bin && [ -s data/valid.bin ] || fail "a refused preparation changed the data"
+[ ! -e data/prepare.work ] || fail "a refused preparation left its work"
+cp -r data other
+expect 0 "$FERRY" prepare source=en target=de out=other vocab_size=90 measure=false --fresh
+! cmp -s other/train.bin was.bin && [ ! -e other/valid.bin ] || fail "--fresh did not replace the data"
+
 # held-out sets drawn from the text; the languages of both sides
 expect 0 "$FERRY" prepare source=en target=de valid=10 test=20 out=drawn
 err_has 'leaving out 200 pairs'
@@ -68,7 +78,9 @@ err_has 'test = 67 is more than a third of the 200 pairs'
 expect 2 "$FERRY" prepare source=en target=de valid_source=valid.de valid_target=valid.en out=none
 err_has 'the sides of the validation set are swapped: the source in valid.de'
 err_lacks 'cleaning'
-[ ! -e none/prepare.json ] || fail "a refused command left a whole directory"
+[ ! -e none ] || fail "a refused command left its work"
+expect 0 "$FERRY" prepare source=en target=en out=twins measure=false --check-sides false
+out_has 'warning: both sides are en'
 expect 0 "$FERRY" prepare source=en target=de out=lonely measure=false
 out_has 'warning: there is no validation set'
 out_lacks 'training takes about'
@@ -102,6 +114,7 @@ refuses 4 'empty: the file is empty' "$FERRY" prepare source=empty target=de out
 [ ! -e x ] || fail "a refused command made its directory"
 expect 2 "$FERRY" prepare source=en target=de out=x vocab_size=30000
 err_has 'vocab_size = 30000: the text gives only'
+[ ! -e x ] || fail "a refused command left its work"
 expect 3 "$FERRY" prepare source=en target=de out=en/x vocab_size=100
 err_has 'en'
 
@@ -147,6 +160,13 @@ for f in both.tsv*; do
     expect 0 "$FERRY" prepare pairs=$f out=from-$f vocab_size=100
     cmp from-$f/train.bin again/train.bin || fail "$f gives another corpus"
 done
+cp both.tsv both.txt
+expect 0 "$FERRY" prepare pairs=both.txt out=from-txt vocab_size=100 measure=false
+cmp from-txt/train.bin again/train.bin || fail "a TSV called .txt gives another corpus"
+tr '\t' ';' <both.tsv >both.csv
+refuses 4 'both.csv:1: a line of 1 column, column 2 is wanted: columns are separated by tabs, and it has none but 1 semicolon' \
+    "$FERRY" prepare pairs=both.csv out=y
+refuses 4 'are named with source= and target=' "$FERRY" prepare pairs=en out=y
 head -c 300 both.tsv.gz >cut.tsv.gz
 refuses 4 'cut.tsv.gz: the gzip data ends too early: the file was cut' \
     "$FERRY" prepare pairs=cut.tsv.gz out=y

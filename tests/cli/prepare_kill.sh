@@ -55,7 +55,7 @@ for round in $(seq 1 20); do
 done
 [ "$n_killed" -ge 10 ] || fail "only $n_killed of 20 were killed"
 for dir in run0 run1 run2 run3; do
-    expect 0 "$FERRY" prepare "${options[@]}" out=$dir threads=1 memory_mib=128
+    expect 0 "$FERRY" prepare "${options[@]}" out=$dir threads=1
     ! grep -q 'done by an earlier run' .err || n_resumed=$((n_resumed + 1))
     same $dir
     [ ! -e $dir/prepare.work ] || fail "the place of work is left"
@@ -67,7 +67,7 @@ done
 # half-written goes, and nothing else that looks like it.
 mkdir -p run0/prepare.work
 touch run0/prepare.json.tmp-ferry-99-0 run0/mine.tmp-99
-expect 0 "$FERRY" prepare "${options[@]}" out=run0 seed=2
+expect 0 "$FERRY" prepare "${options[@]}" out=run0 seed=2 --fresh
 err_lacks 'done by an earlier run'
 [ ! -e run0/prepare.json.tmp-ferry-99-0 ] || fail "a half-written mark is left"
 [ -e run0/mine.tmp-99 ] || fail "a file of the user's was removed"

@@ -178,7 +178,7 @@ expect 0 "$FERRY" watch mean --once
 out_has 'nothing logged yet'
 mv data away
 expect 0 "$FERRY" average run last=2 out=mean2
-err_has 'not measured on the validation set: data'
+err_has 'not measured on the validation set: '
 mv away data
 expect 0 "$FERRY" average run steps=4,2 out=mean3
 err_has 'run/model.ckpt-4: the mean is'
@@ -212,6 +212,8 @@ expect 0 "$FERRY" average run steps=4 out=one
 expect 0 "$FERRY" translate one seven
 cmp .out want || fail "the mean of one checkpoint is not that checkpoint"
 expect 0 "$FERRY" average run run/model.ckpt-0 model.ckpt-4.index out=two
+expect 0 "$FERRY" average run last=9 out=all
+grep -qE '^averaged [2-8] checkpoints, all that run has \(last = 9\):$' .err || fail "fewer than asked for, not said"
 refuses 2 'is there already' "$FERRY" average run out=mean
 refuses 2 'out is not set' "$FERRY" average run
 refuses 3 'no such run' "$FERRY" average nowhere out=x

@@ -156,14 +156,11 @@ static status add_both(struct pairs *p, const char *path, struct err *err)
     struct pairs_file *f;
 
     TRY(add_file(p, path, path, &f, err));
+    for (int s = 0; s < PAIRS_SIDES; s++) /* a TSV by any other name */
+        if (f->kind[s] == SOURCE_TEXT)
+            f->kind[s] = SOURCE_TSV;
     const enum source_kind kind = f->kind[PAIRS_SOURCE];
     f->is_both = source_is_both(kind);
-    if (kind == SOURCE_TEXT)
-        return err_set(err, ERR_USAGE,
-                       "%s: a file of pairs is called .tsv, .tmx or .xml (perhaps "
-                       "with .gz, .xz or .zst after it); text files are named with "
-                       "source= and target=",
-                       path);
     if (kind == SOURCE_TMX && (!*p->reading.lang[0] || !*p->reading.lang[1]))
         return err_set(err, ERR_USAGE,
                        "%s: name the languages to take of it, as in source_lang=en "

@@ -85,13 +85,35 @@ static bool column(struct line row, int k, struct line *out)
     }
 }
 
-static int count_columns(struct line row)
+static int count(struct line row, char c)
 {
-    int n = 1;
+    int n = 0;
 
     for (size_t i = 0; i < row.n_bytes; i++)
-        n += row.text[i] == '\t';
+        n += row.text[i] == c;
     return n;
+}
+
+/* What was seen of a line without column `want`, and what to do about it. */
+static status lacks_column(const struct source *s, struct line row, int want,
+                           struct err *err)
+{
+    const int n = 1 + count(row, '\t'), n_semicolons = count(row, ';');
+    char hint[160] = "";
+
+    if (n == 1 && n_semicolons)
+        snprintf(hint, sizeof hint,
+                 ": columns are separated by tabs, and it has none but %d semicolon%s "
+                 "(tr ';' '\\t' makes tabs of them)",
+                 n_semicolons, n_semicolons == 1 ? "" : "s");
+    else if (n == 1)
+        snprintf(hint, sizeof hint,
+                 ": columns are separated by tabs, and it has none; two files of one "
+                 "language each are named with source= and target=");
+    return err_set(err, ERR_FORMAT,
+                   "%s:%llu: a line of %d column%s, column %d is wanted%s",
+                   s->markup.file.in.name, (unsigned long long)s->line, n,
+                   n == 1 ? "" : "s", want, hint);
 }
 
 static status next_tsv(struct source *s, bool *has, struct err *err)
@@ -104,10 +126,7 @@ static status next_tsv(struct source *s, bool *has, struct err *err)
     for (int i = 0; i < SOURCE_SIDES; i++)
         if (!column(row, s->options.column[i], &s->seg[i])) {
             if (!s->is_cut)
-                return err_set(err, ERR_FORMAT,
-                               "%s:%llu: a line of %d columns, column %d is wanted",
-                               s->markup.file.in.name, (unsigned long long)s->line,
-                               count_columns(row), s->options.column[i]);
+                return lacks_column(s, row, s->options.column[i], err);
             s->seg[i] = (struct line){row.text, 0};
         }
     return OK;

@@ -2,7 +2,7 @@
  * source - a file of foreign text as rows of segments, whatever it is written in.
  *
  *   text  one segment a line                       anything not named otherwise
- *   tsv   two columns of a line, no quoting        .tsv
+ *   tsv   two columns of a line, no quoting        .tsv, any other file of pairs
  *   sgm   <seg> of WMT's test sets                 .sgm .sgml .xml
  *   tmx   two languages of each <tu>               .tmx
  *

@@ -10,11 +10,13 @@ const char *training_data_before(char text[TRAINING_DATA_BEFORE],
                                  const struct train_config *c)
 {
     struct train_config *old;
+    char now[FILE_PATH_MAX];
     struct err ignored;
 
     text[0] = '\0';
     if (train_config_read(&old, c->run, &ignored) == OK && old &&
-        strcmp(old->data, c->data) != 0)
+        file_absolute(now, c->data, &ignored) == OK && strcmp(old->data, c->data) != 0 &&
+        strcmp(old->data, now) != 0)
         snprintf(text, TRAINING_DATA_BEFORE, " (data = %s)", old->data);
     free(old);
     return text;
