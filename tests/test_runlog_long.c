@@ -316,6 +316,66 @@ TEST(a_log_that_is_another_one_is_read_anew)
     runlog_follow_close(&f);
 }
 
+/* Marked as the rule says, by the longest way. */
+static void check_lost(const double *step, const bool *is_start, size_t n)
+{
+    struct str text = str_new(0);
+    struct runlog log;
+    bool lost[512] = {false};
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        str_printf(&text, "{\"event\":\"%s\",\"t\":%zu,\"step\":%g,\"loss\":1}\n",
+                   is_start[i] ? "start" : "step", i, step[i]);
+        for (size_t k = i; is_start[i] && k > 0; k--) {
+            if (!is_start[k - 1] && step[k - 1] <= step[i])
+                break;
+            lost[k - 1] = true;
+        }
+    }
+    parse(&log, &text);
+    for (size_t i = 0; i < n; i++)
+        if (!is_start[i])
+            CHECK(log.step[at++].is_lost == lost[i]);
+    CHECK(at == log.n_step);
+    runlog_close(&log);
+    str_release(&text);
+}
+
+TEST(what_a_later_start_loses_is_marked_whatever_was_lost_before)
+{
+    double step[512];
+    bool is_start[512];
+    uint64_t x = 1;
+
+    for (int k = 0; k < 50; k++) {
+        double now = 0;
+        for (size_t i = 0; i < 512; i++) {
+            x = x * 6364136223846793005 + 1442695040888963407;
+            is_start[i] = i == 0 || x >> 61 == 0;
+            now = is_start[i] ? floor(now * (double)(x >> 40 & 0xff) / 200) : now + 1;
+            step[i] = now;
+        }
+        check_lost(step, is_start, 512);
+    }
+}
+
+TEST(a_run_that_starts_again_and_again_is_read_in_linear_time)
+{
+    enum { STARTS = 60000 };
+    struct str text = str_new(0);
+    struct runlog log;
+
+    for (int i = 0; i < STARTS; i++)
+        str_puts(&text, START(0) STEP(1) STEP(2));
+    str_puts(&text, STEP(3));
+    parse(&log, &text);
+    CHECK(log.all.n_starts == STARTS && log.step[log.n_step - 1].step == 3);
+    CHECK(!log.step[log.n_step - 2].is_lost && log.step[log.n_step - 4].is_lost);
+    runlog_close(&log);
+    str_release(&text);
+}
+
 TEST(the_loss_around_a_step_is_that_of_a_line_through_its_neighbours)
 {
     enum { N = 30000 };

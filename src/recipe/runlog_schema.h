@@ -189,7 +189,8 @@ struct runlog_pair {
 };
 
 /* A log may hold several sessions, each with a start. What follows the lists is for its
- * reader. `is_lost`: a later session began before it, so the model does not know of it.
+ * reader. `is_lost`: a later session began before it, so the model does not know of it;
+ * `lost_run`: with so many entries up to this one, which a search from the end skips.
  */
 struct runlog_start {
     RUNLOG_COMMON(RUNLOG_MEMBER)
@@ -204,6 +205,7 @@ struct runlog_step {
     RUNLOG_COMMON(RUNLOG_MEMBER)
     RUNLOG_STEP(RUNLOG_MEMBER)
     bool is_lost;
+    size_t lost_run;
     bool is_first; /* of its session */
     bool has_eval; /* t_step holds an evaluation, of t_eval seconds */
     double t_eval;
@@ -221,6 +223,7 @@ struct runlog_ranks {
     double steps;    /* that its sums cover: those of the step entry beside it */
     size_t first, n; /* its ranks in the reader's list of all */
     bool is_lost;
+    size_t lost_run;
     bool is_first;  /* of its session */
     size_t entries; /* taken together in it */
 };
@@ -240,6 +243,7 @@ struct runlog_eval {
     RUNLOG_COMMON(RUNLOG_MEMBER)
     RUNLOG_EVAL(RUNLOG_MEMBER)
     bool is_lost;
+    size_t lost_run;
     size_t entries; /* of which it is the best one */
 };
 

@@ -125,8 +125,9 @@ static double recent_loss(const struct runlog *log, const struct runlog_step *s)
     size_t n = 1, n_good = isfinite(s->loss);
     double sum = n_good ? s->loss : 0;
 
-    for (size_t i = log->n_step; n < RUNLOG_FEW && i > 0; i--) {
+    for (size_t i = log->n_step; n < RUNLOG_FEW && i > 0;) {
         const struct runlog_step *before = &log->step[i - 1];
+        i -= before->is_lost ? before->lost_run : 1;
         if (before->is_lost)
             continue;
         n++;

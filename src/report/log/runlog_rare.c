@@ -55,15 +55,30 @@ void runlog_entry_free_start(struct runlog_start *s)
     runlog_entry_free(RUNLOG_KIND_NETWORK, s);
 }
 
+/*
+ * What of a list lies beyond a step, from its end back. A run that is lost already is
+ * skipped: what stands before it is of a lower step than all of it. So a run that crashes
+ * and starts again and again costs no more than its entries.
+ */
+#define MARK_LOST(entry, n, from_step)                             \
+    do {                                                           \
+        size_t i_ = (n);                                           \
+        while (i_ > 0 && !((entry)[i_ - 1].step <= (from_step))) { \
+            if (!(entry)[i_ - 1].is_lost)                          \
+                (entry)[i_ - 1].lost_run = 1;                      \
+            (entry)[i_ - 1].is_lost = true;                        \
+            i_ -= (entry)[i_ - 1].lost_run;                        \
+        }                                                          \
+        if (i_ < (n))                                              \
+            (entry)[(n)-1].lost_run = (n)-i_;                      \
+    } while (0)
+
 /* The work of earlier sessions beyond the step that a new one starts from. */
 static void mark_lost(struct runlog *log, double step)
 {
-    for (size_t i = log->n_step; i > 0 && !(log->step[i - 1].step <= step); i--)
-        log->step[i - 1].is_lost = true;
-    for (size_t i = log->n_eval; i > 0 && !(log->eval[i - 1].step <= step); i--)
-        log->eval[i - 1].is_lost = true;
-    for (size_t i = log->n_lap; i > 0 && !(log->lap[i - 1].step <= step); i--)
-        log->lap[i - 1].is_lost = true;
+    MARK_LOST(log->step, log->n_step, step);
+    MARK_LOST(log->eval, log->n_eval, step);
+    MARK_LOST(log->lap, log->n_lap, step);
 }
 
 static status read_start(struct runlog *log, const struct entry *e, struct err *err)

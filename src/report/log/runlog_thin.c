@@ -100,6 +100,13 @@ static void count_pace(struct runlog *log, const struct runlog_step *s)
     bin->seconds += s->t_step;
 }
 
+/* Which entries are lost in a row, after some were taken together. */
+#define COUNT_LOST(entry, n)                                                   \
+    for (size_t i_ = 0; i_ < (n); i_++)                                        \
+    (entry)[i_].lost_run = !(entry)[i_].is_lost ? 0                            \
+                           : i_                 ? (entry)[i_ - 1].lost_run + 1 \
+                                                : 1
+
 /* Where sessions are that short, their first entries and bounds do not count. */
 static bool is_alike(const struct runlog_step *a, const struct runlog_step *b,
                      bool by_force)
@@ -129,6 +136,7 @@ static void thin_steps(struct runlog *log, bool by_force)
     }
     memmove(&log->step[kept], &log->step[end], (log->n_step - end) * sizeof *log->step);
     log->n_step = kept + log->n_step - end;
+    COUNT_LOST(log->step, log->n_step);
 }
 
 /* ---- ranks ---- */
@@ -154,6 +162,7 @@ static void thin_laps(struct runlog *log)
         log->lap[kept++] = lap;
     }
     log->n_lap = kept;
+    COUNT_LOST(log->lap, kept);
     log->n_rank = n_rank;
 }
 
@@ -214,6 +223,7 @@ static void thin_evals(struct runlog *log)
         a->entries = entries;
     }
     log->n_eval = kept;
+    COUNT_LOST(log->eval, kept);
 }
 
 /* ---- rare events ---- */
