@@ -122,6 +122,17 @@ TEST(a_path_stands_for_a_name_in_the_directory)
     str_release(&text);
 }
 
+TEST(what_a_terminal_would_obey_is_spelled_in_the_note)
+{
+    struct checkpoint_dir c;
+
+    make("model.ckpt-5");
+    point("model_checkpoint_path: \"/\\033[31mX/model.ckpt-5\"\n");
+    CHECK_OK(checkpoint_dir_list(&c, test_dir(), &err), &err);
+    CHECK(strstr(c.note, "/\\x1B[31mX/model.ckpt-5") && !strchr(c.note, '\033'));
+    checkpoint_dir_release(&c);
+}
+
 TEST(a_path_out_of_the_directory_is_refused)
 {
     static const char *const paths[] = {

@@ -474,6 +474,32 @@ TEST(an_output_that_cannot_be_written_is_known_before)
                 "kept: Permission denied");
 }
 
+TEST(the_directory_of_a_name_alone_is_named_as_such)
+{
+    const int before = open(".", O_RDONLY | O_DIRECTORY);
+    struct err err;
+
+    CHECK_OK(file_make_dirs(test_path("gone"), &err), &err);
+    CHECK(before >= 0 && chdir(test_path("gone")) == 0 && rmdir(test_path("gone")) == 0);
+    CHECK_FAILS(file_check_output("out.txt", &err), &err, ERR_IO,
+                "the directory . must exist");
+    CHECK(fchdir(before) == 0);
+    close(before);
+}
+
+TEST(a_lock_is_closed_to_others)
+{
+    struct err err;
+    struct stat st;
+    int fd;
+
+    CHECK_OK(file_open_regular(&fd, test_path("lock"), O_RDWR | O_CREAT, &err), &err);
+    CHECK(fchmod(fd, 0666) == 0);
+    file_close_to_others(fd);
+    CHECK(fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0660);
+    close(fd);
+}
+
 TEST(a_mapping_is_found_by_an_address_while_it_is_open)
 {
     struct file_map m;

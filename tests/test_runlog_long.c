@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -314,6 +315,15 @@ TEST(a_log_that_is_another_one_is_read_anew)
     look(&f);
     CHECK(f.log.n_step == 1 && f.log.step[0].step == 8);
     runlog_follow_close(&f);
+}
+
+TEST(a_log_that_is_a_pipe_is_refused_at_once)
+{
+    struct runlog log;
+
+    CHECK(mkfifo(test_path("run.jsonl"), 0600) == 0);
+    CHECK_FAILS(runlog_open(&log, test_path("run.jsonl"), &err), &err, ERR_IO,
+                "not a regular file");
 }
 
 /* Marked as the rule says, by the longest way. */

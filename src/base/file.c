@@ -132,6 +132,14 @@ status file_open_regular(int *fd, const char *path, int flags, struct err *err)
     return err_set(err, ERR_IO, "%s is not a regular file; remove it", path);
 }
 
+void file_close_to_others(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_mode & S_IRWXO)
+        (void)!fchmod(fd, st.st_mode & (S_ISVTX | S_ISGID | S_IRWXU | S_IRWXG));
+}
+
 status file_put(int fd, const void *data, size_t n, const char *path, struct err *err)
 {
     return os_write(fd, data, n) ? OK : file_error(err, path);

@@ -82,6 +82,9 @@ status file_write_str(const char *path, const struct str *text, struct err *err)
  */
 status file_open_regular(int *fd, const char *path, int flags, struct err *err);
 
+/* For a lock, which anybody can take who can read its file, and keep from its owner. */
+void file_close_to_others(int fd);
+
 /* ERR_IO with the path and what errno means. */
 status file_error(struct err *err, const char *path);
 /* What errno `code` means, in the words of the system and ours. */

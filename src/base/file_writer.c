@@ -153,10 +153,11 @@ struct place {
 
 static status check_dir(const char *path, const char *target, struct err *err)
 {
-    char dir[PATH_MAX], inside[PATH_MAX + 8];
+    char part[PATH_MAX], inside[PATH_MAX + 8];
 
-    snprintf(dir, sizeof dir, "%s", target);
-    snprintf(inside, sizeof inside, "%s/.", dirname(dir)); /* a file has none */
+    snprintf(part, sizeof part, "%s", target);
+    const char *dir = dirname(part); /* of a name alone: not what is in `part` */
+    snprintf(inside, sizeof inside, "%s/.", dir); /* a file has none */
     if (access(inside, W_OK | X_OK) == 0)
         return OK;
     return err_set(err, ERR_IO, "%s: %s; the directory %s must exist and be writable",

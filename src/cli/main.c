@@ -1,13 +1,14 @@
 /* The program: finds the command, and is the one place that prints an error. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/os.h"
 #include "cli/cmd.h"
 #include "cli/cmd_help.h"
 #include "dist/comm/comm.h"
@@ -74,19 +75,34 @@ static void open_standard_streams(void)
 
 static char talk_name[64]; /* "ferry train: " */
 
+/* With no function that a handler must not call, and no wait for who does not read. */
+static void say_at_once(const char *const part[], size_t n)
+{
+    static char text[PATH_MAX + 512];
+    struct pollfd console = {STDERR_FILENO, POLLOUT, 0};
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (const char *c = part[i]; *c && used < sizeof text; c++)
+            text[used++] = *c;
+    if (poll(&console, 1, 0) > 0)
+        (void)!write(STDERR_FILENO, text, used);
+}
+
 /* Another process cut a file short that we read through a mapping, or its disk fails. */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
-    static const char why[] = ": it can no longer be read, for it was cut short or its "
-                              "disk failed; restore it and run the command again\n";
     const char *path = info->si_code > 0 ? file_mapped_at(info->si_addr) : NULL;
+    const char *const sentence[] = {
+        talk_name, path,
+        ": it can no longer be read, for it was cut short or its disk failed; restore it "
+        "and run the command again\n"};
 
     (void)context;
-    if (path && os_write(STDERR_FILENO, talk_name, strlen(talk_name)) &&
-        os_write(STDERR_FILENO, path, strlen(path)))
-        (void)os_write(STDERR_FILENO, why, strlen(why));
-    if (path)
+    if (path) {
+        say_at_once(sentence, 3);
         _exit(ERR_IO);
+    }
     signal(sig, SIG_DFL); /* a fault comes again at once */
     if (info->si_code <= 0)
         raise(sig);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,8 +191,6 @@ static void close_input(int fd)
     if (fd > STDIN_FILENO)
         close(fd);
 }
-
-/* A file can be put there: its directory is there and takes new files. */
 
 /* What can be read twice is text. */
 static status check_text(const char *input, struct err *err)

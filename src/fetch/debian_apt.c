@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -100,7 +101,13 @@ static int spawn(pid_t *pid, const char *const argv[], const char *to, int flags
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): they are only read */
     char *const *args = (char *const *)(uintptr_t)argv;
     posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t all;
 
+    sigfillset(&all); /* what we ignore is not for children */
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, to,
@@ -109,7 +116,8 @@ static int spawn(pid_t *pid, const char *const argv[], const char *to, int flags
         posix_spawn_file_actions_adddup2(&files, 1, 2);
     else
         posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    const int failed = posix_spawnp(pid, argv[0], &files, NULL, args, environ);
+    const int failed = posix_spawnp(pid, argv[0], &files, &attr, args, environ);
+    posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return failed;
 }

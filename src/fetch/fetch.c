@@ -448,6 +448,7 @@ static status lock(int *fd, const char *dir, struct err *err)
 
     TRY(file_join(path, sizeof path, dir, ".fetch.lock", err));
     TRY(file_open_regular(fd, path, O_RDWR | O_CREAT, err));
+    file_close_to_others(*fd);
     if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
         return err_set(err, ERR_USAGE, "%s: another ferry fetch is running here", dir);
     return OK;

@@ -78,6 +78,7 @@ static status lock(struct workdir *w, struct err *err)
     if (w->lock < 0)
         return err_set(err, ERR_IO, "%s: %s", w->dir, strerror(errno));
     w->is_open = true;
+    file_close_to_others(w->lock);
     if (flock(w->lock, LOCK_EX | LOCK_NB) == 0)
         return OK;
     return err_set(err, ERR_IO, "%s: another ferry prepare is running there", w->out);

@@ -77,7 +77,10 @@ refuses 4 'no whole checkpoint' "$FERRY" translate damaged checkpoint=last
 "$FERRY" train run=live "${tiny[@]}" data=data max_steps=100000000 save_every=1 keep_last=1 \
     log_every=1000 >.train 2>&1 &
 trainer=$!
-while [ ! -e live/checkpoint ]; do sleep 0.05; done
+while [ ! -e live/checkpoint ]; do
+    kill -0 $trainer || fail "training ended: $(tail -n 3 .train)"
+    sleep 0.05
+done
 for i in 1 2 3 4; do
     given 'the ship'
     expect 0 "$FERRY" translate live threads=1

@@ -1,12 +1,14 @@
 #include "format/tf/checkpoint_dir.h"
 
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "format/tf/tf_checkpoint.h"
 
 #define INDEX ".index"
@@ -106,6 +108,18 @@ static bool is_there(const char *dir, const char *name, const char *suffix)
            file_exists(path);
 }
 
+/* Names of foreign files in it are spelled, so that it can be printed anywhere. */
+static void PRINTF(3, 4) set_note(char *note, size_t n, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    utf8_spell(note, n, text);
+}
+
 /* The one to use. A path of elsewhere is that of a run before it was moved, if there is
  * such a checkpoint here. */
 static status add_pointed(struct checkpoint_dir *c, const char *dir, const char *path,
@@ -120,7 +134,7 @@ static status add_pointed(struct checkpoint_dir *c, const char *dir, const char 
                        "not in that directory; correct the file",
                        dir, path);
     if (!is_ours)
-        snprintf(c->note, sizeof c->note,
+        set_note(c->note, sizeof c->note,
                  "%.150s/" CHECKPOINT_DIR_POINTER " points at '%.180s', in another "
                  "directory",
                  dir, path);
@@ -134,7 +148,7 @@ static status add_listed(struct checkpoint_dir *c, const char *dir,
     if (file->latest)
         TRY(add_pointed(c, dir, file->latest, err));
     else
-        snprintf(c->note, sizeof c->note,
+        set_note(c->note, sizeof c->note,
                  "%.300s/" CHECKPOINT_DIR_POINTER " points at no checkpoint", dir);
     const size_t first = c->n;
     for (size_t i = 0; i < file->n; i++) {
@@ -156,11 +170,11 @@ static status read_pointer(struct checkpoint_dir *c, const char *dir, struct err
     TRY(file_join(path, sizeof path, dir, CHECKPOINT_DIR_POINTER, err));
     c->has_pointer = file_exists(path);
     if (!c->has_pointer) {
-        snprintf(c->note, sizeof c->note, "there is no file %.350s", path);
+        set_note(c->note, sizeof c->note, "there is no file %.350s", path);
         return OK;
     }
     if (tf_checkpoint_read(&file, path, &why) != OK) {
-        snprintf(c->note, sizeof c->note, "%.*s", (int)sizeof c->note - 1, why.msg);
+        set_note(c->note, sizeof c->note, "%.*s", (int)sizeof c->note - 1, why.msg);
         return OK;
     }
     const status result = add_listed(c, dir, &file, err);
@@ -267,7 +281,7 @@ static void explain(struct checkpoint_choice *c, const struct checkpoint_dir *li
     const char *damage = c->damage.code != OK ? c->damage.msg : "";
 
     if (*list->note || *damage)
-        snprintf(c->note, sizeof c->note, "%.150s%s%.150s; using %.180s instead",
+        set_note(c->note, sizeof c->note, "%.150s%s%.150s; using %.180s instead",
                  list->note, *list->note && *damage ? "; " : "", damage, c->prefix);
 }
 

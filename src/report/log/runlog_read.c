@@ -180,6 +180,8 @@ static status look(struct runlog_follow *f, int fd, const char *path, bool is_la
 
     if (fstat(fd, &st) != 0)
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "%s is not a regular file", path);
     if (!goes_on(f, fd, &st)) {
         const uint64_t n_read = f->n_read;
         runlog_follow_close(f);
@@ -201,7 +203,8 @@ static status look(struct runlog_follow *f, int fd, const char *path, bool is_la
 static status follow(struct runlog_follow *f, const char *path, bool is_last_look,
                      struct err *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* a pipe without a writer must not hold us */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
     const status result = fd < 0 ? err_set(err, ERR_IO, "%s: %s", path, strerror(errno))
                                  : look(f, fd, path, is_last_look, err);

@@ -77,15 +77,6 @@ static status wait_for_lock(struct run_dir *h, const char *path, const char *job
     }
 }
 
-/* A lock can be taken by anybody who can read its file, and kept from its owner. */
-static void close_to_others(int fd)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) == 0 && st.st_mode & S_IRWXO)
-        (void)!fchmod(fd, st.st_mode & (S_IRWXU | S_IRWXG));
-}
-
 /* Two trainings in one directory would overwrite each other's checkpoints. */
 static status take_lock(struct run_dir *h, const char *dir, struct progress *console,
                         struct err *err)
@@ -96,7 +87,7 @@ static status take_lock(struct run_dir *h, const char *dir, struct progress *con
     TRY(file_join(h->path, sizeof h->path, dir, PULSE_LOCK, err));
     TRY(file_join(pulse, sizeof pulse, dir, PULSE_FILE, err));
     TRY(wait_for_lock(h, h->path, job, console, err));
-    close_to_others(h->lock);
+    file_close_to_others(h->lock);
     unlink(pulse); /* of a process that was killed */
     /* Who cannot be recognised later cannot be replaced: no reason not to train. */
     if (ftruncate(h->lock, 0) == 0 && job[0])

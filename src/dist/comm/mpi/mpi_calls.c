@@ -35,7 +35,7 @@ static bool check(int code, const char *what, char why[MPI_CALLS_WHY])
     if (code == MPI_SUCCESS)
         return true;
     MPI_Error_string(code, text, &n);
-    snprintf(why, MPI_CALLS_WHY, "%s: %s", what, text);
+    snprintf(why, MPI_CALLS_WHY, "%.60s: %.440s", what, text);
     return false;
 }
 
