@@ -12,6 +12,7 @@
 #include "format/tf/tf_checkpoint.h"
 #include "test.h"
 #include "train/save/checkpoint.h"
+#include "train/save/rest.h"
 #include "train/save/state.h"
 
 /* Model, optimizer and average as a trainer holds them. */
@@ -710,8 +711,8 @@ static void make_state(const char *file, int64_t step)
 
 TEST(sweeping_takes_what_is_half_written_or_half_removed)
 {
-    static const char *const data[] = {".data-00000-of-00001",
-                                       ".data-00000-of-00001.tmp-ferry-17-0", NULL};
+    static const char *const data[] = {
+        ".data-00000-of-00001", ".data-00000-of-00001.tmp-ferry-999999999-0", NULL};
     struct err err = {0};
 
     make_files("model.ckpt-1", all_files);
@@ -775,4 +776,21 @@ TEST(best_models_may_not_lead_out_of_the_directory)
     CHECK_OK(file_make_dirs(test_path("run"), &err), &err);
     CHECK(symlink("..", test_path("run/best_models")) == 0);
     CHECK_FAILS(shelf_sweep(test_path("run"), &err), &err, ERR_USAGE, "symbolic link");
+}
+
+TEST(what_ranks_have_of_their_own_may_not_lead_out_of_the_directory)
+{
+    struct err err = {0};
+
+    CHECK_OK(file_make_dirs(test_path("run"), &err), &err);
+    CHECK_OK(file_write(test_path("7-rank-0.index"), "mine", 4, &err), &err);
+    CHECK(symlink("..", test_path("run/rest")) == 0);
+    CHECK_FAILS(shelf_sweep(test_path("run"), &err), &err, ERR_USAGE, "run/rest is a");
+    rest_sweep(test_path("run"), -1);
+    CHECK(file_bytes(test_path("7-rank-0.index")) == 4);
+    CHECK(unlink(test_path("run/rest")) == 0);
+    CHECK_OK(file_make_dirs(test_path("run/rest"), &err), &err);
+    CHECK_OK(file_write(test_path("run/rest/7-rank-0.index"), "", 0, &err), &err);
+    rest_sweep(test_path("run"), -1);
+    CHECK(!file_exists(test_path("run/rest")));
 }

@@ -279,6 +279,8 @@ TEST(only_names_of_our_form_are_temporary_files)
     CHECK(!file_is_tmp("a.tmp-17") && !file_is_tmp("a.tmp-ferry-") &&
           !file_is_tmp("a.tmp-ferry-1") && !file_is_tmp("a.tmp-ferry-1-0.txt") &&
           !file_is_tmp(".tmp-ferry-1-0") && !file_is_tmp("a.tmp-ferry-x-0"));
+    CHECK(file_is_abandoned("a.tmp-ferry-999999999-0") &&
+          !file_is_abandoned("a.tmp-ferry-1-0")); /* it lives */
 }
 
 static void touch(const char *path)

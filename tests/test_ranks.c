@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -367,6 +368,28 @@ TEST(nodes_that_train_alone_in_16_bits_resume_exactly_from_any_disk)
 #undef HALVES
 }
 
+/* Nothing can be published: the pointer file's place is taken. */
+static void take_pointer(const char *run)
+{
+    CHECK(unlink(in_run(run, "checkpoint")) == 0);
+    CHECK(mkdir(in_run(run, "checkpoint"), 0700) == 0);
+}
+
+TEST(a_last_checkpoint_that_is_not_published_is_not_called_saved)
+{
+    const struct shape two = {.ranks = {2}, .n_nodes = 1};
+    struct job j;
+
+    toy_data();
+    train("run", two, TOY("max_steps=2"));
+    take_pointer("run");
+    try_job(&j, "run", two, TOY("max_steps=8", "save_every=4"));
+    CHECK(j.result[0] == ERR_IO && j.result[1] != OK);
+    CHECK(rmdir(in_run("run", "checkpoint")) == 0);
+    train("run", two, TOY("max_steps=8", "save_every=4"));
+    CHECK(file_exists(in_run("run", "model.ckpt-8.index")));
+}
+
 /* A signal to this process once the run's log holds some steps. */
 static void *stop_soon(void *run)
 {
@@ -411,6 +434,7 @@ static void check_stop(struct shape s, const char *const *own)
 {
     const char *list[16] = {"max_steps=1000000", "log_every=1"};
     char end[40], name[100];
+    struct err err = {0};
     size_t n = 2;
 
     while (*own)
@@ -418,6 +442,10 @@ static void check_stop(struct shape s, const char *const *own)
     toy_data();
     const int64_t step = stop_job("parts", s, list);
     CHECK(file_exists(in_run("parts", "rest")));
+    CHECK_OK(file_write(in_run("parts", "rest/999-rank-0.index"), "", 0, &err), &err);
+    CHECK_OK(file_write(in_run("parts", "rest/9-rank-1.index.tmp-ferry-999999999-0"), "",
+                        0, &err),
+             &err);
     snprintf(end, sizeof end, "max_steps=%lld", (long long)step + 9);
     list[0] = end;
     train("parts", s, list);
@@ -446,6 +474,23 @@ TEST(norms_and_scales_of_nodes_that_train_alone_survive_a_stop_by_a_signal)
 
     check_stop(apart, TOY("local_steps=3", "optimizer=novograd", "lr_policy=fixed_lr",
                           "learning_rate=0.01", "precision=fp16", "loss_scaling=logmax"));
+}
+
+TEST(what_ranks_have_of_their_own_goes_where_the_checkpoint_cannot_be_saved)
+{
+    struct job j;
+    char path[400];
+    pthread_t thread;
+
+    toy_data();
+    train("run", four, TOY("max_steps=2", "wire=int8", "log_every=1"));
+    take_pointer("run");
+    snprintf(path, sizeof path, "%s", in_run("run", "run.jsonl"));
+    CHECK(pthread_create(&thread, NULL, stop_soon, path) == 0);
+    try_job(&j, "run", four, TOY("max_steps=1000000", "wire=int8", "log_every=1"));
+    pthread_join(thread, NULL);
+    CHECK(j.result[0] == ERR_IO);
+    CHECK(!file_exists(in_run("run", "rest")));
 }
 
 TEST(a_run_goes_on_without_what_other_ranks_had_of_their_own)

@@ -35,6 +35,9 @@ const char *file_mapped_at(const void *address);
  */
 #define FILE_TMP_MARK ".tmp-ferry-"
 bool file_is_tmp(const char *name);
+/* One that nobody on this host writes any more: its process is gone, or it is this one,
+ * which asks before it writes there. */
+bool file_is_abandoned(const char *name);
 
 /* The bytes being written to a file that does not exist yet under its name. */
 struct file_writer {

@@ -8,6 +8,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ enum { WRITE_BUFFER = 1 << 20, LINKS_MAX = 40, TMP_TRIES = 1000 };
 
 /* ---- temporary files ---- */
 
-bool file_is_tmp(const char *name)
+/* The process that a temporary file is of; 0: it is none. */
+static pid_t tmp_pid(const char *name)
 {
     const char *mark = NULL;
     unsigned pid, count;
@@ -30,9 +32,23 @@ bool file_is_tmp(const char *name)
 
     for (const char *p = name; (p = strstr(p, FILE_TMP_MARK)); p++)
         mark = p;
-    return mark && mark > name &&
-           sscanf(mark + strlen(FILE_TMP_MARK), "%9u-%9u%n", &pid, &count, &n) == 2 &&
-           !mark[strlen(FILE_TMP_MARK) + (size_t)n];
+    if (!mark || mark == name ||
+        sscanf(mark + strlen(FILE_TMP_MARK), "%9u-%9u%n", &pid, &count, &n) != 2 ||
+        mark[strlen(FILE_TMP_MARK) + (size_t)n])
+        return 0;
+    return (pid_t)pid;
+}
+
+bool file_is_tmp(const char *name)
+{
+    return tmp_pid(name) > 0;
+}
+
+bool file_is_abandoned(const char *name)
+{
+    const pid_t pid = tmp_pid(name);
+
+    return pid > 0 && (pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH));
 }
 
 /* Beside `path`. A name that is taken is the rest of a process that had this number. */

@@ -196,7 +196,8 @@ status setup_open(struct trainer *t, const struct train_config *config,
                                 .state = &t->state,
                                 .local = &t->local,
                                 .gradients = &t->gradients,
-                                .saved_at = -1};
+                                .saved_at = -1,
+                                .published_at = -1};
     t->record.console = progress_to(p->comm->rank == 0 ? host->console : NULL);
     t->local.steps = p->comm->n_nodes > 1 ? c->local_steps : 1;
     const bool is_checked = c->verify_data && p->comm->local_rank == 0;

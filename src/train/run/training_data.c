@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/seal.h"
+#include "format/tf/checkpoint_dir.h"
 
 const char *training_data_before(char text[TRAINING_DATA_BEFORE],
                                  const struct train_config *c)
@@ -37,12 +38,11 @@ status training_data_refuse_vocabulary(const struct train_config *c, struct err 
 static status check_vocabulary(const struct dataset *d, const struct train_config *c,
                                struct err *err)
 {
-    char checkpoint[FILE_PATH_MAX], vocab[FILE_PATH_MAX], config[FILE_PATH_MAX];
+    char vocab[FILE_PATH_MAX], config[FILE_PATH_MAX];
     uint64_t hash;
 
-    TRY(file_join(checkpoint, sizeof checkpoint, c->run, "checkpoint", err));
     TRY(file_join(vocab, sizeof vocab, c->run, "vocab.model", err));
-    if (!file_exists(checkpoint) || !file_exists(vocab))
+    if (!file_exists(vocab) || !checkpoint_dir_has_any(c->run))
         return OK;
     TRY(checksum_of_file(&hash, vocab, err));
     if (hash == d->tokenizer_hash)

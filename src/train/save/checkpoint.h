@@ -84,7 +84,8 @@ void shelf_remove(const char *dir, const char *name);
 /*
  * Remove what a killed training left half-written or half-removed in a run directory:
  * what carries the mark of our temporary files, and checkpoints of ours without an index.
- * Nothing else is touched. ERR_USAGE when best_models would lead out of the directory.
+ * Nothing else is touched. ERR_USAGE when best_models or rest would lead out of the
+ * directory.
  */
 status shelf_sweep(const char *run, struct err *err);
 

@@ -1,6 +1,8 @@
 #include "train/save/rest.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +13,9 @@
 #include "format/tf/tensor_bundle.h"
 #include "recipe/params.h"
 
-#define DIR_NAME "rest"
-
 static status path_of(char path[FILE_PATH_MAX], const struct rest *r, struct err *err)
 {
-    return file_path(path, err, "%s/" DIR_NAME "/%lld-rank-%d", r->run,
+    return file_path(path, err, "%s/" REST_DIR "/%lld-rank-%d", r->run,
                      (long long)r->state->step, r->comm->rank);
 }
 
@@ -118,6 +118,26 @@ static status write_item(struct tensor_bundle_writer *w, const struct rest *r,
     return result;
 }
 
+/* A link would lead out of the run directory. */
+static int open_dir(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static status make_dir(const char *run, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+
+    TRY(file_path(path, err, "%s/" REST_DIR, run));
+    TRY(file_make_dirs(path, err));
+    const int fd = open_dir(path);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "%s is not a directory of the run: %s", path,
+                       strerror(errno));
+    close(fd);
+    return OK;
+}
+
 status rest_write(const struct rest *r, uint64_t number, struct err *err)
 {
     struct owner owner = owner_of(r, number);
@@ -128,8 +148,7 @@ status rest_write(const struct rest *r, uint64_t number, struct err *err)
 
     get_numbers(r->state, numbers);
     list_items(items, r, &owner, numbers);
-    TRY(file_path(path, err, "%s/" DIR_NAME, r->run));
-    TRY(file_make_dirs(path, err));
+    TRY(make_dir(r->run, err));
     TRY(path_of(path, r, err));
     TRY(tensor_bundle_begin(&w, path, err));
     status result = OK;
@@ -215,18 +234,21 @@ static int64_t step_of(const char *name)
 
 void rest_sweep(const char *run, int64_t step)
 {
-    char dir[FILE_PATH_MAX], path[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX];
     struct err ignored;
-    DIR *d = file_path(dir, &ignored, "%s/" DIR_NAME, run) == OK ? opendir(dir) : NULL;
 
-    if (!d)
+    if (file_path(path, &ignored, "%s/" REST_DIR, run) != OK)
         return;
-    for (const struct dirent *e; (e = readdir(d));) {
+    const int fd = open_dir(path);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    for (const struct dirent *e; d && (e = readdir(d));) {
         const int64_t found = step_of(e->d_name);
-        if (found >= 0 && found != step &&
-            file_join(path, sizeof path, dir, e->d_name, &ignored) == OK)
-            unlink(path);
+        if ((found >= 0 && found != step) || file_is_abandoned(e->d_name))
+            unlinkat(fd, e->d_name, 0);
     }
-    closedir(d);
-    rmdir(dir); /* fails while there is something in it */
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    rmdir(path); /* fails while there is something in it */
 }

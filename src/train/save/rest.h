@@ -20,6 +20,9 @@
 #include "train/save/state.h"
 #include "train/update/optim.h"
 
+/* In the run directory. */
+#define REST_DIR "rest"
+
 struct rest {
     const char *run;
     const struct comm *comm;
@@ -40,5 +43,6 @@ status rest_write(const struct rest *r, uint64_t number, struct err *err);
  * many, on as many nodes; then some of it may have been read. */
 status rest_read(const struct rest *r, uint64_t number, struct err *err);
 
-/* Remove those of other steps than this one, of all ranks that wrote here. */
+/* Remove those of other steps than this one, of all ranks that wrote here, and what a
+ * killed one had half-written. Behind a symbolic link nothing is touched. */
 void rest_sweep(const char *run, int64_t step);

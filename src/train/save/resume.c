@@ -307,6 +307,7 @@ static status take_rests(struct saving *s, struct err *err)
 
     s->state->rest = 0;
     s->has_rests = number;
+    rest_sweep(s->config->run, number ? s->state->step : -1); /* those of a killed stop */
     if (!number)
         return OK;
     status mine = rest_has_any(&r)
@@ -337,11 +338,12 @@ status resume_begin(struct saving *s, const struct dataset *data,
     if (kind == CHECKPOINT_OURS)
         TRY(peers_agree(s->peers, check_data(s, data, err), err));
     if (s->is_resumed) {
-        s->saved_at = s->began_at = s->state->step;
+        s->saved_at = s->published_at = s->began_at = s->state->step;
         TRY(peers_agree(s->peers, set_aside(s, err), err));
     }
     if (kind == CHECKPOINT_OURS)
         return take_rests(s, err);
+    rest_sweep(s->config->run, -1);
     if (s->is_resumed)
         progress_note(&s->record->console,
                       "the checkpoint was made by another tool: weights are taken, the "

@@ -1,5 +1,6 @@
 #include "train/save/saving.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -79,8 +80,7 @@ static status record_report(struct saving *s, const struct saver_report *r,
     }
     if (is_best(&r->target))
         return record_best(s->record, r->step, r->target.name, r->target.value, err);
-    if (s->peers->comm->size == 1)
-        s->saved_at = r->step; /* several ranks: decided together */
+    s->published_at = r->step;
     const struct runlog_save save = {.step = (double)r->step,
                                      .path = r->target.name,
                                      .bytes = (double)r->n_bytes,
@@ -115,8 +115,6 @@ static void decide(struct saving *s, int failed_rank)
 
     s->is_under_way = false;
     s->failed_rank = failed_rank;
-    if (failed_rank < 0 && s->has_checkpoint)
-        s->saved_at = s->step;
     if (failed_rank >= 0)
         snprintf(why, sizeof why, "%s could not write its copy; its log says why",
                  comm_name(s->peers->comm, failed_rank, name));
@@ -128,10 +126,24 @@ static void decide(struct saving *s, int failed_rank)
         saver_decide(s->saver, false, "this rank was given up by the watcher");
 }
 
+/* Saved is what every writer has published. Collective. */
+static status agree_on_saved(struct saving *s, struct err *err)
+{
+    double at = s->saver ? (double)s->published_at : INFINITY;
+
+    if (!s->is_unsettled)
+        return OK;
+    s->is_unsettled = false;
+    TRY(comm_allreduce(s->peers->comm, COMM_MIN, &at, 1, err));
+    s->saved_at = (int64_t)at;
+    return OK;
+}
+
 /* Wait for the save under way. Collective. */
 static status settle(struct saving *s, struct err *last, struct err *err)
 {
     double failed = s->peers->comm->size;
+    struct err first;
 
     if (s->saver)
         saver_wait(s->saver);
@@ -143,11 +155,13 @@ static status settle(struct saving *s, struct err *last, struct err *err)
     }
     if (s->saver)
         saver_wait(s->saver);
-    if (s->has_rests && s->saved_at > s->began_at) {
+    const status mine = take_reports(s, last, &first);
+    TRY(agree_on_saved(s, err));
+    if (s->has_rests && s->saved_at > s->began_at) { /* on all disks */
         rest_sweep(s->config->run, s->saved_at);
         s->has_rests = false;
     }
-    return take_reports(s, last, err);
+    return mine == OK ? OK : err_set(err, mine, "%s", first.msg);
 }
 
 status saving_poll(struct saving *s, struct err *err)
@@ -185,6 +199,17 @@ struct rest saving_rest(const struct saving *s)
     return r;
 }
 
+/* Those of this step, on all ranks; what the run began from may still be needed. */
+static void drop_rests(struct saving *s, const char *why)
+{
+    s->state->rest = 0;
+    rest_sweep(s->config->run, s->has_rests ? s->began_at : -1);
+    record_note(s->record,
+                "what the ranks have of their own was not saved, the run will not go on "
+                "as if it had not stopped%s%s",
+                *why ? ": " : "", why);
+}
+
 /* A rank that cannot write costs the same bytes, not the run. Collective. */
 static status write_rests(struct saving *s, struct err *err)
 {
@@ -201,10 +226,7 @@ static status write_rests(struct saving *s, struct err *err)
     if (comm_agree(s->peers->comm, rest_write(&r, number, &why), &why) == OK)
         s->state->rest = number;
     else
-        record_note(s->record,
-                    "what the ranks have of their own was not saved, the run will not go "
-                    "on as if it had not stopped: %s",
-                    why.msg);
+        drop_rests(s, why.msg);
     s->peers->comm->fault = 0; /* training goes on */
     return OK;
 }
@@ -225,11 +247,23 @@ status saving_share(struct saving *s, struct err *err)
                       err);
 }
 
+/* What was wanted, without what this disk has already and another one lacks. */
+static size_t list_targets(const struct saving *s, struct saver_target *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_wanted; i++)
+        if (is_best(&s->wanted[i]) || s->published_at != s->state->step)
+            list[n++] = s->wanted[i];
+    return n;
+}
+
 /* One save at a time: this one waits for the one before. */
 status saving_begin(struct saving *s, struct err *err)
 {
     const double t_asked = clock_now();
     const struct model *m = s->parts.model;
+    struct saver_target list[SAVER_TARGETS];
 
     if (!s->n_wanted)
         return OK;
@@ -240,12 +274,9 @@ status saving_begin(struct saving *s, struct err *err)
     TRY(gather_moments(s, err));
     TRY(saving_share(s, err));
     if (s->saver)
-        saver_save(s->saver, s->state, s->wanted, s->n_wanted, t_asked);
+        saver_save(s->saver, s->state, list, list_targets(s, list), t_asked);
     s->is_under_way = s->peers->comm->size > 1;
-    s->step = s->state->step;
-    s->has_checkpoint = false;
-    for (size_t i = 0; i < s->n_wanted; i++)
-        s->has_checkpoint |= !is_best(&s->wanted[i]);
+    s->is_unsettled = true;
     s->peers->sum.n_written = 0;
     s->n_wanted = 0;
     return OK;
@@ -257,10 +288,20 @@ static status finish_last(struct saving *s, struct err *err)
     struct err failure = {0};
 
     TRY(settle(s, &failure, err));
-    if (failure.code == OK)
+    return failure.code == OK ? OK : err_set(err, failure.code, "%s", failure.msg);
+}
+
+/* The checkpoint matters more than the rests: without room for both it is saved alone. */
+static status save_without_rests(struct saving *s, struct err *err)
+{
+    struct err failure = {0};
+
+    TRY(settle(s, &failure, err));
+    if (s->saved_at == s->state->step)
         return OK;
-    s->saved_at = -1;
-    return err_set(err, failure.code, "%s", failure.msg);
+    drop_rests(s, failure.msg);
+    saving_want(s);
+    return saving_begin(s, err);
 }
 
 status saving_finish(struct saving *s, bool is_due, struct err *err)
@@ -271,6 +312,8 @@ status saving_finish(struct saving *s, bool is_due, struct err *err)
     if (!is_due && s->n_wanted)
         TRY(write_rests(s, err));
     TRY(saving_begin(s, err));
+    if (s->state->rest)
+        TRY(save_without_rests(s, err));
     const status result = peers_agree(s->peers, finish_last(s, err), err);
     if (result != OK && s->failed_rank >= 0) /* all writers fail when one does */
         s->peers->comm->fault = 1 + s->failed_rank;

@@ -37,9 +37,9 @@ struct saving {
     size_t n_wanted;
     bool is_under_way;         /* a save that ranks must agree on */
     int failed_rank;           /* that could not write its copy of the last; -1: none */
-    int64_t step;              /* of that save */
-    bool has_checkpoint;       /* it holds the run's checkpoint, not only best models */
-    int64_t saved_at;          /* step of the last checkpoint on disk; -1: none */
+    bool is_unsettled;         /* a save whose outcome the ranks have not compared */
+    int64_t published_at;      /* step of the last checkpoint on this rank's disk */
+    int64_t saved_at;          /* and on those of all writers; -1: none */
     bool is_resumed;           /* the run began from a checkpoint */
     bool was_direct, was_grid; /* how its nodes exchanged gradients; neither: not known */
     int64_t began_at;          /* its step */

@@ -10,6 +10,7 @@
 #include "format/tf/checkpoint_dir.h"
 #include "format/tf/tf_checkpoint.h"
 #include "train/save/checkpoint.h"
+#include "train/save/rest.h"
 
 /* The index goes first: without it the rest is no checkpoint. */
 static const char *const suffixes[] = {".index", ".data-00000-of-00001", ".meta",
@@ -149,7 +150,7 @@ static void sweep_dir(const char *dir)
     DIR *d = opendir(dir);
 
     for (struct dirent *e; d && (e = readdir(d));) {
-        if (file_is_tmp(e->d_name))
+        if (file_is_abandoned(e->d_name))
             unlinkat(dirfd(d), e->d_name, 0);
         sweep_rest(dirfd(d), dir, e->d_name);
     }
@@ -157,17 +158,26 @@ static void sweep_dir(const char *dir)
         closedir(d);
 }
 
-status shelf_sweep(const char *run, struct err *err)
+static status check_no_link(const char *path, struct err *err)
 {
-    char best[FILE_PATH_MAX];
     struct stat st;
 
-    TRY(file_join(best, sizeof best, run, SHELF_BEST, err));
-    if (lstat(best, &st) == 0 && S_ISLNK(st.st_mode))
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
         return err_set(err, ERR_USAGE,
                        "%s is a symbolic link; training removes files there and must not "
                        "do so elsewhere: make it a directory, or link the run directory",
-                       best);
+                       path);
+    return OK;
+}
+
+status shelf_sweep(const char *run, struct err *err)
+{
+    char best[FILE_PATH_MAX], rest[FILE_PATH_MAX];
+
+    TRY(file_join(best, sizeof best, run, SHELF_BEST, err));
+    TRY(file_join(rest, sizeof rest, run, REST_DIR, err));
+    TRY(check_no_link(best, err));
+    TRY(check_no_link(rest, err));
     sweep_dir(run);
     sweep_dir(best);
     return OK;
