@@ -475,8 +475,24 @@ TEST(a_run_whose_pointer_file_is_lost_goes_on)
             CHECK(unlink(in_run(run, "checkpoint")) == 0);
         toy_train(run, TOY("max_steps=9", "save_every=3"));
         CHECK(began_at(run) == 6);
-        CHECK(file_exists(in_run(run, "model.ckpt-3.index"))); /* not ours to remove */
+        CHECK(file_exists(in_run(run, "model.ckpt-3.index")));
+        toy_train(run, TOY("max_steps=10", "save_every=3", "keep_last=2"));
+        CHECK(!file_exists(in_run(run, "model.ckpt-3.index"))); /* listed again */
     }
+}
+
+TEST(a_run_killed_inside_its_first_save_begins_anew)
+{
+    toy_data();
+    toy_train("run", TOY("max_steps=0"));
+    CHECK(unlink(in_run("run", "checkpoint")) == 0);
+    CHECK(unlink(in_run("run", "model.ckpt-0.meta")) == 0);
+    toy_train("run", TOY("max_steps=2"));
+    CHECK(file_exists(in_run("run", "model.ckpt-0.meta")));
+    CHECK(unlink(in_run("run", "checkpoint")) == 0); /* the one of step 2 goes on */
+    CHECK(unlink(in_run("run", "model.ckpt-0.meta")) == 0);
+    toy_train("run", TOY("max_steps=3"));
+    CHECK(began_at("run") == 2);
 }
 
 TEST(checkpoints_of_no_use_without_a_pointer_file_are_not_overwritten)

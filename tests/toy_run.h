@@ -55,6 +55,7 @@ static inline void toy_data_as(const char *out, int first, const char *tokenizer
                 opt_set(prepare_config_table, &c, set[i][0], test_path(set[i][1]), &err),
                 &err);
     CHECK_OK(opt_set(prepare_config_table, &c, "vocab_size", "80", &err), &err);
+    CHECK_OK(opt_set(prepare_config_table, &c, "fresh", "true", &err), &err);
     CHECK_OK(prepare_run(&c, &silent, &stats, &err), &err);
 }
 

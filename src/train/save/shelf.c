@@ -92,6 +92,40 @@ static const char *pointed(const struct shelf *shelf, const struct checkpoint_di
     return old->name[0];
 }
 
+/* Is it a name that saving.c gives? */
+static bool is_our_name(const char *name)
+{
+    return checkpoint_dir_step(name) >= 0 &&
+           (str_begins(name, "model.ckpt-") || str_begins(name, "val_loss=") ||
+            str_begins(name, "bleu="));
+}
+
+/* Does the .state beside it say that this program made it? */
+static bool is_our_state(const char *dir, const char *name)
+{
+    char path[FILE_PATH_MAX];
+    struct state s;
+    struct err ignored;
+
+    return is_our_name(name) &&
+           file_path(path, &ignored, "%s/%s.state", dir, name) == OK &&
+           state_read(&s, path, &ignored) == OK && s.step == checkpoint_dir_step(name);
+}
+
+/* Where the pointer file is lost, ours are listed again, or they would stay for ever. */
+static void adopt(struct checkpoint_dir *old, const char *dir)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; !old->n_listed && i < old->n; i++)
+        if (is_our_state(dir, old->name[i])) {
+            char *one = old->name[i];
+            old->name[i] = old->name[n];
+            old->name[n++] = one;
+        }
+    old->n_listed += n;
+}
+
 status shelf_publish(const struct shelf *shelf, const char *name, struct err *err)
 {
     char path[FILE_PATH_MAX];
@@ -103,6 +137,7 @@ status shelf_publish(const struct shelf *shelf, const char *name, struct err *er
     struct err ignored; /* a damaged pointer file is replaced */
     if (checkpoint_dir_list(&old, shelf->dir, &ignored) != OK)
         old = (struct checkpoint_dir){0};
+    adopt(&old, shelf->dir);
     status result = mem_alloc(&names, 2 * (old.n_listed + 1), sizeof *names, err);
     if (result == OK) {
         const char **gone = names + old.n_listed + 1;
@@ -118,30 +153,33 @@ status shelf_publish(const struct shelf *shelf, const char *name, struct err *er
 
 /* ---- what a killed training left ---- */
 
-/* Is it a name that saving.c gives? */
-static bool is_our_name(const char *name)
+static bool has_file(int dir, const char *name, const char *suffix)
 {
-    return checkpoint_dir_step(name) >= 0 &&
-           (str_begins(name, "model.ckpt-") || str_begins(name, "val_loss=") ||
-            str_begins(name, "bleu="));
+    char file[FILE_PATH_MAX + 8];
+
+    snprintf(file, sizeof file, "%s%s", name, suffix);
+    return faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The index makes a checkpoint. A kill between it and the .meta of the first save leaves
+ * one from which no run can begin, and of which nothing is lost. */
+static bool is_half(int dir, const char *name)
+{
+    return !has_file(dir, name, ".index") ||
+           (strcmp(name, "model.ckpt-0") == 0 && !has_file(dir, name, ".meta") &&
+            !has_file(dir, CHECKPOINT_DIR_POINTER, ""));
 }
 
 /* A .state is written first and removed last: one of ours without an index is the rest of
  * a checkpoint that was half made or half removed. */
 static void sweep_rest(int fd, const char *dir, const char *file)
 {
-    char name[FILE_PATH_MAX], index[FILE_PATH_MAX + 8], path[FILE_PATH_MAX];
-    struct state s;
-    struct err ignored;
+    char name[FILE_PATH_MAX];
 
-    snprintf(name, sizeof name, "%s", file);
     if (!str_ends(file, ".state") || strlen(file) >= sizeof name)
         return;
-    name[strlen(file) - strlen(".state")] = '\0';
-    snprintf(index, sizeof index, "%s.index", name);
-    if (is_our_name(name) && faccessat(fd, index, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-        file_join(path, sizeof path, dir, file, &ignored) == OK &&
-        state_read(&s, path, &ignored) == OK && s.step == checkpoint_dir_step(name))
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - strlen(".state")), file);
+    if (is_half(fd, name) && is_our_state(dir, name))
         remove_files(fd, name);
 }
 
