@@ -290,9 +290,9 @@ static status check_replaced(const struct prepare *p, struct err *err)
         prepare_stats_made_from(mark) == hash_config(p))
         return OK;
     return err_set(err, ERR_USAGE,
-                   "out = %s is a data directory made of other text or with other "
-                   "options, and runs may depend on it: name another out=DIR, or replace "
-                   "it with fresh=true",
+                   "out = %s is a data directory that was not made of these files (by "
+                   "name, size and time) with these options and this version, and runs "
+                   "may depend on it: name another out=DIR, or replace it with fresh=true",
                    p->config->out);
 }
 

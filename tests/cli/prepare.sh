@@ -52,7 +52,7 @@ cmp <(grep -v '^#' proposal.yaml) <(grep -v '^#' data/proposal.yaml) || fail "th
 
 # a finished directory, on which runs may depend, is replaced only when asked
 cp data/train.bin was.bin
-refuses 2 'out = data is a data directory made of other text or with other options' \
+refuses 2 'out = data is a data directory that was not made of these files' \
     "$FERRY" prepare source=en target=de out=data vocab_size=90 measure=false
 cmp data/train.bin was.bin && [ -s data/valid.bin ] || fail "a refused preparation changed the data"
 [ ! -e data/prepare.work ] || fail "a refused preparation left its work"
