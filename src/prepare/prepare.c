@@ -289,11 +289,12 @@ static status check_replaced(const struct prepare *p, struct err *err)
     if (p->config->fresh || !file_exists(mark) ||
         prepare_stats_made_from(mark) == hash_config(p))
         return OK;
-    return err_set(err, ERR_USAGE,
-                   "out = %s is a data directory that was not made of these files (by "
-                   "name, size and time) with these options and this version, and runs "
-                   "may depend on it: name another out=DIR, or replace it with fresh=true",
-                   p->config->out);
+    return err_set(
+        err, ERR_USAGE,
+        "out = %s is a data directory that was not made of these files (by "
+        "name, size and time) with these options and this version, and runs "
+        "may depend on it: name another out=DIR, or replace it with fresh=true",
+        p->config->out);
 }
 
 /* Continue what an earlier run left, or remove it if its inputs or options differ. */
