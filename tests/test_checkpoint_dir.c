@@ -59,7 +59,7 @@ static void check_opens(const char *name, const char *note)
     CHECK_OK(checkpoint_dir_open(&c, test_dir(), &err), &err);
     CHECK_STR(c.prefix, test_path(name));
     if (!strstr(c.note, note) || (!*note && *c.note))
-        test_fail(__FILE__, __LINE__, c.note);
+        test_fail(__FILE__, __LINE__, "%s", c.note);
     tensor_bundle_close(&c.bundle);
 }
 

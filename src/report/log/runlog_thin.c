@@ -93,7 +93,7 @@ static void count_pace(struct runlog *log, const struct runlog_step *s)
 
     if (s->entries > 1 || !isfinite(pace) || s->is_first)
         return;
-    const double at = 256 * log2(fmax(pace, 1e-12)) + RUNLOG_BINS / 2;
+    const double at = 256 * log2(fmax(pace, 1e-12)) + (double)RUNLOG_BINS / 2;
     struct runlog_bin *bin =
         &log->bin[(size_t)fmin(fmax(at, 0), (double)(RUNLOG_BINS - 1))];
     bin->steps += s->steps;
