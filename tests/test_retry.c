@@ -167,12 +167,13 @@ TEST(several_hosts_are_left_out_at_the_same_time)
     struct left_out l = {.n = 0};
     status code = OK;
 
-    left_out_add(&l, "b", ERR_IO, 100);
-    left_out_add(&l, "c", ERR_MEMORY, 110);
-    CHECK(left_out_has(&l, "b", 120, &code) && code == ERR_IO);
-    CHECK(left_out_has(&l, "c", 120, &code) && code == ERR_MEMORY);
-    CHECK(!left_out_has(&l, "a", 120, &code));
-    CHECK(!left_out_has(&l, "b", 1001, &code) && left_out_has(&l, "c", 1001, &code));
-    left_out_add(&l, "b", ERR_IO, 1100);
-    CHECK(left_out_has(&l, "b", 1200, &code) && l.n == 2);
+    retry_leave_out(&l, "b", ERR_IO, 100);
+    retry_leave_out(&l, "c", ERR_MEMORY, 110);
+    CHECK(retry_is_left_out(&l, "b", 120, &code) && code == ERR_IO);
+    CHECK(retry_is_left_out(&l, "c", 120, &code) && code == ERR_MEMORY);
+    CHECK(!retry_is_left_out(&l, "a", 120, &code));
+    CHECK(!retry_is_left_out(&l, "b", 1001, &code) &&
+          retry_is_left_out(&l, "c", 1001, &code));
+    retry_leave_out(&l, "b", ERR_IO, 1100);
+    CHECK(retry_is_left_out(&l, "b", 1200, &code) && l.n == 2);
 }

@@ -86,7 +86,7 @@ static struct left_out_host *find(struct left_out *l, const char *host)
     return NULL;
 }
 
-void left_out_add(struct left_out *l, const char *host, status code, double now)
+void retry_leave_out(struct left_out *l, const char *host, status code, double now)
 {
     struct left_out_host *h = find(l, host);
 
@@ -97,7 +97,7 @@ void left_out_add(struct left_out *l, const char *host, status code, double now)
     h->t_end = now + t_left_out;
 }
 
-bool left_out_has(struct left_out *l, const char *host, double now, status *code)
+bool retry_is_left_out(struct left_out *l, const char *host, double now, status *code)
 {
     const struct left_out_host *h = find(l, host);
 

@@ -66,6 +66,6 @@ struct left_out {
     size_t n;
 };
 
-void left_out_add(struct left_out *l, const char *host, status code, double now);
+void retry_leave_out(struct left_out *l, const char *host, status code, double now);
 /* Whether a start is without it, and why. */
-bool left_out_has(struct left_out *l, const char *host, double now, status *code);
+bool retry_is_left_out(struct left_out *l, const char *host, double now, status *code);

@@ -189,7 +189,7 @@ static status choose_hosts(struct supervisor *s, struct start *st,
     st->hosts.n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct host *h = &all->host[i];
-        if (left_out_has(&s->left_out, h->name, clock_now(), &code)) {
+        if (retry_is_left_out(&s->left_out, h->name, clock_now(), &code)) {
             note(s, "host %s is still left out (%s)", h->name, status_text(code));
             continue;
         }
@@ -548,7 +548,7 @@ static enum retry_answer judge_loss(struct supervisor *s, const struct start *st
     add_said(s, st);
     s->code = answer == RETRY_NEVER ? l.code : ERR_COMM;
     if (answer == RETRY_WITHOUT)
-        left_out_add(&s->left_out, l.host, l.code, clock_now());
+        retry_leave_out(&s->left_out, l.host, l.code, clock_now());
     if (answer == RETRY_NEVER)
         return answer;
     note(s, "the job is lost: %s; ended everywhere within %.1f s", s->reason, t_ended);
