@@ -122,7 +122,7 @@ void runlog_entry_time(struct runlog *log, double t, bool is_start)
  * there are fewer, or most have none. */
 static double recent_loss(const struct runlog *log, const struct runlog_step *s)
 {
-    size_t n = 1, n_good = isfinite(s->loss);
+    size_t n = 1, n_good = isfinite(s->loss) ? 1 : 0;
     double sum = n_good ? s->loss : 0;
 
     for (size_t i = log->n_step; n < RUNLOG_FEW && i > 0;) {

@@ -95,7 +95,8 @@ status shelf_sweep(const char *run, struct err *err);
  * those steps, into a directory of the run; `to` is its path, "" if there was nothing to
  * move. An unlisted one is what a kill left of a save, and training makes it anew.
  */
-status set_aside(char to[FILE_PATH_MAX], const char *run, int64_t step, struct err *err);
+status set_aside_newer(char to[FILE_PATH_MAX], const char *run, int64_t step,
+                       struct err *err);
 
 /* Of all files of a checkpoint. */
 uint64_t shelf_bytes(const char *prefix);

@@ -289,7 +289,7 @@ static status set_aside(struct saving *s, struct err *err)
 
     if (!s->peers->dir.is_writer)
         return OK;
-    TRY(set_aside(to, s->config->run, s->state->step, err));
+    TRY(set_aside_newer(to, s->config->run, s->state->step, err));
     if (*to)
         record_note(s->record,
                     "training goes on from step %lld; the checkpoints beyond it were "

@@ -123,7 +123,8 @@ static status move_best(const char *run, const char *to, int64_t step, struct er
     return result;
 }
 
-status set_aside(char to[FILE_PATH_MAX], const char *run, int64_t step, struct err *err)
+status set_aside_newer(char to[FILE_PATH_MAX], const char *run, int64_t step,
+                       struct err *err)
 {
     struct aside a;
 
