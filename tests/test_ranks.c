@@ -401,7 +401,8 @@ static void *stop_soon(void *run)
         usleep(1000);
         if (file_map_open(&map, path, &err) != OK)
             continue;
-        const bool is_time = memmem(map.data, map.n_bytes, "\"step\":12,", 10);
+        const bool is_time =
+            map.n_bytes && memmem(map.data, map.n_bytes, "\"step\":12,", 10);
         file_map_close(&map);
         if (is_time)
             break;
