@@ -1,10 +1,7 @@
 #include "launch/revival.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,17 +21,8 @@ void revival_open(struct revival *v, const char *run)
 /* There is a run here, which no rank holds; its lock tells it from a copy. */
 static bool is_free(struct revival *v)
 {
-    const int fd = v->lock_path[0] ? open(v->lock_path,
-                                          O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-                                   : -1;
-    struct stat st;
-
-    if (fd < 0)
-        return false;
-    const bool free = fstat(fd, &st) == 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
-    close(fd); /* and with it the lock */
-    v->pulse.lock = free ? (uint64_t)st.st_ino : 0;
-    return free;
+    return v->lock_path[0] &&
+           pulse_look_at_lock(v->lock_path, &v->pulse.lock) == PULSE_LOCK_FREE;
 }
 
 void revival_beat(struct revival *v, uint64_t step)

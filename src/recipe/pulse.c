@@ -1,10 +1,12 @@
 #include "recipe/pulse.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +14,23 @@
 
 /* Always as long, so that a reader never finds the rest of an older line. */
 enum { LINE = 320 };
+
+enum pulse_lock pulse_look_at_lock(const char *path, uint64_t *number)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    enum pulse_lock lock = PULSE_LOCK_UNKNOWN;
+    struct stat st;
+
+    *number = stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
+    if (fd < 0)
+        return lock;
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+        lock = PULSE_LOCK_FREE;
+    else if (errno == EWOULDBLOCK)
+        lock = PULSE_LOCK_HELD;
+    close(fd); /* and with it the lock */
+    return lock;
+}
 
 /* The file is opened and closed each time: on NFS, closing it is what others see. One
  * that the disk does not take is removed: an old pulse would look like a frozen run. */

@@ -30,6 +30,16 @@ struct pulse {
     char phase[PULSE_PHASE]; /* what training does: "compute" */
 };
 
+enum pulse_lock { PULSE_LOCK_UNKNOWN, PULSE_LOCK_FREE, PULSE_LOCK_HELD };
+
+/*
+ * Whether a training holds the lock file `path`; unknown where there is none, or it is
+ * somebody else's. A lock cannot be looked at but by taking it, shared with other readers
+ * and for some microseconds; a training that starts just then tries again
+ * (train/run/run_dir.c). *number is the file's on its disk; 0: there is none.
+ */
+enum pulse_lock pulse_look_at_lock(const char *path, uint64_t *number);
+
 /* Best effort: a disk that refuses it is no reason not to train. */
 void pulse_write(const char *path, const struct pulse *p);
 /* False when there is none, or it is damaged. */
