@@ -13,13 +13,14 @@ static const uint8_t mine[CHANNEL_NONCE] = "client's number";
 
 static struct channel_join some_join(void)
 {
-    struct channel_join j = {.rank = 3, .n_ranks = 4, .pid = 77, .host = "n2"};
+    struct channel_join j = {.rank = 3, .n_ranks = 4, .host = "n2"};
 
     memcpy(j.nonce, mine, sizeof mine);
     return j;
 }
 
 static const struct channel_beat some_beat = {.seq = 5,
+                                              .rank = 70000,
                                               .step = 123456789012,
                                               .phase = PHASE_EXCHANGE,
                                               .age_ms = 1500,
@@ -34,7 +35,7 @@ TEST(a_join_survives_the_way_and_names_its_rank)
 
     channel_put_join(wire, &j, token, hello);
     CHECK(channel_get_join(&got, wire, token, hello));
-    CHECK(got.rank == 3 && got.n_ranks == 4 && got.pid == 77);
+    CHECK(got.rank == 3 && got.n_ranks == 4);
     CHECK_STR(got.host, "n2");
     CHECK(memcmp(got.nonce, mine, sizeof mine) == 0);
 }
@@ -109,10 +110,14 @@ TEST(a_beat_survives_the_way)
     CHECK(channel_get_beat(&got, wire, &key));
     CHECK(got.seq == 5 && got.step == 123456789012 && got.phase == PHASE_EXCHANGE);
     CHECK(got.age_ms == 1500 && got.waited_ms == 300 && got.span_ms == 1001);
-    CHECK(!got.is_last);
+    CHECK(got.rank == 70000 && !got.is_last && !got.is_gone);
     const struct channel_beat last = {.seq = 6, .is_last = true, .result = ERR_LOST};
     channel_put_beat(wire, &last, &key);
     CHECK(channel_get_beat(&got, wire, &key) && got.is_last && got.result == ERR_LOST);
+    const struct channel_beat gone = {.seq = 7, .rank = 2, .is_gone = true};
+    channel_put_beat(wire, &gone, &key);
+    CHECK(channel_get_beat(&got, wire, &key) && got.is_gone && !got.is_last);
+    CHECK(got.rank == 2 && got.result == OK);
 }
 
 TEST(a_beat_of_another_session_is_refused)

@@ -247,11 +247,13 @@ TEST(when_a_rank_dies_every_other_learns_that_somebody_is_gone)
 
 /* ------------------------------------------------------------ cost */
 
-enum { MOST_RANKS = 64, N_FACTS = 15 };
+enum { MOST_RANKS = 64, N_FACTS = 15, N_LARGE = (1 << 20) + 12345 };
 
 struct cost {
-    struct comm_traffic reduce[MOST_RANKS], bcast[MOST_RANKS], gather[MOST_RANKS];
+    struct comm_traffic reduce[MOST_RANKS], bcast[MOST_RANKS], gather[MOST_RANKS],
+        large[MOST_RANKS];
     double sum[MOST_RANKS];
+    bool is_large_ok[MOST_RANKS];
     size_t n_gathered;
     struct err err[MOST_RANKS];
 };
@@ -266,6 +268,29 @@ static struct comm_traffic since(const struct comm *c, struct comm_traffic *befo
                                      now.received_bytes - then.received_bytes,
                                  .n_sent = now.n_sent - then.n_sent,
                                  .n_received = now.n_received - then.n_received};
+}
+
+static unsigned char large_byte(size_t i)
+{
+    return (unsigned char)(i * 31 + i / 997);
+}
+
+/* From a rank in the middle, so that the ring of nodes begins there. */
+static status count_large(struct comm *c, struct cost *x, struct err *err)
+{
+    const int root = c->size / 2;
+    struct comm_traffic before = comm_traffic(c);
+    unsigned char *data = calloc(1, N_LARGE);
+
+    for (size_t i = 0; c->rank == root && i < N_LARGE; i++)
+        data[i] = large_byte(i);
+    const status result = comm_bcast(c, data, N_LARGE, root, err);
+    x->large[c->rank] = since(c, &before);
+    x->is_large_ok[c->rank] = true;
+    for (size_t i = 0; i < N_LARGE; i++)
+        x->is_large_ok[c->rank] &= data[i] == large_byte(i);
+    free(data);
+    return result;
 }
 
 static status count_costs(struct comm *c, struct cost *x, struct err *err)
@@ -286,7 +311,7 @@ static status count_costs(struct comm *c, struct cost *x, struct err *err)
     if (c->rank == 0)
         x->n_gathered = all.len;
     str_release(&all);
-    return OK;
+    return count_large(c, x, err);
 }
 
 static void costing_rank(struct comm *c, void *ctx)
@@ -327,6 +352,11 @@ TEST(no_rank_has_more_messages_than_the_logarithm_of_their_number)
             CHECK(is_within(x.reduce[r], log2_size, N_FACTS * sizeof(double)));
             CHECK(is_within(x.bcast[r], log2_size, N_FACTS * sizeof(double)));
             CHECK(x.gather[r].n_received <= 2 * log2_size && x.gather[r].n_sent <= 2);
+            CHECK(x.is_large_ok[r]);
+            CHECK(x.large[r].n_sent <= 2 * log2_size &&
+                  x.large[r].n_received <= 2 * log2_size);
+            CHECK(x.large[r].sent_bytes <= 2 * N_LARGE &&
+                  x.large[r].received_bytes <= 2 * N_LARGE);
             n_gathered += (size_t)r % 9;
         }
         CHECK(x.n_gathered == n_gathered);

@@ -63,7 +63,20 @@ TEST(more_hosts_than_fit_are_refused)
 
     for (int i = 0; i <= HOSTS_MAX; i++)
         str_printf(&s, "h%d,", i);
-    CHECK_FAILS(hosts_parse(&h, str_text(&s), &err), &err, ERR_USAGE, "more than 256");
+    CHECK_FAILS(hosts_parse(&h, str_text(&s), &err), &err, ERR_USAGE, "more than 2048");
+    str_release(&s);
+}
+
+TEST(a_thousand_hosts_are_read_from_a_file)
+{
+    struct str s = str_new(0);
+
+    for (int i = 0; i < 1000; i++)
+        str_printf(&s, "node-%d.cluster.example slots=8\n", i);
+    write_file(str_text(&s));
+    CHECK_OK(hosts_read(&h, test_path("hosts"), &err), &err);
+    CHECK(h.n == 1000 && hosts_ranks(&h) == 8000);
+    CHECK_STR(hosts_of_rank(&h, 7999)->name, "node-999.cluster.example");
     str_release(&s);
 }
 

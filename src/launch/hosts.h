@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-enum { HOSTS_MAX = 256, HOSTS_NAME = 128, HOSTS_RANKS_MAX = 1024 };
+enum { HOSTS_MAX = 2048, HOSTS_NAME = 128, HOSTS_RANKS_MAX = 1024 };
 
 struct host {
     char name[HOSTS_NAME];

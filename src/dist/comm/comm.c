@@ -41,14 +41,6 @@ const char *comm_name(const struct comm *c, int rank, char name[COMM_NAME_MAX])
     return name;
 }
 
-static double thread_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Run a job unless an earlier one failed; *why is the engine's failure or OK. */
 static void run_job(struct comm_engine *e, struct comm_job *job, struct err *why)
 {
@@ -157,7 +149,7 @@ static void work_off(struct comm_engine *e)
         b->lock(e->self);
         if (why.code != OK && e->failure.code == OK)
             e->failure = why;
-        e->traffic.t_cpu = thread_seconds();
+        e->traffic.t_cpu = clock_thread();
         e->first = job->next;
         if (!e->first)
             e->last = NULL;

@@ -98,7 +98,8 @@ status comm_allreduce(struct comm *c, enum comm_fold how, double *x, size_t n,
                       struct err *err);
 
 /* Broadcast of the root's bytes. Large ones are scattered over the nodes first, which
- * then exchange their parts, so that each network card carries them about twice. */
+ * then exchange their parts, so that each network card carries them about twice, in at
+ * most two messages for each doubling of the number of nodes. */
 status comm_bcast(struct comm *c, void *data, size_t n_bytes, int root, struct err *err);
 
 /* n_bytes of every rank, in the order of ranks, on all ranks. What every rank gets grows

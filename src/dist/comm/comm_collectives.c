@@ -8,8 +8,10 @@
  * number of ranks alone and every rank holds the same bits, whatever the timing and the
  * library.
  *
- * A large broadcast (all weights) is scattered over the leaders of the nodes, who then
- * exchange their parts: the root's card sends it about twice instead of once per level.
+ * A large broadcast (all weights) goes down the same tree of nodes, but each node gets
+ * only the parts of those below it; then the nodes pass their parts on, twice as many in
+ * each round. So the root's card sends it about twice instead of once per level, and no
+ * node sends more than two messages for each doubling of their number.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,54 +24,66 @@
 
 /* ------------------------------------------------------------ the tree */
 
-/* This rank's place in the tree below `root`, and how many ranks lie below it at the
- * most, itself included. */
+/* A place in the tree of n ranks (or nodes) below `root`, and how many lie below it at
+ * the most, itself included. */
 struct place {
-    int v, reach, root;
+    int v, reach, n, root;
 };
 
-static struct place place_below(const struct comm *c, int root)
+static struct place place_below(int me, int n, int root)
 {
-    const int v = (c->rank - root + c->size) % c->size;
+    const int v = (me - root + n) % n;
     int reach = 1;
 
-    while (reach < c->size && !(v & reach))
+    while (reach < n && !(v & reach))
         reach *= 2;
-    return (struct place){v, reach, root};
+    return (struct place){v, reach, n, root};
 }
 
-static int rank_at(const struct comm *c, struct place p, int v)
+static struct place rank_below(const struct comm *c, int root)
 {
-    return (p.root + v) % c->size;
+    return place_below(c->rank, c->size, root);
 }
 
-static int parent_of(const struct comm *c, struct place p)
+/* Who is at v, counted from the root. */
+static int who_at(struct place p, int v)
 {
-    return rank_at(c, p, p.v - p.reach);
+    return (p.root + v) % p.n;
+}
+
+static int parent_of(struct place p)
+{
+    return who_at(p, p.v - p.reach);
 }
 
 /* A child is `step` behind its parent, a power of two below the parent's reach. */
-static bool has_child(const struct comm *c, struct place p, int step)
+static bool has_child(struct place p, int step)
 {
-    return step < p.reach && p.v + step < c->size;
+    return step < p.reach && p.v + step < p.n;
+}
+
+/* Where what lies below ends that begins at v and is at most `reach`. */
+static int end_below(struct place p, int v, int reach)
+{
+    return reach < p.n - v ? v + reach : p.n;
 }
 
 /* The bytes of the root on all ranks. */
 static status pass_down(struct comm *c, void *data, size_t n_bytes, int root,
                         struct err *err)
 {
-    const struct place p = place_below(c, root);
+    const struct place p = rank_below(c, root);
     size_t n = 0;
 
     if (n_bytes == 0)
         return OK;
     if (p.v) {
-        const struct comm_msg down = {parent_of(c, p), data, n_bytes};
+        const struct comm_msg down = {parent_of(p), data, n_bytes};
         TRY(comm_swap(c, NULL, 0, &down, 1, err));
     }
     for (int step = p.reach / 2; step > 0; step /= 2) /* the largest subtree first */
-        if (has_child(c, p, step))
-            c->msg[n++] = (struct comm_msg){rank_at(c, p, p.v + step), data, n_bytes};
+        if (has_child(p, step))
+            c->msg[n++] = (struct comm_msg){who_at(p, p.v + step), data, n_bytes};
     return comm_swap(c, c->msg, n, NULL, 0, err);
 }
 
@@ -78,15 +92,15 @@ static status pass_down(struct comm *c, void *data, size_t n_bytes, int root,
 status comm_job_allreduce(struct comm *c, struct comm_folding f, void *x, void *scratch,
                           struct err *err)
 {
-    const struct place p = place_below(c, 0);
+    const struct place p = rank_below(c, 0);
 
-    for (int step = 1; has_child(c, p, step); step *= 2) {
+    for (int step = 1; has_child(p, step); step *= 2) {
         const struct comm_msg up = {p.v + step, scratch, f.n_bytes};
         TRY(comm_swap(c, NULL, 0, &up, f.n_bytes > 0, err));
         f.fold(x, scratch, f.ctx);
     }
     if (p.v) {
-        const struct comm_msg up = {parent_of(c, p), x, f.n_bytes};
+        const struct comm_msg up = {parent_of(p), x, f.n_bytes};
         TRY(comm_swap(c, &up, f.n_bytes > 0, NULL, 0, err));
     }
     return pass_down(c, x, f.n_bytes, 0, err);
@@ -96,22 +110,22 @@ status comm_job_allreduce(struct comm *c, struct comm_folding f, void *x, void *
 status comm_job_allgather(struct comm *c, void *all, const void *mine, size_t n_bytes,
                           struct err *err)
 {
-    const struct place p = place_below(c, 0);
+    const struct place p = rank_below(c, 0);
     char *at = (char *)all + (size_t)c->rank * n_bytes;
     int n_below = 1;
 
     if (n_bytes == 0)
         return OK;
     memcpy(at, mine, n_bytes);
-    for (int step = 1; has_child(c, p, step); step *= 2) {
-        const int n = step < c->size - p.v - step ? step : c->size - p.v - step;
+    for (int step = 1; has_child(p, step); step *= 2) {
+        const int n = end_below(p, p.v + step, step) - p.v - step;
         const struct comm_msg up = {p.v + step, at + (size_t)step * n_bytes,
                                     (size_t)n * n_bytes};
         TRY(comm_swap(c, NULL, 0, &up, 1, err));
         n_below += n;
     }
     if (p.v) {
-        const struct comm_msg up = {parent_of(c, p), at, (size_t)n_below * n_bytes};
+        const struct comm_msg up = {parent_of(p), at, (size_t)n_below * n_bytes};
         TRY(comm_swap(c, &up, 1, NULL, 0, err));
     }
     return pass_down(c, all, (size_t)c->size * n_bytes, 0, err);
@@ -162,17 +176,17 @@ static status append_from(struct comm *c, int child, struct str *text, struct er
 static status gather_job(struct comm *c, void *ctx, struct err *err)
 {
     const struct collective *x = ctx;
-    const struct place p = place_below(c, 0);
+    const struct place p = rank_below(c, 0);
 
     str_add(x->text, x->mine, x->n_bytes);
-    for (int step = 1; has_child(c, p, step); step *= 2)
+    for (int step = 1; has_child(p, step); step *= 2)
         TRY(append_from(c, p.v + step, x->text, err));
     TRY(str_check(x->text, "what the ranks sent", err));
     if (!p.v)
         return OK;
     size_t n_bytes = x->text->len;
-    const struct comm_msg up[] = {{parent_of(c, p), &n_bytes, sizeof n_bytes},
-                                  {parent_of(c, p), x->text->data, n_bytes}};
+    const struct comm_msg up[] = {{parent_of(p), &n_bytes, sizeof n_bytes},
+                                  {parent_of(p), x->text->data, n_bytes}};
     return comm_swap(c, up, n_bytes ? 2 : 1, NULL, 0, err);
 }
 
@@ -241,48 +255,72 @@ status comm_barrier(struct comm *c, struct err *err)
 
 enum { SCATTER_BYTES = 1 << 20 }; /* from which a broadcast is scattered first */
 
-/* The part of one node, to or from a peer. */
-static struct comm_msg part_of(const struct comm *c, const struct collective *x, int node,
-                               int peer)
-{
-    const struct pool_range r = pool_split(x->n_bytes, (size_t)node, (size_t)c->n_nodes);
-
-    return (struct comm_msg){peer, x->all + r.begin, r.end - r.begin};
-}
-
 /* The rank of a node that talks to other nodes here: its leader, or the root. */
 static int delegate_of(const struct comm *c, const struct collective *x, int node)
 {
     return c->peer[x->root].node == node ? x->root : c->leader[node];
 }
 
-/* The root sends a part to each node; then every node sends its part to the others,
- * except to the root's, which has it all. */
-static status scatter(struct comm *c, const struct collective *x, struct err *err)
+/* The parts [first, end) of the nodes, counted from the root's, to or from that at v. */
+static struct comm_msg parts_of(const struct comm *c, const struct collective *x,
+                                struct place p, int first, int end, int v)
 {
-    const int home = c->peer[x->root].node;
-    struct comm_msg *send = c->msg, *recv = c->msg + c->size;
-    size_t n_send = 0, n_recv = 0;
+    const size_t n = (size_t)p.n;
+    const size_t begin = pool_split(x->n_bytes, (size_t)first, n).begin;
+    const size_t n_bytes = pool_split(x->n_bytes, (size_t)end - 1, n).end - begin;
 
-    for (int node = 0; node < c->n_nodes; node++) {
-        if (node == home)
-            continue;
-        if (c->rank == x->root)
-            send[n_send++] = part_of(c, x, node, delegate_of(c, x, node));
-        else if (node == c->node)
-            recv[n_recv++] = part_of(c, x, node, x->root);
+    return (struct comm_msg){delegate_of(c, x, who_at(p, v)), x->all + begin, n_bytes};
+}
+
+/* Down the tree of nodes, to each the parts of those below it; the largest first, one
+ * after the other, so that it can be passed on meanwhile. */
+static status scatter(struct comm *c, const struct collective *x, struct place p,
+                      struct err *err)
+{
+    if (p.v) {
+        const int end = end_below(p, p.v, p.reach);
+        const struct comm_msg in = parts_of(c, x, p, p.v, end, p.v - p.reach);
+        TRY(comm_swap(c, NULL, 0, &in, 1, err));
     }
-    TRY(comm_swap(c, send, n_send, recv, n_recv, err));
-    n_send = n_recv = 0;
-    for (int node = 0; node < c->n_nodes; node++) {
-        if (node == c->node)
+    for (int step = p.reach / 2; step > 0; step /= 2) {
+        const int child = p.v + step, end = end_below(p, child, step);
+        if (!has_child(p, step))
             continue;
-        if (node != home)
-            send[n_send++] = part_of(c, x, c->node, delegate_of(c, x, node));
-        if (c->node != home)
-            recv[n_recv++] = part_of(c, x, node, delegate_of(c, x, node));
+        const struct comm_msg out = parts_of(c, x, p, child, end, child);
+        TRY(comm_swap(c, &out, 1, NULL, 0, err));
     }
-    return comm_swap(c, send, n_send, recv, n_recv, err);
+    return OK;
+}
+
+/* n parts from the first on, around the ring of nodes: one message, or two where they
+ * pass its end. */
+static size_t ring_parts(struct comm_msg out[2], const struct comm *c,
+                         const struct collective *x, struct place p, int first, int n,
+                         int v)
+{
+    const int end = end_below(p, first, n), rest = first + n - end;
+
+    out[0] = parts_of(c, x, p, first, end, v);
+    if (rest)
+        out[1] = parts_of(c, x, p, 0, rest, v);
+    return rest ? 2 : 1;
+}
+
+/* Every node has its own part; each round it gets as many as it has, of the nodes behind
+ * them in the ring. The root has them all. */
+static status spread(struct comm *c, const struct collective *x, struct place p,
+                     struct err *err)
+{
+    struct comm_msg send[2], recv[2];
+
+    for (int have = 1; have < p.n; have *= 2) {
+        const int n = have < p.n - have ? have : p.n - have;
+        const int from = (p.v + have) % p.n, to = (p.v + p.n - have) % p.n;
+        const size_t n_send = to ? ring_parts(send, c, x, p, p.v, n, to) : 0;
+        const size_t n_recv = p.v ? ring_parts(recv, c, x, p, from, n, from) : 0;
+        TRY(comm_swap(c, send, n_send, recv, n_recv, err));
+    }
+    return OK;
 }
 
 /* From the delegate to the other ranks of its node. */
@@ -307,8 +345,11 @@ static status bcast_job(struct comm *c, void *ctx, struct err *err)
 
     if (x->n_bytes < SCATTER_BYTES || c->n_nodes == 1)
         return pass_down(c, x->all, x->n_bytes, x->root, err);
-    if (c->rank == delegate)
-        TRY(scatter(c, x, err));
+    if (c->rank == delegate) {
+        const struct place p = place_below(c->node, c->n_nodes, c->peer[x->root].node);
+        TRY(scatter(c, x, p, err));
+        TRY(spread(c, x, p, err));
+    }
     return pass_inside(c, x, delegate, err);
 }
 

@@ -8,7 +8,7 @@
 #include "dist/watch/phase.h"
 #include "format/le.h"
 
-enum { VERSION = 1, MARK = 4 };
+enum { VERSION = 2, MARK = 4, GONE = 255 };
 
 /* The first four bytes of each message; the version of all of them stands in HELLO. */
 static const char mark_hello[] = "FryH", mark_join[] = "FryJ", mark_welcome[] = "FryW",
@@ -68,9 +68,8 @@ void channel_put_join(uint8_t out[CHANNEL_JOIN_BYTES], const struct channel_join
     memcpy(out, mark_join, MARK);
     le_put32(out + 4, j->rank);
     le_put32(out + 8, j->n_ranks);
-    le_put32(out + 12, j->pid);
-    memcpy(out + 16, j->nonce, CHANNEL_NONCE);
-    memcpy(out + 32, j->host, strnlen(j->host, CHANNEL_HOST - 1));
+    memcpy(out + 12, j->nonce, CHANNEL_NONCE);
+    memcpy(out + 28, j->host, strnlen(j->host, CHANNEL_HOST - 1));
     seal(out, CHANNEL_JOIN_BYTES, derive(token, mark_join, hello, NULL).bytes);
 }
 
@@ -92,9 +91,8 @@ bool channel_get_join(struct channel_join *j, const uint8_t in[CHANNEL_JOIN_BYTE
         return false;
     j->rank = le_get32(in + 4);
     j->n_ranks = le_get32(in + 8);
-    j->pid = le_get32(in + 12);
-    memcpy(j->nonce, in + 16, CHANNEL_NONCE);
-    memcpy(j->host, in + 32, CHANNEL_HOST);
+    memcpy(j->nonce, in + 12, CHANNEL_NONCE);
+    memcpy(j->host, in + 28, CHANNEL_HOST);
     clean_host(j->host);
     return true;
 }
@@ -130,14 +128,17 @@ bool channel_get_welcome(enum channel_answer *answer,
 void channel_put_beat(uint8_t out[CHANNEL_BEAT_BYTES], const struct channel_beat *b,
                       const struct channel_key *key)
 {
+    const uint32_t last = b->is_last ? 1 + (uint32_t)b->result + (b->fault << 8) : 0;
+
     memcpy(out, mark_beat, MARK);
-    le_put32(out + 4, b->is_last ? 1 + (uint32_t)b->result + (b->fault << 8) : 0);
+    le_put32(out + 4, b->is_gone ? GONE : last);
     le_put64(out + 8, b->seq);
     le_put64(out + 16, b->step);
     le_put32(out + 24, b->phase);
     le_put32(out + 28, b->age_ms);
     le_put32(out + 32, b->waited_ms);
     le_put32(out + 36, b->span_ms);
+    le_put32(out + 40, b->rank);
     seal(out, CHANNEL_BEAT_BYTES, key->bytes);
 }
 
@@ -145,9 +146,10 @@ bool channel_get_beat(struct channel_beat *b, const uint8_t in[CHANNEL_BEAT_BYTE
                       const struct channel_key *key)
 {
     const uint32_t last = le_get32(in + 4) & 0xFF;
+    const bool is_last = last > 0 && last <= 1 + ERR_LOST;
 
-    if (!is_valid(in, CHANNEL_BEAT_BYTES, mark_beat, key->bytes) || last > 1 + ERR_LOST ||
-        le_get32(in + 24) >= N_PHASES)
+    if (!is_valid(in, CHANNEL_BEAT_BYTES, mark_beat, key->bytes) ||
+        (last && !is_last && last != GONE) || le_get32(in + 24) >= N_PHASES)
         return false;
     *b = (struct channel_beat){.seq = le_get64(in + 8),
                                .step = le_get64(in + 16),
@@ -155,8 +157,10 @@ bool channel_get_beat(struct channel_beat *b, const uint8_t in[CHANNEL_BEAT_BYTE
                                .age_ms = le_get32(in + 28),
                                .waited_ms = le_get32(in + 32),
                                .span_ms = le_get32(in + 36),
-                               .is_last = last > 0,
-                               .result = last > 0 ? (status)(last - 1) : OK,
+                               .rank = le_get32(in + 40),
+                               .is_last = is_last,
+                               .is_gone = last == GONE,
+                               .result = is_last ? (status)(last - 1) : OK,
                                .fault = le_get32(in + 4) >> 8};
     return true;
 }

@@ -6,7 +6,8 @@
  *     server  HELLO    a fresh random number
  *     rank    JOIN     who it is, a random number of its own, MAC under the job's token
  *     server  WELCOME  accepted or why not, MAC: the server knows the token too
- *     rank    BEAT     every second: step, phase, age; MAC under the session's key
+ *     rank    BEAT     every second: step, phase, age; MAC under the session's key; a
+ *                      leader's own comes behind those of the ranks it speaks for
  *     server  ACK      the beat's number and an order; MAC under the session's key
  *
  * The token never travels. A recorded message is not valid in another session (both
@@ -30,15 +31,15 @@ enum {
     CHANNEL_NONCE = 16,
     CHANNEL_HOST = 64, /* bytes of a host's name with its NUL; longer names are cut */
     CHANNEL_HELLO_BYTES = 24,
-    CHANNEL_JOIN_BYTES = 128,
+    CHANNEL_JOIN_BYTES = 124,
     CHANNEL_WELCOME_BYTES = 40,
-    CHANNEL_BEAT_BYTES = 72,
+    CHANNEL_BEAT_BYTES = 76,
     CHANNEL_ACK_BYTES = 48,
     CHANNEL_MAX_BYTES = CHANNEL_JOIN_BYTES,
 };
 
 struct channel_join {
-    uint32_t rank, n_ranks, pid;
+    uint32_t rank, n_ranks;
     char host[CHANNEL_HOST];
     uint8_t nonce[CHANNEL_NONCE];
 };
@@ -53,12 +54,14 @@ enum channel_answer {
 
 struct channel_beat {
     uint64_t seq;  /* 1, 2, 3... within a session */
+    uint32_t rank; /* of whom it speaks */
     uint64_t step; /* finished updates */
     uint32_t phase;
     uint32_t age_ms;    /* of the phase */
     uint32_t waited_ms; /* time spent waiting for others since the beat before */
     uint32_t span_ms;   /* all of the time since then */
     bool is_last;       /* goodbye: the rank ends regularly */
+    bool is_gone;       /* a leader's word: the rank hung up without goodbye */
     status result;      /* of is_last: how it ended */
     uint32_t fault; /* of a bad result: 1 + the rank whose host is at fault; 0: none */
 };

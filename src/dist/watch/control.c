@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/os.h"
 #include "dist/comm/comm.h"
 #include "dist/watch/async_console.h"
@@ -93,12 +94,16 @@ static status read_token(uint8_t token[CHANNEL_TOKEN], const char *path, struct 
     return OK;
 }
 
-static status meet_launcher(struct meeting_point *m, const char *address, struct err *err)
+static status meet_launcher(struct meeting_point *m, struct err *err)
 {
-    const char *colon = strrchr(address, ':'), *job = getenv("FERRY_JOB");
+    const char *address = getenv("FERRY_CONTROL"), *job = getenv("FERRY_JOB");
+    const char *colon = address ? strrchr(address, ':') : NULL;
     char path[FILE_PATH_MAX], *end = NULL;
     const long port = colon ? strtol(colon + 1, &end, 10) : 0;
 
+    if (!address)
+        return err_set(err, ERR_USAGE,
+                       "FERRY_CONTROL is not set; start with ferry launch");
     if (!colon || colon == address || *end || port < 1 || port > 65535 ||
         (size_t)(colon - address) >= sizeof m->hosts)
         return err_set(err, ERR_USAGE, "FERRY_CONTROL '%.200s' is not host:port",
@@ -155,8 +160,9 @@ static void *serve_ranks(void *arg)
         liveness_say(&c->server.liveness, e, text, sizeof text);
         async_console_say(c->lines, "ferry: %s", text);
         if (e.verdict == LIVENESS_DEAD || e.verdict == LIVENESS_MISSING) {
-            control_server_order(&c->server, CHANNEL_LEAVE);
+            /* before the others end, upon which mpirun ends this one too */
             async_console_flush(c->lines, t_last_words);
+            control_server_order(&c->server, CHANNEL_LEAVE);
             comm_abort(ERR_COMM);
         }
     }
@@ -196,6 +202,38 @@ static status meet_rank_0(struct control *c, struct comm *comm, struct meeting_p
         result = start_server(c, m, (size_t)comm->size, err);
     TRY(comm_agree(comm, result, err));
     return comm_bcast(comm, m, sizeof *m, 0, err);
+}
+
+/* ---- leaders ---- */
+
+/* The server of the other ranks of this node, which the heartbeat's thread will turn. */
+static status start_relay(struct control *c, const struct comm *comm,
+                          const struct meeting_point *m, struct err *err)
+{
+    if (comm->local_rank > 0 || comm->local_size == 1 || c->is_server)
+        return OK;
+    os_raise_files();
+    TRY(control_server_open(&c->server, "127.0.0.1", 0, (size_t)comm->size, m->token,
+                            c->limits, err));
+    c->server.is_relay = true;
+    return OK;
+}
+
+/* All ranks tell their ports. A leader speaks for ranks of its own host alone, because
+ * the server takes its name for theirs. */
+static status find_leader(struct control *c, struct comm *comm, struct err *err)
+{
+    const int leader = comm->leader[comm->node];
+    const uint16_t mine = c->server.is_relay ? c->server.port : 0;
+    uint16_t *all;
+
+    TRY(mem_alloc(&all, (size_t)comm->size, sizeof *all, err));
+    const status result = comm_allgather(comm, all, &mine, sizeof mine, err);
+    if (leader != comm->rank &&
+        strcmp(comm->peer[leader].host, comm->peer[comm->rank].host) == 0)
+        c->leader_port = all[leader];
+    free(all);
+    return result;
 }
 
 /* ---- all ---- */
@@ -241,6 +279,8 @@ static status join(struct control *c, uint32_t n_ranks, const struct meeting_poi
                                       .n_ranks = n_ranks,
                                       .hosts = m->hosts,
                                       .port = m->port,
+                                      .leader_port = c->leader_port,
+                                      .relay = c->server.is_relay ? &c->server : NULL,
                                       .t_lost = c->limits.t_silence,
                                       .t_first = first_limit(&c->limits),
                                       .times = times_for(&c->limits),
@@ -253,41 +293,30 @@ static status join(struct control *c, uint32_t n_ranks, const struct meeting_poi
     return heartbeat_open(&c->heartbeat, &config, err);
 }
 
-/* To the launcher; c is initialized. */
-static status join_launcher(struct control *c, uint32_t n_ranks, struct err *err)
-{
-    const char *address = getenv("FERRY_CONTROL");
-    struct meeting_point m = {{0}, 0, {0}};
-
-    if (!address)
-        return err_set(err, ERR_USAGE,
-                       "FERRY_CONTROL is not set; start with ferry launch");
-    TRY(meet_launcher(&m, address, err));
-    return join(c, n_ranks, &m, err);
-}
-
 status control_join(struct control *c, uint32_t rank, uint32_t n_ranks, FILE *console,
                     struct err *err)
 {
+    struct meeting_point m = {{0}, 0, {0}};
+
     init(c, rank, n_ranks, 1, console);
-    return join_launcher(c, n_ranks, err);
+    TRY(meet_launcher(&m, err));
+    return join(c, n_ranks, &m, err);
 }
 
 status control_open(struct control *c, struct comm *comm, FILE *console, struct err *err)
 {
     const uint32_t rank = (uint32_t)comm->rank, n_ranks = (uint32_t)comm->size;
+    const bool is_launched = getenv("FERRY_CONTROL");
     struct meeting_point m = {{0}, 0, {0}};
-    status result;
 
     init(c, rank, n_ranks, (uint32_t)comm->local_size, console);
-    if (getenv("FERRY_CONTROL")) {
-        result = join_launcher(c, n_ranks, err);
-    } else {
-        if (comm->size == 1)
-            return OK;
-        result = meet_rank_0(c, comm, &m, err);
-        THEN(result, join(c, n_ranks, &m, err));
-    }
+    if (!is_launched && comm->size == 1)
+        return OK;
+    status result = is_launched ? meet_launcher(&m, err) : meet_rank_0(c, comm, &m, err);
+    THEN(result, start_relay(c, comm, &m, err));
+    const status found = find_leader(c, comm, err); /* of all ranks, whatever failed */
+    THEN(result, found);
+    THEN(result, join(c, n_ranks, &m, err));
     result = comm_agree(comm, result, err);
     if (result != OK)
         control_close(c, result);
@@ -296,7 +325,7 @@ status control_open(struct control *c, struct comm *comm, FILE *console, struct 
 
 void control_close(struct control *c, status result)
 {
-    heartbeat_close(c->heartbeat, result, result == OK ? 0 : c->fault);
+    heartbeat_close(c->heartbeat, result, result == OK ? 0 : c->fault, t_linger);
     c->heartbeat = NULL;
     c->is_closing = true;
     if (c->is_server) {
@@ -310,7 +339,7 @@ void control_close(struct control *c, status result)
 
 void control_fail(struct control *c, status result)
 {
-    heartbeat_close(c->heartbeat, result, c->fault);
+    heartbeat_close(c->heartbeat, result, c->fault, 0);
     c->heartbeat = NULL;
 }
 

@@ -4,14 +4,18 @@
  * Started by `ferry launch`, a rank reports to it: FERRY_CONTROL holds "host,host:port"
  * and FERRY_JOB the name of the token's file, ~/.ferry/NAME.token (never the token
  * itself: ps shows the environment, and it is sent unencrypted). Started by mpirun or
- * srun alone, rank 0 is the server; address and token are broadcast over MPI once.
+ * srun alone, rank 0 is the server; address and token are broadcast over MPI once. Where
+ * a node has several ranks, they report to the first of them, their leader, over the
+ * loopback, with the same token; the leaders report to the server. On its own node rank 0
+ * is both.
  *
  * A rank that is ordered to leave, or gets no answer for at least eight seconds, ends at
  * once with the status ERR_LOST. An order to stop is a SIGTERM to this process, as from a
  * user.
  *
- * Owns: the heartbeat's thread; on a rank 0 that is the server also the server's. Borrows
- * the console. Threads: opened and closed by one; `phase` has one writer.
+ * Owns: the heartbeat's thread, which also serves the ranks of a leader; on a rank 0 that
+ * is the server also the server's. Borrows the console. Threads: opened and closed by
+ * one; `phase` has one writer.
  */
 #pragma once
 
@@ -37,10 +41,11 @@ struct control {
     struct heartbeat *heartbeat;   /* NULL: one rank without a launcher */
     double per_core;               /* ranks of this host */
     struct liveness_limits limits; /* for this job's number of ranks */
-    struct control_server server;
-    struct async_console *lines; /* the server's, which must not block on the console */
-    pthread_t thread;            /* the server's */
+    struct control_server server;  /* of all ranks, or a leader's for those of its node */
+    struct async_console *lines;   /* the server's, which must not block on the console */
+    pthread_t thread;              /* the server's */
     bool is_server;
+    uint16_t leader_port; /* of this rank's leader; 0: it has none */
     atomic_bool is_closing;
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "dist/watch/phase.h"
 
 enum { N_UNKNOWN = 64, NO_RANK = -1 };
 
@@ -26,11 +27,21 @@ struct control_client {
     int fd; /* -1: free */
     int64_t rank;
     double t_opened;
-    uint64_t seq;
+    uint64_t seq, collected, confirmed; /* numbers of beats; the last is answered */
     uint8_t nonce[CHANNEL_NONCE];
     struct channel_key key;
     struct channel_inbox in;
 };
+
+/* Nothing more is heard of a rank on this way. */
+static void lose_rank(struct control_server *s, uint32_t rank)
+{
+    const bool is_news = !s->liveness.rank[rank].is_done;
+
+    s->route[rank] = (struct control_route){.client = -1, .is_news = is_news};
+    s->is_urgent |= is_news;
+    liveness_hung_up(&s->liveness, rank, clock_now());
+}
 
 static void drop(struct control_server *s, struct control_client *c)
 {
@@ -38,9 +49,13 @@ static void drop(struct control_server *s, struct control_client *c)
         return;
     close(c->fd);
     c->fd = -1;
-    if (c->rank != NO_RANK)
-        liveness_hung_up(&s->liveness, (uint32_t)c->rank, clock_now());
+    if (c->rank == NO_RANK)
+        return;
+    for (uint32_t r = 0; r < s->liveness.n_ranks; r++)
+        if (s->route[r].client == c - s->client)
+            lose_rank(s, r);
     c->rank = NO_RANK;
+    s->n_connected--;
 }
 
 /* ---- opening ---- */
@@ -99,6 +114,9 @@ static status open_all(struct control_server *s, const char *address, uint16_t p
     TRY(mem_alloc(&s->client, s->max_clients, sizeof *s->client, err));
     for (size_t i = 0; i < s->max_clients; i++)
         s->client[i] = (struct control_client){.fd = -1, .rank = NO_RANK};
+    TRY(mem_alloc(&s->route, n_ranks, sizeof *s->route, err));
+    for (size_t i = 0; i < n_ranks; i++)
+        s->route[i].client = -1;
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (s->epoll < 0)
         return err_set(err, ERR_IO, "epoll: %s", strerror(errno));
@@ -127,6 +145,7 @@ void control_server_close(struct control_server *s)
     for (size_t i = 0; s->client && i < s->max_clients; i++)
         drop(s, &s->client[i]);
     free(s->client);
+    free(s->route);
     if (s->max_clients && s->listener >= 0)
         close(s->listener);
     if (s->max_clients && s->epoll >= 0)
@@ -209,13 +228,24 @@ static enum channel_answer answer_to(const struct control_server *s,
     return j->rank < j->n_ranks ? CHANNEL_ACCEPTED : CHANNEL_WRONG_RANK;
 }
 
-/* A new connection of a rank replaces the old one, whose end may never be seen. */
-static void replace_old(struct control_server *s, const struct control_client *c,
-                        int64_t rank)
+/* Whether a rank has a connection of its own. */
+static bool is_direct(const struct control_server *s, uint32_t rank)
 {
-    for (size_t i = 0; i < s->max_clients; i++)
-        if (&s->client[i] != c && s->client[i].fd >= 0 && s->client[i].rank == rank)
-            drop(s, &s->client[i]);
+    const int64_t client = s->route[rank].client;
+
+    return client >= 0 && s->client[client].rank == (int64_t)rank;
+}
+
+/* A new connection of a rank replaces the old one, whose end may never be seen. */
+static void admit(struct control_server *s, struct control_client *c,
+                  const struct channel_join *j)
+{
+    if (is_direct(s, j->rank))
+        drop(s, &s->client[s->route[j->rank].client]);
+    s->route[j->rank].client = c - s->client;
+    c->rank = j->rank;
+    s->n_connected++;
+    liveness_joined(&s->liveness, j, clock_now());
 }
 
 static bool take_join(struct control_server *s, struct control_client *c)
@@ -234,29 +264,75 @@ static bool take_join(struct control_server *s, struct control_client *c)
         s->refused = j.n_ranks;
         return false;
     }
-    replace_old(s, c, j.rank);
-    c->rank = j.rank;
-    liveness_joined(&s->liveness, &j, clock_now());
+    admit(s, c, &j);
     return true;
 }
 
 static bool send_ack(const struct control_server *s, const struct control_client *c)
 {
-    const struct channel_ack ack = {c->seq, s->order};
+    const struct channel_ack ack = {s->is_relay ? c->confirmed : c->seq, s->order};
     uint8_t out[CHANNEL_ACK_BYTES];
 
     channel_put_ack(out, &ack, &c->key);
     return channel_send(c->fd, out, sizeof out);
 }
 
+/* A rank's first word, the begin of its training and its end are not kept waiting. */
+static void hear(struct control_server *s, const struct channel_beat *b)
+{
+    const struct channel_beat *last = &s->liveness.rank[b->rank].last;
+
+    s->is_urgent |= b->is_last || last->seq == 0 ||
+                    (last->phase == PHASE_START && b->phase != PHASE_START);
+    s->route[b->rank].is_news = true;
+    liveness_heard(&s->liveness, b->rank, b, clock_now());
+}
+
+/* What a leader says of another rank of its host. */
+static void hear_relayed(struct control_server *s, const struct control_client *c,
+                         const struct channel_beat *b)
+{
+    const int64_t client = c - s->client;
+    struct channel_join j = {.rank = b->rank, .n_ranks = (uint32_t)s->liveness.n_ranks};
+
+    if (is_direct(s, b->rank))
+        return;
+    if (b->is_gone) {
+        if (s->route[b->rank].client == client)
+            lose_rank(s, b->rank);
+        return;
+    }
+    if (s->route[b->rank].client != client) {
+        memcpy(j.host, s->liveness.rank[c->rank].host, sizeof j.host);
+        liveness_joined(&s->liveness, &j, clock_now());
+        s->route[b->rank].client = client;
+    }
+    hear(s, b);
+}
+
+/* Whom a client may speak of: to a relay of itself alone. */
+static bool is_fit(const struct control_server *s, const struct control_client *c,
+                   const struct channel_beat *b)
+{
+    const bool is_own = b->rank == c->rank;
+
+    return b->seq > c->seq && b->rank < s->liveness.n_ranks &&
+           !(is_own ? b->is_gone : s->is_relay);
+}
+
+/* The leader's own beat comes last and is answered for all. */
 static bool take_beat(struct control_server *s, struct control_client *c)
 {
     struct channel_beat b;
 
-    if (!channel_get_beat(&b, c->in.bytes, &c->key) || b.seq <= c->seq)
+    if (!channel_get_beat(&b, c->in.bytes, &c->key) || !is_fit(s, c, &b))
         return false;
     c->seq = b.seq;
-    liveness_heard(&s->liveness, (uint32_t)c->rank, &b, clock_now());
+    if (b.rank != c->rank) {
+        hear_relayed(s, c, &b);
+        return true;
+    }
+    hear(s, &b);
     return send_ack(s, c);
 }
 
@@ -312,4 +388,40 @@ void control_server_order(struct control_server *s, enum channel_order order)
         if (c->fd >= 0 && c->rank != NO_RANK && !send_ack(s, c))
             drop(s, c);
     }
+}
+
+/* ---- a relay's ---- */
+
+/* The last word about a rank, for others. */
+static struct channel_beat word_of(const struct control_server *s, uint32_t rank)
+{
+    struct channel_beat b = s->liveness.rank[rank].last;
+
+    b.rank = rank;
+    b.is_gone = s->route[rank].client < 0 && !b.is_last;
+    return b;
+}
+
+size_t control_server_collect(struct control_server *s, bool is_all,
+                              struct channel_beat *out)
+{
+    size_t n = 0;
+
+    for (uint32_t r = 0; r < s->liveness.n_ranks; r++) {
+        struct control_route *at = &s->route[r];
+        if (!at->is_news && !(is_all && s->liveness.rank[r].last.seq))
+            continue;
+        out[n++] = word_of(s, r);
+        at->is_news = false;
+        if (at->client >= 0)
+            s->client[at->client].collected = s->client[at->client].seq;
+    }
+    s->is_urgent = false;
+    return n;
+}
+
+void control_server_confirm(struct control_server *s)
+{
+    for (size_t i = 0; i < s->max_clients; i++)
+        s->client[i].confirmed = s->client[i].collected;
 }

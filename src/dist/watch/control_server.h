@@ -7,6 +7,11 @@
  * after `t_join` seconds, and when all slots are taken the oldest of them is closed
  * first.
  *
+ * A rank reports for itself, or the leader of its node for it: the leader has a server of
+ * its own, a relay, whose ranks it passes on within its own session (heartbeat.c). A rank
+ * whose leader's session ends has the time of any other closed connection to come by
+ * itself; once it has, its leader's word about it no longer counts.
+ *
  * Owns: the sockets and `liveness`. Threads: one at a time.
  */
 #pragma once
@@ -20,6 +25,12 @@
 
 struct control_client;
 
+/* Where the server hears of a rank. */
+struct control_route {
+    int64_t client; /* its own or its leader's; -1: nowhere */
+    bool is_news;   /* of a relay: not yet passed on */
+};
+
 struct control_server {
     struct liveness liveness;
     uint8_t token[CHANNEL_TOKEN];
@@ -27,7 +38,10 @@ struct control_server {
     int listener, epoll;
     uint16_t port;
     struct control_client *client;
-    size_t max_clients;
+    size_t max_clients, n_connected; /* connected: with a rank at the other end */
+    struct control_route *route;     /* [n_ranks] */
+    bool is_relay;  /* a beat counts as answered only when its news was passed on */
+    bool is_urgent; /* of a relay: there is news that should not wait for the next beat */
     bool is_full, was_full; /* no descriptor is left for a connection; ever */
     double t_full;          /* when that was seen */
     uint32_t refused; /* the number of ranks that a refused rank counts; 0: none was */
@@ -51,3 +65,10 @@ void control_server_turn(struct control_server *s, double t);
 
 /* Change the order, and send it to every connected rank at once. */
 void control_server_order(struct control_server *s, enum channel_order order);
+
+/* Of a relay: the news of each rank since the last call, at most one beat for each of all
+ * ranks; with is_all also the last word of those that have no news. Returns how many. */
+size_t control_server_collect(struct control_server *s, bool is_all,
+                              struct channel_beat *out);
+/* Of a relay: what was collected has arrived. The next answers say so. */
+void control_server_confirm(struct control_server *s);

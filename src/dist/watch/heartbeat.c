@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "dist/watch/control_server.h"
 
 enum { MAX_ADDRESSES = 16, TICKS = 10 }; /* looks at the clock in a period */
 
@@ -26,6 +27,10 @@ const struct heartbeat_times heartbeat_times_default = {.period = 1,
                                                         .handshake = 2,
                                                         .unanswered = 2.5,
                                                         .goodbye = 3};
+
+/* A rank beats again so much of a period after its leader's last report has arrived: in
+ * time for the next one, so that its news is not old when it goes out. */
+static const double lead = 0.8;
 
 enum stage { CLOSED, CONNECTING, HELLO, WELCOME, OPEN };
 
@@ -47,15 +52,19 @@ struct heartbeat {
     struct channel_inbox in;
     struct channel_key key;
     struct channel_join join;
-    uint64_t seq;
+    uint64_t seq, answered; /* numbers of beats of this session */
     double t_began, t_next_try, t_next_beat, t_sampled, t_phase, t_waited, t_span;
     uint64_t last_word, goodbye; /* number of the last beat; 0 before it was sent */
     bool was_stopped, is_over, is_starting; /* the last beat said PHASE_START */
+    bool is_relayed; /* the connection is, or will be, to the leader of this host */
+    struct channel_beat *news; /* of the ranks that report through this one */
+    uint8_t *report;           /* their beats, and room for our own */
 
-    bool is_answered, is_welcome; /* by the other end: to JOIN, with ACCEPTED */
-    _Atomic double t_answer;      /* of the last answer */
-    status result;                /* how this rank ended; written before is_closing */
-    uint32_t fault;               /* the same */
+    bool is_joined, is_refused; /* a beat was answered; JOIN was, but not accepted */
+    _Atomic double t_answer;    /* when a beat was last answered */
+    status result;              /* how this rank ended; written before is_closing */
+    uint32_t fault;             /* the same */
+    double t_linger;            /* the same */
     atomic_bool is_closing;
 };
 
@@ -82,10 +91,10 @@ static uint32_t milliseconds(double t)
 /* ---- the connection ---- */
 
 /* A rank that was not accepted tries the next address: the server of another job may
- * listen at this one. */
+ * listen at this one. Its leader it tries once. */
 static void hang_up(struct heartbeat *h, double now)
 {
-    if (h->stage != OPEN)
+    if (h->stage != OPEN && !h->is_relayed)
         h->next_address = (h->next_address + 1) % h->n_addresses;
     if (h->fd >= 0)
         close(h->fd);
@@ -93,8 +102,9 @@ static void hang_up(struct heartbeat *h, double now)
     h->stage = CLOSED;
     h->in.n = 0;
     /* A connection that was lost later than that is replaced at once. */
-    if (h->t_next_try < now)
+    if (h->t_next_try < now || h->is_relayed)
         h->t_next_try = now;
+    h->is_relayed = false;
 }
 
 static void set_stage(struct heartbeat *h, enum stage stage, double now)
@@ -103,18 +113,29 @@ static void set_stage(struct heartbeat *h, enum stage stage, double now)
     h->t_began = now;
 }
 
+static struct address leader_of(const struct heartbeat *h)
+{
+    const struct sockaddr_in at = {.sin_family = AF_INET,
+                                   .sin_port = htons(h->config.leader_port),
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct address a = {.n = sizeof at};
+
+    memcpy(&a.at, &at, sizeof at);
+    return a;
+}
+
 static void dial(struct heartbeat *h, double now)
 {
-    const struct address *a = &h->address[h->next_address];
+    const struct address to = h->is_relayed ? leader_of(h) : h->address[h->next_address];
     const int yes = 1;
 
     /* All addresses are tried in turn within `retry`. */
     h->t_next_try = now + h->config.times.retry / (double)h->n_addresses;
-    h->fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    h->fd = socket(to.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (h->fd < 0)
         return;
     setsockopt(h->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    if (connect(h->fd, (const struct sockaddr *)&a->at, a->n) != 0 &&
+    if (connect(h->fd, (const struct sockaddr *)&to.at, to.n) != 0 &&
         errno != EINPROGRESS) {
         hang_up(h, now);
         return;
@@ -150,12 +171,25 @@ static bool take_welcome(struct heartbeat *h, double now)
 
     if (!channel_get_welcome(&answer, h->in.bytes, &h->key))
         return false;
-    h->is_answered = true;
-    h->is_welcome = answer == CHANNEL_ACCEPTED;
-    h->seq = h->goodbye = 0;
+    h->is_refused = answer != CHANNEL_ACCEPTED;
+    h->seq = h->answered = h->goodbye = 0;
     h->t_next_beat = now;
+    return !h->is_refused;
+}
+
+/* A leader answers at once, to say that it is there, and once more when the server has
+ * what it passed on. Only the second has a number that is new. */
+static void take_answer(struct heartbeat *h, uint64_t seq, double now)
+{
+    if (seq <= h->answered)
+        return;
+    h->answered = seq;
+    h->is_joined = true;
     h->t_answer = now;
-    return h->is_welcome;
+    if (h->is_relayed)
+        h->t_next_beat = now + lead * h->config.times.period;
+    if (h->config.relay && seq == h->seq)
+        control_server_confirm(h->config.relay);
 }
 
 static bool take_ack(struct heartbeat *h, double now)
@@ -164,8 +198,10 @@ static bool take_ack(struct heartbeat *h, double now)
 
     if (!channel_get_ack(&ack, h->in.bytes, &h->key) || ack.seq > h->seq)
         return false;
-    h->t_answer = now;
+    take_answer(h, ack.seq, now);
     h->is_over |= h->goodbye && ack.seq == h->goodbye;
+    if (h->config.relay)
+        control_server_order(h->config.relay, ack.order);
     if (ack.order == CHANNEL_STOP && !h->was_stopped) {
         h->was_stopped = true;
         h->config.stop(h->config.ctx);
@@ -201,11 +237,28 @@ static void listen_to(struct heartbeat *h, double now)
     }
 }
 
+/* The beats of the ranks that report through this one, into the report. The first of a
+ * session says what is known of each. Returns how many. */
+static size_t put_news(struct heartbeat *h)
+{
+    const size_t n = h->config.relay
+                         ? control_server_collect(h->config.relay, h->seq == 0, h->news)
+                         : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        h->news[i].seq = ++h->seq;
+        channel_put_beat(h->report + i * CHANNEL_BEAT_BYTES, &h->news[i], &h->key);
+    }
+    return n;
+}
+
 static void send_beat(struct heartbeat *h, double now)
 {
+    const size_t n = put_news(h);
     const bool is_last = h->is_closing;
     const struct phase_now p = phase_get(h->config.phase);
     const struct channel_beat b = {.seq = ++h->seq,
+                                   .rank = h->config.rank,
                                    .step = p.step,
                                    .phase = (uint32_t)p.phase,
                                    .age_ms = milliseconds(now - h->t_phase),
@@ -214,22 +267,23 @@ static void send_beat(struct heartbeat *h, double now)
                                    .is_last = is_last,
                                    .result = is_last ? h->result : OK,
                                    .fault = is_last ? h->fault : 0};
-    uint8_t out[CHANNEL_BEAT_BYTES];
 
     h->t_waited = h->t_span = 0;
     h->is_starting = p.phase == PHASE_START;
     h->goodbye = is_last ? h->seq : 0;
     h->t_next_beat = now + h->config.times.period;
-    channel_put_beat(out, &b, &h->key);
-    if (!channel_send(h->fd, out, sizeof out))
+    channel_put_beat(h->report + n * CHANNEL_BEAT_BYTES, &b, &h->key);
+    if (!channel_send(h->fd, h->report, (n + 1) * CHANNEL_BEAT_BYTES))
         hang_up(h, now);
 }
 
-/* Every period, and at once when training begins or this rank ends. */
+/* Every period, and at once when training begins or this rank ends, or one that reports
+ * through it begins, ends or is lost. */
 static bool is_beat_due(const struct heartbeat *h, double now)
 {
     return (h->is_closing && !h->goodbye) || now >= h->t_next_beat ||
-           (h->is_starting && phase_get(h->config.phase).phase != PHASE_START);
+           (h->is_starting && phase_get(h->config.phase).phase != PHASE_START) ||
+           (h->config.relay && h->config.relay->is_urgent);
 }
 
 /* What is due at this time, without any message. */
@@ -246,7 +300,7 @@ static void tick(struct heartbeat *h, double now)
         hang_up(h, now);
     if (h->stage == CLOSED && now >= h->t_next_try)
         dial(h, now);
-    if (h->is_welcome && now - h->t_answer > h->config.t_lost && !h->is_closing) {
+    if (h->is_joined && now - h->t_answer > h->config.t_lost && !h->is_closing) {
         char why[120];
         snprintf(why, sizeof why, "no answer over the control channel for %.1f s",
                  now - h->t_answer);
@@ -258,10 +312,13 @@ static void tick(struct heartbeat *h, double now)
 static void turn(struct heartbeat *h)
 {
     const int tick_ms = (int)(1000 * h->config.times.period / TICKS);
-    struct pollfd p[2] = {{h->is_closing ? -1 : h->wake, POLLIN, 0},
-                          {h->fd, h->stage == CONNECTING ? POLLOUT : POLLIN, 0}};
+    struct pollfd p[3] = {{h->is_closing ? -1 : h->wake, POLLIN, 0},
+                          {h->fd, h->stage == CONNECTING ? POLLOUT : POLLIN, 0},
+                          {h->config.relay ? h->config.relay->epoll : -1, POLLIN, 0}};
 
-    poll(p, 2, tick_ms); /* ignores negative descriptors */
+    poll(p, 3, tick_ms); /* ignores negative descriptors */
+    if (h->config.relay)
+        control_server_turn(h->config.relay, 0);
     const double now = clock_now();
     if (h->fd >= 0 && p[1].revents)
         listen_to(h, now);
@@ -274,8 +331,11 @@ static void *beat_on(void *arg)
 
     while (!h->is_closing)
         turn(h);
-    const double t_end = clock_now() + h->config.times.goodbye;
-    while (!h->is_over && clock_now() < t_end)
+    const double t_closed = clock_now();
+    while (!h->is_over && clock_now() < t_closed + h->config.times.goodbye)
+        turn(h);
+    while (h->config.relay && h->config.relay->n_connected &&
+           clock_now() < t_closed + h->t_linger)
         turn(h);
     return NULL;
 }
@@ -320,18 +380,18 @@ static status join(struct heartbeat *h, struct err *err)
     const struct heartbeat_config *c = &h->config;
     const double t_end = clock_now() + c->t_first;
 
-    while (!h->is_answered && clock_now() < t_end)
+    while (!h->is_joined && !h->is_refused && clock_now() < t_end)
         turn(h);
-    if (!h->is_answered)
-        return err_set(err, ERR_COMM,
-                       "rank %u on %s cannot reach the control channel at %.200s port %u "
-                       "within %.0f s; is a firewall in between?",
-                       c->rank, h->join.host, c->hosts, c->port, c->t_first);
-    if (!h->is_welcome)
+    if (h->is_refused)
         return err_set(err, ERR_COMM,
                        "rank %u on %s counts %u ranks where another number was started; "
                        "is mpirun of the MPI library that ferry was built with?",
                        c->rank, h->join.host, c->n_ranks);
+    if (!h->is_joined)
+        return err_set(err, ERR_COMM,
+                       "rank %u on %s cannot reach the control channel at %.200s port %u "
+                       "within %.0f s; is a firewall in between?",
+                       c->rank, h->join.host, c->hosts, c->port, c->t_first);
     return OK;
 }
 
@@ -341,7 +401,18 @@ static void release(struct heartbeat *h)
         close(h->fd);
     if (h->wake >= 0)
         close(h->wake);
+    free(h->news);
+    free(h->report);
     free(h);
+}
+
+static status make_room(struct heartbeat *h, struct err *err)
+{
+    const size_t n = h->config.relay ? h->config.n_ranks : 0;
+
+    if (n)
+        TRY(mem_alloc(&h->news, n, sizeof *h->news, err));
+    return mem_alloc(&h->report, n + 1, CHANNEL_BEAT_BYTES, err);
 }
 
 status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
@@ -352,16 +423,16 @@ status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
 
     *out = NULL;
     TRY(mem_alloc(&h, 1, sizeof *h, err));
-    *h = (struct heartbeat){
-        .config = *c,
-        .fd = -1,
-        .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-        .join = {.rank = c->rank, .n_ranks = c->n_ranks, .pid = (uint32_t)getpid()},
-        .t_sampled = now,
-        .t_phase = now,
-        .t_answer = now};
+    *h = (struct heartbeat){.config = *c,
+                            .fd = -1,
+                            .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                            .join = {.rank = c->rank, .n_ranks = c->n_ranks},
+                            .is_relayed = c->leader_port,
+                            .t_sampled = now,
+                            .t_phase = now,
+                            .t_answer = now};
     os_host_name(h->join.host, sizeof h->join.host);
-    if (resolve(h, err) != OK || join(h, err) != OK ||
+    if (make_room(h, err) != OK || resolve(h, err) != OK || join(h, err) != OK ||
         os_thread(&h->thread, beat_on, h, err) != OK) {
         release(h);
         return err->code;
@@ -370,7 +441,7 @@ status heartbeat_open(struct heartbeat **out, const struct heartbeat_config *c,
     return OK;
 }
 
-void heartbeat_close(struct heartbeat *h, status result, uint32_t fault)
+void heartbeat_close(struct heartbeat *h, status result, uint32_t fault, double t_linger)
 {
     const uint64_t one = 1;
 
@@ -378,6 +449,7 @@ void heartbeat_close(struct heartbeat *h, status result, uint32_t fault)
         return;
     h->result = result;
     h->fault = fault;
+    h->t_linger = t_linger;
     h->is_closing = true;
     (void)!write(h->wake, &one, sizeof one); /* the thread looks at the clock anyway */
     pthread_join(h->thread, NULL);

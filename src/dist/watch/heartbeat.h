@@ -7,8 +7,15 @@
  * another may have been started in its place: so `leave` is called, which ends the
  * process. This bypasses MPI, because MPI may be what hangs.
  *
- * Owns: its thread and socket. Borrows the phase. The callbacks run on the thread, or in
- * heartbeat_open.
+ * The ranks of a host report to its leader, the first of them, whose thread serves them
+ * too (`relay`) and passes on, with its own beat, what they said since the last one. So
+ * the server has one connection and one message a second for a host. What is answered is
+ * what has arrived at the server: a leader that is cut off holds its ranks no longer than
+ * they would last by themselves. A rank whose leader dies, or says nothing at all, turns
+ * to the server and stays with it.
+ *
+ * Owns: its thread and socket. Borrows the phase and the relay, which nobody else touches
+ * until heartbeat_close. The callbacks run on the thread, or in heartbeat_open.
  */
 #pragma once
 
@@ -18,6 +25,8 @@
 #include "base/err.h"
 #include "dist/watch/channel.h"
 #include "dist/watch/phase.h"
+
+struct control_server;
 
 /* In seconds. */
 struct heartbeat_times {
@@ -35,6 +44,8 @@ struct heartbeat_config {
     uint32_t rank, n_ranks;
     const char *hosts; /* "a,b,c": where the server may be; tried in turn */
     uint16_t port;
+    uint16_t leader_port;         /* of the leader on this host; 0: there is none */
+    struct control_server *relay; /* of a leader, for the ranks of its host; or NULL */
     uint8_t token[CHANNEL_TOKEN];
     double t_lost;  /* without an answer */
     double t_first; /* for the first connection */
@@ -51,8 +62,9 @@ struct heartbeat;
 status heartbeat_open(struct heartbeat **h, const struct heartbeat_config *c,
                       struct err *err);
 /* Says goodbye with the status of this rank, and with 1 + the rank at fault (0: none);
- * silence after that is fine. NULL is fine. */
-void heartbeat_close(struct heartbeat *h, status result, uint32_t fault);
+ * silence after that is fine. A leader goes on for up to t_linger seconds while ranks
+ * report through it. NULL is fine. */
+void heartbeat_close(struct heartbeat *h, status result, uint32_t fault, double t_linger);
 
 /* False when the last answer is older than t_lost: this rank was given up and must not
  * touch files that its successor may be using. Any thread. */

@@ -73,7 +73,6 @@ void liveness_joined(struct liveness *w, const struct channel_join *j, double no
         w->n_joined++;
     }
     r->has_joined = r->is_open = true;
-    r->pid = j->pid;
     r->t_beat = now;
     memcpy(r->host, j->host, sizeof r->host);
 }

@@ -47,7 +47,6 @@ enum liveness_verdict {
 struct liveness_rank {
     bool has_joined, is_done, is_open, is_late, is_dead;
     char host[CHANNEL_HOST];
-    uint32_t pid;
     struct channel_beat last;
     double t_joined, t_beat, t_closed;
     double t_moved; /* when step or phase last changed, on this clock */
