@@ -20,6 +20,11 @@ double clock_wall(void)
     return seconds(CLOCK_REALTIME);
 }
 
+double clock_thread(void)
+{
+    return seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct clock_lap clock_start(void)
 {
     return (struct clock_lap){clock_now()};

@@ -13,17 +13,18 @@
 #include <stddef.h>
 
 /* code, process exit status, meaning */
-#define STATUS_LIST(X)                                        \
-    X(OK, 0, "success")                                       \
-    X(ERR_CHECK, 1, "a check was asked for and did not hold") \
-    X(ERR_USAGE, 2, "bad option or configuration")            \
-    X(ERR_IO, 3, "operating system refused")                  \
-    X(ERR_FORMAT, 4, "malformed input")                       \
-    X(ERR_MEMORY, 5, "out of memory")                         \
-    X(ERR_DEVICE, 6, "compute device failed")                 \
-    X(ERR_COMM, 7, "a peer rank failed")                      \
-    X(ERR_NUMERIC, 8, "training diverged")                    \
-    X(ERR_LOST, 9, "cut off from the job, or told to leave it")
+#define STATUS_LIST(X)                                          \
+    X(OK, 0, "success")                                         \
+    X(ERR_CHECK, 1, "a check was asked for and did not hold")   \
+    X(ERR_USAGE, 2, "bad option or configuration")              \
+    X(ERR_IO, 3, "operating system refused")                    \
+    X(ERR_FORMAT, 4, "malformed input")                         \
+    X(ERR_MEMORY, 5, "out of memory")                           \
+    X(ERR_DEVICE, 6, "compute device failed")                   \
+    X(ERR_COMM, 7, "a peer rank failed")                        \
+    X(ERR_NUMERIC, 8, "training diverged")                      \
+    X(ERR_LOST, 9, "cut off from the job, or told to leave it") \
+    X(ERR_CANCELLED, 10, "cancelled by whoever had asked")
 
 /* The compiler warns where a status is not looked at. Each has its own way to say so of a
  * type. */

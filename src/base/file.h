@@ -42,6 +42,7 @@ bool file_is_abandoned(const char *name);
 /* The bytes being written to a file that does not exist yet under its name. */
 struct file_writer {
     int fd;       /* valid while path is set */
+    int into;     /* -1, or what the bytes of `fd` go into at the commit */
     char *path;   /* as the caller named it */
     char *target; /* what is replaced; NULL: the bytes go straight into `path` */
     char *tmp;
@@ -58,6 +59,11 @@ status file_writer_open(struct file_writer *w, const char *path, struct err *err
  * keeping its permissions. A device, a pipe or a descriptor (/dev/stdout) is written into
  * as the bytes come. A directory or a socket is refused. */
 status file_writer_open_output(struct file_writer *w, const char *path, struct err *err);
+/* The same for bytes that are patched before the commit: what goes into a device, a pipe
+ * or a descriptor, where nothing can be taken back, waits for it in a file without a
+ * name. */
+status file_writer_open_patchable(struct file_writer *w, const char *path,
+                                  struct err *err);
 /* Whether the system would let it be written, before long work begins. */
 status file_check_output(const char *path, struct err *err);
 status file_writer_add(struct file_writer *w, const void *data, size_t n,
@@ -65,6 +71,10 @@ status file_writer_add(struct file_writer *w, const void *data, size_t n,
 /* The same with a line feed behind it. */
 status file_writer_add_line(struct file_writer *w, const void *text, size_t n,
                             struct err *err);
+/* Put n bytes over those that were added at offset `at`. The writer is no output that is
+ * written into as the bytes come. */
+status file_writer_patch(struct file_writer *w, uint64_t at, const void *data, size_t n,
+                         struct err *err);
 /* Flush, fsync, rename into place, fsync the directory. Closes *w either way. */
 status file_writer_commit(struct file_writer *w, struct err *err);
 /* Forget everything written. Safe on a zeroed, committed or aborted writer. */

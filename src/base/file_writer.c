@@ -220,6 +220,8 @@ static int open_directly(const char *target)
 
 static void writer_free(struct file_writer *w)
 {
+    if (w->into >= 0)
+        close(w->into);
     free(w->path);
     free(w->target);
     free(w->tmp);
@@ -229,7 +231,7 @@ static void writer_free(struct file_writer *w)
 
 static status begin(struct file_writer *w, const char *path, struct err *err)
 {
-    *w = (struct file_writer){.fd = -1, .path = strdup(path)};
+    *w = (struct file_writer){.fd = -1, .into = -1, .path = strdup(path)};
     if (w->path && mem_alloc(&w->buf, WRITE_BUFFER, 1, err) == OK)
         return OK;
     return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
@@ -270,6 +272,15 @@ static status open_output(struct file_writer *w, struct err *err)
     return OK;
 }
 
+static status open_patchable(struct file_writer *w, struct err *err)
+{
+    TRY(open_output(w, err));
+    if (w->target)
+        return OK;
+    w->into = w->fd;
+    return file_nameless(&w->fd, err);
+}
+
 static status open_as(status (*open_it)(struct file_writer *, struct err *),
                       struct file_writer *w, const char *path, struct err *err)
 {
@@ -289,6 +300,12 @@ status file_writer_open(struct file_writer *w, const char *path, struct err *err
 status file_writer_open_output(struct file_writer *w, const char *path, struct err *err)
 {
     return open_as(open_output, w, path, err);
+}
+
+status file_writer_open_patchable(struct file_writer *w, const char *path,
+                                  struct err *err)
+{
+    return open_as(open_patchable, w, path, err);
 }
 
 static status flush(struct file_writer *w, struct err *err)
@@ -326,6 +343,38 @@ status file_writer_add_line(struct file_writer *w, const void *text, size_t n,
     return file_writer_add(w, "\n", 1, err);
 }
 
+status file_writer_patch(struct file_writer *w, uint64_t at, const void *data, size_t n,
+                         struct err *err)
+{
+    BUG_ON((!w->target && w->into < 0) || at > w->n_bytes || n > w->n_bytes - at);
+    TRY(flush(w, err));
+    status result = lseek(w->fd, (off_t)at, SEEK_SET) < 0 ? file_error(err, w->path) : OK;
+    THEN(result, file_put(w->fd, data, n, w->path, err));
+    if (result == OK && lseek(w->fd, 0, SEEK_END) < 0)
+        result = file_error(err, w->path);
+    w->is_broken = result != OK;
+    return result;
+}
+
+/* The bytes that waited to where they belong, which becomes the file to sync. */
+static status pour(struct file_writer *w, struct err *err)
+{
+    status result = OK;
+    ssize_t n;
+
+    for (off_t at = 0; (n = pread(w->fd, w->buf, WRITE_BUFFER, at)) > 0; at += n) {
+        result = file_put(w->into, w->buf, (size_t)n, w->path, err);
+        if (result != OK)
+            break;
+    }
+    if (n < 0)
+        result = file_error(err, w->path);
+    const int waiting = w->fd;
+    w->fd = w->into;
+    w->into = waiting;
+    return result;
+}
+
 /* Pipes and most devices have nothing to sync, and say so. */
 static bool sync_all(const struct file_writer *w)
 {
@@ -337,6 +386,8 @@ status file_writer_commit(struct file_writer *w, struct err *err)
 {
     status result = flush(w, err);
 
+    if (w->into >= 0)
+        THEN(result, pour(w, err));
     if (result == OK && !sync_all(w))
         result = file_error(err, w->path);
     if (close(w->fd) != 0 && result == OK)

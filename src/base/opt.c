@@ -6,8 +6,7 @@
 
 #include "base/utf8.h"
 
-/* "learning-rate" and "learning_rate" name the same option. */
-static bool same_name(const char *given, const char *name)
+bool opt_same_name(const char *given, const char *name)
 {
     for (; *given; given++, name++)
         if (*given != *name && !(*given == '-' && *name == '_'))
@@ -18,7 +17,7 @@ static bool same_name(const char *given, const char *name)
 const struct opt *opt_find(struct opt_table t, const char *name)
 {
     for (size_t i = 0; i < t.n; i++)
-        if (same_name(name, t.opt[i].name))
+        if (opt_same_name(name, t.opt[i].name))
             return &t.opt[i];
     return NULL;
 }

@@ -74,7 +74,10 @@ struct opt_table {
 #define OPT_OWN_ROW(kind, field, ...) \
     OPT_ROW(kind, offsetof(opt_owner, field), field, __VA_ARGS__)
 
-/* NULL when the table has no such name; "max-steps" and "max_steps" are one. */
+/* "max-steps" is given for max_steps, of options as of commands. */
+bool opt_same_name(const char *given, const char *name);
+
+/* NULL when the table has no such name. */
 const struct opt *opt_find(struct opt_table t, const char *name);
 
 status opt_defaults(struct opt_table t, void *config, struct err *err);
@@ -105,6 +108,9 @@ void opt_value(const struct opt *o, const void *config, struct str *out);
 
 /* "key: value" lines that opt_file reads back to the same config. */
 void opt_dump(struct opt_table t, const void *config, struct str *out);
+
+/* Its help, limits and default, as in "updates (0 to 1e9) [100000]". */
+void opt_describe(const struct opt *o, struct str *out);
 
 /* Every option with its help, limits and default, in columns. */
 void opt_help(struct opt_table t, FILE *out);

@@ -44,7 +44,7 @@ static void put_choices(struct str *out, const char *list)
     }
 }
 
-static void put_entry(struct str *out, const struct opt *o)
+void opt_describe(const struct opt *o, struct str *out)
 {
     str_puts(out, o->help);
     switch (o->type) {
@@ -103,7 +103,7 @@ void opt_help(struct opt_table t, FILE *out)
     }
     for (size_t i = 0; i < t.n; i++) {
         str_reset(&text);
-        put_entry(&text, &t.opt[i]);
+        opt_describe(&t.opt[i], &text);
         fprintf(out, "%*s%-*s%*s", INDENT, "", (int)longest, t.opt[i].name, GAP, "");
         print_wrapped(out, str_text(&text), INDENT + longest + GAP);
     }

@@ -59,6 +59,15 @@ void utf8_mend(struct str *out, const char *s, size_t n)
     }
 }
 
+size_t utf8_unmended(const char *s, size_t n, size_t at)
+{
+    size_t i = 0, len;
+
+    for (size_t to = 0; to < at && i < n; i += len)
+        to += utf8_decode(s + i, n - i, &len) == UTF8_BAD ? sizeof "\uFFFD" - 1 : len;
+    return i;
+}
+
 size_t utf8_count(const char *s, size_t n)
 {
     size_t count = 0;

@@ -26,6 +26,9 @@ bool utf8_valid(const char *s, size_t n);
 /* Append the text; every byte that is no UTF-8 becomes U+FFFD. */
 void utf8_mend(struct str *out, const char *s, size_t n);
 
+/* Where in s[0..n) byte `at` of its mended form comes from. */
+size_t utf8_unmended(const char *s, size_t n, size_t at);
+
 /* Columns a terminal needs, taking one a code point. */
 size_t utf8_count(const char *s, size_t n);
 

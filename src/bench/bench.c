@@ -18,6 +18,11 @@ static struct model_config size_of(const char *name)
         return bench_model(256, 1024, 4, 3, 8192);
     if (strcmp(name, "tiny") == 0)
         return bench_model(128, 256, 4, 4, 10000);
+    if (strcmp(name, "student") == 0) {
+        struct model_config c = bench_model(256, 1536, 8, 6, 32000);
+        c.decoder_layers = 2;
+        return c;
+    }
     return bench_model(512, 2048, 8, 6, 32768); /* base */
 }
 
@@ -316,8 +321,10 @@ static status bench_kernels(const struct bench *b, struct err *err)
 static const struct {
     const char *name;
     status (*run)(const struct bench *, struct err *);
-} parts[] = {{"gemm", bench_gemm}, {"memory", bench_memory}, {"kernels", bench_kernels},
-             {"wire", bench_wire}, {"step", bench_step},     {"text", bench_text}};
+} parts[] = {{"gemm", bench_gemm},           {"memory", bench_memory},
+             {"kernels", bench_kernels},     {"int8", bench_int8},
+             {"wire", bench_wire},           {"step", bench_step},
+             {"translate", bench_translate}, {"text", bench_text}};
 
 status bench_run(const struct bench_config *c, const char *part, FILE *out,
                  struct err *err)
@@ -342,7 +349,8 @@ status bench_run(const struct bench_config *c, const char *part, FILE *out,
     if (!is_found)
         return err_set(
             err, ERR_USAGE,
-            "unknown part '%.64s'; there are gemm, memory, kernels, wire, step and text",
+            "unknown part '%.64s'; there are gemm, memory, kernels, int8, wire, step, "
+            "translate and text",
             part);
     return OK;
 }

@@ -1,6 +1,7 @@
 /*
  * bench - what `ferry bench` measures: the machine's memory and matrix products, every
- * kernel, the exchange of gradients, a training step, and subwords.
+ * kernel, the products of inference, the exchange of gradients, a training step,
+ * translation, and subwords.
  *
  * A part prints a line per measurement, for people or as JSON. Adding one: a row of
  * `parts` in bench.c. Threads: one at a time.
@@ -19,10 +20,10 @@
 /* kind, field, default, help, limits */
 /* clang-format off */
 #define BENCH_OPTIONS(X)                                                               \
-    X(CHOICE, size, "base", "model of the step", ONE_OF("base|small|tiny"))            \
+    X(CHOICE, size, "base", "model of the step or translation", ONE_OF("base|small|tiny|student")) \
     X(INT, tokens, "2048", "target tokens per step", RANGE(16, 1e6))                   \
     X(INT, mean, "28", "mean sentence length", RANGE(4, 2000))                         \
-    X(INT, steps, "7", "timed steps", RANGE(1, 1000))                                  \
+    X(INT, steps, "7", "timed steps; translate: times that all is translated", RANGE(1, 1000)) \
     X(REAL, dropout, "0.1", "dropout of the step", RANGE(0, 0.9))                      \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                   \
@@ -30,6 +31,12 @@
     X(CHOICE, wire, "all", "wire: number format of the gradients", ONE_OF("all|fp32|bf16|fp16|int8")) \
     X(INT, bucket_mib, "25", "wire: largest gradient bucket, in MiB of fp32", RANGE(1, 4096)) \
     X(INT, comm_poll_us, "50", "wire: longest sleep while waiting, in microseconds", RANGE(0, 1e6)) \
+    X(INT, beam, "4", "translate: hypotheses; 1: greedy", RANGE(1, 64))                \
+    X(INT, batch, "32", "translate: sentences at once, of each worker", RANGE(1, 1024)) \
+    X(INT, length, "28", "translate: tokens of every source and target", RANGE(3, 1024)) \
+    X(INT, sentences, "0", "translate: so many; 0: 64, or 16 one by one", RANGE(0, 1e6)) \
+    X(INT, workers, "0", "translate: batches side by side; 0: whatever is faster", RANGE(0, 1024)) \
+    X(CHOICE, mode, "int8", "translate: weights", ONE_OF("fp32|int8"))                 \
     X(STR, text, "", "text: file to learn subwords from and to encode", ANY)           \
     X(STR, out, "", "text: PREFIX of the tokenizer that is learned", ANY)              \
     X(INT, vocab_size, "32768", "text: pieces to learn", RANGE(5, 65536))              \
@@ -63,12 +70,17 @@ struct bench {
     FILE *out;
 };
 
+/* Products of inference in int8 and in float, every variant that runs here. */
+status bench_int8(const struct bench *b, struct err *err);
 /* The loops of every wire format; under mpirun also the exchange of a whole gradient,
  * with nothing computing beside it. The first rank reports. */
 status bench_wire(const struct bench *b, struct err *err);
 /* train_step() as training runs it, on sentences of random ids whose lengths are spread
  * like those of a news corpus in subwords. */
 status bench_step(const struct bench *b, struct err *err);
+/* Random sentences through random weights, every target of the same length, so that
+ * nothing but speed is measured. */
+status bench_translate(const struct bench *b, struct err *err);
 /* Learning and encoding subwords, beside SentencePiece's encoder, on one thread and on
  * all. ERR_NUMERIC when an id differs. */
 status bench_text(const struct bench *b, struct err *err);

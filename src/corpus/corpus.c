@@ -49,6 +49,11 @@ static status check_ends(const struct head *head, const struct foot *foot,
 {
     if (memcmp(head->magic, CORPUS_FILE_MAGIC, 8) != 0)
         return err_set(err, ERR_FORMAT, "not a packed corpus");
+    if (head->version > CORPUS_FILE_VERSION)
+        return err_set(err, ERR_FORMAT,
+                       "a packed corpus by a newer ferry (version %u, up to %d can be "
+                       "read); use that one, or prepare the text once more with this one",
+                       head->version, CORPUS_FILE_VERSION);
     if (head->version != CORPUS_FILE_VERSION)
         return err_set(err, ERR_FORMAT,
                        "a packed corpus of version %u, this program reads version %d; "

@@ -99,13 +99,27 @@ static void take_language(char out[16], const json_t *languages, const char *sid
         snprintf(out, 16, "%.15s", json_string_value(name));
 }
 
-/* Directories of earlier versions do not say them. */
-static status read_languages(struct dataset *d, const char *dir, struct err *err)
+static status check_version(const json_t *all, const char *path, struct err *err)
+{
+    const json_int_t version = json_integer_value(json_object_get(all, "version"));
+
+    if (version <= DATASET_VERSION)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "%s: this data was prepared by a newer ferry (version %lld, up to %d "
+                   "can be read); use that one, or prepare the text once more with this "
+                   "one",
+                   path, (long long)version, DATASET_VERSION);
+}
+
+/* Its version, and the languages, which directories of earlier versions do not say. */
+static status read_mark(struct dataset *d, const char *dir, struct err *err)
 {
     char path[FILE_PATH_MAX];
 
     TRY(file_join(path, sizeof path, dir, DATASET_MARK, err));
     json_auto_t *all = json_load_file(path, 0, NULL);
+    TRY(check_version(all, path, err));
     const json_t *languages = json_object_get(all, "languages");
     take_language(d->source_lang, languages, "source");
     take_language(d->target_lang, languages, "target");
@@ -117,7 +131,7 @@ static status open_all(struct dataset *d, const char *dir, struct err *err)
     char path[FILE_PATH_MAX];
 
     TRY(check_whole(dir, err));
-    TRY(read_languages(d, dir, err));
+    TRY(read_mark(d, dir, err));
     TRY(file_join(d->tokenizer, sizeof d->tokenizer, dir, DATASET_VOCAB ".model", err));
     TRY(checksum_of_file(&d->tokenizer_hash, d->tokenizer, err));
     TRY(file_join(path, sizeof path, dir, "train.bin", err));

@@ -23,6 +23,10 @@
 #include "base/lines.h"
 #include "corpus/corpus.h"
 
+/* Of the directory, in DATASET_MARK. Raised when a reader of the version before would go
+ * wrong; a new field or file alone does not raise it. */
+enum { DATASET_VERSION = 3 };
+
 #define DATASET_MARK     "prepare.json"  /* the last file written */
 #define DATASET_VOCAB    "vocab"         /* .model and .vocab */
 #define DATASET_PROPOSAL "proposal.yaml" /* configuration that fits; may be missing */

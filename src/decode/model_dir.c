@@ -246,25 +246,29 @@ status model_dir_read_flat(const struct tensor_bundle *b, const struct params *p
     return OK;
 }
 
+status model_dir_read_weights(struct model_dir *d, const struct params *p, bool averaged,
+                              float *flat, struct err *err)
+{
+    char name[2 * PARAM_NAME_MAX];
+
+    snprintf(name, sizeof name, "%s%s", p->list[0].name, MODEL_DIR_AVERAGE);
+    averaged = averaged && tensor_bundle_find(&d->bundle, name);
+    status result = model_dir_read_flat(&d->bundle, p, "",
+                                        averaged ? MODEL_DIR_AVERAGE : "", flat, err);
+    if (result != OK)
+        (void)err_wrap(err, "%s", d->prefix);
+    tensor_bundle_close(&d->bundle);
+    return result;
+}
+
 status model_dir_load_weights(struct model *m, struct model_dir *d, bool averaged,
                               struct err *err)
 {
-    char name[2 * PARAM_NAME_MAX];
-    float *flat = NULL;
+    RELEASED_BY(mem_release) float *flat = NULL;
 
-    snprintf(name, sizeof name, "%s%s", m->params.list[0].name, MODEL_DIR_AVERAGE);
-    averaged = averaged && tensor_bundle_find(&d->bundle, name);
-    status result = mem_alloc(&flat, m->params.n_flat, sizeof *flat, err);
-    if (result == OK) {
-        result = model_dir_read_flat(&d->bundle, &m->params, "",
-                                     averaged ? MODEL_DIR_AVERAGE : "", flat, err);
-        if (result != OK)
-            (void)err_wrap(err, "%s", d->prefix);
-    }
-    THEN(result, model_set_weights(m, flat, err));
-    free(flat);
-    tensor_bundle_close(&d->bundle);
-    return result;
+    TRY(mem_alloc(&flat, m->params.n_flat, sizeof *flat, err));
+    TRY(model_dir_read_weights(d, &m->params, averaged, flat, err));
+    return model_set_weights(m, flat, err);
 }
 
 status model_dir_step(const struct tensor_bundle *b, int64_t *step, struct err *err)
@@ -317,7 +321,8 @@ static status read_checkpoint(struct model_dir *d, const struct tensor_bundle *b
 /* What config.yaml says beside the shape of the model. */
 #define SPOKEN_OPTIONS(X)            \
     X(STR, source_lang, "", "", ANY) \
-    X(STR, target_lang, "", "", ANY)
+    X(STR, target_lang, "", "", ANY) \
+    X(STR, data, "", "", ANY)
 struct spoken {
     SPOKEN_OPTIONS(OPT_FIELD)
 };
@@ -326,22 +331,29 @@ static const struct opt spoken_rows[] = {SPOKEN_OPTIONS(OPT_OWN_ROW)};
 static const struct opt_table spoken_table = {spoken_rows,
                                               sizeof spoken_rows / sizeof *spoken_rows};
 
+static status read_spoken(struct spoken *s, struct model_dir_languages *l,
+                          const char *path, struct err *err)
+{
+    TRY(opt_defaults(spoken_table, s, err));
+    TRY(opt_file(spoken_table, s, path, OPT_SKIP_UNKNOWN, err));
+    snprintf(l->source, sizeof l->source, "%.15s", s->source_lang);
+    snprintf(l->target, sizeof l->target, "%.15s", s->target_lang);
+    return OK;
+}
+
 status model_dir_languages(struct model_dir_languages *l, const char *path,
                            struct err *err)
 {
     struct spoken s;
 
-    TRY(opt_defaults(spoken_table, &s, err));
-    TRY(opt_file(spoken_table, &s, path, OPT_SKIP_UNKNOWN, err));
-    snprintf(l->source, sizeof l->source, "%.15s", s.source_lang);
-    snprintf(l->target, sizeof l->target, "%.15s", s.target_lang);
-    return OK;
+    return read_spoken(&s, l, path, err);
 }
 
 static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
                          struct err *err)
 {
     char path[FILE_PATH_MAX], vocab[FILE_PATH_MAX];
+    struct spoken s;
 
     TRY(model_dir_find(path, sizeof path, d->dir, "config.yaml", err));
     TRY(parent_of(d->dir, sizeof d->dir, path, err));
@@ -349,7 +361,8 @@ static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
     TRY(seal_check(path, vocab, err));
     TRY(opt_defaults(model_config_table, &d->config, err));
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
-    TRY(model_dir_languages(&d->lang, path, err));
+    TRY(read_spoken(&s, &d->lang, path, err));
+    TRY(set_path(d->data, sizeof d->data, s.data, err));
     TRY(read_checkpoint(d, b, err));
     TRY(model_config_check(&d->config, err));
     return spm_load(&d->spm, vocab, err);

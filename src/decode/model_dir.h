@@ -37,6 +37,7 @@ struct model_dir {
     char prefix[FILE_PATH_MAX]; /* the chosen checkpoint, without .index */
     struct model_config config; /* vocab_size known */
     struct model_dir_languages lang;
+    char data[FILE_PATH_MAX]; /* directory that it was trained on; "": not recorded */
     struct spm *spm;
     int64_t step; /* updates behind the checkpoint; -1 when it does not say */
     char
@@ -72,8 +73,10 @@ status model_dir_find(char *path, size_t n_path, const char *dir, const char *na
 status model_dir_languages(struct model_dir_languages *l, const char *path,
                            struct err *err);
 
-/* Weights of the checkpoint, or with `averaged` their moving average when it has one. Its
- * files are closed then. */
+/* Weights of the checkpoint, or with `averaged` their moving average when it has one:
+ * into the flat layout of p, or into a model. Its files are closed then. */
+status model_dir_read_weights(struct model_dir *d, const struct params *p, bool averaged,
+                              float *flat, struct err *err);
 status model_dir_load_weights(struct model *m, struct model_dir *d, bool averaged,
                               struct err *err);
 

@@ -1,52 +1,79 @@
 /*
- * search - token ids in, the likeliest target ids out: the model behind decode/beam.h.
+ * search - sentences in token ids to their likeliest translations: what translation asks
+ * of whoever has the model.
  *
- * A batch of sources is encoded at once; then the decoder feeds all living hypotheses
- * together, one position a step.
+ * There are three: decode/device_search.h, which runs a model on any device in batches of
+ * one position; decode/engine.h, which runs packed weights on the processor and keeps its
+ * batches full; decode/hub.h, whose batches many callers share. All give each sentence a
+ * beam (decode/beam/beam.h), whose result does not depend on the other sentences.
  *
- * Owns: the decoder and the search, opened for the shape of a batch and opened again
- * when one does not fit. Borrows: the model, which outlives it and whose step memory it
- * uses (model_reserve only grows). Threads: one at a time.
+ * Threads: one call at a time.
  */
 #pragma once
 
-#include "base/err.h"
-#include "decode/beam.h"
-#include "model/decoder.h"
-#include "model/model.h"
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct search_room {
-    size_t n_sents, n_src, max_len; /* max_len: target positions */
+#include "base/err.h"
+#include "decode/beam/beam.h"
+#include "decode/beam/sampler.h"
+
+/* One sentence; what it points to outlives the call. */
+struct search_job {
+    const int32_t *id; /* [n] S, pieces, EOS */
+    size_t n;
+    size_t max_len;            /* target tokens, given ones, S and EOS counted */
+    const struct guide *guide; /* what its translation must say; NULL: anything */
 };
+
+/* What is the same for all sentences. */
+struct search_rules {
+    struct beam_options beam;
+    size_t max_repeats;  /* of a run in a target, beyond the source's own; 0: any */
+    size_t batch_tokens; /* sentences times target positions at once */
+    bool wants_scores;   /* of a greedy search too, which can do without */
+    bool has_guides;     /* jobs may have some; device_search.h takes none */
+    bool samples;        /* draw beam.width samples of each; not device_search.h either */
+    struct sampler_options sampling;
+    uint64_t seed;                     /* of the random numbers */
+    const struct shortlist *shortlist; /* of the network's vocabulary; NULL: none */
+};
+
+/* Called once a sentence, in any order, one call at a time; the result lives until it
+ * returns. */
+typedef status search_done(void *ctx, size_t job, const struct beam *found,
+                           struct err *err);
 
 struct search {
-    struct model *model;
-    struct beam_options options;
-    size_t max_repeats; /* of a run in a target, beyond the source's own; 0: any */
-    struct search_room room;
-    struct decoder *decoder;
-    struct beam *beam;
-    const int32_t *src_at; /* of the batch at hand */
-    int32_t *src_pos, *src_pair;
-    struct beam_limit *limit;
-    uint64_t *gram;        /* [n_src] */
-    int32_t *first, *last; /* [rows] */
-    void *top;             /* [rows,2*width] reals of the device */
+    struct search_rules rules;
+    const atomic_bool *is_cancelled; /* run() fails with ERR_CANCELLED soon after it
+                                        became true; NULL: never; not device_search.h */
+    char note[160]; /* how the last sentences were divided among threads, and why; "" */
+    status (*run)(struct search *s, const struct search_job *jobs, size_t n,
+                  search_done *done, void *ctx, struct err *err);
+    void (*close)(struct search *s);
 };
 
-/* Packed sources: S, pieces, EOS each. */
-struct search_batch {
-    size_t n_sents, n_src;
-    const int32_t *at;     /* [n_sents + 1] */
-    const int32_t *id;     /* [n_src] */
-    const size_t *max_len; /* [n_sents] generated tokens, S and EOS counted */
-};
+/* All of n jobs; longest first is the best order. */
+static inline status search_run(struct search *s, const struct search_job *jobs, size_t n,
+                                search_done *done, void *ctx, struct err *err)
+{
+    return s->run(s, jobs, n, done, ctx, err);
+}
 
-/* Takes no memory before the first batch. Where a source repeats runs of BEAM_GRAM tokens
- * itself, its target may do so as many times more. */
-void search_init(struct search *s, struct model *m, struct beam_options options,
-                 size_t max_repeats);
-void search_close(struct search *s);
+static inline bool search_is_cancelled(const struct search *s)
+{
+    return s->is_cancelled && atomic_load_explicit(s->is_cancelled, memory_order_acquire);
+}
 
-/* The results are beam_get(s->beam, sentence, rank) until the next run. */
-status search_run(struct search *s, const struct search_batch *batch, struct err *err);
+static inline status search_cancelled(struct err *err)
+{
+    return err_set(err, ERR_CANCELLED, "the translation was cancelled");
+}
+
+/* Limits of a job: where its source repeats runs of BEAM_GRAM tokens itself, its target
+ * may do so as many times more; and the key of its random numbers, which only the seed
+ * and its ids decide. gram: room for job->n numbers. */
+struct beam_limit search_limit(const struct search_rules *rules,
+                               const struct search_job *job, uint64_t *gram);

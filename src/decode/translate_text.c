@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "decode/model_dir.h"
+#include "decode/loaded.h"
 #include "decode/output_name.h"
 #include "text/line_reader.h"
 
@@ -76,8 +76,9 @@ static status fill(struct window *w, const struct translate_text_stream *s,
     return str_check(&w->in, s->name, err);
 }
 
-/* The white space of a source may hold tabs; the one before the score is the only one. */
-static void put_scored(struct str *out, const char *text, double score)
+/* The white space of a source may hold tabs; those before further fields are the only
+ * ones. */
+static void put_untabbed(struct str *out, const char *text)
 {
     const size_t at = out->len;
 
@@ -85,24 +86,50 @@ static void put_scored(struct str *out, const char *text, double score)
     for (size_t i = at; i < out->len; i++)
         if (out->data[i] == '\t')
             out->data[i] = ' ';
-    str_printf(out, "\t%.6f\n", score);
 }
 
-static void put_line(struct window *w, const struct translate_text_stream *s, size_t i)
+static status put_alignment(struct window *w, size_t i, const struct translation *item,
+                            struct err *err)
 {
     const struct translations *f = &w->found;
 
-    for (size_t rank = 0; rank < f->n_found[i]; rank++) {
-        const double score = f->item[i * f->n_best + rank].score;
-        const char *text = translate_get(f, i, rank);
-        if (f->n_best > 1)
-            str_printf(&w->out, "%llu ||| %s ||| %.6f\n",
-                       (unsigned long long)w->n_before + i, text, score);
-        else if (s->has_scores)
-            put_scored(&w->out, text, score);
-        else
-            str_printf(&w->out, "%s\n", text);
+    return alignments_pharaoh(&w->out, w->lines[i],
+                              (struct line){f->text.data + item->at, item->n_bytes},
+                              f->link + item->first_link, item->n_links, err);
+}
+
+/* A translation with the fields that are asked for behind it. */
+static status put_item(struct window *w, const struct translate_text_stream *s, size_t i,
+                       size_t rank, struct err *err)
+{
+    const struct translations *f = &w->found;
+    const struct translation *item = &f->item[i * f->n_best + rank];
+    const char *text = translate_get(f, i, rank);
+    const bool is_list = f->n_best > 1;
+
+    if (is_list)
+        str_printf(&w->out, "%llu ||| %s ||| %.6f", (unsigned long long)w->n_before + i,
+                   text, item->score);
+    else if (s->has_scores || s->has_alignments)
+        put_untabbed(&w->out, text);
+    else
+        str_puts(&w->out, text);
+    if (!is_list && s->has_scores)
+        str_printf(&w->out, "\t%.6f", item->score);
+    if (s->has_alignments) {
+        str_puts(&w->out, is_list ? " ||| " : "\t");
+        TRY(put_alignment(w, i, item, err));
     }
+    str_putc(&w->out, '\n');
+    return OK;
+}
+
+static status put_line(struct window *w, const struct translate_text_stream *s, size_t i,
+                       struct err *err)
+{
+    for (size_t rank = 0; rank < w->found.n_found[i]; rank++)
+        TRY(put_item(w, s, i, rank, err));
+    return OK;
 }
 
 static status run_windows(struct window *w, const struct translate_text_stream *s,
@@ -124,7 +151,7 @@ static status run_windows(struct window *w, const struct translate_text_stream *
             return err_wrap(err, "%s", s->name);
         str_reset(&w->out);
         for (size_t i = 0; i < w->n; i++)
-            put_line(w, s, i);
+            TRY(put_line(w, s, i, err));
         TRY(str_check(&w->out, "the translations", err));
         TRY(s->write(s->ctx, w->out.data, w->out.len, err));
         w->n_before += w->n;
@@ -153,9 +180,7 @@ struct work {
     const char *const *input;      /* [n] "-": standard input */
     char (*output)[FILE_PATH_MAX]; /* [n]; NULL: standard output */
     size_t n;
-    struct model_dir dir;
-    struct device device;
-    struct model model;
+    struct loaded model;
     struct translator translator;
     struct progress progress;
     struct file_writer file;
@@ -203,10 +228,20 @@ static status check_text(const char *input, struct err *err)
     return line_reader_expect_text(&r, err);
 }
 
+/* A file of phrases is there; what is in it is seen with the tokenizer. */
+static status check_terms(const char *path, struct err *err)
+{
+    if (path[0] && access(path, R_OK) != 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    return OK;
+}
+
 /* Every input can be read and every output written: before the model is loaded. A pipe
  * with a name is opened only once, or its writer would think that we left. */
 static status check_files(struct work *w, struct err *err)
 {
+    TRY(check_terms(w->config.search.forbid, err));
+    TRY(check_terms(w->config.search.require, err));
     for (size_t i = 0; i < w->n; i++) {
         const char *input = w->input[i];
         if (is_stdin(input))
@@ -230,20 +265,23 @@ static status check_files(struct work *w, struct err *err)
 static status open_model(struct work *w, const char *run, struct err *err)
 {
     const struct translate_text_config *c = &w->config;
-    const struct device_options options = {.threads = (size_t)c->threads};
+    const size_t n_threads = c->threads ? (size_t)c->threads : pool_cores();
     char note[POOL_NOTE];
 
-    TRY(model_dir_open(&w->dir, run, c->checkpoint, err));
-    if (w->dir.note[0])
-        progress_note(&w->progress, w->dir.note);
-    TRY(device_open(&w->device, c->device, options, err));
-    if (pool_crowded(note, 1, pool_size(w->device.pool)))
+    TRY(loaded_open(&w->model, run,
+                    (struct loaded_options){.checkpoint = c->checkpoint,
+                                            .average = c->average,
+                                            .device = c->device,
+                                            .n_threads = n_threads,
+                                            .n_workers = (size_t)c->workers,
+                                            .has_shortlist = c->shortlist,
+                                            .ensemble = c->ensemble},
+                    err));
+    if (*w->model.note)
+        progress_note(&w->progress, w->model.note);
+    if (pool_crowded(note, 1, n_threads))
         progress_note(&w->progress, note);
-    TRY(model_open(&w->model, &w->device, &w->dir.config, false, err));
-    TRY(model_dir_load_weights(&w->model, &w->dir, c->average, err));
-    TRY(translate_open(&w->translator, &w->model, w->dir.spm, &c->search, err));
-    w->translator.lang = w->dir.lang.source;
-    return OK;
+    return loaded_translator(&w->model, &w->translator, &c->search, NULL, err);
 }
 
 /* Lines of all inputs when they can be counted without using them up, else 0. */
@@ -309,6 +347,7 @@ static void say_what_happened(struct work *w)
         "have a sentence whose translation had no end within its limit and was cut "
         "there; extra_decode_length = %lld",
         (long long)c->extra_decode_length);
+    say(w, t->n_unmet, "have a sentence whose translation lacks a required phrase");
 }
 
 /* How long a pause of the input ends a window. Whoever writes line by line and waits for
@@ -335,7 +374,8 @@ static status translate_input(struct work *w, size_t i, struct err *err)
         .window = (size_t)w->config.window,
         .pause_ms = pause_of(&w->config),
         .n_before = has_own_output ? 0 : w->translator.n_done,
-        .has_scores = w->config.scores,
+        .has_scores = w->config.search.scores,
+        .has_alignments = w->config.search.alignments,
         .write = write_lines,
         .ctx = w};
     status result = OK;
@@ -365,6 +405,8 @@ static status translate(struct work *w, struct err *err)
         result = translate_input(w, i, err);
     if (is_shown)
         progress_end(&w->progress, w->translator.n_done);
+    if (is_shown && result == OK && *w->translator.search->note)
+        progress_note(&w->progress, w->translator.search->note);
     if (result == OK)
         say_what_happened(w);
     return result;
@@ -372,7 +414,7 @@ static status translate(struct work *w, struct err *err)
 
 static status run(struct work *w, const char *name, struct err *err)
 {
-    if (w->config.greedy)
+    if (w->config.search.greedy)
         w->config.search.beam = 1;
     TRY(translate_config_check(&w->config.search, err));
     TRY(check_files(w, err));
@@ -393,9 +435,7 @@ status translate_text_run(const struct translate_text_config *c, const char *run
 
     file_writer_abort(&w.file);
     translate_close(&w.translator);
-    model_close(&w.model);
-    device_close(&w.device);
-    model_dir_close(&w.dir);
+    loaded_close(&w.model);
     free(w.output);
     return result;
 }

@@ -18,15 +18,16 @@
 /* kind, field, default, help, limits */
 /* clang-format off */
 #define TRANSLATE_TEXT_OPTIONS(X)                                                             \
-    X(BOOL, greedy, "false", "the same as beam=1", ANY)                                \
-    X(BOOL, scores, "false", "append a tab and the score to each line", ANY)               \
     X(STR, checkpoint, MODEL_DIR_CHECKPOINT, MODEL_DIR_CHECKPOINT_HELP, ANY)           \
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
+    X(STR, ensemble, "", "more models of one vocabulary, comma between: mean of probabilities", ANY) \
     X(STR, output, "", "write to this file, or one per input file: {dir}/{stem}.de", ANY) \
     X(INT, window, "4096", "most lines read ahead and sorted by length", RANGE(1, 1e6))    \
     X(CHOICE, stream, "auto", "translate each line as it arrives; auto: when the input pauses", ONE_OF("auto|true|false")) \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
-    X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))
+    X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024)) \
+    X(BOOL, shortlist, "true", "of a packed model that has one: compute only likely pieces", ANY) \
+    X(INT, workers, "0", "batches side by side that share the threads; 0: whatever is faster", RANGE(0, 1024))
 /* clang-format on */
 
 struct translate_text_config {
@@ -46,12 +47,13 @@ status translate_text_run(const struct translate_text_config *c, const char *run
 enum { TRANSLATE_TEXT_LINE_MAX = 16 << 20 }; /* bytes of one line */
 
 struct translate_text_stream {
-    int fd;            /* read from here to its end */
-    const char *name;  /* of it, in messages */
-    size_t window;     /* lines at a time, > 0 */
-    int pause_ms;      /* translate what is there when the input pauses; -1: never */
-    uint64_t n_before; /* added to the number of a line in lists of the best */
-    bool has_scores;   /* "text TAB score" */
+    int fd;              /* read from here to its end */
+    const char *name;    /* of it, in messages */
+    size_t window;       /* lines at a time, > 0 */
+    int pause_ms;        /* translate what is there when the input pauses; -1: never */
+    uint64_t n_before;   /* added to the number of a line in lists of the best */
+    bool has_scores;     /* "text TAB score" */
+    bool has_alignments; /* the same with "TAB 0-0 1-2" behind it */
     /* Takes the output, whole lines at a time. */
     status (*write)(void *ctx, const void *bytes, size_t n, struct err *err);
     void *ctx;

@@ -10,6 +10,7 @@
 #include "device/cuda/cuda.h"
 #include "device/gpu/gpu.h"
 #include "device/opencl/opencl.h"
+#include "device/processor.h"
 #include "device/rounding.h"
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
@@ -22,43 +23,7 @@ static bool runs_anywhere(void)
 }
 
 #ifdef FERRY_CPU_X86
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 extern const struct kernels cpu_v3_kernels, cpu_v4_kernels, cpu_amx_kernels;
-
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
-}
-
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-
-/* A process must ask Linux for the tile registers, which add 8 KiB to every context
- * switch; kernels before 5.16 do not know them. */
-static bool may_use_tiles(void)
-{
-    enum { ASK_FOR_STATE = 0x1023, TILE_DATA = 18 };
-
-    return syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
-}
-
-static bool has_amx(void)
-{
-    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, AVX512_BF16 = 1 << 5 };
-    unsigned a, b, c, d, a1;
-
-    return has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & AMX_BF16 &&
-           d & AMX_TILE && __get_cpuid_count(7, 1, &a1, &b, &c, &d) && a1 & AVX512_BF16 &&
-           may_use_tiles();
-}
 #endif
 
 /* GPUs, in the order in which "auto" tries them. */
@@ -83,9 +48,9 @@ static const struct variant {
     const struct kernels *kernels;
 } variants[] = {
 #ifdef FERRY_CPU_X86
-    {"cpu", "cpu, AMX", has_amx, &cpu_amx_kernels},
-    {"cpu-avx512", "cpu, AVX-512", has_avx512, &cpu_v4_kernels},
-    {"cpu-avx2", "cpu, AVX2", has_avx2, &cpu_v3_kernels},
+    {"cpu", "cpu, AMX", processor_has_amx_bf16, &cpu_amx_kernels},
+    {"cpu-avx512", "cpu, AVX-512", processor_has_avx512, &cpu_v4_kernels},
+    {"cpu-avx2", "cpu, AVX2", processor_has_avx2, &cpu_v3_kernels},
 #else
     {"cpu", "cpu", runs_anywhere, &cpu_plain_kernels},
     {"cpu-avx512", "cpu", runs_anywhere, &cpu_plain_kernels},

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -14,6 +15,8 @@
     MARK "%08" PRIx32 ", of vocab.model %08" PRIx32 "; if you edit the lines below, " \
          "remove this one\n"
 enum { LINE_MAX_BYTES = 160 };
+
+#define VERSION_MARK "# version "
 
 struct seal {
     uint32_t lines, vocab;
@@ -30,6 +33,32 @@ void seal_put(struct str *out, const struct str *lines, const void *vocab, size_
 
     print(text, (struct seal){crc32c(0, lines->data, lines->len), crc32c(0, vocab, n)});
     str_puts(out, text);
+}
+
+void seal_put_version(struct str *lines)
+{
+    str_printf(lines, VERSION_MARK "%d, written by ferry " FERRY_VERSION "\n",
+               SEAL_VERSION);
+}
+
+/* What the line says that seal_put_version() gave; 0 where there is none. */
+static long version_of(const struct file_map *map)
+{
+    const size_t n_mark = strlen(VERSION_MARK);
+    const unsigned char *end = map->data + map->n_bytes, *line = map->data;
+    char digits[16] = "";
+
+    while (line && line < end && *line == '#') {
+        const size_t n = (size_t)(end - line);
+        if (n > n_mark && memcmp(line, VERSION_MARK, n_mark) == 0) {
+            memcpy(digits, line + n_mark,
+                   n - n_mark < sizeof digits ? n - n_mark : sizeof digits - 1);
+            return strtol(digits, NULL, 10);
+        }
+        line = memchr(line, '\n', n);
+        line += line != NULL;
+    }
+    return 0;
 }
 
 static status crc_of_file(uint32_t *crc, const char *path, struct err *err)
@@ -70,12 +99,18 @@ status seal_check(const char *config, const char *vocab, struct err *err)
     const bool is_sealed =
         map.n_bytes && memmem(map.data, map.n_bytes, MARK, strlen(MARK));
     const bool is_right = !is_sealed || fits(&map, &s);
+    const long version = version_of(&map);
     file_map_close(&map);
     if (!is_right)
         return err_set(err, ERR_FORMAT,
                        "%s is not as the training wrote it: its checksum does not fit; "
                        "if it was edited on purpose, remove its line '" MARK "...'",
                        config);
+    if (version > SEAL_VERSION)
+        return err_set(err, ERR_USAGE,
+                       "%s: written by a newer ferry (version %ld of this file, up to %d "
+                       "can be read); continue with that one",
+                       config, version, SEAL_VERSION);
     if (!is_sealed || !vocab)
         return OK;
     TRY(crc_of_file(&crc, vocab, err));

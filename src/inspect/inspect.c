@@ -8,6 +8,7 @@
 #include "corpus/dataset.h"
 #include "format/crc32c.h"
 #include "format/le.h"
+#include "format/pack.h"
 #include "format/tf/checkpoint_dir.h"
 #include "format/tf/sstable.h"
 #include "report/log/runlog.h"
@@ -21,6 +22,7 @@ enum kind {
     KIND_RUNLOG,
     KIND_CHECKPOINT,
     KIND_DATA,
+    KIND_PACKED,
     KIND_POINTER, /* the file `checkpoint` */
     KIND_UNKNOWN
 };
@@ -28,7 +30,8 @@ enum kind {
 static inspect_fn *const inspectors[] = {
     [KIND_CORPUS] = inspect_corpus,         [KIND_EVENTS] = inspect_events,
     [KIND_TOKENIZER] = inspect_tokenizer,   [KIND_RUNLOG] = inspect_runlog,
-    [KIND_CHECKPOINT] = inspect_checkpoint, [KIND_DATA] = inspect_data};
+    [KIND_CHECKPOINT] = inspect_checkpoint, [KIND_DATA] = inspect_data,
+    [KIND_PACKED] = inspect_packed};
 
 /* ---- which kind is it ---- */
 
@@ -58,6 +61,8 @@ static enum kind kind_by_content(const struct file_map *m)
 {
     if (begins(m, CORPUS_FILE_MAGIC))
         return KIND_CORPUS;
+    if (begins(m, PACK_MAGIC))
+        return KIND_PACKED;
     /* every record of an event file starts with its length and that length's checksum */
     if (m->n_bytes >= 12 && crc32c_mask(crc32c(0, m->data, 8)) == le_get32(m->data + 8))
         return KIND_EVENTS;

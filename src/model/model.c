@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "model/activations.h"
+#include "recipe/positions.h"
 
 static status open_parts(struct model *m, bool want_grad, struct err *err)
 {
@@ -69,17 +70,6 @@ size_t model_measure(struct model *m, struct model_shape shape)
     return n_bytes;
 }
 
-/*
- * signal[p,i] = sin(p w_i), signal[p,D/2+i] = cos(p w_i), w_i = 10000^(-i / (D/2 - 1))
- */
-static double signal_at(size_t p, size_t c, size_t D)
-{
-    const size_t half = D / 2, i = c % half;
-    const double angle = (double)p * exp(-(double)i * log(10000.0) / ((double)half - 1));
-
-    return c < half ? sin(angle) : cos(angle);
-}
-
 /* One host real in the width of the device. */
 static void put_real(const struct device *d, void *host, size_t i, double value)
 {
@@ -102,7 +92,7 @@ static status reserve_signal(struct model *m, size_t max_len, struct err *err)
     TRY(mem_alloc(&host, max_len * D, m->device->real_bytes, err));
     for (size_t p = 0; p < max_len; p++)
         for (size_t c = 0; c < D; c++)
-            put_real(m->device, host, p * D + c, signal_at(p, c, D));
+            put_real(m->device, host, p * D + c, positions_signal(p, c, D));
     device_free(m->device, m->signal.mem);
     m->signal = (struct mat){0};
     const status result = device_alloc(m->device, &m->signal.mem, bytes, err);

@@ -14,6 +14,8 @@
 #include "corpus/checksum.h"
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
+#include "decode/packed_model.h"
+#include "train/eval/eval_parts.h"
 #include "train/eval/evaluate.h"
 #include "train/log/record.h"
 #include "train/run/config.h"
@@ -57,20 +59,22 @@ static status open_translator(struct eval *e, struct err *err)
 }
 
 /* The same number of pieces is not enough: another tokenizer's ids are other words. */
-static status check_vocabulary(const struct eval *e, const char *data, struct err *err)
+status eval_check_vocabulary(const struct dataset *data, const char *dir,
+                             const struct spm *spm, int64_t vocab_size, const char *where,
+                             struct err *err)
 {
-    const struct line model = spm_bytes(e->dir.spm);
+    const struct line model = spm_bytes(spm);
 
-    if (e->data.vocab > (uint32_t)e->dir.config.vocab_size)
+    if (data->vocab > (uint32_t)vocab_size)
         return err_set(err, ERR_FORMAT,
                        "the vocabulary of %s has %u pieces, the model %lld: they do not "
                        "match",
-                       data, e->data.vocab, (long long)e->dir.config.vocab_size);
-    if (e->data.tokenizer_hash != checksum_of(model.text, model.n_bytes))
+                       dir, data->vocab, (long long)vocab_size);
+    if (data->tokenizer_hash != checksum_of(model.text, model.n_bytes))
         return err_set(err, ERR_FORMAT,
                        "the tokenizer of %s is not that of the model in %s; prepare the "
                        "text with tokenizer=%s/vocab.model",
-                       data, e->dir.dir, e->dir.dir);
+                       dir, where, where);
     return OK;
 }
 
@@ -93,7 +97,8 @@ static status open_all(struct eval *e, const char *run, struct err *err)
                        "give data=DIR",
                        run);
     TRY(dataset_open(&e->data, data, err));
-    TRY(check_vocabulary(e, data, err));
+    TRY(eval_check_vocabulary(&e->data, data, e->dir.spm, e->dir.config.vocab_size,
+                              e->dir.dir, err));
     TRY(device_open(&e->device, e->config->device, options, err));
     if (pool_crowded(note, 1, pool_size(e->device.pool)))
         fprintf(e->console, "%s\n", note);
@@ -180,18 +185,27 @@ static void print(const struct eval *e, const struct evaluate_result *r, FILE *o
         fprintf(out, "BLEU               %.2f   %s\n", r->bleu, r->signature);
 }
 
-static status write_translations(const struct eval *e, struct err *err)
+status eval_write(const char *path, const struct translations *t, struct err *err)
 {
     struct str text = str_new(0);
 
-    for (size_t i = 0; i < e->out.n_lines; i++) {
-        str_puts(&text, translate_get(&e->out, i, 0));
+    for (size_t i = 0; i < t->n_lines; i++) {
+        str_puts(&text, translate_get(t, i, 0));
         str_putc(&text, '\n');
     }
     status result = str_check(&text, "the translations", err);
-    THEN(result, file_write_output(e->config->output, str_text(&text), text.len, err));
+    THEN(result, file_write_output(path, str_text(&text), text.len, err));
     str_release(&text);
     return result;
+}
+
+status eval_at_least(const struct eval_config *c, const struct evaluate_result *r,
+                     struct err *err)
+{
+    if (r->has_bleu && r->bleu < c->at_least)
+        return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
+                       r->bleu, c->at_least);
+    return OK;
 }
 
 static status evaluate(struct eval *e, const char *run, FILE *out, struct err *err)
@@ -203,7 +217,7 @@ static status evaluate(struct eval *e, const char *run, FILE *out, struct err *e
     TRY(open_all(e, run, err));
     TRY(measure(e, &r, err));
     if (*e->config->output)
-        TRY(write_translations(e, err));
+        TRY(eval_write(e->config->output, &e->out, err));
     json_t *event = event_of(e, &r);
     if (e->config->json) {
         json_dumpf(event, out, JSON_PRESERVE_ORDER);
@@ -214,16 +228,16 @@ static status evaluate(struct eval *e, const char *run, FILE *out, struct err *e
     struct err lost = {0}; /* the run may be somebody else's, and read-only */
     if (record_append(e->dir.dir, event, &lost) != OK)
         fprintf(e->console, "not noted in the run's log: %s\n", lost.msg);
-    if (r.has_bleu && r.bleu < e->config->at_least)
-        return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
-                       r.bleu, e->config->at_least);
-    return OK;
+    return eval_at_least(e->config, &r, err);
 }
 
 status eval_run(const struct eval_config *c, const char *run, FILE *out, FILE *console,
                 struct err *err)
 {
     struct eval e = {.config = c, .console = console};
+
+    if (packed_model_is(run))
+        return eval_packed(c, run, out, console, err);
     const status result = evaluate(&e, run, out, err);
 
     close_all(&e);

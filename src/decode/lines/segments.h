@@ -5,7 +5,8 @@
  * sentences (text/sentences.h), and one that is too long further, behind its clauses or
  * wherever it must be; between segments there is white space or nothing. Without
  * splitting a line is one segment, and loses what is too long. A line without text has no
- * segment.
+ * segment. Lines may be "source TAB given beginning of the translation"; then the second
+ * half is kept apart, and none is split.
  *
  * Owns: ids and mended text. Borrows: the lines, which outlive it, and tokenizers.
  * Threads: one at a time.
@@ -26,6 +27,7 @@ struct encoder;
 struct segments_options {
     size_t max_length; /* ids of a segment, S and EOS counted, >= 3 */
     bool splits;
+    bool has_given;          /* a line is "source TAB beginning", or the source alone */
     const char *lang;        /* of the text: "de"; "" when it is not known */
     bool refuses_invalid;    /* a line that is not UTF-8 is an error */
     uint64_t n_lines_before; /* added to the number of a line in messages */
@@ -39,11 +41,12 @@ struct segment {
 };
 
 struct segments_line {
-    struct line text; /* as given, or mended */
-    size_t first, n;  /* its segments, in order */
-    bool is_invalid;  /* it was mended */
-    bool is_divided;  /* a sentence of it was too long and is several segments */
-    bool is_cut;      /* a segment of it lost what is beyond max_length */
+    struct line text;  /* as it came, or mended */
+    struct line given; /* how its translation begins */
+    size_t first, n;   /* its segments, in order */
+    bool is_invalid;   /* it was mended */
+    bool is_divided;   /* a sentence of it was too long and is several segments */
+    bool is_cut;       /* a segment of it lost what is beyond max_length */
 };
 
 /* Zeroed = empty. */
@@ -57,7 +60,8 @@ struct segments {
     struct sentences sentences; /* of the line at hand */
 };
 
-/* Of n lines, into *s (zeroed). ERR_FORMAT names the number of a line that is refused. */
+/* Of n lines, into *s (zeroed). ERR_FORMAT names the number of a line that is refused.
+ */
 status segments_make(struct segments *s, struct encoder *encoder,
                      const struct line *lines, size_t n, const struct segments_options *o,
                      struct err *err);

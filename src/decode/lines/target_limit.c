@@ -1,4 +1,4 @@
-#include "decode/target_limit.h"
+#include "decode/lines/target_limit.h"
 
 /* The sums over a line's segments that their limits depend on. */
 struct line_sums {

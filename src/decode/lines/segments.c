@@ -1,6 +1,7 @@
-#include "decode/segments.h"
+#include "decode/lines/segments.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -53,6 +54,23 @@ static status take_lines(struct segments *s, const struct line *lines, size_t n,
             s->line[i].text.text = s->mended.data + at;
             at += s->line[i].text.n_bytes;
         }
+    return OK;
+}
+
+/* A line becomes what stands before its tab, and the rest is given. */
+static status part_given(struct segments_line *line, struct err *err)
+{
+    const struct line text = line->text;
+    const char *tab = text.n_bytes ? memchr(text.text, '\t', text.n_bytes) : NULL;
+
+    if (!tab)
+        return OK;
+    line->text.n_bytes = (size_t)(tab - text.text);
+    line->given = (struct line){tab + 1, text.n_bytes - line->text.n_bytes - 1};
+    if (line->given.n_bytes && memchr(line->given.text, '\t', line->given.n_bytes))
+        return err_set(err, ERR_FORMAT,
+                       "there are two tabs; want the source, a tab and the beginning of "
+                       "the translation");
     return OK;
 }
 
@@ -136,7 +154,7 @@ static status add_sentence(const struct maker *m, struct line text, struct err *
 
     TRY(encode(m, text, err));
     const size_t n = ids->n - at;
-    if (!m->o->splits || n < m->o->max_length)
+    if (!m->o->splits || m->o->has_given || n < m->o->max_length)
         return add(m, text, at, err);
     ids->n = at;
     m->s->line[m->i].is_divided = true;
@@ -154,11 +172,13 @@ static status add_sentence(const struct maker *m, struct line text, struct err *
 static status add_line(const struct maker *m, struct err *err)
 {
     struct sentences *found = &m->s->sentences;
-    const struct line text = m->s->line[m->i].text;
 
+    if (m->o->has_given)
+        TRY(part_given(&m->s->line[m->i], err));
+    const struct line text = m->s->line[m->i].text;
     if (!segments_is_visible(text))
         return OK;
-    if (!m->o->splits)
+    if (!m->o->splits || m->o->has_given)
         return add_sentence(m, text, err);
     found->n = 0;
     TRY(sentences_split(found, text.text, text.n_bytes, m->o->lang, err));

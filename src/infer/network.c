@@ -1,0 +1,263 @@
+#include "infer/network.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { ALIGN = 64 };
+
+enum block { EMBED, ENCODER, ENCODER_END, DECODER, DECODER_END };
+
+/* Sizes in terms of the configuration. */
+enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, VOCABULARY };
+
+#define NORM(N, block, path, member, param)                                       \
+    N(block, path ".norm.gain", member.norm.gain, ONE, WIDTH, param##_gain, NONE) \
+    N(block, path ".norm.bias", member.norm.bias, ONE, WIDTH, param##_bias, NONE)
+
+/* clang-format off */
+/* block, name, member of the layer (of the stack at its end), inputs, outputs, tensor, bias */
+#define NETWORK_LIST(N)                                                                  \
+    NORM(N, ENCODER, "self", self, enc_att_norm)                                         \
+    N(ENCODER, "self.in", self.in, WIDTH, WIDTH_3, enc_q, NONE)                          \
+    N(ENCODER, "self.out", self.out, WIDTH, WIDTH, enc_out, NONE)                        \
+    NORM(N, ENCODER, "ff", ff, enc_ff_norm)                                              \
+    N(ENCODER, "ff.up", ff.up, WIDTH, INNER, enc_ff1, enc_ff1_bias)                      \
+    N(ENCODER, "ff.down", ff.down, INNER, WIDTH, enc_ff2, enc_ff2_bias)                  \
+    NORM(N, DECODER, "self", self, dec_att_norm)                                         \
+    N(DECODER, "self.in", self.in, WIDTH, WIDTH_3, dec_q, NONE)                          \
+    N(DECODER, "self.out", self.out, WIDTH, WIDTH, dec_out, NONE)                        \
+    NORM(N, DECODER, "cross", cross, dec_cross_norm)                                     \
+    N(DECODER, "cross.in", cross.in, WIDTH, WIDTH, cross_q, NONE)                        \
+    N(DECODER, "cross.kv", cross.kv, WIDTH, WIDTH_2, cross_k, NONE)                      \
+    N(DECODER, "cross.out", cross.out, WIDTH, WIDTH, cross_out, NONE)                    \
+    NORM(N, DECODER, "ff", ff, dec_ff_norm)                                              \
+    N(DECODER, "ff.up", ff.up, WIDTH, INNER, dec_ff1, dec_ff1_bias)                      \
+    N(DECODER, "ff.down", ff.down, INNER, WIDTH, dec_ff2, dec_ff2_bias)
+/* clang-format on */
+
+enum { PARAM_NONE = N_PARAM_IDS };
+
+/* A part of a layer. */
+struct row {
+    enum block block;
+    const char *name;
+    size_t at; /* in struct network_layer */
+    enum dim n_in, n_out;
+    enum param_id param, bias;
+};
+
+#define ROW(block, name, member, n_in, n_out, param, bias) \
+    {block,                                                \
+     name,                                                 \
+     offsetof(struct network_layer, member),               \
+     n_in,                                                 \
+     n_out,                                                \
+     (enum param_id)PARAM_##param,                         \
+     (enum param_id)PARAM_##bias},
+static const struct row rows[] = {NETWORK_LIST(ROW)};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+status network_open(struct network *n, const struct model_config *c, struct err *err)
+{
+    *n = (struct network){.config = *c,
+                          .encoder.n_layers = (size_t)c->encoder_layers,
+                          .decoder.n_layers = (size_t)c->decoder_layers};
+    status result =
+        mem_alloc(&n->encoder.layer, n->encoder.n_layers, sizeof *n->encoder.layer, err);
+    THEN(result, mem_alloc(&n->decoder.layer, n->decoder.n_layers,
+                           sizeof *n->decoder.layer, err));
+    if (result != OK)
+        network_close(n);
+    return result;
+}
+
+void network_close(struct network *n)
+{
+    free(n->encoder.layer);
+    free(n->decoder.layer);
+    free(n->memory);
+    *n = (struct network){0};
+}
+
+static size_t size_of(const struct model_config *c, enum dim dim)
+{
+    const size_t D = (size_t)c->d_model;
+
+    switch (dim) {
+    case ONE:
+        return 1;
+    case WIDTH:
+        return D;
+    case WIDTH_2:
+        return 2 * D;
+    case WIDTH_3:
+        return 3 * D;
+    case INNER:
+        return (size_t)c->d_ff;
+    case VOCABULARY:
+        return (size_t)c->vocab_size;
+    }
+    return 0;
+}
+
+static void set_part(struct network_part *part, struct network *n, const struct row *row,
+                     void *at, const char *stack, int layer)
+{
+    const bool is_vector = row->n_in == ONE;
+
+    *part = (struct network_part){.matrix = is_vector ? NULL : at,
+                                  .vector = is_vector ? at : NULL,
+                                  .n_in = size_of(&n->config, row->n_in),
+                                  .n_out = size_of(&n->config, row->n_out),
+                                  .param = row->param,
+                                  .bias = row->bias,
+                                  .layer = layer};
+    if (row->block == ENCODER || row->block == DECODER)
+        snprintf(part->name, sizeof part->name, "%s.%d.%s", stack, layer, row->name);
+    else
+        snprintf(part->name, sizeof part->name, "%s%s", stack, row->name);
+}
+
+/* The parts of a stack: those of each layer, then gain and bias at its end. */
+static bool stack_part(struct network *n, struct network_stack *s, enum block block,
+                       size_t *i, struct network_part *part)
+{
+    const char *name = block == ENCODER ? "encoder" : "decoder";
+    const bool is_encoder = block == ENCODER;
+    const struct row end[2] = {
+        {ENCODER_END, ".end.gain", 0, ONE, WIDTH,
+         is_encoder ? PARAM_enc_end_gain : PARAM_dec_end_gain, N_PARAM_IDS},
+        {ENCODER_END, ".end.bias", 0, ONE, WIDTH,
+         is_encoder ? PARAM_enc_end_bias : PARAM_dec_end_bias, N_PARAM_IDS}};
+
+    for (size_t l = 0; l < s->n_layers; l++)
+        for (size_t r = 0; r < N_ROWS; r++)
+            if (rows[r].block == block && (*i)-- == 0) {
+                set_part(part, n, &rows[r], (char *)&s->layer[l] + rows[r].at, name,
+                         (int)l);
+                return true;
+            }
+    for (size_t r = 0; r < 2; r++)
+        if ((*i)-- == 0) {
+            set_part(part, n, &end[r], r ? &s->end.bias : &s->end.gain, name, 0);
+            return true;
+        }
+    return false;
+}
+
+bool network_part(struct network *n, size_t i, struct network_part *part)
+{
+    static const struct row embed = {EMBED,      "embed",     0,          WIDTH,
+                                     VOCABULARY, PARAM_embed, N_PARAM_IDS};
+
+    if (i-- == 0) {
+        set_part(part, n, &embed, &n->embed, "", 0);
+        return true;
+    }
+    return stack_part(n, &n->encoder, ENCODER, &i, part) ||
+           stack_part(n, &n->decoder, DECODER, &i, part);
+}
+
+/* ---- bytes of a part ---- */
+
+static size_t of_outputs(const struct network_part *part)
+{
+    return linear_round(linear_round(part->n_out, LINEAR_PANEL) * sizeof(float), ALIGN);
+}
+
+size_t network_part_bytes(const struct network_part *part, enum linear_type type)
+{
+    if (part->vector)
+        return of_outputs(part);
+    const size_t n_vectors =
+        (type == LINEAR_INT8 ? 2u : 0u) + (part->bias != N_PARAM_IDS ? 1u : 0u);
+    return linear_round(linear_bytes(type, part->n_in, part->n_out), ALIGN) +
+           n_vectors * of_outputs(part);
+}
+
+void network_bind(const struct network_part *part, enum linear_type type,
+                  const void *bytes)
+{
+    const char *at = bytes;
+
+    if (part->vector) {
+        *part->vector = bytes;
+        return;
+    }
+    struct linear *m = part->matrix;
+    *m = (struct linear){
+        .type = type, .n_in = part->n_in, .n_out = part->n_out, .panel = at};
+    at += linear_round(linear_bytes(type, part->n_in, part->n_out), ALIGN);
+    if (type == LINEAR_INT8) {
+        m->scale = (const float *)at;
+        m->sum = (const int32_t *)(at + of_outputs(part));
+        at += 2 * of_outputs(part);
+    }
+    if (part->bias != N_PARAM_IDS)
+        m->bias = (const float *)at;
+}
+
+/* ---- from parameters ---- */
+
+static enum linear_type type_of(struct network_types types,
+                                const struct network_part *part)
+{
+    return part->matrix && types.type ? types.type(types.ctx, part) : LINEAR_FLOAT;
+}
+
+static void copy_vector(const float *to, const struct params *p, const float *flat,
+                        enum param_id id, int layer)
+{
+    const struct param *t = params_get(p, id, layer);
+
+    memcpy((void *)to, flat + t->at, t->cols * sizeof *flat);
+}
+
+/* Tensors side by side are one matrix, because they share its row stride. */
+static void fill(const struct network_part *part, const struct params *p,
+                 const float *flat)
+{
+    const struct linear *m = part->matrix;
+    const struct param *t = params_get(p, part->param, part->layer);
+    const bool is_table = part->param == PARAM_embed; /* [V,D]: its rows are outputs */
+    const struct linear_source from = {flat + t->at, is_table ? 1 : t->stride,
+                                       is_table ? t->stride : 1};
+
+    if (part->vector) {
+        copy_vector(*part->vector, p, flat, part->param, part->layer);
+        return;
+    }
+    if (m->type == LINEAR_INT8)
+        linear_pack_int8((int8_t *)m->panel, (float *)m->scale, (int32_t *)m->sum, from,
+                         m->n_in, m->n_out);
+    else
+        linear_pack_float((float *)m->panel, from, m->n_in, m->n_out);
+    if (m->bias)
+        copy_vector(m->bias, p, flat, part->bias, part->layer);
+}
+
+status network_pack(struct network *n, const struct params *p, const float *flat,
+                    struct network_types types, struct err *err)
+{
+    struct network_part part;
+    size_t n_bytes = 0, at = 0;
+
+    for (size_t i = 0; network_part(n, i, &part); i++)
+        n_bytes += network_part_bytes(&part, type_of(types, &part));
+    n->memory = aligned_alloc(ALIGN, n_bytes);
+    if (!n->memory)
+        return err_set(err, ERR_MEMORY, "cannot allocate %zu bytes for the weights",
+                       n_bytes);
+    mem_large_pages(n->memory, n_bytes);
+    memset(n->memory, 0, n_bytes);
+    for (size_t i = 0; network_part(n, i, &part); i++) {
+        const enum linear_type type = type_of(types, &part);
+        network_bind(&part, type, (const char *)n->memory + at);
+        fill(&part, p, flat);
+        at += network_part_bytes(&part, type);
+    }
+    return OK;
+}

@@ -1,0 +1,70 @@
+/*
+ * session_crew - the threads that work on one call of a session in step.
+ *
+ * Every function here is called by all of them with the same arguments: each does its
+ * part and waits for the others, so that the next function may read what this one wrote.
+ */
+#pragma once
+
+#include "infer/session.h"
+
+struct session_crew {
+    struct session *s;
+    size_t part, n_parts;
+};
+
+/* fn(ctx, part, n_parts) on every thread; without a pool on this one alone. */
+typedef void session_work(void *ctx, size_t part, size_t n_parts);
+void session_run(struct session *s, session_work *work, void *ctx);
+
+void session_wait(const struct session_crew *c);
+
+/* This thread's share of n items. */
+struct session_share {
+    size_t begin, end;
+};
+struct session_share session_share(const struct session_crew *c, size_t n);
+
+/* This thread's scratch memory. */
+float *session_scratch(const struct session_crew *c);
+
+/* Whoever observes the session learns of a product. */
+void session_tell(const struct session_crew *c, const struct kernels_input *a,
+                  const struct linear *w, size_t n);
+
+/* to = relu?(a w + bias) for n rows. The rows of a are floats; where w wants bytes they
+ * are made first. */
+void session_multiply(const struct session_crew *c, float *to, size_t ldc,
+                      const struct kernels_input *a, const struct linear *w, bool relu,
+                      size_t n);
+
+/* x += f unless f is NULL; y = norm(x), as bytes too where w, which reads it, wants
+ * that. */
+void session_norm(const struct session_crew *c, const float *f,
+                  const struct network_norm *norm, const struct linear *w, size_t n);
+
+/* The same for an input that this call's threads have just normalised. */
+void session_multiply_normed(const struct session_crew *c, float *to, size_t ldc,
+                             const struct linear *w, bool relu, size_t n);
+
+/* How the rows at hand attend, to themselves and to their sources. */
+struct session_attention {
+    void (*self)(const struct session_crew *c, const void *job, size_t layer);
+    void (*cross)(const struct session_crew *c, const void *job, size_t layer);
+};
+
+/* The first n_layers of the decoder over n embedded rows; all of them: up to what the
+ * output layer reads. */
+void session_decode(const struct session_crew *c, const struct session_attention *how,
+                    const void *job, size_t n, size_t n_layers);
+
+/* One head of n tokens that begin at row `first` of wide = q|k|v, each of which sees all,
+ * or itself and those before it; into the rows of y. */
+void session_attend_head(struct session *s, size_t first, size_t n, bool is_causal,
+                         size_t head, float *scratch);
+
+/* Rows [r, r + n) of one sentence, n at most KERNELS_ROWS, attend to its source with all
+ * heads; q is in wide. told: [n,source.n] becomes the mean of the heads; NULL: nobody
+ * asks. */
+void session_attend_source(struct session *s, struct session_source source, size_t r,
+                           size_t n, size_t layer, float *told, float *weights);
