@@ -25,10 +25,13 @@ extern bool cmd_has_peers;
     C(launch, launch_config_table, "-H a:2,b:2 -- train CONFIG...", "train on many machines; restart after failures") \
     C(eval, eval_options, "RUN", "loss and BLEU of a trained model")                      \
     C(translate, translate_text_options, "RUN [FILE...]", "translate raw text")           \
+    C(serve, serve_options, "MODEL...", "translate over HTTP, as LibreTranslate's clients ask for it") \
+    C(pack, packing_options, "RUN out=FILE", "one file a model, for using it: int8 weights, tokenizer, licence") \
     C(score, cmd_score_options, "REF HYP", "BLEU as sacreBLEU computes it")               \
+    C(score_pairs, score_pairs_options, "MODEL [FILE...]", "how likely a model finds given translations") \
     C(average, cmd_average_options, "RUN", "average the weights of several checkpoints")  \
     C(inspect, inspect_options, "FILE...", "show what a checkpoint, event file, corpus or tokenizer contains") \
-    C(bench, bench_options, "[gemm|memory|kernels|wire|step|text]", "measure the speed of this machine and of a step") \
+    C(bench, bench_options, "[gemm|memory|kernels|int8|wire|step|translate|text]", "measure the speed of this machine and of Ferry") \
     C(doctor, cmd_doctor_options, "[--device D]", "list the devices and check that one computes correctly") \
     C(watch, cmd_watch_options, "RUN", "show the state of a run, in the terminal or as a page") \
     C(report, cmd_report_options, "RUN [RUN...]", "judge a run from its files, or compare several") \

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "cli/cmd.h"
+#include "cli/config_name.h"
 #include "corpus/corpus.h"
 #include "plan/plan.h"
 #include "train/run/config.h"
@@ -64,7 +65,8 @@ static void find_vocabulary(struct train_config *c, const char *path)
 
 /* The command line once for the name of the file, and once more over what that says. */
 static status read_options(struct all_options *o, struct forecast_training *t,
-                           const char **path, int argc, char **argv, struct err *err)
+                           char path[FILE_PATH_MAX], int argc, char **argv,
+                           struct err *err)
 {
     enum { ROWS_MAX = 256, NOT_GIVEN = -1 };
     struct opt rows[ROWS_MAX];
@@ -75,11 +77,10 @@ static status read_options(struct all_options *o, struct forecast_training *t,
     const struct opt_table table = all_options(rows);
     TRY(opt_read(table, o, &words, argc, argv, err));
     if (words.n != 1)
-        return err_set(err, ERR_USAGE,
-                       "give a training configuration: ferry plan configs/base.yaml");
-    *path = words.word[0];
+        return err_set(err, ERR_USAGE, "give a training configuration: ferry plan base");
+    TRY(config_name_find(path, words.word[0], err));
     TRY(opt_defaults(train_config_table, c, err));
-    TRY(opt_file(train_config_table, c, *path, OPT_REFUSE_UNKNOWN, err));
+    TRY(opt_file(train_config_table, c, path, OPT_REFUSE_UNKNOWN, err));
     const struct train_config of_file = *c;
     c->max_steps = NOT_GIVEN;
     words.n = 0;
@@ -87,7 +88,7 @@ static status read_options(struct all_options *o, struct forecast_training *t,
     const bool is_given = c->max_steps != NOT_GIVEN;
     if (!is_given)
         c->max_steps = of_file.max_steps;
-    find_vocabulary(c, *path);
+    find_vocabulary(c, path);
     *t = training_of(c);
     if (!is_given)
         t->planned = batch_of(&of_file);
@@ -98,8 +99,8 @@ status cmd_plan(int argc, char **argv, struct err *err)
 {
     struct all_options o;
     struct forecast_training training;
-    const char *path = NULL;
+    char path[FILE_PATH_MAX];
 
-    TRY(read_options(&o, &training, &path, argc, argv, err));
+    TRY(read_options(&o, &training, path, argc, argv, err));
     return plan_run(&o.plan, &training, path, stdout, err);
 }

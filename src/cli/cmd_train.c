@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/config_name.h"
 #include "corpus/dataset.h"
 #include "dist/comm/comm.h"
 #include "dist/watch/control.h"
@@ -44,7 +45,7 @@ static status read_config(struct train_config *c, int argc, char **argv, size_t 
     TRY(opt_read(train_config_table, c, &words, argc, argv, err));
     *n_words = words.n;
     if (words.n)
-        TRY(file_path(path, err, "%s", words.word[0]));
+        TRY(config_name_find(path, words.word[0], err));
     else
         TRY(find_config(path, c, err));
     if (!path[0])

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "cli/cmd.h"
+#include "cli/config_name.h"
 #include "device/device.h"
 #include "dist/comm/comm.h"
 #include "dist/comm/comm_nccl.h"
@@ -44,6 +45,7 @@ status cmd_version(int argc, char **argv, struct err *err)
            "commit     %s\n"
            "build      " VERSION_BUILD ", " COMPILER "\n"
            "CPU        " VERSION_CPU "\n"
+           "int8       " VERSION_INT8 "\n"
            "CUDA       " VERSION_CUDA "\n"
            "OpenCL     " VERSION_OPENCL "\n"
            "MPI        " VERSION_MPI "\n"
@@ -53,6 +55,7 @@ status cmd_version(int argc, char **argv, struct err *err)
            commit_text);
     device_describe(&found);
     comm_nccl_describe(&found);
+    config_name_describe(&found);
     fputs(str_text(&found), stdout);
     str_release(&found);
     return OK;

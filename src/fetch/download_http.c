@@ -13,12 +13,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include <curl/curl.h>
+#include "fetch/curl_library.h"
 
 enum { MAX_REDIRECTS = 10, CONNECT_SECONDS = 20, MAX_WAIT = 120 };
 
 /* One exchange: what the server said, and how far the body came. */
 struct exchange {
+    const struct curl_library *lib;
     CURL *curl;
     struct download_part *part;
     uint64_t at; /* first byte asked for; 0: all */
@@ -35,7 +36,7 @@ static const char *field(const struct exchange *x, const char *name)
 {
     struct curl_header *h;
 
-    return curl_easy_header(x->curl, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK
+    return x->lib->easy_header(x->curl, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK
                ? h->value
                : "";
 }
@@ -45,7 +46,7 @@ static bool is_framed(const struct exchange *x)
 {
     long version = 0;
 
-    curl_easy_getinfo(x->curl, CURLINFO_HTTP_VERSION, &version);
+    x->lib->easy_getinfo(x->curl, CURLINFO_HTTP_VERSION, &version);
     return version >= CURL_HTTP_VERSION_2_0 ||
            strcasecmp(field(x, "Transfer-Encoding"), "chunked") == 0;
 }
@@ -106,7 +107,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
     long code = 0;
 
     n *= size;
-    curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &code);
+    x->lib->easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &code);
     if (code != 200 && code != 206)
         return n; /* a page that explains itself to people */
     if (!x->has_begun && !begin_body(x, code == 206))
@@ -123,24 +124,24 @@ static void set_options(struct exchange *x, const char *url, struct curl_slist *
     CURL *c = x->curl;
     char range[40];
 
-    curl_easy_reset(c);
-    curl_easy_setopt(c, CURLOPT_URL, url);
-    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c, CURLOPT_USERAGENT, "ferry/" FERRY_VERSION);
-    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->curl_text);
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(c, CURLOPT_WRITEDATA, x);
-    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    x->lib->easy_reset(c);
+    x->lib->easy_setopt(c, CURLOPT_URL, url);
+    x->lib->easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    x->lib->easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    x->lib->easy_setopt(c, CURLOPT_USERAGENT, "ferry/" FERRY_VERSION);
+    x->lib->easy_setopt(c, CURLOPT_ERRORBUFFER, x->curl_text);
+    x->lib->easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
+    x->lib->easy_setopt(c, CURLOPT_WRITEDATA, x);
+    x->lib->easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     const double stall = x->part->config->t_stall, t = stall < 1 ? 1 : stall;
-    curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)t);
+    x->lib->easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    x->lib->easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)t);
     if (x->part->config->ca[0])
-        curl_easy_setopt(c, CURLOPT_CAINFO, x->part->config->ca);
+        x->lib->easy_setopt(c, CURLOPT_CAINFO, x->part->config->ca);
     if (headers) {
         snprintf(range, sizeof range, "%" PRIu64 "-", x->at);
-        curl_easy_setopt(c, CURLOPT_RANGE, range);
-        curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+        x->lib->easy_setopt(c, CURLOPT_RANGE, range);
+        x->lib->easy_setopt(c, CURLOPT_HTTPHEADER, headers);
     }
 }
 
@@ -150,7 +151,7 @@ static bool redirected(struct exchange *x, long code, char url[DOWNLOAD_URL],
 {
     char *next = NULL;
 
-    curl_easy_getinfo(x->curl, CURLINFO_REDIRECT_URL, &next);
+    x->lib->easy_getinfo(x->curl, CURLINFO_REDIRECT_URL, &next);
     if (code < 300 || code > 399 || !next)
         return false;
     if (strncasecmp(url, "https:", 6) == 0 && strncasecmp(next, "https:", 6) != 0) {
@@ -179,7 +180,7 @@ static void judge_code(const struct exchange *x, long code, struct download_try 
         r->end = DOWNLOAD_AGAIN;
     else if (code == 416 || code == 412)
         r->end = DOWNLOAD_STALE;
-    curl_easy_getinfo(x->curl, CURLINFO_RETRY_AFTER, &wait);
+    x->lib->easy_getinfo(x->curl, CURLINFO_RETRY_AFTER, &wait);
     r->t_wait = wait < MAX_WAIT ? (double)wait : MAX_WAIT;
     if (!r->why[0])
         snprintf(r->why, sizeof r->why, "the server answers %ld", code);
@@ -196,7 +197,7 @@ static void judge(const struct exchange *x, CURLcode done, long code,
     } else if (done != CURLE_OK) {
         r->end = is_hopeless(done) ? DOWNLOAD_NEVER : DOWNLOAD_AGAIN;
         snprintf(r->why, sizeof r->why, "%s",
-                 x->curl_text[0] ? x->curl_text : curl_easy_strerror(done));
+                 x->curl_text[0] ? x->curl_text : x->lib->easy_strerror(done));
     } else if (code != 200 && code != 206) {
         judge_code(x, code, r);
     } else if (!x->has_begun || x->n_body == 0) {
@@ -221,16 +222,16 @@ static status run(struct exchange *x, struct download_try *r)
     snprintf(url, sizeof url, "%s", x->part->url);
     snprintf(if_range, sizeof if_range, "If-Range: %s", x->part->validator);
     if (x->at)
-        headers = curl_slist_append(NULL, if_range);
+        headers = x->lib->slist_append(NULL, if_range);
     do {
         set_options(x, url, headers);
         x->curl_text[0] = '\0';
-        done = curl_easy_perform(x->curl);
+        done = x->lib->easy_perform(x->curl);
         code = 0;
-        curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &code);
+        x->lib->easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &code);
     } while (done == CURLE_OK && redirected(x, code, url, r) &&
              ++n_hops <= MAX_REDIRECTS);
-    curl_slist_free_all(headers);
+    x->lib->slist_free_all(headers);
     if (n_hops > MAX_REDIRECTS)
         snprintf(r->why, sizeof r->why, "it redirects more than %d times", MAX_REDIRECTS);
     judge(x, done, code, r);
@@ -243,11 +244,12 @@ status download_http(struct download_part *p, struct download_try *r, struct err
         .part = p, .at = p->validator[0] ? p->n : 0, .err = err, .failed = OK};
 
     *r = (struct download_try){.end = DOWNLOAD_WHOLE};
-    x.curl = curl_easy_init();
+    TRY(curl_library_open(&x.lib, err));
+    x.curl = x.lib->easy_init();
     if (!x.curl)
         return err_set(err, ERR_MEMORY, "no memory to begin a download");
     const status result = run(&x, r);
-    curl_easy_cleanup(x.curl);
+    x.lib->easy_cleanup(x.curl);
     return result;
 }
 

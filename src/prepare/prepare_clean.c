@@ -306,7 +306,7 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
     if (draw_is_wanted(&c->draw) && !is_known)
         draw_offer(&c->draw, c->n_kept, overlap_key_of(side));
     if (c->n_kept % c->language_step == 0)
-        sides_add(c->sides.language[PREPARE_TRAIN], side);
+        sides_add_training(&c->sides, side);
     c->n_kept++;
     for (int s = 0; s < PAIRS_SIDES; s++) {
         stats->after.n_bytes[s] += side[s].n_bytes + 1;
@@ -504,6 +504,17 @@ static status check_left(const struct prepare_stats *s, const char *when, struct
                    prepare_stats_read(s), when, str_text(&why));
 }
 
+/* What tells the languages of the corpus from others, beside the corpus. */
+static status write_profiles(struct cleaning *c, struct err *err)
+{
+    RELEASED_BY(str_release) struct str bytes = str_new(0);
+
+    TRY(sides_profiles(&c->sides, c->p->stats->language, &bytes, err));
+    return bytes.len ? workdir_write(&c->p->work, "final/" PROFILE_FILE, bytes.data,
+                                     bytes.len, err)
+                     : OK;
+}
+
 static status finish(struct cleaning *c, struct err *err)
 {
     struct prepare_stats *stats = c->p->stats;
@@ -512,6 +523,7 @@ static status finish(struct cleaning *c, struct err *err)
     if (c->p->config->check_sides)
         TRY(sides_check(&c->sides, c->sides.language[PREPARE_TRAIN], c->p->input, err));
     sides_name(&c->sides, c->p->config, stats->language);
+    TRY(write_profiles(c, err));
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
     TRY(file_writer_commit(&c->places, err));

@@ -10,8 +10,7 @@
 #include "base/json_text.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-
-enum { PREPARE_STATS_VERSION = 3 };
+#include "corpus/dataset.h"
 
 #define S(code, name) name,
 const char *const prepare_stats_set_names[N_PREPARE_SETS] = {PREPARE_SET_LIST(S)};
@@ -276,7 +275,7 @@ static json_t *all_json(const struct prepare_stats *s, struct opt_table options,
 {
     return json_pack(
         "{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ferry",
-        FERRY_VERSION, "version", PREPARE_STATS_VERSION, "made_from", hash(s->made_from),
+        FERRY_VERSION, "version", DATASET_VERSION, "made_from", hash(s->made_from),
         "options", options_json(options, config), "pairs_in",
         count(prepare_stats_read(s)), "pairs_kept", count(s->n_reason[CLEAN_KEEP]),
         "dropped", dropped_json(s), "samples", samples_json(s, &input[PREPARE_TRAIN]),

@@ -1,6 +1,9 @@
 #include "prepare/sides.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
 
 status sides_open(struct sides *s, struct err *err)
 {
@@ -9,7 +12,7 @@ status sides_open(struct sides *s, struct err *err)
         for (int set = 0; set < N_PREPARE_SETS; set++)
             TRY(language_open(&s->language[set][side], err));
     }
-    return OK;
+    return mem_alloc(&s->counts, PAIRS_SIDES, sizeof *s->counts, err);
 }
 
 void sides_close(struct sides *s)
@@ -19,12 +22,21 @@ void sides_close(struct sides *s)
         for (int set = 0; set < N_PREPARE_SETS; set++)
             language_close(&s->language[set][side]);
     }
+    free(s->counts);
+    s->counts = NULL;
 }
 
 void sides_add(struct language to[PAIRS_SIDES], const struct line line[PAIRS_SIDES])
 {
     for (int side = 0; side < PAIRS_SIDES; side++)
         language_add(&to[side], line[side]);
+}
+
+void sides_add_training(struct sides *s, const struct line line[PAIRS_SIDES])
+{
+    sides_add(s->language[PREPARE_TRAIN], line);
+    for (int side = 0; side < PAIRS_SIDES; side++)
+        profile_count(&s->counts[side], line[side]);
 }
 
 static bool is_swapped(const struct language set[PAIRS_SIDES],
@@ -68,4 +80,15 @@ void sides_name(const struct sides *s, const struct prepare_config *c,
         snprintf(l->name, sizeof l->name, "%.15s",
                  *given[side] ? given[side] : l->guess.name);
     }
+}
+
+status sides_profiles(const struct sides *s,
+                      const struct prepare_language language[PAIRS_SIDES],
+                      struct str *out, struct err *err)
+{
+    RELEASED_BY(profile_release) struct profiles all = {0};
+
+    for (int side = 0; side < PAIRS_SIDES; side++)
+        TRY(profile_add(&all, language[side].name, &s->counts[side], err));
+    return all.n ? profile_write(out, &all, err) : OK;
 }

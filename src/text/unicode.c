@@ -71,6 +71,13 @@ bool unicode_is_digit(uint32_t code)
     return utf8proc_category((utf8proc_int32_t)code) == UTF8PROC_CATEGORY_ND;
 }
 
+bool unicode_is_mark(uint32_t code)
+{
+    const utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)code);
+
+    return c >= UTF8PROC_CATEGORY_MN && c <= UTF8PROC_CATEGORY_ME;
+}
+
 bool unicode_is_control(uint32_t code)
 {
     return (code < 0x20 || (code >= 0x7F && code < 0xA0)) && !utf8_is_space(code);

@@ -46,6 +46,8 @@ bool unicode_is_letter(uint32_t code);
 bool unicode_is_lower(uint32_t code);
 /* Decimal digit of any script (Nd). */
 bool unicode_is_digit(uint32_t code);
+/* Mark that belongs to the letter before it (M*). */
+bool unicode_is_mark(uint32_t code);
 /* Control character (Cc) that is no white space. */
 bool unicode_is_control(uint32_t code);
 uint32_t unicode_lower(uint32_t code);

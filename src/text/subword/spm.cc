@@ -141,6 +141,26 @@ status save_vocab(const struct spm *spm, const char *path, struct err *err)
     return file_write_str(path, &text, err);
 }
 
+status keep_spans(const sentencepiece::ImmutableSentencePieceText &text,
+                  struct spm_spans *out, struct err *err)
+{
+    out->n = 0;
+    TRY(mem_grow(&out->span, &out->cap, text.pieces_size(), sizeof *out->span, err));
+    for (const auto &piece : text.pieces())
+        out->span[out->n++] = {static_cast<int32_t>(piece.id()), piece.begin(),
+                               piece.end()};
+    return OK;
+}
+
+status check_ids(const struct spm *spm, const int32_t *id, size_t n, struct err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_id(spm, id[i]))
+            return err_set(err, ERR_FORMAT, "token id %d: the tokenizer has %zu pieces",
+                           id[i], spm_size(spm));
+    return OK;
+}
+
 } // namespace
 
 status spm_parse(struct spm **spm, const void *bytes, size_t n_bytes, struct err *err)
@@ -262,6 +282,33 @@ status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
     });
 }
 
+void spm_spans_release(struct spm_spans *spans)
+{
+    free(spans->span);
+    *spans = {};
+}
+
+status spm_encode_spans(const struct spm *spm, struct line text, struct spm_spans *out,
+                        struct err *err)
+{
+    return guarded(err, [&] {
+        const absl::string_view line(text.text, text.n_bytes);
+
+        return keep_spans(spm->processor.EncodeAsImmutableProto(line), out, err);
+    });
+}
+
+status spm_decode_spans(const struct spm *spm, const int32_t *id, size_t n,
+                        struct spm_spans *out, struct err *err)
+{
+    TRY(check_ids(spm, id, n, err));
+    return guarded(err, [&] {
+        const std::vector<int> ids(id, id + n);
+
+        return keep_spans(spm->processor.DecodeIdsAsImmutableProto(ids), out, err);
+    });
+}
+
 status spm_pieces(const struct spm *spm, struct line text, struct str *out,
                   struct err *err)
 {
@@ -282,10 +329,7 @@ status spm_pieces(const struct spm *spm, struct line text, struct str *out,
 status spm_decode(const struct spm *spm, const int32_t *id, size_t n, struct str *out,
                   struct err *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!is_id(spm, id[i]))
-            return err_set(err, ERR_FORMAT, "token id %d: the tokenizer has %zu pieces",
-                           id[i], spm_size(spm));
+    TRY(check_ids(spm, id, n, err));
     return guarded(err, [&] {
         std::string text;
 

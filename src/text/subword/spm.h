@@ -70,6 +70,28 @@ void spm_ids_release(struct spm_ids *ids);
 status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
                   struct err *err);
 
+/* Bytes [begin, end) of a text that became a piece, or that a piece became. */
+struct spm_span {
+    int32_t id;
+    size_t begin, end;
+};
+
+/* Zeroed = empty. */
+struct spm_spans {
+    struct spm_span *span;
+    size_t n, cap;
+};
+void spm_spans_release(struct spm_spans *spans);
+
+/* Where in the line the pieces stand that spm_encode() gives; in place of what was there.
+ * White space belongs to the piece behind it. */
+status spm_encode_spans(const struct spm *spm, struct line text, struct spm_spans *out,
+                        struct err *err);
+
+/* The same of n ids, one each, in the text that spm_decode() makes of them. */
+status spm_decode_spans(const struct spm *spm, const int32_t *id, size_t n,
+                        struct spm_spans *out, struct err *err);
+
 /* Append the pieces of a line, joined by blanks; what no piece covers stands as it is. */
 status spm_pieces(const struct spm *spm, struct line text, struct str *out,
                   struct err *err);

@@ -1,0 +1,276 @@
+#include "serve/api.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "serve/page.h"
+
+/* ---- the table ---- */
+
+/* clang-format off */
+static const struct api_field none[] = {{0}};
+
+static const struct api_field translate_values[] = {
+    {"q", API_TEXTS, true, NULL, "Text(s) to translate"},
+    {"source", API_TEXT, true, NULL, "Source language code, or auto"},
+    {"target", API_TEXT, true, NULL, "Target language code"},
+    {"format", API_TEXT, false, "text|html", "Format of source text"},
+    {"alternatives", API_INT, false, NULL, "Preferred number of alternative translations"},
+    {"api_key", API_TEXT, false, NULL, "API key"},
+    {0}};
+static const struct api_field translate_answer[] = {
+    {"translatedText", API_TEXTS, true, NULL, "Translated text(s)"},
+    {"detectedLanguage", API_OBJECT, false, NULL, "Of source auto: language and confidence, of a list a list"},
+    {"alternatives", API_LIST, false, NULL, "Alternative translations, of a list a list of lists"},
+    {0}};
+static const struct api_field detect_values[] = {
+    {"q", API_TEXT, true, NULL, "Text to detect"},
+    {"api_key", API_TEXT, false, NULL, "API key"},
+    {0}};
+static const struct api_field detect_answer[] = {
+    {"confidence", API_NUMBER, true, NULL, "Confidence value, 0 to 100"},
+    {"language", API_TEXT, true, NULL, "Language code"},
+    {0}};
+static const struct api_field languages_answer[] = {
+    {"code", API_TEXT, true, NULL, "Language code"},
+    {"name", API_TEXT, true, NULL, "Human-readable language name (in English)"},
+    {"targets", API_LIST, true, NULL, "Supported target language codes"},
+    {0}};
+static const struct api_field settings_answer[] = {
+    {"charLimit", API_INT, true, NULL, "Character input limit (-1 indicates no limit)"},
+    {"frontendTimeout", API_INT, true, NULL, "Milliseconds before a page translates what was typed"},
+    {"apiKeys", API_BOOL, true, NULL, "Whether there are API keys"},
+    {"keyRequired", API_BOOL, true, NULL, "Whether an API key is required"},
+    {"suggestions", API_BOOL, true, NULL, "Whether suggestions are taken"},
+    {"filesTranslation", API_BOOL, true, NULL, "Whether files are translated"},
+    {"supportedFilesFormat", API_LIST, true, NULL, "Formats of files"},
+    {"language", API_OBJECT, true, NULL, "Languages that a page begins with"},
+    {0}};
+static const struct api_field plain_values[] = {
+    {"text", API_TEXTS, true, NULL, "Text or list of texts; line ends are kept"},
+    {"source", API_TEXT, false, NULL, "Code of the texts' language; auto, or absent: each is detected"},
+    {"target", API_TEXT, true, NULL, "Code of the language to translate to"},
+    {"format", API_TEXT, false, "text|html", "What the texts are"},
+    {"alternatives", API_INT, false, NULL, "How many further translations of each text, at most"},
+    {"stream", API_BOOL, false, NULL, "Answer with server-sent events: line, for each line; then end, or error"},
+    {0}};
+static const struct api_field plain_answer[] = {
+    {"translations", API_LIST, true, NULL, "For each text: text, source, confidence (0 to 100) if it was detected, alternatives"},
+    {0}};
+static const struct api_field plain_directions[] = {
+    {"source", API_TEXT, true, NULL, "Language code"},
+    {"target", API_TEXT, true, NULL, "Language code"},
+    {"through", API_TEXT, false, NULL, "The language between two models, if there is one"},
+    {0}};
+static const struct api_field health_answer[] = {{"status", API_TEXT, true, NULL, "ok"}, {0}};
+
+const struct api_route api_routes[] = {
+    {"POST", "/translate", API_LIBRE, "Translate text from a language to another",
+     translate_values, translate_answer, false, true, api_libre_translate},
+    {"POST", "/detect", API_LIBRE, "Detect the language of a single text", detect_values, detect_answer, true, true, api_libre_detect},
+    {"GET", "/languages", API_LIBRE, "Retrieve list of supported languages", none, languages_answer, true, false, api_libre_languages},
+    {"GET", "/frontend/settings", API_LIBRE, "Retrieve frontend specific settings", none,
+     settings_answer, false, false, api_libre_settings},
+    {"POST", "/v1/translate", API_PLAIN, "Translate texts", plain_values, plain_answer, false, true, api_plain_translate},
+    {"GET", "/v1/directions", API_PLAIN, "List what can be translated into what", none, plain_directions, true, false, api_plain_languages},
+    {"GET", "/health", API_PLAIN, "Whether the server answers", none, health_answer, false, false, api_other_health},
+    {"GET", "/spec", API_OTHER, "This interface, as Swagger 2", none, NULL, false, false, api_libre_spec},
+    {"GET", "/v1/openapi.json", API_OTHER, "This interface, as OpenAPI 3", none, NULL, false, false, api_plain_openapi},
+    {"GET", "/metrics", API_OTHER, "Counters in Prometheus' text format", none, NULL, false, false, api_other_metrics},
+};
+/* clang-format on */
+
+const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
+
+const char *api_route_name(size_t i)
+{
+    return i < api_n_routes ? api_routes[i].path : "other";
+}
+
+size_t api_route_number(const char *method, const char *path)
+{
+    const bool is_head = strcmp(method, "HEAD") == 0;
+    size_t found = api_n_routes;
+
+    for (size_t i = 0; i < api_n_routes && found == api_n_routes; i++)
+        if (strcmp(api_routes[i].path, path) == 0 &&
+            strcmp(api_routes[i].method, is_head ? "GET" : method) == 0)
+            found = i;
+    return found;
+}
+
+/* ---- values ---- */
+
+bool api_has(const struct api_request *r, const char *name)
+{
+    const json_t *v = json_object_get(r->values, name);
+
+    return (json_is_string(v) && json_string_length(v)) || json_is_number(v) ||
+           json_is_true(v) || (json_is_array(v) && json_array_size(v));
+}
+
+const char *api_text(const struct api_request *r, const char *name)
+{
+    const char *text = json_string_value(json_object_get(r->values, name));
+
+    return text ? text : "";
+}
+
+/* Of a form: line ends become LF, as LibreTranslate has it. */
+static json_t *form_text(struct line value)
+{
+    struct str text = str_new(0);
+
+    for (size_t i = 0; i < value.n_bytes; i++)
+        if (value.text[i] != '\r')
+            str_putc(&text, value.text[i]);
+        else if (i + 1 == value.n_bytes || value.text[i + 1] != '\n')
+            str_putc(&text, '\n');
+    json_t *result = serve_text((struct line){str_text(&text), text.len});
+    str_release(&text);
+    return result;
+}
+
+static void take_field(void *ctx, const char *name, struct line value)
+{
+    struct api_request *r = ctx;
+
+    if (!json_object_get(r->values, name)) /* the first of several counts */
+        json_object_set_new(r->values, name, form_text(value));
+}
+
+static bool is_type(const char *type, const char *want)
+{
+    const size_t n = strlen(want);
+
+    return type && strncasecmp(type, want, n) == 0 &&
+           (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
+}
+
+static void take_query(struct api_request *r, const struct api_field *field)
+{
+    for (; field->name; field++) {
+        const char *value = http_query(r->http, field->name);
+        if (value)
+            take_field(r, field->name, (struct line){value, strlen(value)});
+    }
+}
+
+/* False: the request was refused. */
+static bool read_values(struct api_request *r, const struct api_route *route)
+{
+    const char *type = http_header(r->http, "Content-Type");
+    const struct line body = http_body(r->http);
+    struct err err;
+
+    r->is_json = is_type(type, "application/json");
+    if (r->is_json && strcmp(route->method, "POST") == 0) {
+        r->values = json_loadb(body.text, body.n_bytes, 0, NULL);
+        if (json_is_object(r->values))
+            return true;
+        serve_refuse(r->http, 400, "Invalid JSON format");
+        return false;
+    }
+    r->values = json_object();
+    const bool is_form = is_type(type, "application/x-www-form-urlencoded") ||
+                         is_type(type, "multipart/form-data");
+    if (is_form && http_form(r->http, take_field, r, &err) != OK) {
+        serve_refuse(r->http, 400, "Invalid request: %s", err.msg);
+        return false;
+    }
+    take_query(r, route->field);
+    return true;
+}
+
+/* ---- who may ---- */
+
+/* In the values, as LibreTranslate has it, or as a header. */
+static const char *key_of(const struct api_request *r)
+{
+    const char *header = http_header(r->http, "Authorization");
+
+    if (api_has(r, "api_key"))
+        return api_text(r, "api_key");
+    return header && strncasecmp(header, "Bearer ", 7) == 0 ? header + 7 : NULL;
+}
+
+static void refuse_slow(struct api_request *r, int64_t per_minute, double wait)
+{
+    json_t *value = json_object();
+    char text[96], seconds[32];
+
+    snprintf(text, sizeof text, "Slowdown: %lld per 1 minute", (long long)per_minute);
+    snprintf(seconds, sizeof seconds, "%.0f", ceil(wait) < 1 ? 1 : ceil(wait));
+    json_object_set_new(value, "error", json_string(text));
+    struct http_answer a = serve_json(429, value);
+    http_add_header(&a, "Retry-After", seconds);
+    http_answer(r->http, &a);
+}
+
+bool api_allows(struct api_request *r, size_t n_chars)
+{
+    int64_t per_minute = 0;
+    double wait = 0;
+
+    switch (keys_ask(r->server->keys, key_of(r), http_peer(r->http), n_chars, clock_now(),
+                     &per_minute, &wait)) {
+    case KEYS_GOOD:
+        return true;
+    case KEYS_MISSING:
+        serve_refuse(r->http, 400,
+                     "Please contact the server operator to get an API key");
+        return false;
+    case KEYS_WRONG:
+        serve_refuse(r->http, 403, "Invalid API key");
+        return false;
+    default:
+        refuse_slow(r, per_minute, wait);
+        return false;
+    }
+}
+
+/* ---- dispatch ---- */
+
+static bool has_path(const char *path)
+{
+    for (size_t i = 0; i < api_n_routes; i++)
+        if (strcmp(api_routes[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* What a browser asks before it lets a page ask. */
+static void answer_options(struct http_request *r)
+{
+    struct http_answer a = serve_answer(204);
+
+    http_add_header(&a, "Allow", "GET, POST, HEAD, OPTIONS");
+    http_answer(r, &a);
+}
+
+void api_handle(void *ctx, struct http_request *http)
+{
+    struct api_request r = {.server = ctx, .http = http};
+    const char *method = http_method(http), *path = http_path(http);
+    const size_t number = api_route_number(method, path);
+
+    if (number < api_n_routes) {
+        const struct api_route *route = &api_routes[number];
+        if (read_values(&r, route))
+            route->handle(&r);
+        json_decref(r.values);
+        return;
+    }
+    const bool is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (is_get && r.server->config.page && page_answer(http))
+        return;
+    if (!has_path(path))
+        serve_refuse(http, 404, "Not Found");
+    else if (strcmp(method, "OPTIONS") == 0)
+        answer_options(http);
+    else
+        serve_refuse(http, 405, "Method Not Allowed");
+}

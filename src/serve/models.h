@@ -1,0 +1,65 @@
+/*
+ * models - the models of a server: which directions they give, and newer files of them.
+ *
+ * A direction without a model goes through a third language where two models allow it;
+ * of several such languages English is preferred, then the one named first.
+ *
+ * A file that was replaced is noticed by models_look(), loaded beside the old one and put
+ * in its place: requests that begin then use it, those under way end on the old one,
+ * which goes with the last of them. One that cannot be loaded, or is of other languages,
+ * changes nothing but a sentence.
+ *
+ * Owns: models. Threads: any; models_look() by one, models_close() when no request is
+ * under way.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "serve/codes.h"
+#include "serve/translators.h"
+#include "text/profile.h"
+
+enum { MODELS_MAX = 256, MODELS_LEGS = 2 };
+
+struct models;
+
+/* The models one after the other that translate in a direction; none for a language into
+ * itself. */
+struct models_route {
+    size_t leg[MODELS_LEGS], n_legs;
+};
+
+/* A word is PATH or PATH:SOURCE-TARGET, for a model that does not know its languages. */
+status models_open(struct models **m, const char *const *words, size_t n,
+                   const struct translators_options *o, struct err *err);
+void models_close(struct models *m);
+
+/* Languages in the order of the alphabet; NULL behind the last. */
+const char *models_language(const struct models *m, size_t i);
+/* The language that a client's code means here; NULL: none. */
+const char *models_find(const struct models *m, const char *code);
+/* False when there is no way. */
+bool models_route(const struct models *m, const char *source, const char *target,
+                  struct models_route *r);
+/* Whether texts of the language can be translated at all. */
+bool models_is_source(const struct models *m, const char *language);
+
+/* Profiles of all languages that texts can be in; NULL: some model came without. */
+const struct profiles *models_profiles(const struct models *m);
+
+/* The translators of a leg, until they are given back. */
+struct models_lent;
+struct models_lent *models_lend(struct models *m, size_t leg);
+struct translators *models_lent_translators(struct models_lent *l);
+void models_give_back(struct models *m, struct models_lent *l);
+
+/* Look at the files; `say` gets a sentence about each that was taken or refused. */
+void models_look(struct models *m, void (*say)(void *ctx, const char *text), void *ctx);
+
+/* For a start: leg i's path, source and target; false behind the last. */
+struct models_facts {
+    const char *path, *source, *target;
+    unsigned long long n_loads; /* how often it was loaded */
+    struct hub_counts counts;   /* of its batches; sums are of all files */
+};
+bool models_facts(struct models *m, size_t i, struct models_facts *f);

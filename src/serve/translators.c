@@ -1,0 +1,142 @@
+#include "serve/translators.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "decode/loaded.h"
+
+enum { KINDS = 4 }; /* the best alone or several, without links or with them */
+
+/* Of a request thread. */
+struct seat {
+    struct translator of[KINDS];
+    bool is_open[KINDS];
+};
+
+struct translators {
+    struct translators_options options;
+    struct loaded model;
+    struct seat *seat; /* [n_seats] opened when they are needed */
+};
+
+/* A file without a name that holds the same bytes; its path is in `copy`. */
+static status copy_to_memory(const char *path, int *fd, char copy[64], struct err *err)
+{
+    RELEASED_BY(file_map_close) struct file_map map = {0};
+
+    TRY(file_map_open(&map, path, err));
+    *fd = memfd_create("model", MFD_CLOEXEC);
+    if (*fd < 0)
+        return err_set(err, ERR_IO, "memory for %s: %s", path, strerror(errno));
+    snprintf(copy, 64, "/proc/self/fd/%d", *fd);
+    return file_put(*fd, map.data, map.n_bytes, "memory", err);
+}
+
+static status load_copy(struct translators *t, const char *path, struct loaded_options o,
+                        struct err *err)
+{
+    struct packed_model whole;
+    char copy[64];
+    int fd = -1;
+
+    /* First where it lies, so that what is wrong with it is said with its name. */
+    TRY(packed_model_open(&whole, path, err));
+    packed_model_close(&whole);
+    status result = copy_to_memory(path, &fd, copy, err);
+    if (result == OK) {
+        result = loaded_open(&t->model, copy, o, err);
+        if (result != OK)
+            result = err_wrap(err, "%s, as it was read", path);
+    }
+    if (fd >= 0)
+        close(fd); /* the mapping keeps it */
+    return result;
+}
+
+static status load(struct translators *t, const char *path, struct err *err)
+{
+    const struct loaded_options o = {.checkpoint = MODEL_DIR_CHECKPOINT,
+                                     .average = true,
+                                     .device = "cpu",
+                                     .n_threads = t->options.n_threads,
+                                     .has_shortlist = t->options.has_shortlist,
+                                     .is_shared = true};
+
+    return packed_model_is(path) ? load_copy(t, path, o, err)
+                                 : loaded_open(&t->model, path, o, err);
+}
+
+status translators_open(struct translators **out, const char *path,
+                        const struct translators_options *o, struct err *err)
+{
+    struct translators *t;
+
+    *out = NULL;
+    TRY(mem_alloc(&t, 1, sizeof *t, err));
+    t->options = *o;
+    status result = mem_alloc(&t->seat, o->n_seats, sizeof *t->seat, err);
+    THEN(result, load(t, path, err));
+    if (result != OK) {
+        translators_close(t);
+        return result;
+    }
+    *out = t;
+    return OK;
+}
+
+void translators_close(struct translators *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; t->seat && i < KINDS * t->options.n_seats; i++)
+        translate_close(&t->seat[i / KINDS].of[i % KINDS]);
+    free(t->seat);
+    loaded_close(&t->model);
+    free(t);
+}
+
+const char *translators_source(const struct translators *t)
+{
+    return t->model.lang.source;
+}
+
+const char *translators_target(const struct translators *t)
+{
+    return t->model.lang.target;
+}
+
+struct line translators_profiles(const struct translators *t)
+{
+    const bool is_packed = t->model.network == &t->model.file.network;
+
+    return is_packed ? packed_model_text(&t->model.file, PACKED_MODEL_PROFILES)
+                     : (struct line){"", 0};
+}
+
+struct hub_counts translators_counts(const struct translators *t)
+{
+    return hub_counts(t->model.shared.hub);
+}
+
+status translators_run(struct translators *t, const struct translators_call *call,
+                       struct translations *out, struct err *err)
+{
+    const size_t kind = call->has_alternatives + 2 * (size_t)call->has_links;
+    struct seat *seat = &t->seat[call->seat];
+    struct translate_config c = t->options.search;
+
+    c.nbest = call->has_alternatives ? c.beam : 1;
+    c.alignments = call->has_links;
+    if (!seat->is_open[kind] && loaded_translator(&t->model, &seat->of[kind], &c,
+                                                  call->is_cancelled, err) != OK) {
+        translate_close(&seat->of[kind]);
+        return err->code;
+    }
+    seat->is_open[kind] = true;
+    return translate_lines(&seat->of[kind], call->lines, call->n, out, err);
+}

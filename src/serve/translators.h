@@ -1,0 +1,53 @@
+/*
+ * translators - a model in memory, and a translator of it for each request thread.
+ *
+ * Translators of all threads share the weights and join the same batches. A packed file
+ * is copied into memory, so that whatever happens to it on disk does not concern requests
+ * that are under way.
+ *
+ * Owns: the model and its translators. Threads: any, each with its own seat; one opens
+ * and closes.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "base/lines.h"
+#include "decode/hub.h"
+#include "decode/translate.h"
+
+struct translators_options {
+    struct translate_config search;
+    size_t n_threads, n_seats;
+    bool has_shortlist;
+};
+
+struct translators;
+
+status translators_open(struct translators **t, const char *path,
+                        const struct translators_options *o, struct err *err);
+void translators_close(struct translators *t);
+
+/* The languages it knows of itself; "": not recorded. */
+const char *translators_source(const struct translators *t);
+const char *translators_target(const struct translators *t);
+
+/* Profiles of its languages (text/profile.h); empty: it has none. Lives as long as *t. */
+struct line translators_profiles(const struct translators *t);
+
+/* A call of a seat's thread: n lines to up to n_best translations of each. */
+struct translators_call {
+    size_t seat;
+    const atomic_bool *is_cancelled; /* the same for all calls of a seat */
+    const struct line *lines;
+    size_t n;
+    bool has_alternatives; /* as many as the search finds; else the best alone */
+    bool has_links;        /* which words belong together */
+};
+
+/* How busy its batches are (decode/hub.h). */
+struct hub_counts translators_counts(const struct translators *t);
+
+status translators_run(struct translators *t, const struct translators_call *call,
+                       struct translations *out, struct err *err);
