@@ -9,6 +9,8 @@ function(ferry_room name)
   endforeach()
   add_library(ferry_${name} STATIC ${sources} cmake/empty.c)
   target_include_directories(ferry_${name} PUBLIC src)
+  set_target_properties(ferry_${name} PROPERTIES C_VISIBILITY_PRESET hidden
+    CXX_VISIBILITY_PRESET hidden)
   list(TRANSFORM ROOM_BELOW PREPEND ferry_)
   target_link_libraries(ferry_${name} PUBLIC ${ROOM_BELOW} PRIVATE ${ROOM_LIBS})
 endfunction()
@@ -24,6 +26,7 @@ function(ferry_kernels variant real)
   file(GLOB sources CONFIGURE_DEPENDS src/device/cpu/*.c)
   add_library(ferry_cpu_${variant} STATIC ${sources})
   target_include_directories(ferry_cpu_${variant} PUBLIC src)
+  set_target_properties(ferry_cpu_${variant} PROPERTIES C_VISIBILITY_PRESET hidden)
   target_compile_definitions(ferry_cpu_${variant} PRIVATE CPU_VARIANT=${variant} REAL=${real})
   target_compile_options(ferry_cpu_${variant} PRIVATE ${optimize} -fno-math-errno -fno-trapping-math
     -fno-signed-zeros -fassociative-math -ffp-contract=fast ${ARGN})
@@ -33,6 +36,7 @@ endfunction()
 ferry_room(base LIBS PkgConfig::YAML PkgConfig::UTF8PROC Threads::Threads m)
 ferry_room(recipe BELOW base LIBS m)
 ferry_room(score BELOW base LIBS PkgConfig::JANSSON m)
+ferry_room(http BELOW base LIBS PkgConfig::MICROHTTPD Threads::Threads)
 
 file(GLOB protos CONFIGURE_DEPENDS src/format/tf/*.proto src/text/subword/*.proto)
 foreach(proto ${protos})
@@ -48,6 +52,7 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/proto)
 add_library(ferry_proto STATIC ${proto_sources} cmake/empty.c)
 target_include_directories(ferry_proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)
 target_compile_options(ferry_proto PRIVATE -w)
+set_target_properties(ferry_proto PROPERTIES C_VISIBILITY_PRESET hidden)
 target_link_libraries(ferry_proto PUBLIC PkgConfig::PROTOBUF_C)
 ferry_room(format FOLDERS tf BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD)
 
@@ -85,7 +90,9 @@ endif()
 include(cmake/incbin.cmake)
 include(cmake/cuda.cmake)
 
+ferry_room(markup BELOW text base)
 ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
+ferry_room(align BELOW corpus format recipe base LIBS m)
 ferry_room(prepare FOLDERS source clean BELOW corpus text format base LIBS PkgConfig::JANSSON m)
 
 # The words of the sample corpus, constant tables made of configs/sample.
@@ -99,6 +106,36 @@ ferry_room(sample BELOW text base LIBS m)
 target_sources(ferry_sample PRIVATE ${CMAKE_BINARY_DIR}/lexicon_tables.c)
 
 ferry_room(model BELOW device recipe LIBS m)
+
+# The loops of inference, once for each instruction set. Without contraction all of them give
+# the same bits; products of floats alone, and their peak, may fuse.
+set_source_files_properties(src/infer/kernel/multiply_float.c src/infer/kernel/peak.c PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=fast)
+function(ferry_infer_kernels variant)
+  set(optimize -O3)
+  if(FERRY_SANITIZE)
+    set(optimize -O2 -DLANES_CHECKED)
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS src/infer/kernel/*.c)
+  add_library(ferry_infer_${variant} STATIC ${sources})
+  target_include_directories(ferry_infer_${variant} PUBLIC src)
+  set_target_properties(ferry_infer_${variant} PROPERTIES C_VISIBILITY_PRESET hidden)
+  target_compile_definitions(ferry_infer_${variant} PRIVATE INFER_VARIANT=${variant})
+  target_compile_options(ferry_infer_${variant} PRIVATE ${optimize} -ffp-contract=off -fno-math-errno
+    -fno-trapping-math -Wno-psabi ${ARGN})
+endfunction()
+ferry_infer_kernels(plain)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  ferry_infer_kernels(avx2 -march=x86-64-v3)
+  ferry_infer_kernels(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  ferry_infer_kernels(vnni -march=x86-64-v4 -mprefer-vector-width=512 -mavx512vnni)
+  ferry_infer_kernels(amx -march=x86-64-v4 -mprefer-vector-width=512 -mavx512vnni -mamx-tile -mamx-int8)
+  set(infer_kernels ferry_infer_avx2 ferry_infer_avx512 ferry_infer_vnni ferry_infer_amx)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  ferry_infer_kernels(dot -march=armv8.2-a+dotprod)
+  set(infer_kernels ferry_infer_dot)
+endif()
+ferry_room(infer BELOW device recipe LIBS ferry_infer_plain ${infer_kernels} m)
 
 # The loops of the gradient exchange, also once for each instruction set. Without contraction
 # all of them give the same bits, so that unlike hosts stay equal.
@@ -130,7 +167,7 @@ add_custom_command(
   DEPENDS ${descriptions} cmake/descriptions.cmake cmake/c_text.cmake VERBATIM)
 ferry_room(plan BELOW page recipe base LIBS PkgConfig::JANSSON m)
 target_sources(ferry_plan PRIVATE ${CMAKE_BINARY_DIR}/descriptions.c)
-ferry_room(report FOLDERS log read judge show BELOW plan text page format score recipe LIBS PkgConfig::JANSSON m)
+ferry_room(report FOLDERS log read judge show BELOW plan text page format score http recipe LIBS PkgConfig::JANSSON m)
 
 # Downloads, where libcurl is; the catalogues of configs/corpora as text inside.
 file(GLOB corpora CONFIGURE_DEPENDS configs/corpora/*.corpus)
@@ -145,19 +182,33 @@ if(FERRY_CURL)
   pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.85)
 endif()
 if(CURL_FOUND)
-  target_link_libraries(ferry_fetch PRIVATE PkgConfig::CURL)
+  target_include_directories(ferry_fetch PRIVATE ${CURL_INCLUDE_DIRS}) # opened at run time
+  target_link_libraries(ferry_fetch PRIVATE ${CMAKE_DL_LIBS})
   target_compile_definitions(ferry_fetch PRIVATE FERRY_CURL)
 endif()
 
-ferry_room(decode BELOW model text format recipe LIBS m)
+ferry_room(decode FOLDERS steer beam lines forced pairs BELOW align infer model text format recipe LIBS m)
 ferry_room(train FOLDERS update run log save eval BELOW decode corpus model dist format score text recipe
   LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
+ferry_room(pack BELOW align decode corpus score LIBS PkgConfig::JANSSON m)
+ferry_room(library BELOW decode base LIBS Threads::Threads m)
+target_include_directories(ferry_library PUBLIC include)
 ferry_room(launch BELOW dist LIBS m)
-ferry_room(bench BELOW train decode corpus LIBS PkgConfig::JANSSON m)
-ferry_room(inspect BELOW train report corpus LIBS PkgConfig::JANSSON)
-ferry_room(cli BELOW bench inspect train launch report plan decode prepare sample fetch
+ferry_room(bench BELOW train decode infer corpus LIBS PkgConfig::JANSSON m)
+ferry_room(inspect BELOW train decode infer report corpus LIBS PkgConfig::JANSSON)
+
+# The files of the server's page as text inside.
+file(GLOB page_files CONFIGURE_DEPENDS src/serve/page/*)
+add_custom_command(
+  OUTPUT ${CMAKE_BINARY_DIR}/page_files.c
+  COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/page_files.c
+    -P ${CMAKE_SOURCE_DIR}/cmake/page.cmake
+  DEPENDS ${page_files} cmake/page.cmake cmake/c_text.cmake VERBATIM)
+ferry_room(serve BELOW decode markup http text format base LIBS PkgConfig::JANSSON Threads::Threads m)
+target_sources(ferry_serve PRIVATE ${CMAKE_BINARY_DIR}/page_files.c)
+
+ferry_room(cli BELOW bench inspect serve train pack launch report plan decode prepare sample fetch
   LIBS PkgConfig::JANSSON)
 
 add_executable(ferry cmake/empty.c)
 target_link_libraries(ferry PRIVATE -Wl,--whole-archive ferry_cli -Wl,--no-whole-archive)
-install(TARGETS ferry RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -11,6 +11,12 @@ enable_testing()
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 ferry_kernels(f64 double)
 
+# The loops around the matrix unit, with the unit in plain C, for processors that have none.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  ferry_infer_kernels(amx_emulated -march=x86-64-v4 -mprefer-vector-width=512 -mavx512vnni
+    -DINFER_AMX_EMULATED)
+endif()
+
 # Kernels of device/gpu as C, run by fibres: a GPU for machines without one.
 # Compiled once, for the device of the tests and for the stand-in of CUDA's driver.
 add_library(standin_program OBJECT tests/standin/fibres.c tests/standin/program_float.c
@@ -110,6 +116,9 @@ foreach(source ${test_sources})
   endif()
   if(rooms MATCHES "ferry_(device|model|decode|train)")
     list(APPEND rooms ferry_standin ferry_cpu_f64)
+  endif()
+  if("ferry_infer" IN_LIST rooms AND TARGET ferry_infer_amx_emulated)
+    list(APPEND rooms ferry_infer_amx_emulated)
   endif()
   target_link_libraries(${name} PRIVATE ${rooms} PkgConfig::CMOCKA PkgConfig::JANSSON m)
   add_test(NAME ${name} COMMAND ${name})
@@ -212,4 +221,13 @@ foreach(script ${net_tests})
   add_test(NAME net_${name}
     COMMAND ${CMAKE_SOURCE_DIR}/tests/net/run ${script} $<TARGET_FILE:ferry>)
   ferry_label(net_${name} net ${script})
+endforeach()
+
+# bench/X.c: programs that measure, built only by name: bench_X.
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  ferry_test_rooms(rooms ${source})
+  add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(bench_${name} PRIVATE ${rooms} PkgConfig::JANSSON m)
 endforeach()

@@ -6,8 +6,8 @@ Fail when an object exports a symbol without its module's prefix.
 The module of X.c is X, or ROOM_X where X alone says too little (train/run/config.c). A file
 without a header of its own is a part of the module whose header stands beside it: X_y.c of
 X (opt_yaml.c of opt), otherwise any file of the one that is named like the room
-(model/forward.c of model). The files of device/cpu are compiled once a variant and export
-cpu_<variant>_ names.
+(model/forward.c of model). The files of device/cpu and infer/kernel are compiled once a
+variant and export cpu_<variant>_ and infer_<variant>_ names.
 """
 import pathlib
 import re
@@ -30,9 +30,9 @@ def prefix_of(source):
 
 def allowed(source, library):
     """A pattern for the names that `source` may export into CMake's `library`."""
-    variant = re.fullmatch(r"ferry_cpu_(\w+)", library)
+    variant = re.fullmatch(r"ferry_((cpu|infer)_\w+)", library)
     if variant:
-        return rf"cpu_{variant[1]}_\w+"
+        return rf"{variant[1]}_\w+"
     prefix = re.escape(prefix_of(source))
     room = f"{source.parts[1]}_|{source.parent.name}_"
     return rf"({room})?{prefix}(_\w+)?|{EXCEPTIONS.get(str(source), prefix)}"
