@@ -405,6 +405,61 @@ TEST(devices_are_written_into)
     CHECK(lstat(test_path("null"), &st) == 0 && S_ISCHR(st.st_mode));
 }
 
+/* "-bcdef" in two pieces, then '-' becomes 'a'. */
+static status write_patched(const char *path, struct err *err)
+{
+    struct file_writer w;
+
+    TRY(file_writer_open_patchable(&w, path, err));
+    status result = file_writer_add(&w, "-bc", 3, err);
+    THEN(result, file_writer_patch(&w, 0, "a", 1, err));
+    THEN(result, file_writer_add(&w, "def", 3, err));
+    THEN(result, file_writer_commit(&w, err));
+    file_writer_abort(&w);
+    return result;
+}
+
+TEST(bytes_are_patched_before_they_go_anywhere)
+{
+    const size_t n_open = files_in("/proc/self/fd");
+    char name[32], text[8] = "";
+    struct err err = {0};
+    int ends[2];
+
+    CHECK_OK(write_patched(test_path("a"), &err), &err);
+    check_holds(test_path("a"), "abcdef");
+    CHECK(pipe(ends) == 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+    CHECK_OK(write_patched(name, &err), &err);
+    CHECK(read(ends[0], text, sizeof text) == 6);
+    CHECK_STR(text, "abcdef");
+    close(ends[0]);
+    close(ends[1]);
+    CHECK_FAILS(write_patched("/dev/full", &err), &err, ERR_IO, "full: No space left");
+    CHECK(files_in(test_dir()) == 1 && files_in("/proc/self/fd") == n_open);
+}
+
+TEST(a_patchable_output_that_is_given_up_leaves_nothing)
+{
+    const char *full = "/dev/full", *path = test_path("a");
+    const size_t n_open = files_in("/proc/self/fd");
+    struct file_writer w;
+    struct err err = {0};
+
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(file_writer_open_patchable(&w, i ? full : path, &err), &err);
+        CHECK_OK(file_writer_add(&w, "x", 1, &err), &err);
+        file_writer_abort(&w);
+        file_writer_abort(&w);
+    }
+    CHECK(files_in(test_dir()) == 0);
+    setenv("TMPDIR", test_path("absent"), 1);
+    CHECK_FAILS(file_writer_open_patchable(&w, full, &err), &err, ERR_IO, "set TMPDIR");
+    unsetenv("TMPDIR");
+    file_writer_abort(&w);
+    CHECK(files_in("/proc/self/fd") == n_open);
+}
+
 TEST(an_open_descriptor_is_written_where_it_stands)
 {
     char name[32];

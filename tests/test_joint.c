@@ -1,4 +1,4 @@
-#include "decode/joint.h"
+#include "decode/lines/joint.h"
 
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* The live view: what a terminal is sent, and what a request is answered. */
+/* The live view: what a terminal is sent. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -88,53 +88,4 @@ TEST(a_terminal_without_utf8_gets_ascii)
     for (const char *c = text; *c; c++)
         CHECK((unsigned char)*c < 0x7F);
     free(text);
-}
-
-static int status_of(const char *request)
-{
-    struct live_request r;
-
-    CHECK(live_request_read(&r, request, strlen(request), "box"));
-    CHECK((r.status == 200) == (r.route != LIVE_NOTHING));
-    return r.status;
-}
-
-TEST(a_request_is_one_of_three_pages_or_refused)
-{
-    static const struct {
-        const char *text;
-        int status;
-    } cases[] = {
-        {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
-        {"HEAD /report HTTP/1.0\r\nHost:  127.0.0.1:80 \r\n\r\n", 200},
-        {"GET /status.json?a=/../ HTTP/1.1\r\nHOST: BOX:6160\r\n\r\n", 200},
-        {"GET / HTTP/1.1\r\nHost: [::1]:6160\r\n\r\n", 200},
-        {"GET / HTTP/1.1\r\nHost: box.evil.example\r\n\r\n", 403},
-        {"GET / HTTP/1.1\r\nHost: evil.example:127\r\n\r\n", 403},
-        {"GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", 403},
-        {"GET / HTTP/1.1\r\nHost:\r\n\r\n", 403},
-        {"GET /status.jsonx HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
-        {"GET http://localhost/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
-        {"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405},
-        {"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n", 400},
-        {"GET / HTTP/1.1\r\nno colon\r\n\r\n", 400},
-        {"GET /\r\n\r\n", 400},
-        {"\r\n\r\n", 400},
-        {"GET / HTTP/3.0\r\nHost: localhost\r\n\r\n", 505},
-    };
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (status_of(cases[i].text) != cases[i].status)
-            test_fail(__FILE__, __LINE__, "%s: %d, want %d", cases[i].text,
-                      status_of(cases[i].text), cases[i].status);
-}
-
-TEST(half_a_request_waits_and_one_too_long_does_not)
-{
-    static char many[LIVE_REQUEST_MAX];
-    struct live_request r;
-
-    CHECK(!live_request_read(&r, "GET / HTTP/1.1\r\n", 16, NULL));
-    memset(many, 'x', sizeof many);
-    CHECK(live_request_read(&r, many, sizeof many, NULL) && r.status == 431);
 }

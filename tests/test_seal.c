@@ -26,6 +26,7 @@ static void write_sealed(struct str *all)
 {
     struct str lines = str_new(0);
 
+    seal_put_version(&lines);
     str_puts(&lines, "heads: 4\nseed: 1\n");
     seal_put(all, &lines, vocab, strlen(vocab));
     str_add(all, lines.data, lines.len);
@@ -68,6 +69,36 @@ TEST(every_changed_byte_behind_the_mark_and_every_cut_is_found)
     write_bytes("config.yaml", all.data, all.len);
     CHECK_FAILS(check(), &err, ERR_FORMAT, "remove its line");
     str_release(&all);
+}
+
+/* A file of this version number, with a checksum that fits. */
+static void write_version(const char *line)
+{
+    struct str all = str_new(0), lines = str_new(0);
+
+    str_printf(&lines, "# somebody's comment\n%sheads: 4\n# version 9\n", line);
+    seal_put(&all, &lines, vocab, strlen(vocab));
+    str_add(&all, lines.data, lines.len);
+    write_bytes("config.yaml", all.data, all.len);
+    write_bytes("vocab.model", vocab, strlen(vocab));
+    str_release(&lines);
+    str_release(&all);
+}
+
+TEST(a_newer_version_is_refused_and_an_older_one_taken)
+{
+    write_version("# version 2, written by ferry 9.0\n");
+    CHECK_FAILS(check(), &err, ERR_USAGE, "newer ferry (version 2 of this file, up to 1");
+    write_version("# version 12345678901234567890123456789\n");
+    CHECK_FAILS(check(), &err, ERR_USAGE, "newer ferry");
+    write_version("# version 1, written by ferry 0.2.0\n");
+    CHECK_OK(check(), &err);
+    write_version("");
+    CHECK_OK(check(), &err);
+    write_bytes("config.yaml", "# version 2", 11); /* without a checksum too */
+    CHECK_FAILS(check(), &err, ERR_USAGE, "version 2");
+    write_bytes("config.yaml", "# version ", 10);
+    CHECK_OK(check(), &err);
 }
 
 TEST(another_vocabulary_is_found)

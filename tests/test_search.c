@@ -1,96 +1,23 @@
 /* The search over a real model: random weights, so nothing is a translation, but every
- * number can be recomputed by a teacher-forced pass over what was found. */
+ * number can be recomputed by a teacher-forced pass over what was found. Both searches
+ * are tested, the one over a device and the engine with each of its kernels. */
 #include "decode/search.h"
 
-#include <stdlib.h>
+#include "heap_count.h"
+#include "searched.h"
 
-#include "golden_model.h"
-#include "test.h"
-
-enum { VOCAB = 29, N = 5, EXTRA = 6 };
-
-static struct err err;
-
-struct setup {
-    struct device device;
-    struct model model;
-    struct search search;
-};
-
-static void open_setup(struct setup *s, bool is_double, size_t width)
+static void check_log_probs(enum kind kind, double tolerance)
 {
-    const struct model_config c = {.vocab_size = VOCAB,
-                                   .d_model = 16,
-                                   .d_ff = 24,
-                                   .heads = 2,
-                                   .encoder_layers = 2,
-                                   .decoder_layers = 2,
-                                   .norm_epsilon = 1e-6};
-
-    if (is_double)
-        golden_open_double(&s->device);
-    else
-        CHECK_OK(
-            device_open(&s->device, "cpu", (struct device_options){.threads = 2}, &err),
-            &err);
-    CHECK_OK(model_open(&s->model, &s->device, &c, false, &err), &err);
-    golden_weights(&s->model, 5);
-    search_init(&s->search, &s->model, (struct beam_options){width, width, 0.6}, 0);
-}
-
-static void close_setup(struct setup *s)
-{
-    search_close(&s->search);
-    model_close(&s->model);
-    device_close(&s->device);
-}
-
-static const int32_t ids[] = {2, 4, 17, 1, 2, 22, 8, 9, 8,  21, 1, 2,
-                              1, 2, 5,  1, 2, 5,  5, 5, 26, 11, 1};
-static const int32_t at[N + 1] = {0, 4, 11, 13, 16, 23};
-
-static struct search_batch sentences(size_t first, size_t n, int32_t own_at[N + 1])
-{
-    static size_t max_len[N];
-
-    for (size_t i = 0; i <= n; i++)
-        own_at[i] = at[first + i] - at[first];
-    for (size_t i = 0; i < n; i++)
-        max_len[i] = (size_t)(own_at[i + 1] - own_at[i]) + EXTRA;
-    return (struct search_batch){n, (size_t)own_at[n], own_at, ids + at[first], max_len};
-}
-
-static double forced_log_prob(struct setup *s, size_t sentence, struct beam_hypothesis h)
-{
-    const struct model_run run = {0};
-    struct packed p;
-    double raw[PACKED_MAX_TOKENS], sum = 0;
-
-    packed_begin(&p);
-    packed_add(&p, 0, ids + at[sentence], (size_t)(at[sentence + 1] - at[sentence]),
-               h.token, h.n);
-    CHECK_OK(model_reserve(&s->model, packed_shape(&p, false), &err), &err);
-    model_forward(&s->model, &p.batch, &run);
-    model_losses(&s->model, raw);
-    for (size_t i = 0; i < h.n; i++)
-        sum -=
-            s->device.real_bytes == sizeof(double) ? raw[i] : (double)((float *)raw)[i];
-    return sum;
-}
-
-static void check_log_probs(bool is_double, double tolerance)
-{
-    int32_t own_at[N + 1];
-    const struct search_batch all = sentences(0, N, own_at);
     struct setup s;
+    struct found found;
     size_t n_found = 0, n_lengths = 0;
 
-    open_setup(&s, is_double, 4);
-    CHECK_OK(search_run(&s.search, &all, &err), &err);
+    open_setup(&s, kind, 4);
+    search_all(&s, &found, N);
     for (size_t i = 0; i < N; i++)
-        for (size_t k = 0; k < beam_found(s.search.beam, i); k++) {
-            const struct beam_hypothesis h = beam_get(s.search.beam, i, k);
-            CHECK(h.n <= (size_t)(at[i + 1] - at[i]) + EXTRA);
+        for (size_t k = 0; k < found.of[i].n; k++) {
+            const struct beam_hypothesis h = found.of[i].best[k].h;
+            CHECK(h.n <= job_of(i).max_len);
             CHECK((h.token[h.n - 1] == BEAM_EOS) == h.is_finished);
             CHECK_NEAR(h.log_prob, forced_log_prob(&s, i, h), tolerance);
             CHECK_NEAR(h.score, h.log_prob / beam_penalty(h.n, 0.6), 1e-12);
@@ -103,29 +30,32 @@ static void check_log_probs(bool is_double, double tolerance)
 
 TEST(log_probabilities_are_those_of_a_whole_pass_in_double)
 {
-    check_log_probs(true, 1e-11);
+    check_log_probs(ON_DOUBLE, 1e-11);
 }
 
 TEST(log_probabilities_are_those_of_a_whole_pass_in_float)
 {
-    check_log_probs(false, 1e-4);
+    check_log_probs(ON_FLOAT, 1e-4);
+}
+
+TEST(log_probabilities_of_the_engine_are_those_of_a_whole_pass)
+{
+    check_log_probs(ON_ENGINE, 1e-4);
 }
 
 TEST(a_target_is_at_most_the_source_and_the_extra_length)
 {
-    int32_t own_at[N + 1];
-    const struct search_batch all = sentences(0, N, own_at);
     struct setup s;
+    struct found found;
     size_t n_unfinished = 0;
 
-    open_setup(&s, false, 1);
+    open_setup(&s, ON_FLOAT, 1);
     for (uint64_t seed = 1; seed <= 20; seed++) {
         golden_weights(&s.model, seed);
-        CHECK_OK(search_run(&s.search, &all, &err), &err);
+        search_all(&s, &found, N);
         for (size_t i = 0; i < N; i++) {
-            const struct beam_hypothesis h = beam_get(s.search.beam, i, 0);
-            const size_t longest = (size_t)(at[i + 1] - at[i]) + EXTRA;
-            CHECK(h.is_finished ? h.n <= longest : h.n == longest);
+            const struct beam_hypothesis h = found.of[i].best[0].h;
+            CHECK(h.is_finished ? h.n <= job_of(i).max_len : h.n == job_of(i).max_len);
             n_unfinished += !h.is_finished;
         }
     }
@@ -135,43 +65,118 @@ TEST(a_target_is_at_most_the_source_and_the_extra_length)
 
 TEST(a_sentence_is_searched_alike_alone_and_in_a_batch)
 {
-    int32_t own_at[N + 1];
     struct setup batch, alone;
+    struct found all, one;
 
-    open_setup(&batch, true, 3);
-    open_setup(&alone, true, 3);
-    const struct search_batch all = sentences(0, N, own_at);
-    CHECK_OK(search_run(&batch.search, &all, &err), &err);
-    for (size_t i = 0; i < N; i++) { /* room is found too small, and is reused */
-        const struct search_batch one = sentences(i, 1, own_at);
-        CHECK_OK(search_run(&alone.search, &one, &err), &err);
-        CHECK(beam_found(alone.search.beam, 0) == beam_found(batch.search.beam, i));
-        for (size_t k = 0; k < beam_found(batch.search.beam, i); k++) {
-            const struct beam_hypothesis x = beam_get(alone.search.beam, 0, k),
-                                         y = beam_get(batch.search.beam, i, k);
-            CHECK(x.n == y.n);
-            CHECK(memcmp(x.token, y.token, x.n * sizeof *x.token) == 0);
-            CHECK_NEAR(x.score, y.score, 1e-12);
+    for (enum kind kind = ON_DOUBLE; kind <= ON_ENGINE; kind++) {
+        open_setup(&batch, kind, 3);
+        open_setup(&alone, kind, 3);
+        search_all(&batch, &all, MANY);
+        for (size_t i = 0; i < N; i++) { /* room is found too small, and is reused */
+            const struct search_job job = job_of(i);
+            CHECK_OK(search_run(alone.search, &job, 1, store, &one, &err), &err);
+            for (size_t k = i; k < MANY; k += N)
+                check_same(&one.of[0], &all.of[k], kind == ON_ENGINE ? 0 : 1e-5);
         }
+        close_setup(&batch);
+        close_setup(&alone);
     }
-    close_setup(&batch);
-    close_setup(&alone);
+}
+
+/* Every division among threads, and batches that are too small for all sentences, and
+ * each of the kernels: the same bytes for int8; for floats within what rounding does. */
+TEST(the_engine_gives_the_same_for_all_kernels_threads_workers_and_slots)
+{
+    const struct infer_kernels *variant[8];
+    const size_t n_variants = kernels_variants(variant, 8);
+    const struct {
+        size_t n_threads, n_workers, n_slots;
+    } how[] = {{1, 0, 0}, {1, 0, 3}, {3, 1, 2}, {3, 3, 0}, {2, 0, 1}, {4, 2, 2}};
+    struct setup s;
+    struct found first, next;
+
+    open_model(&s, false);
+    for (int is_int8 = 0; is_int8 < 2; is_int8++) {
+        bool has_first = false;
+        pack(&s, is_int8);
+        for (size_t v = 0; v < n_variants; v++)
+            for (size_t i = 0; i < (v ? 2 : sizeof how / sizeof *how); i++) {
+                CHECK_OK(
+                    engine_open(&s.search, &s.network, rules_of(4),
+                                (struct engine_options){.kernels = variant[v],
+                                                        .n_threads = how[i].n_threads,
+                                                        .n_workers = how[i].n_workers,
+                                                        .n_slots = how[i].n_slots},
+                                &err),
+                    &err);
+                search_all(&s, &next, MANY);
+                if (!has_first)
+                    first = next;
+                has_first = true;
+                for (size_t k = 0; k < MANY; k++)
+                    check_same(&first.of[k], &next.of[k], is_int8 ? 0 : 1e-5);
+                s.search->close(s.search);
+            }
+    }
+    s.search = NULL;
+    network_close(&s.network);
+    model_close(&s.model);
+    device_close(&s.device);
+}
+
+/* Without probabilities greedy search finds the same, because order is all it needs. */
+TEST(greedy_search_takes_the_likeliest_token_until_the_end)
+{
+    struct setup s;
+    struct found found[2];
+
+    open_model(&s, false);
+    pack(&s, false);
+    for (int wants_scores = 0; wants_scores < 2; wants_scores++) {
+        struct search_rules rules = rules_of(1);
+        rules.beam.is_greedy = true;
+        rules.wants_scores = wants_scores;
+        CHECK_OK(engine_open(&s.search, &s.network, rules,
+                             (struct engine_options){.kernels = kernels_choose("cpu"),
+                                                     .n_threads = 1},
+                             &err),
+                 &err);
+        search_all(&s, &found[wants_scores], N);
+        s.search->close(s.search);
+    }
+    for (size_t i = 0; i < N; i++) {
+        const struct beam_hypothesis h = found[1].of[i].best[0].h;
+        check_same(&found[0].of[i], &found[1].of[i], 1e30);
+        CHECK_NEAR(h.log_prob, forced_log_prob(&s, i, h), 1e-4);
+        for (size_t k = 0; k + 1 < h.n; k++)
+            CHECK(h.token[k] != BEAM_EOS);
+    }
+    network_close(&s.network);
+    model_close(&s.model);
+    device_close(&s.device);
 }
 
 TEST(a_model_with_nan_weights_is_an_error)
 {
-    int32_t own_at[N + 1];
-    const struct search_batch all = sentences(0, N, own_at);
     struct setup s;
+    struct found found;
+    struct search_job jobs[N];
 
-    for (int is_double = 0; is_double < 2; is_double++) {
-        open_setup(&s, is_double, 2);
+    for (size_t i = 0; i < N; i++)
+        jobs[i] = job_of(i);
+    for (enum kind kind = ON_DOUBLE; kind <= ON_ENGINE; kind++) {
+        open_setup(&s, kind, 2);
         float *flat = calloc(s.model.params.n_flat, sizeof *flat);
         CHECK(flat);
         params_init(&s.model.params, 1, flat);
         flat[s.model.params.list[3].at + 2] = NAN;
         CHECK_OK(model_set_weights(&s.model, flat, &err), &err);
-        CHECK_FAILS(search_run(&s.search, &all, &err), &err, ERR_NUMERIC, "not a number");
+        for (int is_int8 = 0; is_int8 < (kind == ON_ENGINE ? 2 : 1); is_int8++) {
+            if (kind == ON_ENGINE)
+                pack(&s, is_int8);
+            CHECK_FAILS(search_run(s.search, jobs, N, store, &found, &err), &err,
+                        ERR_NUMERIC, "not a number");
+        }
         free(flat);
         close_setup(&s);
     }
@@ -179,10 +184,35 @@ TEST(a_model_with_nan_weights_is_an_error)
 
 TEST(a_search_that_was_never_used_can_be_closed)
 {
-    struct search s = {0};
+    struct setup s;
 
-    search_close(&s);
-    search_close(&s);
+    for (enum kind kind = ON_DOUBLE; kind <= ON_ENGINE; kind++) {
+        open_setup(&s, kind, 2);
+        close_setup(&s);
+    }
+}
+
+static status refuse(void *ctx, size_t job, const struct beam *beam, struct err *e)
+{
+    (void)ctx, (void)beam;
+    return err_set(e, ERR_IO, "no place for sentence %zu", job);
+}
+
+TEST(a_failure_of_whoever_takes_results_ends_the_search)
+{
+    struct setup s;
+    struct found found;
+    struct search_job jobs[MANY];
+
+    for (size_t i = 0; i < MANY; i++)
+        jobs[i] = job_of(i % N);
+    for (enum kind kind = ON_DOUBLE; kind <= ON_ENGINE; kind++) {
+        open_setup(&s, kind, 2);
+        CHECK_FAILS(search_run(s.search, jobs, MANY, refuse, NULL, &err), &err, ERR_IO,
+                    "no place for");
+        search_all(&s, &found, MANY); /* and the next one begins afresh */
+        close_setup(&s);
+    }
 }
 
 static size_t most_repeats(const int32_t *id, size_t n)
@@ -204,26 +234,45 @@ TEST(a_target_may_repeat_itself_as_its_source_does)
 {
     static const int32_t source[] = {2, 4, 17, 9, 8, 21, 5, 11, 3, 1, 2,
                                      7, 7, 7,  7, 7, 7,  7, 7,  7, 1};
-    static const int32_t source_at[] = {0, 10, 21};
-    static const size_t max_len[] = {60, 60};
+    const struct search_job jobs[2] = {{source, 10, 60}, {source + 10, 11, 60}};
     struct setup s;
+    struct found found;
     size_t most[2] = {0};
 
-    open_setup(&s, false, 2);
-    s.search.max_repeats = 2;
+    open_setup(&s, ON_FLOAT, 2);
+    s.search->rules.max_repeats = 2;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         golden_weights(&s.model, seed);
-        CHECK_OK(search_run(&s.search,
-                            &(struct search_batch){2, 21, source_at, source, max_len},
-                            &err),
-                 &err);
+        CHECK_OK(search_run(s.search, jobs, 2, store, &found, &err), &err);
         for (size_t i = 0; i < 2; i++) {
-            const struct beam_hypothesis h = beam_get(s.search.beam, i, 0);
+            const struct beam_hypothesis h = found.of[i].best[0].h;
             const size_t n = most_repeats(h.token, h.n);
             most[i] = n > most[i] ? n : most[i];
         }
     }
     CHECK(most[0] == 2);
     CHECK(most[1] == 2 + 6 - 1);
+    close_setup(&s);
+}
+
+/* Once it has seen sentences of this size, translating one allocates nothing. */
+TEST(a_sentence_allocates_nothing)
+{
+    struct setup s;
+    struct found found;
+    const struct search_job job = job_of(1);
+
+    open_model(&s, false);
+    pack(&s, true);
+    CHECK_OK(engine_open(&s.search, &s.network, rules_of(4),
+                         (struct engine_options){.kernels = kernels_choose("cpu"),
+                                                 .n_threads = 1},
+                         &err),
+             &err);
+    CHECK_OK(search_run(s.search, &job, 1, store, &found, &err), &err);
+    const size_t before = atomic_load(&heap_asked);
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(search_run(s.search, &job, 1, store, &found, &err), &err);
+    CHECK(atomic_load(&heap_asked) == before);
     close_setup(&s);
 }

@@ -1,4 +1,4 @@
-#include "decode/segments.h"
+#include "decode/lines/segments.h"
 
 #include "base/utf8.h"
 #include "text/subword/encoder.h"

@@ -14,6 +14,7 @@
 #include "text/line_reader.h"
 
 #include "spans.h"
+#include "tatoeba.h"
 #include "test.h"
 
 enum { N_PARAGRAPHS = 2000, MOST_LINES = 8 };
@@ -196,18 +197,14 @@ static void check_language(const struct pool pools[N_KINDS], const char *lang)
 
 TEST(borders_of_joined_tatoeba_lines_are_found_and_no_others)
 {
-    const char *data = getenv("FERRY_DATA");
+    const char *path = tatoeba_path(FERRY_TEST_DATA);
     struct pool pools[2][N_KINDS] = {0};
-    struct str text = str_new(0), path = str_new(0);
+    struct str text = str_new(0);
     struct line_reader f;
     struct line line;
     struct err err;
 
-    str_printf(&path, "%s/tatoeba/tatoeba-2018-05-13.de-en.tsv.gz",
-               data ? data : FERRY_TEST_DATA "/../../../shared/data");
-    if (access(str_text(&path), R_OK) != 0)
-        test_skip("Tatoeba is not here: FERRY_DATA does not name the folder of tatoeba/");
-    CHECK_OK(line_reader_open(&f, str_text(&path), "Tatoeba", &err), &err);
+    CHECK_OK(line_reader_open(&f, path, "Tatoeba", &err), &err);
     for (bool has = true; has;) {
         CHECK_OK(line_reader_next(&f, &line, &has, &err), &err);
         if (has)
@@ -220,6 +217,5 @@ TEST(borders_of_joined_tatoeba_lines_are_found_and_no_others)
     for (int i = 0; i < 2; i++)
         for (int kind = 0; kind < N_KINDS; kind++)
             free(pools[i][kind].line);
-    str_release(&path);
     str_release(&text);
 }

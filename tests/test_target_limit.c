@@ -1,4 +1,4 @@
-#include "decode/target_limit.h"
+#include "decode/lines/target_limit.h"
 
 #include "base/rng.h"
 #include "test.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "decode/device_search.h"
 #include "decode/translate_text.h"
 #include "toy_model.h"
 
@@ -362,13 +363,21 @@ TEST(the_limit_counts_the_specials)
     close_setup(&s);
 }
 
+static status take_score(void *ctx, size_t i, const struct beam *found, struct err *e)
+{
+    (void)i, (void)e;
+    *(double *)ctx = beam_get(found, 0).score;
+    return OK;
+}
+
 TEST(a_line_is_translated_as_start_pieces_and_end)
 {
     struct setup s;
     struct translations out = {0};
     struct spm_ids ids = {0};
-    struct search search;
-    int32_t source[64] = {ID_BOS}, at[2] = {0};
+    struct search *search;
+    double score = 0;
+    int32_t source[64] = {ID_BOS};
 
     open_setup(&s, 0);
     s.config.min_length = s.config.max_repeats = 0; /* the search alone */
@@ -377,14 +386,14 @@ TEST(a_line_is_translated_as_start_pieces_and_end)
     CHECK(ids.n < 60);
     memcpy(source + 1, ids.id, ids.n * sizeof *ids.id);
     source[ids.n + 1] = ID_EOS;
-    at[1] = (int32_t)ids.n + 2;
-    const size_t max_len = ids.n + 2 + 8;
-    search_init(&search, &s.model, (struct beam_options){4, 1, 0.6}, 0);
-    CHECK_OK(search_run(&search,
-                        &(struct search_batch){1, ids.n + 2, at, source, &max_len}, &err),
+    const struct search_job job = {source, ids.n + 2, ids.n + 2 + 8};
+    CHECK_OK(device_search_open(&search, &s.model,
+                                (struct search_rules){{4, 1, 0.6}, .batch_tokens = 100},
+                                &err),
              &err);
-    CHECK(beam_get(search.beam, 0, 0).score == out.item[0].score);
-    search_close(&search);
+    CHECK_OK(search_run(search, &job, 1, take_score, &score, &err), &err);
+    CHECK(score == out.item[0].score);
+    search->close(search);
     translate_release(&out);
     spm_ids_release(&ids);
     close_setup(&s);

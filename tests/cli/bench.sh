@@ -41,6 +41,21 @@ numbers .out m n k gflops roof_gflops percent_of_roof
 expect 0 "$FERRY" bench memory "${tiny[@]}" --json
 numbers .out one_thread_gb_per_s gb_per_s
 
+# every variant with every layer, all of the same bits
+expect 0 "$FERRY" bench int8 --size tiny --json
+tail -n 1 .out >bits.json
+numbers bits.json variants equal_products
+sed -i '$d' .out
+numbers .out k n rows gops peak_gops percent_of_peak gflops peak_gflops float_percent_of_peak
+for layer in q,k,v out ff1 ff2 logits; do
+    out_has "\"variant\":\"plain\",\"layer\":\"$layer\""
+done
+expect 0 "$FERRY" bench int8 --size tiny
+grep -qE '^int8 +plain +128 x 10000, rows +32 +int8 .* GOP/s .* fp32 .* GFLOP/s' .out ||
+    fail "no table of products"
+grep -qE '^int8 +[0-9]+ variants gave the same bits in [0-9]+ products$' .out ||
+    fail "not compared"
+
 # a card is not measured against the processor
 standin=$(dirname "$FERRY")/standin
 if [ -e "$standin/libcuda.so.1" ]; then

@@ -24,8 +24,11 @@ yaml_refuses 4 'c.yaml:1: not valid YAML' 'a: b: c\n{'
 yaml_refuses 4 "c.yaml:1: want lines of the form 'option: value'" '- 1\n- 2\n'
 yaml_refuses 4 "c.yaml:1: want lines of the form 'option: value'" 'just text\n'
 yaml_refuses 4 'c.yaml:1' '\377\376: 3\n'
+mkdir data.yaml
+refuses 2 "there is no file 'data' here and no configuration of that name" \
+    "$FERRY" train data data=data run=x
 refuses 3 'none.yaml: No such file' "$FERRY" train none.yaml data=data run=x
-refuses 3 'data: not a regular file' "$FERRY" train data data=data run=x
+refuses 3 'data.yaml: not a regular file' "$FERRY" train data.yaml data=data run=x
 
 # options that are wrong, missing, or contradict each other
 mkdir held

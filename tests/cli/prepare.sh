@@ -103,6 +103,12 @@ expect 0 "$FERRY" prepare --source en --target de --out again --vocab-size 100 \
 cmp data/train.bin again/train.bin || fail "the same options gave other bytes"
 cmp data/vocab.model again/vocab.model || fail "the same options gave another vocabulary"
 
+# profiles of languages that have a name
+expect 0 "$FERRY" prepare source=en target=de out=named source_lang=en target_lang=de vocab_size=100 \
+    measure=false
+[ "$(head -c 8 named/profiles)" = FERRYPRF ] || fail "there are no profiles of the languages"
+[ "$(wc -c <named/profiles)" -eq $((16 + 2 * 32784)) ] || fail "there are not two profiles"
+
 head -n 199 de >short.de
 : >empty
 refuses 2 'source is missing' "$FERRY" prepare

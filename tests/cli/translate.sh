@@ -1,12 +1,5 @@
 # Translating and averaging: raw lines in, raw lines out, and every mistake one sentence.
-for i in $(seq 1 120); do
-    echo "the ferry $i crosses the river and $((i * 7 % 13)) boats wait" >>en
-    echo "die Fähre $i überquert den Fluss und $((i * 7 % 13)) Boote warten" >>de
-done
-head -n 10 en >valid.en
-head -n 10 de >valid.de
-expect 0 "$FERRY" prepare source=en target=de valid_source=valid.en valid_target=valid.de \
-    out=data vocab_size=90
+small_data
 expect 0 "$FERRY" train data=data run=run d_model=16 d_ff=32 heads=2 encoder_layers=1 \
     decoder_layers=1 max_steps=4 save_every=2 eval_every=0 moving_average=0
 

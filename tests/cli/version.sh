@@ -1,14 +1,16 @@
 # `ferry version` says which commit, features and libraries the program was built with; the
 # file that holds the commit depends on the commit alone, and is rewritten only with it.
 expect 0 "$FERRY" version
-for line in 'commit ' 'build ' 'CPU ' 'CUDA ' 'OpenCL ' 'MPI ' 'downloads ' 'built with '; do
+head -n 1 .out | grep -qx "ferry $(sed -n 's/^project(ferry VERSION \([0-9.]*\) .*/\1/p' "$ROOT/CMakeLists.txt")" ||
+    fail "another version than CMakeLists.txt has"
+for line in 'commit ' 'build ' 'CPU ' 'int8 ' 'CUDA ' 'OpenCL ' 'MPI ' 'downloads ' 'built with '; do
     grep -q "^$line *[^ ]" .out || fail "no line '$line'"
 done
-for library in SentencePiece protobuf-c zlib liblzma libzstd Jansson utf8proc libyaml; do
+for library in SentencePiece protobuf-c zlib liblzma libzstd Jansson utf8proc libyaml libmicrohttpd; do
     grep -qE "$library [0-9]+\.[0-9]" .out || fail "no version of $library"
 done
 out_has 'cpu     cpu, plain' # found on every machine
-out_lacks "$ROOT"
+! sed '/^found here/q' .out | grep -qF "$ROOT" || fail "a path of the build machine"
 cp .out words
 expect 0 "$FERRY" --version
 cmp -s words .out || fail "--version says something else"
@@ -40,5 +42,7 @@ grep -q "\"$(git -C clone rev-parse HEAD | cut -c1-12)\"" a.c || fail "not the n
 mkdir -p tarball clone/vendored # neither is a clone of its own
 commit_of "$WORK/tarball" a.c
 grep -q '"unknown"' a.c || fail "a tarball has no commit"
+expect 0 cmake -DROOT="$WORK/tarball" -DOUT=b.c -DCOMMIT=0123456789ab -P "$ROOT/cmake/commit.cmake"
+grep -q '"0123456789ab"' b.c || fail "a tarball was told its commit"
 commit_of "$WORK/clone/vendored" a.c
 grep -q '"unknown"' a.c || fail "the commit of a repository around the source was taken"

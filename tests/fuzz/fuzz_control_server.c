@@ -1,8 +1,9 @@
 /*
  * Clients of the control channel that say anything. The first byte chooses how many
  * strangers there are, its highest bit whether a rank that proved itself is among them,
- * the second the size of portions that are dealt to them in turn. Who proved nothing must
- * change nothing; a rank may say what it likes of itself and of nobody else.
+ * the next one whether the server is a leader's relay, the second byte the size of
+ * portions that are dealt to them in turn. Who proved nothing must change nothing; a rank
+ * may say what it likes of itself, to a relay of nobody else.
  */
 #include "dist/watch/control_server.h"
 
@@ -83,8 +84,11 @@ static void check_ranks(struct control_server *s, bool has_insider)
 {
     char text[256];
 
-    if (s->liveness.rank[1].has_joined || s->liveness.rank[0].has_joined != has_insider ||
-        s->liveness.rank[0].last.phase >= N_PHASES)
+    const struct liveness_rank *rank = s->liveness.rank;
+
+    if ((rank[1].has_joined && (s->is_relay || !has_insider)) ||
+        rank[0].has_joined != has_insider || rank[0].last.phase >= N_PHASES ||
+        rank[1].last.phase >= N_PHASES || s->n_connected > has_insider)
         __builtin_trap();
     for (double late = 0; late < 100; late += 1) {
         const struct liveness_event e = liveness_judge(&s->liveness, clock_now() + late);
@@ -103,7 +107,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n < 2 || control_server_open(&s, "127.0.0.1", 0, 2, token,
                                      liveness_limits_default, &err) != OK)
         return 0;
-    const size_t n_clients = 1 + (data[0] & 127) % 4, portion = 1 + data[1];
+    const size_t n_clients = 1 + (data[0] & 63) % 4, portion = 1 + data[1];
+    struct channel_beat news[2];
+
+    s.is_relay = data[0] & 64;
     if (data[0] & 128)
         in = join(&s);
     for (size_t i = 0; i < n_clients; i++)
@@ -120,6 +127,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (fd[i] >= 0)
             close(fd[i]);
     control_server_turn(&s, 0);
+    if (control_server_collect(&s, data[0] & 1, news) > 2)
+        __builtin_trap();
+    control_server_confirm(&s);
     control_server_order(&s, CHANNEL_STOP);
     check_ranks(&s, in.fd >= 0);
     if (in.fd >= 0)

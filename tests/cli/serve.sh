@@ -1,0 +1,21 @@
+# Translation over HTTP: the interface of LibreTranslate and its clients, and our own.
+model=$ROOT/tests/data/model.ferry
+refuses 2 'which model?' "$FERRY" serve
+refuses 3 'none.ferry' "$FERRY" serve none.ferry
+head -c 1000 "$model" >half.ferry
+refuses 4 'half.ferry' "$FERRY" serve half.ferry
+refuses 2 'both translate en to de' "$FERRY" serve "$model" "$model"
+refuses 2 "no address to listen on" "$FERRY" serve "$model" host=nowhere
+refuses 3 'keys.txt' "$FERRY" serve "$model" keys=keys.txt
+printf 'key 5 x\n' >keys.txt
+refuses 4 'line 1 is not KEY' "$FERRY" serve "$model" keys=keys.txt
+refuses 2 'anonymous is for a server with keys' "$FERRY" serve "$model" --anonymous
+expect 0 python3 "$ROOT/tests/cli/serve_libre.py" "$FERRY" "$model"
+
+# profiles of its languages travel with a model: each text of a list is detected by itself
+small_text
+expect 0 "$FERRY" prepare source=en target=de valid=10 out=data vocab_size=90 source_lang=en target_lang=de
+expect 0 "$FERRY" train data=data run=run d_model=32 d_ff=64 heads=2 encoder_layers=1 \
+    decoder_layers=1 max_steps=2 save_every=2 eval_every=0 moving_average=0
+expect 0 "$FERRY" pack run out=known.ferry pairs=0
+expect 0 python3 "$ROOT/tests/cli/serve_detect.py" "$FERRY" known.ferry

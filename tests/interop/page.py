@@ -1,0 +1,198 @@
+"""usage: page.py FERRY MODEL DIR
+
+Opens the page of a server in Chromium, through its debugging pipe: types, clicks and reads as somebody would, asks
+the browser for the names that a screen reader says, and measures contrasts. Pictures go to DIR.
+"""
+import base64
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+SECONDS = 30
+
+
+class Browser:
+    """A command a call; messages are JSON that ends with a NUL, on descriptors 3 and 4."""
+
+    def __init__(self, home):
+        to_read, self.out = os.pipe()
+        self.back, to_write = os.pipe()
+        words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+                 f"--user-data-dir={home}", "about:blank"]
+
+        def arrange():
+            low = os.dup(to_read), os.dup(to_write)
+            os.dup2(low[0], 3)
+            os.dup2(low[1], 4)
+
+        self.process = subprocess.Popen(words, preexec_fn=arrange, close_fds=False, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        self.rest, self.n, self.session = b"", 0, None
+        targets = self.call("Target.getTargets")["targetInfos"]
+        target = next(t["targetId"] for t in targets if t["type"] == "page")
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def call(self, method, **params):
+        self.n += 1
+        message = {"id": self.n, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        while True:
+            while b"\0" not in self.rest:
+                self.rest += os.read(self.back, 1 << 20)
+            line, _, self.rest = self.rest.partition(b"\0")
+            answer = json.loads(line)
+            if answer.get("id") == self.n:
+                assert "error" not in answer, answer
+                return answer["result"]
+
+    def read(self, script):
+        got = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in got, got
+        return got["result"].get("value")
+
+    def until(self, script):
+        end = time.time() + SECONDS
+        while not self.read(script):
+            assert time.time() < end, f"never true: {script}; the page says: {self.read('document.body.innerText')}"
+            time.sleep(0.05)
+
+    def key(self, name, code):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def serve(ferry, model):
+    server = subprocess.Popen([ferry, "serve", model, "--port", "0"], stdout=subprocess.PIPE, text=True)
+    for line in server.stdout:
+        found = re.match(r"http://\S+", line)
+        if found:
+            return server, found[0]
+    sys.exit("the server did not start")
+
+
+def expected(ferry, model, text):
+    return subprocess.run([ferry, "translate", model], input=text + "\n", text=True, capture_output=True,
+                          check=True).stdout.rstrip("\n")
+
+
+CONTRASTS = """
+(() => {
+  const rgb = (s) => s.match(/[\\d.]+/g).map(Number);
+  const channel = (c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = (s) => { const [r, g, b] = rgb(s).map(channel); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const c = getComputedStyle(e).backgroundColor;
+      if ((rgb(c)[3] ?? 1) > 0) return c;
+    }
+    return matchMedia("(prefers-color-scheme: dark)").matches ? "rgb(18, 18, 18)" : "rgb(255, 255, 255)";
+  };
+  return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() &&
+    [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())).map((e) => {
+      const a = light(getComputedStyle(e).color), b = light(ground(e));
+      return [e.tagName + "#" + e.id, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+    });
+})()
+"""
+
+
+def check_contrasts(browser, what):
+    for name, ratio in browser.read(CONTRASTS):
+        assert ratio >= 4.5, f"{what}: {name} has a contrast of {ratio:.2f}, want 4.5"
+
+
+def check_names(browser):
+    """What can be used has a name; the page has one main part, a heading, a language and a title."""
+    browser.call("Accessibility.enable")
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    roles = [n["role"]["value"] for n in nodes if not n["ignored"]]
+    for node in nodes:
+        role = node["role"]["value"]
+        if not node["ignored"] and role in ("button", "combobox", "textbox", "link", "status", "listbox", "menulist"):
+            name = node.get("name", {}).get("value", "")
+            assert name or role == "status", f"a {role} without a name"
+    assert roles.count("main") == 1 and "heading" in roles, roles
+    assert browser.read("document.documentElement.lang") == "en" and browser.read("document.title")
+    ids = browser.read("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(ids) == len(set(ids)), "an id that stands twice"
+    assert browser.read("document.querySelector('meta[name=viewport]').content").find("user-scalable=no") < 0
+
+
+def use(browser, url, ferry, model, pictures):
+    text = "the ferry crosses the river"
+    browser.call("Page.enable")
+    browser.call("Log.enable")
+    browser.call("Page.navigate", url=url)
+    browser.until("document.readyState === 'complete' && document.getElementById('target').value !== ''")
+    assert browser.read("document.activeElement.id") == "text"
+    browser.call("Input.insertText", text=text)
+    browser.until("document.getElementById('result').textContent !== ''")
+    browser.read("document.getElementById('source').value = 'en'; "
+                 "document.getElementById('source').dispatchEvent(new Event('change'))")
+    want = expected(ferry, model, text)
+    browser.until(f"document.getElementById('result').textContent === {json.dumps(want)}")
+    assert browser.read("document.getElementById('count').textContent").startswith(f"{len(text)} of ")
+    check_names(browser)
+    check_contrasts(browser, "light")
+    browser.picture(pictures / "desktop.png")
+
+    # by keyboard alone: from the text to the copy button, which works
+    seen = []
+    for _ in range(8):
+        browser.key("Tab", 9)
+        seen.append(browser.read("document.activeElement.id"))
+    assert "result" in seen and "copy" in seen, seen
+    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    browser.read("document.getElementById('copy').click()")
+    browser.until("document.getElementById('status').textContent !== ''")
+    assert browser.read("document.getElementById('status').textContent") == "Copied."
+
+    # nothing is left when the text is gone
+    browser.read("document.getElementById('text').focus(); document.getElementById('text').select()")
+    browser.key("Delete", 46)
+    browser.until("document.getElementById('result').textContent === ''")
+    browser.call("Input.insertText", text=text)
+    browser.until(f"document.getElementById('result').textContent === {json.dumps(want)}")
+
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    check_contrasts(browser, "dark")
+    browser.picture(pictures / "dark.png")
+    browser.call("Emulation.setEmulatedMedia", features=[])
+    browser.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
+    wide = browser.read("document.documentElement.scrollWidth")
+    assert wide <= 360, f"on a phone the page is {wide} wide"
+    browser.picture(pictures / "phone.png")
+
+
+def main():
+    ferry, model, pictures = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    pictures.mkdir(parents=True, exist_ok=True)
+    server, url = serve(ferry, model)
+    try:
+        with tempfile.TemporaryDirectory() as home:
+            browser = Browser(home)
+            try:
+                use(browser, url, ferry, model, pictures)
+            finally:
+                browser.close()
+    finally:
+        server.terminate()
+        assert server.wait() == 0
+
+
+if __name__ == "__main__":
+    main()
