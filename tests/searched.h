@@ -54,17 +54,22 @@ static inline void pack(struct setup *s, bool is_int8)
     free(flat);
 }
 
-static inline void open_model(struct setup *s, bool is_double)
+static inline void open_model_on(struct setup *s, bool is_double, size_t n_threads)
 {
+    const struct device_options options = {.threads = n_threads};
+
     *s = (struct setup){0};
     if (is_double)
         golden_open_double(&s->device);
     else
-        CHECK_OK(
-            device_open(&s->device, "cpu", (struct device_options){.threads = 2}, &err),
-            &err);
+        CHECK_OK(device_open(&s->device, "cpu", options, &err), &err);
     CHECK_OK(model_open(&s->model, &s->device, &config, false, &err), &err);
     golden_weights(&s->model, 5);
+}
+
+static inline void open_model(struct setup *s, bool is_double)
+{
+    open_model_on(s, is_double, 2);
 }
 
 static inline struct search_rules rules_of(size_t width)

@@ -545,6 +545,7 @@ TEST(a_sentence_beyond_the_stated_most_is_refused)
     close_network(&s);
 }
 
+/* The hub's threads have answered once and so have started; no others live. */
 TEST(equal_requests_take_no_memory_after_the_first)
 {
     struct setup s;
@@ -552,7 +553,8 @@ TEST(equal_requests_take_no_memory_after_the_first)
     struct search *search;
 
     CHECK(found);
-    open_network(&s);
+    open_model_on(&s, false, 1);
+    pack(&s, false);
     struct hub *h = open_hub(&s, 1, 0);
     struct search_rules rules = rules_of(4);
     CHECK_OK(hub_search(&search, h, rules, NULL, &err), &err);
