@@ -218,6 +218,8 @@ TEST(what_could_be_read_in_two_ways_is_refused)
         {"POST / HTTP/1.1\r\n" HEAD "Content-Length: 1,1\r\n\r\nx", 400},
         {"POST / HTTP/1.1\r\n" HEAD "Content-Length : 1\r\n\r\nx", 400},
         {"GET / HTTP/1.1\r\nConnection: close\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\n" HEAD "X: a\rY: b\r\n\r\n", 400},
+        {"POST / HTTP/1.0\r\n" HEAD CHUNK "\r\n0\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n" HEAD "Host: other\r\n\r\n", 400},
         {"POST / HTTP/1.1\r\n" HEAD "Content-Length: 99999999999999999999\r\n\r\nx", 413},
         {"POST / HTTP/1.1\r\n" HEAD "Content-Length: 999999999\r\n\r\nx", 413},

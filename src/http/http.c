@@ -25,7 +25,7 @@ static status open_daemon(struct http *h, struct err *err)
 {
     const struct http_limits *l = &h->options.limits;
 
-    h->daemon = MHD_start_daemon(
+    h->daemon = h->mhd->start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
             MHD_USE_ERROR_LOG,
         0, NULL, NULL, http_request_step, h,           /* pairs of a name and values: */
@@ -38,7 +38,7 @@ static status open_daemon(struct http *h, struct err *err)
     if (!h->daemon)
         return err_set(err, ERR_IO, "the HTTP library did not start: %s",
                        strerror(errno));
-    h->daemon_fd = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    h->daemon_fd = h->mhd->get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     return OK;
 }
 
@@ -55,6 +55,7 @@ status http_open(struct http **out, const struct http_options *o, struct err *er
     status result = h->absent_fd < 0 || h->wake_fd < 0
                         ? err_set(err, ERR_IO, "epoll: %s", strerror(errno))
                         : OK;
+    THEN(result, mhd_library_open(&h->mhd, err));
     THEN(result, open_daemon(h, err));
     THEN(result, http_listen(h, err));
     if (result != OK) {
@@ -79,7 +80,7 @@ void http_resume(struct http *h, struct MHD_Connection *connection)
 {
     const uint64_t one = 1;
 
-    MHD_resume_connection(connection);
+    h->mhd->resume_connection(connection);
     (void)!write(h->wake_fd, &one, sizeof one); /* full, it wakes too */
 }
 
@@ -107,7 +108,7 @@ status http_turn(struct http *h, struct err *err)
     p[n++] = (struct pollfd){.fd = h->absent_fd, .events = POLLIN};
     p[n++] = (struct pollfd){.fd = h->daemon_fd, .events = POLLIN};
     p[n++] = (struct pollfd){.fd = h->wake_fd, .events = POLLIN};
-    if (MHD_get_timeout(h->daemon, &ms) != MHD_YES || ms > TICK_MS)
+    if (h->mhd->get_timeout(h->daemon, &ms) != MHD_YES || ms > TICK_MS)
         ms = TICK_MS;
     if (poll(p, n, (int)ms) < 0 && errno != EINTR)
         return err_set(err, ERR_IO, "waiting for clients: %s", strerror(errno));
@@ -115,7 +116,7 @@ status http_turn(struct http *h, struct err *err)
     http_conn_leave(h);
     for (size_t i = 0; i < h->n_listeners; i++)
         http_conn_accept(h, h->listener[i]);
-    if (MHD_run(h->daemon) != MHD_YES)
+    if (h->mhd->run(h->daemon) != MHD_YES)
         return err_set(err, ERR_IO, "the HTTP library gave up: %s", strerror(errno));
     tick(h);
     return OK;
@@ -147,7 +148,7 @@ void http_close(struct http *h)
         return;
     http_deafen(h);
     if (h->daemon)
-        MHD_stop_daemon(h->daemon);
+        h->mhd->stop_daemon(h->daemon);
     if (h->absent_fd >= 0)
         close(h->absent_fd);
     if (h->wake_fd >= 0)

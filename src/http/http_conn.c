@@ -48,7 +48,7 @@ static bool make_room(struct http *h)
     if (!oldest)
         return false;
     shut(h, oldest);
-    return MHD_run(h->daemon) == MHD_YES; /* so that it is closed */
+    return h->mhd->run(h->daemon) == MHD_YES; /* so that it is closed */
 }
 
 /* Without reading its request, which will be lost: a full house has no room for it. */
@@ -81,14 +81,15 @@ void http_conn_accept(struct http *h, int listener)
             turn_away(fd);
             continue;
         }
-        (void)MHD_add_connection(h->daemon, fd, &a.any, n); /* closes it if it fails */
+        (void)h->mhd->add_connection(h->daemon, fd, &a.any,
+                                     n); /* closes it if it fails */
     }
 }
 
 static void begin(struct http *h, struct MHD_Connection *connection, void **context)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        h->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct http_conn *c = calloc(1, sizeof *c);
 
     *context = c;

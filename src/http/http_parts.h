@@ -1,11 +1,11 @@
 /* http_parts - what the files of this room know of each other. */
 #pragma once
 
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "http/http.h"
+#include "http/mhd_library.h"
 
 enum { HTTP_LISTENERS = 2, HTTP_PEER = 64 };
 
@@ -36,6 +36,7 @@ struct http_stream {
 
 struct http_request {
     struct http *http;
+    const struct mhd_library *mhd; /* which is there when http is no more */
     struct http_conn *conn;
     const char *method, *path;
     char peer[HTTP_PEER];
@@ -59,6 +60,7 @@ struct http_request {
 
 struct http {
     struct http_options options;
+    const struct mhd_library *mhd;
     int listener[HTTP_LISTENERS];
     size_t n_listeners;
     int port;

@@ -21,12 +21,12 @@ const char *http_path(const struct http_request *r)
 
 const char *http_header(const struct http_request *r, const char *name)
 {
-    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+    return r->mhd->lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
 const char *http_query(const struct http_request *r, const char *name)
 {
-    return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+    return r->mhd->lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 struct line http_body(const struct http_request *r)
@@ -81,12 +81,12 @@ status http_form(const struct http_request *r, http_field *take, void *ctx,
     enum { BUFFER = 4096 };
     struct form f = {.take = take, .ctx = ctx, .value = str_new(r->body.len + 1)};
     struct MHD_PostProcessor *p =
-        MHD_create_post_processor(r->connection, BUFFER, take_piece, &f);
+        r->mhd->create_post_processor(r->connection, BUFFER, take_piece, &f);
 
     if (!p)
         return err_set(err, ERR_FORMAT, "the body is no form");
-    bool is_good = !r->body.len || MHD_post_process(p, r->body.data, r->body.len);
-    is_good = MHD_destroy_post_processor(p) && is_good;
+    bool is_good = !r->body.len || r->mhd->post_process(p, r->body.data, r->body.len);
+    is_good = r->mhd->destroy_post_processor(p) && is_good;
     if (is_good)
         end_field(&f);
     str_release(&f.value);
@@ -107,13 +107,22 @@ static bool is_token(const char *name)
                                    "0123456789!#$%&'*+-.^_`|~") == strlen(name);
 }
 
+/* A line end that is half there, or another control character, ends a value for some. */
+static bool is_plain(const char *value)
+{
+    for (; *value; value++)
+        if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
+            return false;
+    return true;
+}
+
 static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
 {
     struct headers *h = cls;
 
     (void)kind;
-    h->is_odd |= !is_token(key);
+    h->is_odd |= !is_token(key) || (value && !is_plain(value));
     if (strcasecmp(key, "content-length") == 0) {
         h->n_lengths++;
         h->is_odd |= !value || !value[0] || strspn(value, "0123456789") != strlen(value);
@@ -131,9 +140,10 @@ static unsigned judge_head(const struct http_request *r, const char *version)
 {
     struct headers h = {0};
 
-    MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_header, &h);
+    r->mhd->get_connection_values(r->connection, MHD_HEADER_KIND, count_header, &h);
+    const bool is_old = strcmp(version, "HTTP/1.0") == 0; /* no Host yet, no codings */
     if (h.is_odd || h.n_lengths + h.n_codings > 1 || h.n_hosts > 1 ||
-        (h.n_hosts == 0 && strcmp(version, "HTTP/1.0") != 0))
+        (is_old ? h.n_codings : h.n_hosts == 0))
         return 400;
     const char *length = http_header(r, "Content-Length");
     if (length && (strlen(length) > 15 ||
@@ -167,7 +177,7 @@ static void drop(struct http_request *r)
         return;
     pthread_mutex_destroy(&r->mutex);
     if (r->response)
-        MHD_destroy_response(r->response);
+        r->mhd->destroy_response(r->response);
     str_release(&r->body);
     str_release(&r->stream.pending);
     free(r);
@@ -176,7 +186,7 @@ static void drop(struct http_request *r)
 static void find_peer(struct http_request *r)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        r->mhd->get_connection_info(r->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
     if (info && info->client_addr)
         (void)getnameinfo(info->client_addr,
@@ -190,7 +200,7 @@ static struct http_request *begin(struct http *h, struct MHD_Connection *connect
                                   const char *url, const char *method)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        h->mhd->get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct http_request *r = calloc(1, sizeof *r);
 
     if (!r || !info || !info->socket_context) {
@@ -198,6 +208,7 @@ static struct http_request *begin(struct http *h, struct MHD_Connection *connect
         return NULL;
     }
     r->http = h;
+    r->mhd = h->mhd;
     r->conn = info->socket_context;
     r->connection = connection;
     r->method = method;
@@ -255,15 +266,17 @@ void http_hold(struct http_request *r)
     r->n_users++;
     http_conn_enter(r->conn, HTTP_WORKING, &r->http->options.limits);
     http_conn_watch(r, true);
-    MHD_suspend_connection(r->connection);
+    r->mhd->suspend_connection(r->connection);
 }
 
-static void add_headers(struct MHD_Response *response, const struct http_answer *a)
+static void add_headers(const struct http_request *r, struct MHD_Response *response,
+                        const struct http_answer *a)
 {
     if (a->type)
-        (void)MHD_add_response_header(response, "Content-Type", a->type);
+        (void)r->mhd->add_response_header(response, "Content-Type", a->type);
     for (size_t i = 0; i < a->n_headers; i++)
-        (void)MHD_add_response_header(response, a->header[i].name, a->header[i].value);
+        (void)r->mhd->add_response_header(response, a->header[i].name,
+                                          a->header[i].value);
 }
 
 /* Without memory for an answer the connection is closed. */
@@ -281,7 +294,7 @@ void http_answer(struct http_request *r, struct http_answer *a)
 {
     static char nothing[] = "";
     const bool is_held = r->is_held, is_empty = !a->body.len;
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = r->mhd->create_response_from_buffer(
         a->body.len, is_empty ? nothing : a->body.data,
         is_empty ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
 
@@ -290,7 +303,7 @@ void http_answer(struct http_request *r, struct http_answer *a)
         a->body.data = NULL; /* the library's now */
     str_release(&a->body);
     if (response)
-        add_headers(response, a);
+        add_headers(r, response, a);
     give(r, response, a->status);
     if (is_held)
         drop(r);
@@ -325,7 +338,7 @@ static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t n_max)
         s->n_sent = 0;
         http_conn_enter(r->conn, HTTP_WORKING, &r->http->options.limits);
         http_conn_watch(r, true);
-        MHD_suspend_connection(r->connection);
+        r->mhd->suspend_connection(r->connection);
     }
     pthread_mutex_unlock(&r->mutex);
     return result;
@@ -334,11 +347,11 @@ static ssize_t read_stream(void *cls, uint64_t at, char *out, size_t n_max)
 void http_stream_begin(struct http_request *r, struct http_answer *a)
 {
     enum { PIECE = 4096 };
-    struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, read_stream, r, NULL);
+    struct MHD_Response *response = r->mhd->create_response_from_callback(
+        MHD_SIZE_UNKNOWN, PIECE, read_stream, r, NULL);
 
     if (response)
-        add_headers(response, a);
+        add_headers(r, response, a);
     str_release(&r->stream.pending);
     r->stream.pending = a->body;
     a->body = str_new(0);
@@ -384,11 +397,11 @@ static enum MHD_Result send_answer(struct http_request *r)
     if (!r->response)
         return MHD_NO;
     if (r->is_closing || h->is_stopping || h->options.is_closing)
-        (void)MHD_add_response_header(r->response, "Connection", "close");
+        (void)r->mhd->add_response_header(r->response, "Connection", "close");
     http_conn_enter(r->conn, HTTP_ANSWERING, &h->options.limits);
     const enum MHD_Result result =
-        MHD_queue_response(r->connection, r->status, r->response);
-    MHD_destroy_response(r->response);
+        r->mhd->queue_response(r->connection, r->status, r->response);
+    r->mhd->destroy_response(r->response);
     r->response = NULL;
     return result;
 }

@@ -66,35 +66,52 @@ static status add_range(struct items *t, struct item_range r, struct err *err)
 static bool is_taken(const struct items *t, size_t n_ranges, size_t at, size_t n)
 {
     for (size_t i = 0; i < n_ranges; i++)
-        if (at < t->range[i].at + t->range[i].n_bytes && t->range[i].at < at + n)
+        if (!t->range[i].is_text && at < t->range[i].at + t->range[i].n_bytes &&
+            t->range[i].at < at + n)
             return true;
     return false;
+}
+
+/* The range of the translation that says the text in words of its own, if there is one.
+ */
+static status find_words(struct items *t, struct line out, struct line text,
+                         struct item_range r, struct err *err)
+{
+    r.n_bytes = text.n_bytes;
+    for (int try = 0; try < MOST_TRIES && r.at < out.n_bytes; try++) {
+        const char *hit =
+            memmem(out.text + r.at, out.n_bytes - r.at, text.text, text.n_bytes);
+        if (!hit)
+            break;
+        r.at = (size_t)(hit - out.text);
+        if (!is_inside_word(out, r.at) && !is_inside_word(out, r.at + r.n_bytes) &&
+            !is_taken(t, t->n_ranges, r.at, r.n_bytes))
+            return add_range(t, r, err);
+        r.at += r.n_bytes;
+    }
+    return OK;
 }
 
 /* Elements that the translator copied. */
 static status find_elements(struct items *t, const struct item_input *in, struct err *err)
 {
-    const struct line out = in->translation.text;
+    for (size_t i = 0; i < in->segment->n_marks; i++)
+        if (in->mark[i].kind == MARKUP_ELEMENT)
+            TRY(find_words(t, in->translation.text, shown(in, i),
+                           (struct item_range){.mark = i}, err));
+    return OK;
+}
 
-    for (size_t i = 0; i < in->segment->n_marks; i++) {
-        const struct line text = shown(in, i);
-        size_t at = 0;
-        for (int try = 0; in->mark[i].kind == MARKUP_ELEMENT && try < MOST_TRIES; try++) {
-            const char *hit = at < out.n_bytes ? memmem(out.text + at, out.n_bytes - at,
-                                                        text.text, text.n_bytes)
-                                               : NULL;
-            if (!hit)
-                break;
-            at = (size_t)(hit - out.text);
-            if (!is_inside_word(out, at) && !is_inside_word(out, at + text.n_bytes) &&
-                !is_taken(t, t->n_ranges, at, text.n_bytes)) {
-                const struct item_range r = {
-                    .at = at, .n_bytes = text.n_bytes, .mark = i};
-                TRY(add_range(t, r, err));
-                break;
-            }
-            at += text.n_bytes;
-        }
+static status find_phrases(struct items *t, const struct item_input *in, struct err *err)
+{
+    const struct line all = in->translation.phrases;
+    const struct item_range phrase = {.mark = ITEM_NONE, .is_phrase = true};
+
+    for (size_t at = 0, n; at < all.n_bytes; at += n + 1) {
+        n = strlen(all.text + at);
+        if (n)
+            TRY(find_words(t, in->translation.text, (struct line){all.text + at, n},
+                           phrase, err));
     }
     return OK;
 }
@@ -151,15 +168,32 @@ static void claim(struct items *t, const struct item_input *in, size_t first,
     }
 }
 
-/* A number with a unit that the source has not is the translator's own, and stays. */
+size_t item_count(struct line text, struct line what)
+{
+    size_t n = 0;
+    const char *hit = text.text, *end = text.text + text.n_bytes;
+
+    while (hit < end &&
+           (hit = memmem(hit, (size_t)(end - hit), what.text, what.n_bytes))) {
+        hit += what.n_bytes;
+        n++;
+    }
+    return n;
+}
+
+/* A number with a unit that the source has not is the translator's own, and stays; so
+ * does one that the source also has where it is no placeholder: two blanks, seen as one.
+ */
 static bool is_own(const struct item_input *in, const struct item_range *r)
 {
+    const struct line text = {in->translation.text.text + r->at, r->n_bytes};
+    size_t n_marks = 0;
+
     if (r->mark != ITEM_NONE || r->holder != PLACEHOLDER_MEASURE)
         return false;
     for (size_t k = 0; k < in->segment->n_marks; k++)
-        if (is_like(in, k, r, SAME))
-            return false;
-    return true;
+        n_marks += is_like(in, k, r, SAME);
+    return n_marks == 0 || item_count(in->source, text) > n_marks;
 }
 
 /* Placeholders of the translation: as they are in the source, changed, or not there. */
@@ -173,7 +207,10 @@ static status find_holders(struct items *t, const struct item_input *in, struct 
     for (size_t at = 0; placeholder_next(out.text, out.n_bytes, at, &p);
          at = p.at + p.n_bytes)
         if (!is_taken(t, n_elements, p.at, p.n_bytes)) {
-            const struct item_range r = {p.at, p.n_bytes, ITEM_NONE, (int)p.kind, false};
+            const struct item_range r = {.at = p.at,
+                                         .n_bytes = p.n_bytes,
+                                         .mark = ITEM_NONE,
+                                         .holder = (int)p.kind};
             TRY(add_range(t, r, err));
         }
     claim(t, in, n_elements, SAME, has);
@@ -204,19 +241,6 @@ static bool is_known(const struct items *t, size_t n, size_t at, size_t n_bytes)
             high = middle;
     }
     return low < n && t->range[low].at < at + n_bytes;
-}
-
-size_t item_count(struct line text, struct line what)
-{
-    size_t n = 0;
-    const char *hit = text.text, *end = text.text + text.n_bytes;
-
-    while (hit < end &&
-           (hit = memmem(hit, (size_t)(end - hit), what.text, what.n_bytes))) {
-        hit += what.n_bytes;
-        n++;
-    }
-    return n;
 }
 
 static void find_single(struct items *t, const struct item_input *in)
@@ -324,8 +348,12 @@ static status cut(struct items *t, const struct item_input *in, struct err *err)
         if (r->is_text || r->at < at)
             continue;
         TRY(add_words(t, out, at, r->at, &gap, err));
-        const struct item kept = {.at = r->at, .n_bytes = r->n_bytes, .mark = r->mark};
-        if (r->mark != ITEM_NONE)
+        const struct item kept = {.at = r->at,
+                                  .n_bytes = r->n_bytes,
+                                  .mark = r->mark,
+                                  .source = ITEM_NONE,
+                                  .is_phrase = r->is_phrase};
+        if (r->mark != ITEM_NONE || r->is_phrase)
             TRY(add_item(t, kept, &gap, err));
         else if (in->is_strict)
             gap = one_blank;
@@ -439,7 +467,7 @@ static bool is_of(const struct items *t, const struct item_input *in, size_t i,
     const struct item *item = &t->item[i];
     const struct line word = {in->translation.text.text + item->at, item->n_bytes};
 
-    return item->mark == ITEM_NONE && item->source >= m->at &&
+    return item->mark == ITEM_NONE && !item->is_phrase && item->source >= m->at &&
            item->source < m->at + m->n_bytes &&
            (m->kind == MARKUP_ELEMENT || resembles(word, shown(in, mark)));
 }
@@ -605,6 +633,7 @@ status item_build(struct items *t, const struct item_input *in, struct err *err)
     TRY(find_elements(t, in, err));
     TRY(find_holders(t, in, err));
     TRY(find_copies(t, in, err));
+    TRY(find_phrases(t, in, err));
     TRY(cut(t, in, err));
     TRY(find_sources(t, in, err));
     TRY(place_rest(t, in, err));

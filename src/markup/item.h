@@ -24,6 +24,7 @@ struct item {
     size_t mark;        /* of the segment, what is kept */
     size_t source;      /* byte of the segment that it stands for */
     struct line gap;    /* white space before it */
+    bool is_phrase;     /* several words that stay together */
 };
 
 /* A segment and its translation. */
@@ -40,7 +41,8 @@ struct item_input {
 struct item_range {
     size_t at, n_bytes, mark;
     int holder;
-    bool is_text; /* after all */
+    bool is_text;   /* after all */
+    bool is_phrase; /* text that stays together */
 };
 
 /* Zeroed = empty. */

@@ -101,6 +101,8 @@ struct markup_translation {
     struct line text;
     const struct markup_link *link;
     size_t n_links;
+    struct line phrases; /* each with a NUL behind it: where the text has one as words of
+                            its own, nothing is put between them */
 };
 
 /* Append the source with the translations of its segments. *n_left becomes the number of

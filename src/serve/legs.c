@@ -5,8 +5,20 @@
 
 #include "base/mem.h"
 
-static status run_leg(const struct legs_call *c, size_t leg, const struct line *lines,
-                      struct translations *out, struct err *err)
+static status list_phrases(struct legs *l, const struct translators *t,
+                           const struct line *lines, size_t n, struct err *err)
+{
+    l->phrases = str_new(0);
+    TRY(mem_alloc(&l->phrases_at, n + 1, sizeof *l->phrases_at, err));
+    for (size_t i = 0; i < n; i++) {
+        TRY(translators_phrases(t, lines[i], &l->phrases, err));
+        l->phrases_at[i + 1] = l->phrases.len;
+    }
+    return OK;
+}
+
+static status run_leg(struct legs *l, const struct legs_call *c, size_t leg,
+                      const struct line *lines, struct err *err)
 {
     const bool is_last = leg + 1 == c->route.n_legs;
     struct models_lent *lent = models_lend(c->models, c->route.leg[leg]);
@@ -18,7 +30,10 @@ static status run_leg(const struct legs_call *c, size_t leg, const struct line *
                                               is_last && c->has_alternatives,
                                           .has_links = c->has_links};
 
-    const status result = translators_run(models_lent_translators(lent), &call, out, err);
+    struct translators *t = models_lent_translators(lent);
+    status result = translators_run(t, &call, is_last ? &l->last : &l->first, err);
+    if (result == OK && is_last)
+        result = list_phrases(l, t, lines, c->n, err);
     models_give_back(c->models, lent);
     return result;
 }
@@ -28,14 +43,14 @@ status legs_run(struct legs *l, const struct legs_call *c, struct err *err)
     if (!c->n)
         return OK;
     if (c->route.n_legs == 1)
-        return run_leg(c, 0, c->lines, &l->last, err);
-    TRY(run_leg(c, 0, c->lines, &l->first, err));
+        return run_leg(l, c, 0, c->lines, err);
+    TRY(run_leg(l, c, 0, c->lines, err));
     TRY(mem_alloc(&l->middle, c->n, sizeof *l->middle, err));
     for (size_t i = 0; i < c->n; i++) {
         const char *text = translate_get(&l->first, i, 0);
         l->middle[i] = (struct line){text, strlen(text)};
     }
-    return run_leg(c, 1, l->middle, &l->last, err);
+    return run_leg(l, c, 1, l->middle, err);
 }
 
 void legs_release(struct legs *l)
@@ -44,6 +59,8 @@ void legs_release(struct legs *l)
     translate_release(&l->last);
     free(l->middle);
     free(l->link);
+    free(l->phrases_at);
+    str_release(&l->phrases);
     *l = (struct legs){0};
 }
 
@@ -104,6 +121,11 @@ status legs_get(struct legs *l, size_t line, size_t rank, struct markup_translat
         for (size_t i = 0; i < n_links; i++)
             TRY(add_link(l, &n, link[i].source, link[i].target, err));
     }
-    *t = (struct markup_translation){{text, strlen(text)}, l->link, n};
+    const size_t from = l->phrases_at[line], to = l->phrases_at[line + 1];
+    *t =
+        (struct markup_translation){.text = {text, strlen(text)},
+                                    .link = l->link,
+                                    .n_links = n,
+                                    .phrases = {str_text(&l->phrases) + from, to - from}};
     return OK;
 }

@@ -28,6 +28,8 @@ struct legs {
     struct line *middle;             /* what the last of two has translated */
     struct markup_link *link;        /* of the translation that was asked for last */
     size_t cap;
+    struct str phrases; /* of all lines, that the last model must say */
+    size_t *phrases_at; /* [lines + 1] */
 };
 
 status legs_run(struct legs *l, const struct legs_call *c, struct err *err);

@@ -22,11 +22,22 @@ struct models_lent {
     size_t n_users;
 };
 
-struct slot {
+/* A path, and the languages that were told with it. */
+struct word {
     char path[FILE_PATH_MAX];
     char source[CODE_MAX], target[CODE_MAX];
-    bool is_told; /* its languages, with its path */
-    struct identity identity, seen;
+    bool is_told;
+};
+
+/* What a model is made of. */
+struct files {
+    struct identity model, terms;
+};
+
+struct slot {
+    struct word of; /* its languages are those of the model unless they were told */
+    char terms[FILE_PATH_MAX]; /* its glossary; "": none */
+    struct files files, seen;
     struct models_lent *now;
     unsigned long long n_loads;
     struct hub_counts past; /* of files before this one */
@@ -44,42 +55,71 @@ struct models {
 
 /* ---- opening ---- */
 
-static bool find_identity(const char *path, struct identity *id)
+static bool find_file(const char *path, struct identity *id)
 {
     struct stat s;
 
-    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode)) /* a run directory is loaded once */
+    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode))
         return false;
     *id = (struct identity){s.st_dev, s.st_ino, s.st_size, s.st_mtim};
     return true;
 }
 
-static bool is_same(const struct identity *a, const struct identity *b)
+/* Of a run directory it is the list of its best checkpoints, else of its last. */
+static bool find_model(const char *path, struct identity *id)
+{
+    static const char *const lists[] = {"", "/best_models/checkpoint", "/checkpoint"};
+    char name[FILE_PATH_MAX];
+    struct err ignored;
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (file_path(name, &ignored, "%s%s", path, lists[i]) == OK &&
+            find_file(name, id))
+            return true;
+    return false;
+}
+
+/* False while one is missing. */
+static bool find_files(const struct slot *s, struct files *f)
+{
+    *f = (struct files){0};
+    return find_model(s->of.path, &f->model) &&
+           (!s->terms[0] || find_file(s->terms, &f->terms));
+}
+
+static bool is_same_file(const struct identity *a, const struct identity *b)
 {
     return a->device == b->device && a->inode == b->inode && a->n_bytes == b->n_bytes &&
            a->changed.tv_sec == b->changed.tv_sec &&
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* PATH:de-en; the path alone may hold colons too. */
-static status read_word(struct slot *s, const char *word, struct err *err)
+static bool is_same(const struct files *a, const struct files *b)
 {
-    const char *colon = strrchr(word, ':'), *dash = colon ? strchr(colon, '-') : NULL;
-    size_t n = strlen(word);
-    char source[CODE_MAX];
+    return is_same_file(&a->model, &b->model) && is_same_file(&a->terms, &b->terms);
+}
 
-    if (dash && dash - colon - 1 < CODE_MAX && !strchr(colon, '/')) {
-        snprintf(source, sizeof source, "%.*s", (int)(dash - colon - 1), colon + 1);
-        s->is_told =
-            codes_canonical(s->source, source) && codes_canonical(s->target, dash + 1);
-        if (s->is_told)
-            n = (size_t)(colon - word);
+/* PATH:de-en; the path alone may hold colons too. */
+static status read_word(struct word *w, struct line word, struct err *err)
+{
+    const char *colon = memrchr(word.text, ':', word.n_bytes);
+    size_t n = word.n_bytes;
+    char pair[2 * CODE_MAX] = "";
+
+    if (colon && n - (size_t)(colon - word.text) - 1 < sizeof pair)
+        memcpy(pair, colon + 1, n - (size_t)(colon - word.text) - 1);
+    char *dash = strchr(pair, '-');
+    if (dash && !strchr(pair, '/')) {
+        *dash = '\0';
+        w->is_told =
+            codes_canonical(w->source, pair) && codes_canonical(w->target, dash + 1);
     }
-    if (n >= sizeof s->path)
-        return err_set(err, ERR_USAGE, "%.40s...: the path of the model is too long",
-                       word);
-    memcpy(s->path, word, n);
-    s->path[n] = '\0';
+    if (w->is_told)
+        n = (size_t)(colon - word.text);
+    if (n >= sizeof w->path)
+        return err_set(err, ERR_USAGE, "%.40s...: the path is too long", word.text);
+    memcpy(w->path, word.text, n);
+    w->path[n] = '\0';
     return OK;
 }
 
@@ -90,8 +130,11 @@ static status load(struct models *m, struct slot *s, struct models_lent **out,
 
     *out = NULL;
     TRY(mem_alloc(&l, 1, sizeof *l, err));
-    const status result = translators_open(&l->translators, s->path, &m->options, err);
+    status result = translators_open(&l->translators, s->of.path, &m->options, err);
+    if (result == OK && s->terms[0])
+        result = translators_read_terms(l->translators, s->terms, err);
     if (result != OK) {
+        translators_close(l->translators);
         free(l);
         return result;
     }
@@ -105,33 +148,90 @@ static status name_languages(struct slot *s, struct err *err)
 {
     const struct translators *t = s->now->translators;
 
-    if (s->is_told)
+    if (s->of.is_told)
         return OK;
-    if (!codes_canonical(s->source, translators_source(t)) ||
-        !codes_canonical(s->target, translators_target(t)))
+    if (!codes_canonical(s->of.source, translators_source(t)) ||
+        !codes_canonical(s->of.target, translators_target(t)))
         return err_set(err, ERR_USAGE,
                        "%s does not say which languages it translates; give them behind "
                        "its name, as in %s:de-en",
-                       s->path, s->path);
+                       s->of.path, s->of.path);
     return OK;
+}
+
+static bool find_leg(const struct models *m, const char *source, const char *target,
+                     size_t *leg)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->slot[i].of.source, source) == 0 &&
+            strcmp(m->slot[i].of.target, target) == 0) {
+            *leg = i;
+            return true;
+        }
+    return false;
 }
 
 static status open_slot(struct models *m, const char *word, struct err *err)
 {
     struct slot *s = &m->slot[m->n];
 
-    TRY(read_word(s, word, err));
-    (void)find_identity(s->path, &s->identity);
-    s->seen = s->identity;
+    TRY(read_word(&s->of, (struct line){word, strlen(word)}, err));
+    (void)find_files(s, &s->files);
     TRY(load(m, s, &s->now, err));
-    m->n++;
     s->n_loads = 1;
+    m->n++;
     TRY(name_languages(s, err));
-    for (size_t i = 0; i + 1 < m->n; i++)
-        if (strcmp(m->slot[i].source, s->source) == 0 &&
-            strcmp(m->slot[i].target, s->target) == 0)
-            return err_set(err, ERR_USAGE, "%s and %s both translate %s to %s; keep one",
-                           m->slot[i].path, s->path, s->source, s->target);
+    size_t first = 0;
+    (void)find_leg(m, s->of.source, s->of.target, &first);
+    if (first + 1 == m->n)
+        return OK;
+    return err_set(err, ERR_USAGE, "%s and %s both translate %s to %s; keep one",
+                   m->slot[first].of.path, s->of.path, s->of.source, s->of.target);
+}
+
+/* The model that a glossary is for. */
+static status find_slot(struct models *m, const struct word *w, struct slot **s,
+                        struct err *err)
+{
+    size_t leg = 0;
+
+    if (!w->is_told && m->n > 1)
+        return err_set(
+            err, ERR_USAGE,
+            "glossary %s: of which of %zu models? Give its languages behind its "
+            "name, as in %s:de-en",
+            w->path, m->n, w->path);
+    if (w->is_told && !find_leg(m, w->source, w->target, &leg))
+        return err_set(err, ERR_USAGE, "glossary %s: no model translates %s to %s itself",
+                       w->path, w->source, w->target);
+    *s = &m->slot[leg];
+    if ((*s)->terms[0])
+        return err_set(err, ERR_USAGE,
+                       "glossaries %s and %s are both for %s to %s; make them one file",
+                       (*s)->terms, w->path, (*s)->of.source, (*s)->of.target);
+    return OK;
+}
+
+static status open_glossary(struct models *m, struct line word, struct err *err)
+{
+    struct word w = {0};
+    struct slot *s = NULL;
+
+    TRY(read_word(&w, word, err));
+    TRY(find_slot(m, &w, &s, err));
+    memcpy(s->terms, w.path, sizeof s->terms);
+    (void)find_files(s, &s->files);
+    return translators_read_terms(s->now->translators, s->terms, err);
+}
+
+static status open_glossaries(struct models *m, const char *words, struct err *err)
+{
+    for (const char *at = words; *at;) {
+        const size_t n = strcspn(at, ",");
+        if (n)
+            TRY(open_glossary(m, (struct line){at, n}, err));
+        at += n + (at[n] == ',');
+    }
     return OK;
 }
 
@@ -143,7 +243,7 @@ static int by_text(const void *a, const void *b)
 static void list_languages(struct models *m)
 {
     for (size_t i = 0; i < 2 * m->n; i++) {
-        const char *code = i % 2 ? m->slot[i / 2].target : m->slot[i / 2].source;
+        const char *code = i % 2 ? m->slot[i / 2].of.target : m->slot[i / 2].of.source;
         bool is_new = true;
         for (size_t k = 0; k < m->n_languages; k++)
             is_new = is_new && strcmp(m->language[k], code) != 0;
@@ -158,13 +258,14 @@ static status read_profiles(struct models *m, struct err *err)
     for (size_t i = 0; i < m->n; i++) {
         const struct line bytes = translators_profiles(m->slot[i].now->translators);
         if (bytes.n_bytes && profile_read(&m->profiles, bytes, err) != OK)
-            return err_wrap(err, "%s", m->slot[i].path);
+            return err_wrap(err, "%s", m->slot[i].of.path);
     }
     return OK;
 }
 
 status models_open(struct models **out, const char *const *words, size_t n,
-                   const struct translators_options *o, struct err *err)
+                   const char *glossaries, const struct translators_options *o,
+                   struct err *err)
 {
     struct models *m;
     status result = OK;
@@ -178,12 +279,11 @@ status models_open(struct models **out, const char *const *words, size_t n,
     pthread_mutex_init(&m->mutex, NULL);
     for (size_t i = 0; i < n; i++)
         THEN(result, open_slot(m, words[i], err));
-    if (result != OK) {
-        models_close(m);
-        return result;
-    }
+    THEN(result, open_glossaries(m, glossaries, err));
+    for (size_t i = 0; i < m->n; i++)
+        m->slot[i].seen = m->slot[i].files;
     list_languages(m);
-    result = read_profiles(m, err);
+    THEN(result, read_profiles(m, err));
     if (result != OK) {
         models_close(m);
         return result;
@@ -241,18 +341,6 @@ const char *models_find(const struct models *m, const char *code)
     return codes_canonical(base, canonical) ? find_exact(m, base) : NULL;
 }
 
-static bool find_leg(const struct models *m, const char *source, const char *target,
-                     size_t *leg)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->slot[i].source, source) == 0 &&
-            strcmp(m->slot[i].target, target) == 0) {
-            *leg = i;
-            return true;
-        }
-    return false;
-}
-
 bool models_route(const struct models *m, const char *source, const char *target,
                   struct models_route *r)
 {
@@ -268,8 +356,8 @@ bool models_route(const struct models *m, const char *source, const char *target
         return true;
     for (size_t i = 0; i < m->n; i++) {
         r->leg[0] = i;
-        if (strcmp(m->slot[i].source, source) == 0 &&
-            find_leg(m, m->slot[i].target, target, &r->leg[1]))
+        if (strcmp(m->slot[i].of.source, source) == 0 &&
+            find_leg(m, m->slot[i].of.target, target, &r->leg[1]))
             return true;
     }
     return false;
@@ -278,7 +366,7 @@ bool models_route(const struct models *m, const char *source, const char *target
 bool models_is_source(const struct models *m, const char *language)
 {
     for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->slot[i].source, language) == 0)
+        if (strcmp(m->slot[i].of.source, language) == 0)
             return true;
     return false;
 }
@@ -289,7 +377,7 @@ const struct profiles *models_profiles(const struct models *m)
         bool is_known = false;
         for (size_t k = 0; k < m->profiles.n; k++) {
             const char *found = models_find(m, m->profiles.item[k].name);
-            is_known = is_known || (found && strcmp(found, m->slot[i].source) == 0);
+            is_known = is_known || (found && strcmp(found, m->slot[i].of.source) == 0);
         }
         if (!is_known)
             return NULL;
@@ -328,8 +416,9 @@ bool models_facts(struct models *m, size_t i, struct models_facts *f)
         return false;
     pthread_mutex_lock(&m->mutex);
     const struct slot *s = &m->slot[i];
-    *f = (struct models_facts){s->path, s->source, s->target, s->n_loads,
-                               translators_counts(s->now->translators)};
+    *f = (struct models_facts){s->of.path,   s->of.source,
+                               s->of.target, s->terms,
+                               s->n_loads,   translators_counts(s->now->translators)};
     f->counts.n_sentences += s->past.n_sentences;
     f->counts.n_steps += s->past.n_steps;
     f->counts.n_tokens += s->past.n_tokens;
@@ -345,17 +434,17 @@ static status check_languages(const struct slot *s, const struct translators *t,
 {
     char source[CODE_MAX], target[CODE_MAX];
 
-    if (s->is_told)
+    if (s->of.is_told)
         return OK;
     (void)codes_canonical(source, translators_source(t));
     (void)codes_canonical(target, translators_target(t));
-    if (strcmp(source, s->source) == 0 && strcmp(target, s->target) == 0)
+    if (strcmp(source, s->of.source) == 0 && strcmp(target, s->of.target) == 0)
         return OK;
-    return err_set(err, ERR_USAGE, "%s translates '%s' to '%s' now", s->path, source,
+    return err_set(err, ERR_USAGE, "%s translates '%s' to '%s' now", s->of.path, source,
                    target);
 }
 
-static void replace(struct models *m, struct slot *s, char text[1200])
+static void replace(struct models *m, struct slot *s, const char *what, char text[1200])
 {
     struct models_lent *newer;
     struct err err;
@@ -364,8 +453,7 @@ static void replace(struct models *m, struct slot *s, char text[1200])
     if (result == OK)
         result = check_languages(s, newer->translators, &err);
     if (result != OK) {
-        snprintf(text, 1200, "the model that was loaded before stays in use: %s",
-                 err.msg);
+        snprintf(text, 1200, "what was loaded before stays in use: %s", err.msg);
         close_lent(newer);
         return;
     }
@@ -379,23 +467,24 @@ static void replace(struct models *m, struct slot *s, char text[1200])
     s->n_loads++;
     pthread_mutex_unlock(&m->mutex);
     models_give_back(m, older);
-    snprintf(text, 1200, "%s was replaced and is loaded", s->path);
+    snprintf(text, 1200, "%s was replaced and is loaded", what);
 }
 
 void models_look(struct models *m, void (*say)(void *ctx, const char *text), void *ctx)
 {
     for (size_t i = 0; i < m->n; i++) {
         struct slot *s = &m->slot[i];
-        struct identity id;
+        struct files id;
         char text[1200];
-        if (!find_identity(s->path, &id) || is_same(&id, &s->identity))
+        if (!find_files(s, &id) || is_same(&id, &s->files))
             continue;
         const bool is_settled = is_same(&id, &s->seen); /* nobody is writing it */
         s->seen = id;
         if (!is_settled)
             continue;
-        s->identity = id;
-        replace(m, s, text);
+        const bool is_model = !is_same_file(&id.model, &s->files.model);
+        s->files = id;
+        replace(m, s, is_model ? s->of.path : s->terms, text);
         say(ctx, text);
     }
 }

@@ -7,7 +7,8 @@
  * A file that was replaced is noticed by models_look(), loaded beside the old one and put
  * in its place: requests that begin then use it, those under way end on the old one,
  * which goes with the last of them. One that cannot be loaded, or is of other languages,
- * changes nothing but a sentence.
+ * changes nothing but a sentence. A run directory is looked at by the list of its
+ * checkpoints, and a glossary is part of its model.
  *
  * Owns: models. Threads: any; models_look() by one, models_close() when no request is
  * under way.
@@ -29,9 +30,12 @@ struct models_route {
     size_t leg[MODELS_LEGS], n_legs;
 };
 
-/* A word is PATH or PATH:SOURCE-TARGET, for a model that does not know its languages. */
+/* A word is PATH or PATH:SOURCE-TARGET, for a model that does not know its languages.
+ * `glossaries`: such words too, with commas between them; a path alone is of the only
+ * model. "": none. */
 status models_open(struct models **m, const char *const *words, size_t n,
-                   const struct translators_options *o, struct err *err);
+                   const char *glossaries, const struct translators_options *o,
+                   struct err *err);
 void models_close(struct models *m);
 
 /* Languages in the order of the alphabet; NULL behind the last. */
@@ -58,8 +62,8 @@ void models_look(struct models *m, void (*say)(void *ctx, const char *text), voi
 
 /* For a start: leg i's path, source and target; false behind the last. */
 struct models_facts {
-    const char *path, *source, *target;
-    unsigned long long n_loads; /* how often it was loaded */
-    struct hub_counts counts;   /* of its batches; sums are of all files */
+    const char *path, *source, *target, *terms; /* terms: its glossary, or "" */
+    unsigned long long n_loads;                 /* how often it was loaded */
+    struct hub_counts counts; /* of its batches; sums are of all files */
 };
 bool models_facts(struct models *m, size_t i, struct models_facts *f);

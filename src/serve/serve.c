@@ -146,10 +146,11 @@ static void greet(struct server *s)
     const char *host = s->config.host[0] ? s->config.host : "127.0.0.1";
     const bool is_v6 = strchr(host, ':');
     struct models_facts f;
-    char text[FILE_PATH_MAX + 128];
+    char text[2 * FILE_PATH_MAX + 128];
 
     for (size_t i = 0; models_facts(s->models, i, &f); i++) {
-        snprintf(text, sizeof text, "%s to %s: %s", f.source, f.target, f.path);
+        snprintf(text, sizeof text, "%s to %s: %s%s%s", f.source, f.target, f.path,
+                 f.terms[0] ? " with " : "", f.terms);
         say(s, text);
     }
     if (!is_loopback(host))
@@ -255,7 +256,7 @@ static status open_models(struct server *s, const char *const *words, size_t n,
     TRY(opt_defaults(translate_config_table, &o.search, err));
     o.search.beam = c->beam;
     o.search.max_length = c->max_length;
-    return models_open(&s->models, words, n, &o, err);
+    return models_open(&s->models, words, n, c->glossary, &o, err);
 }
 
 static status open_http(struct server *s, struct err *err)

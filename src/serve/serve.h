@@ -38,6 +38,7 @@
     X(STR, access_log, "", "file that gets a line for each request; -: standard output", ANY)       \
     X(BOOL, page, "true", "answer GET / with a page for people", ANY)                               \
     X(REAL, reload, "1", "seconds between two looks at the model files; 0: never", RANGE(0, 86400)) \
+    X(STR, glossary, "", "file of term TAB phrase, or FILE:SOURCE-TARGET,... for several models", ANY) \
     X(INT, beam, "4", "hypotheses kept at each step: more is better and slower", RANGE(1, 64))      \
     X(INT, max_length, "256", "source tokens; a longer sentence is divided", RANGE(3, 1000))        \
     X(INT, threads, "0", "threads that compute, for each model; 0: one per core", RANGE(0, 1024))   \

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "decode/loaded.h"
+#include "decode/steer/terms.h"
+#include "markup/placeholder.h"
 
 enum { KINDS = 4 }; /* the best alone or several, without links or with them */
 
@@ -21,7 +24,8 @@ struct seat {
 struct translators {
     struct translators_options options;
     struct loaded model;
-    struct seat *seat; /* [n_seats] opened when they are needed */
+    struct glossary terms; /* empty unless they were read */
+    struct seat *seat;     /* [n_seats] opened when they are needed */
 };
 
 /* A file without a name that holds the same bytes; its path is in `copy`. */
@@ -96,8 +100,55 @@ void translators_close(struct translators *t)
     for (size_t i = 0; t->seat && i < KINDS * t->options.n_seats; i++)
         translate_close(&t->seat[i / KINDS].of[i % KINDS]);
     free(t->seat);
+    glossary_release(&t->terms);
     loaded_close(&t->model);
     free(t);
+}
+
+static status check_phrase(void *ctx, struct line line, uint64_t number, struct err *err)
+{
+    const char *tab = line.n_bytes ? memchr(line.text, '\t', line.n_bytes) : NULL;
+    const size_t first = tab ? (size_t)(tab + 1 - line.text) : line.n_bytes;
+    struct placeholder p;
+
+    (void)ctx;
+    (void)number;
+    for (size_t at = 0; placeholder_next(line.text + first, line.n_bytes - first, at, &p);
+         at = p.at + p.n_bytes)
+        if (p.kind != PLACEHOLDER_MEASURE)
+            return err_set(err, ERR_FORMAT,
+                           "'%.*s' is a placeholder or an address, and translations have "
+                           "only those of their source; leave it out of the phrase",
+                           (int)(p.n_bytes < 60 ? p.n_bytes : 60),
+                           line.text + first + p.at);
+    return OK;
+}
+
+status translators_read_terms(struct translators *t, const char *path, struct err *err)
+{
+    TRY(terms_read_lines(path, check_phrase, NULL, err));
+    TRY(translate_read_terms(&t->terms, &t->model.shared, path, err));
+    t->model.shared.terms = &t->terms;
+    return OK;
+}
+
+status translators_phrases(const struct translators *t, struct line text, struct str *out,
+                           struct err *err)
+{
+    RELEASED_BY(glossary_release_hits) struct glossary_hits hits = {0};
+
+    if (!t->terms.n)
+        return OK;
+    TRY(glossary_find(&t->terms, t->model.shared.pieces->spm, text, &hits, err));
+    for (size_t i = 0; i < hits.n; i++) {
+        const struct required *r = &t->terms.phrase[hits.hit[i].phrase];
+        for (size_t k = 0; k < r->n; k++) {
+            char c[4];
+            str_add(out, c, utf8_encode(c, r->code[k]));
+        }
+        str_putc(out, '\0');
+    }
+    return str_check(out, "the phrases of a text", err);
 }
 
 const char *translators_source(const struct translators *t)

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/lines.h"
+#include "base/str.h"
 #include "decode/hub.h"
 #include "decode/translate.h"
 
@@ -28,6 +29,16 @@ struct translators;
 status translators_open(struct translators **t, const char *path,
                         const struct translators_options *o, struct err *err);
 void translators_close(struct translators *t);
+
+/* Let translations keep to a glossary (decode/steer/glossary.h); before the first call.
+ * ERR_FORMAT names file and line, also for a phrase with code or an address in it, which
+ * would be taken for a placeholder that the source has not. */
+status translators_read_terms(struct translators *t, const char *path, struct err *err);
+
+/* Append the phrases that translations of the text must say, each with a NUL behind it.
+ */
+status translators_phrases(const struct translators *t, struct line text, struct str *out,
+                           struct err *err);
 
 /* The languages it knows of itself; "": not recorded. */
 const char *translators_source(const struct translators *t);

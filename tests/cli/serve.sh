@@ -10,6 +10,25 @@ refuses 3 'keys.txt' "$FERRY" serve "$model" keys=keys.txt
 printf 'key 5 x\n' >keys.txt
 refuses 4 'line 1 is not KEY' "$FERRY" serve "$model" keys=keys.txt
 refuses 2 'anonymous is for a server with keys' "$FERRY" serve "$model" --anonymous
+: >libmicrohttpd.so.12 # one that is none: as where there is none
+refuses 2 'apt-get install libmicrohttpd12' env LD_LIBRARY_PATH="$WORK" "$FERRY" serve "$model"
+expect 0 env LD_LIBRARY_PATH="$WORK" "$FERRY" translate "$model"
+rm libmicrohttpd.so.12
+refuses 3 'none.tsv' "$FERRY" serve "$model" glossary=none.tsv
+printf 'a\tb\nriver Fluss\n' >bad.tsv
+refuses 4 'bad.tsv:2: want a term' "$FERRY" serve "$model" glossary=bad.tsv
+printf 'a\tb\na\tc\n' >bad.tsv
+refuses 4 'bad.tsv:2: the term has another phrase in line 1' "$FERRY" serve "$model" glossary=bad.tsv
+printf 'a\t\n' >bad.tsv
+refuses 4 'bad.tsv:1: the phrase is empty' "$FERRY" serve "$model" glossary=bad.tsv
+printf 'a\t\377\n' >bad.tsv
+refuses 4 'bad.tsv:1: the line is not valid UTF-8' "$FERRY" serve "$model" glossary=bad.tsv
+printf 'a\tsee www.a.org\n' >bad.tsv
+refuses 4 "bad.tsv:1: 'www.a.org' is a placeholder or an address" "$FERRY" serve "$model" glossary=bad.tsv
+printf 'a\tb\n' >terms.tsv
+refuses 2 'of which of 2 models' "$FERRY" serve "$model" "$model:de-fr" glossary=terms.tsv
+refuses 2 'no model translates en to fr itself' "$FERRY" serve "$model" "$model:de-fr" glossary=terms.tsv:en-fr
+refuses 2 'both for en to de' "$FERRY" serve "$model" glossary=terms.tsv,terms.tsv:en-de
 expect 0 python3 "$ROOT/tests/cli/serve_libre.py" "$FERRY" "$model"
 
 # profiles of its languages travel with a model: each text of a list is detected by itself

@@ -199,7 +199,7 @@ def reloading():
         equal("the new one", s.post("/translate", ASK).json, best)
         equal("loads", s.metric("ferry_model_loads_total"), 2)
         put(good[:len(good) // 2])
-        s.wait_said("the model that was loaded before stays in use: ")
+        s.wait_said("what was loaded before stays in use: ")
         equal("a damaged one changes nothing", s.post("/translate", ASK).json, best)
         put(good)
         until("a good one is taken again", lambda: s.metric("ferry_model_loads_total") == 3)

@@ -48,7 +48,7 @@ static status add_phrase(struct reader *r, struct line text, size_t *number,
     struct letters_text phrase;
     uint32_t said;
 
-    TRY(terms_letters(t->spm, text, &code, &phrase, err));
+    TRY(terms_letters(spm_target(t->spm), text, &code, &phrase, err));
     if (t->forbidden && t->forbidden->n && is_forbidden(t->forbidden, phrase))
         return err_set(err, ERR_USAGE, "a phrase is required that forbid forbids");
     TRY(phrases_add(&g->said, phrase, &said, err));

@@ -34,8 +34,8 @@ struct glossary {
 
 /* What a phrase is read with. */
 struct glossary_tools {
-    const struct spm *spm;
-    struct encoder *encoder;
+    const struct spm *spm;         /* of sources, that knows the one of targets */
+    struct encoder *encoder;       /* of targets */
     const struct letters *letters; /* with their index */
     const struct phrases *forbidden;
 };
