@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/rng.h"
+#include "score/ngram.h"
 
 #include "test.h"
 
@@ -68,8 +69,11 @@ TEST(prints_what_sacrebleu_prints_on_every_golden_case)
         const struct bleu b = bleu_score(&s, &o);
         const char *want = json_string_value(json_object_get(c, "want"));
         struct str got = str_new(0);
+        struct result r =
+            bleu_result(&b, &o, json_array_size(json_object_get(c, "refs")));
 
-        bleu_line(&got, &b, &o, json_array_size(json_object_get(c, "refs")), 2);
+        result_line(&got, &r, 2);
+        result_release(&r);
         if (strcmp(str_text(&got), want) != 0)
             test_fail(__FILE__, __LINE__, "case '%s':\n got  %s\n want %s",
                       json_string_value(json_object_get(c, "name")), str_text(&got),
@@ -194,15 +198,15 @@ TEST(ngram_matches_agree_with_their_definition_on_random_words)
     for (int round = 0; round < 2000; round++) {
         uint32_t room[REFS + 1][MAX];
         struct ngram_words ref[REFS];
-        uint64_t match[NGRAM_MAX] = {0}, total[NGRAM_MAX] = {0};
+        uint64_t match[BLEU_ORDER] = {0}, total[BLEU_ORDER] = {0};
         struct err err = {0};
         const size_t n_refs = 1 + (size_t)rng_below(&rng, REFS);
         const struct ngram_words hyp = random_words(&rng, room[REFS], MAX);
 
         for (size_t r = 0; r < n_refs; r++)
             ref[r] = random_words(&rng, room[r], MAX);
-        CHECK_OK(ngram_match(match, total, hyp, ref, n_refs, &err), &err);
-        for (size_t order = 1; order <= NGRAM_MAX; order++) {
+        CHECK_OK(ngram_match(match, total, BLEU_ORDER, hyp, ref, n_refs, &err), &err);
+        for (size_t order = 1; order <= BLEU_ORDER; order++) {
             CHECK(total[order - 1] == (hyp.n < order ? 0 : hyp.n - order + 1));
             CHECK(match[order - 1] == slow_match(hyp, ref, n_refs, order));
         }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write tests/data/bleu_cases.json: segments and what sacreBLEU 2.6.0 prints for them.
+"""Write tests/data/bleu_cases.json: segments and what sacreBLEU 2.6.0 prints for them, BLEU and chrF.
 
 Run with a Python that has sacrebleu 2.6.0: tools/golden_bleu.py tests/data/bleu_cases.json
 """
@@ -13,7 +13,7 @@ from collections import Counter
 from bleu_cases import SPACES, WORDS, line, segments
 
 import sacrebleu
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 FIXED = [
@@ -66,6 +66,15 @@ HOW = [
     {"smooth_method": "add-k", "tokenize": "none", "effective_order": True},
 ]
 
+HOW_CHRF = [
+    {},
+    {"word_order": 2},
+    {"char_order": 3, "word_order": 1, "beta": 1},
+    {"whitespace": True},
+    {"eps_smoothing": True},
+    {"word_order": 2, "eps_smoothing": True, "whitespace": True, "beta": 3},
+]
+
 
 def score_case(name, hyps, refs, how):
     metric = BLEU(force=True, **how)
@@ -79,6 +88,22 @@ def score_case(name, hyps, refs, how):
         "hyp": hyps,
         "refs": refs,
         "want": score.format(width=2, signature=metric.get_signature().format()),
+    }
+
+
+def chrf_case(name, hyps, refs, how):
+    metric = CHRF(**how)
+    score = metric.corpus_score(hyps, refs)
+    return {
+        "name": name,
+        "char_order": how.get("char_order", 6),
+        "word_order": how.get("word_order", 0),
+        "beta": how.get("beta", 2),
+        "whitespace": how.get("whitespace", False),
+        "eps_smoothing": how.get("eps_smoothing", False),
+        "hyp": hyps,
+        "refs": refs,
+        "want": score.format(6, False, metric.get_signature().format()),
     }
 
 
@@ -118,10 +143,14 @@ def main(path):
     lines += [line(rng, rng.randrange(1, 9), SPACES) for _ in range(150)]
     tokens = [{"text": text, "want": cut(text.rstrip())} for text in lines]
     nltk = [nltk_case(rng) for _ in range(40)]
+    chrf = [chrf_case(name, hyps, refs, HOW_CHRF[i % len(HOW_CHRF)]) for i, (name, hyps, refs) in enumerate(FIXED)]
+    for i in range(120):
+        hyps, refs = segments(rng, rng.choice([1, 2, 4, 6]), rng.choice([1, 1, 1, 2, 3]))
+        chrf.append(chrf_case(f"random {i}", hyps, refs, HOW_CHRF[i % len(HOW_CHRF)]))
     with open(path, "w", encoding="ascii") as out:
-        json.dump({"bleu": cases, "tokens": tokens, "nltk": nltk}, out, indent=0)
+        json.dump({"bleu": cases, "tokens": tokens, "nltk": nltk, "chrf": chrf}, out, indent=0)
         out.write("\n")
-    print(f"{path}: {len(cases)} scores, {len(tokens)} lines, {len(nltk)} NLTK scores")
+    print(f"{path}: {len(cases)} scores, {len(tokens)} lines, {len(nltk)} NLTK scores, {len(chrf)} of chrF")
 
 
 if __name__ == "__main__":

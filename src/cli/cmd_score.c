@@ -7,16 +7,25 @@
 #include "base/utf8.h"
 #include "cli/cmd.h"
 #include "score/bleu.h"
+#include "score/chrf.h"
 #include "text/line_reader.h"
 
 /* kind, field, default, help, limits */
 #define SCORE_OPTIONS(X)                                                                 \
+    X(CHOICE, metric, "bleu", "what is computed", ONE_OF("bleu|chrf|chrf++"))            \
     X(CHOICE, tokenize, "13a", "tokenizer", ONE_OF("13a|none"))                          \
     X(CHOICE, smooth, "exp", "smoothing for n-gram orders without a match",              \
       ONE_OF(SMOOTH_NAMES))                                                              \
     X(REAL, smooth_value, "0", "value for floor and add-k; 0: 0.1 and 1", RANGE(0, 1e6)) \
     X(BOOL, effective_order, "no", "skip n-gram orders longer than the text", ANY)       \
-    X(BOOL, sentence, "no", "one score per line, with effective order", ANY)             \
+    X(INT, chrf_char_order, "6", "longest character n-grams of chrF",                    \
+      RANGE(1, CHRF_CHARS_MAX))                                                          \
+    X(INT, chrf_word_order, "-1", "longest word n-grams; -1: none, two for chrf++",      \
+      RANGE(-1, CHRF_WORDS_MAX))                                                         \
+    X(INT, chrf_beta, "2", "weight of recall over precision in chrF", RANGE(1, 100))     \
+    X(BOOL, chrf_whitespace, "no", "chrF counts white space too", ANY)                   \
+    X(BOOL, chrf_eps_smoothing, "no", "chrF is the mean of F over all orders", ANY)      \
+    X(BOOL, sentence, "no", "one score per line, BLEU with effective order", ANY)        \
     X(INT, width, "2", "decimals of the score", RANGE(0, 9))                             \
     X(BOOL, json, "no", "print JSON", ANY)                                               \
     X(BOOL, score_only, "no", "print only the number", ANY)
@@ -123,24 +132,55 @@ static status inputs_next(struct inputs *in, bool *more, struct err *err)
 
 struct scorer {
     struct score_config config;
-    struct bleu_options options;
+    bool is_chrf;
+    struct bleu_options bleu;
+    struct chrf_options chrf;
     struct str out; /* the result of a line or of the file */
     size_t n_refs;
 };
 
-static status print_score(struct scorer *s, const struct bleu_stats *stats,
-                          struct err *err)
+/* sacreBLEU's command takes white space off the ends of lines, its library does not. */
+static void trim(struct inputs *in)
 {
-    const struct bleu b = bleu_score(stats, &s->options);
+    for (size_t i = 0; i < in->n; i++)
+        in->line[i].n_bytes = tokenize_trimmed(in->line[i].text, in->line[i].n_bytes);
+}
+
+/* Of one metric only. */
+struct stats {
+    struct bleu_stats bleu;
+    struct chrf_stats chrf;
+};
+
+static status add_lines(struct stats *to, const struct scorer *s, const struct inputs *in,
+                        struct err *err)
+{
+    const struct line hyp = in->line[0], *ref = in->line + 1;
+
+    return s->is_chrf ? chrf_add(&to->chrf, &s->chrf, hyp, ref, s->n_refs, err)
+                      : bleu_add(&to->bleu, s->bleu.tokenize, hyp, ref, s->n_refs, err);
+}
+
+static struct result result_of(const struct scorer *s, const struct stats *stats)
+{
+    if (s->is_chrf)
+        return chrf_result(&stats->chrf, &s->chrf, s->n_refs);
+    const struct bleu b = bleu_score(&stats->bleu, &s->bleu);
+    return bleu_result(&b, &s->bleu, s->n_refs);
+}
+
+static status print_score(struct scorer *s, const struct stats *stats, struct err *err)
+{
+    RELEASED_BY(result_release) struct result r = result_of(s, stats);
     const int width = (int)s->config.width;
 
     str_reset(&s->out);
     if (s->config.score_only)
-        str_printf(&s->out, "%.*f", width, b.score);
+        str_printf(&s->out, "%.*f", width, r.score);
     else if (s->config.json)
-        bleu_json(&s->out, &b, &s->options, s->n_refs, width, s->config.sentence);
+        result_json(&s->out, &r, width, s->config.sentence);
     else
-        bleu_line(&s->out, &b, &s->options, s->n_refs, width);
+        result_line(&s->out, &r, width);
     str_putc(&s->out, '\n');
     TRY(str_check(&s->out, "a score", err));
     if (fwrite(s->out.data, 1, s->out.len, stdout) != s->out.len)
@@ -150,25 +190,47 @@ static status print_score(struct scorer *s, const struct bleu_stats *stats,
 
 static status score_files(struct scorer *s, struct inputs *in, struct err *err)
 {
-    struct bleu_stats all = {0};
+    struct stats stats = {0};
     bool more;
 
     for (;;) {
-        struct bleu_stats one = {0};
         TRY(inputs_next(in, &more, err));
         if (!more)
             break;
-        TRY(bleu_add(&one, s->options.tokenize, in->line[0], in->line + 1, s->n_refs,
-                     err));
-        if (s->config.sentence)
-            TRY(print_score(s, &one, err));
-        bleu_merge(&all, &one);
+        trim(in);
+        TRY(add_lines(&stats, s, in, err));
+        if (!s->config.sentence)
+            continue;
+        TRY(print_score(s, &stats, err));
+        stats = (struct stats){0};
     }
     if (!s->config.sentence)
-        TRY(print_score(s, &all, err));
+        TRY(print_score(s, &stats, err));
     if (fflush(stdout) != 0)
         return err_set(err, ERR_IO, "standard output: %s", strerror(errno));
     return OK;
+}
+
+/* What the options ask for. */
+static void choose(struct scorer *s)
+{
+    const struct score_config *c = &s->config;
+    const size_t usual = strcmp(c->metric, "chrf++") == 0 ? 2 : 0;
+
+    s->is_chrf = strcmp(c->metric, "bleu") != 0;
+    s->bleu = (struct bleu_options){
+        .tokenize = tokenize_find(c->tokenize),
+        .smooth = bleu_smooth_find(c->smooth),
+        .smooth_value = c->smooth_value,
+        .is_effective_order = c->effective_order || c->sentence,
+    };
+    s->chrf = (struct chrf_options){
+        .char_order = (size_t)c->chrf_char_order,
+        .word_order = c->chrf_word_order < 0 ? usual : (size_t)c->chrf_word_order,
+        .beta = (unsigned)c->chrf_beta,
+        .keeps_space = c->chrf_whitespace,
+        .is_smoothed = c->chrf_eps_smoothing,
+    };
 }
 
 status cmd_score(int argc, char **argv, struct err *err)
@@ -178,12 +240,7 @@ status cmd_score(int argc, char **argv, struct err *err)
     struct inputs in = {0};
 
     TRY(opt_read(cmd_score_options, &s.config, &words, argc, argv, err));
-    s.options = (struct bleu_options){
-        .tokenize = tokenize_find(s.config.tokenize),
-        .smooth = bleu_smooth_find(s.config.smooth),
-        .smooth_value = s.config.smooth_value,
-        .is_effective_order = s.config.effective_order || s.config.sentence,
-    };
+    choose(&s);
     status result = inputs_open(&in, &words, err);
     s.n_refs = in.n ? in.n - 1 : 0;
     THEN(result, score_files(&s, &in, err));

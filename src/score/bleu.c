@@ -1,13 +1,12 @@
 #include "score/bleu.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "score/ngram.h"
 
 static const struct {
     const char *name;
@@ -47,7 +46,7 @@ static size_t closest_length(size_t n_hyp, const struct ngram_words *ref, size_t
 static status add_words(struct bleu_stats *s, struct ngram_words hyp,
                         const struct ngram_words *ref, size_t n_refs, struct err *err)
 {
-    TRY(ngram_match(s->match, s->total, hyp, ref, n_refs, err));
+    TRY(ngram_match(s->match, s->total, BLEU_ORDER, hyp, ref, n_refs, err));
     for (size_t i = hyp.n; i < BLEU_ORDER; i++)
         s->n_without[i]++;
     s->hyp_len += hyp.n;
@@ -189,15 +188,6 @@ struct bleu bleu_score(const struct bleu_stats *s, const struct bleu_options *o)
     return b;
 }
 
-/* The decimal that `width` digits show, as Python's round() gives it. */
-static double rounded(double x, int width)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%.*f", width, x);
-    return strtod(text, NULL);
-}
-
 double bleu_nltk(const struct bleu_stats *s)
 {
     double sum = 0;
@@ -208,7 +198,7 @@ double bleu_nltk(const struct bleu_stats *s)
         sum += log((double)s->match[i] / (double)(s->total[i] + s->n_without[i])) /
                BLEU_ORDER;
     }
-    return rounded(brevity_penalty(s) * exp(sum), 4);
+    return result_rounded(brevity_penalty(s) * exp(sum), 4);
 }
 
 void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs)
@@ -218,7 +208,7 @@ void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs
                methods[o->smooth].name);
     if (methods[o->smooth].value > 0)
         str_printf(out, "[%.2f]", smooth_value(o));
-    str_puts(out, "|version:" BLEU_VERSION);
+    str_puts(out, "|version:" SCORE_VERSION);
 }
 
 /* "66.7/40.0/25.0/0.0 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)" */
@@ -231,40 +221,13 @@ static void details_of(struct str *out, const struct bleu *b)
                b->bp, b->ratio, b->hyp_len, b->ref_len);
 }
 
-void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options *o,
-               size_t n_refs, int width)
+struct result bleu_result(const struct bleu *b, const struct bleu_options *o,
+                          size_t n_refs)
 {
-    str_puts(out, "BLEU|");
-    bleu_signature(out, o, n_refs);
-    str_printf(out, " = %.*f ", width, b->score);
-    details_of(out, b);
-}
+    struct result r = result_new(b->score);
 
-void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options *o,
-               size_t n_refs, int width, bool is_one_line)
-{
-    RELEASED_BY(str_release) struct str signature = str_new(0);
-    RELEASED_BY(str_release) struct str details = str_new(0);
-
-    bleu_signature(&signature, o, n_refs);
-    details_of(&details, b);
-    json_auto_t *json =
-        json_pack("{ss, sf, ss, ss}", "name", "BLEU", "score", rounded(b->score, width),
-                  "signature", str_text(&signature), "verbose_score", str_text(&details));
-    for (char *part = signature.data, *rest; part; part = rest) { /* key:value|... */
-        rest = strchr(part, '|');
-        if (rest)
-            *rest++ = '\0';
-        char *value = strchr(part, ':');
-        if (!value)
-            break; /* cut short by a lack of memory */
-        *value++ = '\0';
-        json_object_set_new(json, part, json_string(value));
-    }
-    RELEASED_BY(mem_release)
-    char *text = json_dumps(json, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15) |
-                                      (is_one_line ? 0 : JSON_INDENT(1)));
-    if (text)
-        str_puts(out, text);
-    out->bad |= !text || signature.bad || details.bad;
+    str_puts(&r.name, "BLEU");
+    bleu_signature(&r.signature, o, n_refs);
+    details_of(&r.details, b);
+    return r;
 }

@@ -19,13 +19,10 @@
 #include "base/err.h"
 #include "base/lines.h"
 #include "base/str.h"
-#include "score/ngram.h"
+#include "score/result.h"
 #include "score/tokenize.h"
 
-/* The release of sacreBLEU whose behaviour this is; the version in a signature. */
-#define BLEU_VERSION "2.6.0"
-
-enum { BLEU_ORDER = NGRAM_MAX };
+enum { BLEU_ORDER = 4 };
 
 /* method, its name, its default value; what an order without a match counts as */
 #define BLEU_SMOOTH_LIST(S)                                                    \
@@ -88,10 +85,6 @@ double bleu_nltk(const struct bleu_stats *s);
 /* "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0" */
 void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs);
 
-/* "BLEU|SIGNATURE = SCORE DETAILS", the score with `width` decimals. */
-void bleu_line(struct str *out, const struct bleu *b, const struct bleu_options *o,
-               size_t n_refs, int width);
-
-/* The same as sacreBLEU's JSON, on one line or on one for each key. */
-void bleu_json(struct str *out, const struct bleu *b, const struct bleu_options *o,
-               size_t n_refs, int width, bool is_one_line);
+/* All of it, to be printed. */
+struct result bleu_result(const struct bleu *b, const struct bleu_options *o,
+                          size_t n_refs);

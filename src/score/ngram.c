@@ -96,7 +96,7 @@ static uint64_t match_order(struct counts *t, struct ngram_words hyp,
     return match;
 }
 
-status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
+status ngram_match(uint64_t *match, uint64_t *total, size_t n_orders,
                    struct ngram_words hyp, const struct ngram_words *ref, size_t n_refs,
                    struct err *err)
 {
@@ -109,7 +109,7 @@ status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
         return err_set(err, ERR_FORMAT, "a segment of %zu words is too long to score",
                        n_words);
     TRY(counts_init(&t, n_words, err));
-    for (size_t order = 1; order <= NGRAM_MAX && order <= hyp.n; order++) {
+    for (size_t order = 1; order <= n_orders && order <= hyp.n; order++) {
         match[order - 1] += match_order(&t, hyp, ref, n_refs, order);
         total[order - 1] += hyp.n - order + 1;
     }

@@ -15,18 +15,17 @@
 #include "base/lines.h"
 #include "base/table.h"
 
-enum { NGRAM_MAX = 4 };
-
 struct ngram_words {
     const uint32_t *word;
     size_t n;
 };
 
 /*
- * Add to match[n-1] the n-grams of `hyp`, each counted at most as often as in the
- * reference that has it most often, and to total[n-1] all n-grams of `hyp`.
+ * For n from 1 to n_orders: add to match[n-1] the n-grams of `hyp`, each counted at most
+ * as often as in the reference that has it most often, and to total[n-1] all n-grams of
+ * `hyp`.
  */
-status ngram_match(uint64_t match[NGRAM_MAX], uint64_t total[NGRAM_MAX],
+status ngram_match(uint64_t *match, uint64_t *total, size_t n_orders,
                    struct ngram_words hyp, const struct ngram_words *ref, size_t n_refs,
                    struct err *err);
 

@@ -26,7 +26,7 @@ enum tokenize tokenize_find(const char *name)
     return (enum tokenize)rule;
 }
 
-static bool is_space(uint32_t code)
+bool tokenize_is_space(uint32_t code)
 {
     return utf8_is_space(code) || (code >= 0x1C && code <= 0x1F);
 }
@@ -163,13 +163,12 @@ static void cut_13a(struct work *w)
     }
 }
 
-/* Bytes of text[0..n) without white space at the end. */
-static size_t trimmed(const char *text, size_t n)
+size_t tokenize_trimmed(const char *text, size_t n)
 {
     size_t end = 0, len;
 
     for (size_t i = 0; i < n; i += len)
-        if (!is_space(utf8_decode(text + i, n - i, &len)))
+        if (!tokenize_is_space(utf8_decode(text + i, n - i, &len)))
             end = i + len;
     return end;
 }
@@ -181,7 +180,7 @@ static void join_words(struct str *out, const char *text, size_t n)
 
     for (size_t i = 0; i <= n; i += len) {
         len = 1;
-        if (i < n && !is_space(utf8_decode(text + i, n - i, &len)))
+        if (i < n && !tokenize_is_space(utf8_decode(text + i, n - i, &len)))
             continue;
         if (i > from) {
             if (out->len > start)
@@ -200,7 +199,7 @@ status tokenize_line(struct str *out, enum tokenize rule, const char *text, size
     if (rule == TOKENIZE_NONE) {
         join_words(out, text, n);
     } else {
-        str_add(&w.now, text, trimmed(text, n));
+        str_add(&w.now, text, tokenize_trimmed(text, n));
         cut_13a(&w);
         join_words(out, str_text(&w.now), w.now.len);
         out->bad |= w.now.bad;

@@ -7,7 +7,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -27,6 +29,12 @@ const char *tokenize_name(enum tokenize rule);
 
 /* The rule called `name`, N_TOKENIZE when there is none. */
 enum tokenize tokenize_find(const char *name);
+
+/* What Python splits at. */
+bool tokenize_is_space(uint32_t code);
+
+/* Bytes of text[0..n) without white space at the end. */
+size_t tokenize_trimmed(const char *text, size_t n);
 
 /* Append the words of text[0..n), which must be UTF-8, to *out. */
 status tokenize_line(struct str *out, enum tokenize rule, const char *text, size_t n,

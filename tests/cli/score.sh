@@ -28,6 +28,11 @@ out_is "{
  \"version\": \"2.6.0\"
 }"
 
+expect 0 "$FERRY" score ref hyp metric=chrf
+out_is 'chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 46.26'
+expect 0 "$FERRY" score ref hyp metric=chrf++ --sentence
+out_has 'chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0 = '
+[ "$(wc -l <.out)" -eq 2 ] || fail "want a line for each line"
 expect 0 "$FERRY" score ref hyp --sentence
 [ "$(wc -l <.out)" -eq 2 ] || fail "want a line for each line"
 out_has 'eff:yes|tok:13a|smooth:exp|version:2.6.0 = 53.73 83.3/60.0/50.0/33.3'

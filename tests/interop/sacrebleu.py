@@ -17,7 +17,7 @@ sys.path.append(str(HERE.parent.parent / "tools"))
 
 try:
     import sacrebleu
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics import BLEU, CHRF
 except ImportError:
     print("sacrebleu: SKIPPED, the Python package sacrebleu is not installed")
     sys.exit(0)
@@ -31,6 +31,14 @@ HOW = [
     ({"smooth_method": "add-k", "smooth_value": 0.25}, ["smooth=add-k", "smooth_value=0.25"]),
     ({"smooth_method": "exp", "tokenize": "none"}, ["tokenize=none"]),
     ({"smooth_method": "exp", "effective_order": True}, ["--effective-order"]),
+]
+HOW_CHRF = [
+    ({}, ["metric=chrf"]),
+    ({"word_order": 2}, ["metric=chrf++"]),
+    ({"char_order": 4, "word_order": 1, "beta": 3},
+     ["metric=chrf", "chrf_char_order=4", "chrf_word_order=1", "chrf_beta=3"]),
+    ({"whitespace": True}, ["metric=chrf", "--chrf-whitespace"]),
+    ({"eps_smoothing": True}, ["metric=chrf", "--chrf-eps-smoothing"]),
 ]
 
 
@@ -61,13 +69,15 @@ def main(binary, n_cases=300, seed=None):
         for i in range(n_cases):
             hyps, refs = segments(rng, rng.choice([1, 2, 5, 20, 60]), rng.choice([1, 1, 1, 2, 3]))
             form = ["text", "text", "json", "sentence"][i % 4]
-            how, flags = HOW[i % len(HOW)]
-            if form == "sentence":
+            how, flags = rng.choice(HOW + HOW_CHRF)
+            is_bleu = (how, flags) in HOW
+            if form == "sentence" and is_bleu:
                 how = {**how, "effective_order": True}
             flags = flags + ([] if form == "text" else ["--" + form])
             paths = [write(tmp / f"ref{k}", r) for k, r in enumerate(refs)]
             got = ferry(binary, paths, write(tmp / "hyp", hyps), flags)
-            want = expected(BLEU(force=True, **how), hyps, refs, form)
+            hyps, refs = [[h.rstrip() for h in hyps], [[s.rstrip() for s in r] for r in refs]]  # as its command
+            want = expected(BLEU(force=True, **how) if is_bleu else CHRF(**how), hyps, refs, form)
             if got != want:
                 print(f"sacrebleu: case {i} of seed {seed}, {flags}:\n got  {got}\n want {want}")
                 return 1
