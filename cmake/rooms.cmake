@@ -55,7 +55,7 @@ target_include_directories(ferry_proto SYSTEM PUBLIC ${CMAKE_BINARY_DIR}/proto)
 target_compile_options(ferry_proto PRIVATE -w)
 set_target_properties(ferry_proto PROPERTIES C_VISIBILITY_PRESET hidden)
 target_link_libraries(ferry_proto PUBLIC PkgConfig::PROTOBUF_C)
-ferry_room(format FOLDERS tf BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD)
+ferry_room(format FOLDERS tf foreign BELOW base LIBS ferry_proto PkgConfig::ZLIB PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::JANSSON PkgConfig::YAML)
 
 ferry_room(text FOLDERS subword BELOW recipe format base LIBS ferry_proto PkgConfig::SENTENCEPIECE PkgConfig::UTF8PROC)
 
@@ -93,6 +93,7 @@ include(cmake/cuda.cmake)
 
 ferry_room(markup BELOW text base)
 ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
+ferry_room(foreign BELOW text format recipe base LIBS PkgConfig::JANSSON)
 ferry_room(align BELOW corpus format recipe base LIBS m)
 ferry_room(prepare FOLDERS source clean BELOW corpus text format base LIBS PkgConfig::JANSSON m)
 
@@ -188,10 +189,10 @@ if(CURL_FOUND)
   target_compile_definitions(ferry_fetch PRIVATE FERRY_CURL)
 endif()
 
-ferry_room(decode FOLDERS steer beam lines forced pairs BELOW align infer model text format recipe LIBS m)
+ferry_room(decode FOLDERS steer beam lines forced pairs BELOW foreign align infer model text format recipe LIBS m)
 ferry_room(train FOLDERS update run log save eval BELOW decode corpus model dist format score text recipe
   LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
-ferry_room(pack BELOW align decode corpus score LIBS PkgConfig::JANSSON m)
+ferry_room(pack BELOW foreign align decode corpus score LIBS PkgConfig::JANSSON m)
 ferry_room(library BELOW decode base LIBS Threads::Threads m)
 target_include_directories(ferry_library PUBLIC include)
 ferry_room(launch BELOW dist LIBS m)

@@ -201,7 +201,7 @@ TEST(memory_that_a_step_lacks_is_told_with_what_to_set)
     struct err err;
 
     open_cuda(&d, PRECISION_FP32, "", "");
-    CHECK_OK(opt_defaults(train_config_table, &c, &err), &err);
+    CHECK_OK(train_config_defaults(&c, &err), &err);
     c.batch_tokens = 1000000;
     c.memory_mib = 1000000;
     CHECK_OK(model_open(&m, &d, &config, true, &err), &err);
@@ -223,7 +223,7 @@ static size_t micro_tokens(struct device d)
     struct micro_batch b = {.config = &c, .model = &m};
     struct err err;
 
-    CHECK_OK(opt_defaults(train_config_table, &c, &err), &err);
+    CHECK_OK(train_config_defaults(&c, &err), &err);
     c.batch_tokens = 6000;
     CHECK_OK(model_open(&m, &d, &config, true, &err), &err);
     size_t n_tgt = 0;

@@ -14,7 +14,7 @@ static struct forecast_training base(void)
     struct forecast_training t = {
         .batch = {.pairs = 1024}, .max_length = 56, .max_steps = 300000};
 
-    CHECK_OK(opt_defaults(model_config_table, &t.model, &err), &err);
+    CHECK_OK(model_config_defaults(&t.model, &err), &err);
     t.model.vocab_size = 32768;
     return t;
 }

@@ -25,7 +25,7 @@ static struct model_config tiny(void)
 {
     struct model_config c;
 
-    CHECK_OK(opt_defaults(model_config_table, &c, &err), &err);
+    CHECK_OK(model_config_defaults(&c, &err), &err);
     c.vocab_size = 5;
     c.d_model = 4;
     c.d_ff = 3;

@@ -11,7 +11,7 @@ static struct model_config base(void)
 {
     struct model_config c;
 
-    CHECK_OK(opt_defaults(model_config_table, &c, &err), &err);
+    CHECK_OK(model_config_defaults(&c, &err), &err);
     c.vocab_size = 32768;
     return c;
 }

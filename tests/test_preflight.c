@@ -23,7 +23,7 @@ static void open_case(struct case_of *c)
 {
     struct err err = {0};
 
-    CHECK_OK(opt_defaults(train_config_table, &c->config, &err), &err);
+    CHECK_OK(train_config_defaults(&c->config, &err), &err);
     c->options = (struct preflight_options){
         .config = &c->config, .checkpoint_mib = 700, .memory_mib = 1000};
     for (int r = 0; r < 4; r++)

@@ -29,7 +29,7 @@ TEST(a_written_proposal_reads_back_to_the_same_configuration)
     struct err err = {0};
 
     CHECK_OK(proposal_write(&p, test_path("proposal.yaml"), &err), &err);
-    CHECK_OK(opt_defaults(train_config_table, &back, &err), &err);
+    CHECK_OK(train_config_defaults(&back, &err), &err);
     CHECK_OK(opt_file(train_config_table, &back, test_path("proposal.yaml"),
                       OPT_REFUSE_UNKNOWN, &err),
              &err);

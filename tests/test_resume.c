@@ -216,7 +216,7 @@ TEST(the_resolved_config_reproduces_the_run)
 
     toy_data();
     toy_train("a", TOY("max_steps=10", "optimizer=adamw", "weight_decay=0.01"));
-    CHECK_OK(opt_defaults(train_config_table, c, &err), &err);
+    CHECK_OK(train_config_defaults(c, &err), &err);
     CHECK_OK(opt_file(train_config_table, c, in_run("a", "config.yaml"),
                       OPT_REFUSE_UNKNOWN, &err),
              &err);

@@ -78,7 +78,7 @@ static inline struct train_config *toy_config(const char *run, const char *const
     struct err err = {0};
 
     CHECK(c);
-    CHECK_OK(opt_defaults(train_config_table, c, &err), &err);
+    CHECK_OK(train_config_defaults(c, &err), &err);
     for (int l = 0; l < 2; l++)
         for (size_t i = 0; lists[l] && lists[l][i]; i++) {
             char key[64];

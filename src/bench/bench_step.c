@@ -114,7 +114,7 @@ static status open_trainer(struct trainer *t, struct comm *comm, const struct be
 {
     struct train_config *c = &t->config;
 
-    TRY(opt_defaults(train_config_table, c, err));
+    TRY(train_config_defaults(c, err));
     c->model = b->model;
     c->batch_tokens = (int64_t)b->tokens;
     c->attention_dropout = c->relu_dropout = c->residual_dropout = b->config->dropout;

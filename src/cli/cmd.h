@@ -27,6 +27,7 @@ extern bool cmd_has_peers;
     C(translate, translate_text_options, "RUN [FILE...]", "translate raw text")           \
     C(serve, serve_options, "MODEL...", "translate over HTTP, as LibreTranslate's clients ask for it") \
     C(pack, packing_options, "RUN out=FILE", "one file a model, for using it: int8 weights, tokenizer, licence") \
+    C(import, importing_options, "MODEL out=FILE", "a model of Hugging Face, Marian or CTranslate2 becomes one file") \
     C(score, cmd_score_options, "REF HYP", "BLEU as sacreBLEU computes it")               \
     C(score_pairs, score_pairs_options, "MODEL [FILE...]", "how likely a model finds given translations") \
     C(average, cmd_average_options, "RUN", "average the weights of several checkpoints")  \

@@ -79,7 +79,7 @@ static status read_options(struct all_options *o, struct forecast_training *t,
     if (words.n != 1)
         return err_set(err, ERR_USAGE, "give a training configuration: ferry plan base");
     TRY(config_name_find(path, words.word[0], err));
-    TRY(opt_defaults(train_config_table, c, err));
+    TRY(train_config_defaults(c, err));
     TRY(opt_file(train_config_table, c, path, OPT_REFUSE_UNKNOWN, err));
     const struct train_config of_file = *c;
     c->max_steps = NOT_GIVEN;

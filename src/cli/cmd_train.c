@@ -50,7 +50,7 @@ static status read_config(struct train_config *c, int argc, char **argv, size_t 
         TRY(find_config(path, c, err));
     if (!path[0])
         return OK;
-    TRY(opt_defaults(train_config_table, c, err));
+    TRY(train_config_defaults(c, err));
     TRY(opt_file(train_config_table, c, path, OPT_REFUSE_UNKNOWN, err));
     words.n = 0;
     return opt_parse(train_config_table, c, &words, argc, argv, err);

@@ -18,7 +18,7 @@ status columns_open(struct columns *c, const struct network *net,
         return err->code;
     }
     c->memory = aligned_alloc(
-        ALIGN, linear_round(linear_gather_bytes(&net->embed, c->cap), ALIGN));
+        ALIGN, linear_round(linear_gather_bytes(network_output(net), c->cap), ALIGN));
     if (!c->memory) {
         columns_close(c);
         return err_set(err, ERR_MEMORY, "cannot allocate memory for a shortlist");
@@ -41,6 +41,6 @@ const struct session_columns *columns_take(struct columns *c, const int32_t *sou
     if (n_ids > c->cap || 2 * n_ids > (size_t)c->net->config.vocab_size)
         return NULL;
     c->of = (struct session_columns){
-        .w = linear_gather(c->memory, &c->net->embed, c->id, n_ids), .id = c->id};
+        .w = linear_gather(c->memory, network_output(c->net), c->id, n_ids), .id = c->id};
     return &c->of;
 }

@@ -58,6 +58,26 @@ static status load_directory(struct loaded *l, const char *path, struct err *err
     return model_dir_load_weights(&l->model, &l->dir, l->options.average, err);
 }
 
+static status load_foreign(struct loaded *l, const char *path, struct err *err)
+{
+    struct foreign *f = &l->foreign;
+
+    l->kernels = kernels_choose(l->options.device);
+    if (!l->kernels)
+        return err_set(err, ERR_USAGE,
+                       "device = %s: models of other programs run on processors",
+                       l->options.device);
+    TRY(foreign_open(f, path, err));
+    l->spm = f->spm;
+    memcpy(l->lang.source, f->source, sizeof l->lang.source);
+    memcpy(l->lang.target, f->target, sizeof l->lang.target);
+    TRY(network_open(&l->own, &f->config, err));
+    TRY(network_pack(&l->own, &f->params, f->flat, (struct network_types){0}, err));
+    l->network = &l->own;
+    foreign_drop_weights(f);
+    return OK;
+}
+
 static status load_file(struct loaded *l, const char *path, struct err *err)
 {
     TRY(packed_model_open(&l->file, path, err));
@@ -160,8 +180,9 @@ status loaded_open(struct loaded *l, const char *path, struct loaded_options opt
                    struct err *err)
 {
     *l = (struct loaded){.options = options, .note = ""};
-    status result =
-        packed_model_is(path) ? load_file(l, path, err) : load_directory(l, path, err);
+    status result = packed_model_is(path) ? load_file(l, path, err)
+                    : foreign_is(path)    ? load_foreign(l, path, err)
+                                          : load_directory(l, path, err);
     THEN(result, load_more(l, err));
     THEN(result, open_shared(l, err));
     if (result != OK)
@@ -179,6 +200,7 @@ void loaded_close(struct loaded *l)
     free(l->nets);
     network_close(&l->own);
     packed_model_close(&l->file);
+    foreign_close(&l->foreign);
     model_close(&l->model);
     device_close(&l->device);
     model_dir_close(&l->dir);

@@ -1,9 +1,10 @@
 /*
  * loaded - a model that is ready to translate, wherever it came from and where it runs.
  *
- * It is a run directory, a checkpoint of one, or a packed file. On a processor the
- * weights are packed (infer/network.h), those of a run directory when it is loaded; on a
- * GPU they are a model on a device. Whoever translates need not know.
+ * It is a run directory, a checkpoint of one, a packed file, or a model of another
+ * program (foreign/foreign.h). On a processor the weights are packed (infer/network.h),
+ * if they are not in the file, when it is loaded; on a GPU they are a model on a device.
+ * Whoever translates need not know.
  *
  * It may be an ensemble (infer/ensemble.h): a model and others of the same tokenizer,
  * in any precision, on a processor.
@@ -18,6 +19,7 @@
 #include "decode/packed_model.h"
 #include "decode/translate.h"
 #include "device/device.h"
+#include "foreign/foreign.h"
 #include "infer/network.h"
 #include "model/model.h"
 
@@ -46,6 +48,7 @@ struct loaded {
     struct model_dir dir;                /* of a run directory */
     struct network own;                  /* packed from it */
     struct packed_model file;            /* of a packed file */
+    struct foreign foreign;              /* of another program */
     struct device device;                /* without kernels */
     struct model model;
     struct loaded *more;         /* [n_more] of an ensemble */

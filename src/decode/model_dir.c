@@ -359,7 +359,7 @@ static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
     TRY(parent_of(d->dir, sizeof d->dir, path, err));
     TRY(model_dir_find(vocab, sizeof vocab, d->dir, "vocab.model", err));
     TRY(seal_check(path, vocab, err));
-    TRY(opt_defaults(model_config_table, &d->config, err));
+    TRY(model_config_defaults(&d->config, err));
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
     TRY(read_spoken(&s, &d->lang, path, err));
     TRY(set_path(d->data, sizeof d->data, s.data, err));

@@ -161,10 +161,10 @@ static status bind_parts(struct packed_model *m, const struct pack_section *weig
 
 static status check_sections(const struct packed_model *m, struct err *err)
 {
-    static const char *const known[] = {PACKED_MODEL_CONFIG,   PACKED_MODEL_TOKENIZER,
-                                        PACKED_MODEL_TENSORS,  PACKED_MODEL_WEIGHTS,
-                                        PACKED_MODEL_ABOUT,    PACKED_MODEL_LICENCE,
-                                        PACKED_MODEL_SHORTLIST};
+    static const char *const known[] = {
+        PACKED_MODEL_CONFIG,    PACKED_MODEL_TOKENIZER,    PACKED_MODEL_TENSORS,
+        PACKED_MODEL_WEIGHTS,   PACKED_MODEL_ABOUT,        PACKED_MODEL_LICENCE,
+        PACKED_MODEL_SHORTLIST, PACKED_MODEL_ARCHITECTURE, PACKED_MODEL_TARGET};
     enum { N_KNOWN = sizeof known / sizeof *known, N_NEEDED = 4 };
 
     TRY(pack_check_known(&m->pack, known, N_KNOWN, err));
@@ -175,16 +175,31 @@ static status check_sections(const struct packed_model *m, struct err *err)
     return OK;
 }
 
+static status read_architecture(struct packed_model *m, const char *path, struct err *err)
+{
+    const struct line text = packed_model_text(m, PACKED_MODEL_ARCHITECTURE);
+    struct architecture_options o;
+
+    if (!text.n_bytes)
+        return OK;
+    TRY(opt_defaults(architecture_table, &o, err));
+    TRY(opt_yaml(architecture_table, &o, text.text, text.n_bytes, path,
+                 OPT_REFUSE_UNKNOWN, err));
+    m->config.arch = architecture_from_options(&o);
+    return OK;
+}
+
 static status read_config(struct packed_model *m, const char *path, struct err *err)
 {
     const struct line text = packed_model_text(m, PACKED_MODEL_CONFIG);
 
-    TRY(opt_defaults(model_config_table, &m->config, err));
+    TRY(model_config_defaults(&m->config, err));
     TRY(opt_defaults(packed_model_table, &m->options, err));
     TRY(opt_yaml(model_config_table, &m->config, text.text, text.n_bytes, path,
                  OPT_SKIP_UNKNOWN, err));
     TRY(opt_yaml(packed_model_table, &m->options, text.text, text.n_bytes, path,
                  OPT_SKIP_UNKNOWN, err));
+    TRY(read_architecture(m, path, err));
     TRY(model_config_check(&m->config, err));
     if (m->options.alignment_layer >= m->config.decoder_layers)
         return err_set(err, ERR_FORMAT, "alignment_layer = %lld of %lld decoder layers",
@@ -193,16 +208,33 @@ static status read_config(struct packed_model *m, const char *path, struct err *
     return OK;
 }
 
+/* A tokenizer may cut a text into more pieces than its model knows. */
+static status read_tokenizers(struct packed_model *m, struct err *err)
+{
+    const struct line source = packed_model_text(m, PACKED_MODEL_TOKENIZER);
+    const struct line target = packed_model_text(m, PACKED_MODEL_TARGET);
+    struct spm *other = NULL;
+
+    TRY(spm_parse(&m->spm, source.text, source.n_bytes, err));
+    if (target.n_bytes) {
+        TRY(spm_parse(&other, target.text, target.n_bytes, err));
+        spm_join(m->spm, other);
+        spm_limit(other, (size_t)m->config.vocab_size);
+    }
+    if (!architecture_is_reference(&m->config.arch))
+        spm_limit(m->spm, (size_t)model_config_source_vocab(&m->config));
+    return OK;
+}
+
 static status read_sections(struct packed_model *m, const char *path, struct err *err)
 {
-    const struct line tokenizer = packed_model_text(m, PACKED_MODEL_TOKENIZER);
     const struct pack_section *list = pack_find(&m->pack, PACKED_MODEL_SHORTLIST);
 
     if (le_get32((const unsigned char[]){1, 0, 0, 0}) != *(const uint32_t[]){1})
         return err_set(err, ERR_FORMAT, "this processor orders bytes the other way");
     TRY(check_sections(m, err));
     TRY(read_config(m, path, err));
-    TRY(spm_parse(&m->spm, tokenizer.text, tokenizer.n_bytes, err));
+    TRY(read_tokenizers(m, err));
     if (list) {
         TRY(shortlist_view(&m->shortlist, list->bytes, list->n_bytes,
                            (size_t)m->config.vocab_size, err));
@@ -276,6 +308,23 @@ static status write_config(struct pack_writer *w, const struct packed_model_part
                       PACK_REQUIRED, err);
 }
 
+/* Programs that do not know it must not take the model for the reference's. */
+static status write_architecture(struct pack_writer *w,
+                                 const struct packed_model_parts *p, struct err *err)
+{
+    RELEASED_BY(str_release) struct str text = str_new(0);
+    const struct architecture *a = &p->network->config.arch;
+    struct architecture_options o;
+
+    if (architecture_is_reference(a))
+        return OK;
+    architecture_to_options(&o, a);
+    opt_dump(architecture_table, &o, &text);
+    TRY(str_check(&text, "the architecture", err));
+    return write_text(w, PACKED_MODEL_ARCHITECTURE, (struct line){text.data, text.len},
+                      PACK_REQUIRED, err);
+}
+
 static status write_tensors(struct pack_writer *w, const struct packed_model_parts *p,
                             struct err *err)
 {
@@ -339,10 +388,13 @@ status packed_model_write(const struct packed_model_parts *p, const char *path,
     status result = pack_writer_create(&w, path, err);
 
     THEN(result, write_config(&w, p, err));
+    THEN(result, write_architecture(&w, p, err));
     THEN(result, write_text(&w, PACKED_MODEL_ABOUT, p->about, 0, err));
     THEN(result, write_text(&w, PACKED_MODEL_LICENCE, p->licence, 0, err));
     THEN(result,
          write_text(&w, PACKED_MODEL_TOKENIZER, p->tokenizer, PACK_REQUIRED, err));
+    if (p->target.n_bytes)
+        THEN(result, write_text(&w, PACKED_MODEL_TARGET, p->target, PACK_REQUIRED, err));
     THEN(result, write_text(&w, PACKED_MODEL_SHORTLIST, p->shortlist, 0, err));
     THEN(result, write_text(&w, PACKED_MODEL_PROFILES, p->profiles, 0, err));
     THEN(result, write_tensors(&w, p, err));

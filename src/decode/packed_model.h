@@ -2,10 +2,10 @@
  * packed_model - a model in one file (.ferry), mapped and ready to translate.
  *
  * The sections of the container (format/pack.h) are described in docs/formats/model.md:
- * configuration, tokenizer, the table of tensors and their bytes as infer/network.h lays
- * them out, what the model was made of, its licence, a shortlist, profiles of its
- * languages. Weights in int8 and float are read where they are mapped; weights in half
- * precision are widened once.
+ * configuration, architecture, tokenizers, the table of tensors and their bytes as
+ * infer/network.h lays them out, what the model was made of, its licence, a shortlist,
+ * profiles of its languages. Weights in int8 and float are read where they are mapped;
+ * weights in half precision are widened once.
  *
  * Owns: the mapping, the tokenizer, widened weights. Outlives: every network and
  * translator over it. Threads: immutable once open.
@@ -40,14 +40,16 @@ struct packed_model_options {
 extern const struct opt_table packed_model_table;
 
 /* Names of the sections. */
-#define PACKED_MODEL_CONFIG    "config"
-#define PACKED_MODEL_TOKENIZER "tokenizer"
-#define PACKED_MODEL_TENSORS   "tensors"
-#define PACKED_MODEL_WEIGHTS   "weights"
-#define PACKED_MODEL_ABOUT     "about"     /* JSON: where the model comes from */
-#define PACKED_MODEL_LICENCE   "licence"   /* text */
-#define PACKED_MODEL_SHORTLIST "shortlist" /* docs/formats/shortlist.md */
-#define PACKED_MODEL_PROFILES  "profiles"  /* docs/formats/profiles.md */
+#define PACKED_MODEL_CONFIG       "config"
+#define PACKED_MODEL_TOKENIZER    "tokenizer"
+#define PACKED_MODEL_ARCHITECTURE "architecture" /* where it is not the reference's */
+#define PACKED_MODEL_TARGET       "target"       /* tokenizer of targets, if another */
+#define PACKED_MODEL_TENSORS      "tensors"
+#define PACKED_MODEL_WEIGHTS      "weights"
+#define PACKED_MODEL_ABOUT        "about"     /* JSON: where the model comes from */
+#define PACKED_MODEL_LICENCE      "licence"   /* text */
+#define PACKED_MODEL_SHORTLIST    "shortlist" /* docs/formats/shortlist.md */
+#define PACKED_MODEL_PROFILES     "profiles"  /* docs/formats/profiles.md */
 
 /* How numbers of a tensor are stored. */
 enum packed_model_type { PACKED_FLOAT, PACKED_INT8, PACKED_HALF, N_PACKED_TYPES };
@@ -93,8 +95,9 @@ bool packed_model_tensor(const struct packed_model *m, size_t i,
 struct packed_model_parts {
     struct network *network;
     struct packed_model_options options;
-    bool is_half; /* store floats of matrices in half precision */
-    struct line tokenizer, about, licence, shortlist, profiles;
+    bool is_half;                  /* store floats of matrices in half precision */
+    struct line tokenizer, target; /* target: none where it is the same */
+    struct line about, licence, shortlist, profiles;
 };
 
 status packed_model_write(const struct packed_model_parts *parts, const char *path,

@@ -60,11 +60,11 @@ static status open_text(struct translator *t, struct pieces *pieces,
         t->config.beam = 1;
     TRY(translate_config_check(&t->config, err));
     TRY(spm_check_special(spm, err));
-    if (spm_size(spm) > vocab_size)
+    if (spm_known(spm_target(spm)) > vocab_size)
         return err_set(err, ERR_USAGE,
                        "the tokenizer has %zu pieces, the model a vocabulary of %zu; "
                        "they do not belong together",
-                       spm_size(spm), vocab_size);
+                       spm_known(spm_target(spm)), vocab_size);
     if (!pieces) {
         TRY(pieces_open(&t->own, spm, 0, err));
         t->pieces = t->own;
@@ -90,7 +90,7 @@ static struct search_rules rules_of(const struct translator *t)
         .max_repeats = (size_t)c->max_repeats,
         .batch_tokens = (size_t)c->batch_tokens,
         .wants_scores = c->scores,
-        .has_guides = c->prefix || c->forbid[0] || c->require[0],
+        .has_guides = c->prefix || c->forbid[0] || c->require[0] || t->terms,
         .samples = c->sample,
         .sampling = {.temperature = c->temperature,
                      .top_k = (size_t)c->top_k,
@@ -124,15 +124,23 @@ status translate_open(struct translator *t, struct model *m, const struct spm *s
     return device_search_open(&t->search, m, rules_of(t), err);
 }
 
-static status open_glossary(struct translator *t, struct err *err)
+static status read_terms(struct glossary *g, struct pieces *pieces,
+                         const struct phrases *forbidden, const char *path,
+                         struct err *err)
 {
-    struct glossary_tools tools = {
-        .spm = t->spm, .letters = t->letters, .forbidden = &t->forbidden};
+    struct glossary_tools tools = {.spm = pieces->spm, .forbidden = forbidden};
 
-    TRY(pieces_take_encoder(t->pieces, &tools.encoder, err));
-    const status result = glossary_read(&t->glossary, &tools, t->config.require, err);
-    pieces_give_back(t->pieces, tools.encoder);
+    TRY(pieces_letters(pieces, &tools.letters, err));
+    TRY(pieces_take_encoder(pieces, PIECES_TARGET, &tools.encoder, err));
+    const status result = glossary_read(g, &tools, path, err);
+    pieces_give_back(pieces, PIECES_TARGET, tools.encoder);
     return result;
+}
+
+status translate_read_terms(struct glossary *g, const struct translate_shared *s,
+                            const char *path, struct err *err)
+{
+    return read_terms(g, s->pieces, NULL, path, err);
 }
 
 /* What the guides of sentences share. */
@@ -144,10 +152,11 @@ static status open_guides(struct translator *t, struct err *err)
         return OK;
     TRY(pieces_letters(t->pieces, &t->letters, err));
     if (c->forbid[0])
-        TRY(terms_read_forbidden(&t->forbidden, t->spm, c->forbid, err));
+        TRY(terms_read_forbidden(&t->forbidden, spm_target(t->spm), c->forbid, err));
     if (!c->require[0])
         return OK;
-    return open_glossary(t, err);
+    t->terms = &t->own_terms;
+    return read_terms(&t->own_terms, t->pieces, &t->forbidden, c->require, err);
 }
 
 static status open_alignments(struct translator *t, const struct network *n,
@@ -177,6 +186,7 @@ status translate_open_shared(struct translator *t, const struct translate_shared
 
     TRY(open_text(t, s->pieces, s->pieces->spm, (size_t)s->network->config.vocab_size, c,
                   err));
+    t->terms = s->terms;
     TRY(open_guides(t, err));
     TRY(open_alignments(t, s->network, s->kernels, 1, err));
     rules = rules_of(t);
@@ -191,7 +201,7 @@ void translate_close(struct translator *t)
     passes_close(t->passes);
     pieces_close(t->own);
     phrases_release(&t->forbidden);
-    glossary_release(&t->glossary);
+    glossary_release(&t->own_terms);
     *t = (struct translator){0};
 }
 

@@ -86,7 +86,8 @@ struct translator {
     struct pieces *own;            /* the same; NULL: others have them too */
     const struct letters *letters; /* of its pieces, if what they spell matters */
     struct phrases forbidden;
-    struct glossary glossary;
+    struct glossary own_terms;
+    const struct glossary *terms; /* its own, or those of all; NULL: none */
     struct search *search;
     struct passes *passes;     /* for alignments; NULL: none are asked for */
     int alignment_layer;       /* of the decoder, whose attention they are read off */
@@ -120,7 +121,12 @@ struct translate_shared {
     const struct shortlist *shortlist; /* NULL: the whole vocabulary */
     const struct network *network;     /* the hub's */
     const struct infer_kernels *kernels;
+    const struct glossary *terms; /* for those that require nothing; NULL: none */
 };
+
+/* A glossary for all of them, into *g (zeroed). */
+status translate_read_terms(struct glossary *g, const struct translate_shared *s,
+                            const char *path, struct err *err);
 
 /* One whose sentences join the batches of a hub. translate_lines() fails with
  * ERR_CANCELLED soon after the flag became true; NULL: never. */

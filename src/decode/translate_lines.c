@@ -208,23 +208,30 @@ static bool is_known(const struct job *j, const struct segment *s)
 }
 
 /* How the translations of all lines begin. */
-static status take_given(struct job *j, struct encoder *e, uint64_t n_before,
-                         struct err *err)
+static status take_given(struct job *j, uint64_t n_before, struct err *err)
 {
     const struct translator *t = j->t;
+    struct encoder *e;
+    status result = OK;
 
-    for (size_t i = 0; t->config.prefix && i < j->in.n_lines; i++)
-        if (beginnings_add(&j->given, t->spm, e, j->in.line[i].given,
-                           (size_t)t->config.max_length, err) != OK)
-            return err_wrap(err, "line %llu", (unsigned long long)(n_before + i + 1));
-    return OK;
+    if (!t->config.prefix)
+        return OK;
+    TRY(pieces_take_encoder(t->pieces, PIECES_TARGET, &e, err));
+    for (size_t i = 0; result == OK && i < j->in.n_lines; i++) {
+        result = beginnings_add(&j->given, spm_target(t->spm), e, j->in.line[i].given,
+                                (size_t)t->config.max_length, err);
+        if (result != OK)
+            (void)err_wrap(err, "line %llu", (unsigned long long)(n_before + i + 1));
+    }
+    pieces_give_back(t->pieces, PIECES_TARGET, e);
+    return result;
 }
 
 /* The phrases that segment i requires, of which there may be too many. */
 static status take_needs(struct job *j, size_t i, struct glossary_hits *hits,
                          struct err *err)
 {
-    const struct glossary *g = &j->t->glossary;
+    const struct glossary *g = j->t->terms;
     struct needs *needs = &j->needs[i];
 
     TRY(glossary_find(g, j->t->spm, j->in.segment[i].text, hits, err));
@@ -247,7 +254,7 @@ static status take_all_needs(struct job *j, struct err *err)
 {
     RELEASED_BY(glossary_release_hits) struct glossary_hits hits = {0};
 
-    for (size_t i = 0; j->t->glossary.n && i < j->in.n; i++)
+    for (size_t i = 0; j->t->terms && j->t->terms->n && i < j->in.n; i++)
         TRY(take_needs(j, i, &hits, err));
     return OK;
 }
@@ -273,12 +280,12 @@ static status encode(struct job *j, const struct line *lines, size_t n,
 {
     struct encoder *e;
 
-    TRY(pieces_take_encoder(j->t->pieces, &e, err));
-    status result = segments_make(&j->in, e, lines, n, o, err);
-    THEN(result, take_room(j, err));
-    THEN(result, take_given(j, e, o->n_lines_before, err));
-    pieces_give_back(j->t->pieces, e);
-    return result;
+    TRY(pieces_take_encoder(j->t->pieces, PIECES_SOURCE, &e, err));
+    const status result = segments_make(&j->in, e, lines, n, o, err);
+    pieces_give_back(j->t->pieces, PIECES_SOURCE, e);
+    TRY(result);
+    TRY(take_room(j, err));
+    return take_given(j, o->n_lines_before, err);
 }
 
 /* Lines without text are done at once, and so are segments without a known letter or
@@ -318,14 +325,15 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
 static status put_text(struct job *j, struct beam_hypothesis h, struct str *text,
                        struct err *err)
 {
-    const size_t n_pieces = spm_size(j->t->spm);
+    const struct spm *spm = spm_target(j->t->spm);
+    const size_t n_pieces = spm_size(spm);
 
     j->words.n = 0;
     for (size_t i = 0; i < h.n; i++)
         if (h.token[i] >= ID_UNK && (size_t)h.token[i] < n_pieces)
             TRY(spm_ids_add(&j->words, h.token[i], err));
     if (j->words.n)
-        TRY(spm_decode(j->t->spm, j->words.id, j->words.n, text, err));
+        TRY(spm_decode(spm, j->words.id, j->words.n, text, err));
     return str_check(text, "the translations", err);
 }
 

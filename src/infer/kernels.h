@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "infer/linear.h"
+#include "recipe/architecture.h"
 
 /* Rows that products read: as floats, as bytes, or both. */
 struct kernels_input {
@@ -81,6 +82,10 @@ struct kernels_mass {
     K(quantise, (const struct kernels_input *a, size_t first, size_t n))                  \
     K(norm, (const struct kernels_input *y, const struct kernels_norm *how, unsigned forms, \
              size_t first, size_t n))                                                     \
+    /* rows [first, first + n) of a, as floats: what stands between the products of a     \
+       feed-forward layer, but for relu, which multiply knows */                          \
+    K(activate, (const struct kernels_input *a, enum architecture_activation kind,        \
+                 size_t first, size_t n))                                                 \
     /* c = a w + bias, rows [first, first + n) of a, panels [p0, p1) of w; relu: max(0, c). \
        c begins with row `first` and panel p0. */                                         \
     K(multiply, (float *c, size_t ldc, const struct kernels_input *a, const struct linear *w, \

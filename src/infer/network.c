@@ -11,7 +11,7 @@ enum { ALIGN = 64 };
 enum block { EMBED, ENCODER, ENCODER_END, DECODER, DECODER_END };
 
 /* Sizes in terms of the configuration. */
-enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, VOCABULARY };
+enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, SOURCES, TARGETS };
 
 #define NORM(N, block, path, member, param)                                       \
     N(block, path ".norm.gain", member.norm.gain, ONE, WIDTH, param##_gain, NONE) \
@@ -21,24 +21,25 @@ enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, VOCABULARY };
 /* block, name, member of the layer (of the stack at its end), inputs, outputs, tensor, bias */
 #define NETWORK_LIST(N)                                                                  \
     NORM(N, ENCODER, "self", self, enc_att_norm)                                         \
-    N(ENCODER, "self.in", self.in, WIDTH, WIDTH_3, enc_q, NONE)                          \
-    N(ENCODER, "self.out", self.out, WIDTH, WIDTH, enc_out, NONE)                        \
+    N(ENCODER, "self.in", self.in, WIDTH, WIDTH_3, enc_q, enc_q_bias)                    \
+    N(ENCODER, "self.out", self.out, WIDTH, WIDTH, enc_out, enc_out_bias)                \
     NORM(N, ENCODER, "ff", ff, enc_ff_norm)                                              \
     N(ENCODER, "ff.up", ff.up, WIDTH, INNER, enc_ff1, enc_ff1_bias)                      \
     N(ENCODER, "ff.down", ff.down, INNER, WIDTH, enc_ff2, enc_ff2_bias)                  \
     NORM(N, DECODER, "self", self, dec_att_norm)                                         \
-    N(DECODER, "self.in", self.in, WIDTH, WIDTH_3, dec_q, NONE)                          \
-    N(DECODER, "self.out", self.out, WIDTH, WIDTH, dec_out, NONE)                        \
+    N(DECODER, "self.in", self.in, WIDTH, WIDTH_3, dec_q, dec_q_bias)                    \
+    N(DECODER, "self.out", self.out, WIDTH, WIDTH, dec_out, dec_out_bias)                \
     NORM(N, DECODER, "cross", cross, dec_cross_norm)                                     \
-    N(DECODER, "cross.in", cross.in, WIDTH, WIDTH, cross_q, NONE)                        \
-    N(DECODER, "cross.kv", cross.kv, WIDTH, WIDTH_2, cross_k, NONE)                      \
-    N(DECODER, "cross.out", cross.out, WIDTH, WIDTH, cross_out, NONE)                    \
+    N(DECODER, "cross.in", cross.in, WIDTH, WIDTH, cross_q, cross_q_bias)                \
+    N(DECODER, "cross.kv", cross.kv, WIDTH, WIDTH_2, cross_k, cross_k_bias)              \
+    N(DECODER, "cross.out", cross.out, WIDTH, WIDTH, cross_out, cross_out_bias)          \
     NORM(N, DECODER, "ff", ff, dec_ff_norm)                                              \
     N(DECODER, "ff.up", ff.up, WIDTH, INNER, dec_ff1, dec_ff1_bias)                      \
     N(DECODER, "ff.down", ff.down, INNER, WIDTH, dec_ff2, dec_ff2_bias)
 /* clang-format on */
 
 enum { PARAM_NONE = N_PARAM_IDS };
+static const enum param_id NO_PARAM = N_PARAM_IDS;
 
 /* A part of a layer. */
 struct row {
@@ -97,10 +98,28 @@ static size_t size_of(const struct model_config *c, enum dim dim)
         return 3 * D;
     case INNER:
         return (size_t)c->d_ff;
-    case VOCABULARY:
+    case SOURCES:
+        return (size_t)model_config_source_vocab(c);
+    case TARGETS:
         return (size_t)c->vocab_size;
     }
     return 0;
+}
+
+/* Biases of feed-forward layers are always there. */
+static bool has_bias(const struct network *n, enum param_id bias)
+{
+    switch (bias) {
+    case PARAM_enc_ff1_bias:
+    case PARAM_enc_ff2_bias:
+    case PARAM_dec_ff1_bias:
+    case PARAM_dec_ff2_bias:
+        return true;
+    case PARAM_output_bias:
+        return n->config.arch.has_output_bias;
+    default:
+        return bias != NO_PARAM && n->config.arch.has_attention_bias;
+    }
 }
 
 static void set_part(struct network_part *part, struct network *n, const struct row *row,
@@ -113,7 +132,7 @@ static void set_part(struct network_part *part, struct network *n, const struct 
                                   .n_in = size_of(&n->config, row->n_in),
                                   .n_out = size_of(&n->config, row->n_out),
                                   .param = row->param,
-                                  .bias = row->bias,
+                                  .bias = has_bias(n, row->bias) ? row->bias : NO_PARAM,
                                   .layer = layer};
     if (row->block == ENCODER || row->block == DECODER)
         snprintf(part->name, sizeof part->name, "%s.%d.%s", stack, layer, row->name);
@@ -121,7 +140,8 @@ static void set_part(struct network_part *part, struct network *n, const struct 
         snprintf(part->name, sizeof part->name, "%s%s", stack, row->name);
 }
 
-/* The parts of a stack: those of each layer, then gain and bias at its end. */
+/* The parts of a stack: those of each layer, then gain and bias at its end, if it has
+ * any. */
 static bool stack_part(struct network *n, struct network_stack *s, enum block block,
                        size_t *i, struct network_part *part)
 {
@@ -132,6 +152,7 @@ static bool stack_part(struct network *n, struct network_stack *s, enum block bl
          is_encoder ? PARAM_enc_end_gain : PARAM_dec_end_gain, N_PARAM_IDS},
         {ENCODER_END, ".end.bias", 0, ONE, WIDTH,
          is_encoder ? PARAM_enc_end_bias : PARAM_dec_end_bias, N_PARAM_IDS}};
+    const size_t n_end = n->config.arch.norm == NORM_PRE ? 2 : 0;
 
     for (size_t l = 0; l < s->n_layers; l++)
         for (size_t r = 0; r < N_ROWS; r++)
@@ -140,7 +161,7 @@ static bool stack_part(struct network *n, struct network_stack *s, enum block bl
                          (int)l);
                 return true;
             }
-    for (size_t r = 0; r < 2; r++)
+    for (size_t r = 0; r < n_end; r++)
         if ((*i)-- == 0) {
             set_part(part, n, &end[r], r ? &s->end.bias : &s->end.gain, name, 0);
             return true;
@@ -148,16 +169,37 @@ static bool stack_part(struct network *n, struct network_stack *s, enum block bl
     return false;
 }
 
+/* The tables that there are; the bias belongs to the one that is the output layer. */
+static bool table_part(struct network *n, size_t *i, struct network_part *part)
+{
+    const struct linear *output = network_output(n);
+    const struct {
+        struct row row;
+        struct linear *at;
+        bool is_there;
+    } tables[] = {
+        {{EMBED, "embed", 0, WIDTH, SOURCES, PARAM_embed, N_PARAM_IDS}, &n->embed, true},
+        {{EMBED, "target", 0, WIDTH, TARGETS, PARAM_target_embed, N_PARAM_IDS},
+         &n->target,
+         network_target(n) == &n->target},
+        {{EMBED, "output", 0, WIDTH, TARGETS, PARAM_output, N_PARAM_IDS},
+         &n->output,
+         output == &n->output}};
+
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        if (tables[t].is_there && (*i)-- == 0) {
+            struct row row = tables[t].row;
+            if (tables[t].at == output)
+                row.bias = PARAM_output_bias;
+            set_part(part, n, &row, tables[t].at, "", 0);
+            return true;
+        }
+    return false;
+}
+
 bool network_part(struct network *n, size_t i, struct network_part *part)
 {
-    static const struct row embed = {EMBED,      "embed",     0,          WIDTH,
-                                     VOCABULARY, PARAM_embed, N_PARAM_IDS};
-
-    if (i-- == 0) {
-        set_part(part, n, &embed, &n->embed, "", 0);
-        return true;
-    }
-    return stack_part(n, &n->encoder, ENCODER, &i, part) ||
+    return table_part(n, &i, part) || stack_part(n, &n->encoder, ENCODER, &i, part) ||
            stack_part(n, &n->decoder, DECODER, &i, part);
 }
 
@@ -208,12 +250,11 @@ static enum linear_type type_of(struct network_types types,
     return part->matrix && types.type ? types.type(types.ctx, part) : LINEAR_FLOAT;
 }
 
+/* n numbers: those of one tensor, or of several that lie side by side. */
 static void copy_vector(const float *to, const struct params *p, const float *flat,
-                        enum param_id id, int layer)
+                        enum param_id id, int layer, size_t n)
 {
-    const struct param *t = params_get(p, id, layer);
-
-    memcpy((void *)to, flat + t->at, t->cols * sizeof *flat);
+    memcpy((void *)to, flat + params_get(p, id, layer)->at, n * sizeof *flat);
 }
 
 /* Tensors side by side are one matrix, because they share its row stride. */
@@ -222,12 +263,12 @@ static void fill(const struct network_part *part, const struct params *p,
 {
     const struct linear *m = part->matrix;
     const struct param *t = params_get(p, part->param, part->layer);
-    const bool is_table = part->param == PARAM_embed; /* [V,D]: its rows are outputs */
+    const bool is_table = t->block == BLOCK_EMBED; /* [V,D]: its rows are outputs */
     const struct linear_source from = {flat + t->at, is_table ? 1 : t->stride,
                                        is_table ? t->stride : 1};
 
     if (part->vector) {
-        copy_vector(*part->vector, p, flat, part->param, part->layer);
+        copy_vector(*part->vector, p, flat, part->param, part->layer, part->n_out);
         return;
     }
     if (m->type == LINEAR_INT8)
@@ -236,7 +277,7 @@ static void fill(const struct network_part *part, const struct params *p,
     else
         linear_pack_float((float *)m->panel, from, m->n_in, m->n_out);
     if (m->bias)
-        copy_vector(m->bias, p, flat, part->bias, part->layer);
+        copy_vector(m->bias, p, flat, part->bias, part->layer, part->n_out);
 }
 
 status network_pack(struct network *n, const struct params *p, const float *flat,

@@ -3,8 +3,9 @@
  *
  * Every matrix is a `struct linear`, in float or in int8 on its own account, because a
  * layer that int8 would break may stay float. q, k and v of a self-attention are one
- * matrix [D,3D]; k and v of a cross-attention are one [D,2D]. The embedding is also the
- * output layer: a matrix [D,V] whose columns are the rows of the table.
+ * matrix [D,3D]; k and v of a cross-attention are one [D,2D]. A table of embeddings is a
+ * matrix [D,V] whose columns are its rows, so that it may be the output layer as well.
+ * What a model does not have (recipe/architecture.h) is empty.
  *
  * NETWORK_LIST is the only place that names a part; packing, files and calibration walk
  * it by network_parts().
@@ -43,14 +44,16 @@ struct network_layer {
 struct network_stack {
     struct network_layer *layer;
     size_t n_layers;
-    struct network_norm end;
+    struct network_norm end; /* of models that normalise before their sublayers */
 };
 
 struct network {
     struct model_config config;
     struct network_stack encoder, decoder;
-    struct linear embed; /* [D,V] */
-    void *memory;        /* of the weights; NULL when somebody else owns them */
+    struct linear embed;  /* [D,V] of sources, and of all if they share it */
+    struct linear target; /* of targets alone */
+    struct linear output; /* the output layer alone */
+    void *memory;         /* of the weights; NULL when somebody else owns them */
 };
 
 /* One part: a matrix with its bias, or a vector. */
@@ -67,6 +70,18 @@ struct network_part {
 /* The lists of a checked configuration; every matrix and vector still empty. */
 status network_open(struct network *n, const struct model_config *c, struct err *err);
 void network_close(struct network *n);
+
+/* The table that target tokens are looked up in, and the output layer. */
+static inline const struct linear *network_target(const struct network *n)
+{
+    return architecture_has_target_table(&n->config.arch) ? &n->target : &n->embed;
+}
+
+static inline const struct linear *network_output(const struct network *n)
+{
+    return architecture_has_output_table(&n->config.arch) ? &n->output
+                                                          : network_target(n);
+}
 
 /* Part i, in the order of the forward pass; false behind the last. */
 bool network_part(struct network *n, size_t i, struct network_part *part);

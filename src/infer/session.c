@@ -79,6 +79,7 @@ static void lay_out(struct session *s, struct layout *l, size_t n_threads)
     s->n_found = take(l, n_threads * h->n_rows, sizeof *s->n_found);
     s->mass = take(l, rows * session_output_blocks(s->V), sizeof *s->mass);
     s->label = take(l, rows, sizeof *s->label);
+    s->row = take(l, h->n_rows, sizeof *s->row);
     s->free_entry = take(l, h->n_entries, sizeof *s->free_entry);
     s->place = take(l, h->n_rows, sizeof *s->place);
     s->keys = take_floats(l, L * h->n_memory * s->D);
@@ -97,7 +98,9 @@ static void set_sizes(struct session *s, const struct network *n,
                           .F = (size_t)c->d_ff,
                           .V = (size_t)c->vocab_size,
                           .heads = (size_t)c->heads,
-                          .d = (size_t)(c->d_model / c->heads)};
+                          .d = (size_t)(c->d_model / c->heads),
+                          .embed_scale =
+                              c->arch.is_unscaled ? 1 : (float)sqrt((double)c->d_model)};
 }
 
 size_t session_bytes(const struct network *n, size_t n_threads,
@@ -109,19 +112,6 @@ size_t session_bytes(const struct network *n, size_t n_threads,
     set_sizes(&s, n, shape);
     lay_out(&s, &l, n_threads);
     return l.at;
-}
-
-static void set_signal(struct session *s)
-{
-    const size_t half = s->D / 2;
-
-    for (size_t i = 0; i < half; i++) {
-        const double rate = positions_rate(i, s->D);
-        for (size_t p = 0; p < s->shape.max_len; p++) {
-            s->signal[p * s->D + i] = (float)sin((double)p * rate);
-            s->signal[p * s->D + half + i] = (float)cos((double)p * rate);
-        }
-    }
 }
 
 /* Pages count as used when they are first written: the caches, which stand last, take
@@ -143,7 +133,7 @@ status session_open(struct session *s, const struct network *n,
     s->memory = memory;
     barrier_open(&s->barrier);
     lay_out(s, &(struct layout){.base = memory}, pool_size(pool));
-    set_signal(s);
+    positions_fill(n->config.arch.positions, s->signal, shape.max_len, s->D);
     for (size_t i = 0; i < shape.n_entries; i++)
         s->free_entry[i] = (int32_t)(shape.n_entries - 1 - i);
     s->n_free = shape.n_entries;
@@ -204,6 +194,11 @@ void session_drop_entry(struct session *s, int32_t entry)
 }
 
 /* ---- threads ---- */
+
+static bool is_post(const struct session *s)
+{
+    return s->net->config.arch.norm == NORM_POST;
+}
 
 void session_run(struct session *s, session_work *work, void *ctx)
 {
@@ -267,8 +262,13 @@ void session_multiply(const struct session_crew *c, float *to, size_t ldc,
     multiply_share(c, to, ldc, a, w, relu, n);
 }
 
-void session_norm(const struct session_crew *c, const float *f,
-                  const struct network_norm *norm, const struct linear *w, size_t n)
+static unsigned form_of(const struct linear *w)
+{
+    return w->type == LINEAR_INT8 ? KERNELS_BYTE : KERNELS_REAL;
+}
+
+static void norm(const struct session_crew *c, const float *f,
+                 const struct network_norm *norm, const struct linear *w, size_t n)
 {
     struct session *s = c->s;
     const struct session_share rows = session_share(c, n);
@@ -279,9 +279,39 @@ void session_norm(const struct session_crew *c, const float *f,
                                      .stride = s->d_stride,
                                      .epsilon = (float)s->net->config.norm_epsilon};
 
-    s->k->norm(&s->y, &how, w->type == LINEAR_INT8 ? KERNELS_BYTE : KERNELS_REAL,
-               rows.begin, rows.end - rows.begin);
+    s->k->norm(&s->y, &how, form_of(w), rows.begin, rows.end - rows.begin);
+    if (is_post(s)) /* the next residual is what was normalised */
+        memcpy(s->x + rows.begin * s->d_stride, s->y.real + rows.begin * s->y.stride,
+               (rows.end - rows.begin) * s->d_stride * sizeof *s->x);
     session_wait(c);
+}
+
+void session_begin(const struct session_crew *c, const struct linear *w, size_t n)
+{
+    struct session *s = c->s;
+    const struct session_share rows = session_share(c, n);
+
+    if (!is_post(s))
+        return;
+    memcpy(s->y.real + rows.begin * s->y.stride, s->x + rows.begin * s->d_stride,
+           (rows.end - rows.begin) * s->d_stride * sizeof *s->x);
+    if (w->type == LINEAR_INT8)
+        s->k->quantise(&s->y, rows.begin, rows.end - rows.begin);
+    session_wait(c);
+}
+
+void session_enter(const struct session_crew *c, const float *f,
+                   const struct network_norm *of, const struct linear *w, size_t n)
+{
+    if (!is_post(c->s))
+        norm(c, f, of, w, n);
+}
+
+void session_leave(const struct session_crew *c, const struct network_norm *of,
+                   const struct linear *next, size_t n)
+{
+    if (is_post(c->s))
+        norm(c, c->s->f, of, next, n);
 }
 
 void session_multiply_normed(const struct session_crew *c, float *to, size_t ldc,
@@ -290,27 +320,48 @@ void session_multiply_normed(const struct session_crew *c, float *to, size_t ldc
     multiply_share(c, to, ldc, &c->s->y, w, relu, n);
 }
 
+void session_feed_forward(const struct session_crew *c, const struct network_ffn *w,
+                          size_t n)
+{
+    struct session *s = c->s;
+    const enum architecture_activation kind = s->net->config.arch.activation;
+    const struct session_share rows = session_share(c, n);
+
+    session_multiply_normed(c, s->h.real, s->h.stride, &w->up, kind == ACTIVATION_RELU,
+                            n);
+    if (kind != ACTIVATION_RELU) {
+        s->k->activate(&s->h, kind, rows.begin, rows.end - rows.begin);
+        session_wait(c);
+    }
+    session_multiply(c, s->f, s->d_stride, &s->h, &w->down, false, n);
+}
+
 void session_decode(const struct session_crew *c, const struct session_attention *how,
                     const void *job, size_t n, size_t n_layers)
 {
     struct session *s = c->s;
     const struct network_stack *d = &s->net->decoder;
+    const struct linear *output = network_output(s->net);
     const float *f = NULL;
 
+    session_begin(c, &d->layer[0].self.in, n);
     for (size_t l = 0; l < n_layers; l++, f = s->f) {
         const struct network_layer *w = &d->layer[l];
-        session_norm(c, f, &w->self.norm, &w->self.in, n);
+        const bool is_last = l + 1 == d->n_layers;
+        session_enter(c, f, &w->self.norm, &w->self.in, n);
         session_multiply_normed(c, s->wide, s->wide_stride, &w->self.in, false, n);
         how->self(c, job, l);
         session_multiply(c, s->f, s->d_stride, &s->y, &w->self.out, false, n);
-        session_norm(c, s->f, &w->cross.norm, &w->cross.in, n);
+        session_leave(c, &w->self.norm, &w->cross.in, n);
+        session_enter(c, s->f, &w->cross.norm, &w->cross.in, n);
         session_multiply_normed(c, s->wide, s->wide_stride, &w->cross.in, false, n);
         how->cross(c, job, l);
         session_multiply(c, s->f, s->d_stride, &s->y, &w->cross.out, false, n);
-        session_norm(c, s->f, &w->ff.norm, &w->ff.up, n);
-        session_multiply_normed(c, s->h.real, s->h.stride, &w->ff.up, true, n);
-        session_multiply(c, s->f, s->d_stride, &s->h, &w->ff.down, false, n);
+        session_leave(c, &w->cross.norm, &w->ff.up, n);
+        session_enter(c, s->f, &w->ff.norm, &w->ff.up, n);
+        session_feed_forward(c, &w->ff, n);
+        session_leave(c, &w->ff.norm, is_last ? output : &d->layer[l + 1].self.in, n);
     }
-    session_norm(c, f, &d->end, &s->net->embed, n);
-    session_tell(c, &s->y, &s->net->embed, n);
+    session_enter(c, f, &d->end, output, n);
+    session_tell(c, &s->y, output, n);
 }

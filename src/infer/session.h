@@ -54,6 +54,7 @@ struct session {
     struct barrier barrier;
     struct session_shape shape;
     size_t D, F, V, heads, d; /* of the configuration; d: width of a head */
+    float embed_scale;        /* embeddings are multiplied by it */
     size_t entry_stride;      /* floats of an entry: k|v */
     char *memory;             /* one block for what follows */
     float *signal;            /* [max_len,D] */
@@ -69,6 +70,7 @@ struct session {
     size_t *n_found;           /* [threads][n_rows] */
     struct kernels_mass *mass; /* [rows,blocks] */
     int32_t *label;            /* [rows] of given targets */
+    struct session_row *row;   /* [n_rows] those of a step that are computed */
     int32_t *free_entry;       /* a stack of the n_free entries that nobody has */
     size_t n_free;
     struct session_place *place; /* lent, by place */

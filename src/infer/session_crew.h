@@ -38,10 +38,25 @@ void session_multiply(const struct session_crew *c, float *to, size_t ldc,
                       const struct kernels_input *a, const struct linear *w, bool relu,
                       size_t n);
 
-/* x += f unless f is NULL; y = norm(x), as bytes too where w, which reads it, wants
- * that. */
-void session_norm(const struct session_crew *c, const float *f,
-                  const struct network_norm *norm, const struct linear *w, size_t n);
+/*
+ * Residuals and norms around the sublayers of n rows; y is what the next product reads,
+ * w, as bytes too if that wants them.
+ *
+ *   norm in front:   enter: x += f (unless it is NULL), y = norm(x)
+ *   norm behind:     begin, once: y = x; leave: y = x = norm(x + f)
+ *
+ * What the other kind does is not done. Behind the last sublayer session_enter() is the
+ * norm at the end of the stack.
+ */
+void session_begin(const struct session_crew *c, const struct linear *w, size_t n);
+void session_enter(const struct session_crew *c, const float *f,
+                   const struct network_norm *of, const struct linear *w, size_t n);
+void session_leave(const struct session_crew *c, const struct network_norm *of,
+                   const struct linear *next, size_t n);
+
+/* f = the feed-forward layer of y. */
+void session_feed_forward(const struct session_crew *c, const struct network_ffn *w,
+                          size_t n);
 
 /* The same for an input that this call's threads have just normalised. */
 void session_multiply_normed(const struct session_crew *c, float *to, size_t ldc,
@@ -57,6 +72,23 @@ struct session_attention {
  * output layer reads. */
 void session_decode(const struct session_crew *c, const struct session_attention *how,
                     const void *job, size_t n, size_t n_layers);
+
+/*
+ * Callers speak of S, pieces, EOS on both sides. A model whose sentences begin with their
+ * first piece never sees S: its positions are those of the caller less one, and the S of
+ * a target is certain. This is the number of tokens that it does not see.
+ */
+static inline size_t session_unseen(const struct session *s)
+{
+    return s->net->config.arch.has_no_begin;
+}
+
+/* What is looked up for the model's position t, `token` being the one before; -1:
+ * nothing. */
+static inline int32_t session_token(const struct session *s, int32_t token, size_t t)
+{
+    return t ? token : s->net->config.arch.start - 1;
+}
 
 /* One head of n tokens that begin at row `first` of wide = q|k|v, each of which sees all,
  * or itself and those before it; into the rows of y. */

@@ -23,7 +23,8 @@ struct layer {
 
 static struct layer layer_of(const struct session *s, const struct session_columns *c)
 {
-    return c ? (struct layer){&c->w, c->id} : (struct layer){&s->net->embed, NULL};
+    return c ? (struct layer){&c->w, c->id}
+             : (struct layer){network_output(s->net), NULL};
 }
 
 /* Columns of a block. */
@@ -157,7 +158,7 @@ static void score_block(const struct session_crew *c, size_t block, size_t first
                         size_t n, const int32_t *label, double *log_prob)
 {
     struct session *s = c->s;
-    const struct linear *w = &s->net->embed;
+    const struct linear *w = network_output(s->net);
     const size_t col = block * SESSION_OUTPUT_BLOCK, n_cols = columns_of(w, block);
     float *z = block_of(c, w, block, first, n);
 

@@ -9,6 +9,7 @@
 
 #include "infer/session_crew.h"
 #include "infer/session_output.h"
+#include "recipe/special_ids.h"
 
 struct job {
     struct session *s;
@@ -16,15 +17,27 @@ struct job {
     size_t n;
 };
 
+/* The model's position of a row, and the entries up to it. */
+static size_t position(const struct session *s, const struct session_row *row)
+{
+    return row->t - session_unseen(s);
+}
+
+static const int32_t *entries(const struct session *s, const struct session_row *row)
+{
+    return row->entry + session_unseen(s);
+}
+
 static void embed(const struct session_crew *c, const struct job *j)
 {
     struct session *s = c->s;
     const struct session_share rows = session_share(c, j->n);
-    const float scale = (float)sqrt((double)s->D);
+    const struct linear *table = network_target(s->net);
 
     for (size_t r = rows.begin; r < rows.end; r++)
-        s->k->embed(s->x + r * s->d_stride, &s->net->embed, j->row[r].token,
-                    s->signal + j->row[r].t * s->D, scale);
+        s->k->embed(s->x + r * s->d_stride, table,
+                    session_token(s, j->row[r].token, position(s, &j->row[r])),
+                    s->signal + position(s, &j->row[r]) * s->D, s->embed_scale);
     session_wait(c);
 }
 
@@ -38,8 +51,8 @@ static void attend_self(struct session *s, const struct session_row *row, size_t
     const struct kernels_history h = {.cache = cache,
                                       .stride = s->entry_stride,
                                       .v_at = s->D,
-                                      .entry = row->entry,
-                                      .n = row->t + 1};
+                                      .entry = entries(s, row),
+                                      .n = position(s, row) + 1};
 
     memcpy(cache + (size_t)row->entry[row->t] * s->entry_stride, q + s->D,
            2 * s->D * sizeof *q);
@@ -61,24 +74,28 @@ static void self_attention(const struct session_crew *c, const void *job, size_t
 static void tell(const struct session *s, float *told, size_t n, size_t n_source,
                  size_t head, const float *weights, size_t n_round)
 {
+    const size_t unseen = session_unseen(s);
     const float share = 1 / (float)s->heads;
 
-    for (size_t i = 0; i < n; i++, told += n_source)
-        for (size_t k = 0; k < n_source; k++)
-            told[k] = (head ? told[k] : 0) + share * weights[i * n_round + k];
+    for (size_t i = 0; i < n; i++, told += n_source) {
+        memset(told, 0, unseen * sizeof *told);
+        for (size_t k = unseen; k < n_source; k++)
+            told[k] = (head ? told[k] : 0) + share * weights[i * n_round + k - unseen];
+    }
 }
 
 void session_attend_source(struct session *s, struct session_source source, size_t r,
                            size_t n, size_t layer, float *told, float *weights)
 {
-    const size_t n_round = linear_round(source.n, SESSION_ROUND);
+    const size_t n_keys = source.n - session_unseen(s);
+    const size_t n_round = linear_round(n_keys, SESSION_ROUND);
     const size_t at = (layer * s->shape.n_memory + source.at) * s->D;
 
     for (size_t head = 0; head < s->heads; head++) {
         const struct kernels_attend a = {.d = s->d,
                                          .scale = (float)(1 / sqrt((double)s->d)),
                                          .kt = s->keys + at + head * s->d * n_round,
-                                         .n = source.n,
+                                         .n = n_keys,
                                          .n_round = n_round,
                                          .v = s->values + at + head * s->d,
                                          .v_stride = s->D};
@@ -88,7 +105,7 @@ void session_attend_source(struct session *s, struct session_source source, size
         for (size_t i = 0; i < n; i++) {
             out[i] = s->y.real + (r + i) * s->y.stride + head * s->d;
             q[i] = s->wide + (r + i) * s->wide_stride + head * s->d;
-            seen[i] = source.n;
+            seen[i] = n_keys;
         }
         s->k->attend(out, q, n, &a, seen, weights);
         if (told)
@@ -122,11 +139,46 @@ static void step_part(void *ctx, size_t part, size_t n_parts)
     session_output(c, j->row, j->n);
 }
 
+/* The first token of a target whose S the model does not see. */
+static void say_begin(struct session *s, const struct session_row *row)
+{
+    struct session_wish *w = row->wish;
+
+    for (size_t i = 0; i < row->best.n; i++) {
+        row->best.id[i] = i ? -1 : ID_BOS;
+        row->best.log_prob[i] = i ? -INFINITY : 0;
+    }
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->n; i++)
+        w->log_prob[i] = w->id[i] == ID_BOS ? 0 : -INFINITY;
+    for (size_t i = 0; w->logit && i < s->V; i++)
+        w->logit[i] = i == ID_BOS ? 0 : -INFINITY;
+    w->log_sum = 0;
+}
+
+/* Rows that the model computes; of the others the answer is known. */
+static size_t take_rows(struct session *s, const struct session_row *row, size_t n)
+{
+    size_t n_taken = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (row[i].t < session_unseen(s))
+            say_begin(s, &row[i]);
+        else
+            s->row[n_taken++] = row[i];
+    return n_taken;
+}
+
 void session_step(struct session *s, const struct session_row *row, size_t n)
 {
     struct job j = {s, row, n};
 
     BUG_ON(n > s->shape.n_rows);
-    if (n)
+    if (session_unseen(s)) {
+        j.n = take_rows(s, row, n);
+        j.row = s->row;
+    }
+    if (j.n)
         session_run(s, step_part, &j);
 }

@@ -35,6 +35,11 @@ status model_open(struct model *m, struct device *d, const struct model_config *
 {
     *m = (struct model){.device = d, .config = *c};
     TRY(model_config_check(c, err));
+    if (!architecture_is_reference(&c->arch))
+        return err_set(err, ERR_USAGE,
+                       "the model has another architecture than the reference's: it "
+                       "translates on processors, and neither trains nor runs on other "
+                       "devices");
     if (open_parts(m, want_grad, err) != OK) {
         model_close(m);
         return err->code;
@@ -92,7 +97,8 @@ static status reserve_signal(struct model *m, size_t max_len, struct err *err)
     TRY(mem_alloc(&host, max_len * D, m->device->real_bytes, err));
     for (size_t p = 0; p < max_len; p++)
         for (size_t c = 0; c < D; c++)
-            put_real(m->device, host, p * D + c, positions_signal(p, c, D));
+            put_real(m->device, host, p * D + c,
+                     positions_signal(POSITIONS_REFERENCE, p, c, D));
     device_free(m->device, m->signal.mem);
     m->signal = (struct mat){0};
     const status result = device_alloc(m->device, &m->signal.mem, bytes, err);

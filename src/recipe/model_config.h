@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/opt.h"
+#include "recipe/architecture.h"
 
 /* kind, field, default, help, limits */
 #define MODEL_OPTIONS(X)                                                              \
@@ -20,9 +21,19 @@
 
 struct model_config {
     MODEL_OPTIONS(OPT_FIELD)
+    struct architecture arch; /* of models of others; zeroed: the reference's */
 };
 
 extern const struct opt_table model_config_table;
 
-/* d_model even and divisible by heads, vocabulary known. */
+/* What a model is that nothing is said of: the reference's architecture at its size. */
+status model_config_defaults(struct model_config *c, struct err *err);
+
+/* d_model even and divisible by heads, vocabularies known. */
 status model_config_check(const struct model_config *c, struct err *err);
+
+/* Rows of the table of sources. */
+static inline int64_t model_config_source_vocab(const struct model_config *c)
+{
+    return c->arch.source_vocab ? c->arch.source_vocab : c->vocab_size;
+}

@@ -28,6 +28,11 @@ static int copies_of(enum param_block block, const struct model_config *c)
     return block == BLOCK_DECODER ? (int)c->decoder_layers : 1;
 }
 
+static bool is_there(const struct row *row)
+{
+    return row->rows && row->cols;
+}
+
 /* Append tensor `id` of `layer`; the first of a group makes room for all of it. */
 static void place(struct params *p, const struct row *row, enum param_id id, int layer)
 {
@@ -42,7 +47,7 @@ static void place(struct params *p, const struct row *row, enum param_id id, int
                         .cols = row->cols,
                         .stride = stride,
                         .n_dims = row->rows == 1 ? 1 : 2};
-    if (id == PARAM_embed)
+    if (row->init == INIT_EMBED)
         t->n_dims = 2;
     const char *hole = strstr(row->name, "%d");
     if (hole)
@@ -66,13 +71,19 @@ static void place(struct params *p, const struct row *row, enum param_id id, int
 
 status params_open(struct params *p, const struct model_config *c, struct err *err)
 {
-    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, V = (size_t)c->vocab_size;
+    const struct architecture *a = &c->arch;
+    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff;
+    const size_t V = (size_t)model_config_source_vocab(c);
+    const size_t VT = architecture_has_target_table(a) ? (size_t)c->vocab_size : 0;
+    const size_t VO = architecture_has_output_table(a) ? (size_t)c->vocab_size : 0;
+    const size_t VB = a->has_output_bias ? (size_t)c->vocab_size : 0;
+    const size_t B = a->has_attention_bias, E = a->norm == NORM_PRE;
     const struct row rows[N_PARAM_IDS] = {PARAM_LIST(ROW)};
     size_t n = 0;
 
     *p = (struct params){0};
     for (int id = 0; id < N_PARAM_IDS; id++)
-        n += (size_t)copies_of(rows[id].block, c);
+        n += is_there(&rows[id]) ? (size_t)copies_of(rows[id].block, c) : 0;
     if (mem_alloc(&p->list, n, sizeof *p->list, err) != OK ||
         mem_alloc(&p->first, N_PARAM_IDS, sizeof *p->first, err) != OK ||
         mem_alloc(&p->step, N_PARAM_IDS, sizeof *p->step, err) != OK) {
@@ -82,7 +93,7 @@ status params_open(struct params *p, const struct model_config *c, struct err *e
     for (enum param_block block = BLOCK_EMBED; block <= BLOCK_DECODER_END; block++)
         for (int layer = 0; layer < copies_of(block, c); layer++)
             for (enum param_id id = 0; id < N_PARAM_IDS; id++)
-                if (rows[id].block == block)
+                if (rows[id].block == block && is_there(&rows[id]))
                     place(p, &rows[id], id, layer);
     return OK;
 }
@@ -100,8 +111,14 @@ bool params_is_norm(const struct param *p)
     return strstr(p->name, "/layer_norm_");
 }
 
+bool params_has(const struct params *p, enum param_id id)
+{
+    return p->list[p->first[id]].id == id;
+}
+
 const struct param *params_get(const struct params *p, enum param_id id, int layer)
 {
+    BUG_ON(!params_has(p, id));
     return &p->list[p->first[id] + (size_t)layer * p->step[id]];
 }
 

@@ -14,7 +14,13 @@
  * self-attention are column blocks of one [D,3D] matrix. So a tensor is a view with a
  * row stride, and `stride` equals `cols` for tensors that stand alone.
  *
- * D model width, F feed-forward width, V vocabulary.
+ * What a model does not have (recipe/architecture.h) has no rows or columns and is left
+ * out of the list; the reference has none of biases of attention and output, nor tables
+ * beside the first.
+ *
+ * D model width, F feed-forward width, V rows of the first table, VT and VO of those of
+ * target and output, VB columns of the output's bias; B and E one row or none, of biases
+ * and of norms at a stack's end.
  */
 #pragma once
 
@@ -36,19 +42,23 @@ enum param_block {
 enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
 
 /* clang-format off */
-#define PARAM_NORM(P, block, prefix, path)                                             \
-    P(prefix##_gain, block, path "/layer_normalization/layer_norm_scale", 1, D, INIT_ONE, 1, 0) \
-    P(prefix##_bias, block, path "/layer_normalization/layer_norm_bias", 1, D, INIT_ZERO, 1, 0)
+#define PARAM_NORM(P, block, prefix, path, rows)                                       \
+    P(prefix##_gain, block, path "/layer_normalization/layer_norm_scale", rows, D, INIT_ONE, 1, 0) \
+    P(prefix##_bias, block, path "/layer_normalization/layer_norm_bias", rows, D, INIT_ZERO, 1, 0)
 
 #define PARAM_SELF_ATTENTION(P, block, prefix, path)                                   \
-    PARAM_NORM(P, block, prefix##_att_norm, path)                                      \
+    PARAM_NORM(P, block, prefix##_att_norm, path, 1)                                     \
     P(prefix##_q, block, path "/self_attention/q/kernel", D, D, INIT_GLOROT, 3, 0)     \
     P(prefix##_k, block, path "/self_attention/k/kernel", D, D, INIT_GLOROT, 3, 1)     \
     P(prefix##_v, block, path "/self_attention/v/kernel", D, D, INIT_GLOROT, 3, 2)     \
-    P(prefix##_out, block, path "/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0)
+    P(prefix##_q_bias, block, path "/self_attention/q/bias", B, D, INIT_ZERO, 3, 0)    \
+    P(prefix##_k_bias, block, path "/self_attention/k/bias", B, D, INIT_ZERO, 3, 1)    \
+    P(prefix##_v_bias, block, path "/self_attention/v/bias", B, D, INIT_ZERO, 3, 2)    \
+    P(prefix##_out, block, path "/self_attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
+    P(prefix##_out_bias, block, path "/self_attention/output_transform/bias", B, D, INIT_ZERO, 1, 0)
 
 #define PARAM_FEED_FORWARD(P, block, prefix, path)                                     \
-    PARAM_NORM(P, block, prefix##_ff_norm, path)                                       \
+    PARAM_NORM(P, block, prefix##_ff_norm, path, 1)                                      \
     P(prefix##_ff1, block, path "/feed_foward_network/filter_layer/kernel", D, F, INIT_GLOROT, 1, 0) \
     P(prefix##_ff1_bias, block, path "/feed_foward_network/filter_layer/bias", 1, F, INIT_ZERO, 1, 0) \
     P(prefix##_ff2, block, path "/feed_foward_network/output_layer/kernel", F, D, INIT_GLOROT, 1, 0) \
@@ -61,17 +71,24 @@ enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
 /* field, block, checkpoint name (%d: layer), rows, cols, initializer, tensors side by side, which of them */
 #define PARAM_LIST(P)                                                                  \
     P(embed, BLOCK_EMBED, PARAM_ENC "/embedding_shared_weights/embedding_and_softmax/weights", V, D, INIT_EMBED, 1, 0) \
+    P(target_embed, BLOCK_EMBED, PARAM_DEC "/embedding/weights", VT, D, INIT_EMBED, 1, 0)   \
+    P(output, BLOCK_EMBED, PARAM_DEC "/output/weights", VO, D, INIT_EMBED, 1, 0)            \
+    P(output_bias, BLOCK_EMBED, PARAM_DEC "/output/bias", 1, VB, INIT_ZERO, 1, 0)           \
     PARAM_SELF_ATTENTION(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d/self_attention")  \
     PARAM_FEED_FORWARD(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d/ffn")               \
-    PARAM_NORM(P, BLOCK_ENCODER_END, enc_end, PARAM_ENC)                               \
+    PARAM_NORM(P, BLOCK_ENCODER_END, enc_end, PARAM_ENC, E)                            \
     PARAM_SELF_ATTENTION(P, BLOCK_DECODER, dec, PARAM_DEC "/layer_%d/self_attention")  \
-    PARAM_NORM(P, BLOCK_DECODER, dec_cross_norm, PARAM_CROSS)                          \
+    PARAM_NORM(P, BLOCK_DECODER, dec_cross_norm, PARAM_CROSS, 1)                       \
     P(cross_q, BLOCK_DECODER, PARAM_CROSS "/attention/q/kernel", D, D, INIT_GLOROT, 1, 0) \
     P(cross_k, BLOCK_DECODER, PARAM_CROSS "/attention/k/kernel", D, D, INIT_GLOROT, 2, 0) \
     P(cross_v, BLOCK_DECODER, PARAM_CROSS "/attention/v/kernel", D, D, INIT_GLOROT, 2, 1) \
+    P(cross_q_bias, BLOCK_DECODER, PARAM_CROSS "/attention/q/bias", B, D, INIT_ZERO, 1, 0) \
+    P(cross_k_bias, BLOCK_DECODER, PARAM_CROSS "/attention/k/bias", B, D, INIT_ZERO, 2, 0) \
+    P(cross_v_bias, BLOCK_DECODER, PARAM_CROSS "/attention/v/bias", B, D, INIT_ZERO, 2, 1) \
     P(cross_out, BLOCK_DECODER, PARAM_CROSS "/attention/output_transform/kernel", D, D, INIT_GLOROT, 1, 0) \
+    P(cross_out_bias, BLOCK_DECODER, PARAM_CROSS "/attention/output_transform/bias", B, D, INIT_ZERO, 1, 0) \
     PARAM_FEED_FORWARD(P, BLOCK_DECODER, dec, PARAM_DEC "/layer_%d/ffn")               \
-    PARAM_NORM(P, BLOCK_DECODER_END, dec_end, PARAM_DEC)
+    PARAM_NORM(P, BLOCK_DECODER_END, dec_end, PARAM_DEC, E)
 /* clang-format on */
 
 #define PARAM_ID(field, ...) PARAM_##field,
@@ -107,6 +124,10 @@ void params_close(struct params *p);
 /* Gains and biases of normalisations, which mixed precision leaves in float. */
 bool params_is_norm(const struct param *p);
 
+/* Does a model of this kind have it? */
+bool params_has(const struct params *p, enum param_id id);
+
+/* BUG when it has none. */
 const struct param *params_get(const struct params *p, enum param_id id, int layer);
 
 /*

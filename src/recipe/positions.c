@@ -2,17 +2,34 @@
 
 #include <math.h>
 
-double positions_rate(size_t i, size_t D)
+/* Which w_i a channel has, and whether it is a sine. */
+static double rate_of(enum positions kind, size_t c, size_t D, int *is_sine)
 {
     const size_t half = D / 2;
+    const size_t i = kind == POSITIONS_INTERLEAVED ? c / 2 : c % half;
+    const double last = kind == POSITIONS_REFERENCE ? (double)half - 1 : (double)half;
 
-    return exp(-(double)i * log(10000.0) / ((double)half - 1));
+    *is_sine = kind == POSITIONS_INTERLEAVED ? c % 2 == 0 : c < half;
+    return exp(-(double)i * log(10000.0) / last);
 }
 
-double positions_signal(size_t p, size_t c, size_t D)
+double positions_signal(enum positions kind, size_t p, size_t c, size_t D)
 {
-    const size_t half = D / 2;
-    const double angle = (double)p * positions_rate(c % half, D);
+    int is_sine;
+    const double angle = (double)p * rate_of(kind, c, D, &is_sine);
 
-    return c < half ? sin(angle) : cos(angle);
+    return is_sine ? sin(angle) : cos(angle);
+}
+
+void positions_fill(enum positions kind, float *signal, size_t n, size_t D)
+{
+    int is_sine;
+
+    for (size_t c = 0; c < D; c++) {
+        const double rate = rate_of(kind, c, D, &is_sine);
+        for (size_t p = 0; p < n; p++) {
+            const double angle = (double)p * rate;
+            signal[p * D + c] = (float)(is_sine ? sin(angle) : cos(angle));
+        }
+    }
 }

@@ -110,8 +110,8 @@ static status take_words(struct run *r, size_t item, const struct passes_pair *g
 
     TRY(words_of_text(&r->source, r->spm, pair->source, given->n_source, err));
     str_reset(&r->text);
-    return words_of_ids(&r->target, r->spm, given->target, given->n_target, &r->text,
-                        err);
+    return words_of_ids(&r->target, spm_target(r->spm), given->target, given->n_target,
+                        &r->text, err);
 }
 
 static status keep(void *ctx, size_t n, struct passes_found found, struct err *err)

@@ -38,19 +38,32 @@ static status text_of(const struct spm *spm, int32_t id, struct str *text,
     return OK;
 }
 
-/* Which pieces a reader sees when they stand alone, and which hold letters or digits. */
+/* Which pieces of targets a reader sees when they stand alone. */
 static status find_text(struct pieces *p, struct err *err)
 {
     RELEASED_BY(str_release) struct str text = str_new(0);
+    const struct spm *spm = spm_target(p->spm);
 
     TRY(mem_alloc(&p->is_text, p->n, sizeof *p->is_text, err));
-    TRY(mem_alloc(&p->is_word, p->n, sizeof *p->is_word, err));
     for (size_t i = ID_UNK; i < p->n; i++) {
-        const int32_t id = (int32_t)i;
         struct line piece;
-        TRY(text_of(p->spm, id, &text, &piece, err));
+        TRY(text_of(spm, (int32_t)i, &text, &piece, err));
         p->is_text[i] = segments_is_visible(piece);
-        p->is_word[i] = id != ID_UNK && has_word(piece);
+    }
+    return OK;
+}
+
+/* Which of sources hold letters or digits. */
+static status find_words(struct pieces *p, struct err *err)
+{
+    RELEASED_BY(str_release) struct str text = str_new(0);
+    const size_t n = spm_size(p->spm);
+
+    TRY(mem_alloc(&p->is_word, n, sizeof *p->is_word, err));
+    for (size_t i = ID_UNK + 1; i < n; i++) {
+        struct line piece;
+        TRY(text_of(p->spm, (int32_t)i, &text, &piece, err));
+        p->is_word[i] = has_word(piece);
     }
     return OK;
 }
@@ -62,10 +75,12 @@ status pieces_open(struct pieces **out, const struct spm *spm, size_t cache_byte
 
     *out = NULL;
     TRY(spm_check_special(spm, err));
+    TRY(spm_check_special(spm_target(spm), err));
     TRY(mem_alloc(&p, 1, sizeof *p, err));
-    *p = (struct pieces){.spm = spm, .n = spm_size(spm), .cache_bytes = cache_bytes};
+    *p = (struct pieces){
+        .spm = spm, .n = spm_size(spm_target(spm)), .cache_bytes = cache_bytes};
     pthread_mutex_init(&p->lock, NULL);
-    if (find_text(p, err) != OK) {
+    if (find_text(p, err) != OK || find_words(p, err) != OK) {
         pieces_close(p);
         return err->code;
     }
@@ -77,9 +92,11 @@ void pieces_close(struct pieces *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->n_idle; i++)
-        encoder_free(p->idle[i].encoder);
-    free(p->idle);
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t i = 0; i < p->idle[side].n; i++)
+            encoder_free(p->idle[side].encoder[i]);
+        free(p->idle[side].encoder);
+    }
     letters_close(&p->letters);
     free(p->is_text);
     free(p->is_word);
@@ -90,7 +107,8 @@ void pieces_close(struct pieces *p)
 status pieces_letters(struct pieces *p, const struct letters **letters, struct err *err)
 {
     pthread_mutex_lock(&p->lock);
-    status result = p->has_letters ? OK : letters_open(&p->letters, p->spm, err);
+    status result =
+        p->has_letters ? OK : letters_open(&p->letters, spm_target(p->spm), err);
     if (!p->has_letters)
         THEN(result, letters_index(&p->letters, err));
     if (result != OK)
@@ -101,25 +119,35 @@ status pieces_letters(struct pieces *p, const struct letters **letters, struct e
     return result;
 }
 
-status pieces_take_encoder(struct pieces *p, struct encoder **e, struct err *err)
+static struct pieces_idle *idle_of(struct pieces *p, enum pieces_side side)
 {
-    pthread_mutex_lock(&p->lock);
-    *e = p->n_idle ? p->idle[--p->n_idle].encoder : NULL;
-    pthread_mutex_unlock(&p->lock);
-    return *e ? OK : encoder_new(e, p->spm, p->cache_bytes, err);
+    return &p->idle[spm_target(p->spm) == p->spm ? PIECES_SOURCE : side];
 }
 
-void pieces_give_back(struct pieces *p, struct encoder *e)
+status pieces_take_encoder(struct pieces *p, enum pieces_side side, struct encoder **e,
+                           struct err *err)
 {
+    struct pieces_idle *idle = idle_of(p, side);
+    const struct spm *spm = side == PIECES_SOURCE ? p->spm : spm_target(p->spm);
+
+    pthread_mutex_lock(&p->lock);
+    *e = idle->n ? idle->encoder[--idle->n] : NULL;
+    pthread_mutex_unlock(&p->lock);
+    return *e ? OK : encoder_new(e, spm, p->cache_bytes, err);
+}
+
+void pieces_give_back(struct pieces *p, enum pieces_side side, struct encoder *e)
+{
+    struct pieces_idle *idle = idle_of(p, side);
     struct err err;
 
     if (!e)
         return;
     pthread_mutex_lock(&p->lock);
-    const bool has_room =
-        mem_grow(&p->idle, &p->cap_idle, p->n_idle + 1, sizeof *p->idle, &err) == OK;
+    const bool has_room = mem_grow(&idle->encoder, &idle->cap, idle->n + 1,
+                                   sizeof(struct encoder *), &err) == OK;
     if (has_room)
-        p->idle[p->n_idle++].encoder = e;
+        idle->encoder[idle->n++] = e;
     pthread_mutex_unlock(&p->lock);
     if (!has_room)
         encoder_free(e);

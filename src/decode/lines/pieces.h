@@ -19,18 +19,24 @@
 #include "text/subword/encoder.h"
 #include "text/subword/spm.h"
 
+enum pieces_side { PIECES_SOURCE, PIECES_TARGET };
+
+/* Encoders that nobody uses. */
+struct pieces_idle {
+    struct encoder **encoder; /* [n] */
+    size_t n, cap;
+};
+
 struct pieces {
     const struct spm *spm;
-    bool *is_text, *is_word; /* [n] visible; with letters or digits */
+    bool *is_text; /* [n] of targets: visible */
     size_t n;
+    bool *is_word;        /* of sources: with letters or digits */
     size_t cache_bytes;   /* of an encoder */
     pthread_mutex_t lock; /* of what follows */
     bool has_letters;
-    struct letters letters;
-    struct pieces_idle {
-        struct encoder *encoder;
-    } * idle; /* [n_idle] */
-    size_t n_idle, cap_idle;
+    struct letters letters;     /* of targets */
+    struct pieces_idle idle[2]; /* by side; one tokenizer of both has the first alone */
 };
 
 /* cache_bytes: as encoder_new() takes it. ERR_FORMAT when the tokenizer's specials are
@@ -42,5 +48,7 @@ void pieces_close(struct pieces *p); /* NULL is fine */
 /* Their letters, which are made when somebody needs them; they live as long as *p. */
 status pieces_letters(struct pieces *p, const struct letters **letters, struct err *err);
 
-status pieces_take_encoder(struct pieces *p, struct encoder **e, struct err *err);
-void pieces_give_back(struct pieces *p, struct encoder *e); /* NULL is fine */
+status pieces_take_encoder(struct pieces *p, enum pieces_side side, struct encoder **e,
+                           struct err *err);
+/* NULL is fine. */
+void pieces_give_back(struct pieces *p, enum pieces_side side, struct encoder *e);

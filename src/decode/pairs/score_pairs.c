@@ -98,7 +98,7 @@ static void put(struct work *w, size_t i)
     str_printf(&w->result, "%.6f\t%.6f", p.sum, p.sum / (double)(p.n - 1));
     for (size_t k = 1; w->c->tokens && k < p.n; k++)
         str_printf(&w->result, "%c%s:%.6f", k == 1 ? '\t' : ' ',
-                   spm_piece(w->model.spm, p.id[k]), p.log_prob[k]);
+                   spm_piece(spm_target(w->model.spm), p.id[k]), p.log_prob[k]);
     str_putc(&w->result, '\n');
 }
 

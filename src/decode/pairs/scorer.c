@@ -18,7 +18,7 @@ struct scorer {
     const struct network *net;
     const struct spm *spm;
     struct scorer_options options;
-    struct encoder *encoder;
+    struct encoder *encoder, *target; /* the same where one tokenizer is of both sides */
     struct passes *passes;
     struct spm_ids ids; /* of all pairs: S, pieces, EOS of each side */
     struct place *place;
@@ -35,14 +35,17 @@ status scorer_open(struct scorer **out, const struct network *net, const struct 
 
     *out = NULL;
     TRY(spm_check_special(spm, err));
-    if (spm_size(spm) > (size_t)net->config.vocab_size)
+    if (spm_known(spm_target(spm)) > (size_t)net->config.vocab_size)
         return err_set(err, ERR_USAGE,
                        "the tokenizer has %zu pieces, the model a vocabulary of %lld; "
                        "they do not belong together",
-                       spm_size(spm), (long long)net->config.vocab_size);
+                       spm_known(spm_target(spm)), (long long)net->config.vocab_size);
     TRY(mem_alloc(&s, 1, sizeof *s, err));
     *s = (struct scorer){.net = net, .spm = spm, .options = options};
     status result = encoder_new(&s->encoder, spm, 0, err);
+    s->target = s->encoder;
+    if (spm_target(spm) != spm)
+        THEN(result, encoder_new(&s->target, spm_target(spm), 0, err));
     THEN(result, passes_open(&s->passes, net, options.kernels, options.n_threads, err));
     if (result != OK) {
         scorer_close(s);
@@ -57,6 +60,8 @@ void scorer_close(struct scorer *s)
     if (!s)
         return;
     passes_close(s->passes);
+    if (s->target != s->encoder)
+        encoder_free(s->target);
     encoder_free(s->encoder);
     spm_ids_release(&s->ids);
     free(s->place);
@@ -88,12 +93,12 @@ static status end_side(struct scorer *s, size_t at, size_t *n, bool *is_cut,
     return OK;
 }
 
-static status add_text(struct scorer *s, struct line text, size_t *at, size_t *n,
-                       bool *is_cut, struct err *err)
+static status add_text(struct scorer *s, struct encoder *e, struct line text, size_t *at,
+                       size_t *n, bool *is_cut, struct err *err)
 {
     *at = s->ids.n;
     TRY(spm_ids_add(&s->ids, ID_BOS, err));
-    TRY(encoder_encode(s->encoder, text, &s->ids, err));
+    TRY(encoder_encode(e, text, &s->ids, err));
     return end_side(s, *at, n, is_cut, err);
 }
 
@@ -135,8 +140,9 @@ status scorer_run(struct scorer *s, const struct line *source, const struct line
     for (size_t i = 0; i < n; i++) {
         struct place *p = &s->place[i];
         p->is_cut = false;
-        TRY(add_text(s, source[i], &p->source, &p->n_source, &p->is_cut, err));
-        TRY(add_text(s, target[i], &p->target, &p->n_target, &p->is_cut, err));
+        TRY(add_text(s, s->encoder, source[i], &p->source, &p->n_source, &p->is_cut,
+                     err));
+        TRY(add_text(s, s->target, target[i], &p->target, &p->n_target, &p->is_cut, err));
     }
     return run(s, err);
 }

@@ -409,6 +409,8 @@ static status open_own(struct encoder *e, size_t cache_bytes, struct err *err)
 {
     const struct line bytes = spm_bytes(e->spm);
 
+    if (spm_known(e->spm) < spm_size(e->spm))
+        return OK;
     TRY(spm_parts_read(&e->parts, bytes.text, bytes.n_bytes, err));
     if (!can_cut(&e->parts))
         return OK;

@@ -24,6 +24,13 @@ extern "C" {
 struct spm {
     sentencepiece::SentencePieceProcessor processor;
     std::string bytes;
+    struct spm *target = nullptr; /* of the other side; none: this reads both */
+    size_t n_known = SIZE_MAX;
+
+    ~spm()
+    {
+        delete target;
+    }
 };
 
 namespace
@@ -141,14 +148,21 @@ status save_vocab(const struct spm *spm, const char *path, struct err *err)
     return file_write_str(path, &text, err);
 }
 
-status keep_spans(const sentencepiece::ImmutableSentencePieceText &text,
+/* What the model sees of a piece. */
+int32_t known(const struct spm *spm, int32_t id)
+{
+    return static_cast<size_t>(id) < spm->n_known ? id : ID_UNK;
+}
+
+status keep_spans(const struct spm *spm,
+                  const sentencepiece::ImmutableSentencePieceText &text,
                   struct spm_spans *out, struct err *err)
 {
     out->n = 0;
     TRY(mem_grow(&out->span, &out->cap, text.pieces_size(), sizeof *out->span, err));
     for (const auto &piece : text.pieces())
-        out->span[out->n++] = {static_cast<int32_t>(piece.id()), piece.begin(),
-                               piece.end()};
+        out->span[out->n++] = {known(spm, static_cast<int32_t>(piece.id())),
+                               piece.begin(), piece.end()};
     return OK;
 }
 
@@ -200,6 +214,22 @@ status spm_blank(struct spm **spm, struct err *err)
     });
 }
 
+void spm_join(struct spm *spm, struct spm *target)
+{
+    delete spm->target;
+    spm->target = target;
+}
+
+const struct spm *spm_target(const struct spm *spm)
+{
+    return spm->target ? spm->target : spm;
+}
+
+void spm_limit(struct spm *spm, size_t n)
+{
+    spm->n_known = n;
+}
+
 struct line spm_bytes(const struct spm *spm)
 {
     return {spm->bytes.data(), spm->bytes.size()};
@@ -218,6 +248,11 @@ status spm_save(const struct spm *spm, const char *prefix, struct err *err)
 size_t spm_size(const struct spm *spm)
 {
     return static_cast<size_t>(spm->processor.GetPieceSize());
+}
+
+size_t spm_known(const struct spm *spm)
+{
+    return spm_size(spm) < spm->n_known ? spm_size(spm) : spm->n_known;
 }
 
 struct spm_special spm_specials(const struct spm *spm)
@@ -275,9 +310,8 @@ status spm_encode(const struct spm *spm, struct line text, struct spm_ids *ids,
         if (found.empty())
             return OK;
         TRY(mem_grow(&ids->id, &ids->cap, ids->n + found.size(), sizeof *ids->id, err));
-        static_assert(sizeof *ids->id == sizeof found[0], "ids are copied as bytes");
-        memcpy(ids->id + ids->n, found.data(), found.size() * sizeof found[0]);
-        ids->n += found.size();
+        for (const int id : found)
+            ids->id[ids->n++] = known(spm, id);
         return OK;
     });
 }
@@ -294,7 +328,7 @@ status spm_encode_spans(const struct spm *spm, struct line text, struct spm_span
     return guarded(err, [&] {
         const absl::string_view line(text.text, text.n_bytes);
 
-        return keep_spans(spm->processor.EncodeAsImmutableProto(line), out, err);
+        return keep_spans(spm, spm->processor.EncodeAsImmutableProto(line), out, err);
     });
 }
 
@@ -305,7 +339,7 @@ status spm_decode_spans(const struct spm *spm, const int32_t *id, size_t n,
     return guarded(err, [&] {
         const std::vector<int> ids(id, id + n);
 
-        return keep_spans(spm->processor.DecodeIdsAsImmutableProto(ids), out, err);
+        return keep_spans(spm, spm->processor.DecodeIdsAsImmutableProto(ids), out, err);
     });
 }
 

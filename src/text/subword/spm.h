@@ -37,13 +37,27 @@ void spm_free(struct spm *spm); /* NULL is fine */
  */
 status spm_blank(struct spm **spm, struct err *err);
 
+/*
+ * Models of others may cut targets otherwise than sources. One that reads sources can be
+ * given the one of its targets, which is its own from then on and whose ids are those of
+ * the target's vocabulary. Whoever has text or ids of targets asks for it; a tokenizer
+ * without one reads both sides itself.
+ */
+void spm_join(struct spm *spm, struct spm *target);
+const struct spm *spm_target(const struct spm *spm);
+
+/* Its model knows the first n ids; encoding gives unk for pieces from there on, which a
+ * text may be cut into all the same. Before anybody else has it. */
+void spm_limit(struct spm *spm, size_t n);
+
 /* The bytes of the .model file, as they were loaded or trained. */
 struct line spm_bytes(const struct spm *spm);
 
 /* Write PREFIX.model and PREFIX.vocab, each whole or not at all. */
 status spm_save(const struct spm *spm, const char *prefix, struct err *err);
 
-size_t spm_size(const struct spm *spm); /* pieces, specials included */
+size_t spm_size(const struct spm *spm);  /* pieces, specials included */
+size_t spm_known(const struct spm *spm); /* those below the limit, if it has one */
 
 /* The ids this model gives its specials; -1 for one that it lacks. */
 struct spm_special {

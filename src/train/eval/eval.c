@@ -40,7 +40,7 @@ static status read_train_config(struct eval *e, struct err *err)
     char path[FILE_PATH_MAX];
 
     TRY(mem_alloc(&e->train, 1, sizeof *e->train, err));
-    TRY(opt_defaults(train_config_table, e->train, err));
+    TRY(train_config_defaults(e->train, err));
     TRY(file_join(path, sizeof path, e->dir.dir, "config.yaml", err));
     return opt_file(train_config_table, e->train, path, OPT_SKIP_UNKNOWN, err);
 }

@@ -51,6 +51,12 @@ static status check_shards(const struct train_config *c, struct err *err)
     return OK;
 }
 
+status train_config_defaults(struct train_config *c, struct err *err)
+{
+    *c = (struct train_config){0};
+    return opt_defaults(train_config_table, c, err);
+}
+
 status train_config_check(const struct train_config *c, struct err *err)
 {
     if (!*c->data)
@@ -92,7 +98,7 @@ status train_config_read(struct train_config **c, const char *run, struct err *e
         return OK;
     TRY(seal_check(path, NULL, err));
     TRY(mem_alloc(c, 1, sizeof **c, err));
-    status result = opt_defaults(train_config_table, *c, err);
+    status result = train_config_defaults(*c, err);
     THEN(result, opt_file(train_config_table, *c, path, OPT_REFUSE_UNKNOWN, err));
     if (result == OK)
         return OK;

@@ -82,6 +82,9 @@ struct train_config {
 
 extern const struct opt_table train_config_table;
 
+/* The default of every option. */
+status train_config_defaults(struct train_config *c, struct err *err);
+
 /* What no single row can say: constraints between options. */
 status train_config_check(const struct train_config *c, struct err *err);
 

@@ -106,7 +106,7 @@ status proposal_make(struct proposal *p, struct proposal_corpus corpus, struct e
     struct params params;
 
     *p = (struct proposal){.corpus = corpus};
-    TRY(opt_defaults(train_config_table, c, err));
+    TRY(train_config_defaults(c, err));
     while (corpus.n_pairs >= z->below)
         z++;
     choose_model(c, z);

@@ -1,0 +1,293 @@
+/*
+ * CTranslate2: model.bin has weights and the facts of the architecture as tensors of one
+ * number; config.json says which marks stand around a sentence; the vocabulary is
+ * shared_vocabulary.json, or one of each side. Text is cut by SentencePiece models that
+ * converters leave beside it.
+ *
+ * Positions are a table there; it must be one of the signals that we compute.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "foreign/readers.h"
+
+#define LINEAR(id, bias, path, which, n)                     \
+    {PARAM_##id, path "/weight", FILL_TRANSPOSED, which, n}, \
+    {                                                        \
+        PARAM_##bias, path "/bias", FILL_PLAIN, which, n     \
+    }
+#define NORM(id, path)                             \
+    {PARAM_##id##_gain, path "/layer_norm/gamma"}, \
+    {                                              \
+        PARAM_##id##_bias, path "/layer_norm/beta" \
+    }
+#define LAYER(prefix, path)                                                             \
+    LINEAR(prefix##_q, prefix##_q_bias, path "/self_attention/linear_0", 0, 3),         \
+        LINEAR(prefix##_k, prefix##_k_bias, path "/self_attention/linear_0", 1, 3),     \
+        LINEAR(prefix##_v, prefix##_v_bias, path "/self_attention/linear_0", 2, 3),     \
+        LINEAR(prefix##_out, prefix##_out_bias, path "/self_attention/linear_1", 0, 0), \
+        NORM(prefix##_att_norm, path "/self_attention"),                                \
+        LINEAR(prefix##_ff1, prefix##_ff1_bias, path "/ffn/linear_0", 0, 0),            \
+        LINEAR(prefix##_ff2, prefix##_ff2_bias, path "/ffn/linear_1", 0, 0),            \
+        NORM(prefix##_ff_norm, path "/ffn")
+#define DEC "decoder/layer_%d"
+static const struct fill_row weights[] = {
+    LAYER(enc, "encoder/layer_%d"),
+    LAYER(dec, DEC),
+    LINEAR(cross_q, cross_q_bias, DEC "/attention/linear_0", 0, 0),
+    LINEAR(cross_k, cross_k_bias, DEC "/attention/linear_1", 0, 2),
+    LINEAR(cross_v, cross_v_bias, DEC "/attention/linear_1", 1, 2),
+    LINEAR(cross_out, cross_out_bias, DEC "/attention/linear_2", 0, 0),
+    NORM(dec_cross_norm, DEC "/attention"),
+    NORM(enc_end, "encoder"),
+    NORM(dec_end, "decoder"),
+    {PARAM_embed, "encoder/embeddings_0/weight", FILL_SOURCES},
+    {PARAM_target_embed, "decoder/embeddings/weight", FILL_TARGETS},
+    {PARAM_output, "decoder/projection/weight", FILL_TARGETS},
+    {PARAM_output_bias, "decoder/projection/bias", FILL_TARGETS}};
+enum { N_ROWS = sizeof weights / sizeof *weights };
+
+/* A fact of the architecture; `usual` where the file does not say it. */
+static double fact(const struct tensors *t, const char *name, double usual)
+{
+    const struct tensors_item *item = tensors_find(t, name);
+
+    return item && item->n == 1 ? tensors_value(item, 0) : usual;
+}
+
+static size_t count_layers(const struct tensors *t, const char *stack)
+{
+    char name[FILL_NAME];
+    size_t n = 0;
+
+    do
+        snprintf(name, sizeof name, "%s/layer_%zu/ffn/linear_0/weight", stack, n);
+    while (tensors_find(t, name) && ++n);
+    return n;
+}
+
+static status take_activation(struct architecture *a, double number, struct err *err)
+{
+    static const enum architecture_activation kinds[] = {
+        ACTIVATION_RELU, ACTIVATION_GELU_TANH, ACTIVATION_SWISH, ACTIVATION_GELU,
+        ACTIVATION_GELU_SIGMOID};
+
+    if (!(number >= 0 && number < (double)(sizeof kinds / sizeof *kinds)))
+        return err_set(err, ERR_FORMAT, "activation %g is not known", number);
+    a->activation = kinds[(size_t)number];
+    return OK;
+}
+
+/* The signal that the table holds. */
+static status take_positions(struct model_config *c, const struct tensors *t,
+                             struct err *err)
+{
+    enum { LOOKED_AT = 64 };
+    const struct tensors_item *table =
+        tensors_find(t, "encoder/position_encodings/encodings");
+    const size_t D = (size_t)c->d_model;
+
+    if (!table || table->n_dims != 2 || table->dim[1] != D)
+        return err_set(err, ERR_FORMAT,
+                       "the model has no table of positions; convert it again with a "
+                       "converter that writes one");
+    for (int kind = POSITIONS_REFERENCE; kind <= POSITIONS_INTERLEAVED; kind++) {
+        double worst = 0;
+        for (size_t p = 0; p < LOOKED_AT && p < table->dim[0]; p++)
+            for (size_t d = 0; d < D; d++)
+                worst =
+                    fmax(worst, fabs(tensors_value(table, p * D + d) -
+                                     positions_signal((enum positions)kind, p, d, D)));
+        c->arch.positions = (enum positions)kind;
+        if (worst < 2e-3)
+            return OK;
+    }
+    return err_set(err, ERR_FORMAT,
+                   "its positions are a table of its own, which is not read");
+}
+
+/* What only other kinds of models have. */
+static status check_kind(const struct tensors *t, struct err *err)
+{
+    static const char *const others[] = {
+        "encoder/layernorm_embedding/gamma",
+        "decoder/layernorm_embedding/gamma",
+        "encoder/layer_0/ffn/linear_0_noact/weight",
+        "encoder/embeddings_1/weight",
+        "encoder/layer_0/self_attention/relative_position_keys",
+        "encoder/layer_0/self_attention/relative_attention_bias",
+        "encoder/conv1/weight",
+        "encoder/layer_0/self_attention/rotary_dim"};
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (tensors_find(t, others[i]))
+            return err_set(err, ERR_FORMAT, "the model has %s, which we do not compute",
+                           others[i]);
+    if (!tensors_find(t, "encoder/layer_0/ffn/linear_0/weight") ||
+        !tensors_find(t, "decoder/layer_0/attention/linear_0/weight"))
+        return err_set(err, ERR_FORMAT, "it is no encoder and decoder of a Transformer");
+    return OK;
+}
+
+/* One tensor that was written twice lies at one place. */
+static bool is_one_table(const struct tensors *t, const char *a, const char *b)
+{
+    const struct tensors_item *x = tensors_find(t, a), *y = tensors_find(t, b);
+
+    return x && y && x->type == y->type && x->n == y->n &&
+           memcmp(x->bytes, y->bytes, x->n * tensors_type_bytes(x->type)) == 0;
+}
+
+static void take_tables(struct architecture *a, const struct tensors *t)
+{
+    const char *source = "encoder/embeddings_0/weight",
+               *target = "decoder/embeddings/weight",
+               *output = "decoder/projection/weight";
+    const bool inputs = is_one_table(t, source, target);
+    const bool outputs = is_one_table(t, target, output);
+
+    a->tables = inputs ? (outputs ? TABLES_ONE : TABLES_INPUTS)
+                       : (outputs ? TABLES_TARGET : TABLES_SEPARATE);
+}
+
+static status take_config(struct foreign *f, const struct tensors *t, json_t *json,
+                          struct err *err)
+{
+    struct model_config *c = &f->config;
+    const struct tensors_item *up =
+        tensors_find(t, "encoder/layer_0/ffn/linear_0/weight");
+    const json_t *epsilon = json_object_get(json, "layer_norm_epsilon");
+
+    TRY(check_kind(t, err));
+    if (up->n_dims != 2 || up->dim[0] > 1 << 20 || up->dim[1] > 1 << 20)
+        return err_set(err, ERR_FORMAT, "tensor %s is no matrix", up->name);
+    c->d_ff = (int64_t)up->dim[0];
+    c->d_model = (int64_t)up->dim[1];
+    c->heads = (int64_t)fact(t, "encoder/num_heads", 8);
+    c->encoder_layers = (int64_t)count_layers(t, "encoder");
+    c->decoder_layers = (int64_t)count_layers(t, "decoder");
+    if (c->heads < 1 || c->heads > c->d_model ||
+        fact(t, "decoder/num_heads", 8) != (double)c->heads)
+        return err_set(err, ERR_FORMAT, "its numbers of heads are not read");
+    c->norm_epsilon = json_is_number(epsilon) ? json_number_value(epsilon) : 1e-5;
+    c->arch.norm = fact(t, "encoder/pre_norm", 1) != 0 ? NORM_PRE : NORM_POST;
+    c->arch.has_attention_bias =
+        tensors_find(t, "encoder/layer_0/self_attention/linear_0/bias");
+    c->arch.is_unscaled = fact(t, "encoder/scale_embeddings", 1) == 0;
+    take_tables(&c->arch, t);
+    TRY(take_activation(&c->arch, fact(t, "encoder/activation", 0), err));
+    return take_positions(c, t, err);
+}
+
+/* ---- words ---- */
+
+static status read_words(struct readers_words *w, const char *dir, json_t *json,
+                         struct err *err)
+{
+    static const char *const both[] = {"shared_vocabulary.json"},
+                             *const source[] = {"source_vocabulary.json"},
+                             *const target[] = {"target_vocabulary.json"};
+    const struct vocabulary_names names = {
+        "<pad>", json_string_value(json_object_get(json, "eos_token")),
+        json_string_value(json_object_get(json, "bos_token")),
+        json_string_value(json_object_get(json, "unk_token"))};
+    char path[FILE_PATH_MAX];
+
+    w->is_one = readers_find(path, dir, both, 1);
+    if (!w->is_one && !readers_find(path, dir, source, 1))
+        return err_set(err, ERR_IO,
+                       "%s has no shared_vocabulary.json or "
+                       "source_vocabulary.json",
+                       dir);
+    TRY(readers_json_words(&w->source, path, err));
+    TRY(vocabulary_close(&w->source, names, err));
+    if (w->is_one)
+        return OK;
+    if (!readers_find(path, dir, target, 1))
+        return err_set(err, ERR_IO, "%s has no target_vocabulary.json", dir);
+    TRY(readers_json_words(&w->target, path, err));
+    return vocabulary_close(&w->target, names, err);
+}
+
+/* What stands before a sentence, and what the decoder begins with. */
+static status take_marks(struct foreign *f, const struct tensors *t, json_t *json,
+                         const struct vocabulary *target, struct err *err)
+{
+    const char *start = json_string_value(json_object_get(json, "decoder_start_token"));
+    const bool is_zero = fact(t, "decoder/start_from_zero_embedding", 0) != 0;
+
+    if (!json_is_true(json_object_get(json, "add_source_eos")))
+        return err_set(err, ERR_FORMAT,
+                       "add_source_eos is not true in config.json: how "
+                       "sentences end is not known");
+    f->config.arch.has_no_begin = !json_is_true(json_object_get(json, "add_source_bos"));
+    if (is_zero)
+        return OK;
+    for (size_t i = 0; start && i < target->n; i++)
+        if (target->token[i].text && strcmp(target->token[i].text, start) == 0) {
+            f->config.arch.start = target->token[i].id + 1;
+            return OK;
+        }
+    return err_set(err, ERR_FORMAT, "decoder_start_token is no token of the vocabulary");
+}
+
+static status find_tokenizers(char source[FILE_PATH_MAX], char target[FILE_PATH_MAX],
+                              const char *dir, struct err *err)
+{
+    static const char *const sources[] = {"source.spm",  "sentencepiece.model",
+                                          "vocab.model", "sentencepiece.bpe.model",
+                                          "spm.model",   "../sentencepiece.model"};
+    enum { N = sizeof sources / sizeof *sources };
+    static const char *const targets[] = {"target.spm"};
+
+    if (!readers_find(source, dir, sources, N))
+        return err_set(err, ERR_IO,
+                       "%s has no SentencePiece model (source.spm and target.spm, or "
+                       "sentencepiece.model): without it text cannot be translated",
+                       dir);
+    if (!readers_find(target, dir, targets, 1))
+        snprintf(target, FILE_PATH_MAX, "%s", source);
+    return OK;
+}
+
+static status open_all(struct foreign *f, const char *dir, json_t *json,
+                       struct readers_words *w, struct tensors *t, struct err *err)
+{
+    char path[FILE_PATH_MAX], source[FILE_PATH_MAX], target[FILE_PATH_MAX];
+    const bool has_bias = tensors_find(t, "decoder/projection/bias");
+    struct readers_model m = {.tensors = t,
+                              .words = w,
+                              .source_spm = source,
+                              .target_spm = target,
+                              .has_output_bias = has_bias};
+
+    TRY(file_join(path, sizeof path, dir, "model.bin", err));
+    TRY(take_config(f, t, json, err));
+    TRY(read_words(w, dir, json, err));
+    TRY(take_marks(f, t, json, w->is_one ? &w->source : &w->target, err));
+    TRY(find_tokenizers(source, target, dir, err));
+    m.fill = (struct fill){.row = weights, .n_rows = N_ROWS - !has_bias};
+    return readers_finish(f, &m, err);
+}
+
+status ctranslate2_open(struct foreign *f, const char *dir, struct err *err)
+{
+    char config[FILE_PATH_MAX], model[FILE_PATH_MAX];
+    struct readers_words words = {0};
+    struct tensors tensors = {0};
+    json_t *json = NULL;
+
+    f->kind = "CTranslate2";
+    TRY(file_join(config, sizeof config, dir, "config.json", err));
+    TRY(file_join(model, sizeof model, dir, "model.bin", err));
+    TRY(readers_json(&json, config, err));
+    status result = tensors_open(&tensors, TENSORS_CTRANSLATE2, model, err);
+    THEN(result, open_all(f, dir, json, &words, &tensors, err));
+    readers_release(&words);
+    tensors_close(&tensors);
+    json_decref(json);
+    return result;
+}

@@ -1,0 +1,224 @@
+/*
+ * MarianMT as Hugging Face's transformers keeps it: config.json says what the model is,
+ * model.safetensors has its weights, vocab.json (and target_vocab.json, if target words
+ * have numbers of their own) its tokens, source.spm and target.spm cut text into them.
+ * Positions are halves of sines and cosines that the program computes itself.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "foreign/readers.h"
+
+#define LINEAR(id, name)                           \
+    {PARAM_##id, name ".weight", FILL_TRANSPOSED}, \
+    {                                              \
+        PARAM_##id##_bias, name ".bias"            \
+    }
+#define NORM(id, name)                   \
+    {PARAM_##id##_gain, name ".weight"}, \
+    {                                    \
+        PARAM_##id##_bias, name ".bias"  \
+    }
+#define LAYER(prefix, path)                                                 \
+    LINEAR(prefix##_q, path "self_attn.q_proj"),                            \
+        LINEAR(prefix##_k, path "self_attn.k_proj"),                        \
+        LINEAR(prefix##_v, path "self_attn.v_proj"),                        \
+        LINEAR(prefix##_out, path "self_attn.out_proj"),                    \
+        NORM(prefix##_att_norm, path "self_attn_layer_norm"),               \
+        LINEAR(prefix##_ff1, path "fc1"), LINEAR(prefix##_ff2, path "fc2"), \
+        NORM(prefix##_ff_norm, path "final_layer_norm")
+#define ENC "model.encoder.layers.%d."
+#define DEC "model.decoder.layers.%d."
+static const struct fill_row rows[] = {
+    LAYER(enc, ENC),
+    LAYER(dec, DEC),
+    LINEAR(cross_q, DEC "encoder_attn.q_proj"),
+    LINEAR(cross_k, DEC "encoder_attn.k_proj"),
+    LINEAR(cross_v, DEC "encoder_attn.v_proj"),
+    LINEAR(cross_out, DEC "encoder_attn.out_proj"),
+    NORM(dec_cross_norm, DEC "encoder_attn_layer_norm"),
+    {PARAM_embed, "model.shared.weight", FILL_SOURCES},
+    {PARAM_output_bias, "final_logits_bias", FILL_TARGETS}};
+/* Of models whose sides have tables of their own. */
+static const struct fill_row apart[] = {
+    {PARAM_embed, "model.encoder.embed_tokens.weight", FILL_SOURCES},
+    {PARAM_target_embed, "model.decoder.embed_tokens.weight", FILL_TARGETS},
+    {PARAM_output, "lm_head.weight", FILL_TARGETS}};
+enum {
+    N_ROWS = sizeof rows / sizeof *rows,
+    N_APART = sizeof apart / sizeof *apart,
+    N_ALL = N_ROWS + N_APART
+};
+
+static status take_int(json_t *root, const char *key, int64_t *out, struct err *err)
+{
+    const json_t *value = json_object_get(root, key);
+
+    if (!json_is_integer(value) || json_integer_value(value) < 1 ||
+        json_integer_value(value) > 1 << 20)
+        return err_set(err, ERR_FORMAT, "config.json has no number %s above zero", key);
+    *out = json_integer_value(value);
+    return OK;
+}
+
+static bool is_true(json_t *root, const char *key, bool usual)
+{
+    const json_t *value = json_object_get(root, key);
+
+    return value ? json_is_true(value) : usual;
+}
+
+static status take_activation(json_t *root, struct architecture *a, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum architecture_activation kind;
+    } names[] = {
+        {"relu", ACTIVATION_RELU},          {"swish", ACTIVATION_SWISH},
+        {"silu", ACTIVATION_SWISH},         {"gelu", ACTIVATION_GELU},
+        {"gelu_new", ACTIVATION_GELU_TANH}, {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH}};
+    const char *name = json_string_value(json_object_get(root, "activation_function"));
+
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i].name) == 0) {
+            a->activation = names[i].kind;
+            return OK;
+        }
+    return err_set(err, ERR_FORMAT, "activation_function %.40s is not known",
+                   name ? name : "(none)");
+}
+
+/* What the model computes; ERR_FORMAT for what we do not. */
+static status take_config(struct foreign *f, json_t *root, bool *is_apart,
+                          struct err *err)
+{
+    struct model_config *c = &f->config;
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    int64_t heads = 0, d_ff = 0;
+
+    if (!type || strcmp(type, "marian") != 0)
+        return err_set(err, ERR_FORMAT,
+                       "model_type is %.40s, of Hugging Face's models "
+                       "marian alone is read",
+                       type ? type : "not said");
+    TRY(take_int(root, "d_model", &c->d_model, err));
+    TRY(take_int(root, "encoder_layers", &c->encoder_layers, err));
+    TRY(take_int(root, "decoder_layers", &c->decoder_layers, err));
+    TRY(take_int(root, "encoder_attention_heads", &c->heads, err));
+    TRY(take_int(root, "decoder_attention_heads", &heads, err));
+    TRY(take_int(root, "encoder_ffn_dim", &c->d_ff, err));
+    TRY(take_int(root, "decoder_ffn_dim", &d_ff, err));
+    if (heads != c->heads || d_ff != c->d_ff)
+        return err_set(err, ERR_FORMAT,
+                       "encoder and decoder have another number of heads "
+                       "or another feed-forward width");
+    TRY(take_activation(root, &c->arch, err));
+    c->norm_epsilon = 1e-5;
+    c->arch.norm = NORM_POST;
+    c->arch.positions = POSITIONS_HALVES;
+    c->arch.has_attention_bias = true;
+    c->arch.has_no_begin = true;
+    c->arch.is_unscaled = !is_true(root, "scale_embedding", false);
+    *is_apart = !is_true(root, "share_encoder_decoder_embeddings", true);
+    const bool is_tied = is_true(root, "tie_word_embeddings", true);
+    c->arch.tables = *is_apart ? (is_tied ? TABLES_TARGET : TABLES_SEPARATE)
+                               : (is_tied ? TABLES_ONE : TABLES_INPUTS);
+    return OK;
+}
+
+/* The decoder begins with this token, in its numbering. */
+static status take_start(struct foreign *f, json_t *root, const struct vocabulary *target,
+                         struct err *err)
+{
+    const json_t *value = json_object_get(root, "decoder_start_token_id");
+    const json_int_t start = json_is_integer(value) ? json_integer_value(value) : -1;
+
+    if (start < 0 || (size_t)start >= target->n)
+        return err_set(err, ERR_FORMAT, "decoder_start_token_id is no token");
+    f->config.arch.start = target->token[start].id + 1;
+    return OK;
+}
+
+static status read_words(struct readers_words *w, const char *dir, bool is_apart,
+                         struct err *err)
+{
+    static const struct vocabulary_names names = {"<pad>", "</s>", "<s>", "<unk>"};
+    static const char *const source[] = {"vocab.json"}, *const target[] = {
+                                                            "target_vocab.json"};
+    char path[FILE_PATH_MAX];
+
+    if (!readers_find(path, dir, source, 1))
+        return err_set(err, ERR_IO, "%s has no vocab.json", dir);
+    TRY(readers_json_words(&w->source, path, err));
+    TRY(vocabulary_close(&w->source, names, err));
+    w->is_one = !is_apart || !readers_find(path, dir, target, 1);
+    if (w->is_one)
+        return OK;
+    TRY(readers_json_words(&w->target, path, err));
+    return vocabulary_close(&w->target, names, err);
+}
+
+static status open_all(struct foreign *f, const char *dir, json_t *root,
+                       struct readers_words *w, struct tensors *t, struct err *err)
+{
+    static const char *const weights[] = {"model.safetensors"};
+    char path[FILE_PATH_MAX], source[FILE_PATH_MAX], target[FILE_PATH_MAX];
+    struct fill_row all[N_ALL];
+    struct readers_model m = {
+        .tensors = t, .words = w, .source_spm = source, .target_spm = target};
+    bool is_apart = false;
+
+    TRY(take_config(f, root, &is_apart, err));
+    TRY(read_words(w, dir, is_apart, err));
+    TRY(take_start(f, root, w->is_one ? &w->source : &w->target, err));
+    if (!readers_find(path, dir, weights, 1))
+        return err_set(err, ERR_IO,
+                       "%s has no model.safetensors; weights in pytorch_model.bin are a "
+                       "program (a pickle) and not read: save the model with "
+                       "safe_serialization=True",
+                       dir);
+    TRY(tensors_open(t, TENSORS_SAFETENSORS, path, err));
+    TRY(file_join(source, sizeof source, dir, "source.spm", err));
+    TRY(file_join(target, sizeof target, dir, "target.spm", err));
+    memcpy(all, rows, sizeof rows);
+    memcpy(all + N_ROWS, apart, sizeof apart);
+    m.fill = (struct fill){.row = all, .n_rows = N_ALL};
+    if (is_apart)
+        all[N_ROWS - 2] = apart[0];
+    return readers_finish(f, &m, err);
+}
+
+static void take_languages(struct foreign *f, const char *dir)
+{
+    char path[FILE_PATH_MAX];
+    struct err ignored;
+    json_t *root = NULL;
+
+    if (file_join(path, sizeof path, dir, "tokenizer_config.json", &ignored) != OK ||
+        readers_json(&root, path, &ignored) != OK)
+        return;
+    const char *source = json_string_value(json_object_get(root, "source_lang"));
+    const char *target = json_string_value(json_object_get(root, "target_lang"));
+    snprintf(f->source, sizeof f->source, "%.15s", source ? source : "");
+    snprintf(f->target, sizeof f->target, "%.15s", target ? target : "");
+    json_decref(root);
+}
+
+status huggingface_open(struct foreign *f, const char *dir, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct readers_words words = {0};
+    struct tensors tensors = {0};
+    json_t *root = NULL;
+
+    f->kind = "Hugging Face MarianMT";
+    TRY(file_join(path, sizeof path, dir, "config.json", err));
+    TRY(readers_json(&root, path, err));
+    const status result = open_all(f, dir, root, &words, &tensors, err);
+    take_languages(f, dir);
+    readers_release(&words);
+    tensors_close(&tensors);
+    json_decref(root);
+    return result;
+}

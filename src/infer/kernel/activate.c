@@ -1,0 +1,83 @@
+/*
+ * Activations of feed-forward layers that are not ReLU (recipe/architecture.h). All but
+ * one are x s(y(x)) with the logistic function s; in numbers that are never positive, for
+ * which exp is made:
+ *
+ *   s(y) = 1 / (1 + e) for y >= 0, e / (1 + e) for y < 0,  e = exp(-|y|)
+ *
+ * erf for GELU is Abramowitz and Stegun's 7.1.26, whose error is below 1.5e-7:
+ *
+ *   erf(z) = 1 - (a1 t + ... + a5 t^5) exp(-z^2),  t = 1 / (1 + p z),  z >= 0
+ */
+#include <math.h>
+
+#include "infer/kernel/kernel.h"
+
+/* e[i] = exp(-|y[i]|) for sixteen numbers. */
+LANES_INLINE void exp_of(float *e, const float *y)
+{
+    float less[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        less[i] = -fabsf(y[i]);
+    lanes_store(e, lanes_exp(lanes_load(less)));
+}
+
+/* x s(y) for sixteen numbers. */
+LANES_INLINE void gate(float *x, const float *y)
+{
+    float e[LANES];
+
+    exp_of(e, y);
+    for (int i = 0; i < LANES; i++)
+        x[i] *= (y[i] < 0 ? e[i] : 1) / (1 + e[i]);
+}
+
+LANES_INLINE void gelu(float *x)
+{
+    float square[LANES], e[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        square[i] = x[i] * x[i] * 0.5f;
+    exp_of(e, square);
+    for (int i = 0; i < LANES; i++) {
+        const float t = 1 / (1 + 0.3275911f * 0.70710678f * fabsf(x[i]));
+        float p = 1.061405429f * t - 1.453152027f;
+        p = p * t + 1.421413741f;
+        p = p * t - 0.284496736f;
+        p = p * t + 0.254829592f;
+        const float tail = p * t * e[i]; /* 1 - erf of the magnitude */
+        x[i] *= 0.5f * (x[i] < 0 ? tail : 2 - tail);
+    }
+}
+
+LANES_INLINE void activate_some(float *x, enum architecture_activation kind)
+{
+    float y[LANES];
+
+    for (int i = 0; i < LANES; i++)
+        switch (kind) {
+        case ACTIVATION_GELU_TANH:
+            y[i] = 1.59576912f * (x[i] + 0.044715f * x[i] * x[i] * x[i]);
+            break;
+        case ACTIVATION_GELU_SIGMOID:
+            y[i] = 1.702f * x[i];
+            break;
+        default:
+            y[i] = x[i];
+        }
+    gate(x, y);
+}
+
+void KERNEL(activate)(const struct kernels_input *a, enum architecture_activation kind,
+                      size_t first, size_t n)
+{
+    for (size_t row = first; row < first + n; row++) {
+        float *x = a->real + row * a->stride;
+        for (size_t i = 0; i < lanes_round(a->n); i += LANES)
+            if (kind == ACTIVATION_GELU)
+                gelu(x + i);
+            else
+                activate_some(x + i, kind);
+    }
+}
