@@ -16,8 +16,8 @@ endif()
 target_link_libraries(ferry_shared PRIVATE
   -Wl,--whole-archive ferry_library -Wl,--no-whole-archive)
 
-set(archives library decode align corpus infer infer_plain model text format proto recipe device
-  cpu_plain base)
+set(archives library decode foreign align corpus infer infer_plain model text format proto recipe
+  device cpu_plain base)
 list(TRANSFORM archives PREPEND ferry_)
 list(APPEND archives ${infer_kernels} ${vector_kernels})
 set(members "")
