@@ -37,7 +37,7 @@ static const struct api_field detect_answer[] = {
 static const struct api_field languages_answer[] = {
     {"code", API_TEXT, true, NULL, "Language code"},
     {"name", API_TEXT, true, NULL, "Human-readable language name (in English)"},
-    {"targets", API_LIST, true, NULL, "Supported target language codes"},
+    {"targets", API_STRINGS, true, NULL, "Supported target language codes"},
     {0}};
 static const struct api_field settings_answer[] = {
     {"charLimit", API_INT, true, NULL, "Character input limit (-1 indicates no limit)"},
@@ -46,7 +46,7 @@ static const struct api_field settings_answer[] = {
     {"keyRequired", API_BOOL, true, NULL, "Whether an API key is required"},
     {"suggestions", API_BOOL, true, NULL, "Whether suggestions are taken"},
     {"filesTranslation", API_BOOL, true, NULL, "Whether files are translated"},
-    {"supportedFilesFormat", API_LIST, true, NULL, "Formats of files"},
+    {"supportedFilesFormat", API_STRINGS, true, NULL, "Formats of files"},
     {"language", API_OBJECT, true, NULL, "Languages that a page begins with"},
     {0}};
 static const struct api_field plain_values[] = {
@@ -57,8 +57,14 @@ static const struct api_field plain_values[] = {
     {"alternatives", API_INT, false, NULL, "How many further translations of each text, at most"},
     {"stream", API_BOOL, false, NULL, "Answer with server-sent events: line, for each line; then end, or error"},
     {0}};
+static const struct api_field plain_translation[] = {
+    {"text", API_TEXT, true, NULL, "The translation"},
+    {"source", API_TEXT, true, NULL, "Code of the text's language"},
+    {"confidence", API_NUMBER, false, NULL, "Of a source that was detected: 0 to 100"},
+    {"alternatives", API_STRINGS, false, NULL, "Further translations, if they were asked for"},
+    {0}};
 static const struct api_field plain_answer[] = {
-    {"translations", API_LIST, true, NULL, "For each text: text, source, confidence (0 to 100) if it was detected, alternatives"},
+    {"translations", API_LIST, true, NULL, "One for each text", plain_translation},
     {0}};
 static const struct api_field plain_directions[] = {
     {"source", API_TEXT, true, NULL, "Language code"},
@@ -100,89 +106,6 @@ size_t api_route_number(const char *method, const char *path)
             strcmp(api_routes[i].method, is_head ? "GET" : method) == 0)
             found = i;
     return found;
-}
-
-/* ---- values ---- */
-
-bool api_has(const struct api_request *r, const char *name)
-{
-    const json_t *v = json_object_get(r->values, name);
-
-    return (json_is_string(v) && json_string_length(v)) || json_is_number(v) ||
-           json_is_true(v) || (json_is_array(v) && json_array_size(v));
-}
-
-const char *api_text(const struct api_request *r, const char *name)
-{
-    const char *text = json_string_value(json_object_get(r->values, name));
-
-    return text ? text : "";
-}
-
-/* Of a form: line ends become LF, as LibreTranslate has it. */
-static json_t *form_text(struct line value)
-{
-    struct str text = str_new(0);
-
-    for (size_t i = 0; i < value.n_bytes; i++)
-        if (value.text[i] != '\r')
-            str_putc(&text, value.text[i]);
-        else if (i + 1 == value.n_bytes || value.text[i + 1] != '\n')
-            str_putc(&text, '\n');
-    json_t *result = serve_text((struct line){str_text(&text), text.len});
-    str_release(&text);
-    return result;
-}
-
-static void take_field(void *ctx, const char *name, struct line value)
-{
-    struct api_request *r = ctx;
-
-    if (!json_object_get(r->values, name)) /* the first of several counts */
-        json_object_set_new(r->values, name, form_text(value));
-}
-
-static bool is_type(const char *type, const char *want)
-{
-    const size_t n = strlen(want);
-
-    return type && strncasecmp(type, want, n) == 0 &&
-           (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
-}
-
-static void take_query(struct api_request *r, const struct api_field *field)
-{
-    for (; field->name; field++) {
-        const char *value = http_query(r->http, field->name);
-        if (value)
-            take_field(r, field->name, (struct line){value, strlen(value)});
-    }
-}
-
-/* False: the request was refused. */
-static bool read_values(struct api_request *r, const struct api_route *route)
-{
-    const char *type = http_header(r->http, "Content-Type");
-    const struct line body = http_body(r->http);
-    struct err err;
-
-    r->is_json = is_type(type, "application/json");
-    if (r->is_json && strcmp(route->method, "POST") == 0) {
-        r->values = json_loadb(body.text, body.n_bytes, 0, NULL);
-        if (json_is_object(r->values))
-            return true;
-        serve_refuse(r->http, 400, "Invalid JSON format");
-        return false;
-    }
-    r->values = json_object();
-    const bool is_form = is_type(type, "application/x-www-form-urlencoded") ||
-                         is_type(type, "multipart/form-data");
-    if (is_form && http_form(r->http, take_field, r, &err) != OK) {
-        serve_refuse(r->http, 400, "Invalid request: %s", err.msg);
-        return false;
-    }
-    take_query(r, route->field);
-    return true;
 }
 
 /* ---- who may ---- */
@@ -234,20 +157,32 @@ bool api_allows(struct api_request *r, size_t n_chars)
 
 /* ---- dispatch ---- */
 
-static bool has_path(const char *path)
+const char *api_allow(char out[API_ALLOW], const char *path)
 {
+    size_t n = 0;
+
+    out[0] = '\0';
     for (size_t i = 0; i < api_n_routes; i++)
-        if (strcmp(api_routes[i].path, path) == 0)
-            return true;
-    return false;
+        if (strcmp(api_routes[i].path, path) == 0) {
+            const bool is_get = strcmp(api_routes[i].method, "GET") == 0;
+            n += (size_t)snprintf(out + n, API_ALLOW - n, "%s, %s", api_routes[i].method,
+                                  is_get ? "HEAD, " : "");
+        }
+    if (n)
+        snprintf(out + n, API_ALLOW - n, "OPTIONS");
+    return out;
 }
 
-/* What a browser asks before it lets a page ask. */
-static void answer_options(struct http_request *r)
+/* Another method than the path's; OPTIONS is what a browser asks before it lets a page
+ * ask. */
+static void answer_other(struct http_request *r, const char *allow)
 {
-    struct http_answer a = serve_answer(204);
+    const bool is_options = strcmp(http_method(r), "OPTIONS") == 0;
+    struct http_answer a =
+        is_options ? serve_answer(204)
+                   : serve_json(405, json_pack("{ss}", "error", http_reason(405)));
 
-    http_add_header(&a, "Allow", "GET, POST, HEAD, OPTIONS");
+    http_add_header(&a, "Allow", allow);
     http_answer(r, &a);
 }
 
@@ -259,7 +194,7 @@ void api_handle(void *ctx, struct http_request *http)
 
     if (number < api_n_routes) {
         const struct api_route *route = &api_routes[number];
-        if (read_values(&r, route))
+        if (api_read_values(&r, route))
             route->handle(&r);
         json_decref(r.values);
         return;
@@ -267,10 +202,9 @@ void api_handle(void *ctx, struct http_request *http)
     const bool is_get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     if (is_get && r.server->config.page && page_answer(http))
         return;
-    if (!has_path(path))
-        serve_refuse(http, 404, "Not Found");
-    else if (strcmp(method, "OPTIONS") == 0)
-        answer_options(http);
+    char allow[API_ALLOW];
+    if (*api_allow(allow, path))
+        answer_other(http, allow);
     else
-        serve_refuse(http, 405, "Method Not Allowed");
+        serve_refuse(http, 404, "Not Found");
 }

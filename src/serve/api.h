@@ -14,10 +14,12 @@
 #include "serve/job.h"
 #include "serve/server.h"
 
-/* TEXTS: a string or a list of strings. */
+/* TEXTS: a string or a list of strings. LIST: of objects of the row's `item`, or without
+ * one of anything. */
 enum api_type {
     API_TEXT,
     API_TEXTS,
+    API_STRINGS,
     API_INT,
     API_NUMBER,
     API_BOOL,
@@ -31,6 +33,7 @@ struct api_field {
     bool is_required;
     const char *choices; /* "text|html", or NULL */
     const char *help;
+    const struct api_field *item;
 };
 
 /* Names that begin so are LibreTranslate's; others are of the plain interface. */
@@ -60,6 +63,13 @@ extern const size_t api_n_routes;
 /* The path of route i, or "other". */
 const char *api_route_name(size_t i);
 size_t api_route_number(const char *method, const char *path);
+
+/* "GET, HEAD, OPTIONS": what may be asked of a path; "" when it is none of the table. */
+enum { API_ALLOW = 48 };
+const char *api_allow(char out[API_ALLOW], const char *path);
+
+/* Read what the route takes; false: the request was refused. */
+bool api_read_values(struct api_request *r, const struct api_route *route);
 
 /* A value's text, "" when it is none; numbers in their digits. */
 const char *api_text(const struct api_request *r, const char *name);

@@ -17,41 +17,75 @@ static json_t *choices_json(const char *choices)
     return list;
 }
 
-static json_t *type_json(enum api_type type)
+/* Values that are asked for must not be empty where they must be there; those of an
+ * answer are what they are. */
+enum api_way { ASKED, ANSWERED };
+
+static json_t *object_json(const struct api_field *field, enum api_way way);
+
+static json_t *list_json(json_t *item)
+{
+    return json_pack("{ss, so}", "type", "array", "items", item);
+}
+
+static json_t *string_json(void)
+{
+    return json_pack("{ss}", "type", "string");
+}
+
+static json_t *text_or_texts_json(size_t least)
+{
+    json_t *text = string_json(), *list = list_json(string_json());
+
+    if (least) {
+        json_object_set_new(text, "minLength", json_integer((json_int_t)least));
+        json_object_set_new(list, "minItems", json_integer((json_int_t)least));
+    }
+    return json_pack("{s[oo]}", "oneOf", text, list);
+}
+
+static json_t *type_json(const struct api_field *f, size_t least)
 {
     static const char *const names[] = {[API_TEXT] = "string",
                                         [API_INT] = "integer",
                                         [API_NUMBER] = "number",
                                         [API_BOOL] = "boolean"};
 
-    if (type == API_TEXTS)
-        return json_pack("{s[{ss}, {sss{ss}}]}", "oneOf", "type", "string", "type",
-                         "array", "items", "type", "string");
-    if (type == API_LIST)
-        return json_pack("{sss{}}", "type", "array", "items");
-    if (type == API_OBJECT) /* or a list of them */
+    switch (f->type) {
+    case API_TEXTS:
+        return text_or_texts_json(least);
+    case API_STRINGS:
+        return list_json(string_json());
+    case API_LIST:
+        return list_json(f->item ? object_json(f->item, ANSWERED) : json_object());
+    case API_OBJECT: /* or a list of them */
         return json_object();
-    return json_pack("{ss}", "type", names[type]);
+    default:
+        return json_pack("{ss}", "type", names[f->type]);
+    }
 }
 
-static json_t *field_json(const struct api_field *f)
+static json_t *field_json(const struct api_field *f, enum api_way way)
 {
-    json_t *schema = type_json(f->type);
+    const size_t least = way == ASKED && f->is_required;
+    json_t *schema = type_json(f, least);
 
     json_object_set_new(schema, "description", json_string(f->help));
+    if (least && f->type == API_TEXT)
+        json_object_set_new(schema, "minLength", json_integer((json_int_t)least));
+    if (way == ASKED && f->type == API_INT)
+        json_object_set_new(schema, "minimum", json_integer(0));
     if (f->choices)
         json_object_set_new(schema, "enum", choices_json(f->choices));
-    if (strcmp(f->name, "alternatives") == 0 && f->type == API_INT)
-        json_object_set_new(schema, "minimum", json_integer(0));
     return schema;
 }
 
-static json_t *object_json(const struct api_field *field)
+static json_t *object_json(const struct api_field *field, enum api_way way)
 {
     json_t *properties = json_object(), *required = json_array();
 
     for (; field && field->name; field++) {
-        json_object_set_new(properties, field->name, field_json(field));
+        json_object_set_new(properties, field->name, field_json(field, way));
         if (field->is_required)
             json_array_append_new(required, json_string(field->name));
     }
@@ -64,7 +98,7 @@ static json_t *object_json(const struct api_field *field)
 
 static json_t *answer_json(const struct api_route *r)
 {
-    json_t *object = object_json(r->answer);
+    json_t *object = object_json(r->answer, ANSWERED);
 
     return r->is_list ? json_pack("{ss, so}", "type", "array", "items", object) : object;
 }
@@ -158,15 +192,15 @@ static json_t *openapi_answers(const struct api_route *r)
     json_t *content = content_of("application/json", answer_json(r));
 
     if (strcmp(r->path, "/v1/translate") == 0)
-        json_object_set_new(content, "text/event-stream",
-                            json_pack("{s{ss}}", "schema", "type", "string"));
+        json_object_set_new(content, "text/event-stream", json_pack("{s{}}", "schema"));
     json_t *answers =
         json_pack("{s{ss, so}}", "200", "description", r->summary, "content", content);
-    for (size_t i = 0; r->has_key && i < sizeof errors / sizeof *errors; i++)
+    for (size_t i = 0; r->has_key && i < sizeof errors / sizeof *errors; i++) {
+        json_t *schema = json_pack("{ss}", "$ref", "#/components/schemas/Error");
         json_object_set_new(answers, errors[i].status,
                             json_pack("{ss, so}", "description", errors[i].meaning,
-                                      "content",
-                                      content_of("application/json", error_json())));
+                                      "content", content_of("application/json", schema)));
+    }
     return answers;
 }
 
@@ -185,7 +219,7 @@ static json_t *openapi_operation(const struct api_route *r)
         json_object_set_new(
             operation, "requestBody",
             json_pack("{sb, so}", "required", 1, "content",
-                      content_of("application/json", object_json(r->field))));
+                      content_of("application/json", object_json(r->field, ASKED))));
     if (r->has_key)
         json_object_set_new(operation, "security", json_pack("[{}, {s[]}]", "bearer"));
     return operation;
@@ -198,9 +232,9 @@ json_t *api_describe_openapi(void)
     for (size_t i = 0; i < api_n_routes; i++)
         if (api_routes[i].face == API_PLAIN)
             path_of(paths, &api_routes[i], openapi_operation(&api_routes[i]));
-    return json_pack("{ss, s{ss, ss, ss}, so, s{s{s{ss, ss}}}}", "openapi", "3.0.3",
-                     "info", "title", "Ferry", "description",
-                     "Translation by models that run on this server", "version",
-                     FERRY_VERSION, "paths", paths, "components", "securitySchemes",
-                     "bearer", "type", "http", "scheme", "bearer");
+    return json_pack(
+        "{ss, s{ss, ss, ss}, so, s{s{s{ss, ss}}, s{so}}}", "openapi", "3.0.3", "info",
+        "title", "Ferry", "description", "Translation by models that run on this server",
+        "version", FERRY_VERSION, "paths", paths, "components", "securitySchemes",
+        "bearer", "type", "http", "scheme", "bearer", "schemas", "Error", error_json());
 }

@@ -60,8 +60,6 @@ void serve_refuse(struct http_request *r, unsigned code, const char *fmt, ...)
     struct http_answer a = serve_json(code, value);
     if (code == 503)
         http_add_header(&a, "Retry-After", "1");
-    if (code == 405)
-        http_add_header(&a, "Allow", "GET, POST, HEAD, OPTIONS");
     http_answer(r, &a);
 }
 

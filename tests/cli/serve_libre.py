@@ -84,9 +84,13 @@ with Server(ferry, model, f"{model}:de-fr", f"{model}:pb-zt", "char_limit=500", 
         answer = s.ask("POST", "/translate", body.encode("latin-1"), {"Content-Type": "application/json"})
         equal(body[:20], (answer.status, answer.json), (400, {"error": "Invalid JSON format"}))
     for path in ("/translate", "/detect"):
-        equal(f"GET {path}", s.get(path).status, 405)
-        equal(f"PUT {path}", s.ask("PUT", path).status, 405)
-    equal("POST /languages", s.post("/languages", {}).status, 405)
+        for method in ("GET", "PUT"):
+            answer = s.ask(method, path)
+            equal(f"{method} {path}", (answer.status, answer.headers["Allow"]), (405, "POST, OPTIONS"))
+        equal(f"{path} without values", s.ask("POST", path).json, {"error": "Invalid request: missing q parameter"})
+    for path in ("/languages", "/frontend/settings", "/health", "/spec"):
+        answer = s.ask("POST", path)
+        equal(f"POST {path}", (answer.status, answer.headers["Allow"]), (405, "GET, HEAD, OPTIONS"))
     for path in ("/x", "/translate/", "//translate", "/translate_file/x", "/../etc/passwd"):
         equal(path, s.get(path).status, 404)
         check("an error is JSON", "error" in s.get(path).json)
@@ -154,6 +158,12 @@ with Server(ferry, model, f"{model}:de-fr", f"{model}:pb-zt", "char_limit=500", 
     equal("plain", (plain.json["translations"][0]["text"], plain.json["translations"][0]["source"]), (best, "en"))
     equal("plain alternatives", plain.json["translations"][0]["alternatives"], others[:1])
     check("detected", "confidence" in s.post("/v1/translate", {"text": TEXT, "target": "fr"}).json["translations"][0])
+    for name, value, want in (("text", ["a", 5], "a string or a list of strings"), ("source", ["en"], "a string"),
+                              ("source", None, "a string"), ("alternatives", "1", "a number, 0 or more"),
+                              ("alternatives", -1, "a number, 0 or more"), ("stream", "yes", "true or false")):
+        answer = s.post("/v1/translate", {"text": TEXT, "target": "de", name: value})
+        equal(f"{name} {value}", (answer.status, answer.json),
+              (400, {"error": f"Invalid request: {name} parameter is not {want}"}))
     equal("not JSON", s.form("/v1/translate", text=TEXT, target="de").status, 415)
     equal("directions", [d for d in s.get("/v1/directions").json if d["source"] == "en"],
           [{"source": "en", "target": "de"}, {"source": "en", "target": "fr", "through": "de"}])

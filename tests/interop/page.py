@@ -1,17 +1,24 @@
 """usage: page.py FERRY MODEL DIR
 
 Opens the page of a server in Chromium, through its debugging pipe: types, clicks and reads as somebody would, asks
-the browser for the names that a screen reader says, and measures contrasts. Pictures go to DIR.
+the browser for the names that a screen reader says, measures contrasts, and lets axe-core look for what else shuts
+people out, if it is installed. Pictures go to DIR.
 """
 import base64
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+try:
+    import axe_core_python
+except ImportError:
+    axe_core_python = None
 
 SECONDS = 30
 
@@ -30,8 +37,8 @@ class Browser:
             os.dup2(low[0], 3)
             os.dup2(low[1], 4)
 
-        self.process = subprocess.Popen(words, preexec_fn=arrange, close_fds=False, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(words, preexec_fn=arrange, close_fds=False, start_new_session=True,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.rest, self.n, self.session = b"", 0, None
         targets = self.call("Target.getTargets")["targetInfos"]
         target = next(t["targetId"] for t in targets if t["type"] == "page")
@@ -71,8 +78,16 @@ class Browser:
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def close(self):
+        """Until the last of its processes is gone, which would write into its home until then."""
         self.process.terminate()
         self.process.wait()
+        end = time.time() + SECONDS
+        try:
+            while time.time() < end:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                time.sleep(0.05)
+        except ProcessLookupError:
+            pass
 
 
 def serve(ferry, model):
@@ -132,6 +147,16 @@ def check_names(browser):
     assert browser.read("document.querySelector('meta[name=viewport]').content").find("user-scalable=no") < 0
 
 
+def check_axe(browser, what):
+    """axe-core's rules of WCAG 2.2 A and AA, and its best practices."""
+    if axe_core_python is None:
+        return
+    browser.read((pathlib.Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8") + "; 0")
+    found = browser.read("axe.run().then((r) => ({ n: r.passes.length, bad: r.violations.map((v) => "
+                         "[v.id, v.help, v.nodes.map((n) => n.html)]) }))")
+    assert found["n"] > 20 and not found["bad"], f"{what}: {found}"
+
+
 def use(browser, url, ferry, model, pictures):
     text = "the ferry crosses the river"
     browser.call("Page.enable")
@@ -148,6 +173,7 @@ def use(browser, url, ferry, model, pictures):
     assert browser.read("document.getElementById('count').textContent").startswith(f"{len(text)} of ")
     check_names(browser)
     check_contrasts(browser, "light")
+    check_axe(browser, "light")
     browser.picture(pictures / "desktop.png")
 
     # by keyboard alone: from the text to the copy button, which works
@@ -170,11 +196,17 @@ def use(browser, url, ferry, model, pictures):
 
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     check_contrasts(browser, "dark")
+    check_axe(browser, "dark")
     browser.picture(pictures / "dark.png")
     browser.call("Emulation.setEmulatedMedia", features=[])
     browser.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
     wide = browser.read("document.documentElement.scrollWidth")
     assert wide <= 360, f"on a phone the page is {wide} wide"
+    tops = browser.read("['target', 'source'].map((id) => [document.querySelector(`label[for=${id}]`), "
+                        "document.getElementById(id)].map((e) => { const b = e.getBoundingClientRect(); "
+                        "return b.top + b.height / 2; }))")
+    assert all(abs(a - b) < 4 for a, b in tops), f"on a phone labels stand on other lines than their lists: {tops}"
+    check_axe(browser, "phone")
     browser.picture(pictures / "phone.png")
 
 
