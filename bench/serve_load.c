@@ -5,7 +5,7 @@
  * is kept, ask for the lines of FILE, one a request, in LibreTranslate's interface.
  * Prints requests a second and the median and 99th percentile of their times. With WANT,
  * a file of the translations, every answer is compared; the exit status is 1 when one was
- * lost or is another's.
+ * lost, which is also one that does not come for 30 seconds, or is another's.
  */
 #include <arpa/inet.h>
 #include <jansson.h>
@@ -23,7 +23,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { SAMPLES = 1 << 20 };
+enum { SAMPLES = 1 << 20, PATIENCE = 30 };
 
 static struct {
     int port;
@@ -55,8 +55,10 @@ static int dial(void)
     const struct sockaddr_in a = {.sin_family = AF_INET,
                                   .sin_port = htons((uint16_t)all.port),
                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const struct timeval patience = {.tv_sec = PATIENCE};
     const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof a) == 0)
         return fd;
     close(fd);

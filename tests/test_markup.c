@@ -223,6 +223,10 @@ TEST(placeholders_are_kept)
               "Geh zu ${x} jetzt");
     CHECK_STR(text("Say :ok: now", "Sag :ok: :ok:y jetzt", ""), "Sag :ok: y jetzt");
     CHECK_STR(text("Say :ok: and :ok:y", "Sag :ok: und :ok:y", ""), "Sag :ok: und :ok:y");
+    /* as the translator sees them, with one blank */
+    CHECK_STR(text("for ¥   5 m", "für ¥ 5 m", ""), "für ¥   5 m");
+    CHECK_STR(text("for $ \t 5 or 6   km", "für $ 5 oder 6 km", ""),
+              "für $ \t 5 oder 6   km");
     CHECK_STR(text("mail me@a.org or see http://b.org/c?d=1.", "", ""),
               "me@a.org http://b.org/c?d=1");
 }

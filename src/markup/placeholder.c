@@ -274,11 +274,15 @@ static size_t mail(const struct scan *s, size_t i, size_t *begin)
     return k < i && dot && end > dot + 2 ? end : 0;
 }
 
-/* Blanks that may stand between a number and its unit, or between digits. */
-static size_t thin_blank(const struct scan *s, size_t i)
+/* Blanks that may stand between a number and its unit or sign: white space, which the
+ * translator sees as one blank however long it is, or one of those that do not break. */
+static size_t blank(const struct scan *s, size_t i)
 {
-    static const char *const blanks[] = {" ", "\u00A0", "\u202F", "\u2009"};
+    static const char *const blanks[] = {"\u00A0", "\u202F", "\u2009"};
+    const size_t end = skip(s, i, BLANKS);
 
+    if (end > i)
+        return end - i;
     for (size_t k = 0; k < sizeof blanks / sizeof *blanks; k++) {
         const size_t n = strlen(blanks[k]);
         if (s->n - i >= n && memcmp(s->text + i, blanks[k], n) == 0)
@@ -342,7 +346,7 @@ static size_t measure(const struct scan *s, size_t i, size_t *number)
     const size_t near = unit_end(s, *number, true);
     if (near)
         return near;
-    const size_t gap = *number < s->n ? thin_blank(s, *number) : 0;
+    const size_t gap = *number < s->n ? blank(s, *number) : 0;
     return gap ? unit_end(s, *number + gap, false) : 0;
 }
 
@@ -352,7 +356,7 @@ static size_t price(const struct scan *s, size_t i, size_t n_sign)
     size_t from = i + n_sign;
 
     if (from < s->n)
-        from += thin_blank(s, from);
+        from += blank(s, from);
     const size_t end = number_end(s, from);
     return end > from ? end : 0;
 }
@@ -365,7 +369,7 @@ static size_t dollar(const struct scan *s, size_t i, enum placeholder_kind *kind
         return enclosed(s, k + 1, '}', LONGEST_DOUBLE, "{");
     if (at(s, k) == '(')
         return enclosed(s, k + 1, ')', LONGEST_NAME, BLANKS "()");
-    if (is_digit(at(s, k)) || (is_blank(at(s, k)) && is_digit(at(s, k + 1)))) {
+    if (is_digit(at(s, k + blank(s, k)))) {
         *kind = PLACEHOLDER_MEASURE;
         return price(s, i, 1);
     }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "http/http_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -90,8 +91,9 @@ static void be_client(struct http *h, int fd)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    enum { AT_MOST = 100 };
+    enum { AT_MOST = 100, LATEST = 10 };
     static struct http *h;
+    struct err err;
 
     if (!h)
         h = server();
@@ -110,7 +112,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     close(fd);
     for (int i = 0; i < AT_MOST && h->n_conns; i++)
         turn(h);
-    if (h->n_conns) /* of somebody who has gone */
-        abort();
+    const double t_end = clock_now() + LATEST;
+    while (h->n_conns) /* of somebody who has gone: at the latest when its time is over */
+        if (http_turn(h, &err) != OK || clock_now() > t_end)
+            abort();
     return 0;
 }
