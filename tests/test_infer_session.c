@@ -119,6 +119,28 @@ static void check_matrix(const struct setup *s, const struct network_part *part)
         check_vector(s, m->bias, part->bias, part->layer, m->n_out);
 }
 
+TEST(a_network_gives_its_parameters_back_as_it_has_them)
+{
+    struct setup s;
+
+    for (int is_int8 = 0; is_int8 < 2; is_int8++) {
+        open_setup(&s, &config, is_int8 ? all_int8 : NULL);
+        float *back = calloc(s.params.n_flat, sizeof *back);
+        CHECK(back);
+        network_unpack(&s.net, &s.params, back);
+        for (size_t i = 0; i < s.params.n_list; i++) {
+            const struct param *t = &s.params.list[i];
+            const float most = is_int8 && t->n_dims == 2 ? 0.25f / 127 : 0;
+            for (size_t row = 0; row < t->rows; row++)
+                for (size_t k = 0; k < t->cols; k++)
+                    CHECK(fabsf(back[t->at + row * t->stride + k] -
+                                param_value(&s, t, row, k)) <= most);
+        }
+        free(back);
+        close_setup(&s);
+    }
+}
+
 TEST(every_part_of_a_network_is_what_its_tensors_are)
 {
     struct setup s;

@@ -257,15 +257,23 @@ static void copy_vector(const float *to, const struct params *p, const float *fl
     memcpy((void *)to, flat + params_get(p, id, layer)->at, n * sizeof *flat);
 }
 
-/* Tensors side by side are one matrix, because they share its row stride. */
+/* Where the part's matrix lies in a flat array. Tensors side by side are one matrix,
+ * because they share its row stride; rows of a table [V,D] are outputs. */
+static struct linear_source source_of(const struct network_part *part,
+                                      const struct params *p, const float *flat)
+{
+    const struct param *t = params_get(p, part->param, part->layer);
+    const bool is_table = t->block == BLOCK_EMBED;
+
+    return (struct linear_source){flat + t->at, is_table ? 1 : t->stride,
+                                  is_table ? t->stride : 1};
+}
+
 static void fill(const struct network_part *part, const struct params *p,
                  const float *flat)
 {
     const struct linear *m = part->matrix;
-    const struct param *t = params_get(p, part->param, part->layer);
-    const bool is_table = t->block == BLOCK_EMBED; /* [V,D]: its rows are outputs */
-    const struct linear_source from = {flat + t->at, is_table ? 1 : t->stride,
-                                       is_table ? t->stride : 1};
+    const struct linear_source from = source_of(part, p, flat);
 
     if (part->vector) {
         copy_vector(*part->vector, p, flat, part->param, part->layer, part->n_out);
@@ -301,4 +309,38 @@ status network_pack(struct network *n, const struct params *p, const float *flat
         at += network_part_bytes(&part, type);
     }
     return OK;
+}
+
+/* ---- to parameters ---- */
+
+static void take_vector(const float *from, const struct params *p, float *flat,
+                        enum param_id id, int layer, size_t n)
+{
+    memcpy(flat + params_get(p, id, layer)->at, from, n * sizeof *flat);
+}
+
+static void take(const struct network_part *part, const struct params *p, float *flat)
+{
+    const struct linear *m = part->matrix;
+    const struct linear_source to = source_of(part, p, flat);
+    const size_t at = (size_t)(to.at - flat);
+
+    if (part->vector) {
+        take_vector(*part->vector, p, flat, part->param, part->layer, part->n_out);
+        return;
+    }
+    for (size_t k = 0; k < m->n_in; k++)
+        for (size_t o = 0; o < m->n_out; o++)
+            flat[at + k * to.in + o * to.out] = linear_value(m, k, o);
+    if (m->bias)
+        take_vector(m->bias, p, flat, part->bias, part->layer, part->n_out);
+}
+
+void network_unpack(const struct network *n, const struct params *p, float *flat)
+{
+    struct network_part part;
+
+    /* parts are named by pointers into the network, which are only read here */
+    for (size_t i = 0; network_part((struct network *)n, i, &part); i++)
+        take(&part, p, flat);
 }
