@@ -196,6 +196,7 @@ ferry_room(pack BELOW foreign align decode corpus score LIBS PkgConfig::JANSSON 
 ferry_room(library BELOW decode base LIBS Threads::Threads m)
 target_include_directories(ferry_library PUBLIC include)
 ferry_room(launch BELOW dist LIBS m)
+ferry_room(adapt BELOW train pack prepare decode dist corpus score text LIBS PkgConfig::JANSSON m)
 ferry_room(bench BELOW train decode infer corpus LIBS PkgConfig::JANSSON m)
 ferry_room(inspect BELOW train decode infer report corpus LIBS PkgConfig::JANSSON)
 
@@ -209,7 +210,7 @@ add_custom_command(
 ferry_room(serve BELOW decode markup http text format base LIBS PkgConfig::JANSSON Threads::Threads m)
 target_sources(ferry_serve PRIVATE ${CMAKE_BINARY_DIR}/page_files.c)
 
-ferry_room(cli BELOW bench inspect serve train pack launch report plan decode prepare sample fetch
+ferry_room(cli BELOW adapt bench inspect serve train pack launch report plan decode prepare sample fetch
   LIBS PkgConfig::JANSSON)
 
 add_executable(ferry cmake/empty.c)

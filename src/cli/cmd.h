@@ -23,6 +23,7 @@ extern bool cmd_has_peers;
     C(prepare, prepare_config_table, "pairs=FILE out=DIR", "clean, encode and pack parallel text") \
     C(train, train_config_table, "[CONFIG] data=DIR run=DIR", "train a Transformer, or resume a run") \
     C(launch, launch_config_table, "-H a:2,b:2 -- train CONFIG...", "train on many machines; restart after failures") \
+    C(adapt, adapt_options, "MODEL pairs=FILE run=DIR", "a model learns from translations of your own") \
     C(eval, eval_options, "RUN", "loss and BLEU of a trained model")                      \
     C(translate, translate_text_options, "RUN [FILE...]", "translate raw text")           \
     C(serve, serve_options, "MODEL...", "translate over HTTP, as LibreTranslate's clients ask for it") \

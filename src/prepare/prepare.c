@@ -57,23 +57,6 @@ static status check_training(const struct prepare_config *c, struct err *err)
                    has_source ? "target" : "source", has_source ? "target" : "source");
 }
 
-/* "2,1": two columns, from 1. */
-static status read_columns(int column[PAIRS_SIDES], const char *text, struct err *err)
-{
-    char *end;
-
-    for (int s = 0; s < PAIRS_SIDES; s++) {
-        const long n = strtol(text, &end, 10);
-        if (end == text || n < 1 || n > 1000 || *end != (s ? '\0' : ','))
-            return err_set(
-                err, ERR_USAGE,
-                "columns = '%s': want two numbers from 1 on, as in columns=1,2", text);
-        column[s] = (int)n;
-        text = end + 1;
-    }
-    return OK;
-}
-
 /* Required options, and constraints between them. */
 static status check_config(const struct prepare_config *c, struct err *err)
 {
@@ -131,7 +114,7 @@ static status open_inputs(struct prepare *p, struct err *err)
     const struct prepare_config *c = p->config;
     struct source_options reading = {.lang = {c->source_lang, c->target_lang}};
 
-    TRY(read_columns(reading.column, c->columns, err));
+    TRY(source_columns(reading.column, c->columns, err));
     const struct pairs_lists lists[N_PREPARE_SETS] = {
         [PREPARE_TRAIN] = {c->source, c->target, c->pairs, reading},
         [PREPARE_VALID] = {c->valid_source, c->valid_target, c->valid_pairs, reading},

@@ -1,6 +1,7 @@
 #include "prepare/source/source.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -30,6 +31,22 @@ enum source_kind source_kind_of(const char *path)
 bool source_is_both(enum source_kind kind)
 {
     return kind == SOURCE_TSV || kind == SOURCE_TMX;
+}
+
+status source_columns(int column[SOURCE_SIDES], const char *text, struct err *err)
+{
+    char *end;
+
+    for (int s = 0; s < SOURCE_SIDES; s++) {
+        const long n = strtol(text, &end, 10);
+        if (end == text || n < 1 || n > 1000 || *end != (s ? '\0' : ','))
+            return err_set(
+                err, ERR_USAGE,
+                "columns = '%s': want two numbers from 1 on, as in columns=1,2", text);
+        column[s] = (int)n;
+        text = end + 1;
+    }
+    return OK;
 }
 
 status source_open(struct source *s, const char *path, const char *name,

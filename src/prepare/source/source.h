@@ -38,6 +38,9 @@ struct source_options {
     const char *lang[SOURCE_SIDES]; /* of tmx; "de" takes "de-AT", "de-AT" only itself */
 };
 
+/* "2,1": two columns of a .tsv, from 1. */
+status source_columns(int column[SOURCE_SIDES], const char *text, struct err *err);
+
 struct source {
     enum source_kind kind;
     struct source_options options;
