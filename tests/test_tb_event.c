@@ -108,6 +108,53 @@ TEST(our_events_equal_tensorflows_byte_for_byte)
     file_map_close(&ours);
 }
 
+/* What tests/interop/make_golden_plugins.py writes with TensorBoard's own messages. */
+static void write_plugins(void)
+{
+    static const double limit[] = {-1, 0, 0.5, 1}, count[] = {1, 0, 2, 1};
+    const struct tb_event_histogram h = {-1.5, 0.5, 4, -1.25, 2.75, limit, count, 4};
+    const struct tb_event_option options[] = {
+        {"data", .text = "corpora/de"},
+        {"learning_rate", .number = 0.25},
+        {"recompute", .number = 1, .is_bool = true}};
+    struct tb_event_writer w;
+
+    CHECK_OK(tb_event_open(&w, test_dir(), 1000.5, &err), &err);
+    CHECK_OK(tb_event_text(&w, 1, 1001.5, "configuration",
+                           "| option | value |\n|---|---|\n| beam | 4 |\n", &err),
+             &err);
+    CHECK_OK(tb_event_options(&w, 1, 1001.5, options, 3, &err), &err);
+    CHECK_OK(tb_event_histogram(&w, 7, 1007.5, "gradients/encoder.0", &h, &err), &err);
+    CHECK_OK(tb_event_finished(&w, 9, 1009.5, &err), &err);
+    CHECK_OK(tb_event_close(&w, &err), &err);
+}
+
+TEST(events_of_plugins_equal_tensorboards_byte_for_byte)
+{
+    struct file_map theirs, ours;
+
+    write_plugins();
+    CHECK_OK(file_map_open(&theirs, test_data("golden_plugins.tfevents"), &err), &err);
+    CHECK_OK(file_map_open(&ours, event_file(), &err), &err);
+    CHECK(theirs.n_bytes == ours.n_bytes);
+    CHECK(memcmp(theirs.data, ours.data, ours.n_bytes) == 0);
+    file_map_close(&theirs);
+    file_map_close(&ours);
+}
+
+TEST(a_reader_of_curves_passes_over_what_is_none)
+{
+    struct tb_event_reader r;
+    struct tb_event_point p;
+    bool more;
+
+    write_plugins();
+    CHECK_OK(tb_event_read(&r, event_file(), &err), &err);
+    CHECK_OK(tb_event_next(&r, &p, &more, &err), &err);
+    CHECK(!more && !r.is_cut && r.n_events == 5);
+    tb_event_read_close(&r);
+}
+
 TEST(the_file_is_named_by_second_and_host_and_never_shared)
 {
     struct tb_event_writer a, b;

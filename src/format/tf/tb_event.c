@@ -1,8 +1,12 @@
 #include "format/tf/tb_event.h"
 
+#include <string.h>
+
+#include "base/lines.h"
 #include "base/os.h"
 #include "event.pb-c.h"
 #include "format/tf/proto.h"
+#include "hparams.pb-c.h"
 
 enum { NAME_TRIES = 100 };
 
@@ -87,6 +91,153 @@ status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_tim
     event.what_case = EVENT__WHAT_SUMMARY;
     event.summary = &summary;
     return add_event(w, &event, err);
+}
+
+/* ---- what is no scalar ---- */
+
+enum { DT_FLOAT = 1, DT_STRING = 7, DATA_CLASS_TENSOR = 2 };
+
+static status add_value(struct tb_event_writer *w, int64_t step, double wall_time,
+                        Summary__Value *value, const char *tag, struct err *err)
+{
+    Summary summary = SUMMARY__INIT;
+    Event event = EVENT__INIT;
+
+    value->tag = (char *)tag; /* only read */
+    summary.n_value = 1;
+    summary.value = &value;
+    event.wall_time = wall_time;
+    event.step = step;
+    event.what_case = EVENT__WHAT_SUMMARY;
+    event.summary = &summary;
+    return add_event(w, &event, err);
+}
+
+/* A tensor that the plugin `name` shows, told what it is by `content`. */
+static status add_tensor(struct tb_event_writer *w, int64_t step, double wall_time,
+                         const char *tag, TensorProto *tensor, const char *name,
+                         struct line content, struct err *err)
+{
+    SummaryMetadata__PluginData data = SUMMARY_METADATA__PLUGIN_DATA__INIT;
+    SummaryMetadata metadata = SUMMARY_METADATA__INIT;
+    Summary__Value value = SUMMARY__VALUE__INIT;
+
+    data.plugin_name = (char *)name;
+    data.content = (ProtobufCBinaryData){content.n_bytes, (unsigned char *)content.text};
+    metadata.plugin_data = &data;
+    metadata.data_class = tensor->dtype == DT_STRING ? DATA_CLASS_TENSOR : 0;
+    value.metadata = &metadata;
+    value.value_case = SUMMARY__VALUE__VALUE_TENSOR;
+    value.tensor = tensor;
+    return add_value(w, step, wall_time, &value, tag, err);
+}
+
+status tb_event_text(struct tb_event_writer *w, int64_t step, double wall_time,
+                     const char *tag, const char *text, struct err *err)
+{
+    ProtobufCBinaryData bytes = {strlen(text), (unsigned char *)text};
+    TensorProto tensor = TENSOR_PROTO__INIT;
+    struct proto_shape shape;
+
+    proto_shape_init(&shape, NULL, 0);
+    tensor.dtype = DT_STRING;
+    tensor.tensor_shape = &shape.message;
+    tensor.n_string_val = 1;
+    tensor.string_val = &bytes;
+    return add_tensor(w, step, wall_time, tag, &tensor, "text", (struct line){0}, err);
+}
+
+status tb_event_histogram(struct tb_event_writer *w, int64_t step, double wall_time,
+                          const char *tag, const struct tb_event_histogram *h,
+                          struct err *err)
+{
+    HistogramProto histogram = HISTOGRAM_PROTO__INIT;
+    Summary__Value value = SUMMARY__VALUE__INIT;
+
+    histogram.min = h->least;
+    histogram.max = h->most;
+    histogram.num = h->n;
+    histogram.sum = h->sum;
+    histogram.sum_squares = h->sum_squares;
+    histogram.n_bucket_limit = histogram.n_bucket = h->n_buckets;
+    histogram.bucket_limit = (double *)h->limit;
+    histogram.bucket = (double *)h->count;
+    value.value_case = SUMMARY__VALUE__VALUE_HISTO;
+    value.histo = &histogram;
+    return add_value(w, step, wall_time, &value, tag, err);
+}
+
+/* All that this plugin reads is in the metadata; the tensor has no elements. */
+static status add_hparams(struct tb_event_writer *w, int64_t step, double wall_time,
+                          const char *tag, const HParamsPluginData *data, struct err *err)
+{
+    RELEASED_BY(str_release) struct str content = str_new(0);
+    TensorProto tensor = TENSOR_PROTO__INIT;
+    struct proto_shape shape;
+    const uint64_t none = 0;
+
+    proto_shape_init(&shape, &none, 1);
+    tensor.dtype = DT_FLOAT;
+    tensor.tensor_shape = &shape.message;
+    proto_pack(&content, &data->base);
+    TRY(str_check(&content, "the options", err));
+    return add_tensor(w, step, wall_time, tag, &tensor, "hparams",
+                      (struct line){content.data, content.len}, err);
+}
+
+static void set_option(HParam *p, HParamValue *value, const struct tb_event_option *o)
+{
+    hparam__init(p);
+    hparam_value__init(value);
+    p->key = (char *)o->name;
+    p->value = value;
+    if (o->text) {
+        value->kind_case = HPARAM_VALUE__KIND_STRING_VALUE;
+        value->string_value = (char *)o->text;
+    } else if (o->is_bool) {
+        value->kind_case = HPARAM_VALUE__KIND_BOOL_VALUE;
+        value->bool_value = o->number != 0;
+    } else {
+        value->kind_case = HPARAM_VALUE__KIND_NUMBER_VALUE;
+        value->number_value = o->number;
+    }
+}
+
+status tb_event_options(struct tb_event_writer *w, int64_t step, double wall_time,
+                        const struct tb_event_option *options, size_t n, struct err *err)
+{
+    enum { AT_MOST = 256 };
+    HParam list[AT_MOST], *at[AT_MOST];
+    HParamValue value[AT_MOST];
+    SessionStartInfo info = SESSION_START_INFO__INIT;
+    HParamsPluginData data = HPARAMS_PLUGIN_DATA__INIT;
+
+    if (n > AT_MOST)
+        return err_set(err, ERR_USAGE, "%zu options do not fit in one event of %d", n,
+                       (int)AT_MOST);
+    for (size_t i = 0; i < n; i++) {
+        set_option(&list[i], &value[i], &options[i]);
+        at[i] = &list[i];
+    }
+    info.n_hparams = n;
+    info.hparams = at;
+    info.start_time_secs = wall_time;
+    data.data_case = HPARAMS_PLUGIN_DATA__DATA_SESSION_START_INFO;
+    data.session_start_info = &info;
+    return add_hparams(w, step, wall_time, "_hparams_/session_start_info", &data, err);
+}
+
+status tb_event_finished(struct tb_event_writer *w, int64_t step, double wall_time,
+                         struct err *err)
+{
+    SessionEndInfo info = SESSION_END_INFO__INIT;
+    HParamsPluginData data = HPARAMS_PLUGIN_DATA__INIT;
+
+    info.status = SESSION_END_INFO__STATUS__STATUS_SUCCESS;
+    info.end_time_secs = wall_time;
+    data.data_case = HPARAMS_PLUGIN_DATA__DATA_SESSION_END_INFO;
+    data.session_end_info = &info;
+    return add_hparams(w, step, wall_time, "_hparams_/session_end_info", &data, err);
 }
 
 status tb_event_flush(struct tb_event_writer *w, struct err *err)

@@ -2,7 +2,8 @@
  * tb_event - TensorBoard's event files: a curve is the values of one tag at steps.
  *
  * A writer makes a new file events.out.tfevents.<unix second>.<host> in a directory;
- * TensorBoard reads all such files of a directory as one run. The reader gives back
+ * TensorBoard reads all such files of a directory as one run. Beside curves it shows
+ * texts, histograms, and a table of runs by their options. The reader gives back
  * scalars one by one and skips every other kind of event.
  *
  * Tags are borrowed: by the writer during the call, from the reader until its next
@@ -41,6 +42,33 @@ status tb_event_start(struct tb_event_writer *w, int64_t step, double wall_time,
 /* The values of one step, at most 64, in one event. */
 status tb_event_scalars(struct tb_event_writer *w, int64_t step, double wall_time,
                         const struct tb_event_value *values, size_t n, struct err *err);
+/* A text in UTF-8, read as Markdown. */
+status tb_event_text(struct tb_event_writer *w, int64_t step, double wall_time,
+                     const char *tag, const char *text, struct err *err);
+
+/* How often values lie in [limit[i-1], limit[i]), the first limit having no left one. */
+struct tb_event_histogram {
+    double least, most, n, sum, sum_squares;
+    const double *limit, *count; /* [n_buckets] */
+    size_t n_buckets;
+};
+status tb_event_histogram(struct tb_event_writer *w, int64_t step, double wall_time,
+                          const char *tag, const struct tb_event_histogram *h,
+                          struct err *err);
+
+/* An option of the run: a number, true or false, or a text in UTF-8. */
+struct tb_event_option {
+    const char *name, *text; /* text NULL: `number` is the value */
+    double number;
+    bool is_bool; /* number is 0 or 1 */
+};
+/* The run's row in the table of runs, at most 256 options. Of several that a run writes
+ * TensorBoard takes the first, which is also true of tb_event_finished(). */
+status tb_event_options(struct tb_event_writer *w, int64_t step, double wall_time,
+                        const struct tb_event_option *options, size_t n, struct err *err);
+status tb_event_finished(struct tb_event_writer *w, int64_t step, double wall_time,
+                         struct err *err);
+
 status tb_event_flush(struct tb_event_writer *w, struct err *err);
 status tb_event_close(struct tb_event_writer *w, struct err *err);
 
