@@ -2,6 +2,7 @@
 `ferry serve` is measured against.
 
 It cuts texts into sentences by a model that it would download; here a text is one sentence, so that less is done.
+The model is one of `ferry export to=ctranslate2`, whose translations begin with <s>.
 usage: libretranslate_serve.py PORT THREADS CT2_DIR SENTENCEPIECE SOURCE TARGET
 """
 import json
@@ -20,7 +21,7 @@ def install(directory, model, pieces, source, target):
     shutil.copy(pieces, package / "sentencepiece.model")
     (package / "metadata.json").write_text(json.dumps(
         {"package_version": "1.0", "argos_version": "1.9", "from_code": source, "from_name": source,
-         "to_code": target, "to_name": target}), encoding="utf-8")
+         "to_code": target, "to_name": target, "target_prefix": "<s>"}), encoding="utf-8")
 
 
 def main():
@@ -33,12 +34,13 @@ def main():
         os.environ.update(HOME=home, XDG_DATA_HOME=home, XDG_CONFIG_HOME=home, XDG_CACHE_HOME=home,
                           ARGOS_PACKAGES_DIR=str(packages), ARGOS_COMPUTE_TYPE="int8")
         from argostranslate import sbd
-        from libretranslate import init, main as libre
+        from libretranslate import init
+        from libretranslate.main import main as run
         sbd.MiniSBDSentencizer.split_sentences = lambda self, text: [text]
         init.check_and_install_models = lambda **_: None
         sys.argv = ["libretranslate", "--host", "127.0.0.1", "--port", port, "--threads", threads, "--disable-web-ui",
                     "--disable-files-translation"]
-        libre.main()
+        run()
 
 
 if __name__ == "__main__":
