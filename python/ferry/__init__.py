@@ -67,8 +67,10 @@ class _Link(ctypes.Structure):
 
 
 def _load() -> ctypes.CDLL:
-    here = pathlib.Path(__file__).parent
-    beside = [str(p) for p in (here / "libferry.so.0", here / "lib" / "libferry.so.0") if p.exists()]
+    here = pathlib.Path(__file__).resolve().parent
+    # of a wheel; of `make install`, where this is lib/python3/dist-packages/ferry
+    places = (here, here / "lib", here.parents[2])
+    beside = [str(p / "libferry.so.0") for p in places if (p / "libferry.so.0").exists()]
     lib = ctypes.CDLL(os.environ.get("FERRY_LIBRARY") or (beside + ["libferry.so.0"])[0])
     pointer, size, text = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p
     texts, error = ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(_Error)

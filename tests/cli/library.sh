@@ -74,3 +74,7 @@ except ValueError:
 PY
 PYTHONPATH=$WORK/stage/lib/python3/dist-packages FERRY_LIBRARY=$lib/libferry.so.0 expect 0 python3 use.py "$model"
 cmp .out want || fail "the Python module translates otherwise"
+unset LD_LIBRARY_PATH # it finds the library of its own installation, wherever that is
+mv stage moved
+PYTHONPATH=$WORK/moved/lib/python3/dist-packages expect 0 python3 use.py "$model"
+cmp .out want || fail "the module that was moved translates otherwise"

@@ -48,7 +48,7 @@ def strings():
         try:
             with open(path, "rb") as f:
                 catalogue = gettext.GNUTranslations(f)._catalog
-        except (OSError, ValueError, UnicodeDecodeError):
+        except (OSError, ValueError, LookupError):
             continue
         texts = [t for t in catalogue if isinstance(t, str) and HOLDER.search(t) and len(t) < 1000]
         yield from rng.sample(texts, min(20, len(texts)))
