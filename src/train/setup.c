@@ -173,6 +173,8 @@ static status open_optimizer(struct trainer *t, struct err *err)
         TRY(local_sgd_open(&t->local, &t->device, p->n_flat, c->outer_rate,
                            c->outer_momentum, err));
     TRY(moving_average_open(&t->average, &t->device, p->n_flat, c->moving_average, err));
+    TRY(layer_gradients_open(&t->layers, p, t->peers.comm, t->optim.shards,
+                             c->log_gradients, err));
     t->saving.parts = (struct checkpoint){
         .model = &t->model,
         .optim = &t->optim,
@@ -374,6 +376,7 @@ void setup_release(struct trainer *t)
     local_sgd_close(&t->local);
     optim_close(&t->optim);
     moving_average_close(&t->average);
+    layer_gradients_close(&t->layers);
     micro_batch_release(&t->micro);
     model_close(&t->model);
     device_close(&t->device);

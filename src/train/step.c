@@ -137,6 +137,9 @@ static status update_together(struct trainer *t, struct record_step *rec,
     BUG_ON(rec->target_tokens !=
            (double)item->update_tgt); /* every pair of the update, once */
     struct clock_lap clock = clock_start();
+    if (layer_gradients_are_due(&t->layers, t->state.step + 1))
+        TRY(layer_gradients_take(&t->layers, &t->device, t->model.grad,
+                                 rec->target_tokens * rec->loss_scale, err));
     const status result = apply(t, rec, rec->target_tokens, err);
     if (result == OK)
         moving_average_follow(&t->average, t->model.flat, t->state.step, 1);

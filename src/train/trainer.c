@@ -59,6 +59,7 @@ static status skip(struct trainer *t, struct err *err)
     const size_t n = strlen(err->msg);
 
     memcpy(reason, err->msg, sizeof reason);
+    t->layers.is_fresh = false;
     TRY(peers_find_odd(&t->peers, who, err));
     if (who[0])
         snprintf(reason + n, sizeof reason - n, "; %s", who);
@@ -122,6 +123,7 @@ static status update(struct trainer *t, struct err *err)
     stats->is_due |= record_is_due(&t->record, s->step);
     if (stats->is_due && t->local.is_synced)
         TRY(rank_stats_gather(stats, t->peers.comm, &t->record, s->step, err));
+    TRY(record_layers(&t->record, &t->layers, s->step, err));
     return record_update(&t->record, &rec, err);
 }
 

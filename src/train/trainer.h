@@ -18,6 +18,7 @@
 #include "model/model.h"
 #include "recipe/schedule.h"
 #include "train/eval/evaluate.h"
+#include "train/log/layer_gradients.h"
 #include "train/log/rank_stats.h"
 #include "train/log/record.h"
 #include "train/run/config.h"
@@ -47,6 +48,7 @@ struct trainer {
     struct saving saving;
     struct record record;
     struct rank_stats stats;
+    struct layer_gradients layers; /* to be shown */
     int64_t evaluated_at;  /* step of the last evaluation; -1: none */
     bool is_patience_used; /* too many evaluations went by without a best one */
     bool is_signalled;     /* to stop; the same on all ranks */

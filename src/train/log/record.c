@@ -18,8 +18,7 @@
 #include "base/os.h"
 #include "train/run/peers.h"
 
-/* A person should know when the disk refuses a file, and when it is over; once each. */
-static void say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
+void record_say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
                       const char *why)
 {
     if (is_stuck && !*was_stuck)
@@ -33,7 +32,8 @@ static status put_entry(struct record *r, enum runlog_kind kind, const void *fie
                         struct err *err)
 {
     TRY(journal_put(&r->journal, journal_object(kind, fields), err));
-    say_stuck(r, "run.jsonl", &r->is_journal_stuck, r->journal.is_stuck, r->journal.why);
+    record_say_stuck(r, "run.jsonl", &r->is_journal_stuck, r->journal.is_stuck,
+                     r->journal.why);
     return OK;
 }
 
@@ -103,6 +103,7 @@ status record_open(struct record *r, const struct train_config *c, FILE *console
                          .is_reference = strcmp(c->log_format, "reference") == 0,
                          .first_step = step,
                          .t_begin = clock_now(),
+                         .samples = str_new(0),
                          .journal = journal_none};
     if (rank != 0)
         return open_rank_log(r, rank, err);
@@ -124,6 +125,7 @@ status record_close(struct record *r, struct err *err)
         result = err_set(err, second.code, "%s", second.msg);
     if (r->rank_log)
         fclose(r->rank_log);
+    str_release(&r->samples);
     *r = (struct record){0};
     return result;
 }
@@ -195,7 +197,8 @@ status record_begin(struct record *r, struct runlog_start e, const struct peers 
     e.network = c->size > 1 ? network_of(e.gradients, c, &p->preflight) : NULL;
     r->roof_gflops = e.roof_gflops;
     record_console_start(r, &e, p);
-    return put_entry(r, RUNLOG_KIND_START, &e, err);
+    TRY(put_entry(r, RUNLOG_KIND_START, &e, err));
+    return record_board_start(r, err);
 }
 
 static double memory_mib(void)
@@ -218,73 +221,6 @@ static status log_step(struct record *r, const struct record_step *sum, struct e
     e.gflops = sum->t_step > 0 ? sum->flops / sum->t_step * 1e-9 : NAN;
     e.memory_mib = memory_mib();
     return put_entry(r, RUNLOG_KIND_STEP, &e, err);
-}
-
-/* What the disk refuses stays in the writer's buffer for the next time. */
-static status forgive(struct record *r, status result, struct err *err)
-{
-    const bool is_stuck = result == ERR_IO || result == ERR_MEMORY;
-
-    say_stuck(r, "the event file", &r->are_events_stuck, is_stuck, err->msg);
-    return is_stuck ? OK : result;
-}
-
-static status put_values(struct record *r, int64_t step,
-                         const struct tb_event_value *values, size_t n, struct err *err)
-{
-    if (!r->has_events)
-        return OK;
-    const status result =
-        tb_event_scalars(&r->events, step, clock_wall(), values, n, err);
-    return result == OK ? OK : forgive(r, result, err); /* only a flush proves the disk */
-}
-
-static status flush_events(struct record *r, struct err *err)
-{
-    return r->has_events ? forgive(r, tb_event_flush(&r->events, err), err) : OK;
-}
-
-/* Where the time of a step went, in seconds a step. */
-static status summarize_times(struct record *r, const struct record_step *s, int64_t step,
-                              struct err *err)
-{
-    const double n = s->steps;
-    const struct tb_event_value values[] = {
-        {"time/compute", (float)(s->t_compute / n)},
-        {"time/network_exposed", (float)(s->t_comm / n)},
-        {"time/network_hidden", (float)(s->t_hidden / n)},
-        {"time/data", (float)(s->t_data / n)},
-        {"time/update", (float)(s->t_update / n)}};
-
-    return put_values(r, step, values, 5, err);
-}
-
-static status summarize(struct record *r, const struct record_step *s,
-                        const struct record_step *now, struct err *err)
-{
-    const bool clips = r->config->optim.max_grad_norm > 0;
-    const double limit = r->config->optim.max_grad_norm;
-    const char *rule = r->config->loss_scaling;
-    const bool scales = strcmp(rule, "backoff") == 0 || strcmp(rule, "logmax") == 0;
-    struct tb_event_value values[6] = {
-        {"train_loss", (float)record_console_loss(now)},
-        {"learning_rate", (float)now->rate},
-        {"Loss_Optimization/global_gradient_norm", (float)now->grad_norm},
-        {"global_step/sec", (float)(s->t_step > 0 ? s->steps / s->t_step : 0)}};
-    size_t n = 4;
-
-    if (!r->has_events)
-        return OK;
-    if (clips)
-        values[n++] =
-            (struct tb_event_value){"Loss_Optimization/global_clipped_gradient_norm",
-                                    (float)fmin(now->grad_norm, limit)};
-    if (scales)
-        values[n++] = (struct tb_event_value){"Loss_Optimization/loss_scale",
-                                              (float)now->loss_scale};
-    TRY(put_values(r, (int64_t)now->step, values, n, err));
-    TRY(summarize_times(r, s, (int64_t)now->step, err));
-    return flush_events(r, err);
 }
 
 /* The fields that both have stand at the same places. */
@@ -350,7 +286,7 @@ status record_update(struct record *r, const struct record_step *s, struct err *
         r->t_objects += s->t_step;
     }
     if (is_due(r, step, r->config->summary_every) && s->target_tokens > 0) {
-        TRY(summarize(r, &r->since_summary, s, err));
+        TRY(record_board_summary(r, &r->since_summary, s, err));
         r->since_summary = (struct record_step){0};
     }
     record_console_update(r, s, due);
@@ -424,7 +360,7 @@ status record_ranks(struct record *r, int64_t step, struct json_t *ranks, struct
                                    .ranks = json_incref(ranks)};
 
     const status result = put_entry(r, RUNLOG_KIND_RANKS, &e, err);
-    return result == OK ? put_values(r, step, values, 2, err) : result;
+    return result == OK ? record_board_values(r, step, values, 2, err) : result;
 }
 
 status record_skip(struct record *r, int64_t step, const char *reason, struct err *err)
@@ -450,8 +386,9 @@ status record_evaluated(struct record *r, struct runlog_eval e, struct err *err)
 
     e.t = clock_wall();
     record_console_evaluated(r, &e);
-    TRY(put_values(r, (int64_t)e.step, values, isfinite(e.bleu) ? 4 : 3, err));
-    TRY(flush_events(r, err));
+    TRY(record_board_values(r, (int64_t)e.step, values, isfinite(e.bleu) ? 4 : 3, err));
+    TRY(record_board_samples(r, (int64_t)e.step, err));
+    TRY(record_board_flush(r, err));
     return put_entry(r, RUNLOG_KIND_EVAL, &e, err);
 }
 
@@ -459,6 +396,7 @@ status record_sample(struct record *r, struct runlog_sample s, struct err *err)
 {
     s.t = clock_wall();
     record_console_sample(r, &s);
+    record_board_sample(r, &s);
     return put_entry(r, RUNLOG_KIND_SAMPLE, &s, err);
 }
 
@@ -489,5 +427,6 @@ status record_stop(struct record *r, int64_t step, const char *reason,
     if (strcmp(reason, "error") != 0) /* whoever called us gets the error to show */
         record_console_stop(r, step, message);
     keep_console(r, step);
+    TRY(record_board_stop(r, step, reason, err));
     return put_entry(r, RUNLOG_KIND_STOP, &e, err);
 }

@@ -22,6 +22,7 @@
 #include "train/run/config.h"
 
 struct json_t;
+struct layer_gradients;
 struct peers;
 
 /* One update, or the sum of several: the fields of a step entry, of which `loss` is a sum
@@ -44,6 +45,7 @@ struct record {
     struct tb_event_writer events;
     bool has_events;
     bool is_journal_stuck, are_events_stuck; /* it was said */
+    struct str samples; /* of the evaluation at hand, for TensorBoard */
     struct progress console;
     bool is_reference; /* the console speaks as the reference does */
     struct record_step since_log, since_summary;
@@ -93,6 +95,9 @@ void record_evaluating(struct record *r);
 /* Of these entries the caller fills all but the time. */
 status record_evaluated(struct record *r, struct runlog_eval e, struct err *err);
 status record_sample(struct record *r, struct runlog_sample s, struct err *err);
+/* What was taken of an update's gradient, if it was not written yet. */
+status record_layers(struct record *r, struct layer_gradients *g, int64_t step,
+                     struct err *err);
 /* A checkpoint has reached the disk. */
 status record_saved(struct record *r, struct runlog_save s, struct err *err);
 status record_best(struct record *r, int64_t step, const char *name, double value,
@@ -119,3 +124,24 @@ void record_console_update(struct record *r, const struct record_step *s, bool d
 void record_console_evaluated(struct record *r, const struct runlog_eval *e);
 void record_console_sample(struct record *r, const struct runlog_sample *s);
 void record_console_stop(struct record *r, int64_t step, const char *message);
+
+/* ---- what TensorBoard shows, for record.c ---- */
+
+/* A person should know when the disk refuses a file, and when it is over; once each. */
+void record_say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
+                      const char *why);
+
+/* All of these do nothing where there is no event file; what the disk refuses waits. */
+status record_board_start(struct record *r, struct err *err);
+status record_board_values(struct record *r, int64_t step,
+                           const struct tb_event_value *values, size_t n,
+                           struct err *err);
+/* s: the sum since the last one; now: the last update. */
+status record_board_summary(struct record *r, const struct record_step *s,
+                            const struct record_step *now, struct err *err);
+/* Samples of an evaluation are one table, which is written at its end. */
+void record_board_sample(struct record *r, const struct runlog_sample *s);
+status record_board_samples(struct record *r, int64_t step, struct err *err);
+status record_board_stop(struct record *r, int64_t step, const char *reason,
+                         struct err *err);
+status record_board_flush(struct record *r, struct err *err);

@@ -75,6 +75,12 @@ status train_config_check(const struct train_config *c, struct err *err)
     if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
         return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
     TRY(check_shards(c, err));
+    if (c->log_gradients && c->local_steps > 1)
+        return err_set(err, ERR_USAGE,
+                       "log_gradients shows the gradient of all ranks, and with "
+                       "local_steps = %lld every node follows its own: leave one of the "
+                       "two out",
+                       (long long)c->local_steps);
     if (strcmp(c->loss_scaling, "none") != 0 && strcmp(c->precision, "fp32") == 0)
         return err_set(err, ERR_USAGE,
                        "loss_scaling = %s needs precision = fp16 or bf16: in fp32 no "
@@ -110,21 +116,22 @@ status train_config_read(struct train_config **c, const char *run, struct err *e
 /* Options that may change between the parts of one run. */
 static bool is_free(const char *name)
 {
-    static const char *const names[] = {"data",        "run",
-                                        "init_from",   "max_steps",
-                                        "max_epochs",  "device",
-                                        "threads",     "pin",
-                                        "memory_mib",  "micro_tokens",
-                                        "recompute",   "patience",
-                                        "keep_last",   "keep_best",
-                                        "save_every",  "log_every",
-                                        "log_format",  "summary_every",
-                                        "comm",        "comm_poll_us",
-                                        "wire",        "wire_check",
-                                        "bucket_mib",  "shard_optimizer",
-                                        "clock_limit", "replica_check_every",
-                                        "verify_data", "source_lang",
-                                        "target_lang", "exchange"};
+    static const char *const names[] = {"data",         "run",
+                                        "init_from",    "max_steps",
+                                        "max_epochs",   "device",
+                                        "threads",      "pin",
+                                        "memory_mib",   "micro_tokens",
+                                        "recompute",    "patience",
+                                        "keep_last",    "keep_best",
+                                        "save_every",   "log_every",
+                                        "log_format",   "summary_every",
+                                        "comm",         "comm_poll_us",
+                                        "wire",         "wire_check",
+                                        "bucket_mib",   "shard_optimizer",
+                                        "clock_limit",  "replica_check_every",
+                                        "verify_data",  "source_lang",
+                                        "target_lang",  "exchange",
+                                        "log_gradients"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

@@ -58,6 +58,7 @@
     X(INT, keep_best, "5", "best checkpoints kept; 0: none", RANGE(0, 1e6))                     \
     X(INT, log_every, "100", "updates between log lines", RANGE(1, 1e9))                        \
     X(INT, summary_every, "100", "updates between TensorBoard points", RANGE(1, 1e9))           \
+    X(INT, log_gradients, "0", "updates between norms and histograms of layers' gradients; 0: none", RANGE(0, 1e9)) \
     X(CHOICE, log_format, "ferry", "console lines", ONE_OF("ferry|reference"))                  \
     X(CHOICE, comm, "auto", "how ranks were started; auto: detect mpirun and srun", ONE_OF("auto|self|mpi")) \
     X(INT, comm_poll_us, "50", "longest sleep while waiting for a message, in microseconds", RANGE(0, 1e6)) \
