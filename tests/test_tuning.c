@@ -40,10 +40,11 @@ TEST(a_wider_model_gets_a_lower_rate_and_one_without_general_text_half_of_it)
 TEST(more_text_is_passed_over_less_often_and_so_is_text_that_stands_alone)
 {
     CHECK(choose(500, 1000).passes == 8);
-    CHECK(choose(10000, 1000).passes == 8);
-    CHECK(choose(20000, 1000).passes == 4);
+    CHECK(choose(5000, 1000).passes == 8);
+    CHECK(choose(10000, 1000).passes == 4);
+    CHECK(choose(14000, 1000).passes == 3);
     CHECK(choose(2000000, 1000).passes == 2);
-    CHECK(choose(10000, 0).passes == 4);
+    CHECK(choose(10000, 0).passes == 2);
     CHECK(choose(2000000, 0).passes == 1);
 }
 

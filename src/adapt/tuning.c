@@ -7,7 +7,7 @@ enum {
     HELD_OUT_MOST = 1000,
     PASSES_MOST = 8, /* of a text of some thousand pairs */
     PASSES_LEAST = 2,
-    PASSED = 80000, /* new pairs that all passes have together, in between */
+    PASSED = 40000, /* new pairs that all passes have together, in between */
     BATCH_MOST = 4096,
     BATCH_LEAST = 256,
     UPDATES = 100, /* of a pass, at least, unless that takes tiny batches */

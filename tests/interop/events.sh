@@ -22,3 +22,15 @@ PY
 expect 0 "$PYTHON" "$ROOT/tests/interop/tensorboard_events.py" run --equal want.tsv
 out_has "curves are whole"
 out_has "values equal"
+
+# Texts, histograms and options, of a run that goes back to an older checkpoint: every step is there once.
+board=(data=data run=board d_model=32 d_ff=64 heads=2 encoder_layers=2 decoder_layers=2 log_every=1 summary_every=1
+    log_gradients=3 eval_every=6 save_every=3 eval_bleu_pairs=8 eval_beam=1 eval_samples=4)
+expect 0 "$FERRY" train "${board[@]}" max_steps=12
+echo 'model_checkpoint_path: "model.ckpt-3"' >board/checkpoint
+expect 0 "$FERRY" train "${board[@]}" max_steps=9
+expect 0 "$PYTHON" "$ROOT/tests/interop/tensorboard_plugins.py" board 9
+out_has 'tags have each step once'
+out_has "layers' norms add up at 3 steps"
+out_has 'samples of 2 evaluations are on the page'
+out_has 'options are in the table of runs'
