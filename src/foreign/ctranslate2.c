@@ -184,32 +184,32 @@ static status take_config(struct foreign *f, const struct tensors *t, json_t *js
 
 /* ---- words ---- */
 
-static status read_words(struct readers_words *w, const char *dir, json_t *json,
-                         struct err *err)
+static status read_words(struct readers_words *w, const struct place *p,
+                         const struct tensors *t, json_t *json, struct err *err)
 {
-    static const char *const both[] = {"shared_vocabulary.json"},
-                             *const source[] = {"source_vocabulary.json"},
-                             *const target[] = {"target_vocabulary.json"};
+    static const char *const both[] = {"shared_vocabulary.json", "shared_vocabulary.txt"},
+                             *const sources[] = {"source_vocabulary.json",
+                                                 "source_vocabulary.txt"},
+                             *const targets[] = {"target_vocabulary.json",
+                                                 "target_vocabulary.txt"};
     const struct vocabulary_names names = {
         "<pad>", json_string_value(json_object_get(json, "eos_token")),
         json_string_value(json_object_get(json, "bos_token")),
         json_string_value(json_object_get(json, "unk_token"))};
-    char path[FILE_PATH_MAX];
+    const char *shared = place_find(p, both, 2);
+    const struct readers_list source = {shared ? shared : place_find(p, sources, 2),
+                                        names, t, "encoder/embeddings_0/weight"},
+                              target = {place_find(p, targets, 2), names, t,
+                                        "decoder/embeddings/weight"};
 
-    w->is_one = readers_find(path, dir, both, 1);
-    if (!w->is_one && !readers_find(path, dir, source, 1))
+    w->is_one = shared;
+    if (!source.file || (!shared && !target.file))
         return err_set(err, ERR_IO,
-                       "%s has no shared_vocabulary.json or "
-                       "source_vocabulary.json",
-                       dir);
-    TRY(readers_json_words(&w->source, path, err));
-    TRY(vocabulary_close(&w->source, names, err));
-    if (w->is_one)
-        return OK;
-    if (!readers_find(path, dir, target, 1))
-        return err_set(err, ERR_IO, "%s has no target_vocabulary.json", dir);
-    TRY(readers_json_words(&w->target, path, err));
-    return vocabulary_close(&w->target, names, err);
+                       "%s has no shared_vocabulary.json, nor source_vocabulary.json and "
+                       "target_vocabulary.json",
+                       p->path);
+    TRY(readers_words(&w->source, p, &source, err));
+    return w->is_one ? OK : readers_words(&w->target, p, &target, err);
 }
 
 /* What stands before a sentence, and what the decoder begins with. */
@@ -221,8 +221,8 @@ static status take_marks(struct foreign *f, const struct tensors *t, json_t *jso
 
     if (!json_is_true(json_object_get(json, "add_source_eos")))
         return err_set(err, ERR_FORMAT,
-                       "add_source_eos is not true in config.json: how "
-                       "sentences end is not known");
+                       "add_source_eos is not true in config.json: models whose sources "
+                       "have no end are not read");
     f->config.arch.has_no_begin = !json_is_true(json_object_get(json, "add_source_bos"));
     if (is_zero)
         return OK;
@@ -234,60 +234,54 @@ static status take_marks(struct foreign *f, const struct tensors *t, json_t *jso
     return err_set(err, ERR_FORMAT, "decoder_start_token is no token of the vocabulary");
 }
 
-static status find_tokenizers(char source[FILE_PATH_MAX], char target[FILE_PATH_MAX],
-                              const char *dir, struct err *err)
+static status find_tokenizers(struct readers_model *m, struct err *err)
 {
-    static const char *const sources[] = {"source.spm",  "sentencepiece.model",
+    static const char *const sources[] = {"source.spm", "sentencepiece.model",
                                           "vocab.model", "sentencepiece.bpe.model",
-                                          "spm.model",   "../sentencepiece.model"};
-    enum { N = sizeof sources / sizeof *sources };
-    static const char *const targets[] = {"target.spm"};
+                                          "spm.model"};
 
-    if (!readers_find(source, dir, sources, N))
-        return err_set(err, ERR_IO,
-                       "%s has no SentencePiece model (source.spm and target.spm, or "
-                       "sentencepiece.model): without it text cannot be translated",
-                       dir);
-    if (!readers_find(target, dir, targets, 1))
-        snprintf(target, FILE_PATH_MAX, "%s", source);
-    return OK;
+    m->source_spm = place_find(m->place, sources, sizeof sources / sizeof *sources);
+    m->target_spm = place_has(m->place, "target.spm") ? "target.spm" : m->source_spm;
+    if (m->source_spm)
+        return OK;
+    return err_set(err, ERR_IO,
+                   "%s has no SentencePiece model (source.spm and target.spm, or "
+                   "sentencepiece.model): without it text cannot be translated",
+                   m->place->path);
 }
 
-static status open_all(struct foreign *f, const char *dir, json_t *json,
-                       struct readers_words *w, struct tensors *t, struct err *err)
+static status open_all(struct foreign *f, const struct place *p, json_t *json,
+                       struct readers_words *w, const struct tensors *t, struct err *err)
 {
-    char path[FILE_PATH_MAX], source[FILE_PATH_MAX], target[FILE_PATH_MAX];
     const bool has_bias = tensors_find(t, "decoder/projection/bias");
-    struct readers_model m = {.tensors = t,
-                              .words = w,
-                              .source_spm = source,
-                              .target_spm = target,
-                              .has_output_bias = has_bias};
+    struct readers_model m = {
+        .place = p, .tensors = t, .words = w, .has_output_bias = has_bias};
 
-    TRY(file_join(path, sizeof path, dir, "model.bin", err));
     TRY(take_config(f, t, json, err));
-    TRY(read_words(w, dir, json, err));
+    TRY(read_words(w, p, t, json, err));
     TRY(take_marks(f, t, json, w->is_one ? &w->source : &w->target, err));
-    TRY(find_tokenizers(source, target, dir, err));
+    TRY(find_tokenizers(&m, err));
     m.fill = (struct fill){.row = weights, .n_rows = N_ROWS - !has_bias};
     return readers_finish(f, &m, err);
 }
 
-status ctranslate2_open(struct foreign *f, const char *dir, struct err *err)
+bool ctranslate2_is(const struct place *p)
 {
-    char config[FILE_PATH_MAX], model[FILE_PATH_MAX];
+    return place_has(p, "model.bin");
+}
+
+status ctranslate2_open(struct foreign *f, const struct place *p, struct err *err)
+{
     struct readers_words words = {0};
-    struct tensors tensors = {0};
+    struct readers_tensors tensors = {.file = {0}};
     json_t *json = NULL;
 
     f->kind = "CTranslate2";
-    TRY(file_join(config, sizeof config, dir, "config.json", err));
-    TRY(file_join(model, sizeof model, dir, "model.bin", err));
-    TRY(readers_json(&json, config, err));
-    status result = tensors_open(&tensors, TENSORS_CTRANSLATE2, model, err);
-    THEN(result, open_all(f, dir, json, &words, &tensors, err));
+    TRY(readers_json(&json, p, "config.json", err));
+    status result = readers_tensors(&tensors, TENSORS_CTRANSLATE2, p, "model.bin", err);
+    THEN(result, open_all(f, p, json, &words, &tensors.t, err));
     readers_release(&words);
-    tensors_close(&tensors);
+    readers_close(&tensors);
     json_decref(json);
     return result;
 }

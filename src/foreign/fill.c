@@ -154,27 +154,47 @@ static status check_numbers(const struct param *t, const char *name, const float
     return OK;
 }
 
+/* The tensor of a row, as this parameter needs it. */
+static status find_tensor(const struct fill *f, const struct fill_row *row,
+                          const struct param *t, struct from *from, struct err *err)
+{
+    char name[FILL_NAME];
+
+    fill_name(name, f, row, t->layer);
+    from->item = tensors_find(f->tensors, name);
+    if (!from->item)
+        return err_set(err, ERR_FORMAT, "there is no tensor %s", name);
+    TRY(check_shape(f, row, t, from, err));
+    return find_scale(f, from, err);
+}
+
 static status fill_one(const struct fill *f, const struct param *t, float *flat,
                        struct err *err)
 {
     const struct fill_row *row = fill_find(f, t->id);
-    char name[FILL_NAME];
     struct from from;
 
     if (!row)
         return OK; /* what a caller sets */
-    fill_name(name, f, row, t->layer);
-    from.item = tensors_find(f->tensors, name);
-    if (!from.item)
-        return err_set(err, ERR_FORMAT, "there is no tensor %s", name);
-    TRY(check_shape(f, row, t, &from, err));
-    TRY(find_scale(f, &from, err));
+    TRY(find_tensor(f, row, t, &from, err));
     if (is_by_token(row->kind))
         copy_tokens(row->kind == FILL_SOURCES ? f->source : f->target, row, t, &from,
                     flat);
     else
         copy_plain(row, t, &from, flat);
-    return check_numbers(t, name, flat, err);
+    return check_numbers(t, from.item->name, flat, err);
+}
+
+status fill_check(const struct fill *f, const struct params *p, struct err *err)
+{
+    struct from from;
+
+    for (size_t i = 0; i < p->n_list; i++) {
+        const struct fill_row *row = fill_find(f, p->list[i].id);
+        if (row)
+            TRY(find_tensor(f, row, &p->list[i], &from, err));
+    }
+    return OK;
 }
 
 status fill_all(const struct fill *f, const struct params *p, float *flat,

@@ -37,6 +37,10 @@ struct fill {
     const char *norm_suffix;
 };
 
+/* Is there a tensor of the right shape for every parameter of p? To be asked before
+ * memory is taken for them: then the file has at least a byte of each number. */
+status fill_check(const struct fill *f, const struct params *p, struct err *err);
+
 /* Every parameter of p. ERR_FORMAT names a tensor that is missing or of another shape. */
 status fill_all(const struct fill *f, const struct params *p, float *flat,
                 struct err *err);

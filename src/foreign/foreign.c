@@ -7,70 +7,109 @@
 #include "base/str.h"
 #include "foreign/readers.h"
 
-static bool has(const char *dir, const char *name)
-{
-    const char *const names[] = {name};
-    char path[FILE_PATH_MAX];
+/* What a user may name: a place, or in it the file with the weights. */
+struct where {
+    char place[FILE_PATH_MAX];
+    const char *file; /* NULL: the place itself */
+};
 
-    return readers_find(path, dir, names, 1);
+static bool is_file_of_weights(const char *path)
+{
+    return str_ends(path, ".npz") || str_ends(path, ".safetensors");
 }
 
-static bool is_huggingface(const char *dir)
+static status find_where(struct where *w, const char *path, struct err *err)
 {
-    return has(dir, "config.json") && has(dir, "vocab.json") && !has(dir, "model.bin");
+    const char *slash = strrchr(path, '/');
+    const bool is_place = file_is_dir(path) || !is_file_of_weights(path);
+    const size_t n = is_place ? strlen(path) : slash ? (size_t)(slash - path) : 0;
+
+    if (strlen(path) >= sizeof w->place)
+        return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
+    w->file = is_place ? NULL : slash ? slash + 1 : path;
+    snprintf(w->place, sizeof w->place, "%.*s", (int)n, path);
+    if (!n)
+        snprintf(w->place, sizeof w->place, "%s", slash ? "/" : ".");
+    return OK;
 }
 
-static bool is_marian(const char *dir)
+static bool is_any(const struct place *p)
 {
-    char path[FILE_PATH_MAX];
+    return ctranslate2_is(p) || own_is(p) || huggingface_is(p) || marian_is(p);
+}
+
+static bool is_zip_file(const char *path)
+{
+    struct file_map map;
     struct err ignored;
 
-    return !has(dir, "config.yaml") && marian_find(path, dir, &ignored) == OK;
+    if (file_is_special(path) || file_map_open(&map, path, &ignored) != OK)
+        return false;
+    const bool is_one = zip_is(map.data, map.n_bytes);
+    file_map_close(&map);
+    return is_one;
 }
 
 bool foreign_is(const char *path)
 {
+    struct place p;
+    struct err ignored;
+
+    if (!file_is_dir(path) && is_file_of_weights(path))
+        return file_exists(path);
     if (!file_is_dir(path))
-        return str_ends(path, ".npz") && file_exists(path);
-    return has(path, "model.bin") || is_huggingface(path) || is_marian(path);
+        return is_zip_file(path); /* what is wrong with it is said when it is opened */
+    if (place_open(&p, path, &ignored) != OK)
+        return false;
+    const bool is_one = is_any(&p);
+    place_close(&p);
+    return is_one;
 }
 
-/* The directory that a file is in. */
-static void parent(char dir[FILE_PATH_MAX], const char *path)
+static status open_place(struct foreign *f, const struct place *p, const char *file,
+                         const char *map, struct err *err)
 {
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (size_t)(slash - path) : 0;
+    const bool is_mapped = *map || (file && str_ends(file, ".safetensors"));
 
-    snprintf(dir, FILE_PATH_MAX, "%.*s", (int)(slash && !n ? 1 : n), path);
-    if (!slash)
-        snprintf(dir, FILE_PATH_MAX, ".");
+    if (file && str_ends(file, ".npz"))
+        return marian_open(f, p, file, err);
+    if (is_mapped && !own_is(p))
+        return err_set(err, ERR_USAGE,
+                       "%s has no config.json of a FerryTransformer, which says what the "
+                       "tensors are",
+                       p->path);
+    if (!ctranslate2_is(p) && own_is(p))
+        return own_open(f, p, map, err);
+    if (ctranslate2_is(p))
+        return ctranslate2_open(f, p, err);
+    if (huggingface_is(p))
+        return huggingface_open(f, p, err);
+    if (marian_is(p))
+        return marian_open(f, p, NULL, err);
+    return err_set(err, ERR_FORMAT,
+                   "%s holds no model of Hugging Face, Marian or CTranslate2", p->path);
 }
 
-static status open_kind(struct foreign *f, const char *path, struct err *err)
+status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
+                           struct err *err)
 {
-    char npz[FILE_PATH_MAX], dir[FILE_PATH_MAX];
+    struct where where;
+    struct place place;
 
-    if (!file_is_dir(path)) {
-        if (strlen(path) >= FILE_PATH_MAX)
-            return err_set(err, ERR_USAGE, "the path is too long");
-        parent(dir, path);
-        return marian_open(f, path, dir, err);
-    }
-    if (has(path, "model.bin"))
-        return ctranslate2_open(f, path, err);
-    if (is_huggingface(path))
-        return huggingface_open(f, path, err);
-    TRY(marian_find(npz, path, err));
-    return marian_open(f, npz, path, err);
+    *f = (struct foreign){.kind = ""};
+    TRY(find_where(&where, path, err));
+    TRY(place_open(&place, where.place, err));
+    const status result = open_place(f, &place, where.file, map, err);
+    place_close(&place);
+    if (result == OK)
+        return OK;
+    foreign_close(f);
+    return strstr(err->msg, where.place) ? err->code : err_wrap(err, "%s", path);
 }
 
 status foreign_open(struct foreign *f, const char *path, struct err *err)
 {
-    *f = (struct foreign){.kind = ""};
-    if (open_kind(f, path, err) == OK)
-        return OK;
-    foreign_close(f);
-    return err_wrap(err, "%s", path);
+    return foreign_open_mapped(f, path, "", err);
 }
 
 void foreign_drop_weights(struct foreign *f)

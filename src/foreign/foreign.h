@@ -4,15 +4,17 @@
  *
  * What is read:
  *
- *   Hugging Face  a directory of MarianMT: config.json, vocab.json, source.spm,
- *                 target.spm and model.safetensors
+ *   Hugging Face  MarianMT: config.json, vocab.json, source.spm, target.spm, and
+ *                 model.safetensors or pytorch_model.bin
  *   Marian        a model .npz, with vocabularies beside it (a decoder.yml names them):
- *                 OPUS-MT's directories, and models that Marian has trained
- *   CTranslate2   a directory with model.bin of such an architecture, its vocabulary, and
- *                 the SentencePiece models of its text
+ *                 what OPUS-MT hands out, and models that Marian has trained
+ *   CTranslate2   model.bin of such an architecture, its vocabulary, and the
+ *                 SentencePiece models of its text
+ *   safetensors   with our names, or names that a map turns into ours
  *
- * What another program computes and ours does not is refused with the reason. Nothing in
- * a file is executed. docs/models.md has the list.
+ * A directory has these files, or a zip archive of them. What another program computes
+ * and ours does not is refused with the reason. Nothing in a file is executed.
+ * docs/models.md has the list.
  *
  * Owns: all of it. Threads: one at a time.
  */
@@ -39,6 +41,10 @@ bool foreign_is(const char *path);
 
 /* On failure *f is closed. */
 status foreign_open(struct foreign *f, const char *path, struct err *err);
+/* The same of a safetensors file, or its directory, whose tensors have the names that the
+ * YAML file `map` gives ours; "": they have ours. ERR_USAGE for other kinds. */
+status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
+                           struct err *err);
 void foreign_close(struct foreign *f);
 
 /* The weights alone, once they are elsewhere. */

@@ -1,8 +1,9 @@
 /*
  * MarianMT as Hugging Face's transformers keeps it: config.json says what the model is,
- * model.safetensors has its weights, vocab.json (and target_vocab.json, if target words
- * have numbers of their own) its tokens, source.spm and target.spm cut text into them.
- * Positions are halves of sines and cosines that the program computes itself.
+ * model.safetensors (or pytorch_model.bin) has its weights, vocab.json (and
+ * target_vocab.json, if target words have numbers of their own) its tokens, source.spm and
+ * target.spm cut text into them. Positions are halves of sines and cosines that the
+ * program computes itself.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -38,11 +39,9 @@ static const struct fill_row rows[] = {
     LINEAR(cross_v, DEC "encoder_attn.v_proj"),
     LINEAR(cross_out, DEC "encoder_attn.out_proj"),
     NORM(dec_cross_norm, DEC "encoder_attn_layer_norm"),
-    {PARAM_embed, "model.shared.weight", FILL_SOURCES},
+    {PARAM_embed, "", FILL_SOURCES}, /* see table_of() */
     {PARAM_output_bias, "final_logits_bias", FILL_TARGETS}};
-/* Of models whose sides have tables of their own. */
 static const struct fill_row apart[] = {
-    {PARAM_embed, "model.encoder.embed_tokens.weight", FILL_SOURCES},
     {PARAM_target_embed, "model.decoder.embed_tokens.weight", FILL_TARGETS},
     {PARAM_output, "lm_head.weight", FILL_TARGETS}};
 enum {
@@ -50,6 +49,20 @@ enum {
     N_APART = sizeof apart / sizeof *apart,
     N_ALL = N_ROWS + N_APART
 };
+
+/* The table of sources: of models whose sides have tables of their own the encoder's. */
+static const char *table_of(bool is_apart, const struct tensors *t)
+{
+    static const char *const names[] = {"model.shared.weight",
+                                        "model.encoder.embed_tokens.weight",
+                                        "model.decoder.embed_tokens.weight",
+                                        "lm_head.weight"};
+
+    for (size_t i = is_apart; i < sizeof names / sizeof *names; i++)
+        if (tensors_find(t, names[i]))
+            return names[i];
+    return names[is_apart];
+}
 
 static status take_int(json_t *root, const char *key, int64_t *out, struct err *err)
 {
@@ -140,63 +153,68 @@ static status take_start(struct foreign *f, json_t *root, const struct vocabular
     return OK;
 }
 
-static status read_words(struct readers_words *w, const char *dir, bool is_apart,
-                         struct err *err)
+static status read_words(struct readers_words *w, const struct place *p,
+                         const struct tensors *t, bool is_apart, struct err *err)
 {
     static const struct vocabulary_names names = {"<pad>", "</s>", "<s>", "<unk>"};
-    static const char *const source[] = {"vocab.json"}, *const target[] = {
-                                                            "target_vocab.json"};
-    char path[FILE_PATH_MAX];
+    const struct readers_list source = {"vocab.json", names, t, table_of(is_apart, t)},
+                              target = {"target_vocab.json", names, t,
+                                        "model.decoder.embed_tokens.weight"};
 
-    if (!readers_find(path, dir, source, 1))
-        return err_set(err, ERR_IO, "%s has no vocab.json", dir);
-    TRY(readers_json_words(&w->source, path, err));
-    TRY(vocabulary_close(&w->source, names, err));
-    w->is_one = !is_apart || !readers_find(path, dir, target, 1);
-    if (w->is_one)
-        return OK;
-    TRY(readers_json_words(&w->target, path, err));
-    return vocabulary_close(&w->target, names, err);
+    TRY(readers_words(&w->source, p, &source, err));
+    w->is_one = !is_apart || !place_has(p, target.file);
+    return w->is_one ? OK : readers_words(&w->target, p, &target, err);
 }
 
-static status open_all(struct foreign *f, const char *dir, json_t *root,
-                       struct readers_words *w, struct tensors *t, struct err *err)
+/* Tied tables stand under one of their names, or under each. */
+static void name_tables(struct fill_row *row, const struct tensors *t, bool is_apart)
 {
-    static const char *const weights[] = {"model.safetensors"};
-    char path[FILE_PATH_MAX], source[FILE_PATH_MAX], target[FILE_PATH_MAX];
+    for (size_t i = 0; i < N_ALL; i++)
+        if (row[i].id == PARAM_embed)
+            row[i].name = table_of(is_apart, t);
+}
+
+static status read_weights(struct readers_tensors *t, const struct place *p,
+                           struct err *err)
+{
+    if (place_has(p, "model.safetensors"))
+        return readers_tensors(t, TENSORS_SAFETENSORS, p, "model.safetensors", err);
+    if (place_has(p, "pytorch_model.bin"))
+        return readers_tensors(t, TENSORS_TORCH, p, "pytorch_model.bin", err);
+    return err_set(err, ERR_IO, "%s has neither model.safetensors nor pytorch_model.bin",
+                   p->path);
+}
+
+static status open_all(struct foreign *f, const struct place *p, json_t *root,
+                       struct readers_words *w, struct readers_tensors *t,
+                       struct err *err)
+{
     struct fill_row all[N_ALL];
-    struct readers_model m = {
-        .tensors = t, .words = w, .source_spm = source, .target_spm = target};
+    struct readers_model m = {.place = p,
+                              .tensors = &t->t,
+                              .words = w,
+                              .source_spm = "source.spm",
+                              .target_spm = "target.spm"};
     bool is_apart = false;
 
     TRY(take_config(f, root, &is_apart, err));
-    TRY(read_words(w, dir, is_apart, err));
+    TRY(read_weights(t, p, err));
+    TRY(read_words(w, p, &t->t, is_apart, err));
     TRY(take_start(f, root, w->is_one ? &w->source : &w->target, err));
-    if (!readers_find(path, dir, weights, 1))
-        return err_set(err, ERR_IO,
-                       "%s has no model.safetensors; weights in pytorch_model.bin are a "
-                       "program (a pickle) and not read: save the model with "
-                       "safe_serialization=True",
-                       dir);
-    TRY(tensors_open(t, TENSORS_SAFETENSORS, path, err));
-    TRY(file_join(source, sizeof source, dir, "source.spm", err));
-    TRY(file_join(target, sizeof target, dir, "target.spm", err));
     memcpy(all, rows, sizeof rows);
     memcpy(all + N_ROWS, apart, sizeof apart);
+    name_tables(all, &t->t, is_apart);
     m.fill = (struct fill){.row = all, .n_rows = N_ALL};
-    if (is_apart)
-        all[N_ROWS - 2] = apart[0];
     return readers_finish(f, &m, err);
 }
 
-static void take_languages(struct foreign *f, const char *dir)
+static void take_languages(struct foreign *f, const struct place *p)
 {
-    char path[FILE_PATH_MAX];
     struct err ignored;
     json_t *root = NULL;
 
-    if (file_join(path, sizeof path, dir, "tokenizer_config.json", &ignored) != OK ||
-        readers_json(&root, path, &ignored) != OK)
+    if (!place_has(p, "tokenizer_config.json") ||
+        readers_json(&root, p, "tokenizer_config.json", &ignored) != OK)
         return;
     const char *source = json_string_value(json_object_get(root, "source_lang"));
     const char *target = json_string_value(json_object_get(root, "target_lang"));
@@ -205,20 +223,23 @@ static void take_languages(struct foreign *f, const char *dir)
     json_decref(root);
 }
 
-status huggingface_open(struct foreign *f, const char *dir, struct err *err)
+bool huggingface_is(const struct place *p)
 {
-    char path[FILE_PATH_MAX];
+    return place_has(p, "config.json") && place_has(p, "vocab.json");
+}
+
+status huggingface_open(struct foreign *f, const struct place *p, struct err *err)
+{
     struct readers_words words = {0};
-    struct tensors tensors = {0};
+    struct readers_tensors tensors = {.file = {0}};
     json_t *root = NULL;
 
     f->kind = "Hugging Face MarianMT";
-    TRY(file_join(path, sizeof path, dir, "config.json", err));
-    TRY(readers_json(&root, path, err));
-    const status result = open_all(f, dir, root, &words, &tensors, err);
-    take_languages(f, dir);
+    TRY(readers_json(&root, p, "config.json", err));
+    const status result = open_all(f, p, root, &words, &tensors, err);
+    take_languages(f, p);
     readers_release(&words);
-    tensors_close(&tensors);
+    readers_close(&tensors);
     json_decref(root);
     return result;
 }

@@ -7,7 +7,6 @@
  * transformer-preprocess, -postprocess and -postprocess-top say where dropout (d),
  * residual (a) and norm (n) stand: "n", "da", "n" is pre-norm, "", "dan", "" post-norm.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "base/str.h"
 #include "foreign/readers.h"
 #include "format/foreign/yaml_pairs.h"
-#include "text/subword/spm_parts.h"
 
 #define ATTENTION(prefix, q, path)                                     \
     {PARAM_##q##_q, path "_Wq"}, {PARAM_##q##_q_bias, path "_bq"},     \
@@ -183,6 +181,7 @@ static status take_config(struct foreign *f, const struct marian_options *o,
     c->norm_epsilon = 1e-6;
     c->arch.has_attention_bias = true;
     c->arch.has_no_begin = true;
+    c->arch.has_no_unknown = true; /* as Marian does unless it is told otherwise */
     TRY(take_norm(&c->arch, o, err));
     return take_activation(&c->arch, o->transformer_ffn_activation, err);
 }
@@ -209,55 +208,81 @@ static void take_tables(struct foreign *f, const struct tensors *t, struct fill_
                                0, 0};
 }
 
-/* ---- vocabularies ---- */
+/* ---- what lies beside it ---- */
 
-struct vocabularies {
-    char path[2][FILE_PATH_MAX];
-    size_t n;
+/* Files that a decoder.yml names, as far as they are there: paths in it are of the
+ * machine that wrote it, so their last parts count. */
+struct beside {
+    const struct place *place;
+    char vocabulary[2][FILE_PATH_MAX], model[FILE_PATH_MAX];
+    size_t n_vocabularies;
 };
 
-/* The two paths of "vocabs" in a decoder.yml. */
-static status take_vocab(void *ctx, struct line key, struct line value, struct err *err)
+static bool is_key(struct line key, const char *name)
 {
-    struct vocabularies *v = ctx;
+    return key.n_bytes == strlen(name) && memcmp(key.text, name, key.n_bytes) == 0;
+}
 
-    if (key.n_bytes != 6 || memcmp(key.text, "vocabs", 6) != 0 || v->n == 2 ||
-        value.n_bytes >= FILE_PATH_MAX)
-        return OK;
+static status take_name(void *ctx, struct line key, struct line value, struct err *err)
+{
+    struct beside *b = ctx;
+    char path[FILE_PATH_MAX], *to = NULL;
+
     (void)err;
-    snprintf(v->path[v->n++], FILE_PATH_MAX, "%.*s", (int)value.n_bytes, value.text);
-    return OK;
-}
-
-/* The last part alone: paths in such a file are of the machine that wrote it. */
-static bool find_beside(char path[FILE_PATH_MAX], const char *dir, const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    const char *const names[] = {slash ? slash + 1 : name};
-
-    return readers_find(path, dir, names, 1);
-}
-
-static status read_decoder_yml(struct vocabularies *v, const char *dir, struct err *err)
-{
-    static const char *const names[] = {"decoder.yml", "model.npz.decoder.yml"};
-    RELEASED_BY(file_map_close) struct file_map map = {0};
-    struct vocabularies said = {.n = 0};
-    char path[FILE_PATH_MAX];
-
-    if (!readers_find(path, dir, names, 2))
+    if (is_key(key, "vocabs") && b->n_vocabularies < 2)
+        to = b->vocabulary[b->n_vocabularies];
+    else if (is_key(key, "models") && !b->model[0])
+        to = b->model;
+    if (!to || value.n_bytes >= sizeof path)
         return OK;
-    TRY(file_map_open(&map, path, err));
-    if (yaml_pairs_read(map.data, map.n_bytes, take_vocab, &said, err) != OK)
-        return err_wrap(err, "%s", path);
-    for (size_t i = 0; i < said.n; i++)
-        if (find_beside(v->path[v->n], dir, said.path[i]))
-            v->n++;
+    snprintf(path, sizeof path, "%.*s", (int)value.n_bytes, value.text);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (!place_has(b->place, name))
+        return OK;
+    memcpy(to, name, strlen(name) + 1);
+    b->n_vocabularies += to != b->model;
     return OK;
+}
+
+/* The decoder.yml of a model (NULL: whichever is there); the last in the order of names. */
+struct decoder_yml {
+    const char *model;
+    char name[FILE_PATH_MAX];
+};
+
+static void see_decoder_yml(void *ctx, const char *name)
+{
+    struct decoder_yml *d = ctx;
+    const size_t n = d->model ? strlen(d->model) : 0;
+    const bool is_own = n && strncmp(name, d->model, n) == 0;
+
+    if (!str_ends(name, "decoder.yml") || strchr(name, '/') ||
+        strlen(name) >= sizeof d->name)
+        return;
+    if ((strcmp(name, "decoder.yml") == 0 || is_own || !n) && strcmp(name, d->name) > 0)
+        memcpy(d->name, name, strlen(name) + 1);
+}
+
+/* model: the file; NULL: it is to be found. */
+static status read_decoder_yml(struct beside *b, const struct place *p, const char *model,
+                               struct err *err)
+{
+    RELEASED_BY(place_file_close) struct place_file f = {0};
+    struct decoder_yml yml = {.model = model};
+    const char *name = yml.name;
+
+    *b = (struct beside){.place = p};
+    place_each(p, see_decoder_yml, &yml);
+    if (!*name)
+        return OK;
+    TRY(place_read(p, name, &f, err));
+    return yaml_pairs_read(f.data, f.n_bytes, take_name, b, err) == OK
+               ? OK
+               : place_wrap(p, name, err);
 }
 
 /* The vocabularies that lie beside a model, under the names that people give them. */
-static status find_vocabularies(struct vocabularies *v, const char *dir, struct err *err)
+static status find_vocabularies(const char *v[2], const struct beside *b, struct err *err)
 {
     static const char *const both[] = {"vocab.yml", "vocab.spm", "vocab.json",
                                        "opus.spm32k-spm32k.vocab.yml",
@@ -266,95 +291,79 @@ static status find_vocabularies(struct vocabularies *v, const char *dir, struct 
                                          "srcvocab.spm", "vocab.src.yml"};
     static const char *const target[] = {"target.vocab.yml", "vocab.trg.spm",
                                          "trgvocab.spm", "vocab.trg.yml"};
+    const struct place *p = b->place;
 
-    TRY(read_decoder_yml(v, dir, err));
-    if (v->n)
+    v[0] = v[1] = b->vocabulary[0];
+    if (b->n_vocabularies == 2)
+        v[1] = b->vocabulary[1];
+    if (b->n_vocabularies)
         return OK;
-    if (readers_find(v->path[0], dir, both, sizeof both / sizeof *both))
-        v->n = 1;
-    else if (readers_find(v->path[0], dir, source, sizeof source / sizeof *source) &&
-             readers_find(v->path[1], dir, target, sizeof target / sizeof *target))
-        v->n = 2;
-    return v->n ? OK
-                : err_set(err, ERR_IO,
-                          "%s has no vocabulary beside the model: want vocab.yml or "
-                          "vocab.spm, or a decoder.yml that names them",
-                          dir);
-}
-
-/* The pieces of a SentencePiece model are its tokens. */
-static status read_pieces(struct vocabulary *v, const char *path, struct err *err)
-{
-    RELEASED_BY(file_map_close) struct file_map map = {0};
-    struct spm_parts parts = {0};
-    status result = OK;
-
-    TRY(file_map_open(&map, path, err));
-    TRY(spm_parts_guard(map.data, map.n_bytes, err));
-    TRY(spm_parts_read(&parts, map.data, map.n_bytes, err));
-    for (size_t i = 0; i < parts.n_pieces; i++)
-        THEN(result, vocabulary_add(v, parts.piece[i].text, (int64_t)i, err));
-    spm_parts_release(&parts);
-    return result;
-}
-
-static status read_vocabulary(struct vocabulary *v, const char *path, struct err *err)
-{
-    static const struct vocabulary_names names = {"<pad>", "</s>", "<s>", "<unk>"};
-
-    if (str_ends(path, ".spm"))
-        TRY(read_pieces(v, path, err));
-    else
-        TRY(readers_yaml_words(v, path, err));
-    return vocabulary_close(v, names, err) == OK ? OK : err_wrap(err, "%s", path);
+    v[0] = v[1] = place_find(p, both, sizeof both / sizeof *both);
+    if (v[0])
+        return OK;
+    v[0] = place_find(p, source, sizeof source / sizeof *source);
+    v[1] = place_find(p, target, sizeof target / sizeof *target);
+    return v[0] && v[1] ? OK
+                        : err_set(err, ERR_IO,
+                                  "%s has no vocabulary beside the model: want vocab.yml "
+                                  "or vocab.spm, or a decoder.yml that names them",
+                                  p->path);
 }
 
 /* The SentencePiece models that cut the text of each side. */
-static status find_tokenizers(char source[FILE_PATH_MAX], char target[FILE_PATH_MAX],
-                              const struct vocabularies *v, const char *dir,
+static status find_tokenizers(struct readers_model *m, const char *const v[2],
                               struct err *err)
 {
     static const char *const sources[] = {"source.spm", "vocab.model"},
                              *const targets[] = {"target.spm", "vocab.model"};
-    const char *last = v->path[v->n - 1];
 
-    if (str_ends(v->path[0], ".spm") && str_ends(last, ".spm")) {
-        snprintf(source, FILE_PATH_MAX, "%s", v->path[0]);
-        snprintf(target, FILE_PATH_MAX, "%s", last);
+    m->source_spm = v[0];
+    m->target_spm = v[1];
+    if (str_ends(v[0], ".spm") && str_ends(v[1], ".spm"))
         return OK;
-    }
-    if (readers_find(source, dir, sources, 2) && readers_find(target, dir, targets, 2))
+    m->source_spm = place_find(m->place, sources, 2);
+    m->target_spm = place_find(m->place, targets, 2);
+    if (m->source_spm && m->target_spm)
         return OK;
     return err_set(
         err, ERR_IO,
         "%s has no source.spm and target.spm: without the SentencePiece models "
         "of its text (models cut by BPE have others) it cannot translate text",
-        dir);
+        m->place->path);
 }
 
 /* ---- the model ---- */
 
-static status open_all(struct foreign *f, const char *dir, const struct tensors *t,
+static status read_words(struct foreign *f, struct readers_words *w,
+                         const struct place *p, const struct tensors *t,
+                         const char *const v[2], struct err *err)
+{
+    static const struct vocabulary_names names = {"<pad>", "</s>", "<s>", "<unk>"};
+    const bool is_one =
+        f->config.arch.tables == TABLES_ONE || f->config.arch.tables == TABLES_INPUTS;
+    const struct readers_list source = {v[0], names, t, is_one ? "Wemb" : "encoder_Wemb"},
+                              target = {v[1], names, t, "decoder_Wemb"};
+
+    w->is_one = is_one;
+    TRY(readers_words(&w->source, p, &source, err));
+    return is_one ? OK : readers_words(&w->target, p, &target, err);
+}
+
+static status open_all(struct foreign *f, const struct beside *b, const struct tensors *t,
                        struct readers_words *w, struct err *err)
 {
-    char source[FILE_PATH_MAX], target[FILE_PATH_MAX];
-    struct vocabularies v = {.n = 0};
     struct marian_options o;
     struct fill_row all[N_ALL];
-    struct readers_model m = {
-        .tensors = t, .words = w, .source_spm = source, .target_spm = target};
+    struct readers_model m = {.place = b->place, .tensors = t, .words = w};
+    const char *v[2];
 
     TRY(read_options(&o, t, err));
     TRY(take_config(f, &o, err));
-    TRY(find_vocabularies(&v, dir, err));
-    TRY(read_vocabulary(&w->source, v.path[0], err));
     memcpy(all, weights, sizeof weights);
     take_tables(f, t, all + N_ROWS);
-    w->is_one =
-        f->config.arch.tables == TABLES_ONE || f->config.arch.tables == TABLES_INPUTS;
-    if (!w->is_one)
-        TRY(read_vocabulary(&w->target, v.path[v.n - 1], err));
-    TRY(find_tokenizers(source, target, &v, dir, err));
+    TRY(find_vocabularies(v, b, err));
+    TRY(read_words(f, w, b->place, t, v, err));
+    TRY(find_tokenizers(&m, v, err));
     m.fill = (struct fill){.row = all,
                            .n_rows = N_ALL,
                            .first_layer = 1,
@@ -362,71 +371,65 @@ static status open_all(struct foreign *f, const char *dir, const struct tensors 
     return readers_finish(f, &m, err);
 }
 
-status marian_open(struct foreign *f, const char *path, const char *dir, struct err *err)
-{
-    struct readers_words words = {0};
-    struct tensors tensors = {0};
-
-    f->kind = "Marian";
-    TRY(tensors_open(&tensors, TENSORS_NPZ, path, err));
-    const status result = open_all(f, dir, &tensors, &words, err);
-    readers_release(&words);
-    tensors_close(&tensors);
-    return result == OK ? OK : err_wrap(err, "%s", path);
-}
-
 /* ---- where it is ---- */
 
-static bool is_model_name(const char *name)
+/* The weights that are not of an optimizer, and how many such files there are. */
+struct found {
+    char name[FILE_PATH_MAX];
+    size_t n;
+};
+
+static void see(void *ctx, const char *name)
 {
-    return str_ends(name, ".npz") && !strstr(name, ".optimizer.") &&
-           !strstr(name, ".orig.");
+    struct found *f = ctx;
+
+    if (!str_ends(name, ".npz") || strstr(name, ".optimizer.") ||
+        strstr(name, ".orig.") || strchr(name, '/') || strlen(name) >= sizeof f->name)
+        return;
+    memcpy(f->name, name, strlen(name) + 1);
+    f->n++;
 }
 
-/* The model a directory is about: the best one, or the only one. */
-static status find_only(char path[FILE_PATH_MAX], const char *dir, struct err *err)
+bool marian_is(const struct place *p)
 {
-    DIR *d = opendir(dir);
-    char found[FILE_PATH_MAX] = "";
-    size_t n = 0;
+    struct found found = {.n = 0};
 
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (is_model_name(e->d_name)) {
-            snprintf(found, sizeof found, "%s", e->d_name);
-            n++;
-        }
-    if (d)
-        closedir(d);
-    if (n == 1)
-        return file_join(path, FILE_PATH_MAX, dir, found, err);
-    return err_set(err, ERR_IO,
-                   "%s has %zu models of Marian (.npz); give the path of one", dir, n);
+    place_each(p, see, &found);
+    return found.n > 0 && !place_has(p, "config.yaml");
 }
 
-static status take_model(void *ctx, struct line key, struct line value, struct err *err)
+static status find_model(struct found *found, const struct beside *b, struct err *err)
 {
-    struct vocabularies *v = ctx;
-
-    (void)err;
-    if (key.n_bytes == 6 && memcmp(key.text, "models", 6) == 0 && !v->n &&
-        value.n_bytes < FILE_PATH_MAX)
-        snprintf(v->path[v->n++], FILE_PATH_MAX, "%.*s", (int)value.n_bytes, value.text);
-    return OK;
-}
-
-status marian_find(char path[FILE_PATH_MAX], const char *dir, struct err *err)
-{
-    static const char *const names[] = {"decoder.yml", "model.npz.decoder.yml"};
-    RELEASED_BY(file_map_close) struct file_map map = {0};
-    struct vocabularies said = {.n = 0};
-    char yml[FILE_PATH_MAX];
-
-    if (!readers_find(yml, dir, names, 2))
-        return find_only(path, dir, err);
-    TRY(file_map_open(&map, yml, err));
-    if (yaml_pairs_read(map.data, map.n_bytes, take_model, &said, err) != OK)
-        return err_wrap(err, "%s", yml);
-    if (said.n && find_beside(path, dir, said.path[0]))
+    *found = (struct found){.n = 0};
+    if (b->model[0]) {
+        memcpy(found->name, b->model, sizeof found->name);
         return OK;
-    return find_only(path, dir, err);
+    }
+    place_each(b->place, see, found);
+    if (found->n == 1)
+        return OK;
+    return err_set(err, ERR_IO,
+                   "%s has %zu models of Marian (.npz); give the path of one",
+                   b->place->path, found->n);
+}
+
+status marian_open(struct foreign *f, const struct place *p, const char *name,
+                   struct err *err)
+{
+    struct readers_words words = {0};
+    struct readers_tensors tensors = {.file = {0}};
+    struct beside beside;
+    struct found found;
+
+    f->kind = "Marian";
+    TRY(read_decoder_yml(&beside, p, name, err));
+    if (!name) {
+        TRY(find_model(&found, &beside, err));
+        name = found.name;
+    }
+    TRY(readers_tensors(&tensors, TENSORS_NPZ, p, name, err));
+    const status result = open_all(f, &beside, &tensors.t, &words, err);
+    readers_release(&words);
+    readers_close(&tensors);
+    return result;
 }

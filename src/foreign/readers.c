@@ -1,11 +1,12 @@
 #include "foreign/readers.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "format/foreign/yaml_pairs.h"
+#include "text/subword/spm_parts.h"
 
 /* The logit of a token that is never said: exp() of it is nothing beside any other. */
 static const float never = -1e9f;
@@ -17,33 +18,50 @@ void readers_release(struct readers_words *w)
     *w = (struct readers_words){0};
 }
 
-bool readers_find(char path[FILE_PATH_MAX], const char *dir, const char *const *names,
-                  size_t n)
+status readers_tensors(struct readers_tensors *t, enum tensors_format format,
+                       const struct place *p, const char *name, struct err *err)
 {
-    struct err ignored;
+    *t = (struct readers_tensors){.file = {0}};
+    TRY(place_read(p, name, &t->file, err));
+    if (tensors_parse(&t->t, format, t->file.data, t->file.n_bytes, err) == OK)
+        return OK;
+    readers_close(t);
+    return place_wrap(p, name, err);
+}
 
-    for (size_t i = 0; i < n; i++)
-        if (file_join(path, FILE_PATH_MAX, dir, names[i], &ignored) == OK &&
-            file_exists(path))
-            return true;
-    return false;
+void readers_close(struct readers_tensors *t)
+{
+    tensors_close(&t->t);
+    place_file_close(&t->file);
 }
 
 /* ---- vocabularies ---- */
 
-status readers_json(json_t **root, const char *path, struct err *err)
+static status parse_json(json_t **root, const struct place *p, const char *name,
+                         struct err *err)
 {
-    RELEASED_BY(file_map_close) struct file_map map = {0};
-    json_error_t why = {.line = 1, .text = "it is none"};
+    RELEASED_BY(place_file_close) struct place_file f = {0};
+    json_error_t why = {.line = 1, .text = "it is empty"};
 
-    TRY(file_map_open(&map, path, err));
-    *root = json_loadb((const char *)map.data, map.n_bytes, 0, &why);
+    TRY(place_read(p, name, &f, err));
+    *root = f.n_bytes
+                ? json_loadb((const char *)f.data, f.n_bytes, JSON_REJECT_DUPLICATES, &why)
+                : NULL;
+    if (*root)
+        return OK;
+    return err_set(err, ERR_FORMAT, "%s/%s: line %d is no JSON: %s", p->path, name,
+                   why.line, why.text);
+}
+
+status readers_json(json_t **root, const struct place *p, const char *name,
+                    struct err *err)
+{
+    TRY(parse_json(root, p, name, err));
     if (json_is_object(*root))
         return OK;
     json_decref(*root);
     *root = NULL;
-    return err_set(err, ERR_FORMAT, "%s: line %d is no JSON object: %s", path, why.line,
-                   why.text);
+    return err_set(err, ERR_FORMAT, "%s/%s is no JSON object", p->path, name);
 }
 
 static status add_json(struct vocabulary *v, json_t *root, struct err *err)
@@ -52,19 +70,16 @@ static status add_json(struct vocabulary *v, json_t *root, struct err *err)
     json_t *value;
     size_t i;
 
-    if (json_is_array(root)) {
-        json_array_foreach(root, i, value)
-        {
-            if (!json_is_string(value))
-                return err_set(err, ERR_FORMAT, "token %zu is no text", i);
-            TRY(vocabulary_add(
-                v, (struct line){json_string_value(value), json_string_length(value)},
-                (int64_t)i, err));
-        }
-        return OK;
-    }
-    if (!json_is_object(root))
+    if (!json_is_array(root) && !json_is_object(root))
         return err_set(err, ERR_FORMAT, "want an object of numbers or a list of texts");
+    json_array_foreach(root, i, value)
+    {
+        if (!json_is_string(value))
+            return err_set(err, ERR_FORMAT, "token %zu is no text", i);
+        TRY(vocabulary_add(
+            v, (struct line){json_string_value(value), json_string_length(value)},
+            (int64_t)i, err));
+    }
     json_object_foreach(root, key, value)
     {
         if (!json_is_integer(value))
@@ -75,18 +90,15 @@ static status add_json(struct vocabulary *v, json_t *root, struct err *err)
     return OK;
 }
 
-status readers_json_words(struct vocabulary *v, const char *path, struct err *err)
+static status json_words(struct vocabulary *v, const struct place *p, const char *name,
+                         struct err *err)
 {
-    RELEASED_BY(file_map_close) struct file_map map = {0};
-    json_error_t why;
+    json_t *root;
 
-    TRY(file_map_open(&map, path, err));
-    json_t *root = json_loadb((const char *)map.data, map.n_bytes, 0, &why);
-    const status result =
-        root ? add_json(v, root, err)
-             : err_set(err, ERR_FORMAT, "line %d is no JSON: %s", why.line, why.text);
+    TRY(parse_json(&root, p, name, err));
+    const status result = add_json(v, root, err);
     json_decref(root);
-    return result == OK ? OK : err_wrap(err, "%s", path);
+    return result == OK ? OK : place_wrap(p, name, err);
 }
 
 static status take_word(void *ctx, struct line key, struct line value, struct err *err)
@@ -99,27 +111,71 @@ static status take_word(void *ctx, struct line key, struct line value, struct er
     return vocabulary_add(ctx, key, number, err);
 }
 
-status readers_yaml_words(struct vocabulary *v, const char *path, struct err *err)
+/* The pieces of a SentencePiece model are its tokens. */
+static status add_pieces(struct vocabulary *v, const struct place_file *f,
+                         struct err *err)
 {
-    RELEASED_BY(file_map_close) struct file_map map = {0};
+    struct spm_parts parts = {0};
+    status result = OK;
 
-    TRY(file_map_open(&map, path, err));
-    return yaml_pairs_read(map.data, map.n_bytes, take_word, v, err) == OK
-               ? OK
-               : err_wrap(err, "%s", path);
+    TRY(spm_parts_guard(f->data, f->n_bytes, err));
+    TRY(spm_parts_read(&parts, f->data, f->n_bytes, err));
+    for (size_t i = 0; i < parts.n_pieces; i++)
+        THEN(result, vocabulary_add(v, parts.piece[i].text, (int64_t)i, err));
+    spm_parts_release(&parts);
+    return result;
+}
+
+static status add_lines(struct vocabulary *v, const struct place_file *f, struct err *err)
+{
+    struct lines lines = lines_over(f->data, f->n_bytes);
+    struct line line;
+
+    for (int64_t i = 0; lines_next(&lines, &line); i++)
+        TRY(vocabulary_add(v, line, i, err));
+    return OK;
+}
+
+static status read_list(struct vocabulary *v, const struct place *p, const char *name,
+                        struct err *err)
+{
+    RELEASED_BY(place_file_close) struct place_file f = {0};
+
+    if (str_ends(name, ".json"))
+        return json_words(v, p, name, err);
+    TRY(place_read(p, name, &f, err));
+    const status result = str_ends(name, ".spm") || str_ends(name, ".model")
+                              ? add_pieces(v, &f, err)
+                          : str_ends(name, ".txt")
+                              ? add_lines(v, &f, err)
+                              : yaml_pairs_read(f.data, f.n_bytes, take_word, v, err);
+    return result == OK ? OK : place_wrap(p, name, err);
+}
+
+status readers_words(struct vocabulary *v, const struct place *p,
+                     const struct readers_list *list, struct err *err)
+{
+    const struct tensors_item *table = tensors_find(list->tensors, list->table);
+
+    if (!table || table->n_dims != 2)
+        return err_set(err, ERR_FORMAT, "there is no table %s", list->table);
+    TRY(read_list(v, p, list->file, err));
+    status result = vocabulary_fit(v, (size_t)table->dim[0], err);
+    THEN(result, vocabulary_close(v, list->names, err));
+    return result == OK ? OK : place_wrap(p, list->file, err);
 }
 
 /* ---- the model ---- */
 
-static status read_tokenizer(const struct vocabulary *v, const char *path,
-                             struct spm **spm, struct err *err)
+static status read_tokenizer(const struct vocabulary *v, const struct place *p,
+                             const char *name, struct spm **spm, struct err *err)
 {
-    RELEASED_BY(file_map_close) struct file_map map = {0};
+    RELEASED_BY(place_file_close) struct place_file f = {0};
 
-    TRY(file_map_open(&map, path, err));
-    return vocabulary_tokenizer(v, map.data, map.n_bytes, spm, err) == OK
+    TRY(place_read(p, name, &f, err));
+    return vocabulary_tokenizer(v, f.data, f.n_bytes, spm, err) == OK
                ? OK
-               : err_wrap(err, "%s", path);
+               : place_wrap(p, name, err);
 }
 
 static status read_tokenizers(struct foreign *f, const struct readers_model *m,
@@ -129,10 +185,10 @@ static status read_tokenizers(struct foreign *f, const struct readers_model *m,
     const struct vocabulary *target = w->is_one ? &w->source : &w->target;
     struct spm *other;
 
-    TRY(read_tokenizer(&w->source, m->source_spm, &f->spm, err));
+    TRY(read_tokenizer(&w->source, m->place, m->source_spm, &f->spm, err));
     if (w->is_one && strcmp(m->source_spm, m->target_spm) == 0)
         return OK;
-    TRY(read_tokenizer(target, m->target_spm, &other, err));
+    TRY(read_tokenizer(target, m->place, m->target_spm, &other, err));
     const struct line a = spm_bytes(f->spm), b = spm_bytes(other);
     if (a.n_bytes == b.n_bytes && memcmp(a.text, b.text, a.n_bytes) == 0)
         spm_free(other);
@@ -141,7 +197,8 @@ static status read_tokenizers(struct foreign *f, const struct readers_model *m,
     return OK;
 }
 
-/* Pad is no token of a translation in any of these programs, nor what has no weights. */
+/* Pad is no token of a translation in any of these programs, nor what has no weights or
+ * no text. */
 static void silence(struct foreign *f, const struct vocabulary *target)
 {
     float *bias = f->flat + params_get(&f->params, PARAM_output_bias, 0)->at;
@@ -149,6 +206,26 @@ static void silence(struct foreign *f, const struct vocabulary *target)
     bias[ID_PAD] = never;
     if (!target->has[ID_BOS])
         bias[ID_BOS] = never;
+    for (size_t i = 0; i < target->n; i++)
+        if (!target->token[i].text)
+            bias[target->token[i].id] = never;
+}
+
+/* Sizes have the limits of our options, so that none is beyond all memory. */
+static status check_limits(const struct model_config *c, struct err *err)
+{
+    const struct opt_table t = model_config_table;
+    struct model_config copy = *c;
+    status result = OK;
+
+    for (size_t i = 0; i < t.n; i++) {
+        struct str value = str_new(0);
+        opt_value(&t.opt[i], c, &value);
+        THEN(result, opt_set(t, &copy, t.opt[i].name, str_text(&value), err));
+        str_release(&value);
+    }
+    THEN(result, model_config_check(c, err));
+    return result;
 }
 
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err)
@@ -163,13 +240,14 @@ status readers_finish(struct foreign *f, const struct readers_model *m, struct e
     /* Where sentences begin with <s> the model is like ours, and knows its rows. */
     const bool has_silent = f->config.arch.has_no_begin;
     f->config.arch.has_output_bias = has_silent || m->has_output_bias;
-    TRY(model_config_check(&f->config, err));
-    TRY(params_open(&f->params, &f->config, err));
-    TRY(mem_alloc(&f->flat, f->params.n_flat, sizeof *f->flat, err));
-    memset(f->flat, 0, f->params.n_flat * sizeof *f->flat);
+    TRY(check_limits(&f->config, err));
     fill.tensors = m->tensors;
     fill.source = &m->words->source;
     fill.target = target;
+    TRY(params_open(&f->params, &f->config, err));
+    TRY(fill_check(&fill, &f->params, err));
+    TRY(mem_alloc(&f->flat, f->params.n_flat, sizeof *f->flat, err));
+    memset(f->flat, 0, f->params.n_flat * sizeof *f->flat);
     TRY(fill_all(&fill, &f->params, f->flat, err));
     if (has_silent)
         silence(f, target);

@@ -1,22 +1,29 @@
 /*
- * readers - what the readers of the formats share. Each fills *f of a directory or file
- * that foreign_open() found to be of its kind.
+ * readers - what the readers of the formats share. Each fills *f of a place that
+ * foreign_open() found to be of its kind.
  */
 #pragma once
 
 #include <jansson.h>
 
-#include "base/file.h"
 #include "foreign/fill.h"
 #include "foreign/foreign.h"
+#include "foreign/place.h"
 
-status huggingface_open(struct foreign *f, const char *dir, struct err *err);
-/* path: the .npz; dir: where its vocabularies are. */
-status marian_open(struct foreign *f, const char *path, const char *dir, struct err *err);
-status ctranslate2_open(struct foreign *f, const char *dir, struct err *err);
+/* Whether a place is of a kind; which is asked in this order. */
+bool ctranslate2_is(const struct place *p);
+bool own_is(const struct place *p);
+bool huggingface_is(const struct place *p);
+bool marian_is(const struct place *p);
 
-/* Of a directory with one .npz, or with a decoder.yml that names one: its path. */
-status marian_find(char path[FILE_PATH_MAX], const char *dir, struct err *err);
+status ctranslate2_open(struct foreign *f, const struct place *p, struct err *err);
+/* map: path of a list of names; "": the tensors have our names. */
+status own_open(struct foreign *f, const struct place *p, const char *map,
+                struct err *err);
+status huggingface_open(struct foreign *f, const struct place *p, struct err *err);
+/* name: of the .npz; NULL: the one that is there. */
+status marian_open(struct foreign *f, const struct place *p, const char *name,
+                   struct err *err);
 
 /* Vocabularies of both sides, which may be one. */
 struct readers_words {
@@ -25,28 +32,44 @@ struct readers_words {
 };
 void readers_release(struct readers_words *w);
 
+/* A file of tensors. Zeroed = closed. */
+struct readers_tensors {
+    struct tensors t;
+    struct place_file file;
+};
+status readers_tensors(struct readers_tensors *t, enum tensors_format format,
+                       const struct place *p, const char *name, struct err *err);
+void readers_close(struct readers_tensors *t);
+
 /*
  * Once configuration and vocabularies are known: take memory for the weights, fill it,
  * see to it that tokens which the model does not have are never said, and make the
- * tokenizers of the SentencePiece models at these paths. `fill` lacks what is known here.
+ * tokenizers of the SentencePiece models. `fill` lacks what is known here.
  */
 struct readers_model {
+    const struct place *place;
     const struct tensors *tensors;
     const struct readers_words *words;
-    const char *source_spm, *target_spm; /* paths */
+    const char *source_spm, *target_spm; /* names */
     struct fill fill;
     bool has_output_bias; /* among the tensors */
 };
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err);
 
 /* An object, to json_decref(). */
-status readers_json(json_t **root, const char *path, struct err *err);
+status readers_json(json_t **root, const struct place *p, const char *name,
+                    struct err *err);
 
-/* {"token": number}, or [token]. */
-status readers_json_words(struct vocabulary *v, const char *path, struct err *err);
-/* token: number, in YAML. */
-status readers_yaml_words(struct vocabulary *v, const char *path, struct err *err);
-
-/* dir/name of the first of these names that is there; false: none. */
-bool readers_find(char path[FILE_PATH_MAX], const char *dir, const char *const *names,
-                  size_t n);
+/*
+ * A vocabulary of a file by the ending of its name: .json {"token": number} or [token],
+ * .spm and .model pieces in their order, .txt a token a line, else YAML, token: number.
+ * It is closed, and has as many numbers as the tensor `table` has rows.
+ */
+struct readers_list {
+    const char *file;
+    struct vocabulary_names names;
+    const struct tensors *tensors;
+    const char *table;
+};
+status readers_words(struct vocabulary *v, const struct place *p,
+                     const struct readers_list *list, struct err *err);

@@ -32,6 +32,23 @@ status vocabulary_add(struct vocabulary *v, struct line text, int64_t number,
     return OK;
 }
 
+status vocabulary_fit(struct vocabulary *v, size_t n, struct err *err)
+{
+    const size_t cap = v->cap;
+
+    if (n > SPM_VOCAB_MAX)
+        return err_set(err, ERR_FORMAT, "its table has %zu rows, at most %d are read", n,
+                       SPM_VOCAB_MAX);
+    TRY(mem_grow(&v->token, &v->cap, n, sizeof *v->token, err));
+    memset(v->token + cap, 0, (v->cap - cap) * sizeof *v->token);
+    for (size_t i = n; i < v->n; i++) {
+        free(v->token[i].text);
+        v->token[i] = (struct vocabulary_token){0};
+    }
+    v->n = n;
+    return OK;
+}
+
 /* Which special token it is; -1: none. */
 static int special_of(const struct vocabulary_token *t,
                       const char *const names[ID_N_SPECIAL])
@@ -81,11 +98,14 @@ void vocabulary_release(struct vocabulary *v)
 
 /* ---- a tokenizer with our ids ---- */
 
+enum { UNKNOWN_PENALTY = 10 /* what SentencePiece takes off for what no piece covers */ };
+
 struct builder {
     const struct vocabulary *v;
     struct spm_parts parts; /* of the foreign tokenizer */
     struct table by_text;   /* its pieces */
     bool *is_used;          /* [n_pieces] */
+    float lowest;           /* score of a piece */
     struct str out;
 };
 
@@ -107,6 +127,8 @@ static status index_pieces(struct builder *b, struct err *err)
     TRY(mem_alloc(&b->is_used, b->parts.n_pieces, sizeof *b->is_used, err));
     for (size_t i = 0; i < b->parts.n_pieces; i++) {
         const struct line text = b->parts.piece[i].text;
+        if (b->parts.piece[i].score < b->lowest)
+            b->lowest = b->parts.piece[i].score;
         if (find_piece(b, text.text, text.n_bytes) != TABLE_NONE)
             return err_set(err, ERR_FORMAT, "the tokenizer has piece %.*s twice",
                            (int)(text.n_bytes < 40 ? text.n_bytes : 40), text.text);
@@ -139,6 +161,15 @@ static bool is_special_text(const char *text)
     return false;
 }
 
+static bool is_character(const struct vocabulary_token *t)
+{
+    size_t len = 0;
+
+    if (t->n_bytes)
+        (void)utf8_decode(t->text, t->n_bytes, &len);
+    return len && len == t->n_bytes;
+}
+
 /* A token as the piece that it is, or as one that no text becomes. */
 static void put_token(struct builder *b, size_t number)
 {
@@ -154,7 +185,12 @@ static void put_token(struct builder *b, size_t number)
     }
     struct spm_parts_piece unused = {.kind = SPM_PARTS_UNUSED};
     unused.text = (struct line){t->text, t->n_bytes};
+    if (is_character(t)) {
+        unused.kind = SPM_PARTS_NORMAL;
+        unused.score = b->lowest - UNKNOWN_PENALTY;
+    }
     if (!t->n_bytes || is_special_text(t->text) || piece != TABLE_NONE) {
+        unused.kind = SPM_PARTS_UNUSED;
         snprintf(name, sizeof name, "<token %zu>", number);
         unused.text = (struct line){name, strlen(name)};
     }

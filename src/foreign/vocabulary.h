@@ -39,6 +39,12 @@ struct vocabulary_names {
 status vocabulary_add(struct vocabulary *v, struct line text, int64_t number,
                       struct err *err);
 
+/*
+ * Cut it to the n rows that a model has, or add numbers without tokens: tables are
+ * rounded up for some processors, and vocabularies limited when training begins.
+ */
+status vocabulary_fit(struct vocabulary *v, size_t n, struct err *err);
+
 /* Number them. ERR_FORMAT: no eos, no unk, too many. */
 status vocabulary_close(struct vocabulary *v, struct vocabulary_names names,
                         struct err *err);
@@ -48,7 +54,8 @@ void vocabulary_release(struct vocabulary *v);
  * A tokenizer whose ids are ours: the pieces of the SentencePiece model in
  * bytes[0..n_bytes) under the ids of the tokens that they are, tokens that are no pieces
  * as pieces that a text never becomes, and behind all of them pieces that are no tokens,
- * for which the model has unk.
+ * for which the model has unk. A token of one character that is no piece is found in text
+ * that the pieces do not cover: there other programs look up what stands there as it is.
  */
 status vocabulary_tokenizer(const struct vocabulary *v, const void *bytes, size_t n_bytes,
                             struct spm **spm, struct err *err);

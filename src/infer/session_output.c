@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "recipe/special_ids.h"
+
 /* The list of row r, which wants n_max tokens, that one thread keeps. */
 static struct kernels_best list_of(const struct session_crew *c, size_t part, size_t r,
                                    size_t n_max)
@@ -63,6 +65,37 @@ static void tell(struct session_wish *w, const float *z, size_t col, size_t n_co
             w->log_prob[i] = (double)z[(size_t)w->id[i] - col];
 }
 
+/* Where <unk> stands in a block; n_cols: nowhere. */
+static size_t find_unknown(const uint16_t *id, size_t col, size_t n_cols)
+{
+    for (size_t i = 0; id && i < n_cols; i++)
+        if (id[i] == ID_UNK)
+            return i;
+    return !id && col <= ID_UNK && ID_UNK - col < n_cols ? ID_UNK - col : n_cols;
+}
+
+/* The best of a row's block, and what it adds to the softmax. A token that is never said
+ * takes its share of the probability all the same. */
+static void pick(const struct session *s, struct kernels_best *best,
+                 struct kernels_mass *mass, float *z, size_t n_cols, const uint16_t *id,
+                 size_t col)
+{
+    const size_t unknown = s->net->config.arch.has_no_unknown
+                               ? find_unknown(id, col, n_cols)
+                               : n_cols;
+
+    if (unknown == n_cols) {
+        s->k->pick(best, mass, z, n_cols, id, (int32_t)col);
+        return;
+    }
+    const float logit = z[unknown];
+    z[unknown] = -INFINITY;
+    s->k->pick(best, NULL, z, n_cols, id, (int32_t)col);
+    z[unknown] = logit;
+    if (mass)
+        s->k->pick(NULL, mass, z, n_cols, id, (int32_t)col);
+}
+
 /* Rows [first, first + n), which share their layer, and one block of its columns. */
 static void one_block(const struct session_crew *c, const struct session_row *row,
                       struct layer layer, size_t block, size_t first, size_t n)
@@ -76,8 +109,8 @@ static void one_block(const struct session_crew *c, const struct session_row *ro
         struct kernels_best best = list_of(c, c->part, first + r, one->best.n);
         if (one->wish)
             tell(one->wish, z, col, n_cols);
-        s->k->pick(&best, one->best.wants_prob ? mass_of(s, first + r, block) : NULL, z,
-                   n_cols, layer.id ? layer.id + col : NULL, (int32_t)col);
+        pick(s, &best, one->best.wants_prob ? mass_of(s, first + r, block) : NULL, z,
+             n_cols, layer.id ? layer.id + col : NULL, col);
         s->n_found[c->part * s->shape.n_rows + first + r] = best.n;
     }
 }
@@ -131,6 +164,8 @@ static void merge(const struct session_crew *c, size_t r, const struct session_r
         to->log_prob[i] = i < all.n ? (double)all.top[i] - less : -INFINITY;
         to->id[i] = i < all.n ? all.id[i] : -1;
     }
+    if (wish && wish->logit && s->net->config.arch.has_no_unknown)
+        wish->logit[ID_UNK] = -INFINITY;
     if (wish)
         wish->log_sum = less;
     for (size_t i = 0; wish && i < wish->n; i++)

@@ -90,7 +90,7 @@ static status run(struct work *w, const char *model, const char *made_by, FILE *
                        model);
     TRY(file_check_output(w->c->out, err));
     TRY(read_licence(w, err));
-    TRY(foreign_open(&w->foreign, model, err));
+    TRY(foreign_open_mapped(&w->foreign, model, w->c->map, err));
     TRY(network_open(&w->network, c, err));
     TRY(network_pack(&w->network, &w->foreign.params, w->foreign.flat,
                      (struct network_types){type_of, w}, err));

@@ -18,6 +18,7 @@
     X(CHOICE, precision, "int8", "how weights are stored", ONE_OF("int8|fp16|fp32"))        \
     X(STR, source_lang, "", "language of sources, as in de, if the model does not say it", ANY) \
     X(STR, target_lang, "", "language of targets", ANY)                                     \
+    X(STR, map, "", "safetensors of others: YAML file of our names and theirs", ANY)         \
     X(STR, licence, "", "text file with the licence of the model, to be put inside", ANY)
 /* clang-format on */
 

@@ -37,7 +37,7 @@ bool architecture_is_reference(const struct architecture *a)
     return a->norm == reference.norm && a->activation == reference.activation &&
            a->tables == reference.tables && a->positions == reference.positions &&
            !a->source_vocab && !a->has_attention_bias && !a->has_output_bias &&
-           !a->is_unscaled && !a->has_no_begin && !a->start;
+           !a->is_unscaled && !a->has_no_begin && !a->has_no_unknown && !a->start;
 }
 
 void architecture_to_options(struct architecture_options *o, const struct architecture *a)
@@ -47,7 +47,8 @@ void architecture_to_options(struct architecture_options *o, const struct archit
                                        .output_bias = a->has_output_bias,
                                        .embed_scale = !a->is_unscaled,
                                        .decoder_start = a->start - 1,
-                                       .sentence_begin = !a->has_no_begin};
+                                       .sentence_begin = !a->has_no_begin,
+                                       .says_unknown = !a->has_no_unknown};
     name_of(o->norm, NORMS, (int)a->norm);
     name_of(o->activation, ARCHITECTURE_ACTIVATIONS, (int)a->activation);
     name_of(o->tables, ARCHITECTURE_TABLES, (int)a->tables);
@@ -67,5 +68,6 @@ struct architecture architecture_from_options(const struct architecture_options 
         .has_output_bias = o->output_bias,
         .is_unscaled = !o->embed_scale,
         .has_no_begin = !o->sentence_begin,
+        .has_no_unknown = !o->says_unknown,
         .start = (int32_t)(o->decoder_start + 1)};
 }

@@ -4,8 +4,8 @@
  * Zeroed it is the reference: norms in front of sublayers and behind the last, ReLU, no
  * biases in attention or output, one table for source, target and output, embeddings
  * times sqrt(D), sine and cosine halves, a decoder that starts with a zero vector, and
- * sentences that begin with <s> on both sides. Models of others set what they have
- * instead.
+ * sentences that begin with <s> on both sides and may hold <unk>. Models of others set
+ * what they have instead.
  *
  * Threads: values only.
  */
@@ -58,7 +58,8 @@ enum architecture_tables { TABLES_ONE, TABLES_TARGET, TABLES_INPUTS, TABLES_SEPA
     X(BOOL, embed_scale, "yes", "embeddings times sqrt(d_model)", ANY)                        \
     X(INT, decoder_start, "-1", "token that the decoder starts with; -1: a zero vector",      \
       RANGE(-1, 65535))                                                                       \
-    X(BOOL, sentence_begin, "yes", "sentences of both sides begin with <s>", ANY)
+    X(BOOL, sentence_begin, "yes", "sentences of both sides begin with <s>", ANY)             \
+    X(BOOL, says_unknown, "yes", "translations may hold <unk>", ANY)
 /* clang-format on */
 
 struct architecture_options {
@@ -76,6 +77,7 @@ struct architecture {
     bool has_attention_bias, has_output_bias;
     bool is_unscaled;  /* embeddings as they are */
     bool has_no_begin; /* sentences begin with their first piece */
+    bool has_no_unknown; /* <unk> is no token of a translation */
     int32_t start;     /* the decoder's first token plus one; 0: a zero vector */
 };
 

@@ -96,8 +96,7 @@ static status take_alias(struct tensors *t, struct reader *r, struct err *err)
     const uint64_t at = (uint64_t)(item->bytes - (const unsigned char *)t->map.data);
     const struct tensors_item copy = *item;
     return tensors_add(t, name, n, copy, at,
-                       copy.n ? (uint64_t)copy.n * tensors_type_bytes(copy.type) : 0,
-                       err);
+                       (uint64_t)copy.n * tensors_type_bytes(copy.type), err);
 }
 
 status tensors_read_ctranslate2(struct tensors *t, struct err *err)

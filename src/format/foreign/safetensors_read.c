@@ -4,8 +4,10 @@
  * name, offsets counting from the end of the object, and texts in "__metadata__".
  */
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "format/foreign/tensors.h"
 #include "format/le.h"
 
@@ -63,6 +65,34 @@ static status add_all(struct tensors *t, json_t *head, uint64_t data, struct err
     return OK;
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const struct tensors_item *const *x = a, *const *y = b;
+
+    return ((*x)->bytes > (*y)->bytes) - ((*x)->bytes < (*y)->bytes);
+}
+
+/* The format has every byte belong to one tensor. */
+static status check_overlap(const struct tensors *t, struct err *err)
+{
+    RELEASED_BY(mem_release) const struct tensors_item **sorted = NULL;
+    size_t n = 0;
+
+    TRY(mem_alloc(&sorted, t->n, sizeof *sorted, err));
+    for (size_t i = 0; i < t->n; i++)
+        if (t->item[i].n)
+            sorted[n++] = &t->item[i];
+    if (n)
+        qsort(sorted, n, sizeof *sorted, by_place);
+    for (size_t i = 1; i < n; i++) {
+        const struct tensors_item *a = sorted[i - 1], *b = sorted[i];
+        if (a->n * tensors_type_bytes(a->type) > (size_t)(b->bytes - a->bytes))
+            return err_set(err, ERR_FORMAT, "tensors %.100s and %.100s lie over each other",
+                           a->name, b->name);
+    }
+    return OK;
+}
+
 status tensors_read_safetensors(struct tensors *t, struct err *err)
 {
     const unsigned char *bytes = t->map.data;
@@ -77,7 +107,8 @@ status tensors_read_safetensors(struct tensors *t, struct err *err)
         json_loadb((const char *)bytes + HEAD, (size_t)n, JSON_REJECT_DUPLICATES, &why);
     if (!head)
         return err_set(err, ERR_FORMAT, "its head is no JSON: %s", why.text);
-    const status result = add_all(t, head, HEAD + n, err);
+    status result = add_all(t, head, HEAD + n, err);
     json_decref(head);
+    THEN(result, check_overlap(t, err));
     return result;
 }

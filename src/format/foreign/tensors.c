@@ -17,7 +17,10 @@
     T(I16, 2)            \
     T(I32, 4)            \
     T(I64, 8)            \
-    T(U8, 1)
+    T(U8, 1)             \
+    T(U16, 2)            \
+    T(U32, 4)            \
+    T(BOOL, 1)
 
 static const struct {
     const char *name;
@@ -52,6 +55,17 @@ static bool count(const struct tensors_item *item, uint64_t *n)
     return true;
 }
 
+static uint32_t find(const struct tensors *t, const char *name, size_t n)
+{
+    struct table_search s = table_search(&t->by_name, table_hash(name, n));
+    uint32_t i;
+
+    while ((i = table_next(&s)) != TABLE_NONE)
+        if (strncmp(t->item[i].name, name, n) == 0 && !t->item[i].name[n])
+            break;
+    return i;
+}
+
 status tensors_add(struct tensors *t, const char *name, size_t n_name,
                    struct tensors_item item, uint64_t at, uint64_t n_bytes,
                    struct err *err)
@@ -60,6 +74,9 @@ status tensors_add(struct tensors *t, const char *name, size_t n_name,
 
     if (!utf8_valid(name, n_name) || memchr(name, '\0', n_name))
         return err_set(err, ERR_FORMAT, "the name of tensor %zu is no text", t->n);
+    if (find(t, name, n_name) != TABLE_NONE)
+        return err_set(err, ERR_FORMAT, "there are two tensors %.*s",
+                       (int)(n_name < 100 ? n_name : 100), name);
     if (!count(&item, &n) || n * types[item.type].n_bytes != n_bytes)
         return err_set(
             err, ERR_FORMAT, "tensor %.*s: its shape is not that of its %llu bytes",
@@ -76,28 +93,25 @@ status tensors_add(struct tensors *t, const char *name, size_t n_name,
         return err_set(err, ERR_MEMORY, "out of memory for the names of tensors");
     }
     t->item[t->n++] = item;
-    return OK;
+    return table_add(&t->by_name, table_hash(name, n_name), (uint32_t)(t->n - 1), err);
 }
 
 const struct tensors_item *tensors_find(const struct tensors *t, const char *name)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (strcmp(t->item[i].name, name) == 0)
-            return &t->item[i];
-    return NULL;
+    const uint32_t i = find(t, name, strlen(name));
+
+    return i == TABLE_NONE ? NULL : &t->item[i];
 }
 
 static status read_all(struct tensors *t, enum tensors_format format, struct err *err)
 {
-    switch (format) {
-    case TENSORS_SAFETENSORS:
-        return tensors_read_safetensors(t, err);
-    case TENSORS_NPZ:
-        return tensors_read_npz(t, err);
-    case TENSORS_CTRANSLATE2:
-        return tensors_read_ctranslate2(t, err);
-    }
-    return OK;
+    static status (*const readers[N_TENSORS_FORMATS])(struct tensors *, struct err *) = {
+        [TENSORS_SAFETENSORS] = tensors_read_safetensors,
+        [TENSORS_NPZ] = tensors_read_npz,
+        [TENSORS_CTRANSLATE2] = tensors_read_ctranslate2,
+        [TENSORS_TORCH] = tensors_read_torch};
+
+    return readers[format](t, err);
 }
 
 status tensors_open(struct tensors *t, enum tensors_format format, const char *path,
@@ -126,6 +140,7 @@ void tensors_close(struct tensors *t)
     for (size_t i = 0; i < t->n; i++)
         free(t->item[i].name);
     free(t->item);
+    table_release(&t->by_name);
     if (t->is_mapped)
         file_map_close(&t->map);
     *t = (struct tensors){0};
@@ -183,6 +198,10 @@ double tensors_value(const struct tensors_item *item, size_t i)
         return (int32_t)le_get32(at);
     case TENSORS_I64:
         return (double)(int64_t)le_get64(at);
+    case TENSORS_U16:
+        return two;
+    case TENSORS_U32:
+        return le_get32(at);
     default:
         return *at;
     }

@@ -1,10 +1,12 @@
 /*
  * tensors - the tensors of a file that another program wrote: names, shapes and bytes, of
- * safetensors, of NumPy's .npz as Marian writes it, and of CTranslate2's model.bin.
+ * safetensors, of NumPy's .npz as Marian writes it, of CTranslate2's model.bin, and of the
+ * archives of PyTorch (pytorch_model.bin).
  *
  * Nothing of a file is executed, and nothing is unpacked: the bytes are read where they
  * are mapped. Whatever a file says of sizes and places is held against its length before
- * it is used. docs/formats has what is read.
+ * it is used. Names and shapes take at most TENSORS_MEMORY bytes for each byte that
+ * describes them. docs/formats/foreign.md has what is read.
  *
  * Owns: the mapping, and names. Threads: immutable once open.
  */
@@ -16,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/table.h"
 
 enum tensors_type {
     TENSORS_F32,
@@ -27,10 +30,13 @@ enum tensors_type {
     TENSORS_I32,
     TENSORS_I64,
     TENSORS_U8,
+    TENSORS_U16,
+    TENSORS_U32,
+    TENSORS_BOOL,
     N_TENSORS_TYPES
 };
 
-enum { TENSORS_DIMS = 8 };
+enum { TENSORS_DIMS = 8, TENSORS_MEMORY = 128 };
 
 struct tensors_item {
     char *name;
@@ -41,13 +47,20 @@ struct tensors_item {
     const unsigned char *bytes; /* little-endian, of no alignment */
 };
 
-enum tensors_format { TENSORS_SAFETENSORS, TENSORS_NPZ, TENSORS_CTRANSLATE2 };
+enum tensors_format {
+    TENSORS_SAFETENSORS,
+    TENSORS_NPZ,
+    TENSORS_CTRANSLATE2,
+    TENSORS_TORCH,
+    N_TENSORS_FORMATS
+};
 
 struct tensors {
     struct file_map map; /* of a file; or the bytes at hand */
     bool is_mapped;
     struct tensors_item *item; /* [n] */
     size_t n, cap;
+    struct table by_name;
 };
 
 /* On failure *t is closed; ERR_FORMAT names the file. */
@@ -71,9 +84,10 @@ size_t tensors_type_bytes(enum tensors_type type); /* of an element */
 status tensors_read_safetensors(struct tensors *t, struct err *err);
 status tensors_read_npz(struct tensors *t, struct err *err);
 status tensors_read_ctranslate2(struct tensors *t, struct err *err);
+status tensors_read_torch(struct tensors *t, struct err *err);
 
 /* For readers: append a tensor whose bytes are map[at, at + n_bytes), after its shape was
- * found to need just as many. name: of so many bytes. */
+ * found to need just as many. name: of so many bytes, and no other's. */
 status tensors_add(struct tensors *t, const char *name, size_t n_name,
                    struct tensors_item item, uint64_t at, uint64_t n_bytes,
                    struct err *err);
