@@ -297,6 +297,7 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
                                        .splits = t->config.split,
                                        .has_given = t->config.prefix,
                                        .lang = t->lang,
+                                       .spm = t->spm,
                                        .refuses_invalid =
                                            strcmp(t->config.invalid, "refuse") == 0,
                                        .n_lines_before = t->n_done - t->n_done_before};
@@ -484,7 +485,8 @@ static status put_links(const struct job *j, size_t i, size_t segment,
                         size_t target_at, struct err *err)
 {
     const struct segments_line *line = &j->in.line[i];
-    const size_t source_at = (size_t)(j->in.segment[segment].text.text - line->text.text);
+    const size_t source_at =
+        (size_t)(j->in.segment[segment].text.text - line->text.text) + line->n_mark;
 
     if (!j->t->passes)
         return OK;

@@ -145,7 +145,7 @@ static status take_activation(struct architecture *a, const char *name, struct e
     else if (is(name, "swish"))
         a->activation = ACTIVATION_SWISH;
     else if (is(name, "gelu"))
-        a->activation = ACTIVATION_GELU_SIGMOID;
+        a->activation = ACTIVATION_GELU; /* with erf, as version 1.12 computes it */
     else
         return refuse("transformer-ffn-activation", name, err);
     return OK;

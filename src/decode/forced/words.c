@@ -98,8 +98,10 @@ status words_of_text(struct words *w, const struct spm *spm, struct line text, s
 {
     TRY(begin(w, n, err));
     TRY(spm_encode_spans(spm, text, &w->spans, err));
-    for (size_t i = 0; i < w->spans.n && i + 2 < n; i++)
-        TRY(add(w, text, &w->spans.span[i], i + 1, err));
+    /* before them S, and maybe a mark, which has no text */
+    const size_t first = n > w->spans.n + 2 ? n - 1 - w->spans.n : 1;
+    for (size_t i = 0; i < w->spans.n && first + i + 1 < n; i++)
+        TRY(add(w, text, &w->spans.span[i], first + i, err));
     if (n > 2)
         lend(w, 1, n - 2);
     return OK;

@@ -80,12 +80,15 @@ struct maker {
     struct encoder *encoder;
     const struct segments_options *o;
     size_t i;
+    int32_t mark; /* of the line; -1: none */
 };
 
-/* S and the text's pieces behind all ids. */
+/* S, the line's mark and the text's pieces behind all ids. */
 static status encode(const struct maker *m, struct line text, struct err *err)
 {
     TRY(spm_ids_add(&m->s->ids, ID_BOS, err));
+    if (m->mark >= 0)
+        TRY(spm_ids_add(&m->s->ids, m->mark, err));
     return encoder_encode(m->encoder, text, &m->s->ids, err);
 }
 
@@ -169,12 +172,22 @@ static status add_sentence(const struct maker *m, struct line text, struct err *
     return OK;
 }
 
-static status add_line(const struct maker *m, struct err *err)
+static int32_t part_mark(struct segments_line *line, const struct spm *spm)
+{
+    const int32_t mark = spm ? spm_mark(spm, line->text, &line->n_mark) : -1;
+
+    line->text.text += line->n_mark;
+    line->text.n_bytes -= line->n_mark;
+    return mark;
+}
+
+static status add_line(struct maker *m, struct err *err)
 {
     struct sentences *found = &m->s->sentences;
 
     if (m->o->has_given)
         TRY(part_given(&m->s->line[m->i], err));
+    m->mark = part_mark(&m->s->line[m->i], m->o->spm);
     const struct line text = m->s->line[m->i].text;
     if (!segments_is_visible(text))
         return OK;
@@ -193,7 +206,7 @@ status segments_make(struct segments *s, struct encoder *encoder,
                      const struct line *lines, size_t n, const struct segments_options *o,
                      struct err *err)
 {
-    struct maker m = {s, encoder, o, 0};
+    struct maker m = {s, encoder, o, 0, -1};
 
     TRY(take_lines(s, lines, n, o, err));
     for (; m.i < n; m.i++) {

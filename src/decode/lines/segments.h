@@ -6,7 +6,8 @@
  * wherever it must be; between segments there is white space or nothing. Without
  * splitting a line is one segment, and loses what is too long. A line without text has no
  * segment. Lines may be "source TAB given beginning of the translation"; then the second
- * half is kept apart, and none is split.
+ * half is kept apart, and none is split. A line may begin with a mark (spm_mark()), which
+ * every segment of it then has behind its S.
  *
  * Owns: ids and mended text. Borrows: the lines, which outlive it, and tokenizers.
  * Threads: one at a time.
@@ -29,6 +30,7 @@ struct segments_options {
     bool splits;
     bool has_given;          /* a line is "source TAB beginning", or the source alone */
     const char *lang;        /* of the text: "de"; "" when it is not known */
+    const struct spm *spm;   /* whose marks a line may begin with; NULL: none */
     bool refuses_invalid;    /* a line that is not UTF-8 is an error */
     uint64_t n_lines_before; /* added to the number of a line in messages */
 };
@@ -44,6 +46,7 @@ struct segments_line {
     struct line text;  /* as it came, or mended */
     struct line given; /* how its translation begins */
     size_t first, n;   /* its segments, in order */
+    size_t n_mark;     /* bytes before the text: ">>deu<< ", which is of each segment */
     bool is_invalid;   /* it was mended */
     bool is_divided;   /* a sentence of it was too long and is several segments */
     bool is_cut;       /* a segment of it lost what is beyond max_length */

@@ -93,11 +93,20 @@ static status end_side(struct scorer *s, size_t at, size_t *n, bool *is_cut,
     return OK;
 }
 
-static status add_text(struct scorer *s, struct encoder *e, struct line text, size_t *at,
-                       size_t *n, bool *is_cut, struct err *err)
+/* marks: the tokenizer whose marks the text may begin with; NULL: none. */
+static status add_text(struct scorer *s, struct encoder *e, const struct spm *marks,
+                       struct line text, size_t *at, size_t *n, bool *is_cut,
+                       struct err *err)
 {
+    size_t n_mark = 0;
+    const int32_t mark = marks ? spm_mark(marks, text, &n_mark) : -1;
+
     *at = s->ids.n;
     TRY(spm_ids_add(&s->ids, ID_BOS, err));
+    if (mark >= 0)
+        TRY(spm_ids_add(&s->ids, mark, err));
+    text.text += n_mark;
+    text.n_bytes -= n_mark;
     TRY(encoder_encode(e, text, &s->ids, err));
     return end_side(s, *at, n, is_cut, err);
 }
@@ -140,9 +149,10 @@ status scorer_run(struct scorer *s, const struct line *source, const struct line
     for (size_t i = 0; i < n; i++) {
         struct place *p = &s->place[i];
         p->is_cut = false;
-        TRY(add_text(s, s->encoder, source[i], &p->source, &p->n_source, &p->is_cut,
+        TRY(add_text(s, s->encoder, s->spm, source[i], &p->source, &p->n_source,
+                     &p->is_cut, err));
+        TRY(add_text(s, s->target, NULL, target[i], &p->target, &p->n_target, &p->is_cut,
                      err));
-        TRY(add_text(s, s->target, target[i], &p->target, &p->n_target, &p->is_cut, err));
     }
     return run(s, err);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,8 @@ extern "C" {
 #include "base/mem.h"
 #include "text/subword/spm_parts.h"
 }
+
+enum { MARK_MOST = 64 /* bytes of a mark */ };
 
 struct spm {
     sentencepiece::SentencePieceProcessor processor;
@@ -284,6 +287,24 @@ double spm_score(const struct spm *spm, int32_t id)
 {
     BUG_ON(!is_id(spm, id));
     return static_cast<double>(spm->processor.GetScore(id));
+}
+
+int32_t spm_mark(const struct spm *spm, struct line text, size_t *n)
+{
+    const std::string_view all(text.text ? text.text : "", text.n_bytes);
+    const size_t end = all.substr(0, MARK_MOST).find("<<");
+
+    *n = 0;
+    if (all.substr(0, 2) != ">>" || end == std::string_view::npos)
+        return -1;
+    const auto &p = spm->processor;
+    const std::string_view mark = all.substr(0, end + 2);
+    const int id = p.PieceToId(std::string(mark));
+    if (p.IsUnknown(id) || (size_t)id >= spm_known(spm))
+        return -1;
+    const size_t text_at = all.find_first_not_of(" \t", mark.size());
+    *n = text_at == std::string_view::npos ? all.size() : text_at;
+    return id;
 }
 
 status spm_ids_add(struct spm_ids *ids, int32_t id, struct err *err)

@@ -72,6 +72,13 @@ status spm_check_special(const struct spm *spm, struct err *err);
 const char *spm_piece(const struct spm *spm, int32_t id);
 double spm_score(const struct spm *spm, int32_t id);
 
+/*
+ * Models of many languages want to be told which one is meant, by a token that no text
+ * becomes: ">>deu<<". The id of one that the text begins with; -1: none. *n: its bytes and
+ * those of the blanks behind it.
+ */
+int32_t spm_mark(const struct spm *spm, struct line text, size_t *n);
+
 /* A growing row of ids. Zeroed = empty. */
 struct spm_ids {
     int32_t *id;
