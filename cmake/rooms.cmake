@@ -198,7 +198,7 @@ target_include_directories(ferry_library PUBLIC include)
 ferry_room(launch BELOW dist LIBS m)
 ferry_room(adapt BELOW train pack prepare decode dist corpus score text LIBS PkgConfig::JANSSON m)
 ferry_room(bench BELOW train decode infer corpus LIBS PkgConfig::JANSSON m)
-ferry_room(inspect BELOW train decode infer report corpus LIBS PkgConfig::JANSSON)
+ferry_room(inspect BELOW train decode foreign infer report corpus LIBS PkgConfig::JANSSON)
 
 # The files of the server's page as text inside.
 file(GLOB page_files CONFIGURE_DEPENDS src/serve/page/*)

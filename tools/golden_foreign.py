@@ -40,7 +40,7 @@ def pack(path, folder, inside=""):
         for name in sorted(os.listdir(folder)):
             info = zipfile.ZipInfo(inside + name, (2020, 1, 1, 0, 0, 0))
             with open(os.path.join(folder, name), "rb") as f:
-                z.writestr(info, f.read(), zipfile.ZIP_STORED if name.endswith((".npz", ".safetensors")) else zipfile.ZIP_DEFLATED, 9)
+                z.writestr(info, f.read(), zipfile.ZIP_STORED if name == "config.json" else zipfile.ZIP_DEFLATED, 9)
 
 
 # ---- Hugging Face ----

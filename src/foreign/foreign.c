@@ -66,8 +66,8 @@ bool foreign_is(const char *path)
     return is_one;
 }
 
-static status open_place(struct foreign *f, const struct place *p, const char *file,
-                         const char *map, struct err *err)
+static status open_kind(struct foreign *f, const struct place *p, const char *file,
+                        const char *map, struct err *err)
 {
     const bool is_mapped = *map || (file && str_ends(file, ".safetensors"));
 
@@ -90,6 +90,16 @@ static status open_place(struct foreign *f, const struct place *p, const char *f
                    "%s holds no model of Hugging Face, Marian or CTranslate2", p->path);
 }
 
+status readers_open(struct foreign *f, const struct place *p, const char *file,
+                    const char *map, struct err *err)
+{
+    *f = (struct foreign){.kind = ""};
+    const status result = open_kind(f, p, file, map, err);
+    if (result != OK)
+        foreign_close(f);
+    return result;
+}
+
 status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
                            struct err *err)
 {
@@ -99,11 +109,10 @@ status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
     *f = (struct foreign){.kind = ""};
     TRY(find_where(&where, path, err));
     TRY(place_open(&place, where.place, err));
-    const status result = open_place(f, &place, where.file, map, err);
+    const status result = readers_open(f, &place, where.file, map, err);
     place_close(&place);
     if (result == OK)
         return OK;
-    foreign_close(f);
     return strstr(err->msg, where.place) ? err->code : err_wrap(err, "%s", path);
 }
 

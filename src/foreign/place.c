@@ -19,6 +19,13 @@ static size_t common_folder(const struct zip *z)
     return n;
 }
 
+static status open_zip(struct place *p, const void *bytes, size_t n, struct err *err)
+{
+    TRY(zip_open(&p->zip, bytes, n, err));
+    p->n_folder = common_folder(&p->zip);
+    return OK;
+}
+
 status place_open(struct place *p, const char *path, struct err *err)
 {
     *p = (struct place){.is_zip = !file_is_dir(path)};
@@ -27,14 +34,17 @@ status place_open(struct place *p, const char *path, struct err *err)
     memcpy(p->path, path, strlen(path) + 1);
     if (!p->is_zip)
         return OK;
-    status result = file_map_open(&p->map, path, err);
-    THEN(result, zip_open(&p->zip, p->map.data, p->map.n_bytes, err) == OK
-                     ? OK
-                     : err_wrap(err, "%s", path));
-    p->n_folder = common_folder(&p->zip);
-    if (result != OK)
-        place_close(p);
-    return result;
+    TRY(file_map_open(&p->map, path, err));
+    if (open_zip(p, p->map.data, p->map.n_bytes, err) == OK)
+        return OK;
+    place_close(p);
+    return err_wrap(err, "%s", path);
+}
+
+status place_over(struct place *p, const void *bytes, size_t n, struct err *err)
+{
+    *p = (struct place){.path = "archive", .is_zip = true};
+    return open_zip(p, bytes, n, err);
 }
 
 void place_close(struct place *p)

@@ -26,6 +26,8 @@ struct place {
 
 /* On failure *p is closed. */
 status place_open(struct place *p, const char *path, struct err *err);
+/* Of an archive at hand, which outlives it. */
+status place_over(struct place *p, const void *bytes, size_t n, struct err *err);
 void place_close(struct place *p);
 
 bool place_has(const struct place *p, const char *name);

@@ -10,6 +10,10 @@
 #include "foreign/foreign.h"
 #include "foreign/place.h"
 
+/* foreign_open_mapped() of what is at a place. file: that the user named; NULL: none. */
+status readers_open(struct foreign *f, const struct place *p, const char *file,
+                    const char *map, struct err *err);
+
 /* Whether a place is of a kind; which is asked in this order. */
 bool ctranslate2_is(const struct place *p);
 bool own_is(const struct place *p);

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "corpus/corpus.h"
 #include "corpus/dataset.h"
+#include "foreign/foreign.h"
+#include "foreign/tensor_file.h"
 #include "format/crc32c.h"
 #include "format/le.h"
 #include "format/pack.h"
@@ -23,6 +25,7 @@ enum kind {
     KIND_CHECKPOINT,
     KIND_DATA,
     KIND_PACKED,
+    KIND_FOREIGN, /* a model of another program, or its tensors */
     KIND_POINTER, /* the file `checkpoint` */
     KIND_UNKNOWN
 };
@@ -31,7 +34,7 @@ static inspect_fn *const inspectors[] = {
     [KIND_CORPUS] = inspect_corpus,         [KIND_EVENTS] = inspect_events,
     [KIND_TOKENIZER] = inspect_tokenizer,   [KIND_RUNLOG] = inspect_runlog,
     [KIND_CHECKPOINT] = inspect_checkpoint, [KIND_DATA] = inspect_data,
-    [KIND_PACKED] = inspect_packed};
+    [KIND_PACKED] = inspect_packed,         [KIND_FOREIGN] = inspect_foreign};
 
 /* ---- which kind is it ---- */
 
@@ -71,6 +74,9 @@ static enum kind kind_by_content(const struct file_map *m)
         return KIND_CHECKPOINT;
     if (begins(m, "model_checkpoint_path"))
         return KIND_POINTER;
+    enum tensors_format format;
+    if (zip_is(m->data, m->n_bytes) || tensor_file_format(m->data, m->n_bytes, &format))
+        return KIND_FOREIGN;
     return begins(m, "{") ? kind_of_json(m) : KIND_UNKNOWN;
 }
 
@@ -203,7 +209,9 @@ static status show_file(struct inspect *v, const char *word, struct err *err)
     if (kind == KIND_UNKNOWN)
         return err_set(
             err, ERR_FORMAT,
-            "%s is neither checkpoint, event file, corpus, tokenizer nor run log", path);
+            "%s is neither checkpoint, event file, corpus, tokenizer, run log nor model "
+            "of another program",
+            path);
     if (kind == KIND_CHECKPOINT)
         TRY(cut_prefix(path, err));
     if (kind == KIND_POINTER)
@@ -227,11 +235,13 @@ static status show_dir(struct inspect *v, const char *dir, struct err *err)
 
     if (holds(dir, DATASET_MARK) || holds(dir, "train.bin"))
         return show(v, KIND_DATA, dir, err);
+    if (!has_log && !has_model && foreign_is(dir))
+        return show(v, KIND_FOREIGN, dir, err);
     if (!has_log && !has_model)
         return err_set(
             err, ERR_FORMAT,
-            "%s is neither a run directory nor a data directory: it has no " RUNLOG_FILE
-            ", no checkpoint and no " DATASET_MARK,
+            "%s is neither a run directory, a data directory nor a model of another "
+            "program: it has no " RUNLOG_FILE ", no checkpoint and no " DATASET_MARK,
             dir);
     if (has_log) {
         TRY(file_join(log, sizeof log, dir, RUNLOG_FILE, err));

@@ -56,6 +56,7 @@ inspect_fn inspect_data;
 inspect_fn inspect_tokenizer;
 inspect_fn inspect_runlog;
 inspect_fn inspect_packed;
+inspect_fn inspect_foreign;
 
 /* A checkpoint that is open; `missing` is the path of a data file that is not there. */
 struct tensor_bundle;

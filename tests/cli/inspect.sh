@@ -112,7 +112,7 @@ mkdir broken
 : >broken/empty
 refuses 4 'broken/empty: the file is empty' "$FERRY" inspect broken/empty
 refuses 3 'none: no such file, directory or checkpoint' "$FERRY" inspect none
-refuses 4 'broken is neither a run directory nor a data directory' "$FERRY" inspect broken
+refuses 4 'broken is neither a run directory, a data directory nor a model' "$FERRY" inspect broken
 refuses 4 'train.en is neither checkpoint, event file' "$FERRY" inspect train.en
 refuses 3 '/dev/null: not a regular file' "$FERRY" inspect /dev/null
 mkfifo pipe

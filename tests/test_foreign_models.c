@@ -1,0 +1,318 @@
+/* Models that other programs wrote (tools/golden_foreign.py) give the log-probabilities
+ * that those programs say they have; and what is missing or odd about them is one
+ * sentence. */
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "decode/loaded.h"
+#include "decode/pairs/scorer.h"
+#include "foreign/foreign.h"
+#include "foreign/tensor_file.h"
+#include "made_zip.h"
+#include "test.h"
+
+static struct err err;
+
+enum { PAIRS_MOST = 16 };
+
+struct golden {
+    json_t *root;
+    struct line source[PAIRS_MOST], target[PAIRS_MOST];
+    size_t n;
+};
+
+static void open_golden(struct golden *g)
+{
+    json_error_t why;
+    json_t *pair;
+    size_t i;
+
+    g->root = json_load_file(test_data("foreign/expected.json"), 0, &why);
+    CHECK(g->root);
+    g->n = 0;
+    json_array_foreach(json_object_get(g->root, "pairs"), i, pair)
+    {
+        const char *source = json_string_value(json_array_get(pair, 0)),
+                   *target = json_string_value(json_array_get(pair, 1));
+        g->source[g->n] = (struct line){source, strlen(source)};
+        g->target[g->n++] = (struct line){target, strlen(target)};
+    }
+    CHECK(g->n > 3);
+}
+
+static struct loaded_options on_cpu(void)
+{
+    return (struct loaded_options){.checkpoint = "newest", .device = "cpu", .n_threads = 1};
+}
+
+static void open_scorer(struct scorer **s, const struct loaded *l)
+{
+    const struct scorer_options o = {
+        .kernels = l->kernels, .n_threads = 1, .max_length = 256};
+
+    CHECK_OK(scorer_open(s, l->network, l->spm, o, &err), &err);
+}
+
+/* The scores of a model within `most` of those that its program gave. */
+static void check_model(const struct golden *g, const char *name, double most)
+{
+    json_t *want = json_object_get(json_object_get(g->root, "scores"), name);
+    char path[FILE_PATH_MAX];
+    struct loaded l;
+    struct scorer *s;
+
+    snprintf(path, sizeof path, "foreign/%s.zip", name);
+    CHECK_OK(loaded_open(&l, test_data(path), on_cpu(), &err), &err);
+    open_scorer(&s, &l);
+    CHECK_OK(scorer_run(s, g->source, g->target, g->n, &err), &err);
+    CHECK(json_array_size(want) == g->n);
+    for (size_t i = 0; i < g->n; i++) {
+        const double score = json_real_value(json_array_get(want, i)),
+                     got = scorer_get(s, i).sum;
+        if (!(fabs(got - score) <= most))
+            test_fail(__FILE__, __LINE__, "%s, pair %zu: %.6f, want %.6f", name, i, got,
+                      score);
+    }
+    scorer_close(s);
+    loaded_close(&l);
+}
+
+TEST(models_of_hugging_face_score_as_there)
+{
+    struct golden g;
+
+    open_golden(&g);
+    check_model(&g, "hf-swish", 1e-4);
+    check_model(&g, "hf-gelu", 1e-4); /* of a pickle, tables apart, in a folder */
+    check_model(&g, "hf-relu", 1e-4);
+    json_decref(g.root);
+}
+
+TEST(models_of_marian_score_as_there)
+{
+    struct golden g;
+
+    open_golden(&g);
+    check_model(&g, "marian-post", 1e-3); /* it computes in another order */
+    check_model(&g, "marian-pre", 1e-3);
+    check_model(&g, "marian-gelu", 1e-3);
+    json_decref(g.root);
+}
+
+TEST(models_of_ctranslate2_score_as_there)
+{
+    struct golden g;
+
+    open_golden(&g);
+    check_model(&g, "ct2-float", 1e-4);
+    check_model(&g, "ct2-half", 1e-4);
+    check_model(&g, "ct2-int16", 1e-3);
+    check_model(&g, "ct2-int8", 1e-3);
+    json_decref(g.root);
+}
+
+/* ---- what is wrong with a file ---- */
+
+/* The archive of a model with one member left out, or other bytes in its place. */
+static const char *changed(const char *model, const char *member, const void *bytes,
+                           size_t n)
+{
+    const char *path = test_path("changed.zip");
+    struct made_zip made = made_zip();
+    struct file_map map;
+    struct zip z;
+    bool is_there = false;
+
+    CHECK_OK(file_map_open(&map, test_data(model), &err), &err);
+    CHECK_OK(zip_open(&z, map.data, map.n_bytes, &err), &err);
+    for (size_t i = 0; i < z.n; i++) {
+        const struct zip_member *m = &z.member[i];
+        unsigned char *own = malloc(m->n + 1);
+        CHECK(own);
+        CHECK_OK(zip_unpack(&z, m, own, &err), &err);
+        if (strcmp(m->name, member) != 0)
+            made_zip_add(&made, m->name, own, m->n);
+        else
+            is_there = true;
+        free(own);
+    }
+    if (bytes)
+        made_zip_add(&made, member, bytes, n);
+    CHECK(bytes || is_there);
+    made_zip_end(&made);
+    CHECK_OK(file_write(path, made.bytes.data, made.bytes.len, &err), &err);
+    made_zip_release(&made);
+    zip_close(&z);
+    file_map_close(&map);
+    return path;
+}
+
+static void refuses(const char *path, const char *what)
+{
+    struct foreign f;
+    const status result = foreign_open(&f, path, &err);
+
+    if (result == OK || !strstr(err.msg, what))
+        test_fail(__FILE__, __LINE__, "'%s', want '%s'", result == OK ? "" : err.msg,
+                  what);
+}
+
+TEST(what_is_missing_is_named)
+{
+    refuses(changed("foreign/hf-swish.zip", "source.spm", NULL, 0), "has no source.spm");
+    refuses(changed("foreign/hf-swish.zip", "model.safetensors", NULL, 0),
+            "neither model.safetensors nor pytorch_model.bin");
+    refuses(changed("foreign/marian-pre.zip", "decoder.yml", NULL, 0), "no vocabulary");
+    refuses(changed("foreign/marian-pre.zip", "model.npz", NULL, 0), "holds no model");
+    refuses(changed("foreign/ct2-float.zip", "config.json", NULL, 0), "has no config.json");
+    refuses(changed("foreign/ct2-float.zip", "shared_vocabulary.json", NULL, 0),
+            "has no shared_vocabulary.json");
+}
+
+#define TEXT(text) text, sizeof text - 1
+
+TEST(a_configuration_of_another_kind_is_refused_with_the_reason)
+{
+    const char *model = "foreign/hf-swish.zip", *file = "config.json";
+
+    refuses(changed(model, file, TEXT("{\"model_type\": \"bart\"}")), "bart");
+    refuses(changed(model, file, TEXT("{\"model_type\": \"marian\"}")), "d_model");
+    refuses(changed(model, file, TEXT("[]")), "no JSON object");
+    refuses(changed(model, file, TEXT("{")), "no JSON");
+    refuses(changed(model, "vocab.json", TEXT("{\"</s>\": 0}")), "has no <unk>");
+    refuses(changed(model, "vocab.json", TEXT("{\"</s>\": 0, \"a\": 0}")),
+            "two tokens have number 0");
+    refuses(changed(model, "vocab.json", TEXT("{\"a\": 99999999}")), "99999999");
+}
+
+/* A safetensors file with one tensor of what the head says. */
+static void refuses_tensors(const char *head, size_t n_data, const char *what)
+{
+    struct str bytes = str_new(0);
+    struct tensors t;
+
+    made_zip_put(&bytes, strlen(head), 8);
+    str_puts(&bytes, head);
+    for (size_t i = 0; i < n_data; i++)
+        str_putc(&bytes, 0);
+    CHECK_FAILS(tensors_parse(&t, TENSORS_SAFETENSORS, bytes.data, bytes.len, &err), &err,
+                ERR_FORMAT, what);
+    str_release(&bytes);
+}
+
+TEST(tensors_that_lie_are_refused)
+{
+#define ROW(name, shape, at) \
+    "\"" name "\": {\"dtype\": \"F32\", \"shape\": " shape ", \"data_offsets\": " at "}"
+    refuses_tensors("{" ROW("a", "[4]", "[0,16]") ", " ROW("b", "[4]", "[8,24]") "}", 24,
+                    "lie over each other");
+    refuses_tensors("{" ROW("a", "[4]", "[0,12]") "}", 16, "its shape is not that");
+    refuses_tensors("{" ROW("a", "[4294967296,4294967296]", "[0,16]") "}", 16,
+                    "its shape is not that");
+    refuses_tensors("{" ROW("a", "[4]", "[0,16]") "}", 15, "cut short");
+    refuses_tensors("{" ROW("a", "[-4]", "[0,16]") "}", 16, "a side of -4");
+    refuses_tensors("{" ROW("a", "[4]", "[16,0]") "}", 16, "described wrongly");
+    refuses_tensors("{" ROW("a", "[4]", "[9223372036854775800,9223372036854775807]") "}",
+                    16, "");
+    refuses_tensors("{\"a\": 1}", 0, "described wrongly");
+    refuses_tensors("[]", 0, "no JSON object");
+#undef ROW
+}
+
+/* ---- safetensors with our names ---- */
+
+static const char own_config[] =
+    "{\"architectures\": [\"FerryTransformer\"], \"vocab_size\": 6, \"d_model\": 4, "
+    "\"d_ff\": 3, \"heads\": 2, \"encoder_layers\": 1, \"decoder_layers\": 1, "
+    "\"norm\": \"post\", \"source_lang\": \"en\"}";
+
+/* Every tensor of a small model with our names, but one that is called otherwise and has
+ * its sides changed. */
+static void write_own(const char *path, const char *renamed)
+{
+    struct model_config c = {.vocab_size = 6, .d_model = 4, .d_ff = 3, .heads = 2,
+                             .encoder_layers = 1, .decoder_layers = 1,
+                             .norm_epsilon = 1e-6, .arch.norm = NORM_POST};
+    struct str head = str_new(0), bytes = str_new(0);
+    struct params p;
+    size_t at = 0;
+
+    CHECK_OK(params_open(&p, &c, &err), &err);
+    for (size_t i = 0; i < p.n_list; i++) {
+        const struct param *t = &p.list[i];
+        const bool is_other = strcmp(t->name, renamed) == 0;
+        const size_t n = t->rows * t->cols * sizeof(float);
+        str_printf(&head, "%s\"%s\": {\"dtype\": \"F32\", \"shape\": ", i ? "," : "{",
+                   is_other ? "theirs" : t->name);
+        if (t->n_dims == 1)
+            str_printf(&head, "[%zu]", t->cols);
+        else
+            str_printf(&head, "[%zu,%zu]", is_other ? t->cols : t->rows,
+                       is_other ? t->rows : t->cols);
+        str_printf(&head, ", \"data_offsets\": [%zu,%zu]}", at, at + n);
+        at += n;
+    }
+    str_puts(&head, "}");
+    made_zip_put(&bytes, head.len, 8);
+    str_add(&bytes, head.data, head.len);
+    for (size_t i = 0; i < at / sizeof(float); i++) {
+        const float x = (float)i;
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        made_zip_put(&bytes, bits, 4);
+    }
+    CHECK_OK(file_write(path, bytes.data, bytes.len, &err), &err);
+    str_release(&head);
+    str_release(&bytes);
+    params_close(&p);
+}
+
+TEST(a_map_gives_tensors_their_names_here)
+{
+    static const char q[] =
+        "ForwardPass/transformer_encoder/layer_0/self_attention/self_attention/q/kernel";
+    char map[256], path[FILE_PATH_MAX];
+    struct foreign f;
+
+    CHECK_OK(file_write(test_path("config.json"), TEXT(own_config), &err), &err);
+    snprintf(path, sizeof path, "%s", test_path("model.safetensors"));
+    write_own(path, q);
+    CHECK(foreign_is(test_dir()));
+    CHECK_FAILS(foreign_open(&f, test_dir(), &err), &err, ERR_FORMAT, "q/kernel");
+    snprintf(map, sizeof map, "%s: theirs transposed\n", q);
+    CHECK_OK(file_write(test_path("map"), map, strlen(map), &err), &err);
+    /* all but the tokenizer, which is not there */
+    CHECK_FAILS(foreign_open_mapped(&f, path, test_path("map"), &err), &err, ERR_IO,
+                "vocab.model");
+    snprintf(map, sizeof map, "%s: theirs\n", q);
+    CHECK_OK(file_write(test_path("map"), map, strlen(map), &err), &err);
+    CHECK_FAILS(foreign_open_mapped(&f, path, test_path("map"), &err), &err, ERR_IO,
+                "vocab.model"); /* a square */
+    CHECK_OK(file_write(test_path("map"), "no/such: theirs\n", 16, &err), &err);
+    CHECK_FAILS(foreign_open_mapped(&f, path, test_path("map"), &err), &err, ERR_FORMAT,
+                "no tensor no/such");
+}
+
+/* ---- files of tensors ---- */
+
+TEST(the_file_with_the_weights_is_found_and_recognised)
+{
+    static const struct {
+        const char *path, *name;
+        enum tensors_format format;
+    } rows[] = {{"foreign/hf-swish.zip", "model.safetensors", TENSORS_SAFETENSORS},
+                {"foreign/hf-gelu.zip", "pytorch_model.bin", TENSORS_TORCH},
+                {"foreign/marian-pre.zip", "model.npz", TENSORS_NPZ},
+                {"foreign/ct2-int8.zip", "model.bin", TENSORS_CTRANSLATE2}};
+    struct tensor_file w;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        CHECK_OK(tensor_file_open(&w, test_data(rows[i].path), &err), &err);
+        CHECK_STR(w.name, rows[i].name);
+        CHECK(w.format == rows[i].format && w.tensors.n > 20);
+        tensor_file_close(&w);
+    }
+    CHECK_FAILS(tensor_file_open(&w, test_data("model.ferry"), &err), &err, ERR_FORMAT,
+                "no file of tensors");
+}
