@@ -27,7 +27,7 @@ static inline struct made_zip made_zip(void)
 static inline void made_zip_put(struct str *s, uint64_t x, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        str_putc(s, (char)(x >> (8 * i)));
+        str_putc(s, (char)(i < 8 ? x >> (8 * i) : 0));
 }
 
 static inline void made_zip_lie(struct made_zip *z, const char *name, const void *data,

@@ -51,7 +51,7 @@ static void add_deflated(struct made_zip *made, size_t n, size_t said, unsigned 
                  (struct made_zip_lie){.has_n = true, .n = said, .method = 8});
     /* the checksum is of what is packed */
     const uint32_t crc = (uint32_t)crc32(0, zeros, (unsigned)n);
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++)
         made->list.data[made->list.len - 1 - 46 + 16 + i] = (char)(crc >> (8 * i));
     deflateEnd(&s);
     free(zeros);
@@ -68,7 +68,7 @@ TEST(what_is_deflated_comes_out_whole_or_not_at_all)
         text[i] = (unsigned char)(i * i % 251);
     for (int less = -1; less <= 1; less++) {
         struct made_zip made = made_zip();
-        add_deflated(&made, N, (size_t)(N - less), text);
+        add_deflated(&made, N, N - (size_t)less, text);
         CHECK_OK(open_made(&z, &made), &err);
         if (less)
             CHECK_FAILS(zip_unpack(&z, z.member, to, &err), &err, ERR_FORMAT, "damaged");

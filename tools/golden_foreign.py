@@ -8,7 +8,7 @@ Every model is a zip archive. expected.json has, for each, pairs of sentences wi
 log-probabilities as the program itself computes them. transformers, ctranslate2, pymarian, torch,
 sentencepiece and safetensors must be installed; nothing but this script needs them.
 """
-import json, os, shutil, subprocess, sys, tempfile, zipfile
+import io, json, os, shutil, subprocess, sys, tempfile, zipfile
 
 SOURCE = ["a small ferry crosses the river", "two boats wait at the shore", "the river is wide and the boat is small",
           "we cross at night", "the captain counts the boats", "a boat waits", "night falls over the wide river"]
@@ -143,6 +143,41 @@ CTRANSLATE2 = {"ct2-float": ("hf-swish", None), "ct2-int8": ("hf-swish", "int8")
                "ct2-half": ("hf-swish", "float16")}
 
 
+# ---- seeds of fuzzing ----
+
+# By the numbers of tests/fuzz/fuzz_foreign.c.
+FILES = ["config.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm", "model.safetensors", "model.bin", "pytorch_model.bin",
+         "shared_vocabulary.json", "decoder.yml", "model.npz", "source_vocabulary.json", "vocab.yml", "target_vocabulary.json",
+         "tokenizer_config.json", "vocab.spm", "en.spm", "de.spm", "vocab.model"]
+TENSORS = {"model.safetensors": 0, "model.npz": 1, "model.bin": 2, "pytorch_model.bin": 3}
+
+
+def seeds(models, corpus):
+    def put(subject, name, data):
+        os.makedirs(f"{corpus}/{subject}", exist_ok=True)
+        with open(f"{corpus}/{subject}/{name}", "wb") as f:
+            f.write(data)
+
+    for name in sorted(os.listdir(models)):
+        if not name.endswith(".zip"):
+            continue
+        archive = zipfile.ZipFile(f"{models}/{name}")
+        files = {os.path.basename(i.filename): archive.read(i) for i in archive.infolist()}
+        row = b"".join(bytes([FILES.index(k)]) + len(v).to_bytes(3, "little") + v for k, v in files.items() if k in FILES)
+        put("foreign", name[:-4], row)
+        for k, v in files.items():
+            if k in TENSORS and name in ("hf-swish.zip", "hf-gelu.zip", "ct2-int8.zip", "marian-pre.zip"):
+                put("tensors", name[:-4], bytes([TENSORS[k]]) + v)
+            if k == "pytorch_model.bin":
+                put("pickle", name[:-4], zipfile.ZipFile(io.BytesIO(v)).read("pytorch_model/data.pkl"))
+            if k == "decoder.yml":
+                put("yaml_pairs", name[:-4], v)
+        if name in ("hf-gelu.zip", "ct2-int8.zip"):
+            with open(f"{models}/{name}", "rb") as f:
+                put("zip", name[:-4], f.read())
+    put("yaml_pairs", "vocabulary", "\n".join(f"{json.dumps(k, ensure_ascii=False)}: {i}" for i, k in enumerate(("</s>", "<unk>", "▁a", "\"", "ß"))).encode())
+
+
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/data/foreign")
     os.makedirs(out, exist_ok=True)
@@ -162,6 +197,7 @@ def main():
     with open(f"{out}/expected.json", "w") as f:
         json.dump({"pairs": PAIRS, "scores": {k: [round(x, 6) for x in v] for k, v in expected.items()}}, f, ensure_ascii=False, indent=1)
         f.write("\n")
+    seeds(out, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/fuzz/corpus"))
 
 
 if __name__ == "__main__":

@@ -153,6 +153,44 @@ static void take_tables(struct architecture *a, const struct tensors *t)
                        : (outputs ? TABLES_TARGET : TABLES_SEPARATE);
 }
 
+/* What both stacks must have, because ours do. */
+static status check_stacks(const struct tensors *t, struct err *err)
+{
+    static const char *const same[][2] = {
+        {"encoder/num_heads", "decoder/num_heads"},
+        {"encoder/pre_norm", "decoder/pre_norm"},
+        {"encoder/activation", "decoder/activation"},
+        {"encoder/scale_embeddings", "decoder/scale_embeddings"}};
+    static const char *const none[] = {"encoder/multi_query_attention",
+                                       "decoder/multi_query_attention", "encoder/alibi",
+                                       "decoder/alibi", "decoder/sliding_window"};
+
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (fact(t, same[i][0], 1) != fact(t, same[i][1], 1))
+            return err_set(err, ERR_FORMAT, "%s and %s differ, which we do not compute",
+                           same[i][0], same[i][1]);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (fact(t, none[i], 0) != 0)
+            return err_set(err, ERR_FORMAT, "the model has %s, which we do not compute",
+                           none[i]);
+    return OK;
+}
+
+/* A factor, or whether it is sqrt(D). */
+static status take_scale(struct model_config *c, const struct tensors *t, struct err *err)
+{
+    const struct tensors_item *item = tensors_find(t, "encoder/scale_embeddings");
+    const double usual = sqrt((double)c->d_model);
+    double factor = fact(t, "encoder/scale_embeddings", 1);
+
+    if (!item || item->type == TENSORS_I8)
+        factor = factor != 0 ? usual : 1;
+    c->arch.is_unscaled = fabs(factor - 1) < 1e-3;
+    if (c->arch.is_unscaled || fabs(factor - usual) < 1e-3 * usual)
+        return OK;
+    return err_set(err, ERR_FORMAT, "embeddings times %g are not computed here", factor);
+}
+
 static status take_config(struct foreign *f, const struct tensors *t, json_t *json,
                           struct err *err)
 {
@@ -162,6 +200,7 @@ static status take_config(struct foreign *f, const struct tensors *t, json_t *js
     const json_t *epsilon = json_object_get(json, "layer_norm_epsilon");
 
     TRY(check_kind(t, err));
+    TRY(check_stacks(t, err));
     if (up->n_dims != 2 || up->dim[0] > 1 << 20 || up->dim[1] > 1 << 20)
         return err_set(err, ERR_FORMAT, "tensor %s is no matrix", up->name);
     c->d_ff = (int64_t)up->dim[0];
@@ -169,14 +208,13 @@ static status take_config(struct foreign *f, const struct tensors *t, json_t *js
     c->heads = (int64_t)fact(t, "encoder/num_heads", 8);
     c->encoder_layers = (int64_t)count_layers(t, "encoder");
     c->decoder_layers = (int64_t)count_layers(t, "decoder");
-    if (c->heads < 1 || c->heads > c->d_model ||
-        fact(t, "decoder/num_heads", 8) != (double)c->heads)
+    if (c->heads < 1 || c->heads > c->d_model)
         return err_set(err, ERR_FORMAT, "its numbers of heads are not read");
     c->norm_epsilon = json_is_number(epsilon) ? json_number_value(epsilon) : 1e-5;
     c->arch.norm = fact(t, "encoder/pre_norm", 1) != 0 ? NORM_PRE : NORM_POST;
     c->arch.has_attention_bias =
         tensors_find(t, "encoder/layer_0/self_attention/linear_0/bias");
-    c->arch.is_unscaled = fact(t, "encoder/scale_embeddings", 1) == 0;
+    TRY(take_scale(c, t, err));
     take_tables(&c->arch, t);
     TRY(take_activation(&c->arch, fact(t, "encoder/activation", 0), err));
     return take_positions(c, t, err);
@@ -217,9 +255,12 @@ static status take_marks(struct foreign *f, const struct tensors *t, json_t *jso
                          const struct vocabulary *target, struct err *err)
 {
     const char *start = json_string_value(json_object_get(json, "decoder_start_token"));
+    const char *end = json_string_value(json_object_get(json, "eos_token"));
     const bool is_zero = fact(t, "decoder/start_from_zero_embedding", 0) != 0;
+    /* Models of MarianMT want an end that their tokenizer sets, not the program. */
+    const bool is_marian = is_zero && start && end && strcmp(start, end) == 0;
 
-    if (!json_is_true(json_object_get(json, "add_source_eos")))
+    if (!json_is_true(json_object_get(json, "add_source_eos")) && !is_marian)
         return err_set(err, ERR_FORMAT,
                        "add_source_eos is not true in config.json: models whose sources "
                        "have no end are not read");

@@ -2,12 +2,16 @@
  * CTranslate2's model.bin, version 6: u32 version; a text (u16 length with its NUL, the
  * bytes) that names the kind of model; u32 revision; u32 number of tensors, each with its
  * name as such a text, u8 rank, u32 sides, u8 type, u32 bytes and the bytes; u32 number
- * of aliases, each two names: another one, and that of the tensor it stands for.
+ * of aliases, each two names: another one, and that of the tensor it stands for, whose
+ * scale (NAME_scale) it shares.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "format/foreign/tensors.h"
 #include "format/le.h"
+
+enum { NAME_MOST = 256 };
 
 struct reader {
     const unsigned char *at, *end;
@@ -85,18 +89,39 @@ static status take_tensor(struct tensors *t, struct reader *r, struct err *err)
     return OK;
 }
 
+static status add_alias(struct tensors *t, const char *name, size_t n,
+                        const struct tensors_item *of, struct err *err)
+{
+    const struct tensors_item copy = *of;
+    const uint64_t at = (uint64_t)(copy.bytes - (const unsigned char *)t->map.data);
+
+    return tensors_add(t, name, n, copy, at,
+                       (uint64_t)copy.n * tensors_type_bytes(copy.type), err);
+}
+
+/* The name of a tensor's scale; false: it is too long for any. */
+static bool scale_name(char out[NAME_MOST], const char *name)
+{
+    return snprintf(out, NAME_MOST, "%s_scale", name) < NAME_MOST;
+}
+
+/* Another name of a tensor is one of its scale as well. */
 static status take_alias(struct tensors *t, struct reader *r, struct err *err)
 {
+    char other[NAME_MOST], scale[NAME_MOST];
     size_t n, n_of;
     const char *name = take_text(r, &n), *of = take_text(r, &n_of);
     const struct tensors_item *item = r->is_bad ? NULL : tensors_find(t, of);
 
     if (!item)
         return damaged(err);
-    const uint64_t at = (uint64_t)(item->bytes - (const unsigned char *)t->map.data);
-    const struct tensors_item copy = *item;
-    return tensors_add(t, name, n, copy, at,
-                       (uint64_t)copy.n * tensors_type_bytes(copy.type), err);
+    TRY(add_alias(t, name, n, item, err));
+    if (!scale_name(scale, of) || !scale_name(other, name))
+        return OK;
+    item = tensors_find(t, scale);
+    return item && !tensors_find(t, other)
+               ? add_alias(t, other, strlen(other), item, err)
+               : OK;
 }
 
 status tensors_read_ctranslate2(struct tensors *t, struct err *err)
