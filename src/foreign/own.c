@@ -78,15 +78,20 @@ static void take_language(char out[16], json_t *root, const char *key)
 static status take_config(struct foreign *f, json_t *root, struct err *err)
 {
     struct architecture_options o;
+    struct err why = {0};
 
     TRY(model_config_defaults(&f->config, err));
-    TRY(take_options(model_config_table, &f->config, root, err));
     TRY(opt_defaults(architecture_table, &o, err));
-    TRY(take_options(architecture_table, &o, root, err));
+    status result = take_options(model_config_table, &f->config, root, &why);
+    THEN(result, take_options(architecture_table, &o, root, &why));
+    if (result != OK)
+        return readers_refuse(&why, err);
     f->config.arch = architecture_from_options(&o);
     take_language(f->source, root, "source_lang");
     take_language(f->target, root, "target_lang");
-    return model_config_check(&f->config, err);
+    if (model_config_check(&f->config, &why) != OK)
+        return readers_refuse(&why, err);
+    return OK;
 }
 
 /* ---- names ---- */

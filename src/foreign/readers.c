@@ -211,21 +211,27 @@ static void silence(struct foreign *f, const struct vocabulary *target)
             bias[target->token[i].id] = never;
 }
 
+status readers_refuse(const struct err *why, struct err *err)
+{
+    return err_set(err, ERR_FORMAT, "%s", why->msg);
+}
+
 /* Sizes have the limits of our options, so that none is beyond all memory. */
 static status check_limits(const struct model_config *c, struct err *err)
 {
     const struct opt_table t = model_config_table;
     struct model_config copy = *c;
+    struct err why = {0};
     status result = OK;
 
     for (size_t i = 0; i < t.n; i++) {
         struct str value = str_new(0);
         opt_value(&t.opt[i], c, &value);
-        THEN(result, opt_set(t, &copy, t.opt[i].name, str_text(&value), err));
+        THEN(result, opt_set(t, &copy, t.opt[i].name, str_text(&value), &why));
         str_release(&value);
     }
-    THEN(result, model_config_check(c, err));
-    return result;
+    THEN(result, model_config_check(c, &why));
+    return result == OK ? OK : readers_refuse(&why, err);
 }
 
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err)

@@ -60,6 +60,9 @@ struct readers_model {
 };
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err);
 
+/* What our options say against a value of a file is said of the file: ERR_FORMAT. */
+status readers_refuse(const struct err *why, struct err *err);
+
 /* An object, to json_decref(). */
 status readers_json(json_t **root, const struct place *p, const char *name,
                     struct err *err);

@@ -13,8 +13,8 @@ import json, os, shutil, subprocess, sys
 
 sys.path.pop(0)  # where a script of ours is called sacrebleu.py
 
-STEPS = int(os.environ.get("STEPS", "250"))
-LONG = 80  # characters beyond which a translation that never ends may be cut elsewhere
+STEPS = int(os.environ.get("STEPS", "300"))
+LONG = 50  # characters beyond which a translation that never ends may be cut elsewhere
 # activation, sides have vocabularies of their own, tables are tied, embeddings are scaled, weights
 HF = {"swish": ("swish", False, True, True, "safetensors"), "gelu": ("gelu", True, False, False, "bin"),
       "relu": ("relu", False, True, False, "safetensors"), "apart": ("gelu_new", True, True, True, "safetensors")}
@@ -85,7 +85,18 @@ def score(ferry, model, folder):
 
 
 def is_same(a, b):
+    """<unk> is shown as U+2047 by SentencePiece, and not at all by transformers."""
+    a, b = (x.replace("⁇", "").replace(" ", "") for x in (a, b))
     return a == b or (min(len(a), len(b)) > LONG and (a.startswith(b) or b.startswith(a)))
+
+
+def is_covered(folder):
+    """Of each pair, whether no two characters side by side are in no piece: those are one unknown token for
+    other programs, and for Ferry as many as there are, since some may be known to the other side."""
+    def covers(p, line):
+        return all(len(t) == 1 or p.piece_to_id(t) != p.unk_id() for t in p.encode(line, out_type=str))
+    a, b = spm(folder, "en"), spm(folder, "de")
+    return [covers(a, s) and covers(b, t) for s, t in zip(lines(folder + "/test.en"), lines(folder + "/test.de"))]
 
 
 def compare(ferry, name, model, folder, translations, scores, most=1e-3):
@@ -96,11 +107,14 @@ def compare(ferry, name, model, folder, translations, scores, most=1e-3):
         ours = translate(ferry, model, folder)
         n = sum(map(is_same, ours, translations))
         good &= len(ours) == len(translations) and n >= 0.99 * len(ours)
+        apart = [(a, b) for a, b in zip(ours, translations) if not is_same(a, b)]
+        if not good:
+            print("\n".join(f"Ferry: {a}\nthere: {b}" for a, b in apart[:5]))
         words.append(f"{n} of {len(translations)} translations are equal, BLEU {bleu(ours, folder):.2f}, {bleu(translations, folder):.2f} there")
     if scores is not None:
-        worst = max(abs(a - b) for a, b in zip(score(ferry, model, folder), scores, strict=True))
-        good &= worst <= most
-        words.append(f"log-probabilities within {worst:.1e}")
+        apart = [abs(a - b) for a, b, is_one in zip(score(ferry, model, folder), scores, is_covered(folder), strict=True) if is_one]
+        good &= max(apart) <= most and len(apart) > 0.95 * len(scores)
+        words.append(f"log-probabilities of {len(apart)} pairs within {max(apart):.1e}")
     print("; ".join(words), flush=True)
     return good
 

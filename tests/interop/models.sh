@@ -1,7 +1,7 @@
 # ctest: slow
 # Models that transformers, Marian and CTranslate2 make are read; Ferry translates and scores with
 # them as these programs do: on the demo's corpus, or on Multi30k when FERRY_DATA names the folder
-# that holds it. STEPS=60 trains for less long.
+# that holds it. STEPS=100 trains for less long.
 for peer in torch transformers sentencepiece sacrebleu; do
     "$PYTHON" -c "import $peer" 2>/dev/null || skip "$peer is not installed"
 done
