@@ -5,8 +5,10 @@
  */
 #include "base/rng.h"
 #include "device/device.h"
+#include "kernel_cases/activate.h"
 #include "kernel_cases/attend.h"
 #include "kernel_cases/attention.h"
+#include "kernel_cases/bias.h"
 #include "kernel_cases/embed.h"
 #include "kernel_cases/gemm.h"
 #include "kernel_cases/gradient.h"
@@ -29,6 +31,8 @@
     C(embed_forward)     \
     C(norm_forward)      \
     C(relu_forward)      \
+    C(activate_forward)  \
+    C(bias_forward)      \
     C(attention_forward) \
     C(xent_loss)         \
     C(xent_scaled)       \
@@ -53,6 +57,8 @@
     C(embed_backward)     \
     C(norm_backward)      \
     C(relu_backward)      \
+    C(activate_backward)  \
+    C(bias_backward)      \
     C(attention_backward) \
     C(xent)
 

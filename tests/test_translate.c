@@ -680,7 +680,7 @@ TEST(training_memory_that_was_reserved_before_is_kept)
     const size_t n_bytes = model_measure(&s.model, big);
     run(&s, text, N_LINES, &out);
     CHECK(model_measure(&s.model, big) == n_bytes);
-    CHECK(s.model.signal.rows == 300);
+    CHECK(s.model.waves.rows == 300);
     translate_release(&out);
     close_setup(&s);
 }

@@ -32,6 +32,7 @@ STORAGES = ("float", "half", "bfloat")
 NORM, RELU = ["norm_forward", "norm_backward"], ["relu_forward", "relu_backward"]
 CASES = {"gemm.h": ["gemm_tt_add", "gemm_wide", "gemm_nn", "gemm_nt", "gemm_tn_add"],
          "columns.h": ["norm_backward", "relu_backward"], "norm.h": NORM, "relu.h": RELU,
+         "activate.h": ["activate_forward", "activate_backward"], "bias.h": ["bias_forward", "bias_backward"],
          "xent.h": ["xent", "xent_loss", "xent_scaled", "topk"], "embed.h": ["embed_forward", "embed_backward"],
          "topk.h": ["topk", "topk_ties"], "attend.h": ["attend_cache", "attend_memory"],
          "attention.h": ["attention_forward", "attention_backward"], "group.h": ["xent", *NORM],

@@ -233,6 +233,12 @@ enum { PLAIN, HEADS, DOCTOR };
                                      b->stats, b->gain, drop_of(b)), 5 * ND, 14 * ND, PLAIN)              \
     C(relu_forward, relu_forward, (d, b->h, b->wide_bias, drop_of(b)), 2 * NF, 2 * NF, PLAIN)             \
     C(relu_backward, relu_backward, (d, b->dh, b->dwide_bias, b->h, b->dropout), 3 * NF, 2 * NF, PLAIN)   \
+    C(activate_forward, activate_forward, (d, mat_cols(b->h, 0, b->F / 2), b->dh, b->wide_bias, ACTIVATION_SWISH, \
+                                           drop_of(b)), 2.5 * NF, 16 * NF, PLAIN)                        \
+    C(activate_backward, activate_backward, (d, b->dh, b->dwide_bias, mat_cols(b->h, 0, b->F / 2), b->dh, \
+                                             ACTIVATION_SWISH, drop_of(b)), 2.5 * NF, 18 * NF, PLAIN)     \
+    C(bias_forward, bias_forward, (d, b->h, b->wide_bias), 2 * NF, NF, PLAIN)                             \
+    C(bias_backward, bias_backward, (d, b->dwide_bias, b->h), NF, NF, PLAIN)                              \
     C(attention_forward, attention_forward, (d, b->x, lse_of(b), QQ(b->qkv), KK(b->qkv), VV(b->qkv),      \
                                              attend_of(b, false)), 4 * ND, 4 * ND * L, HEADS)            \
     C(attention_forward_causal, attention_forward, (d, b->x, lse_of(b), QQ(b->qkv), KK(b->qkv), VV(b->qkv), \

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/activation.h"
 #include "device/mat.h"
 
 struct device;
@@ -78,7 +79,7 @@ struct cache {
                        double scale, struct drop drop))                                  \
     /* x = base + drop(f + f_bias); y = norm(x) * gain + bias; stats[r] = mean, 1/dev.   \
        f none: x is base itself (x and base the same memory, nothing is written).        \
-       f_bias may be none. x may be base. */                                             \
+       f_bias may be none. x or y may be base. */                                        \
     K(norm_forward, (struct device *, struct mat x, struct mat y, struct mat stats,      \
                      struct mat base, struct mat f, struct mat f_bias, struct mat gain,  \
                      struct mat bias, double epsilon, struct drop drop))                 \
@@ -93,6 +94,17 @@ struct cache {
     /* dh = dh where h > 0, over 1 - rate, in place; dbias += */                         \
     K(relu_backward, (struct device *, struct mat dh, struct mat dbias, struct mat h,    \
                       double rate))                                                      \
+    /* z += bias; h = drop(act(z)), or drop(act(z1) * z2) where z = z1|z2 has twice the     \
+       columns of h: a gate */                                                           \
+    K(activate_forward, (struct device *, struct mat h, struct mat z, struct mat bias,   \
+                         enum activation act, struct drop drop))                         \
+    /* dz from dh and the z of forward; dbias += sum_r dz. dz may be z */                \
+    K(activate_backward, (struct device *, struct mat dz, struct mat dbias,              \
+                          struct mat dh, struct mat z, enum activation act,              \
+                          struct drop drop))                                             \
+    /* y[r] += bias, and dbias += sum_r dy[r] */                                         \
+    K(bias_forward, (struct device *, struct mat y, struct mat bias))                    \
+    K(bias_backward, (struct device *, struct mat dbias, struct mat dy))                 \
     /* out = drop(softmax(q k' / sqrt(d))) v for each sentence and head; lse[row,head] */ \
     K(attention_forward, (struct device *, struct mat out, struct mat lse, struct mat q, \
                           struct mat k, struct mat v, struct attend a))                  \

@@ -70,6 +70,13 @@ static void round_stored(struct device *d, size_t n, const struct mat *stored)
       LIST(h, bias, drop), LIST(h))                                                      \
     S(relu_backward, LIST(struct mat dh, struct mat dbias, struct mat h, double rate),   \
       LIST(dh, dbias, h, rate), LIST(dh))                                                \
+    S(activate_forward, LIST(struct mat h, struct mat z, struct mat bias,                \
+                             enum activation act, struct drop drop),                     \
+      LIST(h, z, bias, act, drop), LIST(h, z))                                           \
+    S(activate_backward, LIST(struct mat dz, struct mat dbias, struct mat dh,            \
+                              struct mat z, enum activation act, struct drop drop),      \
+      LIST(dz, dbias, dh, z, act, drop), LIST(dz))                                       \
+    S(bias_forward, LIST(struct mat y, struct mat bias), LIST(y, bias), LIST(y))         \
     S(attention_forward, LIST(struct mat out, struct mat lse, struct mat q,              \
                               struct mat k, struct mat v, struct attend a),              \
       LIST(out, lse, q, k, v, a), LIST(out))                                             \

@@ -71,7 +71,7 @@ static size_t count_layers(const struct tensors *t, const char *stack)
 
 static status take_activation(struct architecture *a, double number, struct err *err)
 {
-    static const enum architecture_activation kinds[] = {
+    static const enum activation kinds[] = {
         ACTIVATION_RELU, ACTIVATION_GELU_TANH, ACTIVATION_SWISH, ACTIVATION_GELU,
         ACTIVATION_GELU_SIGMOID};
 

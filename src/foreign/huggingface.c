@@ -86,7 +86,7 @@ static status take_activation(json_t *root, struct architecture *a, struct err *
 {
     static const struct {
         const char *name;
-        enum architecture_activation kind;
+        enum activation kind;
     } names[] = {
         {"relu", ACTIVATION_RELU},          {"swish", ACTIVATION_SWISH},
         {"silu", ACTIVATION_SWISH},         {"gelu", ACTIVATION_GELU},

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/activation.h"
 #include "infer/linear.h"
-#include "recipe/architecture.h"
 
 /* Rows that products read: as floats, as bytes, or both. */
 struct kernels_input {
@@ -84,7 +84,7 @@ struct kernels_mass {
              size_t first, size_t n))                                                     \
     /* rows [first, first + n) of a, as floats: what stands between the products of a     \
        feed-forward layer, but for relu, which multiply knows */                          \
-    K(activate, (const struct kernels_input *a, enum architecture_activation kind,        \
+    K(activate, (const struct kernels_input *a, enum activation kind,        \
                  size_t first, size_t n))                                                 \
     /* c = a w + bias, rows [first, first + n) of a, panels [p0, p1) of w; relu: max(0, c). \
        c begins with row `first` and panel p0. */                                         \

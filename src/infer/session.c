@@ -324,7 +324,7 @@ void session_feed_forward(const struct session_crew *c, const struct network_ffn
                           size_t n)
 {
     struct session *s = c->s;
-    const enum architecture_activation kind = s->net->config.arch.activation;
+    const enum activation kind = s->net->config.arch.activation;
     const struct session_share rows = session_share(c, n);
 
     session_multiply_normed(c, s->h.real, s->h.stride, &w->up, kind == ACTIVATION_RELU,

@@ -84,29 +84,85 @@ static void place_ids(struct device_arena *arena, struct act_stack *s, size_t n_
     s->pair = device_arena_ids(arena, N);
 }
 
+static struct act_ffn place_ffn(struct device_arena *arena, const struct model_config *c,
+                                size_t N)
+{
+    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff;
+    struct act_ffn a = {.norm = place_norm(arena, N, D)};
+
+    if (!model_is_plain(c))
+        a.z = device_arena_half(arena, N, c->arch.is_gated ? 2 * F : F);
+    a.h = device_arena_half(arena, N, F);
+    return a;
+}
+
+/* What a layer that shares has of its own: each x and, where norms behind leave no other
+ * way to know them, its statistics. */
+static void place_own(struct device_arena *arena, struct act_norm *a, size_t N, size_t D,
+                      bool is_post)
+{
+    a->x = device_arena_half(arena, N, D);
+    if (is_post)
+        a->stats = device_arena_mat(arena, N, 2);
+}
+
+/* Where embeddings and what the stack gives are: with norms behind the last y, which no
+ * layer shares, because the last layer's input is still needed beside it. */
+static void place_ends(struct device_arena *arena, struct act_stack *s,
+                       const struct model_config *c, int n_layers, size_t N)
+{
+    const size_t D = (size_t)c->d_model;
+
+    if (c->arch.norm == NORM_PRE) {
+        s->end = place_norm(arena, N, D);
+        s->in = s->layer[0].self.norm.x;
+        s->out = s->end.y;
+        return;
+    }
+    s->in = device_arena_half(arena, N, D);
+    s->out = device_arena_half(arena, N, D);
+    s->layer[n_layers - 1].ff.norm.y = s->out;
+}
+
 /* Ns: rows of the memory, 0 in the encoder. Layers that share have the buffers of the
- * first one, all but the residual inputs. */
+ * first one, all but their x. */
 static void place_stack(struct device_arena *arena, struct act_stack *s,
                         const struct model_config *c, int n_layers, size_t N, size_t Ns,
                         bool share)
 {
-    const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff, H = (size_t)c->heads;
+    const size_t D = (size_t)c->d_model, H = (size_t)c->heads;
+    const bool is_post = c->arch.norm == NORM_POST;
 
     for (struct act_layer *e = s->layer; e < s->layer + n_layers; e++) {
         if (e > s->layer && share) {
             *e = *s->layer;
-            e->self.norm.x = device_arena_half(arena, N, D);
+            place_own(arena, &e->self.norm, N, D, is_post);
             if (Ns)
-                e->cross.norm.x = device_arena_half(arena, N, D);
-            e->ff.norm.x = device_arena_half(arena, N, D);
+                place_own(arena, &e->cross.norm, N, D, is_post);
+            place_own(arena, &e->ff.norm, N, D, is_post);
             continue;
         }
         e->self = place_attention(arena, N, D, H, 3, 0);
         if (Ns)
             e->cross = place_attention(arena, N, D, H, 1, Ns);
-        e->ff = (struct act_ffn){place_norm(arena, N, D), device_arena_half(arena, N, F)};
+        e->ff = place_ffn(arena, c, N);
     }
-    s->end = place_norm(arena, N, D);
+    place_ends(arena, s, c, n_layers, N);
+}
+
+struct mat activations_input(const struct model *m, enum stack stack, int layer,
+                             enum act_sublayer which)
+{
+    const struct act_stack *s = &m->act->stack[stack];
+    const struct act_layer *a = &s->layer[layer];
+
+    if (m->config.arch.norm == NORM_PRE)
+        return which == ACT_SELF    ? a->self.norm.y
+               : which == ACT_CROSS ? a->cross.norm.y
+                                    : a->ff.norm.y;
+    if (which == ACT_SELF)
+        return layer ? a[-1].ff.norm.y : s->in;
+    return which == ACT_FF && stack == STACK_DECODER ? a->cross.norm.y : a->self.norm.y;
 }
 
 void activations_place(struct activations *a, const struct model_config *c,

@@ -3,12 +3,14 @@
  * places.
  *
  * Everything that backward needs is here, and the buffers that backward itself fills.
- * A sub-layer keeps its residual input x, the normalised y and two numbers a row.
+ * A sub-layer keeps what is normalised, x, the normalised y and two numbers a row. With
+ * norms in front x is its residual input and y what its products read; with norms behind
+ * x is the sum of its input and output, and y the input of the next sub-layer.
  *
- * With model.recompute a layer keeps only its residual inputs; what backward needs
- * besides is in buffers that all layers of a stack share, and is computed again before
- * the layer's backward: two projections of four and one attention more for about a third
- * of the memory. The arithmetic is the same, bit for bit.
+ * With model.recompute a layer keeps only its x; what backward needs besides is in
+ * buffers that all layers of a stack share, and is computed again before the layer's
+ * backward: two projections of four and one attention more for about a third of the
+ * memory. The arithmetic is the same, bit for bit.
  */
 #pragma once
 
@@ -31,6 +33,7 @@ struct act_attention {
 
 struct act_ffn {
     struct act_norm norm;
+    struct mat z; /* [N,F] or [N,2F] before activation and gate; none: ReLU alone */
     struct mat h; /* [N,F] */
 };
 
@@ -43,8 +46,12 @@ struct act_layer {
 struct act_stack {
     struct ids at, id, pos, pair;
     struct act_layer *layer; /* [stack_layers] */
-    struct act_norm end;     /* the encoder's y is the memory that the decoder reads */
+    struct act_norm end;     /* of norms in front */
+    struct mat in;           /* [N,D] embeddings; with norms in front the first x */
+    struct mat out;          /* [N,D] the encoder's is the memory that the decoder reads */
 };
+
+enum act_sublayer { ACT_SELF, ACT_CROSS, ACT_FF };
 
 struct activations {
     struct device_arena arena;
@@ -70,12 +77,16 @@ void activations_close(struct activations *a);
 bool activations_shared(const struct model *m, bool want_grad);
 
 /* Lay out memory for n_sents, n_src, n_tgt; with arena.mem NULL this only measures.
- * share: layers keep only their residual inputs. */
+ * share: layers keep only their x. */
 void activations_place(struct activations *a, const struct model_config *c,
                        size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
                        bool share);
 
-/* A layer's activations a second time, from its residual inputs; in forward.c. */
+/* What the products of a sub-layer read. */
+struct mat activations_input(const struct model *m, enum stack stack, int layer,
+                             enum act_sublayer which);
+
+/* A layer's activations a second time, from its x; in forward.c. */
 void model_recompute(struct model *m, enum stack stack, int layer);
 
 /*

@@ -1,35 +1,42 @@
 /*
- * The backward pass: forward.c read from the bottom to the top. `dx` is the gradient of
- * the residual stream, `df` that of the sub-layer output that was added to it, `dy` that
- * of a normalised input. Weight gradients accumulate; docs/gradients.md derives each
- * line.
+ * The backward pass: forward.c read from the bottom to the top. Weight gradients
+ * accumulate; docs/gradients.md derives each line.
+ *
+ *   norms in front   dx is the gradient of the residual stream, df that of the sub-layer
+ *                    output that was added to it, dy that of a normalised input
+ *   norms behind     dy is the gradient of the stream, which norms leave; dx that of the
+ *                    sum in front of the norm, onto which the sub-layer adds what flows
+ *                    through it: then it is the stream's below, and the two change places
  */
-#include <math.h>
-
 #include "model/activations.h"
 #include "model/model.h"
 
-/* The gradient of the stream and of the output below the sub-layer at hand. */
 struct back {
     struct mat dx, df, dy;
-    bool is_top; /* nothing has flowed into dx yet */
+    bool is_top; /* norms in front: nothing has flowed into dx yet */
 };
 
+static bool is_post(const struct model *m)
+{
+    return m->config.arch.norm == NORM_POST;
+}
+
 /*
- * Through the normalisation of `a` and the residual under it. df_bias and drop belong to
- * the sub-layer below; at the bottom of a stack there is none, and df is not wanted.
+ * Through the normalisation of `a` and the residual under it, which added the output of a
+ * sub-layer with this bias and dropout; at the bottom of a stack there is none, and df is
+ * not wanted.
  */
 static void norm_back(struct model *m, struct back *b, const struct act_norm *a,
                       const struct weights_norm *w, const struct weights_norm *g,
-                      struct mat df_bias, const struct drop *below)
+                      struct mat df_bias, const struct drop *added)
 {
     struct device *d = m->device;
     const struct mat none = {0};
     const struct drop quiet = {0};
 
-    d->k->norm_backward(d, b->dx, below ? b->df : none, g->gain, g->bias, df_bias, b->dy,
-                        b->is_top ? none : b->dx, a->x, a->stats, w->gain,
-                        below ? *below : quiet);
+    d->k->norm_backward(d, b->dx, added ? b->df : none, g->gain, g->bias, df_bias, b->dy,
+                        b->is_top || is_post(m) ? none : b->dx, a->x, a->stats, w->gain,
+                        added ? *added : quiet);
     b->is_top = false;
 }
 
@@ -39,17 +46,45 @@ static void add_product(struct model *m, struct mat g, struct mat x, struct mat 
     m->device->k->gemm(m->device, g, x, dy, true, false, 1, m->is_fresh ? 0 : 1);
 }
 
+static void add_bias(struct model *m, struct mat g, struct mat dy)
+{
+    if (g.mem)
+        m->device->k->bias_backward(m->device, g, dy);
+}
+
+/* Out of a sub-layer's first product, dz w' becomes dy; behind, it joins what flows past
+ * the sub-layer. */
+static void leave_down(struct model *m, struct back *b, struct mat dz, struct mat w)
+{
+    struct device *d = m->device;
+
+    if (!is_post(m)) {
+        d->k->gemm(d, b->dy, dz, w, false, true, 1, 0);
+        return;
+    }
+    d->k->gemm(d, b->dx, dz, w, false, true, 1, 1);
+    const struct mat dx = b->dx;
+    b->dx = b->dy;
+    b->dy = dx;
+}
+
 static void ffn_back(struct model *m, struct back *b, const struct act_ffn *a,
-                     const struct weights_ffn *w, const struct weights_ffn *g)
+                     const struct weights_ffn *w, const struct weights_ffn *g,
+                     struct mat y, struct drop drop)
 {
     struct device *d = m->device;
     const struct mat dh = mat_rows(m->act->dh, 0, a->h.rows);
+    const bool is_plain = model_is_plain(&m->config);
+    const struct mat dz = is_plain ? dh : a->z;
 
     add_product(m, g->w2, a->h, b->df);
     d->k->gemm(d, dh, b->df, w->w2, false, true, 1, 0);
-    d->k->relu_backward(d, dh, g->b1, a->h, m->act->run.drop_relu);
-    add_product(m, g->w1, a->norm.y, dh);
-    d->k->gemm(d, b->dy, dh, w->w1, false, true, 1, 0);
+    if (is_plain)
+        d->k->relu_backward(d, dh, g->b1, a->h, drop.rate);
+    else
+        d->k->activate_backward(d, dz, g->b1, dh, a->z, m->config.arch.activation, drop);
+    add_product(m, g->w1, y, dz);
+    leave_down(m, b, dz, w->w1);
 }
 
 /* The memory's gradient is summed over the decoder layers, the last one first. */
@@ -72,78 +107,136 @@ static void attention_back(struct model *m, struct back *b, const struct act_att
         d, mat_cols(din, 0, D), mat_cols(dkv, 0, D), mat_cols(dkv, D, D), dctx, a->ctx,
         a->lse, mat_cols(a->in, 0, D), mat_cols(kv, 0, D), mat_cols(kv, D, D),
         activations_attend(m, stack, layer, cross));
-    add_product(m, g->in, a->norm.y, din);
-    d->k->gemm(d, b->dy, din, w->in, false, true, 1, 0);
+    add_product(m, g->in,
+                activations_input(m, stack, layer, cross ? ACT_CROSS : ACT_SELF), din);
+    add_bias(m, g->in_bias, din);
+    leave_down(m, b, din, w->in);
     if (!cross)
         return;
-    add_product(m, g->kv, m->act->stack[STACK_ENCODER].end.y, dkv);
+    add_product(m, g->kv, m->act->stack[STACK_ENCODER].out, dkv);
+    add_bias(m, g->kv_bias, dkv);
     d->k->gemm(d, m->act->dmemory, dkv, w->kv, false, true, 1, is_last ? 0 : 1);
 }
 
 /* Tell the hook that one block of the flat gradient is final. */
-static void ready(struct model *m, const struct model_hook *hook, enum param_id first,
-                  enum param_id last, int layer)
+static void ready(struct model *m, const struct model_hook *hook, enum param_block block,
+                  int layer)
 {
-    if (!hook || !hook->ready)
-        return;
-    const struct param *a = params_get(&m->params, first, layer);
-    const struct param *z = params_get(&m->params, last, layer);
-    hook->ready(hook->ctx, a->at, z->at + z->rows * z->stride - a->at);
+    size_t first, end;
+
+    if (hook && hook->ready && params_range(&m->params, block, layer, &first, &end))
+        hook->ready(hook->ctx, first, end - first);
 }
 
-static void layer_back(struct model *m, struct back *b, enum stack stack, int l)
+/* A layer's sub-layers from the top: what the norm of one is behind, in its gradient. */
+struct added {
+    struct mat bias; /* gradient of the bias */
+    struct drop drop;
+};
+
+static struct added added_by(struct model *m, enum stack stack, int l,
+                             enum act_sublayer which)
+{
+    const struct weights_layer *g = &m->g.stack[stack].layer[l];
+    const enum act_site site = which == ACT_SELF    ? ACT_SELF_OUT
+                               : which == ACT_CROSS ? ACT_CROSS_OUT
+                                                    : ACT_FF_OUT;
+
+    return (struct added){.bias = which == ACT_SELF    ? g->self.out_bias
+                                  : which == ACT_CROSS ? g->cross.out_bias
+                                                       : g->ff.b2,
+                          .drop = activations_drop(m->act, stack, l, site)};
+}
+
+/* Through the norm of sub-layer `which`: in front of it, the residual added the output of
+ * the one below; behind it, its own. */
+static void sublayer_norm_back(struct model *m, struct back *b, enum stack stack, int l,
+                               enum act_sublayer which)
 {
     const struct act_layer *a = &m->act->stack[stack].layer[l];
     const struct weights_layer *w = &m->w.stack[stack].layer[l];
     const struct weights_layer *g = &m->g.stack[stack].layer[l];
-    const bool has_cross = stack == STACK_DECODER;
-    const struct mat none = {0};
-    struct drop below =
-        activations_drop(m->act, stack, l, has_cross ? ACT_CROSS_OUT : ACT_SELF_OUT);
+    const struct act_norm *norm[] = {&a->self.norm, &a->cross.norm, &a->ff.norm};
+    const struct weights_norm *of[] = {&w->self.norm, &w->cross.norm, &w->ff.norm};
+    const struct weights_norm *to[] = {&g->self.norm, &g->cross.norm, &g->ff.norm};
+    const enum act_sublayer below[] = {
+        ACT_FF, ACT_SELF, stack == STACK_DECODER ? ACT_CROSS : ACT_SELF};
+    const int layer = is_post(m) || which != ACT_SELF ? l : l - 1;
 
+    if (layer < 0) {
+        norm_back(m, b, norm[which], of[which], to[which], (struct mat){0}, NULL);
+        return;
+    }
+    const struct added added = added_by(m, stack, layer, is_post(m) ? which : below[which]);
+    norm_back(m, b, norm[which], of[which], to[which], added.bias, &added.drop);
+}
+
+static void sublayer_back(struct model *m, struct back *b, enum stack stack, int l,
+                          enum act_sublayer which)
+{
+    const struct act_layer *a = &m->act->stack[stack].layer[l];
+    const struct weights_layer *w = &m->w.stack[stack].layer[l];
+    const struct weights_layer *g = &m->g.stack[stack].layer[l];
+
+    if (is_post(m))
+        sublayer_norm_back(m, b, stack, l, which);
+    if (which == ACT_FF)
+        ffn_back(m, b, &a->ff, &w->ff, &g->ff, activations_input(m, stack, l, ACT_FF),
+                 activations_drop(m->act, stack, l, ACT_RELU));
+    else if (which == ACT_CROSS)
+        attention_back(m, b, &a->cross, &w->cross, &g->cross, stack, l, true);
+    else
+        attention_back(m, b, &a->self, &w->self, &g->self, stack, l, false);
+    if (!is_post(m))
+        sublayer_norm_back(m, b, stack, l, which);
+}
+
+static void layer_back(struct model *m, struct back *b, enum stack stack, int l)
+{
     if (m->recompute && l < stack_layers(&m->config, stack) - 1)
         model_recompute(m, stack, l);
-    ffn_back(m, b, &a->ff, &w->ff, &g->ff);
-    norm_back(m, b, &a->ff.norm, &w->ff.norm, &g->ff.norm, none, &below);
-    if (has_cross) {
-        attention_back(m, b, &a->cross, &w->cross, &g->cross, stack, l, true);
-        below = activations_drop(m->act, stack, l, ACT_SELF_OUT);
-        norm_back(m, b, &a->cross.norm, &w->cross.norm, &g->cross.norm, none, &below);
-    }
-    attention_back(m, b, &a->self, &w->self, &g->self, stack, l, false);
-    below = activations_drop(m->act, stack, l - 1, ACT_FF_OUT);
-    norm_back(m, b, &a->self.norm, &w->self.norm, &g->self.norm, l ? g[-1].ff.b2 : none,
-              l ? &below : NULL);
+    sublayer_back(m, b, stack, l, ACT_FF);
+    if (stack == STACK_DECODER)
+        sublayer_back(m, b, stack, l, ACT_CROSS);
+    sublayer_back(m, b, stack, l, ACT_SELF);
+}
+
+static void embed_back(struct model *m, enum stack stack, struct mat dx)
+{
+    struct device *d = m->device;
+    const struct act_stack *a = &m->act->stack[stack];
+    const struct weights_stack *g = &m->g.stack[stack];
+    const struct drop drop = activations_drop(m->act, stack, 0, ACT_EMBED);
+
+    d->k->embed_backward(d, g->table, dx, a->id, m->embed_scale, drop);
+    if (g->positions.mem)
+        d->k->embed_backward(d, g->positions, dx, a->pos, 1, drop);
 }
 
 static void stack_back(struct model *m, enum stack stack, const struct model_hook *hook)
 {
-    static const enum param_id of_end[][2] = {{PARAM_enc_end_gain, PARAM_enc_end_bias},
-                                              {PARAM_dec_end_gain, PARAM_dec_end_bias}};
-    static const enum param_id of_layer[][2] = {
-        {PARAM_enc_att_norm_gain, PARAM_enc_ff2_bias},
-        {PARAM_dec_att_norm_gain, PARAM_dec_ff2_bias}};
-    struct device *d = m->device;
+    const bool is_encoder = stack == STACK_ENCODER;
     const struct act_stack *a = &m->act->stack[stack];
     const struct weights_stack *w = &m->w.stack[stack], *g = &m->g.stack[stack];
     const int last = stack_layers(&m->config, stack) - 1;
-    const struct drop below = activations_drop(m->act, stack, last, ACT_FF_OUT);
     const size_t N = a->id.n;
     const struct mat dy = mat_rows(m->act->dy, 0, N);
     struct back b = {.dx = mat_rows(m->act->dx, 0, N),
                      .df = mat_rows(m->act->df, 0, N),
-                     .dy = stack == STACK_ENCODER ? m->act->dmemory : dy,
+                     .dy = is_encoder ? m->act->dmemory : dy,
                      .is_top = true};
 
-    norm_back(m, &b, &a->end, &w->end, &g->end, g->layer[last].ff.b2, &below);
-    b.dy = dy;
-    ready(m, hook, of_end[stack][0], of_end[stack][1], 0);
+    if (!is_post(m)) {
+        const struct added top = added_by(m, stack, last, ACT_FF);
+        norm_back(m, &b, &a->end, &w->end, &g->end, top.bias, &top.drop);
+        b.dy = dy;
+        ready(m, hook, is_encoder ? BLOCK_ENCODER_END : BLOCK_DECODER_END, 0);
+    }
     for (int l = last; l >= 0; l--) {
         layer_back(m, &b, stack, l);
-        ready(m, hook, of_layer[stack][0], of_layer[stack][1], l);
+        ready(m, hook, is_encoder ? BLOCK_ENCODER : BLOCK_DECODER, l);
     }
-    d->k->embed_backward(d, m->g.embed, b.dx, a->id, sqrt((double)m->config.d_model),
-                         activations_drop(m->act, stack, 0, ACT_EMBED));
+    embed_back(m, stack, is_post(m) ? b.dy : b.dx);
 }
 
 void model_backward(struct model *m, const struct model_hook *hook)
@@ -152,5 +245,5 @@ void model_backward(struct model *m, const struct model_hook *hook)
     stack_back(m, STACK_DECODER, hook);
     stack_back(m, STACK_ENCODER, hook);
     m->is_fresh = false;
-    ready(m, hook, PARAM_embed, PARAM_embed, 0);
+    ready(m, hook, BLOCK_EMBED, 0);
 }

@@ -32,7 +32,7 @@ void decoder_begin(struct decoder *dec);
 
 struct decoder_rows {
     size_t n;
-    const int32_t *token; /* [n] the id at the previous position; -1 at the start */
+    const int32_t *token; /* [n] the id at the previous position; any at the start */
     const int32_t *first, *last; /* [n] memory rows first..last of the row's sentence */
     const int32_t *physical; /* [n,t+1] physical row at each step; the last is r itself */
 };

@@ -1,13 +1,13 @@
 /*
  * The forward pass, top to bottom. Each sub-layer is
  *
- *   x' = x + drop(f(norm(x)))
+ *   x' = x + drop(f(norm(x)))      norms in front
+ *   x' = norm(x + drop(f(x)))      norms behind
  *
- * and the residual of one sub-layer is added by the normalisation of the next
- * (norm_forward), so that the stream is touched once between two products.
+ * In front, the residual of one sub-layer is added by the normalisation of the next
+ * (norm_forward), so that the stream is touched once between two products; behind, by the
+ * sub-layer's own.
  */
-#include <math.h>
-
 #include "model/activations.h"
 #include "model/model.h"
 
@@ -18,6 +18,11 @@ struct stream {
     struct drop drop;
 };
 
+static bool is_post(const struct model *m)
+{
+    return m->config.arch.norm == NORM_POST;
+}
+
 static void add_and_norm(struct model *m, struct act_norm *a, struct stream *s,
                          const struct weights_norm *w)
 {
@@ -27,23 +32,49 @@ static void add_and_norm(struct model *m, struct act_norm *a, struct stream *s,
         a->x = s->x; /* nothing to add: the sub-layer reads the stream where it is */
     d->k->norm_forward(d, a->x, a->y, a->stats, s->x, s->f, s->f_bias, w->gain, w->bias,
                        m->config.norm_epsilon, s->drop);
-    s->x = a->x;
+    s->x = is_post(m) ? a->y : a->x;
+    s->f = (struct mat){0};
 }
 
-/* Everything of an attention that its backward reads. */
+/* What the sub-layer reads. */
+static struct mat enter(struct model *m, struct act_norm *a, struct stream *s,
+                        const struct weights_norm *w)
+{
+    if (is_post(m))
+        return s->x;
+    add_and_norm(m, a, s, w);
+    return a->y;
+}
+
+static void leave(struct model *m, struct act_norm *a, struct stream *s,
+                  const struct weights_norm *w)
+{
+    if (is_post(m))
+        add_and_norm(m, a, s, w);
+}
+
+static void product(struct model *m, struct mat to, struct mat x, struct mat w,
+                    struct mat bias)
+{
+    struct device *d = m->device;
+
+    d->k->gemm(d, to, x, w, false, false, 1, 0);
+    if (bias.mem)
+        d->k->bias_forward(d, to, bias);
+}
+
+/* Everything of an attention to y that its backward reads. */
 static void attention_inner(struct model *m, struct act_attention *a,
-                            const struct weights_attention *w, struct stream *s,
+                            const struct weights_attention *w, struct mat y,
                             enum stack stack, int layer, bool cross)
 {
     struct device *d = m->device;
     const size_t D = (size_t)m->config.d_model;
     const struct mat kv = cross ? a->kv : mat_cols(a->in, D, 2 * D);
 
-    add_and_norm(m, &a->norm, s, &w->norm);
-    d->k->gemm(d, a->in, a->norm.y, w->in, false, false, 1, 0);
+    product(m, a->in, y, w->in, w->in_bias);
     if (cross)
-        d->k->gemm(d, a->kv, m->act->stack[STACK_ENCODER].end.y, w->kv, false, false, 1,
-                   0);
+        product(m, a->kv, m->act->stack[STACK_ENCODER].out, w->kv, w->kv_bias);
     d->k->attention_forward(d, a->ctx, a->lse, mat_cols(a->in, 0, D), mat_cols(kv, 0, D),
                             mat_cols(kv, D, D),
                             activations_attend(m, stack, layer, cross));
@@ -63,37 +94,73 @@ static void attention(struct model *m, struct act_attention *a,
                       const struct weights_attention *w, struct stream *s,
                       enum stack stack, int layer, bool cross)
 {
-    attention_inner(m, a, w, s, stack, layer, cross);
-    put_output(
-        m, s, a->ctx, w->out, (struct mat){0},
-        activations_drop(m->act, stack, layer, cross ? ACT_CROSS_OUT : ACT_SELF_OUT));
+    const enum act_site site = cross ? ACT_CROSS_OUT : ACT_SELF_OUT;
+    const struct mat y = enter(m, &a->norm, s, &w->norm);
+
+    attention_inner(m, a, w, y, stack, layer, cross);
+    put_output(m, s, a->ctx, w->out, w->out_bias,
+               activations_drop(m->act, stack, layer, site));
+    leave(m, &a->norm, s, &w->norm);
 }
 
 static void ffn_inner(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
-                      struct stream *s, enum stack stack, int layer)
+                      struct mat y, enum stack stack, int layer)
 {
     struct device *d = m->device;
+    const struct drop drop = activations_drop(m->act, stack, layer, ACT_RELU);
 
-    add_and_norm(m, &a->norm, s, &w->norm);
-    if (!m->act->run.want_grad && m->act->run.drop_relu <= 0) {
-        d->k->gemm_relu(d, a->h, a->norm.y, w->w1, w->b1);
+    if (!model_is_plain(&m->config)) {
+        d->k->gemm(d, a->z, y, w->w1, false, false, 1, 0);
+        d->k->activate_forward(d, a->h, a->z, w->b1, m->config.arch.activation, drop);
         return;
     }
-    d->k->gemm(d, a->h, a->norm.y, w->w1, false, false, 1, 0);
-    d->k->relu_forward(d, a->h, w->b1, activations_drop(m->act, stack, layer, ACT_RELU));
+    if (!m->act->run.want_grad && m->act->run.drop_relu <= 0) {
+        d->k->gemm_relu(d, a->h, y, w->w1, w->b1);
+        return;
+    }
+    d->k->gemm(d, a->h, y, w->w1, false, false, 1, 0);
+    d->k->relu_forward(d, a->h, w->b1, drop);
+}
+
+static void feed_forward(struct model *m, struct act_ffn *a, const struct weights_ffn *w,
+                         struct stream *s, enum stack stack, int layer)
+{
+    const struct mat y = enter(m, &a->norm, s, &w->norm);
+
+    ffn_inner(m, a, w, y, stack, layer);
+    put_output(m, s, a->h, w->w2, w->b2,
+               activations_drop(m->act, stack, layer, ACT_FF_OUT));
+    leave(m, &a->norm, s, &w->norm);
+}
+
+/* y and the statistics of a norm once more, from its x. */
+static void norm_again(struct model *m, struct act_norm *a, const struct weights_norm *w)
+{
+    struct stream s = {.x = a->x};
+
+    add_and_norm(m, a, &s, w);
 }
 
 void model_recompute(struct model *m, enum stack stack, int layer)
 {
     struct act_layer *a = &m->act->stack[stack].layer[layer];
     const struct weights_layer *w = &m->w.stack[stack].layer[layer];
-    struct stream below_self = {.x = a->self.norm.x};
-    struct stream below_cross = {.x = a->cross.norm.x}, below_ff = {.x = a->ff.norm.x};
 
-    attention_inner(m, &a->self, &w->self, &below_self, stack, layer, false);
-    if (stack == STACK_DECODER)
-        attention_inner(m, &a->cross, &w->cross, &below_cross, stack, layer, true);
-    ffn_inner(m, &a->ff, &w->ff, &below_ff, stack, layer);
+    if (is_post(m) && layer)
+        norm_again(m, &a[-1].ff.norm, &w[-1].ff.norm);
+    norm_again(m, &a->self.norm, &w->self.norm);
+    attention_inner(m, &a->self, &w->self, activations_input(m, stack, layer, ACT_SELF),
+                    stack, layer, false);
+    if (stack == STACK_DECODER) {
+        norm_again(m, &a->cross.norm, &w->cross.norm);
+        attention_inner(m, &a->cross, &w->cross,
+                        activations_input(m, stack, layer, ACT_CROSS), stack, layer,
+                        true);
+    }
+    if (!is_post(m)) /* behind, its y would be the next layer's input */
+        norm_again(m, &a->ff.norm, &w->ff.norm);
+    ffn_inner(m, &a->ff, &w->ff, activations_input(m, stack, layer, ACT_FF), stack,
+              layer);
 }
 
 static void run_stack(struct model *m, enum stack stack)
@@ -101,26 +168,23 @@ static void run_stack(struct model *m, enum stack stack)
     struct device *d = m->device;
     struct act_stack *a = &m->act->stack[stack];
     const struct weights_stack *w = &m->w.stack[stack];
-    struct stream s = {.x = a->layer[0].self.norm.x};
+    struct stream s = {.x = a->in};
 
-    d->k->embed_forward(d, s.x, m->w.embed, m->signal, a->id,
-                        sqrt((double)m->config.d_model),
+    d->k->embed_forward(d, s.x, w->table, m->signal[stack], a->id, m->embed_scale,
                         activations_drop(m->act, stack, 0, ACT_EMBED));
     for (int l = 0; l < stack_layers(&m->config, stack); l++) {
         struct act_layer *e = &a->layer[l];
         attention(m, &e->self, &w->layer[l].self, &s, stack, l, false);
         if (stack == STACK_DECODER)
             attention(m, &e->cross, &w->layer[l].cross, &s, stack, l, true);
-        ffn_inner(m, &e->ff, &w->layer[l].ff, &s, stack, l);
-        put_output(m, &s, e->ff.h, w->layer[l].ff.w2, w->layer[l].ff.b2,
-                   activations_drop(m->act, stack, l, ACT_FF_OUT));
+        feed_forward(m, &e->ff, &w->layer[l].ff, &s, stack, l);
     }
-    add_and_norm(m, &a->end, &s, &w->end);
+    enter(m, &a->end, &s, &w->end);
 }
 
 /*
- * Logits, loss and, with want_grad, both gradients of the output layer, chunk by chunk:
- *   z = y E',  dy = dz E,  dE += dz' y
+ * Logits, loss and, with want_grad, the gradients of the output layer, chunk by chunk:
+ *   z = y E' + b,  dy = dz E,  dE += dz' y,  db += sum_r dz
  */
 static void output(struct model *m)
 {
@@ -131,17 +195,21 @@ static void output(struct model *m)
 
     for (size_t at = 0; at < a->batch.n_tgt; at += ACT_CHUNK) {
         const size_t left = a->batch.n_tgt - at, n = left < ACT_CHUNK ? left : ACT_CHUNK;
-        const struct mat y = mat_rows(a->stack[STACK_DECODER].end.y, at, n);
+        const struct mat y = mat_rows(a->stack[STACK_DECODER].out, at, n);
         const struct mat z = mat_rows(a->logits, 0, n);
         const struct ids none = {0};
-        d->k->gemm(d, z, y, m->w.embed, false, true, 1, 0);
+        d->k->gemm(d, z, y, m->w.output, false, true, 1, 0);
+        if (m->w.output_bias.mem)
+            d->k->bias_forward(d, z, m->w.output_bias);
         d->k->xent(d, mat_rows(a->loss, at, n),
                    a->run.want_best ? ids_part(a->best, at, n) : none, z,
                    ids_part(a->tgt_label, at, n), a->run.smooth, grad);
         if (!a->run.want_grad)
             continue;
-        d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.embed, false, false, 1, 0);
-        d->k->gemm(d, m->g.embed, z, y, true, false, 1, m->is_fresh && !at ? 0 : 1);
+        d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.output, false, false, 1, 0);
+        d->k->gemm(d, m->g.output, z, y, true, false, 1, m->is_fresh && !at ? 0 : 1);
+        if (m->g.output_bias.mem)
+            d->k->bias_backward(d, m->g.output_bias, z);
     }
 }
 
@@ -169,7 +237,8 @@ static void begin(struct model *m, const struct model_batch *b,
 {
     struct activations *a = m->act;
 
-    BUG_ON(b->max_src > m->signal.rows || b->max_tgt > m->signal.rows);
+    BUG_ON(b->max_src > m->signal[STACK_ENCODER].rows ||
+           b->max_tgt > m->signal[STACK_DECODER].rows);
     a->batch = *b;
     a->run = *run;
     activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad,

@@ -35,11 +35,7 @@ status model_open(struct model *m, struct device *d, const struct model_config *
 {
     *m = (struct model){.device = d, .config = *c};
     TRY(model_config_check(c, err));
-    if (!architecture_is_reference(&c->arch))
-        return err_set(err, ERR_USAGE,
-                       "the model has another architecture than the reference's: it "
-                       "translates on processors, and neither trains nor runs on other "
-                       "devices");
+    m->embed_scale = c->arch.is_unscaled ? 1 : sqrt((double)c->d_model);
     if (open_parts(m, want_grad, err) != OK) {
         model_close(m);
         return err->code;
@@ -58,7 +54,7 @@ void model_close(struct model *m)
     device_free(m->device, m->flat.mem);
     device_free(m->device, m->half.mem);
     device_free(m->device, m->grad.mem);
-    device_free(m->device, m->signal.mem);
+    device_free(m->device, m->waves.mem);
     *m = (struct model){0};
 }
 
@@ -86,28 +82,45 @@ static void put_real(const struct device *d, void *host, size_t i, double value)
         memcpy((char *)host + i * sizeof narrow, &narrow, sizeof narrow);
 }
 
-static status reserve_signal(struct model *m, size_t max_len, struct err *err)
+static status make_waves(struct model *m, size_t max_len, struct err *err)
 {
     const size_t D = (size_t)m->config.d_model,
                  bytes = max_len * D * m->device->real_bytes;
     void *host;
 
-    if (max_len <= m->signal.rows)
+    if (max_len <= m->waves.rows)
         return OK;
     TRY(mem_alloc(&host, max_len * D, m->device->real_bytes, err));
     for (size_t p = 0; p < max_len; p++)
         for (size_t c = 0; c < D; c++)
             put_real(m->device, host, p * D + c,
-                     positions_signal(POSITIONS_REFERENCE, p, c, D));
-    device_free(m->device, m->signal.mem);
-    m->signal = (struct mat){0};
-    const status result = device_alloc(m->device, &m->signal.mem, bytes, err);
+                     positions_signal(m->config.arch.positions, p, c, D));
+    device_free(m->device, m->waves.mem);
+    m->waves = (struct mat){0};
+    const status result = device_alloc(m->device, &m->waves.mem, bytes, err);
     if (result == OK) {
-        m->signal = (struct mat){m->signal.mem, 0, max_len, D, D};
-        device_upload(m->device, m->signal, host);
+        m->waves = (struct mat){m->waves.mem, 0, max_len, D, D};
+        device_upload(m->device, m->waves, host);
     }
     free(host);
     return result;
+}
+
+static status reserve_signal(struct model *m, size_t max_len, struct err *err)
+{
+    const struct architecture *a = &m->config.arch;
+    const bool is_learned = a->positions == POSITIONS_LEARNED;
+
+    if (!is_learned)
+        TRY(make_waves(m, max_len, err));
+    else if (max_len > (size_t)a->max_positions)
+        return err_set(err, ERR_USAGE,
+                       "a sentence of %zu tokens, where the model has learned %lld "
+                       "positions; lower max_length or raise max_positions",
+                       max_len, (long long)a->max_positions);
+    for (enum stack s = 0; s < N_STACKS; s++)
+        m->signal[s] = is_learned ? m->w.stack[s].positions : m->waves;
+    return OK;
 }
 
 status model_reserve(struct model *m, struct model_shape shape, struct err *err)
@@ -166,7 +179,13 @@ static void clear_grads(struct model *m, size_t from, size_t to)
         m->device->k->fill(m->device, mat_cols(m->grad, from, to - from), 0);
 }
 
-/* All that lies between matrices: vectors, and the gaps that align them. */
+/* Is the tensor's gradient a product? Tables that are only looked up have none. */
+static bool is_product(const struct model *m, const struct param *p)
+{
+    return p->n_dims == 2 && (p->block != BLOCK_EMBED || p->at == m->w.output.at);
+}
+
+/* All that lies between products: vectors, tables, and the gaps that align them. */
 void model_zero_grads(struct model *m)
 {
     size_t from = 0;
@@ -174,7 +193,7 @@ void model_zero_grads(struct model *m)
     for (size_t i = 0; i < m->params.n_list; i++) {
         const struct param *p = &m->params.list[i];
         const size_t end = p->at + (p->rows - 1) * p->stride + p->cols;
-        if (p->n_dims == 1)
+        if (!is_product(m, p))
             continue;
         clear_grads(m, from, p->at);
         from = end > from ? end : from; /* q, k and v lie beside each other */

@@ -3,15 +3,17 @@
  *
  * Sees a device and a batch of packed token ids; no files, no ranks, no corpus. Training
  * and evaluation differ by what the caller passes (dropout rates, want_grad), not by a
- * mode of the model. The arithmetic is the reference's: pre-norm, one embedding for
- * source, target and output, decoder started by a zero vector. docs/gradients.md derives
- * every backward line.
+ * mode of the model. The arithmetic is the architecture's (recipe/architecture.h), by
+ * default the reference's. docs/gradients.md derives every backward line.
  *
  * Gradients are those of the *sum* of token losses and are added to `grad`; the caller
  * begins at zero and divides by the number of tokens, once an update.
  *
  * Owns: weights, gradient and the step's memory on the device. Borrows: the device,
  * which outlives it. Threads: one at a time.
+ *
+ * A batch holds what the model reads: without S where sentences begin with their first
+ * piece (corpus/batch.h and decode leave it out).
  */
 #pragma once
 
@@ -60,11 +62,19 @@ struct model {
     struct mat half; /* [1, n_flat] weights in 16 bits; none without mixed precision */
     struct mat flat, grad; /* [1, n_flat]; grad is none in a model opened for use only */
     struct weights w, g;
-    struct mat signal; /* [max_len, D] position signal */
+    double embed_scale;          /* embeddings are multiplied by it */
+    struct mat waves;            /* [max_len, D] position signal that is not learned */
+    struct mat signal[N_STACKS]; /* waves, or the stack's learned positions */
     struct activations *act;
     bool recompute; /* keep less for backward, compute it again: activations.h */
     bool is_fresh;  /* the next backward stores gradients of matrices, it does not add */
 };
+
+/* Is the feed-forward layer ReLU without a gate, which kernels of its own compute? */
+static inline bool model_is_plain(const struct model_config *c)
+{
+    return c->arch.activation == ACTIVATION_RELU && !c->arch.is_gated;
+}
 
 /* Weights are zero until they are set. */
 status model_open(struct model *m, struct device *d, const struct model_config *c,
@@ -74,7 +84,8 @@ void model_close(struct model *m);
 /* Bytes of step memory that a batch of this shape needs, without taking them. */
 size_t model_measure(struct model *m, struct model_shape shape);
 
-/* Take step memory for batches up to this shape; keeps what is larger already. */
+/* Take step memory for batches up to this shape; keeps what is larger already. ERR_USAGE
+ * where sentences are longer than the positions that the model has learned. */
 status model_reserve(struct model *m, struct model_shape shape, struct err *err);
 
 /* All weights from n_flat floats, or into them, in the layout of params. */

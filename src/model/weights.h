@@ -4,7 +4,8 @@
  * The same views are made over the values and over the gradients, so that a backward
  * line names its gradient by the same path as its weight: w->ff.w1,
  * g->ff.w1. q, k and v of one self-attention are one matrix [D,3D]; k and v of one
- * cross-attention are one matrix [D,2D].
+ * cross-attention are one matrix [D,2D]; a feed-forward layer's gate lies beside its
+ * first matrix. What a model does not have (recipe/architecture.h) is none.
  *
  * Owns: the lists of layers. Borrows: the flat arrays' memory.
  */
@@ -28,15 +29,15 @@ struct weights_norm {
 };
 
 struct weights_attention {
-    struct weights_norm norm; /* in front */
-    struct mat in;  /* [D,3D] q|k|v of self-attention, [D,D] q of cross-attention */
-    struct mat kv;  /* [D,2D] k|v of cross-attention */
-    struct mat out; /* [D,D] */
+    struct weights_norm norm;
+    struct mat in, in_bias; /* [D,3D] q|k|v of self-attention, [D,D] q of cross-attention */
+    struct mat kv, kv_bias; /* [D,2D] k|v of cross-attention */
+    struct mat out, out_bias; /* [D,D] */
 };
 
 struct weights_ffn {
     struct weights_norm norm;
-    struct mat w1, b1; /* [D,F] [1,F] */
+    struct mat w1, b1; /* [D,F] [1,F], or [D,2F] [1,2F] with a gate */
     struct mat w2, b2; /* [F,D] [1,D] */
 };
 
@@ -46,14 +47,16 @@ struct weights_layer {
 };
 
 struct weights {
-    struct mat embed; /* [V,D] */
+    struct mat output, output_bias; /* [V,D] [1,V] */
     struct weights_stack {
+        struct mat table;            /* [tokens,D] of its embeddings */
+        struct mat positions;        /* [max_positions,D] if they are learned */
         struct weights_layer *layer; /* [stack_layers] */
         struct weights_norm end;
     } stack[N_STACKS];
 };
 
-/* Where the values are: those of normalisations, and all others, which products read.
+/* Where the values are: those that stay float, and all others, which products read.
  * In mixed precision the latter are a copy in 16 bits; otherwise both are the same. */
 struct weights_flat {
     struct mat real, half;

@@ -2,10 +2,10 @@
  * architecture - in what a model's arithmetic differs from the reference's.
  *
  * Zeroed it is the reference: norms in front of sublayers and behind the last, ReLU, no
- * biases in attention or output, one table for source, target and output, embeddings
- * times sqrt(D), sine and cosine halves, a decoder that starts with a zero vector, and
- * sentences that begin with <s> on both sides and may hold <unk>. Models of others set
- * what they have instead.
+ * gates or biases in attention or output, one table for source, target and output,
+ * embeddings times sqrt(D), sine and cosine halves, a decoder that starts with a zero
+ * vector, and sentences that begin with <s> on both sides and may hold <unk>. Models of
+ * others set what they have instead.
  *
  * Threads: values only.
  */
@@ -14,28 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/activation.h"
 #include "base/opt.h"
 #include "recipe/positions.h"
 
 /* Where layer normalisation stands: x + f(norm(x)), or norm(x + f(x)). */
 enum architecture_norm { NORM_PRE, NORM_POST };
-
-/*
- * Between the two products of a feed-forward layer:
- *   relu          max(0, x)
- *   swish         x s(x), s(x) = 1 / (1 + exp(-x))
- *   gelu          x (1 + erf(x / sqrt(2))) / 2
- *   gelu-tanh     x s(2 sqrt(2 / pi) (x + 0.044715 x^3))
- *   gelu-sigmoid  x s(1.702 x)
- */
-#define ARCHITECTURE_ACTIVATIONS "relu|swish|gelu|gelu-tanh|gelu-sigmoid"
-enum architecture_activation {
-    ACTIVATION_RELU,
-    ACTIVATION_SWISH,
-    ACTIVATION_GELU,
-    ACTIVATION_GELU_TANH,
-    ACTIVATION_GELU_SIGMOID
-};
 
 /* Which of the tables of source, target and output are one: all; target and output;
  * source and target; none. */
@@ -46,11 +30,14 @@ enum architecture_tables { TABLES_ONE, TABLES_TARGET, TABLES_INPUTS, TABLES_SEPA
 /* clang-format off */
 #define ARCHITECTURE_OPTIONS(X)                                                                \
     X(CHOICE, norm, "pre", "normalise before or after each sublayer", ONE_OF("pre|post"))     \
-    X(CHOICE, activation, "relu", "of feed-forward layers", ONE_OF(ARCHITECTURE_ACTIVATIONS)) \
+    X(CHOICE, activation, "relu", "of feed-forward layers", ONE_OF(ACTIVATION_NAMES)) \
+    X(BOOL, gated, "no", "feed-forward layers multiply by a second product", ANY)             \
     X(CHOICE, tables, "one", "which of source, target and output share a table",              \
       ONE_OF(ARCHITECTURE_TABLES))                                                            \
     X(CHOICE, positions, "reference", "position signal (recipe/positions.h)",                 \
       ONE_OF(POSITIONS_NAMES))                                                                \
+    X(INT, max_positions, "512", "rows of the tables of positions = learned",                 \
+      RANGE(1, 65536))                                                                        \
     X(INT, source_vocab_size, "0", "rows of a source table of its own; 0: as the target's",   \
       RANGE(0, 65536))                                                                        \
     X(BOOL, attention_bias, "no", "products of attention have biases", ANY)                   \
@@ -70,9 +57,11 @@ extern const struct opt_table architecture_table;
 
 struct architecture {
     enum architecture_norm norm;
-    enum architecture_activation activation;
+    enum activation activation;
+    bool is_gated; /* of feed-forward layers: a(x W1 + b1) * (x Wg + bg) */
     enum architecture_tables tables;
     enum positions positions;
+    int64_t max_positions; /* of learned positions */
     int64_t source_vocab; /* 0: as the target's */
     bool has_attention_bias, has_output_bias;
     bool is_unscaled;  /* embeddings as they are */

@@ -71,7 +71,8 @@ size_t buckets_of_embedding(const struct buckets *b, const struct params *p)
     const size_t end = e->at + e->rows * e->stride;
     size_t n = 0;
 
-    if (e->at != 0 || b->n_max < e->stride)
+    const bool is_alone = p->n_list == 1 || p->list[1].block != BLOCK_EMBED;
+    if (e->at != 0 || b->n_max < e->stride || !is_alone)
         return 0;
     while (n < b->n_list && b->list[b->n_list - 1 - n].first < end)
         n++;

@@ -2,7 +2,7 @@
  * Multiply-adds a token and layer, D model width, F feed-forward width:
  *
  *   source  4D^2 (q, k, v, out) + 2DF in the encoder, 2D^2 (k, v of the cross attention)
- *           in every decoder layer
+ *           in every decoder layer; 3DF where feed-forward layers have a gate
  *   target  4D^2 (self attention) + 2D^2 (q, out of the cross attention) + 2DF, and VD
  *           once for the logits
  *   pair    of query and key: D for the weight and D for the value, over all heads
@@ -26,8 +26,9 @@ struct flops flops_forward(const struct model_config *c, const struct flops_batc
 {
     const double D = (double)c->d_model, F = (double)c->d_ff, V = (double)c->vocab_size;
     const double encoder = (double)c->encoder_layers, decoder = (double)c->decoder_layers;
-    const double source = encoder * (4 * D * D + 2 * D * F) + decoder * 2 * D * D;
-    const double target = decoder * (6 * D * D + 2 * D * F);
+    const double inner = (c->arch.is_gated ? 3 : 2) * D * F;
+    const double source = encoder * (4 * D * D + inner) + decoder * 2 * D * D;
+    const double target = decoder * (6 * D * D + inner);
     const double pairs =
         encoder * b->source_pairs + decoder * (b->target_pairs + b->cross_pairs);
 

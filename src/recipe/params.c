@@ -78,6 +78,8 @@ status params_open(struct params *p, const struct model_config *c, struct err *e
     const size_t VO = architecture_has_output_table(a) ? (size_t)c->vocab_size : 0;
     const size_t VB = a->has_output_bias ? (size_t)c->vocab_size : 0;
     const size_t B = a->has_attention_bias, E = a->norm == NORM_PRE;
+    const size_t G = a->is_gated;
+    const size_t M = a->positions == POSITIONS_LEARNED ? (size_t)a->max_positions : 0;
     const struct row rows[N_PARAM_IDS] = {PARAM_LIST(ROW)};
     size_t n = 0;
 
@@ -106,9 +108,25 @@ void params_close(struct params *p)
     *p = (struct params){0};
 }
 
-bool params_is_norm(const struct param *p)
+bool params_is_float(const struct param *p)
 {
-    return strstr(p->name, "/layer_norm_");
+    return strstr(p->name, "/layer_norm_") || p->id == PARAM_enc_positions ||
+           p->id == PARAM_dec_positions;
+}
+
+bool params_range(const struct params *p, enum param_block block, int layer,
+                  size_t *first, size_t *end)
+{
+    *first = *end = 0;
+    for (size_t i = 0; i < p->n_list; i++) {
+        const struct param *t = &p->list[i];
+        if (t->block != block || t->layer != layer)
+            continue;
+        const size_t last = t->at + (t->rows - 1) * t->stride + t->cols;
+        *first = *end ? *first : t->at;
+        *end = last > *end ? last : *end;
+    }
+    return *end > 0;
 }
 
 bool params_has(const struct params *p, enum param_id id)

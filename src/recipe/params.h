@@ -15,12 +15,13 @@
  * row stride, and `stride` equals `cols` for tensors that stand alone.
  *
  * What a model does not have (recipe/architecture.h) has no rows or columns and is left
- * out of the list; the reference has none of biases of attention and output, nor tables
- * beside the first.
+ * out of the list; the reference has none of biases of attention and output, no gates,
+ * and no tables beside the first.
  *
  * D model width, F feed-forward width, V rows of the first table, VT and VO of those of
  * target and output, VB columns of the output's bias; B and E one row or none, of biases
- * and of norms at a stack's end.
+ * and of norms at a stack's end; G one or none, of gates of feed-forward layers; M rows
+ * of learned positions.
  */
 #pragma once
 
@@ -59,8 +60,10 @@ enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
 
 #define PARAM_FEED_FORWARD(P, block, prefix, path)                                     \
     PARAM_NORM(P, block, prefix##_ff_norm, path, 1)                                      \
-    P(prefix##_ff1, block, path "/feed_foward_network/filter_layer/kernel", D, F, INIT_GLOROT, 1, 0) \
-    P(prefix##_ff1_bias, block, path "/feed_foward_network/filter_layer/bias", 1, F, INIT_ZERO, 1, 0) \
+    P(prefix##_ff1, block, path "/feed_foward_network/filter_layer/kernel", D, F, INIT_GLOROT, 1 + G, 0) \
+    P(prefix##_ff_gate, block, path "/feed_foward_network/gate_layer/kernel", G * D, F, INIT_GLOROT, 2, 1) \
+    P(prefix##_ff1_bias, block, path "/feed_foward_network/filter_layer/bias", 1, F, INIT_ZERO, 1 + G, 0) \
+    P(prefix##_ff_gate_bias, block, path "/feed_foward_network/gate_layer/bias", G, F, INIT_ZERO, 2, 1) \
     P(prefix##_ff2, block, path "/feed_foward_network/output_layer/kernel", F, D, INIT_GLOROT, 1, 0) \
     P(prefix##_ff2_bias, block, path "/feed_foward_network/output_layer/bias", 1, D, INIT_ZERO, 1, 0)
 
@@ -74,6 +77,8 @@ enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
     P(target_embed, BLOCK_EMBED, PARAM_DEC "/embedding/weights", VT, D, INIT_EMBED, 1, 0)   \
     P(output, BLOCK_EMBED, PARAM_DEC "/output/weights", VO, D, INIT_EMBED, 1, 0)            \
     P(output_bias, BLOCK_EMBED, PARAM_DEC "/output/bias", 1, VB, INIT_ZERO, 1, 0)           \
+    P(enc_positions, BLOCK_EMBED, PARAM_ENC "/positions/weights", M, D, INIT_EMBED, 1, 0)  \
+    P(dec_positions, BLOCK_EMBED, PARAM_DEC "/positions/weights", M, D, INIT_EMBED, 1, 0)  \
     PARAM_SELF_ATTENTION(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d/self_attention")  \
     PARAM_FEED_FORWARD(P, BLOCK_ENCODER, enc, PARAM_ENC "/layer_%d/ffn")               \
     PARAM_NORM(P, BLOCK_ENCODER_END, enc_end, PARAM_ENC, E)                            \
@@ -121,8 +126,13 @@ struct params {
 status params_open(struct params *p, const struct model_config *c, struct err *err);
 void params_close(struct params *p);
 
-/* Gains and biases of normalisations, which mixed precision leaves in float. */
-bool params_is_norm(const struct param *p);
+/* Gains and biases of normalisations, and learned positions, which mixed precision leaves
+ * in float. */
+bool params_is_float(const struct param *p);
+
+/* [first, end) of the flat array: a block of a layer. False when it has no parameter. */
+bool params_range(const struct params *p, enum param_block block, int layer,
+                  size_t *first, size_t *end);
 
 /* Does a model of this kind have it? */
 bool params_has(const struct params *p, enum param_id id);

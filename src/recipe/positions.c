@@ -2,9 +2,12 @@
 
 #include <math.h>
 
+#include "base/err.h"
+
 /* Which w_i a channel has, and whether it is a sine. */
 static double rate_of(enum positions kind, size_t c, size_t D, int *is_sine)
 {
+    BUG_ON(kind == POSITIONS_LEARNED);
     const size_t half = D / 2;
     const size_t i = kind == POSITIONS_INTERLEAVED ? c / 2 : c % half;
     const double last = kind == POSITIONS_REFERENCE ? (double)half - 1 : (double)half;

@@ -5,6 +5,7 @@
  *                w_i = 10000^(-i / (D/2 - 1))
  *   halves       the same with w_i = 10000^(-i / (D/2))
  *   interleaved  signal[p,2i] = sin(p w_i), signal[p,2i+1] = cos(p w_i), w_i as halves
+ *   learned      a table of parameters, one of each stack; the functions here are not of it
  *
  * Threads: any.
  */
@@ -12,8 +13,13 @@
 
 #include <stddef.h>
 
-#define POSITIONS_NAMES "reference|halves|interleaved"
-enum positions { POSITIONS_REFERENCE, POSITIONS_HALVES, POSITIONS_INTERLEAVED };
+#define POSITIONS_NAMES "reference|halves|interleaved|learned"
+enum positions {
+    POSITIONS_REFERENCE,
+    POSITIONS_HALVES,
+    POSITIONS_INTERLEAVED,
+    POSITIONS_LEARNED
+};
 
 /* Channel c < D of position p. */
 double positions_signal(enum positions kind, size_t p, size_t c, size_t D);

@@ -66,6 +66,7 @@ struct shape {
     size_t steps, beams; /* of a decoding cache */
     double rate, smooth;
     bool causal;
+    enum activation act;
     unsigned none;        /* bit of an operand that is left out */
     int same[2], with[2]; /* operand same[i] is the memory of operand with[i] */
 };

@@ -35,6 +35,10 @@
     G(columns_add, 2, columns_args)                 \
     G(relu_forward, 4, relu_args)                   \
     G(relu_backward, 3, columns_args)               \
+    G(activate_forward, 5, activate_args)           \
+    G(activate_backward, 6, activate_args)          \
+    G(bias_forward, 2, relu_args)                   \
+    G(bias_columns, 2, columns_args)                \
     G(attention_forward_16, 9, attention_args)      \
     G(attention_forward_32, 9, attention_args)      \
     G(attention_forward_64, 9, attention_args)      \
@@ -116,6 +120,15 @@ struct relu_args {
     struct gmat h;
     struct gdrop drop;
     u64 bias;
+};
+
+/* Of backward: h is dh, `sum` divides the rows among groups. */
+struct activate_args {
+    struct gmat h, z, dz;
+    struct columns_args sum;
+    struct gdrop drop;
+    u64 bias;
+    u32 act, has_gate; /* enum activation */
 };
 
 struct attention_args {

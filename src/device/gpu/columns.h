@@ -1,5 +1,6 @@
 /*
- * Sums over rows: gradients of gains and biases, and the whole of relu's backward pass.
+ * Sums over rows: gradients of gains and biases, and the whole of relu's backward pass;
+ * activate.h and bias.h have more of them.
  *
  *   sum 0 = dgain = sum_r dy h,   sum 1 = dbias = sum_r dy,   sum 2 = df_bias = sum_r df
  *

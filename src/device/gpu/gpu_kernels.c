@@ -189,6 +189,60 @@ static void gpu_relu_backward(struct device *d, struct mat dh, struct mat dbias,
     add_columns(d, a, dbias, 0);
 }
 
+static void gpu_activate_forward(struct device *d, struct mat h, struct mat z,
+                                 struct mat bias, enum activation act, struct drop drop)
+{
+    struct activate_args a = {.h = gmat(h),
+                              .z = gmat(z),
+                              .drop = gdrop(drop),
+                              .bias = bias.at,
+                              .act = (u32)act,
+                              .has_gate = z.cols > h.cols};
+
+    RUN(d, GPU_activate_forward, h.type, h.rows, 1, 1, ROW_ITEMS, a, h.mem, z.mem,
+        bias.mem, drop.pair.mem, drop.pos.mem);
+}
+
+static void gpu_activate_backward(struct device *d, struct mat dz, struct mat dbias,
+                                  struct mat dh, struct mat z, enum activation act,
+                                  struct drop drop)
+{
+    const struct gpu *g = d->gpu;
+    struct activate_args a = {.h = gmat(dh),
+                              .z = gmat(z),
+                              .dz = gmat(dz),
+                              .sum = {.x = gmat(dh)},
+                              .drop = gdrop(drop),
+                              .act = (u32)act,
+                              .has_gate = z.cols > dh.cols};
+
+    cut_shares(g, &a.sum, dh.rows, dh.cols);
+    RUN(d, GPU_activate_backward, dh.type, groups(dh.cols, COLUMN_WIDTH), a.sum.n_shares,
+        1, COLUMN_ITEMS, a, g->columns, dz.mem, dh.mem, z.mem, drop.pair.mem,
+        drop.pos.mem);
+    add_columns(d, a.sum, mat_cols(dbias, 0, dh.cols), 0);
+    if (a.has_gate)
+        add_columns(d, a.sum, mat_cols(dbias, dh.cols, dh.cols), 1);
+}
+
+static void gpu_bias_forward(struct device *d, struct mat y, struct mat bias)
+{
+    struct relu_args a = {.h = gmat(y), .bias = bias.at};
+
+    RUN(d, GPU_bias_forward, y.type, y.rows, 1, 1, ROW_ITEMS, a, y.mem, bias.mem);
+}
+
+static void gpu_bias_backward(struct device *d, struct mat dbias, struct mat dy)
+{
+    const struct gpu *g = d->gpu;
+    struct columns_args a = {.x = gmat(dy)};
+
+    cut_shares(g, &a, dy.rows, dy.cols);
+    RUN(d, GPU_bias_columns, dy.type, groups(dy.cols, COLUMN_WIDTH), a.n_shares, 1,
+        COLUMN_ITEMS, a, g->columns, dy.mem);
+    add_columns(d, a, dbias, 0);
+}
+
 /* Kernels of attention follow each other by the width of a head: 16, 32, 64, 128. */
 static enum gpu_kernel headed(enum gpu_kernel first, size_t head_width)
 {

@@ -1,5 +1,7 @@
 /* Every GPU kernel: what OpenCL and nvcc compile, once for each STORAGE. */
+#include "device/gpu/activate.h"
 #include "device/gpu/attend.h"
+#include "device/gpu/bias.h"
 #include "device/gpu/columns.h"
 #include "device/gpu/embed.h"
 #include "device/gpu/gemm.h"

@@ -1,13 +1,9 @@
 /*
- * Activations of feed-forward layers that are not ReLU (recipe/architecture.h). All but
- * one are x s(y(x)) with the logistic function s; in numbers that are never positive, for
- * which exp is made:
+ * Activations of feed-forward layers (base/activation.h) that are not ReLU, which products
+ * know; and all of them where a gate follows. All but ReLU and GELU are x s(y(x)) with the
+ * logistic function s, in numbers that are never positive, for which exp is made:
  *
  *   s(y) = 1 / (1 + e) for y >= 0, e / (1 + e) for y < 0,  e = exp(-|y|)
- *
- * erf for GELU is Abramowitz and Stegun's 7.1.26, whose error is below 1.5e-7:
- *
- *   erf(z) = 1 - (a1 t + ... + a5 t^5) exp(-z^2),  t = 1 / (1 + p z),  z >= 0
  */
 #include <math.h>
 
@@ -51,7 +47,7 @@ LANES_INLINE void gelu(float *x)
     }
 }
 
-LANES_INLINE void activate_some(float *x, enum architecture_activation kind)
+LANES_INLINE void activate_some(float *x, enum activation kind)
 {
     float y[LANES];
 
@@ -69,7 +65,7 @@ LANES_INLINE void activate_some(float *x, enum architecture_activation kind)
     gate(x, y);
 }
 
-void KERNEL(activate)(const struct kernels_input *a, enum architecture_activation kind,
+void KERNEL(activate)(const struct kernels_input *a, enum activation kind,
                       size_t first, size_t n)
 {
     for (size_t row = first; row < first + n; row++) {

@@ -58,7 +58,7 @@ static status add_part(struct tensors *t, const struct checkpoint *c,
     const bool is_fp16 = c->model->device->precision == PRECISION_FP16;
 
     for (const struct param *one = p->list; one < p->list + p->n_list; one++) {
-        const bool has_master = is_mixed(c) && !params_is_norm(one);
+        const bool has_master = is_mixed(c) && !params_is_float(one);
         struct tensor tensor = {.param = one,
                                 .flat = c->part[part],
                                 .copy = c->copy ? c->copy->part[part] : NULL,
