@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "architectures.h"
 #include "base/rng.h"
 #include "device/device.h"
 #include "golden_model.h"
@@ -22,6 +23,8 @@ struct setup {
     uint16_t src[SENTS], tgt[SENTS]; /* sentence lengths, 0 ends */
     int vocab, width, ff, heads, encoder, decoder;
     double drop, smooth;
+    struct architecture arch;
+    size_t threads; /* 0: two */
 };
 
 #define TINY .vocab = 13, .width = 8, .ff = 10, .heads = 2
@@ -49,11 +52,13 @@ static void add_pair(struct packed *p, const struct setup *s, int32_t pair)
     struct rng r = rng_open(rng_hash(rng_key(test_seed(), "ids"), (uint64_t)pair));
     int32_t src[PACKED_MAX_TOKENS], tgt[PACKED_MAX_TOKENS];
 
+    const int n_sources = s->arch.source_vocab ? (int)s->arch.source_vocab : s->vocab;
     for (size_t i = 0; i < s->src[pair]; i++)
-        src[i] = (int32_t)rng_below(&r, (uint64_t)s->vocab);
+        src[i] = (int32_t)rng_below(&r, (uint64_t)n_sources);
     for (size_t i = 0; i < s->tgt[pair]; i++)
         tgt[i] = (int32_t)rng_below(&r, (uint64_t)s->vocab);
     packed_add(p, pair, src, s->src[pair], tgt, s->tgt[pair]);
+    p->tgt_in[p->batch.n_tgt - s->tgt[pair]] = s->arch.start - 1;
 }
 
 static size_t n_pairs(const struct setup *s)
@@ -81,7 +86,8 @@ static void lab_open(struct lab *lab, const struct setup *s, const char *kind)
                                    .heads = s->heads,
                                    .encoder_layers = s->encoder,
                                    .decoder_layers = s->decoder,
-                                   .norm_epsilon = 1e-6};
+                                   .norm_epsilon = 1e-6,
+                                   .arch = s->arch};
 
     *lab = (struct lab){.run = {.drop_attention = s->drop,
                                 .drop_relu = s->drop / 2,
@@ -89,7 +95,7 @@ static void lab_open(struct lab *lab, const struct setup *s, const char *kind)
                                 .drop_key = 4711,
                                 .smooth = s->smooth,
                                 .want_grad = true}};
-    reals_device(&lab->device, kind, 2);
+    reals_device(&lab->device, kind, s->threads ? s->threads : 2);
     CHECK_OK(model_open(&lab->model, &lab->device, &c, true, &err), &err);
     golden_weights(&lab->model, test_seed());
     packed_begin(&lab->batch);
@@ -293,13 +299,24 @@ TEST(gradient_of_a_sentence_that_outgrows_standing_scratch_is_the_derivative)
                 false);
 }
 
-TEST(recomputed_activations_give_the_same_gradient_bit_by_bit)
+TEST(gradient_of_every_tensor_of_every_architecture_is_the_derivative)
 {
-    struct setup s = mixed;
+    for (size_t i = 0; i < N_ARCHITECTURES; i++) {
+        struct setup s = mixed;
+        s.arch = architectures[i].arch;
+        s.threads = 1; /* many small models: threads would mostly wait */
+        s.decoder = 1;
+        check_setup(&s, true);
+        s.decoder = 3;
+        s.drop = 0;
+        check_setup(&s, false);
+    }
+}
+
+static void check_recomputed(struct setup s)
+{
     struct lab lab;
 
-    s.encoder = 3;
-    s.decoder = 4;
     lab_open(&lab, &s, "cpu");
     const struct model_shape shape = packed_shape(&lab.batch, true);
     const size_t n = lab.model.params.n_flat, bytes = model_measure(&lab.model, shape);
@@ -312,6 +329,21 @@ TEST(recomputed_activations_give_the_same_gradient_bit_by_bit)
     free(kept);
     free(again);
     lab_close(&lab);
+}
+
+TEST(recomputed_activations_give_the_same_gradient_bit_by_bit)
+{
+    for (size_t i = 0; i < N_ARCHITECTURES; i++) {
+        struct setup s = mixed;
+        s.arch = architectures[i].arch;
+        s.threads = 1;
+        s.encoder = 3;
+        s.decoder = 4;
+        check_recomputed(s);
+        s.encoder = 1;
+        s.decoder = 2;
+        check_recomputed(s);
+    }
 }
 
 TEST(a_larger_evaluation_takes_no_memory_for_a_backward_pass_of_its_size)
@@ -375,10 +407,11 @@ static void check_gradients(const double *got, const double *want, size_t n,
  * 24 pairs in one batch of more rows than the output layer takes at once, against the
  * same pairs in another order and in micro-batches of `each`.
  */
-static void check_packing(const char *kind, double tolerance)
+static void check_packing(const char *kind, struct architecture arch, double tolerance)
 {
     static struct table want, got;
-    struct setup s = {TINY, .encoder = 1, .decoder = 2, .drop = 0.2, .smooth = 0.1};
+    struct setup s = {TINY,        .encoder = 1,  .decoder = 2,
+                      .drop = 0.2, .smooth = 0.1, .arch = arch};
     struct lab lab;
 
     for (size_t b = 0; b < SENTS; b++) {
@@ -411,13 +444,14 @@ static void check_packing(const char *kind, double tolerance)
 
 TEST(loss_and_gradient_do_not_depend_on_order_or_micro_batches_in_double)
 {
-    check_packing("double", 1e-11);
+    check_packing("double", (struct architecture){0}, 1e-11);
+    check_packing("double", architectures[N_ARCHITECTURES - 1].arch, 1e-11);
 }
 
 TEST(loss_and_gradient_do_not_depend_on_order_or_micro_batches_in_float)
 {
-    check_packing("cpu", 1e-5);
-    check_packing("cpu-plain", 1e-5);
+    check_packing("cpu", (struct architecture){0}, 1e-5);
+    check_packing("cpu-plain", (struct architecture){0}, 1e-5);
 }
 
 TEST(loss_changes_with_the_key_of_the_step_and_with_nothing_else)
@@ -529,11 +563,11 @@ static void note(void *ctx, size_t first, size_t n)
     told->last = first;
 }
 
-TEST(hook_hears_of_every_element_once_when_it_is_final_from_the_end_to_the_front)
+static void check_hook(const struct setup *s)
 {
     struct lab lab;
 
-    lab_open(&lab, &mixed, "double");
+    lab_open(&lab, s, "double");
     const struct params *p = &lab.model.params;
     struct told told = {.lab = &lab,
                         .then = calloc(p->n_flat, sizeof(double)),
@@ -562,11 +596,21 @@ TEST(hook_hears_of_every_element_once_when_it_is_final_from_the_end_to_the_front
     lab_close(&lab);
 }
 
-TEST(gradients_begin_at_zero_whatever_was_there)
+TEST(hook_hears_of_every_element_once_when_it_is_final_from_the_end_to_the_front)
+{
+    for (size_t i = 0; i < N_ARCHITECTURES; i++) {
+        struct setup s = mixed;
+        s.arch = architectures[i].arch;
+        s.threads = 1;
+        check_hook(&s);
+    }
+}
+
+static void check_zeros(const struct setup *s)
 {
     struct lab lab;
 
-    lab_open(&lab, &mixed, "cpu");
+    lab_open(&lab, s, "cpu");
     const struct params *p = &lab.model.params;
     struct device *d = &lab.device;
     double *want = gradient(&lab, &lab.batch);
@@ -582,6 +626,16 @@ TEST(gradients_begin_at_zero_whatever_was_there)
     free(got);
     free(want);
     lab_close(&lab);
+}
+
+TEST(gradients_begin_at_zero_whatever_was_there)
+{
+    for (size_t i = 0; i < N_ARCHITECTURES; i++) {
+        struct setup s = mixed;
+        s.arch = architectures[i].arch;
+        s.threads = 1;
+        check_zeros(&s);
+    }
 }
 
 TEST(a_warmed_up_step_asks_the_heap_for_nothing)

@@ -71,9 +71,9 @@ static size_t count_layers(const struct tensors *t, const char *stack)
 
 static status take_activation(struct architecture *a, double number, struct err *err)
 {
-    static const enum activation kinds[] = {
-        ACTIVATION_RELU, ACTIVATION_GELU_TANH, ACTIVATION_SWISH, ACTIVATION_GELU,
-        ACTIVATION_GELU_SIGMOID};
+    static const enum activation kinds[] = {ACTIVATION_RELU, ACTIVATION_GELU_TANH,
+                                            ACTIVATION_SWISH, ACTIVATION_GELU,
+                                            ACTIVATION_GELU_SIGMOID};
 
     if (!(number >= 0 && number < (double)(sizeof kinds / sizeof *kinds)))
         return err_set(err, ERR_FORMAT, "activation %g is not known", number);

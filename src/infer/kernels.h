@@ -86,6 +86,10 @@ struct kernels_mass {
        feed-forward layer, but for relu, which multiply knows */                          \
     K(activate, (const struct kernels_input *a, enum activation kind,        \
                  size_t first, size_t n))                                                 \
+    /* rows [first, first + n) of h from u|v in the rows of `up`: the activation of u,     \
+       relu included, times v */                                                          \
+    K(gate, (const struct kernels_input *h, const float *up, size_t up_stride,            \
+             enum activation kind, size_t first, size_t n))                               \
     /* c = a w + bias, rows [first, first + n) of a, panels [p0, p1) of w; relu: max(0, c). \
        c begins with row `first` and panel p0. */                                         \
     K(multiply, (float *c, size_t ldc, const struct kernels_input *a, const struct linear *w, \

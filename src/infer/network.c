@@ -10,8 +10,8 @@ enum { ALIGN = 64 };
 
 enum block { EMBED, ENCODER, ENCODER_END, DECODER, DECODER_END };
 
-/* Sizes in terms of the configuration. */
-enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, SOURCES, TARGETS };
+/* Sizes in terms of the configuration; GATED is INNER, or twice that with a gate. */
+enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, GATED, SOURCES, TARGETS, POSITIONS };
 
 #define NORM(N, block, path, member, param)                                       \
     N(block, path ".norm.gain", member.norm.gain, ONE, WIDTH, param##_gain, NONE) \
@@ -24,7 +24,7 @@ enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, SOURCES, TARGETS };
     N(ENCODER, "self.in", self.in, WIDTH, WIDTH_3, enc_q, enc_q_bias)                    \
     N(ENCODER, "self.out", self.out, WIDTH, WIDTH, enc_out, enc_out_bias)                \
     NORM(N, ENCODER, "ff", ff, enc_ff_norm)                                              \
-    N(ENCODER, "ff.up", ff.up, WIDTH, INNER, enc_ff1, enc_ff1_bias)                      \
+    N(ENCODER, "ff.up", ff.up, WIDTH, GATED, enc_ff1, enc_ff1_bias)                      \
     N(ENCODER, "ff.down", ff.down, INNER, WIDTH, enc_ff2, enc_ff2_bias)                  \
     NORM(N, DECODER, "self", self, dec_att_norm)                                         \
     N(DECODER, "self.in", self.in, WIDTH, WIDTH_3, dec_q, dec_q_bias)                    \
@@ -34,7 +34,7 @@ enum dim { ONE, WIDTH, WIDTH_2, WIDTH_3, INNER, SOURCES, TARGETS };
     N(DECODER, "cross.kv", cross.kv, WIDTH, WIDTH_2, cross_k, cross_k_bias)              \
     N(DECODER, "cross.out", cross.out, WIDTH, WIDTH, cross_out, cross_out_bias)          \
     NORM(N, DECODER, "ff", ff, dec_ff_norm)                                              \
-    N(DECODER, "ff.up", ff.up, WIDTH, INNER, dec_ff1, dec_ff1_bias)                      \
+    N(DECODER, "ff.up", ff.up, WIDTH, GATED, dec_ff1, dec_ff1_bias)                      \
     N(DECODER, "ff.down", ff.down, INNER, WIDTH, dec_ff2, dec_ff2_bias)
 /* clang-format on */
 
@@ -98,10 +98,14 @@ static size_t size_of(const struct model_config *c, enum dim dim)
         return 3 * D;
     case INNER:
         return (size_t)c->d_ff;
+    case GATED:
+        return (size_t)c->d_ff * (c->arch.is_gated ? 2 : 1);
     case SOURCES:
         return (size_t)model_config_source_vocab(c);
     case TARGETS:
         return (size_t)c->vocab_size;
+    case POSITIONS:
+        return (size_t)c->arch.max_positions * D;
     }
     return 0;
 }
@@ -197,9 +201,26 @@ static bool table_part(struct network *n, size_t *i, struct network_part *part)
     return false;
 }
 
+static bool positions_part(struct network *n, size_t *i, struct network_part *part)
+{
+    static const struct row tables[] = {
+        {EMBED, "positions.source", 0, ONE, POSITIONS, PARAM_enc_positions, N_PARAM_IDS},
+        {EMBED, "positions.target", 0, ONE, POSITIONS, PARAM_dec_positions, N_PARAM_IDS}};
+    const bool is_there = n->config.arch.positions == POSITIONS_LEARNED;
+
+    for (size_t r = 0; is_there && r < 2; r++)
+        if ((*i)-- == 0) {
+            const float **at = r ? &n->target_positions : &n->source_positions;
+            set_part(part, n, &tables[r], at, "", 0);
+            return true;
+        }
+    return false;
+}
+
 bool network_part(struct network *n, size_t i, struct network_part *part)
 {
-    return table_part(n, &i, part) || stack_part(n, &n->encoder, ENCODER, &i, part) ||
+    return table_part(n, &i, part) || positions_part(n, &i, part) ||
+           stack_part(n, &n->encoder, ENCODER, &i, part) ||
            stack_part(n, &n->decoder, DECODER, &i, part);
 }
 

@@ -33,7 +33,7 @@ struct network_attention {
 
 struct network_ffn {
     struct network_norm norm;
-    struct linear up, down; /* relu between them */
+    struct linear up, down; /* the activation between them; up is [D,2F] with a gate */
 };
 
 struct network_layer {
@@ -53,7 +53,9 @@ struct network {
     struct linear embed;  /* [D,V] of sources, and of all if they share it */
     struct linear target; /* of targets alone */
     struct linear output; /* the output layer alone */
-    void *memory;         /* of the weights; NULL when somebody else owns them */
+    /* [max_positions,D] where they are learned */
+    const float *source_positions, *target_positions;
+    void *memory; /* of the weights; NULL when somebody else owns them */
 };
 
 /* One part: a matrix with its bias, or a vector. */

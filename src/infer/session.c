@@ -58,6 +58,11 @@ static size_t scratch_floats(const struct session *s)
     return larger((s->d + KERNELS_ROWS) * n, SESSION_OUTPUT_FLOATS) + SLACK;
 }
 
+static bool is_learned(const struct session *s)
+{
+    return s->net->config.arch.positions == POSITIONS_LEARNED;
+}
+
 static void lay_out(struct session *s, struct layout *l, size_t n_threads)
 {
     const struct session_shape *h = &s->shape;
@@ -66,12 +71,16 @@ static void lay_out(struct session *s, struct layout *l, size_t n_threads)
     s->d_stride = linear_round(s->D, LINEAR_PANEL);
     s->wide_stride = linear_round(3 * s->D, LINEAR_PANEL);
     s->entry_stride = linear_round(2 * s->D, LINEAR_PANEL);
-    s->signal = take_floats(l, h->max_len * s->D);
+    s->source_signal = take_floats(l, h->max_len * s->D);
+    s->target_signal =
+        is_learned(s) ? take_floats(l, h->max_len * s->D) : s->source_signal;
     s->x = take_floats(l, rows * s->d_stride);
     s->f = take_floats(l, rows * s->d_stride);
     s->wide = take_floats(l, rows * s->wide_stride);
     s->y = take_input(l, rows, s->D);
     s->h = take_input(l, rows, s->F);
+    s->up_stride = linear_round(2 * s->F, LINEAR_PANEL);
+    s->up = s->net->config.arch.is_gated ? take_floats(l, rows * s->up_stride) : NULL;
     s->scratch_each = linear_round(scratch_floats(s), ALIGN);
     s->scratch = take_floats(l, n_threads * s->scratch_each);
     s->top = take_floats(l, n_threads * h->n_rows * h->n_top);
@@ -114,6 +123,23 @@ size_t session_bytes(const struct network *n, size_t n_threads,
     return l.at;
 }
 
+/* There may be room for more positions than the model has learned; whoever opens a
+ * translator sees to it that no sentence is longer (decode/translate.h). */
+static void fill_signal(struct session *s)
+{
+    const struct architecture *a = &s->net->config.arch;
+    const size_t n = s->shape.max_len;
+
+    if (!is_learned(s)) {
+        positions_fill(a->positions, s->source_signal, n, s->D);
+        return;
+    }
+    const size_t known = (size_t)a->max_positions < n ? (size_t)a->max_positions : n;
+    const size_t n_bytes = known * s->D * sizeof(float);
+    memcpy(s->source_signal, s->net->source_positions, n_bytes);
+    memcpy(s->target_signal, s->net->target_positions, n_bytes);
+}
+
 /* Pages count as used when they are first written: the caches, which stand last, take
  * what sentences need of them, from their beginning. */
 status session_open(struct session *s, const struct network *n,
@@ -133,7 +159,7 @@ status session_open(struct session *s, const struct network *n,
     s->memory = memory;
     barrier_open(&s->barrier);
     lay_out(s, &(struct layout){.base = memory}, pool_size(pool));
-    positions_fill(n->config.arch.positions, s->signal, shape.max_len, s->D);
+    fill_signal(s);
     for (size_t i = 0; i < shape.n_entries; i++)
         s->free_entry[i] = (int32_t)(shape.n_entries - 1 - i);
     s->n_free = shape.n_entries;
@@ -326,13 +352,18 @@ void session_feed_forward(const struct session_crew *c, const struct network_ffn
     struct session *s = c->s;
     const enum activation kind = s->net->config.arch.activation;
     const struct session_share rows = session_share(c, n);
+    const bool is_relu = kind == ACTIVATION_RELU;
 
-    session_multiply_normed(c, s->h.real, s->h.stride, &w->up, kind == ACTIVATION_RELU,
-                            n);
-    if (kind != ACTIVATION_RELU) {
-        s->k->activate(&s->h, kind, rows.begin, rows.end - rows.begin);
-        session_wait(c);
+    if (s->up) {
+        session_multiply_normed(c, s->up, s->up_stride, &w->up, false, n);
+        s->k->gate(&s->h, s->up, s->up_stride, kind, rows.begin, rows.end - rows.begin);
+    } else {
+        session_multiply_normed(c, s->h.real, s->h.stride, &w->up, is_relu, n);
+        if (!is_relu)
+            s->k->activate(&s->h, kind, rows.begin, rows.end - rows.begin);
     }
+    if (s->up || !is_relu)
+        session_wait(c);
     session_multiply(c, s->f, s->d_stride, &s->h, &w->down, false, n);
 }
 

@@ -53,14 +53,16 @@ struct session {
     struct pool *pool;
     struct barrier barrier;
     struct session_shape shape;
-    size_t D, F, V, heads, d; /* of the configuration; d: width of a head */
-    float embed_scale;        /* embeddings are multiplied by it */
-    size_t entry_stride;      /* floats of an entry: k|v */
-    char *memory;             /* one block for what follows */
-    float *signal;            /* [max_len,D] */
-    float *cache;             /* [layers][n_entries,entry_stride] */
-    float *keys, *values;     /* [layers][n_memory,D] of encoded sources */
-    float *x, *f, *wide;      /* [rows,D] [rows,D] [rows,3D or F] rounded up */
+    size_t D, F, V, heads, d;             /* of the configuration; d: width of a head */
+    float embed_scale;                    /* embeddings are multiplied by it */
+    size_t entry_stride;                  /* floats of an entry: k|v */
+    char *memory;                         /* one block for what follows */
+    float *source_signal, *target_signal; /* [max_len,D] */
+    float *cache;                         /* [layers][n_entries,entry_stride] */
+    float *keys, *values;                 /* [layers][n_memory,D] of encoded sources */
+    float *x, *f, *wide; /* [rows,D] [rows,D] [rows,3D or F] rounded up */
+    float *up;           /* [rows,2F] with a gate: what it and the activation read */
+    size_t up_stride;
     struct kernels_input y, h;
     size_t d_stride, wide_stride;
     float *scratch; /* of each thread */

@@ -41,8 +41,8 @@ static void embed(const struct session_crew *c, const struct job *j)
         for (size_t p = 0; p < length(s, &j->list[i]); p++, row++)
             if (row >= rows.begin && row < rows.end)
                 s->k->embed(s->x + row * s->d_stride, &s->net->embed,
-                            j->list[i].id[p + session_unseen(s)], s->signal + p * s->D,
-                            s->embed_scale);
+                            j->list[i].id[p + session_unseen(s)],
+                            s->source_signal + p * s->D, s->embed_scale);
     session_wait(c);
 }
 

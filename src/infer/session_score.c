@@ -45,8 +45,8 @@ static void embed(const struct session_crew *c, const struct job *j)
             const int32_t *label = j->pair[i].label + session_unseen(s);
             s->label[row] = label[p];
             s->k->embed(s->x + row * s->d_stride, table,
-                        session_token(s, p ? label[p - 1] : -1, p), s->signal + p * s->D,
-                        s->embed_scale);
+                        session_token(s, p ? label[p - 1] : -1, p),
+                        s->target_signal + p * s->D, s->embed_scale);
         }
     session_wait(c);
 }

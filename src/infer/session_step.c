@@ -37,7 +37,7 @@ static void embed(const struct session_crew *c, const struct job *j)
     for (size_t r = rows.begin; r < rows.end; r++)
         s->k->embed(s->x + r * s->d_stride, table,
                     session_token(s, j->row[r].token, position(s, &j->row[r])),
-                    s->signal + position(s, &j->row[r]) * s->D, s->embed_scale);
+                    s->target_signal + position(s, &j->row[r]) * s->D, s->embed_scale);
     session_wait(c);
 }
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "format/json_text.h"
 #include "page/fmt.h"
 
 enum { COLUMNS_MAX = 16, FACT_WIDTH = 20 };

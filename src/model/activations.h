@@ -48,7 +48,7 @@ struct act_stack {
     struct act_layer *layer; /* [stack_layers] */
     struct act_norm end;     /* of norms in front */
     struct mat in;           /* [N,D] embeddings; with norms in front the first x */
-    struct mat out;          /* [N,D] the encoder's is the memory that the decoder reads */
+    struct mat out; /* [N,D] the encoder's is the memory that the decoder reads */
 };
 
 enum act_sublayer { ACT_SELF, ACT_CROSS, ACT_FF };

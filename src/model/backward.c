@@ -159,15 +159,16 @@ static void sublayer_norm_back(struct model *m, struct back *b, enum stack stack
     const struct act_norm *norm[] = {&a->self.norm, &a->cross.norm, &a->ff.norm};
     const struct weights_norm *of[] = {&w->self.norm, &w->cross.norm, &w->ff.norm};
     const struct weights_norm *to[] = {&g->self.norm, &g->cross.norm, &g->ff.norm};
-    const enum act_sublayer below[] = {
-        ACT_FF, ACT_SELF, stack == STACK_DECODER ? ACT_CROSS : ACT_SELF};
+    const enum act_sublayer below[] = {ACT_FF, ACT_SELF,
+                                       stack == STACK_DECODER ? ACT_CROSS : ACT_SELF};
     const int layer = is_post(m) || which != ACT_SELF ? l : l - 1;
 
     if (layer < 0) {
         norm_back(m, b, norm[which], of[which], to[which], (struct mat){0}, NULL);
         return;
     }
-    const struct added added = added_by(m, stack, layer, is_post(m) ? which : below[which]);
+    const struct added added =
+        added_by(m, stack, layer, is_post(m) ? which : below[which]);
     norm_back(m, b, norm[which], of[which], to[which], added.bias, &added.drop);
 }
 

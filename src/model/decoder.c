@@ -20,7 +20,7 @@ struct decoder {
     struct layer *layer;
     struct mat x, y, stats, f, q, ctx, z, h, logits, top;
     struct ids token, pos, pair, first, last, physical, top_id;
-    int32_t *host;     /* [rows*max_len] ids on their way */
+    int32_t *host; /* [rows*max_len] ids on their way */
 };
 
 static void lay_out(struct decoder *dec)

@@ -26,19 +26,19 @@ static struct mat view(const struct params *p, struct weights_flat all, enum par
     }
 
 /* What layers of both stacks have. */
-#define LAYER(stack)                             \
-    (struct weights_layer)                       \
-    {                                            \
-        .self = {.norm = NORM(stack##_att_norm), \
-                 .in = VIEW(stack##_q, 3),       \
-                 .in_bias = VIEW(stack##_q_bias, 3), \
-                 .out = VIEW(stack##_out, 1),    \
+#define LAYER(stack)                                     \
+    (struct weights_layer)                               \
+    {                                                    \
+        .self = {.norm = NORM(stack##_att_norm),         \
+                 .in = VIEW(stack##_q, 3),               \
+                 .in_bias = VIEW(stack##_q_bias, 3),     \
+                 .out = VIEW(stack##_out, 1),            \
                  .out_bias = VIEW(stack##_out_bias, 1)}, \
-        .ff = {.norm = NORM(stack##_ff_norm),    \
-               .w1 = VIEW(stack##_ff1, n_up),    \
-               .b1 = VIEW(stack##_ff1_bias, n_up), \
-               .w2 = VIEW(stack##_ff2, 1),       \
-               .b2 = VIEW(stack##_ff2_bias, 1)}, \
+        .ff = {.norm = NORM(stack##_ff_norm),            \
+               .w1 = VIEW(stack##_ff1, n_up),            \
+               .b1 = VIEW(stack##_ff1_bias, n_up),       \
+               .w2 = VIEW(stack##_ff2, 1),               \
+               .b2 = VIEW(stack##_ff2_bias, 1)},         \
     }
 
 static struct weights_layer view_layer(const struct params *p, struct weights_flat flat,

@@ -30,8 +30,9 @@ struct weights_norm {
 
 struct weights_attention {
     struct weights_norm norm;
-    struct mat in, in_bias; /* [D,3D] q|k|v of self-attention, [D,D] q of cross-attention */
-    struct mat kv, kv_bias; /* [D,2D] k|v of cross-attention */
+    struct mat in,
+        in_bias; /* [D,3D] q|k|v of self-attention, [D,D] q of cross-attention */
+    struct mat kv, kv_bias;   /* [D,2D] k|v of cross-attention */
     struct mat out, out_bias; /* [D,D] */
 };
 

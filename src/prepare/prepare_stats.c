@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json_text.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "corpus/dataset.h"
+#include "format/json_text.h"
 
 #define S(code, name) name,
 const char *const prepare_stats_set_names[N_PREPARE_SETS] = {PREPARE_SET_LIST(S)};

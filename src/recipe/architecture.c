@@ -50,7 +50,8 @@ void architecture_to_options(struct architecture_options *o, const struct archit
 {
     *o = (struct architecture_options){.source_vocab_size = a->source_vocab,
                                        .gated = a->is_gated,
-                                       .max_positions = has_learned(a) ? a->max_positions : 512,
+                                       .max_positions =
+                                           has_learned(a) ? a->max_positions : 512,
                                        .attention_bias = a->has_attention_bias,
                                        .output_bias = a->has_output_bias,
                                        .embed_scale = !a->is_unscaled,
@@ -67,8 +68,7 @@ struct architecture architecture_from_options(const struct architecture_options 
 {
     return (struct architecture){
         .norm = (enum architecture_norm)number_of(NORMS, o->norm),
-        .activation = (enum activation)number_of(ACTIVATION_NAMES,
-                                                              o->activation),
+        .activation = (enum activation)number_of(ACTIVATION_NAMES, o->activation),
         .tables = (enum architecture_tables)number_of(ARCHITECTURE_TABLES, o->tables),
         .positions = (enum positions)number_of(POSITIONS_NAMES, o->positions),
         .source_vocab = o->source_vocab_size,

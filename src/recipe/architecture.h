@@ -62,7 +62,7 @@ struct architecture {
     enum architecture_tables tables;
     enum positions positions;
     int64_t max_positions; /* of learned positions */
-    int64_t source_vocab; /* 0: as the target's */
+    int64_t source_vocab;  /* 0: as the target's */
     bool has_attention_bias, has_output_bias;
     bool is_unscaled;  /* embeddings as they are */
     bool has_no_begin; /* sentences begin with their first piece */

@@ -5,7 +5,8 @@
  *                w_i = 10000^(-i / (D/2 - 1))
  *   halves       the same with w_i = 10000^(-i / (D/2))
  *   interleaved  signal[p,2i] = sin(p w_i), signal[p,2i+1] = cos(p w_i), w_i as halves
- *   learned      a table of parameters, one of each stack; the functions here are not of it
+ *   learned      a table of parameters, one of each stack; the functions here are not of
+ * it
  *
  * Threads: any.
  */

@@ -1,4 +1,4 @@
-/* z += bias, h = drop(act(z)) or drop(act(u) * v) of z = u|v; `inner` is the columns of z. */
+/* z += bias, h = drop(act(z)) or drop(act(u) * v) of z = u|v; `inner`: columns of z. */
 #pragma once
 
 #include "kernel_cases/case.h"

@@ -35,11 +35,11 @@ static inline void bias_backward_naive(struct device *d, const struct args *a)
             *at(a->m[BIAS_DBIAS], 0, c) += *at(dy, r, c);
 }
 
-#define BIAS_SHAPES                           \
-    .shape = {{.q = {1}, .cols = 1},          \
-              {.q = {5, 1, 3}, .cols = 16},   \
-              {.q = {2, 3}, .cols = 31},      \
-              {.q = {3}, .cols = 300},        \
+#define BIAS_SHAPES                         \
+    .shape = {{.q = {1}, .cols = 1},        \
+              {.q = {5, 1, 3}, .cols = 16}, \
+              {.q = {2, 3}, .cols = 31},    \
+              {.q = {3}, .cols = 300},      \
               {.q = {300}, .cols = 70}}
 
 static const struct kernel_case bias_forward_case = {

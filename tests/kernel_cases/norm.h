@@ -115,7 +115,8 @@ static inline void norm_backward_naive(struct device *d, const struct args *a)
         }
 }
 
-#define NORM_IN_PLACE .same = {NORM_X}, .with = {NORM_BASE}
+#define NORM_IN_PLACE   .same = {NORM_X}, .with = {NORM_BASE}
+#define NORM_Y_IN_PLACE .same = {NORM_Y}, .with = {NORM_BASE}
 #define NORM_NO_F                                                              \
     .none = BIT(NORM_F) | BIT(NORM_F_BIAS) | BIT(NORM_DF) | BIT(NORM_DF_BIAS), \
     NORM_IN_PLACE
@@ -138,7 +139,7 @@ static const struct kernel_case norm_forward_case = {
               {.q = {5, 1, 3}, .cols = 16},
               {.q = {2, 7}, .cols = 33, .rate = 0.1, NORM_IN_PLACE},
               {.q = {3, 4}, .cols = 12, .rate = 0.5, .none = BIT(NORM_F_BIAS)},
-              {.q = {3, 4}, .cols = 150, .rate = 0.2, .same = {NORM_Y}, .with = {NORM_BASE}},
+              {.q = {3, 4}, .cols = 150, .rate = 0.2, NORM_Y_IN_PLACE},
               {.q = {3, 4}, .cols = 21, .none = BIT(NORM_F_BIAS), NORM_IN_PLACE},
               {.q = {6}, .cols = 10, NORM_NO_F},
               {.q = {6}, .cols = 11, .rate = 0.4, NORM_NO_F},

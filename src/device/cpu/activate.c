@@ -148,17 +148,17 @@ static inline void backward_row(const struct job *j, size_t r, struct pool_range
         backward_some(j, r, c, cpu_smaller(SOME, cols.end - c), act);
 }
 
-#define WITH(act, call)   \
-    case ACTIVATION_##act: \
+#define WITH(act, call)         \
+    case ACTIVATION_##act:      \
         call(ACTIVATION_##act); \
         break;
-#define FOR_ACTIVATION(act, call)                     \
-    switch (act) {                                    \
-        WITH(RELU, call)                              \
-        WITH(SWISH, call)                             \
-        WITH(GELU, call)                              \
-        WITH(GELU_TANH, call)                         \
-        WITH(GELU_SIGMOID, call)                      \
+#define FOR_ACTIVATION(act, call) \
+    switch (act) {                \
+        WITH(RELU, call)          \
+        WITH(SWISH, call)         \
+        WITH(GELU, call)          \
+        WITH(GELU_TANH, call)     \
+        WITH(GELU_SIGMOID, call)  \
     }
 
 static void drop_row(const struct job *j, size_t r, uint32_t limit)
@@ -207,8 +207,7 @@ void CPU(activate_backward)(struct device *d, struct mat dz, struct mat dbias,
                             struct mat dh, struct mat z, enum activation act,
                             struct drop drop)
 {
-    struct job j = {
-        .h = dh, .z = z, .bias = dbias, .dz = dz, .act = act, .drop = drop};
+    struct job j = {.h = dh, .z = z, .bias = dbias, .dz = dz, .act = act, .drop = drop};
 
     pool_run(d->pool, backward_part, &j);
 }

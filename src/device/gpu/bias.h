@@ -1,4 +1,5 @@
-/* The bias of a product, one group a row, and its gradient; formulas: device/cpu/bias.c. */
+/* The bias of a product, one group a row, and its gradient; formulas: device/cpu/bias.c.
+ */
 #pragma once
 
 #include "device/gpu/columns.h"

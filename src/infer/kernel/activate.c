@@ -1,7 +1,8 @@
 /*
- * Activations of feed-forward layers (base/activation.h) that are not ReLU, which products
- * know; and all of them where a gate follows. All but ReLU and GELU are x s(y(x)) with the
- * logistic function s, in numbers that are never positive, for which exp is made:
+ * Activations of feed-forward layers (base/activation.h) that are not ReLU, which
+ * products know; and all of them where a gate follows. All but ReLU and GELU are x
+ * s(y(x)) with the logistic function s, in numbers that are never positive, for which exp
+ * is made:
  *
  *   s(y) = 1 / (1 + e) for y >= 0, e / (1 + e) for y < 0,  e = exp(-|y|)
  */
@@ -65,15 +66,47 @@ LANES_INLINE void activate_some(float *x, enum activation kind)
     gate(x, y);
 }
 
-void KERNEL(activate)(const struct kernels_input *a, enum activation kind,
-                      size_t first, size_t n)
+LANES_INLINE void relu(float *x)
+{
+    for (int i = 0; i < LANES; i++)
+        x[i] = x[i] < 0 ? 0 : x[i];
+}
+
+LANES_INLINE void activate_any(float *x, enum activation kind)
+{
+    if (kind == ACTIVATION_RELU)
+        relu(x);
+    else if (kind == ACTIVATION_GELU)
+        gelu(x);
+    else
+        activate_some(x, kind);
+}
+
+void KERNEL(activate)(const struct kernels_input *a, enum activation kind, size_t first,
+                      size_t n)
 {
     for (size_t row = first; row < first + n; row++) {
         float *x = a->real + row * a->stride;
         for (size_t i = 0; i < lanes_round(a->n); i += LANES)
-            if (kind == ACTIVATION_GELU)
-                gelu(x + i);
-            else
-                activate_some(x + i, kind);
+            activate_any(x + i, kind);
+    }
+}
+
+void KERNEL(gate)(const struct kernels_input *h, const float *up, size_t up_stride,
+                  enum activation kind, size_t first, size_t n)
+{
+    for (size_t row = first; row < first + n; row++) {
+        const float *u = up + row * up_stride, *v = u + h->n;
+        float *to = h->real + row * h->stride;
+        for (size_t i = 0; i < h->n; i += LANES) {
+            const size_t left = h->n - i;
+            float x[LANES], by[LANES];
+            lanes_store(x, lanes_load_first(u + i, left));
+            lanes_store(by, lanes_load_first(v + i, left));
+            activate_any(x, kind);
+            for (int k = 0; k < LANES; k++)
+                x[k] *= by[k]; /* zero behind the last, as padding is */
+            lanes_store(to + i, lanes_load(x));
+        }
     }
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/str.h"
+#include "format/json_text.h"
 #include "page/series.h"
 
 enum {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/lines.h"
 #include "base/utf8.h"
+#include "format/json_text.h"
 #include "report/read/foreign.h"
 #include "report/read/foreign_attempt.h"
 #include "text/line_reader.h"

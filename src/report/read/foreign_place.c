@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/str.h"
+#include "format/json_text.h"
 #include "report/read/foreign_parts.h"
 
 static bool is_name(const char *s, size_t n)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
+#include "format/json_text.h"
 #include "page/page.h"
 #include "report/judge/judgement.h"
 #include "report/show/compare.h"

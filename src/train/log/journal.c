@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/json_text.h"
+#include "format/json_text.h"
 
 enum { WAITING_MAX = 16 << 20 };
 

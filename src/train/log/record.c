@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/json_text.h"
 #include "base/os.h"
+#include "format/json_text.h"
 #include "train/run/peers.h"
 
 void record_say_stuck(struct record *r, const char *name, bool *was_stuck, bool is_stuck,
