@@ -64,7 +64,7 @@ static inline void naive_norm(const struct naive *m, double *y, const double *x,
                naive_weight(m, gain + 1, layer, 0, i);
 }
 
-static inline double naive_activate(enum architecture_activation kind, double x)
+static inline double naive_activate(enum activation kind, double x)
 {
     switch (kind) {
     case ACTIVATION_RELU:

@@ -122,7 +122,7 @@ TEST(the_reference_is_what_its_definition_says)
 TEST(every_activation_is_what_its_definition_says)
 {
     for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_GELU_SIGMOID; kind++)
-        check((struct architecture){.activation = (enum architecture_activation)kind});
+        check((struct architecture){.activation = (enum activation)kind});
 }
 
 TEST(norms_stand_before_or_behind_sublayers)

@@ -9,9 +9,9 @@
 #include "adapt/notes.h"
 #include "adapt/origin.h"
 #include "adapt/text.h"
-#include "base/json_text.h"
 #include "base/mem.h"
 #include "dist/comm/comm.h"
+#include "format/json_text.h"
 #include "pack/packing.h"
 #include "train/trainer.h"
 

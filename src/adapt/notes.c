@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_text.h"
 #include "base/mem.h"
+#include "format/json_text.h"
 
 static status read_old(struct notes *n, struct err *err)
 {

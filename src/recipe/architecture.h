@@ -64,10 +64,10 @@ struct architecture {
     int64_t max_positions; /* of learned positions */
     int64_t source_vocab;  /* 0: as the target's */
     bool has_attention_bias, has_output_bias;
-    bool is_unscaled;  /* embeddings as they are */
-    bool has_no_begin; /* sentences begin with their first piece */
+    bool is_unscaled;    /* embeddings as they are */
+    bool has_no_begin;   /* sentences begin with their first piece */
     bool has_no_unknown; /* <unk> is no token of a translation */
-    int32_t start;     /* the decoder's first token plus one; 0: a zero vector */
+    int32_t start;       /* the decoder's first token plus one; 0: a zero vector */
 };
 
 bool architecture_is_reference(const struct architecture *a);
