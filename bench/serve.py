@@ -3,7 +3,12 @@
 
 Each turn translates TEXT offline with `ferry translate`, then lets bench_serve_load ask each server, one line of TEXT
 a request, with so many clients for so many seconds; ferry's answers are compared with those of `ferry translate`, and
-its memory is looked at all the time. Without --libre ferry is measured alone. Medians of all turns, and the bests.
+its memory is looked at all the time. Without --libre ferry is measured alone. LibreTranslate is measured as it comes,
+and (libre-2) with ARGOS_INTER_THREADS=2 ARGOS_INTRA_THREADS=1, so that no thread waits for another one.
+
+Medians of all turns, and the bests. Whoever else is busy on the machine takes away more from one program than from
+another; so the processor time of an answer counts as well, in brackets: `ferry translate` beside the row in
+`of offline`, the row beside ferry in `times`.
 
 usage: serve.py FERRY LOAD MODEL SOURCE TARGET TEXT [--clients 1,8,64,200] [--seconds 10] [--turns 3]
                 [--libre PYTHON --ct2 DIR --pieces FILE] [--json FILE]
@@ -14,6 +19,8 @@ import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import socket
 import statistics
 import subprocess
@@ -24,6 +31,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ANSWER = re.compile(r"(?P<clients>\d+) clients: (?P<answers>\d+) answers, (?P<rate>\d+)/s, p50 (?P<p50>[\d.]+) ms, "
                     r"p99 (?P<p99>[\d.]+) ms; (?P<lost>\d+) lost, (?P<wrong>\d+) wrong, (?P<busy>\d+) told")
+
+PEERS = {"libre": [], "libre-2": ["ARGOS_INTER_THREADS=2", "ARGOS_INTRA_THREADS=1"]}
 
 
 def free_port():
@@ -47,7 +56,17 @@ def served(words, port):
             yield process
         finally:
             process.terminate()
-            process.wait(60)
+            code = process.wait(60)
+        if code not in (0, -signal.SIGTERM):
+            said.seek(0)
+            raise SystemExit(f"{words[0]} ended with {code}: {said.read().decode()[-2000:]}")
+
+
+def processor(pid):
+    """Seconds that a process has used."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(pid):
@@ -76,13 +95,14 @@ class Watch(threading.Thread):
 
 
 def load(o, process, port, clients, want):
-    watch = Watch(process.pid)
+    watch, used = Watch(process.pid), processor(process.pid)
     words = [o.load, port, o.text, o.source, o.target, clients, o.seconds] + ([want] if want else [])
     done = subprocess.run([str(w) for w in words], text=True, stdout=subprocess.PIPE)
     found = {k: float(v) for k, v in ANSWER.match(done.stdout).groupdict().items()}
     if want and done.returncode != 0:
         raise SystemExit(f"answers were lost or wrong: {done.stdout}")
     found["memory_begin"], found["memory_most"] = watch.ended()
+    found["cpu_ms"] = (processor(process.pid) - used) * 1e3 / max(found["answers"], 1)
     return found
 
 
@@ -91,9 +111,11 @@ def offline(o, path):
     with open(o.text, encoding="utf-8") as text, open(path, "w", encoding="utf-8") as out:
         n = sum(1 for _ in text)
         text.seek(0)
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([o.ferry, "translate", o.model], stdin=text, stdout=out, stderr=subprocess.DEVNULL, check=True)
-        return {"rate": n / (time.perf_counter() - begin)}
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+        return {"rate": n / (time.perf_counter() - begin), "cpu_ms": cpu * 1e3 / n}
 
 
 def turn(o, want):
@@ -104,12 +126,13 @@ def turn(o, want):
             found[f"ferry {n}"] = load(o, process, port, n, want)
     if not o.libre:
         return found
-    port = free_port()
-    peer = [o.libre, HERE / "peers/libretranslate_serve.py", port, o.threads, os.path.abspath(o.ct2),
-            os.path.abspath(o.pieces), o.source, o.target]
-    with served(peer, port) as process:
-        for n in o.clients:
-            found[f"libre {n}"] = load(o, process, port, n, None)
+    for name, threads in PEERS.items():
+        port = free_port()
+        peer = ["env", *threads, o.libre, HERE / "peers/libretranslate_serve.py", port, o.threads,
+                os.path.abspath(o.ct2), os.path.abspath(o.pieces), o.source, o.target]
+        with served(peer, port) as process:
+            for n in o.clients:
+                found[f"{name} {n}"] = load(o, process, port, n, None)
     return found
 
 
@@ -120,18 +143,23 @@ def show(o, turns):
     def best(who):
         return max(t[who]["rate"] for t in turns)
 
-    print(f"offline, `ferry translate`: {middle('offline', 'rate'):.0f} lines/s ({best('offline'):.0f})")
-    print(f"{'server':8} {'clients':>7} {'answers/s (best)':>18} {'p50 ms':>8} {'p99 ms':>8} {'lost':>5} "
-          f"{'MB':>10} {'of offline':>10} {'times':>6}")
+    offline = middle("offline", "cpu_ms")
+    print(f"offline, `ferry translate`: {middle('offline', 'rate'):.0f} lines/s ({best('offline'):.0f}), "
+          f"{offline:.2f} ms of a processor a line")
+    print(f"{'server':8} {'clients':>7} {'answers/s (best)':>18} {'p50 ms':>8} {'p99 ms':>8} {'cpu ms':>7} {'lost':>5} "
+          f"{'MB':>9} {'of offline':>14} {'times':>13}")
     for who in [k for k in turns[0] if k != "offline"]:
         name, n = who.split()
         rate = f"{middle(who, 'rate'):.0f} ({best(who):.0f})"
         size = f"{turns[-1][who]['memory_begin']:.0f}-{turns[-1][who]['memory_most']:.0f}"
+        cpu = middle(who, "cpu_ms")
         share = statistics.median(t[who]["rate"] / t["offline"]["rate"] for t in turns)
-        other = f"ferry {n}"
-        times = statistics.median(t[other]["rate"] / max(t[who]["rate"], 1) for t in turns)
-        print(f"{name:8} {n:>7} {rate:>18} {middle(who, 'p50'):8.1f} {middle(who, 'p99'):8.1f} "
-              f"{sum(t[who]['lost'] for t in turns):5.0f} {size:>10} {100 * share:8.0f} % {times:6.1f}")
+        times = statistics.median(t[f"ferry {n}"]["rate"] / max(t[who]["rate"], 1) for t in turns)
+        own = middle(f"ferry {n}", "cpu_ms")
+        print(f"{name:8} {n:>7} {rate:>18} {middle(who, 'p50'):8.1f} {middle(who, 'p99'):8.1f} {cpu:7.2f} "
+              f"{sum(t[who]['lost'] for t in turns):5.0f} {size:>9} "
+              f"{f'{share:.2f} ({offline / cpu:.2f})':>14} "
+              f"{f'{times:.1f} ({cpu / own:.1f})':>13}")
 
 
 def main():

@@ -116,13 +116,23 @@ static bool is_plain(const char *value)
     return true;
 }
 
+/* A line that goes on in the next one, as in HTTP of old, is one value for some programs.
+ * The library appends the rest to the name instead, so that a length would be missed. */
+static bool goes_on(const char *name, const char *what)
+{
+    const size_t n = strlen(what);
+
+    return strncasecmp(name, what, n) == 0 && name[n];
+}
+
 static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
 {
     struct headers *h = cls;
 
     (void)kind;
-    h->is_odd |= !is_token(key) || (value && !is_plain(value));
+    h->is_odd |= !is_token(key) || (value && !is_plain(value)) ||
+                 goes_on(key, "content-length") || goes_on(key, "transfer-encoding");
     if (strcasecmp(key, "content-length") == 0) {
         h->n_lengths++;
         h->is_odd |= !value || !value[0] || strspn(value, "0123456789") != strlen(value);
