@@ -121,7 +121,7 @@ def offline(o, path):
 def turn(o, want):
     found = {"offline": offline(o, want)}
     port = free_port()
-    with served([o.ferry, "serve", o.model, f"port={port}", "requests=256", "queue=1000"], port) as process:
+    with served([o.ferry, "serve", o.model, f"port={port}", *o.options.split()], port) as process:
         for n in o.clients:
             found[f"ferry {n}"] = load(o, process, port, n, want)
     if not o.libre:
@@ -169,6 +169,7 @@ def main():
     a.add_argument("--clients", default="1,8,64,200")
     a.add_argument("--seconds", type=float, default=10)
     a.add_argument("--turns", type=int, default=3)
+    a.add_argument("--options", default="requests=64 queue=1000", help="of ferry serve")
     a.add_argument("--threads", type=int, default=4, help="of LibreTranslate; 4 is its default")
     a.add_argument("--libre", help="a Python that has LibreTranslate")
     a.add_argument("--ct2", help="the same model, for CTranslate2")

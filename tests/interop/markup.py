@@ -18,7 +18,7 @@ ferry, model, n_wanted, *folders = sys.argv[1:]
 N = int(n_wanted)
 AT_ONCE = 25
 VOID = set("area base br col embed hr img input link meta source track wbr".split())
-HOLDER = re.compile(r"%\(\w+\)[sdr]|%\d\$[sd]|(?<!\d)%[sdiux]|\{\w*\}|\$\{\w+\}|https?://[\w./-]*[\w/]")
+HOLDER = re.compile(r"%%|%\(\w+\)[sdr]|%\d\$[sd]|(?<!\d)%[sdiux]|\{\w*\}|\$\{\w+\}|https?://[\w./-]*[\w/]")
 rng = random.Random(20)
 
 
