@@ -1,11 +1,12 @@
 /* One data directory made of two: every new pair as often as there are passes, general
  * pairs as evenly as can be, and none that the other text holds out. */
 #include "adapt/blend.h"
+#include "preparing.h"
 #include "toy_run.h"
 
 static struct err err;
 
-enum { N_NEW = 120, PASSES = 3 };
+enum { N_NEW = 120, N_HELD = 12, PASSES = 3 };
 
 struct setup {
     struct dataset text[BLEND_TEXTS], out;
@@ -13,18 +14,45 @@ struct setup {
     char first[300];
 };
 
-/* The general text has sentences 450 to 569; 500 to 511 are held out of the new one. */
-static void open_texts(struct setup *s, size_t n_texts, uint64_t n_drawn)
+/* A data directory of 120 pairs, whose sides begin with these sentences, and of 12 to
+ * validate. */
+struct part {
+    int source, target, valid;
+};
+
+static void make_data(const char *out, struct part part, const char *tokenizer)
 {
-    toy_data();
+    struct prepare_config c = preparing_defaults(out, "80");
+
+    toy_write("train.en", false, part.source, N_NEW);
+    toy_write("train.de", true, part.target, N_NEW);
+    toy_write("valid.en", false, part.valid, N_HELD);
+    toy_write("valid.de", true, part.valid, N_HELD);
+    preparing_set(&c, "source", test_path("train.en"));
+    preparing_set(&c, "target", test_path("train.de"));
+    preparing_set(&c, "valid_source", test_path("valid.en"));
+    preparing_set(&c, "valid_target", test_path("valid.de"));
+    if (tokenizer)
+        preparing_set(&c, "tokenizer", test_path(tokenizer));
+    (void)preparing_run(&c);
+}
+
+static const struct part fresh = {0, 0, 500};
+/* It has sentences 450 to 569, of which 500 to 511 are held out of the new text; it holds
+ * some of its own out. */
+static const struct part general = {450, 450, 700};
+
+static void open_texts(struct setup *s, const struct part *other, uint64_t n_drawn)
+{
+    make_data("data", fresh, NULL);
     *s = (struct setup){0};
     snprintf(s->first, sizeof s->first, "%s", test_path("data"));
     CHECK_OK(dataset_open(&s->text[0], s->first, &err), &err);
-    if (n_texts == 2) {
-        toy_data_as("general", 450, "data/vocab.model");
+    if (other) {
+        make_data("general", *other, "data/vocab.model");
         CHECK_OK(dataset_open(&s->text[1], test_path("general"), &err), &err);
     }
-    s->blend = (struct blend){.text = {&s->text[0], n_texts == 2 ? &s->text[1] : NULL},
+    s->blend = (struct blend){.text = {&s->text[0], other ? &s->text[1] : NULL},
                               .first = s->first,
                               .how = {.passes = PASSES, .n_drawn = n_drawn}};
     CHECK_OK(blend_write(&s->blend, test_path("blend"), &err), &err);
@@ -61,7 +89,7 @@ TEST(new_pairs_stand_there_once_a_pass_and_general_ones_evenly)
     struct setup s;
     size_t n_left_out = 0, n_drawn = 0;
 
-    open_texts(&s, 2, 50); /* 150 of 108 that may be drawn */
+    open_texts(&s, &general, 50); /* 150 of 108 that may be drawn */
     for (uint32_t i = 0; i < N_NEW; i++)
         CHECK(count(&s, &s.text[0].train, i) == PASSES);
     for (uint32_t i = 0; i < s.text[1].train.n_pairs; i++) {
@@ -76,19 +104,41 @@ TEST(new_pairs_stand_there_once_a_pass_and_general_ones_evenly)
     close_texts(&s);
 }
 
-TEST(a_pair_that_the_other_text_holds_out_is_not_trained_on)
+static void check_held_out(const struct setup *s)
 {
-    struct setup s;
-    const struct corpus *all;
+    const struct corpus *all = &s->out.train, *held = &s->text[0].valid.corpus;
 
-    open_texts(&s, 2, 120);
-    all = &s.out.train;
-    for (uint32_t i = 0; i < s.text[0].valid.corpus.n_pairs; i++)
+    for (uint32_t i = 0; i < held->n_pairs; i++)
         for (uint32_t k = 0; k < all->n_pairs; k++) {
-            const struct corpus *held = &s.text[0].valid.corpus;
             CHECK(!is_same(corpus_source(all, k), corpus_source(held, i)));
             CHECK(!is_same(corpus_target(all, k), corpus_target(held, i)));
         }
+}
+
+TEST(a_pair_of_which_the_other_text_holds_a_side_out_is_not_trained_on)
+{
+    static const struct part parts[] = {
+        {450, 450, 700}, {450, 2450, 700}, {2450, 450, 700}};
+    struct setup s;
+
+    for (int i = 0; i < 3; i++) {
+        open_texts(&s, &parts[i], N_NEW);
+        check_held_out(&s);
+        close_texts(&s);
+    }
+}
+
+TEST(a_new_pair_that_the_general_text_holds_out_is_not_trained_on)
+{
+    static const struct part other = {900, 900, 20};
+    struct setup s;
+
+    open_texts(&s, &other, 10);
+    for (uint32_t i = 0; i < N_NEW; i++) {
+        const size_t n = count(&s, &s.text[0].train, i);
+        CHECK(n == 0 || n == PASSES);
+    }
+    CHECK(s.out.train.n_pairs == PASSES * (N_NEW - N_HELD + 10));
     close_texts(&s);
 }
 
@@ -96,7 +146,7 @@ TEST(validation_pairs_of_both_texts_alternate)
 {
     struct setup s;
 
-    open_texts(&s, 2, 10);
+    open_texts(&s, &general, 10);
     const struct dataset_set *set = &s.out.valid;
     CHECK(set->corpus.n_pairs == 24);
     for (uint32_t i = 0; i < 24; i++) {
@@ -115,7 +165,7 @@ TEST(one_text_alone_is_passed_over_as_often)
     size_t longest = 0;
     uint64_t n_target = 0;
 
-    open_texts(&s, 1, 0);
+    open_texts(&s, NULL, 0);
     CHECK(s.out.train.n_pairs == PASSES * N_NEW);
     const struct tuning_size size = blend_measure(&s.out.train);
     for (uint32_t i = 0; i < s.out.train.n_pairs; i++) {
@@ -134,7 +184,7 @@ TEST(the_same_texts_give_the_same_bytes)
 {
     struct setup s;
 
-    open_texts(&s, 2, 40);
+    open_texts(&s, &general, 40);
     const uint64_t before = s.out.train.checksum;
     dataset_close(&s.out);
     CHECK_OK(blend_write(&s.blend, test_path("again"), &err), &err);

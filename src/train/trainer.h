@@ -49,10 +49,10 @@ struct trainer {
     struct record record;
     struct rank_stats stats;
     struct layer_gradients layers; /* to be shown */
-    int64_t evaluated_at;  /* step of the last evaluation; -1: none */
-    bool is_patience_used; /* too many evaluations went by without a best one */
-    bool is_signalled;     /* to stop; the same on all ranks */
-    const char *note;      /* of the host, for a new run */
+    int64_t evaluated_at;          /* step of the last evaluation; -1: none */
+    bool is_patience_used;         /* too many evaluations went by without a best one */
+    bool is_signalled;             /* to stop; the same on all ranks */
+    const char *note;              /* of the host, for a new run */
 };
 
 /* Where a run is: among these ranks, watched by these others. Borrowed. */
