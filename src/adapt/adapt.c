@@ -161,7 +161,8 @@ static status begin(struct work *w, struct err *err)
     TRY(open_origin(w, err));
     TRY(set_texts(w, err));
     TRY(find_texts(w, err));
-    TRY(file_check_output(*w->c->out ? w->packed : "/dev/null", err));
+    if (*w->c->out)
+        TRY(file_check_output(w->packed, err));
     TRY(file_make_dirs(w->c->run, err));
     return notes_write(&w->notes, err);
 }

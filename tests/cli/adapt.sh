@@ -85,6 +85,10 @@ cp more.tsv kept.tsv
 echo $'one more\teines mehr' >>more.tsv
 refuses 2 'files of the new text have changed' "${adapt[@]}" run=whole
 mv kept.tsv more.tsv
+sed -i 's/"version": 1,/"version": 2,/' whole/adapt.json
+refuses 4 'written by a newer ferry (version 2, up to 1 can be read)' "${adapt[@]}" run=whole
+echo '{' >whole/adapt.json
+refuses 4 'whole/adapt.json:' "${adapt[@]}" run=whole
 refuses 2 'run = base is the run of another training' "$FERRY" adapt base pairs=more.tsv run=base
 
 # Bad input is refused with one sentence, and nothing is left.
