@@ -28,7 +28,7 @@
     X(STR, mix_source, "", "general text to translate from", ANY)                          \
     X(STR, mix_target, "", "its translation, line by line", ANY)                           \
     X(STR, mix_columns, "1,2", "columns of its .tsv: source,target", ANY)                  \
-    X(REAL, mix_ratio, "1", "general pairs beside each new one, in every pass", RANGE(0.001, 1000)) \
+    X(REAL, mix_ratio, "2", "general pairs beside each new one, in every pass", RANGE(0.001, 1000)) \
     X(STR, run, "", "directory for the run and the model; goes on if it is there", ANY)    \
     X(STR, out, "", "packed model to write; empty: RUN/adapted.ferry", ANY)                \
     X(CHOICE, precision, "int8", "how the packed model stores weights", ONE_OF("int8|fp16|fp32")) \

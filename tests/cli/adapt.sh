@@ -15,7 +15,7 @@ out_has 'text      pairs    BLEU   after  change'
 grep -q '^new  *15 ' .out || fail 'no line of the new text'
 grep -q '^general  *6 ' .out || fail 'no line of the general text'
 err_has 'new text: 270 pairs to train on, 15 to validate, 15 to test'
-err_has '270 general pairs beside each'
+err_has '540 general pairs beside each'
 grep -q '^| new | 15 |' whole/adapt.md || fail 'adapt.md lacks the table'
 given $'the ship and the river see north 7\n'
 expect 0 "$FERRY" translate whole/adapted.ferry
@@ -79,7 +79,7 @@ grep -q 'forgotten was not measured' alone/adapt.md || fail 'adapt.md does not s
 [ -e alone.ferry ] && [ ! -e alone/adapted.ferry ] || fail 'out= is not where the model goes'
 
 # What was begun stays what it was.
-refuses 2 'begun with mix_ratio = 1, not 2' "${adapt[@]}" run=whole mix_ratio=2
+refuses 2 'begun with mix_ratio = 2, not 1' "${adapt[@]}" run=whole mix_ratio=1
 refuses 2 'begun with model = base, not base.ferry' "$FERRY" adapt base.ferry pairs=more.tsv mix=train.tsv.gz run=whole
 cp more.tsv kept.tsv
 echo $'one more\teines mehr' >>more.tsv
