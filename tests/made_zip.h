@@ -34,7 +34,8 @@ static inline void made_zip_lie(struct made_zip *z, const char *name, const void
                                 size_t n, struct made_zip_lie lie)
 {
     const uint64_t at = z->bytes.len, crc = crc32(0, data, (unsigned)n);
-    const uint64_t said = lie.has_n ? lie.n : n, packed = lie.has_packed ? lie.n_packed : n;
+    const uint64_t said = lie.has_n ? lie.n : n,
+                   packed = lie.has_packed ? lie.n_packed : n;
 
     made_zip_put(&z->bytes, 0x04034b50, 4);
     made_zip_put(&z->bytes, 0, 10);

@@ -103,7 +103,8 @@ static inline void naive_attend(const struct naive *m, struct naive_states *y,
     const struct naive_states *from = s.memory ? s.memory : x;
     const size_t D = (size_t)m->c->d_model, d = D / (size_t)m->c->heads;
     const bool has = m->c->arch.has_attention_bias;
-    static double q[NAIVE_WIDTH], k[NAIVE_LENGTH][NAIVE_WIDTH], v[NAIVE_LENGTH][NAIVE_WIDTH];
+    static double q[NAIVE_WIDTH], k[NAIVE_LENGTH][NAIVE_WIDTH],
+        v[NAIVE_LENGTH][NAIVE_WIDTH];
 
     for (size_t j = 0; j < from->n; j++) {
         naive_product(m, k[j], from->x[j], s.q + 1, naive_bias(m, s.q + 4, has), s.layer);
@@ -202,12 +203,16 @@ static inline void naive_encode(const struct naive *m, struct naive_states *x,
     for (size_t i = 0; i < x->n; i++)
         naive_embed(m, x->x[i], PARAM_embed, id[first + i], i);
     for (int l = 0; l < (int)m->c->encoder_layers; l++) {
-        naive_sublayer(m, x, (struct naive_sublayer){.norm = PARAM_enc_att_norm_gain,
-                                                     .q = PARAM_enc_q,
-                                                     .out = PARAM_enc_out, .layer = l});
-        naive_sublayer(m, x, (struct naive_sublayer){.norm = PARAM_enc_ff_norm_gain,
-                                                     .up = PARAM_enc_ff1,
-                                                     .down = PARAM_enc_ff2, .layer = l});
+        naive_sublayer(m, x,
+                       (struct naive_sublayer){.norm = PARAM_enc_att_norm_gain,
+                                               .q = PARAM_enc_q,
+                                               .out = PARAM_enc_out,
+                                               .layer = l});
+        naive_sublayer(m, x,
+                       (struct naive_sublayer){.norm = PARAM_enc_ff_norm_gain,
+                                               .up = PARAM_enc_ff1,
+                                               .down = PARAM_enc_ff2,
+                                               .layer = l});
     }
     naive_end(m, x, PARAM_enc_end_gain);
 }
@@ -220,7 +225,8 @@ static inline double naive_log_prob(const struct naive *m, const double *y, int 
 
     CHECK(z);
     for (size_t v = 0; v < V; v++) {
-        z[v] = m->c->arch.has_output_bias ? naive_weight(m, PARAM_output_bias, 0, 0, v) : 0;
+        z[v] =
+            m->c->arch.has_output_bias ? naive_weight(m, PARAM_output_bias, 0, 0, v) : 0;
         for (size_t c = 0; c < (size_t)m->c->d_model; c++)
             z[v] += y[c] * naive_weight(m, table, 0, v, c);
         top = fmax(top, z[v]);
@@ -246,20 +252,25 @@ static inline void naive_score(const struct naive *m, const struct naive_states 
     for (size_t i = 0; i < x.n; i++)
         naive_embed(m, x.x[i], table, i ? label[first + i - 1] : a->start - 1, i);
     for (int l = 0; l < (int)m->c->decoder_layers; l++) {
-        naive_sublayer(m, &x, (struct naive_sublayer){.norm = PARAM_dec_att_norm_gain,
-                                                      .q = PARAM_dec_q,
-                                                      .out = PARAM_dec_out, .layer = l,
-                                                      .is_causal = true});
-        naive_sublayer(m, &x, (struct naive_sublayer){.norm = PARAM_dec_cross_norm_gain,
-                                                      .q = PARAM_cross_q,
-                                                      .out = PARAM_cross_out, .layer = l,
-                                                      .memory = memory});
-        naive_sublayer(m, &x, (struct naive_sublayer){.norm = PARAM_dec_ff_norm_gain,
-                                                      .up = PARAM_dec_ff1,
-                                                      .down = PARAM_dec_ff2, .layer = l});
+        naive_sublayer(m, &x,
+                       (struct naive_sublayer){.norm = PARAM_dec_att_norm_gain,
+                                               .q = PARAM_dec_q,
+                                               .out = PARAM_dec_out,
+                                               .layer = l,
+                                               .is_causal = true});
+        naive_sublayer(m, &x,
+                       (struct naive_sublayer){.norm = PARAM_dec_cross_norm_gain,
+                                               .q = PARAM_cross_q,
+                                               .out = PARAM_cross_out,
+                                               .layer = l,
+                                               .memory = memory});
+        naive_sublayer(m, &x,
+                       (struct naive_sublayer){.norm = PARAM_dec_ff_norm_gain,
+                                               .up = PARAM_dec_ff1,
+                                               .down = PARAM_dec_ff2,
+                                               .layer = l});
     }
     naive_end(m, &x, PARAM_dec_end_gain);
     for (size_t i = 0; i < n; i++)
-        log_prob[i] =
-            i < first ? 0 : naive_log_prob(m, x.x[i - first], output, label[i]);
+        log_prob[i] = i < first ? 0 : naive_log_prob(m, x.x[i - first], output, label[i]);
 }

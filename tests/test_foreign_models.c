@@ -43,7 +43,8 @@ static void open_golden(struct golden *g)
 
 static struct loaded_options on_cpu(void)
 {
-    return (struct loaded_options){.checkpoint = "newest", .device = "cpu", .n_threads = 1};
+    return (struct loaded_options){
+        .checkpoint = "newest", .device = "cpu", .n_threads = 1};
 }
 
 static void open_scorer(struct scorer **s, const struct loaded *l)
@@ -165,7 +166,8 @@ TEST(what_is_missing_is_named)
             "neither model.safetensors nor pytorch_model.bin");
     refuses(changed("foreign/marian-pre.zip", "decoder.yml", NULL, 0), "no vocabulary");
     refuses(changed("foreign/marian-pre.zip", "model.npz", NULL, 0), "holds no model");
-    refuses(changed("foreign/ct2-float.zip", "config.json", NULL, 0), "has no config.json");
+    refuses(changed("foreign/ct2-float.zip", "config.json", NULL, 0),
+            "has no config.json");
     refuses(changed("foreign/ct2-float.zip", "shared_vocabulary.json", NULL, 0),
             "has no shared_vocabulary.json");
 }
@@ -231,9 +233,14 @@ static const char own_config[] =
  * its sides changed. */
 static void write_own(const char *path, const char *renamed)
 {
-    struct model_config c = {.vocab_size = 6, .d_model = 4, .d_ff = 3, .heads = 2,
-                             .encoder_layers = 1, .decoder_layers = 1,
-                             .norm_epsilon = 1e-6, .arch.norm = NORM_POST};
+    struct model_config c = {.vocab_size = 6,
+                             .d_model = 4,
+                             .d_ff = 3,
+                             .heads = 2,
+                             .encoder_layers = 1,
+                             .decoder_layers = 1,
+                             .norm_epsilon = 1e-6,
+                             .arch.norm = NORM_POST};
     struct str head = str_new(0), bytes = str_new(0);
     struct params p;
     size_t at = 0;

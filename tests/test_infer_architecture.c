@@ -139,8 +139,8 @@ TEST(tables_are_one_or_apart_in_every_way)
             check((struct architecture){.tables = (enum architecture_tables)tables,
                                         .has_output_bias = has_bias});
     check((struct architecture){.tables = TABLES_SEPARATE, .source_vocab = 32});
-    check((struct architecture){.tables = TABLES_TARGET, .source_vocab = 61,
-                                .has_output_bias = true});
+    check((struct architecture){
+        .tables = TABLES_TARGET, .source_vocab = 61, .has_output_bias = true});
 }
 
 TEST(every_signal_of_positions_is_what_its_definition_says)
@@ -182,13 +182,18 @@ TEST(a_model_that_never_says_unk_is_the_same_but_for_it)
     size_t k = 0;
 
     for (int i = 0; i < 2; i++) {
-        open_setup(&s[i], (struct architecture){.has_no_begin = true,
-                                                .has_no_unknown = i == 1});
-        const struct session_row rows[] = {
-            {.token = -1, .t = 0, .source = s[i].source,
-             .best = {log_prob[i], id[i], V, true}, .entry = entry[i]},
-            {.token = ID_BOS, .t = 1, .source = s[i].source,
-             .best = {log_prob[i], id[i], V, true}, .entry = entry[i]}};
+        open_setup(&s[i],
+                   (struct architecture){.has_no_begin = true, .has_no_unknown = i == 1});
+        const struct session_row rows[] = {{.token = -1,
+                                            .t = 0,
+                                            .source = s[i].source,
+                                            .best = {log_prob[i], id[i], V, true},
+                                            .entry = entry[i]},
+                                           {.token = ID_BOS,
+                                            .t = 1,
+                                            .source = s[i].source,
+                                            .best = {log_prob[i], id[i], V, true},
+                                            .entry = entry[i]}};
         for (size_t t = 0; t < 2; t++)
             entry[i][t] = session_take_entry(&s[i].session);
         session_step(&s[i].session, &rows[0], 1); /* S, which the model does not see */
@@ -208,11 +213,14 @@ TEST(a_model_that_never_says_unk_is_the_same_but_for_it)
 
 TEST(an_architecture_is_the_same_again_from_its_options)
 {
-    const struct architecture a = {.norm = NORM_POST, .activation = ACTIVATION_GELU_TANH,
+    const struct architecture a = {.norm = NORM_POST,
+                                   .activation = ACTIVATION_GELU_TANH,
                                    .tables = TABLES_INPUTS,
                                    .positions = POSITIONS_INTERLEAVED,
-                                   .has_output_bias = true, .is_unscaled = true,
-                                   .has_no_unknown = true, .start = 9};
+                                   .has_output_bias = true,
+                                   .is_unscaled = true,
+                                   .has_no_unknown = true,
+                                   .start = 9};
     struct architecture_options o;
     struct architecture b;
 

@@ -7,11 +7,16 @@
 static struct err err;
 
 #define GLOBAL(module, name) "c" module "\n" name "\n"
-/* "name": _rebuild_tensor_v2(("storage", FloatStorage, "0", "cpu", 12), 2, (2, 3), (3, 1)) */
-#define STORAGE "(X\7\0\0\0storage" GLOBAL("torch", "FloatStorage") "X\1\0\0\0" "0X\3\0\0\0cpuK\014tQ"
-#define TENSOR  GLOBAL("torch._utils", "_rebuild_tensor_v2") "(" STORAGE "K\2K\2K\3\206K\3K\1\206\211" \
-                GLOBAL("collections", "OrderedDict") ")RtR"
-#define DICT    GLOBAL("collections", "OrderedDict") ")R"
+/* "name": _rebuild_tensor_v2(("storage", FloatStorage, "0", "cpu", 12), 2, (2, 3), (3,
+ * 1)) */
+#define STORAGE                                                     \
+    "(X\7\0\0\0storage" GLOBAL("torch", "FloatStorage") "X\1\0\0\0" \
+                                                        "0X\3\0\0\0cpuK\014tQ"
+#define TENSOR                                                                           \
+    GLOBAL("torch._utils", "_rebuild_tensor_v2")                                         \
+    "(" STORAGE "K\2K\2K\3\206K\3K\1\206\211" GLOBAL("collections", "OrderedDict") ")Rt" \
+                                                                                   "R"
+#define DICT GLOBAL("collections", "OrderedDict") ")R"
 
 #define READ(p, text) pickle_read(p, text, sizeof text - 1, &err)
 
@@ -23,7 +28,8 @@ TEST(a_dictionary_of_tensors_is_read)
 
     CHECK_OK(READ(&p, text), &err);
     CHECK(p.n == 1 && p.tensor->name.n_bytes == 1 && *p.tensor->name.text == 'w');
-    CHECK(p.tensor->type == TENSORS_F32 && p.tensor->first == 2 && p.tensor->n_stored == 12);
+    CHECK(p.tensor->type == TENSORS_F32 && p.tensor->first == 2 &&
+          p.tensor->n_stored == 12);
     CHECK(p.tensor->n_dims == 2 && p.tensor->dim[0] == 2 && p.tensor->dim[1] == 3);
     CHECK(p.tensor->stride[0] == 3 && p.tensor->stride[1] == 1);
     CHECK(p.tensor->key.n_bytes == 1 && *p.tensor->key.text == '0');
@@ -32,9 +38,9 @@ TEST(a_dictionary_of_tensors_is_read)
 
 TEST(newer_protocols_and_parameters_are_read)
 {
-    static const char text[] =
-        "\200\4\225\0\0\0\0\0\0\0\0}\224\214\1w\214\014torch._utils\214\022_rebuild_parameter"
-        "\223(" TENSOR "\210" DICT "tRs.";
+    static const char text[] = "\200\4\225\0\0\0\0\0\0\0\0}\224\214\1w\214\014torch._"
+                               "utils\214\022_rebuild_parameter"
+                               "\223(" TENSOR "\210" DICT "tRs.";
     struct pickle p;
 
     CHECK_OK(READ(&p, text), &err);

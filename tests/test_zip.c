@@ -33,7 +33,8 @@ TEST(members_are_found_and_unpacked)
 }
 
 /* So many zeros, deflated, whose entry says `said`. */
-static void add_deflated(struct made_zip *made, size_t n, size_t said, unsigned char *copy)
+static void add_deflated(struct made_zip *made, size_t n, size_t said,
+                         unsigned char *copy)
 {
     const size_t most = n + 100;
     unsigned char *zeros = calloc(n ? n : 1, 1), *packed = malloc(most);
@@ -92,8 +93,8 @@ TEST(a_bomb_is_not_unpacked)
 
 TEST(paths_that_lead_elsewhere_are_refused)
 {
-    static const char *const names[] = {"../x", "/etc/x", "a/../../x", "a/..",
-                                        "C:\\x", "a\\..\\x", "C:x", "a\nb",
+    static const char *const names[] = {"../x",  "/etc/x",   "a/../../x", "a/..",
+                                        "C:\\x", "a\\..\\x", "C:x",       "a\nb",
                                         "\xff",  ""};
     static const char *const good[] = {"a..b", "..a", "a/...", "special:x"};
     struct zip z;
@@ -129,8 +130,10 @@ TEST(members_that_lie_are_refused)
     refuse((struct made_zip_lie){.has_at = true, .at = 0}, "lie over each other");
     refuse((struct made_zip_lie){.has_at = true, .at = 1 << 20}, "damaged");
     refuse((struct made_zip_lie){.has_n = true, .n = 11}, "damaged");
-    refuse((struct made_zip_lie){.has_n = true, .n = 99999, .has_packed = true,
-                                 .n_packed = 99999}, "damaged");
+    refuse(
+        (struct made_zip_lie){
+            .has_n = true, .n = 99999, .has_packed = true, .n_packed = 99999},
+        "damaged");
     refuse((struct made_zip_lie){.flags = 1}, "encrypted");
     refuse((struct made_zip_lie){.method = 12}, "method 12");
 }
@@ -154,7 +157,8 @@ TEST(an_archive_that_was_cut_is_refused_wherever_it_was_cut)
     made_zip_add(&made, "a", "hello", 5);
     made_zip_end(&made);
     for (size_t n = 0; n < made.bytes.len; n++)
-        CHECK_FAILS(zip_open(&z, made.bytes.data, n, &err), &err, ERR_FORMAT, "cut short");
+        CHECK_FAILS(zip_open(&z, made.bytes.data, n, &err), &err, ERR_FORMAT,
+                    "cut short");
     made.bytes.data[made.bytes.len / 2] ^= 1; /* somewhere in the list */
     made_zip_release(&made);
 }

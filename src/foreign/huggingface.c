@@ -1,8 +1,8 @@
 /*
  * MarianMT as Hugging Face's transformers keeps it: config.json says what the model is,
  * model.safetensors (or pytorch_model.bin) has its weights, vocab.json (and
- * target_vocab.json, if target words have numbers of their own) its tokens, source.spm and
- * target.spm cut text into them. Positions are halves of sines and cosines that the
+ * target_vocab.json, if target words have numbers of their own) its tokens, source.spm
+ * and target.spm cut text into them. Positions are halves of sines and cosines that the
  * program computes itself.
  */
 #include <jansson.h>
@@ -53,10 +53,9 @@ enum {
 /* The table of sources: of models whose sides have tables of their own the encoder's. */
 static const char *table_of(bool is_apart, const struct tensors *t)
 {
-    static const char *const names[] = {"model.shared.weight",
-                                        "model.encoder.embed_tokens.weight",
-                                        "model.decoder.embed_tokens.weight",
-                                        "lm_head.weight"};
+    static const char *const names[] = {
+        "model.shared.weight", "model.encoder.embed_tokens.weight",
+        "model.decoder.embed_tokens.weight", "lm_head.weight"};
 
     for (size_t i = is_apart; i < sizeof names / sizeof *names; i++)
         if (tensors_find(t, names[i]))

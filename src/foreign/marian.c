@@ -244,7 +244,8 @@ static status take_name(void *ctx, struct line key, struct line value, struct er
     return OK;
 }
 
-/* The decoder.yml of a model (NULL: whichever is there); the last in the order of names. */
+/* The decoder.yml of a model (NULL: whichever is there); the last in the order of names.
+ */
 struct decoder_yml {
     const char *model;
     char name[FILE_PATH_MAX];

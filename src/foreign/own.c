@@ -101,7 +101,7 @@ struct names {
     struct tensors_name {
         char *theirs; /* NULL: as ours */
         bool is_transposed;
-    } *name; /* [params->n_list] */
+    } * name; /* [params->n_list] */
 };
 
 static status take_name(void *ctx, struct line key, struct line value, struct err *err)

@@ -44,9 +44,9 @@ static status parse_json(json_t **root, const struct place *p, const char *name,
     json_error_t why = {.line = 1, .text = "it is empty"};
 
     TRY(place_read(p, name, &f, err));
-    *root = f.n_bytes
-                ? json_loadb((const char *)f.data, f.n_bytes, JSON_REJECT_DUPLICATES, &why)
-                : NULL;
+    *root = f.n_bytes ? json_loadb((const char *)f.data, f.n_bytes,
+                                   JSON_REJECT_DUPLICATES, &why)
+                      : NULL;
     if (*root)
         return OK;
     return err_set(err, ERR_FORMAT, "%s/%s: line %d is no JSON: %s", p->path, name,
@@ -144,11 +144,10 @@ static status read_list(struct vocabulary *v, const struct place *p, const char 
     if (str_ends(name, ".json"))
         return json_words(v, p, name, err);
     TRY(place_read(p, name, &f, err));
-    const status result = str_ends(name, ".spm") || str_ends(name, ".model")
-                              ? add_pieces(v, &f, err)
-                          : str_ends(name, ".txt")
-                              ? add_lines(v, &f, err)
-                              : yaml_pairs_read(f.data, f.n_bytes, take_word, v, err);
+    const status result =
+        str_ends(name, ".spm") || str_ends(name, ".model") ? add_pieces(v, &f, err)
+        : str_ends(name, ".txt")                           ? add_lines(v, &f, err)
+                                 : yaml_pairs_read(f.data, f.n_bytes, take_word, v, err);
     return result == OK ? OK : place_wrap(p, name, err);
 }
 

@@ -1,7 +1,7 @@
 /*
- * tensor_file - the tensors of a model's file under the names that its program gave them, for
- * whoever wants to look at them: of a directory or archive with a model, or of the file
- * itself, which is recognised by its bytes.
+ * tensor_file - the tensors of a model's file under the names that its program gave them,
+ * for whoever wants to look at them: of a directory or archive with a model, or of the
+ * file itself, which is recognised by its bytes.
  *
  * Owns: all of it. Threads: one at a time.
  */

@@ -80,9 +80,8 @@ static void pick(const struct session *s, struct kernels_best *best,
                  struct kernels_mass *mass, float *z, size_t n_cols, const uint16_t *id,
                  size_t col)
 {
-    const size_t unknown = s->net->config.arch.has_no_unknown
-                               ? find_unknown(id, col, n_cols)
-                               : n_cols;
+    const size_t unknown =
+        s->net->config.arch.has_no_unknown ? find_unknown(id, col, n_cols) : n_cols;
 
     if (unknown == n_cols) {
         s->k->pick(best, mass, z, n_cols, id, (int32_t)col);

@@ -13,14 +13,25 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static const char *const names[] = {
-    "config.json",  "vocab.json",        "target_vocab.json",
-    "source.spm",   "target.spm",        "model.safetensors",
-    "model.bin",    "pytorch_model.bin", "shared_vocabulary.json",
-    "decoder.yml",  "model.npz",         "source_vocabulary.json",
-    "vocab.yml",    "target_vocabulary.json", "tokenizer_config.json",
-    "vocab.spm",    "en.spm",            "de.spm",
-    "vocab.model"};
+static const char *const names[] = {"config.json",
+                                    "vocab.json",
+                                    "target_vocab.json",
+                                    "source.spm",
+                                    "target.spm",
+                                    "model.safetensors",
+                                    "model.bin",
+                                    "pytorch_model.bin",
+                                    "shared_vocabulary.json",
+                                    "decoder.yml",
+                                    "model.npz",
+                                    "source_vocabulary.json",
+                                    "vocab.yml",
+                                    "target_vocabulary.json",
+                                    "tokenizer_config.json",
+                                    "vocab.spm",
+                                    "en.spm",
+                                    "de.spm",
+                                    "vocab.model"};
 enum { N_NAMES = sizeof names / sizeof *names, HEAD = 4 };
 
 static void make(struct made_zip *z, const uint8_t *data, size_t n)

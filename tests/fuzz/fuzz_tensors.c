@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (!n)
         return 0;
-    if (tensors_parse(&t, (enum tensors_format)(*data % N_TENSORS_FORMATS), data + 1, n - 1,
-                      &err) != OK) {
+    if (tensors_parse(&t, (enum tensors_format)(*data % N_TENSORS_FORMATS), data + 1,
+                      n - 1, &err) != OK) {
         if (!err.msg[0])
             abort();
         return 0;

@@ -119,9 +119,8 @@ static status take_alias(struct tensors *t, struct reader *r, struct err *err)
     if (!scale_name(scale, of) || !scale_name(other, name))
         return OK;
     item = tensors_find(t, scale);
-    return item && !tensors_find(t, other)
-               ? add_alias(t, other, strlen(other), item, err)
-               : OK;
+    return item && !tensors_find(t, other) ? add_alias(t, other, strlen(other), item, err)
+                                           : OK;
 }
 
 status tensors_read_ctranslate2(struct tensors *t, struct err *err)

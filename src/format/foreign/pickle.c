@@ -243,15 +243,13 @@ static status push_storage(struct machine *m, struct err *err)
     TRY(pop(m, &tuple, err));
     const struct value *word = item_of(m, tuple, 0, NULL),
                        *type = item_of(m, tuple, 1, NULL),
-                       *key = item_of(m, tuple, 2, NULL),
-                       *n = item_of(m, tuple, 4, NULL);
+                       *key = item_of(m, tuple, 2, NULL), *n = item_of(m, tuple, 4, NULL);
     if (!n || word->kind != TEXT || !is(word->text, "storage") || type->kind != TYPE ||
         key->kind != TEXT || n->kind != NUMBER || n->number < 0)
         return err_set(err, ERR_FORMAT, "its pickle has a reference to no storage");
-    return push(m,
-                (struct value){.kind = STORAGE,
-                               .storage = {key->text, n->number, type->type}},
-                err);
+    return push(
+        m, (struct value){.kind = STORAGE, .storage = {key->text, n->number, type->type}},
+        err);
 }
 
 /* (storage, first element, size, stride, ...) */
@@ -269,8 +267,8 @@ static status rebuild_tensor(struct machine *m, uint32_t tuple, struct err *err)
     t.first = first->number;
     TRY(mem_grow(&m->tensor, &m->tensors_cap, m->n_tensors + 1, sizeof *m->tensor, err));
     m->tensor[m->n_tensors++] = t;
-    return push(
-        m, (struct value){.kind = TENSOR, .tensor = (uint32_t)(m->n_tensors - 1)}, err);
+    return push(m, (struct value){.kind = TENSOR, .tensor = (uint32_t)(m->n_tensors - 1)},
+                err);
 }
 
 static status reduce(struct machine *m, struct err *err)

@@ -87,8 +87,9 @@ static status check_overlap(const struct tensors *t, struct err *err)
     for (size_t i = 1; i < n; i++) {
         const struct tensors_item *a = sorted[i - 1], *b = sorted[i];
         if (a->n * tensors_type_bytes(a->type) > (size_t)(b->bytes - a->bytes))
-            return err_set(err, ERR_FORMAT, "tensors %.100s and %.100s lie over each other",
-                           a->name, b->name);
+            return err_set(err, ERR_FORMAT,
+                           "tensors %.100s and %.100s lie over each other", a->name,
+                           b->name);
     }
     return OK;
 }

@@ -1,7 +1,7 @@
 /*
  * tensors - the tensors of a file that another program wrote: names, shapes and bytes, of
- * safetensors, of NumPy's .npz as Marian writes it, of CTranslate2's model.bin, and of the
- * archives of PyTorch (pytorch_model.bin).
+ * safetensors, of NumPy's .npz as Marian writes it, of CTranslate2's model.bin, and of
+ * the archives of PyTorch (pytorch_model.bin).
  *
  * Nothing of a file is executed, and nothing is unpacked: the bytes are read where they
  * are mapped. Whatever a file says of sizes and places is held against its length before

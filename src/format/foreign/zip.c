@@ -43,8 +43,8 @@ static status damaged(struct err *err)
 
 bool zip_is(const void *bytes, size_t n)
 {
-    return n >= END_BYTES && (memcmp(bytes, "PK\x03\x04", 4) == 0 ||
-                              memcmp(bytes, "PK\x05\x06", 4) == 0);
+    return n >= END_BYTES &&
+           (memcmp(bytes, "PK\x03\x04", 4) == 0 || memcmp(bytes, "PK\x05\x06", 4) == 0);
 }
 
 /* A path that stays below where it is put, of visible text. */

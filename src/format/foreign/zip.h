@@ -18,7 +18,10 @@
 #include "base/err.h"
 #include "base/table.h"
 
-enum { ZIP_RATIO = 100, ZIP_SMALL = 1 << 16 /* a member may always have so many bytes */ };
+enum {
+    ZIP_RATIO = 100,
+    ZIP_SMALL = 1 << 16 /* a member may always have so many bytes */
+};
 
 struct zip_member {
     char *name;

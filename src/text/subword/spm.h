@@ -74,8 +74,8 @@ double spm_score(const struct spm *spm, int32_t id);
 
 /*
  * Models of many languages want to be told which one is meant, by a token that no text
- * becomes: ">>deu<<". The id of one that the text begins with; -1: none. *n: its bytes and
- * those of the blanks behind it.
+ * becomes: ">>deu<<". The id of one that the text begins with; -1: none. *n: its bytes
+ * and those of the blanks behind it.
  */
 int32_t spm_mark(const struct spm *spm, struct line text, size_t *n);
 
