@@ -165,8 +165,9 @@ def make_hf(path, folder, activation, is_apart, is_tied, is_scaled, weights):
     def ids(p, v, name):
         return [[v.get(t, 1) for t in p.encode(x, out_type=str)] + [0] for x in lines(f"{folder}/{name}")]
     train(model, ids(sides[0], source, "train.en"), ids(sides[1], target, "train.de"), pad)
-    with torch.no_grad():
+    with torch.no_grad():  # as models of OPUS-MT are: decoders begin with zeros, which CTranslate2 takes for granted
         model.final_logits_bias.normal_(std=0.1)
+        model.get_decoder().embed_tokens.weight[pad] = 0
     model.save_pretrained(path)
     if weights == "bin":
         os.remove(path + "/model.safetensors")
@@ -243,6 +244,17 @@ print(t.translate(open({f'{folder}/test{middle}.en'!r}).read().rstrip("\\n")))""
 
 # ---- CTranslate2 ----
 
+def without_padding(model):
+    """CTranslate2's converter stumbles over the zeros with which Marian 1.12 fills up its options."""
+    import numpy
+    arrays = dict(numpy.load(model + "/model.npz"))
+    options = bytes(arrays["special:model.yml"]).split(b"\0")[0].rstrip() + b"\n\0"
+    arrays["special:model.yml"] = numpy.frombuffer(options, dtype=numpy.int8)
+    numpy.savez(model + "/plain", **arrays)
+    os.rename(model + "/plain.npz", model + "-plain.npz")
+    return model + "-plain.npz"
+
+
 def ct2(ferry, name, folder):
     import ctranslate2
     (source, precision), path = CT2[name], f"{folder}/ct2-{name}"
@@ -250,7 +262,7 @@ def ct2(ferry, name, folder):
     if source.startswith("hf"):
         ctranslate2.converters.TransformersConverter(made_of, copy_files=["source.spm", "target.spm"]).convert(path, quantization=precision)
     else:
-        ctranslate2.converters.MarianConverter(made_of + "/model.npz", [made_of + "/vocab.yml"] * 2).convert(path, quantization=precision)
+        ctranslate2.converters.MarianConverter(without_padding(made_of), [made_of + "/vocab.yml"] * 2).convert(path, quantization=precision)
         for file in ("source.spm", "target.spm"):
             shutil.copy(f"{made_of}/{file}", path)
     sides = spm(folder, "en"), spm(folder, "de")
