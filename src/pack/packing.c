@@ -18,6 +18,7 @@
 #include "decode/forced/links.h"
 #include "decode/packed_model.h"
 #include "decode/translate.h"
+#include "foreign/foreign.h"
 #include "pack/alignment.h"
 #include "pack/calibration.h"
 #include "score/bleu.h"
@@ -422,6 +423,11 @@ static status run_work(struct work *w, const char *run, struct err *err)
 {
     if (packed_model_is(run))
         return err_set(err, ERR_USAGE, "%s is packed already", run);
+    if (foreign_is(run))
+        return err_set(err, ERR_USAGE,
+                       "%s is a model of another program: ferry import makes one file of "
+                       "it",
+                       run);
     TRY(file_check_output(w->c->out, err));
     TRY(read_licence(w, err));
     TRY(model_dir_open(&w->dir, run, w->c->checkpoint, err));

@@ -30,6 +30,8 @@ cp .out there
 expect 0 "$FERRY" translate marian-pre text
 cmp .out there
 
+refuses 2 'ferry import makes one file of it' "$FERRY" pack hf-swish out=x.ferry
+
 # what is inside
 expect 0 "$FERRY" inspect hf-swish
 out_has 'Hugging Face MarianMT'
