@@ -34,7 +34,10 @@ static struct forecast_batch batch_of(const struct train_config *c)
 
 static struct forecast_training training_of(const struct train_config *c)
 {
-    return (struct forecast_training){.model = c->model,
+    struct model_config model = c->model;
+
+    model.arch = architecture_from_options(&c->arch);
+    return (struct forecast_training){.model = model,
                                       .batch = batch_of(c),
                                       .max_length = (double)c->max_length,
                                       .max_steps = (double)c->max_steps,

@@ -19,8 +19,8 @@ size_t batch_cut(const struct corpus *c, const uint32_t *pair, size_t n,
     size_t n_src = 0, n_tgt = 0, i = 0;
 
     for (; i < n; i++) {
-        n_src += corpus_clip(corpus_source(c, pair[i]).len, max_length);
-        n_tgt += corpus_clip(corpus_target(c, pair[i]).len, max_length);
+        n_src += corpus_rows(c, corpus_source(c, pair[i]).len, max_length);
+        n_tgt += corpus_rows(c, corpus_target(c, pair[i]).len, max_length);
         const bool is_full =
             (limit.n_src && n_src > limit.n_src) || (limit.n_tgt && n_tgt > limit.n_tgt);
         if (i && is_full)
@@ -71,6 +71,7 @@ static status place(struct batch *b, struct err *err)
 struct rows {
     int32_t *at, *id, *pos, *pair;
     size_t *max;
+    bool has_begin;
 };
 
 /* Add a sentence of `len` rows, specials included; returns where its tokens go. */
@@ -82,33 +83,34 @@ static int32_t *add_rows(struct rows r, size_t s, size_t len, int32_t pair)
     r.at[s + 1] = (int32_t)(at + len);
     *r.max = len > *r.max ? len : *r.max;
     id[0] = ID_BOS;
-    id[1] = ID_UNK; /* stays when the sentence is empty */
+    id[r.has_begin] = ID_UNK; /* stays when the sentence is empty */
     id[len - 1] = ID_EOS;
     for (size_t i = 0; i < len; i++) {
         r.pos[at + i] = (int32_t)i;
         r.pair[at + i] = pair;
     }
-    return id + 1;
+    return id + r.has_begin;
 }
 
 /* Returns the largest token. */
-static uint16_t add_sentence(struct rows r, size_t s, struct sentence text,
-                             size_t max_length, int32_t pair)
+static uint16_t add_sentence(struct rows r, size_t s, struct sentence text, size_t len,
+                             int32_t pair)
 {
-    const size_t len = corpus_clip(text.len, max_length);
+    const size_t n = len - 1 - r.has_begin;
     int32_t *id = add_rows(r, s, len, pair);
     uint16_t top = 0;
 
-    for (size_t i = 0; i < len - 2 && i < text.len; i++) {
+    for (size_t i = 0; i < n && i < text.len; i++) {
         id[i] = text.token[i];
         top = text.token[i] > top ? text.token[i] : top;
     }
     return top;
 }
 
-static void shift_right(struct batch *b, size_t s)
+/* What the decoder reads: the labels, one later, behind its first token. */
+static void shift_right(struct batch *b, size_t s, int32_t start)
 {
-    int32_t before = BATCH_ZERO_VECTOR;
+    int32_t before = start;
 
     for (int32_t t = b->tgt_at[s]; t < b->tgt_at[s + 1]; t++) {
         b->tgt_in[t] = before;
@@ -116,31 +118,42 @@ static void shift_right(struct batch *b, size_t s)
     }
 }
 
+/* Pair `pair` becomes sentence s; false when the corpus is damaged there, since opening
+ * did not look at every pair. */
+static bool add_pair(struct batch *b, size_t s, const struct corpus *c, uint32_t pair,
+                     size_t max_length)
+{
+    const bool has_begin = !c->arch.has_no_begin;
+    const struct rows src = {b->src_at,   b->src_id,   b->src_pos,
+                             b->src_pair, &b->max_src, has_begin};
+    const struct rows tgt = {b->tgt_at,   b->tgt_label, b->tgt_pos,
+                             b->tgt_pair, &b->max_tgt,  has_begin};
+    const struct sentence source = corpus_source(c, pair),
+                          target = corpus_target(c, pair);
+    const int32_t id = b->pair[s] = (int32_t)pair;
+
+    const uint16_t x =
+        add_sentence(src, s, source, corpus_rows(c, source.len, max_length), id);
+    const uint16_t y =
+        add_sentence(tgt, s, target, corpus_rows(c, target.len, max_length), id);
+    shift_right(b, s, c->arch.start - 1);
+    return x < c->vocab && y < c->vocab && corpus_has_pair(c, pair);
+}
+
 status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
                     size_t n, size_t max_length, struct err *err)
 {
     *b = (struct batch){.n_sents = n, .block = b->block, .cap = b->cap};
     for (size_t s = 0; s < n; s++) {
-        b->n_src += corpus_clip(corpus_source(c, pair[s]).len, max_length);
-        b->n_tgt += corpus_clip(corpus_target(c, pair[s]).len, max_length);
+        b->n_src += corpus_rows(c, corpus_source(c, pair[s]).len, max_length);
+        b->n_tgt += corpus_rows(c, corpus_target(c, pair[s]).len, max_length);
     }
     TRY(place(b, err));
-    const struct rows src = {b->src_at, b->src_id, b->src_pos, b->src_pair, &b->max_src};
-    const struct rows tgt = {b->tgt_at, b->tgt_label, b->tgt_pos, b->tgt_pair,
-                             &b->max_tgt};
-    for (size_t s = 0; s < n; s++) {
-        const int32_t id = b->pair[s] = (int32_t)pair[s];
-        const uint16_t x =
-            add_sentence(src, s, corpus_source(c, pair[s]), max_length, id);
-        const uint16_t y =
-            add_sentence(tgt, s, corpus_target(c, pair[s]), max_length, id);
-        /* opening did not look at every pair */
-        if (x >= c->vocab || y >= c->vocab || !corpus_has_pair(c, pair[s]))
+    for (size_t s = 0; s < n; s++)
+        if (!add_pair(b, s, c, pair[s], max_length))
             return err_set(err, ERR_FORMAT,
                            "the packed corpus is damaged at pair %u; run ferry prepare "
                            "again",
                            pair[s]);
-        shift_right(b, s);
-    }
     return OK;
 }

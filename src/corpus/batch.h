@@ -4,8 +4,10 @@
  * Sentence s is the rows [src_at[s], src_at[s+1]) of the source arrays and
  * [tgt_at[s], tgt_at[s+1]) of the target ones. A source is S tokens EOS; the labels of a
  * target are S tokens EOS, and the decoder reads them shifted right by one, starting
- * from -1, which stands for a zero vector. Every token carries its position and its pair
- * id, so that dropout can be a function of these and not of how pairs were packed.
+ * from -1, which stands for a zero vector. Models of other architectures (corpus_read_as)
+ * may read them without S, and start with a token. Every token carries its position and
+ * its pair id, so that dropout can be a function of these and not of how pairs were
+ * packed.
  *
  * Owns:    one block that holds all arrays, contiguous and in the order of the struct;
  *          it grows and is then reused without allocation.
@@ -29,8 +31,6 @@ struct batch {
     int32_t *block;
     size_t n_block, cap; /* int32s used and there */
 };
-
-enum { BATCH_ZERO_VECTOR = -1 }; /* tgt_in at the start of a sentence */
 
 void batch_release(struct batch *b);
 

@@ -170,6 +170,16 @@ size_t corpus_clip(size_t len, size_t max_length)
     return (len < max_length - 2 ? len : max_length - 2) + 2;
 }
 
+void corpus_read_as(struct corpus *c, const struct architecture *a)
+{
+    c->arch = *a;
+}
+
+size_t corpus_rows(const struct corpus *c, size_t len, size_t max_length)
+{
+    return corpus_clip(len, max_length) - c->arch.has_no_begin;
+}
+
 static status check_offsets(const struct corpus *c, struct err *err)
 {
     const size_t n_sides = 2 * (size_t)c->n_pairs;

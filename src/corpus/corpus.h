@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "corpus/checksum.h"
+#include "recipe/architecture.h"
 
 #define CORPUS_FILE_MAGIC "FERRYCRP" /* the first eight bytes of every corpus */
 
@@ -37,8 +38,9 @@ struct corpus {
     uint64_t n_tokens;     /* of both sides */
     uint32_t n_pairs;      /* at most INT32_MAX */
     uint32_t vocab;
-    uint64_t tokenizer_hash; /* checksum of the .model file that made the ids */
-    uint64_t checksum;       /* of the file; equal on two machines = the same corpus */
+    uint64_t tokenizer_hash;  /* checksum of the .model file that made the ids */
+    uint64_t checksum;        /* of the file; equal on two machines = the same corpus */
+    struct architecture arch; /* of the model that reads it: how sentences begin */
 };
 
 struct sentence {
@@ -63,10 +65,17 @@ bool corpus_has_pair(const struct corpus *c, uint32_t i);
 enum { CORPUS_MIN_LENGTH = 3 }; /* the least max_length: specials and one token */
 
 /*
- * Tokens that the model sees of a side of `len` tokens: S, the first max_length - 2 of
- * them, EOS. An empty side reads as one UNK, as the reference reads an empty line.
+ * Tokens that the reference sees of a side of `len` tokens: S, the first max_length - 2
+ * of them, EOS. An empty side reads as one UNK, as the reference reads an empty line.
  */
 size_t corpus_clip(size_t len, size_t max_length);
+
+/* Read on for a model of this architecture; without it, for the reference's. */
+void corpus_read_as(struct corpus *c, const struct architecture *a);
+
+/* Tokens of a side that the model sees: as corpus_clip() says, but without S where its
+ * sentences begin with their first piece. */
+size_t corpus_rows(const struct corpus *c, size_t len, size_t max_length);
 
 /*
  * Check head and foot of n bytes at `data` (8-byte aligned) in constant time and point *c

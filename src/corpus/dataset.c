@@ -150,6 +150,13 @@ status dataset_open(struct dataset *d, const char *dir, struct err *err)
     return err->code;
 }
 
+void dataset_read_as(struct dataset *d, const struct architecture *a)
+{
+    corpus_read_as(&d->train, a);
+    corpus_read_as(&d->valid.corpus, a);
+    corpus_read_as(&d->test.corpus, a);
+}
+
 void dataset_close(struct dataset *d)
 {
     corpus_close(&d->train);

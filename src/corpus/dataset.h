@@ -59,6 +59,9 @@ struct dataset {
 status dataset_open(struct dataset *d, const char *dir, struct err *err);
 void dataset_close(struct dataset *d);
 
+/* corpus_read_as() of every corpus. */
+void dataset_read_as(struct dataset *d, const struct architecture *a);
+
 /* A hash of the set's raw text, both sides: equal however it was cut into pieces. */
 uint64_t dataset_text_hash(const struct dataset_set *set);
 

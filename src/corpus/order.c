@@ -92,12 +92,14 @@ struct order_update order_next(struct order *o, struct order_cursor *cursor)
     const size_t left = o->n_pairs - (size_t)cursor->next;
     for (; u.n_pairs < left; u.n_pairs++) {
         const uint32_t i = u.pair[u.n_pairs];
-        const size_t T = corpus_clip(corpus_target(o->corpus, i).len, rule->max_length);
+        const size_t T =
+            corpus_rows(o->corpus, corpus_target(o->corpus, i).len, rule->max_length);
         if (rule->batch_sentences && u.n_pairs == rule->batch_sentences)
             break;
         if (rule->batch_tokens && u.n_pairs && u.n_tgt + T > rule->batch_tokens)
             break;
-        u.n_src += corpus_clip(corpus_source(o->corpus, i).len, rule->max_length);
+        u.n_src +=
+            corpus_rows(o->corpus, corpus_source(o->corpus, i).len, rule->max_length);
         u.n_tgt += T;
     }
     u.ends_epoch = u.n_pairs == left;

@@ -91,8 +91,8 @@ status shard_take(struct shard *s, struct shard_part *part, const struct order_u
     TRY(mem_grow(&s->pair, &s->cap_pair, n, sizeof *s->pair, err));
     uint64_t *owner = s->item + n;
     for (size_t i = 0; i < n; i++)
-        s->item[i] =
-            item_of(corpus_clip(corpus_target(corpus, u->pair[i]).len, max_length), i);
+        s->item[i] = item_of(
+            corpus_rows(corpus, corpus_target(corpus, u->pair[i]).len, max_length), i);
     assign(s, owner, n);
     part->pair = s->pair;
     part->n_pairs = 0;

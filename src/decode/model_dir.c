@@ -286,7 +286,8 @@ status model_dir_step(const struct tensor_bundle *b, int64_t *step, struct err *
     return OK;
 }
 
-/* The rows of the embedding are the vocabulary, when the config leaves it to the data. */
+/* The rows of the targets' table are the vocabulary, when the config leaves it to the
+ * data. */
 static status take_vocabulary(struct model_config *c, const struct tensor_bundle *b,
                               struct err *err)
 {
@@ -297,14 +298,17 @@ static status take_vocabulary(struct model_config *c, const struct tensor_bundle
         return OK;
     any.vocab_size = ID_N_SPECIAL;
     TRY(params_open(&p, &any, err));
-    const struct tensor_entry *e = tensor_bundle_find(b, p.list[PARAM_embed].name);
+    const enum param_id id =
+        params_has(&p, PARAM_target_embed) ? PARAM_target_embed : PARAM_embed;
+    const char *name = params_get(&p, id, 0)->name;
+    const struct tensor_entry *e = tensor_bundle_find(b, name);
     const bool is_matrix = e && e->n_dims == 2 && e->dims[0] <= SPM_VOCAB_MAX;
     if (is_matrix)
         c->vocab_size = (int64_t)e->dims[0];
     else
         (void)err_set(err, ERR_FORMAT,
                       "the checkpoint has no embedding matrix %s of at most %d rows",
-                      p.list[PARAM_embed].name, SPM_VOCAB_MAX);
+                      name, SPM_VOCAB_MAX);
     params_close(&p);
     return is_matrix ? OK : err->code;
 }
@@ -349,6 +353,16 @@ status model_dir_languages(struct model_dir_languages *l, const char *path,
     return read_spoken(&s, l, path, err);
 }
 
+static status read_architecture(struct architecture *a, const char *path, struct err *err)
+{
+    struct architecture_options o;
+
+    TRY(opt_defaults(architecture_table, &o, err));
+    TRY(opt_file(architecture_table, &o, path, OPT_SKIP_UNKNOWN, err));
+    *a = architecture_from_options(&o);
+    return OK;
+}
+
 static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
                          struct err *err)
 {
@@ -361,6 +375,7 @@ static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
     TRY(seal_check(path, vocab, err));
     TRY(model_config_defaults(&d->config, err));
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
+    TRY(read_architecture(&d->config.arch, path, err));
     TRY(read_spoken(&s, &d->lang, path, err));
     TRY(set_path(d->data, sizeof d->data, s.data, err));
     TRY(read_checkpoint(d, b, err));

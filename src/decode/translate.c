@@ -52,12 +52,20 @@ status translate_config_check(const struct translate_config *c, struct err *err)
 
 /* With facts about the tokenizer that the caller has, or with its own. */
 static status open_text(struct translator *t, struct pieces *pieces,
-                        const struct spm *spm, size_t vocab_size,
+                        const struct spm *spm, const struct model_config *model,
                         const struct translate_config *c, struct err *err)
 {
-    *t = (struct translator){.config = *c, .spm = spm, .lang = "", .pieces = pieces};
+    const size_t vocab_size = (size_t)model->vocab_size;
+
+    *t = (struct translator){.config = *c,
+                             .spm = spm,
+                             .lang = "",
+                             .pieces = pieces,
+                             .longest = architecture_longest(&model->arch)};
     if (c->greedy)
         t->config.beam = 1;
+    if ((size_t)c->max_length > t->longest)
+        t->config.max_length = (int64_t)t->longest;
     TRY(translate_config_check(&t->config, err));
     TRY(spm_check_special(spm, err));
     if (spm_known(spm_target(spm)) > vocab_size)
@@ -120,7 +128,7 @@ status translate_open(struct translator *t, struct model *m, const struct spm *s
 {
     *t = (struct translator){0};
     TRY(check_device(c, err));
-    TRY(open_text(t, NULL, spm, (size_t)m->config.vocab_size, c, err));
+    TRY(open_text(t, NULL, spm, &m->config, c, err));
     return device_search_open(&t->search, m, rules_of(t), err);
 }
 
@@ -172,7 +180,7 @@ status translate_open_packed(struct translator *t, const struct network *n,
                              const struct spm *spm, const struct translate_config *c,
                              struct engine_options options, struct err *err)
 {
-    TRY(open_text(t, NULL, spm, (size_t)n->config.vocab_size, c, err));
+    TRY(open_text(t, NULL, spm, &n->config, c, err));
     TRY(open_guides(t, err));
     TRY(open_alignments(t, n, options.kernels, options.n_threads, err));
     return engine_open(&t->search, n, rules_of(t), options, err);
@@ -184,8 +192,7 @@ status translate_open_shared(struct translator *t, const struct translate_shared
 {
     struct search_rules rules;
 
-    TRY(open_text(t, s->pieces, s->pieces->spm, (size_t)s->network->config.vocab_size, c,
-                  err));
+    TRY(open_text(t, s->pieces, s->pieces->spm, &s->network->config, c, err));
     t->terms = s->terms;
     TRY(open_guides(t, err));
     TRY(open_alignments(t, s->network, s->kernels, 1, err));

@@ -84,6 +84,7 @@ struct translator {
     const char *lang;              /* of the source; "" unless the caller knows it */
     struct pieces *pieces;         /* of the tokenizer */
     struct pieces *own;            /* the same; NULL: others have them too */
+    size_t longest;                /* tokens that the model has positions for */
     const struct letters *letters; /* of its pieces, if what they spell matters */
     struct phrases forbidden;
     struct glossary own_terms;

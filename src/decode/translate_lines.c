@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -271,7 +272,7 @@ static void set_limits(struct job *j)
             j->max_len[line->first] += beginnings_length(&j->given, i);
     }
     for (size_t i = 0; i < j->in.n; i++)
-        j->max_len[i] += j->needs[i].n_tokens;
+        j->max_len[i] = MIN(j->max_len[i] + j->needs[i].n_tokens, j->t->longest);
 }
 
 /* An encoder is needed for a moment: of many callers most wait for their search. */

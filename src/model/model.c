@@ -113,7 +113,7 @@ static status reserve_signal(struct model *m, size_t max_len, struct err *err)
 
     if (!is_learned)
         TRY(make_waves(m, max_len, err));
-    else if (max_len > (size_t)a->max_positions)
+    else if (max_len > architecture_longest(a))
         return err_set(err, ERR_USAGE,
                        "a sentence of %zu tokens, where the model has learned %lld "
                        "positions; lower max_length or raise max_positions",

@@ -77,6 +77,13 @@ void architecture_to_options(struct architecture_options *o,
                              const struct architecture *a);
 struct architecture architecture_from_options(const struct architecture_options *o);
 
+/* The longest sentence that a model takes, S and EOS counted. */
+static inline size_t architecture_longest(const struct architecture *a)
+{
+    return a->positions == POSITIONS_LEARNED ? (size_t)a->max_positions + a->has_no_begin
+                                             : SIZE_MAX;
+}
+
 static inline bool architecture_has_target_table(const struct architecture *a)
 {
     return a->tables == TABLES_TARGET || a->tables == TABLES_SEPARATE;

@@ -240,7 +240,7 @@ static status write_files(const struct trainer *t, struct err *err)
     snprintf(c->data, sizeof c->data, "%s", data);
     seal_put_version(&lines);
     str_puts(&lines, "# The resolved configuration of this run.\n");
-    opt_dump(train_config_table, c, &lines);
+    opt_dump(train_config_written(c), c, &lines);
     status result = str_check(&lines, "the configuration", err);
     if (result == OK) {
         seal_put(&text, &lines, tokenizer.text, tokenizer.n_bytes);

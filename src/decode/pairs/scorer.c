@@ -42,6 +42,8 @@ status scorer_open(struct scorer **out, const struct network *net, const struct 
                        spm_known(spm_target(spm)), (long long)net->config.vocab_size);
     TRY(mem_alloc(&s, 1, sizeof *s, err));
     *s = (struct scorer){.net = net, .spm = spm, .options = options};
+    if (options.max_length > architecture_longest(&net->config.arch))
+        s->options.max_length = architecture_longest(&net->config.arch);
     status result = encoder_new(&s->encoder, spm, 0, err);
     s->target = s->encoder;
     if (spm_target(spm) != spm)

@@ -99,6 +99,7 @@ static status open_all(struct eval *e, const char *run, struct err *err)
     TRY(dataset_open(&e->data, data, err));
     TRY(eval_check_vocabulary(&e->data, data, e->dir.spm, e->dir.config.vocab_size,
                               e->dir.dir, err));
+    dataset_read_as(&e->data, &e->dir.config.arch);
     TRY(device_open(&e->device, e->config->device, options, err));
     if (pool_crowded(note, 1, pool_size(e->device.pool)))
         fprintf(e->console, "%s\n", note);

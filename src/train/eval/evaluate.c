@@ -195,12 +195,14 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
                      const struct dataset_set *set, const struct evaluate_options *o,
                      struct err *err)
 {
+    struct evaluate_options fitting = *o;
     struct pass p = {0};
 
     if (!set->corpus.n_pairs)
         return err_set(err, ERR_FORMAT, "the set to evaluate on has no sentences");
-    status result = run_pass(&p, m, set, o, err);
-    THEN(result, join_pass(r, &p, o, err));
+    fitting.max_length = MIN(o->max_length, architecture_longest(&m->config.arch));
+    status result = run_pass(&p, m, set, &fitting, err);
+    THEN(result, join_pass(r, &p, &fitting, err));
     close_pass(&p);
     return result;
 }

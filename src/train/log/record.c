@@ -132,10 +132,11 @@ status record_close(struct record *r, struct err *err)
 
 static json_t *config_of(const struct train_config *c)
 {
+    const struct opt_table t = train_config_written(c);
     json_t *config = json_object();
 
-    for (size_t i = 0; i < train_config_table.n; i++) {
-        const struct opt *row = &train_config_table.opt[i];
+    for (size_t i = 0; i < t.n; i++) {
+        const struct opt *row = &t.opt[i];
         const void *field = (const char *)c + row->at;
         json_t *v;
         if (row->type == OPT_INT)

@@ -24,9 +24,23 @@ static const struct opt rows[] = {
     OPT_ROW(kind, offsetof(struct train_config, optim.field), field, __VA_ARGS__)
                 OPTIM_OPTIONS(X)
 #undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, arch.field), field, __VA_ARGS__)
+                    ARCHITECTURE_OPTIONS(X)
+#undef X
 };
 
 const struct opt_table train_config_table = {rows, sizeof rows / sizeof *rows};
+
+struct opt_table train_config_written(const struct train_config *c)
+{
+    const struct architecture a = architecture_from_options(&c->arch);
+    struct opt_table t = train_config_table;
+
+    if (architecture_is_reference(&a))
+        t.n -= architecture_table.n; /* they are the last */
+    return t;
+}
 
 /* Ranges of a bucket do not follow tensors, so nothing that goes by tensor works. */
 static status check_shards(const struct train_config *c, struct err *err)
@@ -49,6 +63,18 @@ static status check_shards(const struct train_config *c, struct err *err)
         return err_set(err, ERR_USAGE,
                        "shard_optimizer = true works neither with larc nor with freeze");
     return OK;
+}
+
+static status check_positions(const struct train_config *c, struct err *err)
+{
+    const struct architecture a = architecture_from_options(&c->arch);
+
+    if ((size_t)c->max_length <= architecture_longest(&a))
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "max_length = %lld, but max_positions = %lld of positions = learned; "
+                   "lower the one or raise the other",
+                   (long long)c->max_length, (long long)a.max_positions);
 }
 
 status train_config_defaults(struct train_config *c, struct err *err)
@@ -74,6 +100,7 @@ status train_config_check(const struct train_config *c, struct err *err)
                        (long long)c->batch_tokens, (long long)c->batch_sentences);
     if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
         return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
+    TRY(check_positions(c, err));
     TRY(check_shards(c, err));
     if (c->log_gradients && c->local_steps > 1)
         return err_set(err, ERR_USAGE,

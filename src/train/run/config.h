@@ -1,7 +1,7 @@
 /*
  * config - the options of a training run, one a line.
  *
- * The lists of the rooms below (model shape, learning rate, optimizer) are part of it, so
+ * The lists of the rooms below (model, learning rate, optimizer) are part of it, so
  * that one YAML file and one command line set them all. The resolved config is written to
  * the run directory and reproduces the run.
  */
@@ -78,10 +78,15 @@ struct train_config {
     struct model_config model;
     struct schedule_config schedule;
     struct optim_config optim;
+    struct architecture_options arch; /* model.arch follows, with the vocabulary */
     TRAIN_OPTIONS(OPT_FIELD)
 };
 
 extern const struct opt_table train_config_table;
+
+/* The options that are written: without those of the architecture where it is the
+ * reference's, as every configuration was before there were others. */
+struct opt_table train_config_written(const struct train_config *c);
 
 /* The default of every option. */
 status train_config_defaults(struct train_config *c, struct err *err);

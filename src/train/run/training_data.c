@@ -59,6 +59,7 @@ static status settle_vocabulary(struct train_config *c, uint32_t n_pieces,
 {
     struct model_config *m = &c->model;
 
+    m->arch = architecture_from_options(&c->arch);
     if (m->vocab_size == 0)
         m->vocab_size = n_pieces;
     if (m->vocab_size < (int64_t)n_pieces)
@@ -77,6 +78,7 @@ status training_data_open(struct training_data *d, struct train_config *c,
         TRY(dataset_check_start(&d->check, &d->sets, err));
     TRY(check_vocabulary(&d->sets, c, err));
     TRY(settle_vocabulary(c, d->sets.vocab, err));
+    dataset_read_as(&d->sets, &c->model.arch);
     if (!*c->source_lang)
         snprintf(c->source_lang, sizeof c->source_lang, "%s", d->sets.source_lang);
     if (!*c->target_lang)

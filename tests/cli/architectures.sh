@@ -1,0 +1,51 @@
+# Models of other architectures: trained, resumed, evaluated, packed and translated with, on every
+# device.
+. "$ROOT/tests/cli/tiny.bash"
+losses() { sed -n 's/.*"event":"step".*"loss":\([0-9.e+-]*\).*/\1/p' "$1/run.jsonl"; }
+near() { awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a - b; exit !(d <= e && -d <= e) }'; }
+
+tiny_data data
+devices=cpu
+"$FERRY" doctor --device opencl >doctor.txt 2>&1 && devices="cpu opencl"
+
+# check NAME option...: the same losses on every device, and one model whoever reads it
+check()
+{
+    local name=$1 device options
+    options=(data=data "${tiny[@]}" encoder_layers=2 learning_rate=0.05 log_every=1
+        label_smoothing=0 max_steps=12 "${@:2}")
+    for device in $devices; do
+        expect 0 "$FERRY" train run=$name-$device device=$device "${options[@]}"
+        paste <(losses $name-cpu) <(losses $name-$device) |
+            awk '{ d = $1 - $2; if (d < 0) d = -d; if (!(d <= 1e-4 * $1)) exit 1 }' ||
+            fail "$name: other losses on $device"
+        expect 0 "$FERRY" translate $name-cpu test.en device=$device
+        cp .out $name.$device
+        cmp $name.cpu $name.$device || fail "$name: $device translates otherwise"
+    done
+    [ "$(losses $name-cpu | tail -n 1 | cut -c1-4)" != "$(losses $name-cpu | head -n 1 | cut -c1-4)" ] ||
+        fail "$name learns nothing"
+    grep -q "^${2%%=*}: ${2#*=}$" $name-cpu/config.yaml || fail "$name: config.yaml does not say $2"
+    expect 0 "$FERRY" pack $name-cpu out=$name.ferry precision=fp32 pairs=5
+    expect 0 "$FERRY" translate $name.ferry test.en
+    cmp .out $name.cpu || fail "$name: packed, it translates otherwise"
+    expect 0 "$FERRY" pack $name-cpu out=$name-8.ferry precision=int8 pairs=5
+    expect 0 "$FERRY" eval $name.ferry data=data set=valid bleu=false
+    packed=$(awk '/^cross entropy/ { print $3 }' .out)
+    expect 0 "$FERRY" eval $name-cpu set=valid bleu=false
+    trained=$(awk '/^loss/ { print $2 }' .out)
+    near "$packed" "$trained" 0.0002 || fail "$name: loss $trained of the run, $packed packed"
+}
+
+check behind norm=post activation=swish attention_bias=true output_bias=true sentence_begin=false \
+    decoder_start=0 positions=halves
+check gated gated=true activation=gelu tables=separate positions=learned max_positions=40
+check shallow tables=target decoder_layers=1 encoder_layers=4 norm=post embed_scale=false
+
+# A run goes on as it began, and what cannot be is refused.
+refuses 2 'norm = pre, but this run began with norm = post' \
+    "$FERRY" train run=behind-cpu data=data "${tiny[@]}" encoder_layers=2
+refuses 2 'max_length = 32, but max_positions = 20' "$FERRY" train run=new data=data "${tiny[@]}" \
+    positions=learned max_positions=20
+refuses 2 'source_vocab_size = 70, vocab_size = 80' "$FERRY" train run=new data=data "${tiny[@]}" \
+    source_vocab_size=70
