@@ -57,6 +57,8 @@ static status measure_loss(struct work *w, const struct dataset_set *set,
                            struct evaluate_result *r, struct err *err)
 {
     enum { WINDOW = 512 };
+    /* the S of a target is certain where the model does not see it, and not counted */
+    const size_t unseen = w->model.network->config.arch.has_no_begin;
     struct scorer_ids pair[WINDOW];
     double sum = 0;
 
@@ -72,7 +74,7 @@ static status measure_loss(struct work *w, const struct dataset_set *set,
         for (uint32_t i = 0; i < n; i++) {
             const struct scorer_pair p = scorer_get(w->scorer, i);
             sum -= p.sum;
-            r->n_tokens += p.n;
+            r->n_tokens += p.n - unseen;
         }
     }
     r->n_pairs = set->corpus.n_pairs;
