@@ -190,7 +190,7 @@ if(CURL_FOUND)
 endif()
 
 ferry_room(decode FOLDERS steer beam lines forced pairs BELOW foreign align infer model text format recipe LIBS m)
-ferry_room(train FOLDERS update run log save eval BELOW decode corpus model dist format score text recipe
+ferry_room(train FOLDERS update run log save eval BELOW foreign decode corpus model dist format score text recipe
   LIBS PkgConfig::JANSSON ${CMAKE_DL_LIBS} m)
 ferry_room(pack BELOW foreign align decode corpus score LIBS PkgConfig::JANSSON m)
 ferry_room(library BELOW decode base LIBS Threads::Threads m)

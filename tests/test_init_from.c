@@ -82,5 +82,5 @@ TEST(a_run_begins_with_the_weights_of_a_packed_model)
     CHECK(most > 0 && most <= largest / 127);
 
     CHECK_FAILS(toy_try("d", TOY("max_steps=0", from, "d_ff=48"), &err), &err, ERR_USAGE,
-                "init_from: it has d_ff = 24, the run 48");
+                "is another model; train it with d_ff=24");
 }

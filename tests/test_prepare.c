@@ -108,7 +108,8 @@ TEST(every_training_pair_comes_out_once_and_still_matched)
     stats = preparing_run(&c);
     CHECK_OK(dataset_open(&d, c.out, &err), &err);
     CHECK_OK(spm_load(&spm, d.tokenizer, &err), &err);
-    CHECK(d.vocab == 150 && spm_size(spm) == 150 && d.train.n_pairs == LINES);
+    CHECK(d.n_source == 150 && d.n_target == 150 && spm_size(spm) == 150 &&
+          d.train.n_pairs == LINES);
     CHECK(!d.valid.is_there && !d.test.is_there);
     for (uint32_t i = 0; i < LINES; i++) {
         decode(&source, spm, corpus_source(&d.train, i));

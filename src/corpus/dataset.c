@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/os.h"
@@ -112,6 +113,40 @@ static status check_version(const json_t *all, const char *path, struct err *err
                    path, (long long)version, DATASET_VERSION);
 }
 
+/* Pieces of each side, which only those with two tokenizers say. */
+static void take_sizes(struct dataset *d, const json_t *vocabulary)
+{
+    const json_t *target = json_object_get(vocabulary, "target_pieces");
+    const json_t *source = json_object_get(vocabulary, "pieces");
+
+    if (!target)
+        return;
+    d->n_source = (uint32_t)json_integer_value(source);
+    d->n_target = (uint32_t)json_integer_value(target);
+}
+
+uint64_t dataset_tokenizer_hash(struct line source, struct line target)
+{
+    struct checksum sum = checksum_start();
+
+    checksum_add(&sum, source.text, source.n_bytes);
+    checksum_add(&sum, target.text, target.n_bytes);
+    return checksum_value(&sum);
+}
+
+static status hash_tokenizers(struct dataset *d, struct err *err)
+{
+    RELEASED_BY(file_map_close) struct file_map source = {0}, target = {0};
+
+    TRY(file_map_open(&source, d->tokenizer, err));
+    if (*d->target_tokenizer)
+        TRY(file_map_open(&target, d->target_tokenizer, err));
+    d->tokenizer_hash =
+        dataset_tokenizer_hash((struct line){(const char *)source.data, source.n_bytes},
+                               (struct line){(const char *)target.data, target.n_bytes});
+    return OK;
+}
+
 /* Its version, and the languages, which directories of earlier versions do not say. */
 static status read_mark(struct dataset *d, const char *dir, struct err *err)
 {
@@ -123,6 +158,7 @@ static status read_mark(struct dataset *d, const char *dir, struct err *err)
     const json_t *languages = json_object_get(all, "languages");
     take_language(d->source_lang, languages, "source");
     take_language(d->target_lang, languages, "target");
+    take_sizes(d, json_object_get(all, "vocabulary"));
     return OK;
 }
 
@@ -133,10 +169,14 @@ static status open_all(struct dataset *d, const char *dir, struct err *err)
     TRY(check_whole(dir, err));
     TRY(read_mark(d, dir, err));
     TRY(file_join(d->tokenizer, sizeof d->tokenizer, dir, DATASET_VOCAB ".model", err));
-    TRY(checksum_of_file(&d->tokenizer_hash, d->tokenizer, err));
+    TRY(file_join(path, sizeof path, dir, DATASET_TARGET ".model", err));
+    if (file_exists(path))
+        memcpy(d->target_tokenizer, path, sizeof path);
+    TRY(hash_tokenizers(d, err));
     TRY(file_join(path, sizeof path, dir, "train.bin", err));
     TRY(open_corpus(&d->train, d, path, err));
-    d->vocab = d->train.vocab;
+    if (!*d->target_tokenizer)
+        d->n_source = d->n_target = d->train.vocab;
     TRY(open_set(&d->valid, d, dir, "valid", err));
     return open_set(&d->test, d, dir, "test", err);
 }

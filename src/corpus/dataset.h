@@ -29,6 +29,7 @@ enum { DATASET_VERSION = 3 };
 
 #define DATASET_MARK     "prepare.json"  /* the last file written */
 #define DATASET_VOCAB    "vocab"         /* .model and .vocab */
+#define DATASET_TARGET   "vocab.target"  /* the same of targets, if they have their own */
 #define DATASET_PROPOSAL "proposal.yaml" /* configuration that fits; may be missing */
 
 /* The lines of one raw text. */
@@ -46,9 +47,10 @@ struct dataset_set {
 };
 
 struct dataset {
-    char tokenizer[FILE_PATH_MAX]; /* path of the SentencePiece model */
+    char tokenizer[FILE_PATH_MAX];        /* path of the SentencePiece model */
+    char target_tokenizer[FILE_PATH_MAX]; /* of targets; "": the same */
     uint64_t tokenizer_hash;
-    uint32_t vocab;                        /* pieces of the tokenizer */
+    uint32_t n_source, n_target;           /* ids of each side */
     char source_lang[16], target_lang[16]; /* as in "de"; "": unknown */
     struct corpus train;
     struct dataset_set valid, test;
@@ -58,6 +60,9 @@ struct dataset {
  * *d is closed. */
 status dataset_open(struct dataset *d, const char *dir, struct err *err);
 void dataset_close(struct dataset *d);
+
+/* Of one tokenizer, or of both where targets have their own; its bytes are empty else. */
+uint64_t dataset_tokenizer_hash(struct line source, struct line target);
 
 /* corpus_read_as() of every corpus. */
 void dataset_read_as(struct dataset *d, const struct architecture *a);

@@ -363,6 +363,15 @@ static status read_architecture(struct architecture *a, const char *path, struct
     return OK;
 }
 
+/* The tokenizer of targets, where they have their own; "" where not. */
+static void find_target(char path[FILE_PATH_MAX], const char *dir)
+{
+    struct err none;
+
+    if (model_dir_find(path, FILE_PATH_MAX, dir, MODEL_DIR_TARGET, &none) != OK)
+        path[0] = '\0';
+}
+
 static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
                          struct err *err)
 {
@@ -380,7 +389,10 @@ static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
     TRY(set_path(d->data, sizeof d->data, s.data, err));
     TRY(read_checkpoint(d, b, err));
     TRY(model_config_check(&d->config, err));
-    return spm_load(&d->spm, vocab, err);
+    find_target(path, d->dir);
+    return spm_load_both(&d->spm, vocab, path,
+                         (size_t)model_config_source_vocab(&d->config),
+                         (size_t)d->config.vocab_size, err);
 }
 
 status model_dir_open(struct model_dir *d, const char *path, const char *checkpoint,

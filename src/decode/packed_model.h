@@ -20,6 +20,7 @@
 #include "base/lines.h"
 #include "base/opt.h"
 #include "decode/model_dir.h"
+#include "format/model_sections.h"
 #include "format/pack.h"
 #include "infer/network.h"
 #include "text/subword/spm.h"
@@ -38,18 +39,6 @@ struct packed_model_options {
 };
 
 extern const struct opt_table packed_model_table;
-
-/* Names of the sections. */
-#define PACKED_MODEL_CONFIG       "config"
-#define PACKED_MODEL_TOKENIZER    "tokenizer"
-#define PACKED_MODEL_ARCHITECTURE "architecture" /* where it is not the reference's */
-#define PACKED_MODEL_TARGET       "target"       /* tokenizer of targets, if another */
-#define PACKED_MODEL_TENSORS      "tensors"
-#define PACKED_MODEL_WEIGHTS      "weights"
-#define PACKED_MODEL_ABOUT        "about"     /* JSON: where the model comes from */
-#define PACKED_MODEL_LICENCE      "licence"   /* text */
-#define PACKED_MODEL_SHORTLIST    "shortlist" /* docs/formats/shortlist.md */
-#define PACKED_MODEL_PROFILES     "profiles"  /* docs/formats/profiles.md */
 
 /* How numbers of a tensor are stored. */
 enum packed_model_type { PACKED_FLOAT, PACKED_INT8, PACKED_HALF, N_PACKED_TYPES };

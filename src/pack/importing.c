@@ -62,17 +62,15 @@ static status describe(const struct work *w, const char *model, const char *made
 
 static status write_file(struct work *w, const char *about, struct err *err)
 {
-    const struct spm *target = spm_target(w->foreign.spm);
     struct packed_model_parts parts = {
         .network = &w->network,
         .options = {.step = -1, .alignment_layer = -1},
         .is_half = strcmp(w->c->precision, "fp16") == 0,
         .tokenizer = spm_bytes(w->foreign.spm),
+        .target = spm_target_bytes(w->foreign.spm),
         .about = {about, strlen(about)},
         .licence = {(const char *)w->licence.data, w->licence.n_bytes}};
 
-    if (target != w->foreign.spm)
-        parts.target = spm_bytes(target);
     take_languages(w, &parts.options);
     return packed_model_write(&parts, w->c->out, err);
 }

@@ -71,6 +71,7 @@ static status read_licence(struct work *w, struct err *err)
 static status open_data(struct work *w, struct err *err)
 {
     const struct line tokenizer = spm_bytes(w->dir.spm);
+    const struct line target = spm_target_bytes(w->dir.spm);
     const char *dir = *w->c->data ? w->c->data : w->dir.data;
     struct err why = {0};
 
@@ -81,7 +82,7 @@ static status open_data(struct work *w, struct err *err)
                                     "data=DIR names it");
         return OK;
     }
-    if (w->data.tokenizer_hash != checksum_of(tokenizer.text, tokenizer.n_bytes))
+    if (w->data.tokenizer_hash != dataset_tokenizer_hash(tokenizer, target))
         return err_set(err, ERR_FORMAT,
                        "the tokenizer of %s is not that of the model; data=DIR names its "
                        "data",
@@ -373,6 +374,7 @@ static status write_file(struct work *w, struct err *err)
         .options = {.step = w->dir.step, .alignment_layer = alignment_layer(w)},
         .is_half = strcmp(w->c->precision, "fp16") == 0,
         .tokenizer = tokenizer,
+        .target = spm_target_bytes(w->dir.spm),
         .licence = {(const char *)w->licence.data, w->licence.n_bytes},
         .shortlist = {w->list_bytes.data, w->list_bytes.len},
         .profiles = {(const char *)w->profiles.data, w->profiles.n_bytes}};

@@ -1,4 +1,5 @@
 #include "prepare/prepare.h"
+#include "prepare/given.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -124,7 +125,7 @@ static status open_inputs(struct prepare *p, struct err *err)
         TRY(pairs_open(&p->input[set], &lists[set], err));
     if (!*c->tokenizer)
         return OK;
-    TRY(spm_load(&p->spm, c->tokenizer, err));
+    TRY(given_load(&p->spm, c->tokenizer, err));
     if (spm_check_special(p->spm, err) != OK)
         return err_wrap(err, "%s", c->tokenizer);
     return OK;
@@ -145,6 +146,14 @@ static void add_input(struct checksum *sum, const struct pairs *in)
             checksum_add(sum, &f->changed[s], sizeof f->changed[s]);
         }
     checksum_add(sum, &in->n_files, sizeof in->n_files);
+}
+
+static void add_tokenizers(struct checksum *sum, const struct spm *spm)
+{
+    const struct line source = spm_bytes(spm), target = spm_target_bytes(spm);
+
+    checksum_add(sum, source.text, source.n_bytes);
+    checksum_add(sum, target.text, target.n_bytes);
 }
 
 /*
@@ -171,7 +180,7 @@ static uint64_t hash_config(const struct prepare *p)
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         add_input(&sum, &p->input[set]);
     if (p->spm)
-        checksum_add(&sum, spm_bytes(p->spm).text, spm_bytes(p->spm).n_bytes);
+        add_tokenizers(&sum, p->spm);
     return checksum_value(&sum);
 }
 

@@ -52,7 +52,8 @@
     X(STR, columns, "1,2", "columns of a .tsv: source,target", ANY)                     \
     X(STR, source_lang, "", "language, as in de or en-GB; empty: guess it", ANY)        \
     X(STR, target_lang, "", "the same of the target; a .tmx needs both", ANY)           \
-    X(STR, tokenizer, "", "SentencePiece .model to use; empty: learn one", ANY)         \
+    X(STR, tokenizer, "",                                                               \
+      "SentencePiece .model, or packed model with one; empty: learn", ANY)              \
     X(REAL, max_unknown, "0.01", "refuse it from this share of unknown pieces on",      \
       RANGE(0, 1))                                                                      \
     X(INT, vocab_size, "0", "pieces to learn; 0: by the size of the corpus",            \
@@ -177,6 +178,7 @@ struct prepare_stats {
     struct prepare_language language[PAIRS_SIDES];
     uint64_t made_from; /* hash of text, options and program */
     uint64_t n_pieces, tokenizer_hash;
+    uint64_t n_target_pieces;           /* of a tokenizer of targets alone; 0: none */
     bool is_learned, is_factored;       /* the vocabulary, from these lines: */
     uint64_t n_learn_lines, n_too_long; /* offered, and left out for their length */
     uint64_t n_words_forgotten;         /* when memory ran out, the rarest first */

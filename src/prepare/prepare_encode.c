@@ -9,7 +9,7 @@
 
 /* What each thread has for itself: the ids of its part of the batch, end to end. */
 struct worker {
-    struct encoder *encoder;
+    struct encoder *encoder[PAIRS_SIDES]; /* one twice, unless targets have their own */
     struct spm_ids ids;
 };
 
@@ -41,7 +41,7 @@ static status encode_range(void *ctx, const struct prepare_batch *b, size_t part
         const struct pairs_row row = prepare_batch_row(b, i);
         for (int s = 0; s < PAIRS_SIDES; s++) {
             e->side[i][s].at = w->ids.n;
-            TRY(encoder_encode(w->encoder, row.side[s], &w->ids, err));
+            TRY(encoder_encode(w->encoder[s], row.side[s], &w->ids, err));
             e->side[i][s].n = w->ids.n - e->side[i][s].at;
         }
     }
@@ -202,15 +202,24 @@ static status open_encoding(struct encoding *e, struct err *err)
     const uint64_t part = prepare_budget(e->p) / 4 / e->n_workers;
     const uint64_t all = (n_text[PAIRS_SOURCE] + n_text[PAIRS_TARGET]) / 2 * 64;
     const size_t cache = (size_t)(part < all ? part : all);
-    for (size_t i = 0; i < e->n_workers; i++)
-        TRY(encoder_new(&e->worker[i].encoder, e->p->spm, cache, err));
+    const struct spm *source = e->p->spm, *target = spm_target(source);
+    for (size_t i = 0; i < e->n_workers; i++) {
+        struct encoder **encoder = e->worker[i].encoder;
+        TRY(encoder_new(&encoder[PAIRS_SOURCE], source, cache, err));
+        encoder[PAIRS_TARGET] = encoder[PAIRS_SOURCE];
+        if (target != source)
+            TRY(encoder_new(&encoder[PAIRS_TARGET], target, cache, err));
+    }
     return OK;
 }
 
 static void close_encoding(struct encoding *e)
 {
     for (size_t i = 0; e->worker && i < e->n_workers; i++) {
-        encoder_free(e->worker[i].encoder);
+        struct encoder **encoder = e->worker[i].encoder;
+        if (encoder[PAIRS_TARGET] != encoder[PAIRS_SOURCE])
+            encoder_free(encoder[PAIRS_TARGET]);
+        encoder_free(encoder[PAIRS_SOURCE]);
         spm_ids_release(&e->worker[i].ids);
     }
     free(e->worker);

@@ -105,8 +105,8 @@ static status learn(struct prepare *p, struct err *err)
 
 /* How well a given model knows the text of each side. */
 struct trial {
-    uint64_t n, step; /* pairs seen; one in `step` of them is tried */
-    struct encoder *encoder;
+    uint64_t n, step;                     /* pairs seen; one in `step` of them is tried */
+    struct encoder *encoder[PAIRS_SIDES]; /* one twice, unless targets have their own */
     struct spm_ids ids;
     struct {
         uint64_t n_tokens, n_unknown;
@@ -117,7 +117,7 @@ struct trial {
 static status try_line(struct trial *t, int s, struct line line, struct err *err)
 {
     t->ids.n = 0;
-    TRY(encoder_encode(t->encoder, line, &t->ids, err));
+    TRY(encoder_encode(t->encoder[s], line, &t->ids, err));
     for (size_t i = 0; i < t->ids.n; i++) {
         if (t->ids.id[i] == ID_UNK && !t->side[s].n_unknown)
             snprintf(t->side[s].line, sizeof t->side[s].line, "%.*s",
@@ -143,7 +143,9 @@ static status try_pair(void *ctx, const struct prepare_batch *b, size_t part, si
 
 static void close_trial(struct trial *t)
 {
-    encoder_free(t->encoder);
+    if (t->encoder[PAIRS_TARGET] != t->encoder[PAIRS_SOURCE])
+        encoder_free(t->encoder[PAIRS_TARGET]);
+    encoder_free(t->encoder[PAIRS_SOURCE]);
     spm_ids_release(&t->ids);
 }
 
@@ -155,7 +157,10 @@ static status check_given(struct prepare *p, struct err *err)
     struct trial t = {.step = 1 + p->stats->n_reason[CLEAN_KEEP] / TRIAL_PAIRS};
     const struct prepare_job job = {.put = try_pair, .ctx = &t};
 
-    TRY(encoder_new(&t.encoder, p->spm, 0, err));
+    TRY(encoder_new(&t.encoder[PAIRS_SOURCE], p->spm, 0, err));
+    t.encoder[PAIRS_TARGET] = t.encoder[PAIRS_SOURCE];
+    if (spm_target(p->spm) != p->spm)
+        TRY(encoder_new(&t.encoder[PAIRS_TARGET], spm_target(p->spm), 0, err));
     TRY(prepare_batch_run(p, &job, err));
     for (int s = 0; s < PAIRS_SIDES; s++) {
         const uint64_t n = t.side[s].n_tokens ? t.side[s].n_tokens : 1;
@@ -171,13 +176,29 @@ static status check_given(struct prepare *p, struct err *err)
     return OK;
 }
 
-static status save_vocabulary(struct prepare *p, struct err *err)
+/* The tokenizer of targets, if they have their own. */
+static status save_target(struct prepare *p, struct err *err)
 {
-    const struct line bytes = spm_bytes(p->spm);
+    const struct spm *target = spm_target(p->spm);
     char prefix[FILE_PATH_MAX];
 
-    p->stats->n_pieces = spm_size(p->spm);
-    p->stats->tokenizer_hash = checksum_of(bytes.text, bytes.n_bytes);
+    if (target == p->spm)
+        return OK;
+    p->stats->n_target_pieces = spm_known(target);
+    TRY(file_join(prefix, sizeof prefix, p->work.final, DATASET_TARGET, err));
+    TRY(spm_save(target, prefix, err));
+    TRY(workdir_add(&p->work, err, "final/" DATASET_TARGET ".model"));
+    return workdir_add(&p->work, err, "final/" DATASET_TARGET ".vocab");
+}
+
+static status save_vocabulary(struct prepare *p, struct err *err)
+{
+    char prefix[FILE_PATH_MAX];
+
+    p->stats->n_pieces = spm_known(p->spm);
+    p->stats->tokenizer_hash =
+        dataset_tokenizer_hash(spm_bytes(p->spm), spm_target_bytes(p->spm));
+    TRY(save_target(p, err));
     TRY(file_join(prefix, sizeof prefix, p->work.final, DATASET_VOCAB, err));
     TRY(spm_save(p->spm, prefix, err));
     TRY(workdir_add(&p->work, err, "final/" DATASET_VOCAB ".model"));

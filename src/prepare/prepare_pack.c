@@ -13,7 +13,8 @@ status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare
     *k->stats = (struct prepare_set_stats){0};
     TRY(workdir_add(&p->work, err, "final/%s.bin", name));
     TRY(file_path(k->path, err, "%s/%s.bin", p->work.final, name));
-    return corpus_file_create(&k->corpus, k->path, spm_size(p->spm),
+    const size_t source = spm_known(p->spm), target = spm_known(spm_target(p->spm));
+    return corpus_file_create(&k->corpus, k->path, source > target ? source : target,
                               p->stats->tokenizer_hash, err);
 }
 

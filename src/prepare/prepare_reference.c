@@ -110,7 +110,7 @@ status prepare_reference_add(struct prepare_reference *r, const struct spm *spm,
                              const struct line text[PAIRS_SIDES], struct err *err)
 {
     for (int s = 0; s < PAIRS_SIDES; s++) {
-        TRY(pieces(&r->line, spm, &ids[s], text[s], err));
+        TRY(pieces(&r->line, s ? spm_target(spm) : spm, &ids[s], text[s], err));
         TRY(file_writer_add(&r->tok[s], r->line.data, r->line.len, err));
         TRY(file_writer_add_line(&r->text[s], text[s].text, text[s].n_bytes, err));
     }

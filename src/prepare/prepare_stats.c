@@ -212,11 +212,14 @@ static json_t *languages_json(const struct prepare_stats *s)
 
 static json_t *vocabulary_json(const struct prepare_stats *s)
 {
-    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "pieces", count(s->n_pieces),
-                     "hash", hash(s->tokenizer_hash), "learned", (int)s->is_learned,
-                     "lines_offered", count(s->n_learn_lines), "lines_too_long",
-                     count(s->n_too_long), "words_forgotten",
-                     count(s->n_words_forgotten));
+    json_t *all =
+        json_pack("{s:o, s:o, s:b, s:o, s:o, s:o}", "pieces", count(s->n_pieces), "hash",
+                  hash(s->tokenizer_hash), "learned", (int)s->is_learned, "lines_offered",
+                  count(s->n_learn_lines), "lines_too_long", count(s->n_too_long),
+                  "words_forgotten", count(s->n_words_forgotten));
+    if (s->n_target_pieces)
+        json_object_set_new(all, "target_pieces", count(s->n_target_pieces));
+    return all;
 }
 
 static json_t *seconds_json(const struct prepare_stats *s)

@@ -251,7 +251,10 @@ static status write_files(const struct trainer *t, struct err *err)
     str_release(&text);
     str_release(&lines);
     TRY(result);
-    return write_file(t, "vocab.model", tokenizer.text, tokenizer.n_bytes, err);
+    const struct line target = spm_target_bytes(t->data.spm);
+    if (target.n_bytes)
+        TRY(write_file(t, DATASET_TARGET ".model", target.text, target.n_bytes, err));
+    return write_file(t, DATASET_VOCAB ".model", tokenizer.text, tokenizer.n_bytes, err);
 }
 
 /* A fraction of a second, which a run of a few updates does not pay for. */
@@ -283,7 +286,7 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
         .micro_tokens = (double)t->micro.limit.n_tgt,
         .train_pairs = data->train.n_pairs,
         .valid_pairs = data->valid.corpus.n_pairs,
-        .tokenizer_pieces = data->vocab,
+        .tokenizer_pieces = data->n_target,
         .tokenizer_hash = record_hash(tokenizer, data->tokenizer_hash),
         .train_hash = record_hash(train, data->train.checksum),
         .roof_gflops = roof_gflops,

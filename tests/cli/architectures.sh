@@ -45,7 +45,7 @@ check shallow tables=target decoder_layers=1 encoder_layers=4 norm=post embed_sc
 # A run goes on as it began, and what cannot be is refused.
 refuses 2 'norm = pre, but this run began with norm = post' \
     "$FERRY" train run=behind-cpu data=data "${tiny[@]}" encoder_layers=2 learning_rate=0.05 \
-    label_smoothing=0 log_every=1
+    label_smoothing=0 log_every=1 norm=pre
 refuses 2 'max_length = 32, but max_positions = 20' "$FERRY" train run=new data=data "${tiny[@]}" \
     positions=learned max_positions=20
 refuses 2 'source_vocab_size = 70, vocab_size = 80' "$FERRY" train run=new data=data "${tiny[@]}" \

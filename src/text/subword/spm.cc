@@ -233,6 +233,34 @@ void spm_limit(struct spm *spm, size_t n)
     spm->n_known = n;
 }
 
+struct line spm_target_bytes(const struct spm *spm)
+{
+    const struct spm *target = spm_target(spm);
+
+    return target == spm ? line{nullptr, 0} : spm_bytes(target);
+}
+
+static status load_limited(struct spm **spm, const char *path, size_t n, struct err *err)
+{
+    TRY(spm_load(spm, path, err));
+    if (n < spm_size(*spm))
+        spm_limit(*spm, n);
+    return OK;
+}
+
+status spm_load_both(struct spm **spm, const char *source, const char *target,
+                     size_t n_source, size_t n_target, struct err *err)
+{
+    struct spm *other = NULL;
+
+    TRY(load_limited(spm, source, n_source, err));
+    if (!*target)
+        return OK;
+    TRY(load_limited(&other, target, n_target, err));
+    spm_join(*spm, other);
+    return OK;
+}
+
 struct line spm_bytes(const struct spm *spm)
 {
     return {spm->bytes.data(), spm->bytes.size()};

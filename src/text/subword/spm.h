@@ -46,6 +46,13 @@ status spm_blank(struct spm **spm, struct err *err);
 void spm_join(struct spm *spm, struct spm *target);
 const struct spm *spm_target(const struct spm *spm);
 
+/* The bytes of its targets' tokenizer; empty where that is itself. */
+struct line spm_target_bytes(const struct spm *spm);
+
+/* The tokenizers of a model that knows so many ids of each side; target "": the same. */
+status spm_load_both(struct spm **spm, const char *source, const char *target,
+                     size_t n_source, size_t n_target, struct err *err);
+
 /* Its model knows the first n ids; encoding gives unk for pieces from there on, which a
  * text may be cut into all the same. Before anybody else has it. */
 void spm_limit(struct spm *spm, size_t n);

@@ -63,14 +63,14 @@ status eval_check_vocabulary(const struct dataset *data, const char *dir,
                              const struct spm *spm, int64_t vocab_size, const char *where,
                              struct err *err)
 {
-    const struct line model = spm_bytes(spm);
+    const uint64_t hash = dataset_tokenizer_hash(spm_bytes(spm), spm_target_bytes(spm));
 
-    if (data->vocab > (uint32_t)vocab_size)
+    if (data->n_target > (uint32_t)vocab_size)
         return err_set(err, ERR_FORMAT,
                        "the vocabulary of %s has %u pieces, the model %lld: they do not "
                        "match",
-                       dir, data->vocab, (long long)vocab_size);
-    if (data->tokenizer_hash != checksum_of(model.text, model.n_bytes))
+                       dir, data->n_target, (long long)vocab_size);
+    if (data->tokenizer_hash != hash)
         return err_set(err, ERR_FORMAT,
                        "the tokenizer of %s is not that of the model in %s; prepare the "
                        "text with tokenizer=%s/vocab.model",

@@ -33,6 +33,22 @@ status training_data_refuse_vocabulary(const struct train_config *c, struct err 
                    c->data, c->run, training_data_before(before, c));
 }
 
+static status hash_of_run(uint64_t *hash, const char *run, const char *vocab,
+                          struct err *err)
+{
+    RELEASED_BY(file_map_close) struct file_map source = {0}, target = {0};
+    char path[FILE_PATH_MAX];
+
+    TRY(file_map_open(&source, vocab, err));
+    TRY(file_join(path, sizeof path, run, DATASET_TARGET ".model", err));
+    if (file_exists(path))
+        TRY(file_map_open(&target, path, err));
+    *hash =
+        dataset_tokenizer_hash((struct line){(const char *)source.data, source.n_bytes},
+                               (struct line){(const char *)target.data, target.n_bytes});
+    return OK;
+}
+
 /* A run has its vocabulary beside its checkpoints. Compared before any number that
  * follows from it: vocab_size alone would not tell what is wrong. */
 static status check_vocabulary(const struct dataset *d, const struct train_config *c,
@@ -44,7 +60,7 @@ static status check_vocabulary(const struct dataset *d, const struct train_confi
     TRY(file_join(vocab, sizeof vocab, c->run, "vocab.model", err));
     if (!file_exists(vocab) || !checkpoint_dir_has_any(c->run))
         return OK;
-    TRY(checksum_of_file(&hash, vocab, err));
+    TRY(hash_of_run(&hash, c->run, vocab, err));
     if (hash == d->tokenizer_hash)
         return OK;
     TRY(file_join(config, sizeof config, c->run, "config.yaml", err));
@@ -54,11 +70,14 @@ static status check_vocabulary(const struct dataset *d, const struct train_confi
 }
 
 /* vocab_size may exceed the tokenizer's pieces: rows that no text uses. */
-static status settle_vocabulary(struct train_config *c, uint32_t n_pieces,
+static status settle_vocabulary(struct train_config *c, const struct dataset *d,
                                 struct err *err)
 {
     struct model_config *m = &c->model;
+    const uint32_t n_pieces = d->n_target;
 
+    if (*d->target_tokenizer && !c->arch.source_vocab_size)
+        c->arch.source_vocab_size = d->n_source;
     m->arch = architecture_from_options(&c->arch);
     if (m->vocab_size == 0)
         m->vocab_size = n_pieces;
@@ -67,6 +86,11 @@ static status settle_vocabulary(struct train_config *c, uint32_t n_pieces,
                        "vocab_size = %lld, but the tokenizer of %s has %u pieces; leave "
                        "vocab_size at 0 or raise it",
                        (long long)m->vocab_size, c->data, n_pieces);
+    if (model_config_source_vocab(m) < (int64_t)d->n_source)
+        return err_set(err, ERR_USAGE,
+                       "source_vocab_size = %lld, but the tokenizer of sources of %s has "
+                       "%u pieces; leave source_vocab_size at 0 or raise it",
+                       (long long)model_config_source_vocab(m), c->data, d->n_source);
     return model_config_check(m, err);
 }
 
@@ -77,13 +101,15 @@ status training_data_open(struct training_data *d, struct train_config *c,
     if (is_checked)
         TRY(dataset_check_start(&d->check, &d->sets, err));
     TRY(check_vocabulary(&d->sets, c, err));
-    TRY(settle_vocabulary(c, d->sets.vocab, err));
+    TRY(settle_vocabulary(c, &d->sets, err));
     dataset_read_as(&d->sets, &c->model.arch);
     if (!*c->source_lang)
         snprintf(c->source_lang, sizeof c->source_lang, "%s", d->sets.source_lang);
     if (!*c->target_lang)
         snprintf(c->target_lang, sizeof c->target_lang, "%s", d->sets.target_lang);
-    return spm_load(&d->spm, d->sets.tokenizer, err);
+    return spm_load_both(&d->spm, d->sets.tokenizer, d->sets.target_tokenizer,
+                         (size_t)model_config_source_vocab(&c->model),
+                         (size_t)c->model.vocab_size, err);
 }
 
 void training_data_close(struct training_data *d)

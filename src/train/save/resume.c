@@ -5,9 +5,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "corpus/dataset.h"
-#include "decode/loaded.h"
+#include "decode/model_dir.h"
 #include "format/tf/checkpoint_dir.h"
 #include "train/run/training_data.h"
+#include "train/save/donor.h"
 #include "train/save/saving.h"
 #include "train/update/moving_average.h"
 
@@ -55,66 +56,23 @@ status resume_find(struct saving *s, struct err *err)
 
 /* ---- fresh ---- */
 
-static status take_checkpoint(struct saving *s, struct err *err)
+/* Weights of another model of the same shape; its optimizer state stays behind. */
+static status take_weights(struct saving *s, const struct dataset *data, struct err *err)
 {
     struct model_dir from;
 
+    if (donor_is(s->config->init_from)) {
+        const char *note = "";
+        TRY(donor_take(s->parts.model, s->config->init_from, data, &note, err));
+        if (*note)
+            progress_note(&s->record->console, note);
+        return OK;
+    }
     status result = model_dir_open(&from, s->config->init_from, "last", err);
     if (result == OK && *from.note)
         progress_note(&s->record->console, from.note);
     THEN(result, model_dir_load_weights(s->parts.model, &from, true, err));
     model_dir_close(&from);
-    return result;
-}
-
-/* The first option in which a model differs from the run's. */
-static status check_same(struct opt_table table, const void *from, const void *to,
-                         struct err *err)
-{
-    for (size_t i = 0; i < table.n; i++) {
-        RELEASED_BY(str_release) struct str it = str_new(0), run = str_new(0);
-        opt_value(&table.opt[i], from, &it);
-        opt_value(&table.opt[i], to, &run);
-        if (strcmp(str_text(&it), str_text(&run)) != 0)
-            return err_set(err, ERR_USAGE, "it has %s = %s, the run %s",
-                           table.opt[i].name, str_text(&it), str_text(&run));
-    }
-    return OK;
-}
-
-static status check_shape(const struct model_config *from, const struct model_config *to,
-                          struct err *err)
-{
-    struct architecture_options theirs, ours;
-
-    architecture_to_options(&theirs, &from->arch);
-    architecture_to_options(&ours, &to->arch);
-    TRY(check_same(architecture_table, &theirs, &ours, err));
-    return check_same(model_config_table, from, to, err);
-}
-
-/* Of a packed model, or one of another program: what its file has rounded stays so. */
-static status take_file(struct saving *s, struct err *err)
-{
-    struct model *m = s->parts.model;
-    RELEASED_BY(loaded_close) struct loaded from = {0};
-    RELEASED_BY(mem_release) float *flat = NULL;
-
-    TRY(loaded_open(&from, s->config->init_from,
-                    (struct loaded_options){.checkpoint = "last", .device = "cpu"}, err));
-    TRY(check_shape(&from.network->config, &m->config, err));
-    TRY(mem_alloc(&flat, m->params.n_flat, sizeof *flat, err));
-    network_unpack(from.network, &m->params, flat);
-    return model_set_weights(m, flat, err);
-}
-
-/* Weights of another model of the same shape; its optimizer state stays behind. */
-static status take_weights(struct saving *s, struct err *err)
-{
-    const char *path = s->config->init_from;
-    const bool is_file = packed_model_is(path) || foreign_is(path);
-    const status result = is_file ? take_file(s, err) : take_checkpoint(s, err);
-
     return result == OK ? OK : err_wrap(err, "init_from");
 }
 
@@ -131,14 +89,14 @@ static status draw_weights(struct saving *s, struct err *err)
 }
 
 /* Every rank draws the same numbers; another model's weights are read by the first. */
-static status begin_fresh(struct saving *s, struct err *err)
+static status begin_fresh(struct saving *s, const struct dataset *data, struct err *err)
 {
     const bool takes = *s->config->init_from;
     const struct model *m = s->parts.model;
 
     status mine = draw_weights(s, err);
     if (mine == OK && takes && s->peers->comm->rank == 0)
-        mine = take_weights(s, err);
+        mine = take_weights(s, data, err);
     TRY(peers_agree(s->peers, mine, err));
     if (takes && s->peers->comm->size > 1)
         TRY(peers_broadcast(s->peers, m->device, m->flat, 0, err));
@@ -382,7 +340,7 @@ status resume_begin(struct saving *s, const struct dataset *data,
     enum checkpoint_kind kind = CHECKPOINT_FOREIGN;
     struct candidates c = {0};
 
-    status result = s->is_resumed ? load(s, &c, &kind, err) : begin_fresh(s, err);
+    status result = s->is_resumed ? load(s, &c, &kind, err) : begin_fresh(s, data, err);
     checkpoint_dir_release(&c.list);
     TRY(result);
     if (kind == CHECKPOINT_OURS)
