@@ -1,5 +1,5 @@
 /*
- * Training of other architectures: 40 updates equal 20, a stop and 20 more, in every byte;
+ * Training of other architectures: 40 updates equal 20, a stop and 20 more, to the byte;
  * the run's configuration says what the model is.
  */
 #include "test.h"

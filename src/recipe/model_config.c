@@ -26,7 +26,7 @@ status model_config_check(const struct model_config *c, struct err *err)
     if (is_shared && model_config_source_vocab(c) != c->vocab_size)
         return err_set(err, ERR_USAGE,
                        "source_vocab_size = %lld, vocab_size = %lld: a table that source "
-                       "and target share has one size",
+                       "and target share has one size; want tables = target or separate",
                        (long long)c->arch.source_vocab, (long long)c->vocab_size);
     if (model_config_source_vocab(c) < 4 || c->arch.start > c->vocab_size)
         return err_set(
