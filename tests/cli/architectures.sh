@@ -48,5 +48,5 @@ refuses 2 'norm = pre, but this run began with norm = post' \
     label_smoothing=0 log_every=1 norm=pre
 refuses 2 'max_length = 32, but max_positions = 20' "$FERRY" train run=new data=data "${tiny[@]}" \
     positions=learned max_positions=20
-refuses 2 'source_vocab_size = 70, vocab_size = 80' "$FERRY" train run=new data=data "${tiny[@]}" \
-    source_vocab_size=70
+refuses 2 'source_vocab_size = 90, vocab_size = 80' "$FERRY" train run=new data=data "${tiny[@]}" \
+    source_vocab_size=90
