@@ -95,7 +95,7 @@ ferry_room(markup BELOW text base)
 ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
 ferry_room(foreign BELOW text format recipe base LIBS PkgConfig::JANSSON)
 ferry_room(align BELOW corpus format recipe base LIBS m)
-ferry_room(prepare FOLDERS source clean BELOW corpus text format base LIBS PkgConfig::JANSSON m)
+ferry_room(prepare FOLDERS source clean BELOW corpus text format recipe base LIBS PkgConfig::JANSSON m)
 
 # The words of the sample corpus, constant tables made of configs/sample.
 file(GLOB lexicon CONFIGURE_DEPENDS configs/sample/*.tsv)

@@ -31,6 +31,8 @@
         LINEAR(prefix##_out, prefix##_out_bias, path "/self_attention/linear_1", 0, 0), \
         NORM(prefix##_att_norm, path "/self_attention"),                                \
         LINEAR(prefix##_ff1, prefix##_ff1_bias, path "/ffn/linear_0", 0, 0),            \
+        LINEAR(prefix##_ff_gate, prefix##_ff_gate_bias, path "/ffn/linear_0_noact", 0,  \
+               0),                                                                      \
         LINEAR(prefix##_ff2, prefix##_ff2_bias, path "/ffn/linear_1", 0, 0),            \
         NORM(prefix##_ff_norm, path "/ffn")
 #define DEC "decoder/layer_%d"
@@ -47,6 +49,8 @@ static const struct fill_row weights[] = {
     {PARAM_embed, "encoder/embeddings_0/weight", FILL_SOURCES},
     {PARAM_target_embed, "decoder/embeddings/weight", FILL_TARGETS},
     {PARAM_output, "decoder/projection/weight", FILL_TARGETS},
+    {PARAM_enc_positions, "encoder/position_encodings/encodings", FILL_PLAIN},
+    {PARAM_dec_positions, "decoder/position_encodings/encodings", FILL_PLAIN},
     {PARAM_output_bias, "decoder/projection/bias", FILL_TARGETS}};
 enum { N_ROWS = sizeof weights / sizeof *weights };
 
@@ -81,7 +85,7 @@ static status take_activation(struct architecture *a, double number, struct err 
     return OK;
 }
 
-/* The signal that the table holds. */
+/* The signal that the table holds; one of no known kind was learned. */
 static status take_positions(struct model_config *c, const struct tensors *t,
                              struct err *err)
 {
@@ -105,8 +109,12 @@ static status take_positions(struct model_config *c, const struct tensors *t,
         if (worst < 2e-3)
             return OK;
     }
-    return err_set(err, ERR_FORMAT,
-                   "its positions are a table of its own, which is not read");
+    if (table->dim[0] > 65536)
+        return err_set(err, ERR_FORMAT,
+                       "its table of positions has more than 65536 rows");
+    c->arch.positions = POSITIONS_LEARNED;
+    c->arch.max_positions = (int64_t)table->dim[0];
+    return OK;
 }
 
 /* What only other kinds of models have. */
@@ -115,7 +123,6 @@ static status check_kind(const struct tensors *t, struct err *err)
     static const char *const others[] = {
         "encoder/layernorm_embedding/gamma",
         "decoder/layernorm_embedding/gamma",
-        "encoder/layer_0/ffn/linear_0_noact/weight",
         "encoder/embeddings_1/weight",
         "encoder/layer_0/self_attention/relative_position_keys",
         "encoder/layer_0/self_attention/relative_attention_bias",
@@ -214,6 +221,7 @@ static status take_config(struct foreign *f, const struct tensors *t, json_t *js
     c->arch.norm = fact(t, "encoder/pre_norm", 1) != 0 ? NORM_PRE : NORM_POST;
     c->arch.has_attention_bias =
         tensors_find(t, "encoder/layer_0/self_attention/linear_0/bias");
+    c->arch.is_gated = tensors_find(t, "encoder/layer_0/ffn/linear_0_noact/weight");
     TRY(take_scale(c, t, err));
     take_tables(&c->arch, t);
     TRY(take_activation(&c->arch, fact(t, "encoder/activation", 0), err));
