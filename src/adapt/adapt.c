@@ -66,7 +66,7 @@ static status set_paths(struct work *w, struct err *err)
 {
     const char *run = w->c->run;
 
-    TRY(file_join(w->tokenizer, sizeof w->tokenizer, run, "tokenizer.model", err));
+    TRY(file_join(w->tokenizer, sizeof w->tokenizer, run, "tokenizer.ferry", err));
     TRY(file_join(w->blend, sizeof w->blend, run, "data", err));
     if (*w->c->out)
         snprintf(w->packed, sizeof w->packed, "%s", w->c->out);
@@ -171,8 +171,7 @@ static status begin(struct work *w, struct err *err)
 
 static status prepare_texts(struct work *w, struct err *err)
 {
-    TRY(file_write(w->tokenizer, str_text(&w->origin.tokenizer), w->origin.tokenizer.len,
-                   err));
+    TRY(origin_write_tokenizers(&w->origin, w->tokenizer, err));
     for (size_t i = 0; i < w->n_texts; i++) {
         struct text *t = &w->text[i];
         struct dataset *d = &w->data[i];
@@ -246,6 +245,7 @@ static status configure(const struct work *w, struct train_config *t, struct err
     const struct tuning_size size = blend_measure(&d.train);
     tuning_set(t, &w->tuning, &size);
     t->model = o->config;
+    architecture_to_options(&t->arch, &o->config.arch);
     t->label_smoothing = o->label_smoothing;
     t->attention_dropout = o->attention_dropout;
     t->relu_dropout = o->relu_dropout;

@@ -1,7 +1,7 @@
 /*
  * adapt - a model learns from one's own translations: what `ferry adapt` does.
  *
- * In the run directory: `tokenizer.model`, the model's; `new` and `general`, the texts as
+ * In the run directory: `tokenizer.ferry`, the model's; `new` and `general`, the texts as
  * data directories, each with validation and test pairs held out; `data`, both together
  * (adapt/blend.h), on which the run itself is trained (adapt/tuning.h says how); the
  * scores of the held-out test pairs before and after, in adapt.json and adapt.md; and the

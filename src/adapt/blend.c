@@ -98,8 +98,10 @@ static status open_out(struct out *o, const struct work *w, const char *name,
     const struct dataset *d = w->b->text[0];
     char path[FILE_PATH_MAX];
 
+    const uint32_t vocab = d->n_source > d->n_target ? d->n_source : d->n_target;
+
     TRY(file_path(path, err, "%s/%s.bin", w->dir, name));
-    return corpus_file_create(&o->file, path, d->vocab, d->tokenizer_hash, err);
+    return corpus_file_create(&o->file, path, vocab, d->tokenizer_hash, err);
 }
 
 static status widen(struct out *o, int side, struct sentence s, struct err *err)
@@ -287,18 +289,27 @@ static json_t *blend_json(const struct work *w)
     return list;
 }
 
+static json_t *vocabulary_json(const struct dataset *d)
+{
+    json_t *all = json_pack("{s:I, s:o, s:b}", "pieces", (json_int_t)d->n_source, "hash",
+                            hash(d->tokenizer_hash), "learned", 0);
+
+    if (*d->target_tokenizer)
+        json_object_set_new(all, "target_pieces", json_integer(d->n_target));
+    return all;
+}
+
 /* docs/formats/corpus.md lists the fields. */
 static json_t *mark(const struct work *w, json_t *sets)
 {
     const struct blend *b = w->b;
     const struct dataset *d = b->text[0];
 
-    return json_pack("{s:s, s:i, s:{s:o, s:o}, s:{s:i, s:o, s:b}, s:O, s:I, s:o}",
-                     "ferry", FERRY_VERSION, "version", DATASET_VERSION, "languages",
-                     "source", language(d->source_lang), "target",
-                     language(d->target_lang), "vocabulary", "pieces", (int)d->vocab,
-                     "hash", hash(d->tokenizer_hash), "learned", 0, "sets", sets,
-                     "passes", (json_int_t)b->how.passes, "blend", blend_json(w));
+    return json_pack("{s:s, s:i, s:{s:o, s:o}, s:o, s:O, s:I, s:o}", "ferry",
+                     FERRY_VERSION, "version", DATASET_VERSION, "languages", "source",
+                     language(d->source_lang), "target", language(d->target_lang),
+                     "vocabulary", vocabulary_json(d), "sets", sets, "passes",
+                     (json_int_t)b->how.passes, "blend", blend_json(w));
 }
 
 static status write_mark(const struct work *w, struct err *err)
@@ -323,6 +334,7 @@ static status write_mark(const struct work *w, struct err *err)
 static status write_all(struct work *w, struct err *err)
 {
     static const char *const names[] = {DATASET_VOCAB ".model", DATASET_VOCAB ".vocab",
+                                        DATASET_TARGET ".model", DATASET_TARGET ".vocab",
                                         PROFILE_FILE};
 
     for (int t = 0; t < BLEND_TEXTS && w->b->text[t]; t++)

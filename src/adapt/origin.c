@@ -10,17 +10,14 @@ static status take(struct origin *o, const struct model_config *config,
                    const struct model_dir_languages *lang, const struct spm *spm,
                    struct err *err)
 {
-    const struct line bytes = spm_bytes(spm);
+    const struct line source = spm_bytes(spm), target = spm_target_bytes(spm);
 
     o->config = *config;
     o->lang = *lang;
-    str_add(&o->tokenizer, bytes.text, bytes.n_bytes);
+    str_add(&o->tokenizer, source.text, source.n_bytes);
+    str_add(&o->target, target.text, target.n_bytes);
     TRY(str_check(&o->tokenizer, "the tokenizer", err));
-    if (spm_target(spm) != spm)
-        return err_set(err, ERR_USAGE,
-                       "the two sides of the model have vocabularies of their own, and "
-                       "text is prepared with one");
-    return OK;
+    return str_check(&o->target, "the tokenizer of targets", err);
 }
 
 /* What the run's config.yaml says of it. */
@@ -81,7 +78,7 @@ static status check_trainable(const struct origin *o, struct err *err)
 status origin_open(struct origin *o, const char *model, const char *checkpoint,
                    struct err *err)
 {
-    *o = (struct origin){.tokenizer = str_new(0)};
+    *o = (struct origin){.tokenizer = str_new(0), .target = str_new(0)};
     status result = packed_model_is(model) || foreign_is(model)
                         ? open_file(o, model, err)
                         : open_directory(o, model, checkpoint, err);
@@ -96,4 +93,13 @@ status origin_open(struct origin *o, const char *model, const char *checkpoint,
 void origin_close(struct origin *o)
 {
     str_release(&o->tokenizer);
+    str_release(&o->target);
+}
+
+status origin_write_tokenizers(const struct origin *o, const char *path, struct err *err)
+{
+    const struct line source = {str_text(&o->tokenizer), o->tokenizer.len};
+    const struct line target = {str_text(&o->target), o->target.len};
+
+    return packed_model_write_tokenizers(&o->config, source, target, path, err);
 }

@@ -5,7 +5,7 @@
  * It is anything that translates (decode/loaded.h); whether it can be trained is asked of
  * the training model itself.
  *
- * Owns: the bytes of the tokenizer. Threads: one.
+ * Owns: the bytes of the tokenizers. Threads: one.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct origin {
     char path[FILE_PATH_MAX]; /* as init_from takes it: a file, or a checkpoint */
     struct model_config config;
     struct model_dir_languages lang;
-    struct str tokenizer;
+    struct str tokenizer, target; /* target: empty where it is the same */
     /* How it was regularised; the defaults, if the model does not say. */
     double label_smoothing, attention_dropout, relu_dropout, residual_dropout;
 };
@@ -27,3 +27,6 @@ struct origin {
 status origin_open(struct origin *o, const char *model, const char *checkpoint,
                    struct err *err);
 void origin_close(struct origin *o);
+
+/* Its tokenizers as a file, for preparing text. */
+status origin_write_tokenizers(const struct origin *o, const char *path, struct err *err);

@@ -296,24 +296,23 @@ static status write_text(struct pack_writer *w, const char *name, struct line te
     return pack_writer_end(w, err);
 }
 
-static status write_config(struct pack_writer *w, const struct packed_model_parts *p,
-                           struct err *err)
+static status write_config(struct pack_writer *w, const struct model_config *c,
+                           const struct packed_model_options *o, struct err *err)
 {
     RELEASED_BY(str_release) struct str text = str_new(0);
 
-    opt_dump(model_config_table, &p->network->config, &text);
-    opt_dump(packed_model_table, &p->options, &text);
+    opt_dump(model_config_table, c, &text);
+    opt_dump(packed_model_table, o, &text);
     TRY(str_check(&text, "the configuration", err));
     return write_text(w, PACKED_MODEL_CONFIG, (struct line){text.data, text.len},
                       PACK_REQUIRED, err);
 }
 
 /* Programs that do not know it must not take the model for the reference's. */
-static status write_architecture(struct pack_writer *w,
-                                 const struct packed_model_parts *p, struct err *err)
+static status write_architecture(struct pack_writer *w, const struct architecture *a,
+                                 struct err *err)
 {
     RELEASED_BY(str_release) struct str text = str_new(0);
-    const struct architecture *a = &p->network->config.arch;
     struct architecture_options o;
 
     if (architecture_is_reference(a))
@@ -381,24 +380,47 @@ static status write_weights(struct pack_writer *w, const struct packed_model_par
     return pack_writer_end(w, err);
 }
 
+static status write_tokenizers(struct pack_writer *w, struct line source,
+                               struct line target, struct err *err)
+{
+    TRY(write_text(w, PACKED_MODEL_TOKENIZER, source, PACK_REQUIRED, err));
+    return target.n_bytes ? write_text(w, PACKED_MODEL_TARGET, target, PACK_REQUIRED, err)
+                          : OK;
+}
+
 status packed_model_write(const struct packed_model_parts *p, const char *path,
                           struct err *err)
 {
+    const struct model_config *c = &p->network->config;
     struct pack_writer w = {0};
     status result = pack_writer_create(&w, path, err);
 
-    THEN(result, write_config(&w, p, err));
-    THEN(result, write_architecture(&w, p, err));
+    THEN(result, write_config(&w, c, &p->options, err));
+    THEN(result, write_architecture(&w, &c->arch, err));
     THEN(result, write_text(&w, PACKED_MODEL_ABOUT, p->about, 0, err));
     THEN(result, write_text(&w, PACKED_MODEL_LICENCE, p->licence, 0, err));
-    THEN(result,
-         write_text(&w, PACKED_MODEL_TOKENIZER, p->tokenizer, PACK_REQUIRED, err));
-    if (p->target.n_bytes)
-        THEN(result, write_text(&w, PACKED_MODEL_TARGET, p->target, PACK_REQUIRED, err));
+    THEN(result, write_tokenizers(&w, p->tokenizer, p->target, err));
     THEN(result, write_text(&w, PACKED_MODEL_SHORTLIST, p->shortlist, 0, err));
     THEN(result, write_text(&w, PACKED_MODEL_PROFILES, p->profiles, 0, err));
     THEN(result, write_tensors(&w, p, err));
     THEN(result, write_weights(&w, p, err));
+    THEN(result, pack_writer_commit(&w, err));
+    pack_writer_abort(&w);
+    return result;
+}
+
+status packed_model_write_tokenizers(const struct model_config *c, struct line source,
+                                     struct line target, const char *path,
+                                     struct err *err)
+{
+    struct packed_model_options o;
+    struct pack_writer w = {0};
+
+    TRY(opt_defaults(packed_model_table, &o, err));
+    status result = pack_writer_create(&w, path, err);
+    THEN(result, write_config(&w, c, &o, err));
+    THEN(result, write_architecture(&w, &c->arch, err));
+    THEN(result, write_tokenizers(&w, source, target, err));
     THEN(result, pack_writer_commit(&w, err));
     pack_writer_abort(&w);
     return result;

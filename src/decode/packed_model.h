@@ -91,3 +91,10 @@ struct packed_model_parts {
 
 status packed_model_write(const struct packed_model_parts *parts, const char *path,
                           struct err *err);
+
+/* The tokenizers of a model without the model, for `ferry prepare tokenizer=`: both
+ * sides, and how many of their pieces the model knows. target: none where it is the same.
+ */
+status packed_model_write_tokenizers(const struct model_config *c, struct line source,
+                                     struct line target, const char *path,
+                                     struct err *err);
