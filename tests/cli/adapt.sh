@@ -78,6 +78,13 @@ out_has 'forgotten was not measured'
 grep -q 'forgotten was not measured' alone/adapt.md || fail 'adapt.md does not say what was not measured'
 [ -e alone.ferry ] && [ ! -e alone/adapted.ferry ] || fail 'out= is not where the model goes'
 
+# So can a model of another program, with a tokenizer for each side.
+expect 0 "$FERRY" prepare source=more.en target=more.de out=other vocab_size=70 measure=false
+python3 "$ROOT/tests/cli/marian_model.py" marian data/vocab other/vocab
+expect 0 "$FERRY" adapt marian pairs=more.tsv source_lang=en target_lang=de run=tuned precision=fp32 passes=1 threads=1
+grep -q '^tables: separate$' tuned/config.yaml || fail 'the adapted model is of another architecture'
+expect 0 "$FERRY" translate tuned/adapted.ferry test.en
+
 # What was begun stays what it was.
 refuses 2 'begun with mix_ratio = 2, not 1' "${adapt[@]}" run=whole mix_ratio=1
 refuses 2 'begun with model = base, not base.ferry' "$FERRY" adapt base.ferry pairs=more.tsv mix=train.tsv.gz run=whole
