@@ -314,12 +314,12 @@ static status open_all(struct foreign *f, const struct place *p, json_t *json,
     return readers_finish(f, &m, err);
 }
 
-bool ctranslate2_is(const struct place *p)
+bool foreign_is_ctranslate2(const struct place *p)
 {
     return place_has(p, "model.bin");
 }
 
-status ctranslate2_open(struct foreign *f, const struct place *p, struct err *err)
+status foreign_open_ctranslate2(struct foreign *f, const struct place *p, struct err *err)
 {
     struct readers_words words = {0};
     struct readers_tensors tensors = {.file = {0}};

@@ -35,7 +35,8 @@ static status find_where(struct where *w, const char *path, struct err *err)
 
 static bool is_any(const struct place *p)
 {
-    return ctranslate2_is(p) || own_is(p) || huggingface_is(p) || marian_is(p);
+    return foreign_is_ctranslate2(p) || foreign_is_own(p) || foreign_is_huggingface(p) ||
+           foreign_is_marian(p);
 }
 
 static bool is_zip_file(const char *path)
@@ -72,26 +73,26 @@ static status open_kind(struct foreign *f, const struct place *p, const char *fi
     const bool is_mapped = *map || (file && str_ends(file, ".safetensors"));
 
     if (file && str_ends(file, ".npz"))
-        return marian_open(f, p, file, err);
-    if (is_mapped && !own_is(p))
+        return foreign_open_marian(f, p, file, err);
+    if (is_mapped && !foreign_is_own(p))
         return err_set(err, ERR_USAGE,
                        "%s has no config.json of a FerryTransformer, which says what the "
                        "tensors are",
                        p->path);
-    if (!ctranslate2_is(p) && own_is(p))
-        return own_open(f, p, map, err);
-    if (ctranslate2_is(p))
-        return ctranslate2_open(f, p, err);
-    if (huggingface_is(p))
-        return huggingface_open(f, p, err);
-    if (marian_is(p))
-        return marian_open(f, p, NULL, err);
+    if (!foreign_is_ctranslate2(p) && foreign_is_own(p))
+        return foreign_open_own(f, p, map, err);
+    if (foreign_is_ctranslate2(p))
+        return foreign_open_ctranslate2(f, p, err);
+    if (foreign_is_huggingface(p))
+        return foreign_open_huggingface(f, p, err);
+    if (foreign_is_marian(p))
+        return foreign_open_marian(f, p, NULL, err);
     return err_set(err, ERR_FORMAT,
                    "%s holds no model of Hugging Face, Marian or CTranslate2", p->path);
 }
 
-status readers_open(struct foreign *f, const struct place *p, const char *file,
-                    const char *map, struct err *err)
+status foreign_open_place(struct foreign *f, const struct place *p, const char *file,
+                          const char *map, struct err *err)
 {
     *f = (struct foreign){.kind = ""};
     const status result = open_kind(f, p, file, map, err);
@@ -109,7 +110,7 @@ status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
     *f = (struct foreign){.kind = ""};
     TRY(find_where(&where, path, err));
     TRY(place_open(&place, where.place, err));
-    const status result = readers_open(f, &place, where.file, map, err);
+    const status result = foreign_open_place(f, &place, where.file, map, err);
     place_close(&place);
     if (result == OK)
         return OK;

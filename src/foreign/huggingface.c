@@ -222,12 +222,12 @@ static void take_languages(struct foreign *f, const struct place *p)
     json_decref(root);
 }
 
-bool huggingface_is(const struct place *p)
+bool foreign_is_huggingface(const struct place *p)
 {
     return place_has(p, "config.json") && place_has(p, "vocab.json");
 }
 
-status huggingface_open(struct foreign *f, const struct place *p, struct err *err)
+status foreign_open_huggingface(struct foreign *f, const struct place *p, struct err *err)
 {
     struct readers_words words = {0};
     struct readers_tensors tensors = {.file = {0}};

@@ -75,7 +75,7 @@ enum {
 struct marian_options {
     MARIAN_OPTIONS(OPT_FIELD)
 };
-OPT_TABLE(marian_table, struct marian_options, MARIAN_OPTIONS);
+OPT_TABLE(foreign_marian_table, struct marian_options, MARIAN_OPTIONS);
 
 static status take_option(void *ctx, struct line key, struct line value, struct err *err)
 {
@@ -87,8 +87,9 @@ static status take_option(void *ctx, struct line key, struct line value, struct 
     snprintf(text, sizeof text, "%.*s", (int)value.n_bytes, value.text);
     for (char *c = name; *c; c++)
         *c = *c == '-' ? '_' : *c;
-    return opt_find(marian_table, name) ? opt_set(marian_table, ctx, name, text, err)
-                                        : OK;
+    return opt_find(foreign_marian_table, name)
+               ? opt_set(foreign_marian_table, ctx, name, text, err)
+               : OK;
 }
 
 static status read_options(struct marian_options *o, const struct tensors *t,
@@ -96,7 +97,7 @@ static status read_options(struct marian_options *o, const struct tensors *t,
 {
     const struct tensors_item *yaml = tensors_find(t, "special:model.yml");
 
-    TRY(opt_defaults(marian_table, o, err));
+    TRY(opt_defaults(foreign_marian_table, o, err));
     if (!yaml || (yaml->type != TENSORS_I8 && yaml->type != TENSORS_U8))
         return err_set(err, ERR_FORMAT,
                        "there is no special:model.yml: no model of Marian");
@@ -391,7 +392,7 @@ static void see(void *ctx, const char *name)
     f->n++;
 }
 
-bool marian_is(const struct place *p)
+bool foreign_is_marian(const struct place *p)
 {
     struct found found = {.n = 0};
 
@@ -414,8 +415,8 @@ static status find_model(struct found *found, const struct beside *b, struct err
                    b->place->path, found->n);
 }
 
-status marian_open(struct foreign *f, const struct place *p, const char *name,
-                   struct err *err)
+status foreign_open_marian(struct foreign *f, const struct place *p, const char *name,
+                           struct err *err)
 {
     struct readers_words words = {0};
     struct readers_tensors tensors = {.file = {0}};

@@ -31,7 +31,7 @@ static bool names_ours(json_t *root)
     return name && strcmp(name, OWN_ARCHITECTURE) == 0;
 }
 
-bool own_is(const struct place *p)
+bool foreign_is_own(const struct place *p)
 {
     struct err ignored;
     json_t *root = NULL;
@@ -221,8 +221,8 @@ static status read_tokenizers(struct foreign *f, const struct place *p, struct e
     return OK;
 }
 
-status own_open(struct foreign *f, const struct place *p, const char *map,
-                struct err *err)
+status foreign_open_own(struct foreign *f, const struct place *p, const char *map,
+                        struct err *err)
 {
     struct readers_tensors tensors = {.file = {0}};
     json_t *root = NULL;

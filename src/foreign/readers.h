@@ -11,23 +11,25 @@
 #include "foreign/place.h"
 
 /* foreign_open_mapped() of what is at a place. file: that the user named; NULL: none. */
-status readers_open(struct foreign *f, const struct place *p, const char *file,
-                    const char *map, struct err *err);
+status foreign_open_place(struct foreign *f, const struct place *p, const char *file,
+                          const char *map, struct err *err);
 
 /* Whether a place is of a kind; which is asked in this order. */
-bool ctranslate2_is(const struct place *p);
-bool own_is(const struct place *p);
-bool huggingface_is(const struct place *p);
-bool marian_is(const struct place *p);
+bool foreign_is_ctranslate2(const struct place *p);
+bool foreign_is_own(const struct place *p);
+bool foreign_is_huggingface(const struct place *p);
+bool foreign_is_marian(const struct place *p);
 
-status ctranslate2_open(struct foreign *f, const struct place *p, struct err *err);
+status foreign_open_ctranslate2(struct foreign *f, const struct place *p,
+                                struct err *err);
 /* map: path of a list of names; "": the tensors have our names. */
-status own_open(struct foreign *f, const struct place *p, const char *map,
-                struct err *err);
-status huggingface_open(struct foreign *f, const struct place *p, struct err *err);
+status foreign_open_own(struct foreign *f, const struct place *p, const char *map,
+                        struct err *err);
+status foreign_open_huggingface(struct foreign *f, const struct place *p,
+                                struct err *err);
 /* name: of the .npz; NULL: the one that is there. */
-status marian_open(struct foreign *f, const struct place *p, const char *name,
-                   struct err *err);
+status foreign_open_marian(struct foreign *f, const struct place *p, const char *name,
+                           struct err *err);
 
 /* Vocabularies of both sides, which may be one. */
 struct readers_words {

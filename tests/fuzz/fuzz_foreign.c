@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     make(&a, data, n);
     if (place_over(&p, a.bytes.data, a.bytes.len, &err) == OK) {
-        if (readers_open(&f, &p, NULL, "", &err) == OK) {
+        if (foreign_open_place(&f, &p, NULL, "", &err) == OK) {
             use(&f);
             foreign_close(&f);
         } else if (!err.msg[0]) {

@@ -123,7 +123,7 @@ static status take_alias(struct tensors *t, struct reader *r, struct err *err)
                                            : OK;
 }
 
-status tensors_read_ctranslate2(struct tensors *t, struct err *err)
+status ctranslate2_read(struct tensors *t, struct err *err)
 {
     struct reader r = {t->map.data, (const unsigned char *)t->map.data + t->map.n_bytes,
                        false};

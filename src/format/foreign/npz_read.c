@@ -93,7 +93,7 @@ static status add_array(struct tensors *t, const struct zip_member *m, struct er
     return zip_check(m, bytes, err);
 }
 
-status tensors_read_npz(struct tensors *t, struct err *err)
+status npz_read(struct tensors *t, struct err *err)
 {
     struct zip zip;
     status result = OK;

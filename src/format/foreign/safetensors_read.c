@@ -94,7 +94,7 @@ static status check_overlap(const struct tensors *t, struct err *err)
     return OK;
 }
 
-status tensors_read_safetensors(struct tensors *t, struct err *err)
+status safetensors_read(struct tensors *t, struct err *err)
 {
     const unsigned char *bytes = t->map.data;
     json_error_t why;

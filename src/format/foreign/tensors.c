@@ -106,10 +106,10 @@ const struct tensors_item *tensors_find(const struct tensors *t, const char *nam
 static status read_all(struct tensors *t, enum tensors_format format, struct err *err)
 {
     static status (*const readers[N_TENSORS_FORMATS])(struct tensors *, struct err *) = {
-        [TENSORS_SAFETENSORS] = tensors_read_safetensors,
-        [TENSORS_NPZ] = tensors_read_npz,
-        [TENSORS_CTRANSLATE2] = tensors_read_ctranslate2,
-        [TENSORS_TORCH] = tensors_read_torch};
+        [TENSORS_SAFETENSORS] = safetensors_read,
+        [TENSORS_NPZ] = npz_read,
+        [TENSORS_CTRANSLATE2] = ctranslate2_read,
+        [TENSORS_TORCH] = torch_read};
 
     return readers[format](t, err);
 }

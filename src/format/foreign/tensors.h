@@ -81,10 +81,10 @@ const char *tensors_type_name(enum tensors_type type);
 size_t tensors_type_bytes(enum tensors_type type); /* of an element */
 
 /* The readers, one a file of this folder: every tensor of t->map. */
-status tensors_read_safetensors(struct tensors *t, struct err *err);
-status tensors_read_npz(struct tensors *t, struct err *err);
-status tensors_read_ctranslate2(struct tensors *t, struct err *err);
-status tensors_read_torch(struct tensors *t, struct err *err);
+status safetensors_read(struct tensors *t, struct err *err);
+status npz_read(struct tensors *t, struct err *err);
+status ctranslate2_read(struct tensors *t, struct err *err);
+status torch_read(struct tensors *t, struct err *err);
 
 /* For readers: append a tensor whose bytes are map[at, at + n_bytes), after its shape was
  * found to need just as many. name: of so many bytes, and no other's. */

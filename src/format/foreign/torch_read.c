@@ -108,7 +108,7 @@ static status read_archive(struct tensors *t, struct archive *a, struct err *err
     return result;
 }
 
-status tensors_read_torch(struct tensors *t, struct err *err)
+status torch_read(struct tensors *t, struct err *err)
 {
     struct archive a = {.n_folder = 0};
 
