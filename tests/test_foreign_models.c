@@ -11,6 +11,7 @@
 #include "foreign/tensor_file.h"
 #include "made_zip.h"
 #include "test.h"
+#include "toy_model.h"
 
 static struct err err;
 
@@ -299,6 +300,54 @@ TEST(a_map_gives_tensors_their_names_here)
     CHECK_OK(file_write(test_path("map"), "no/such: theirs\n", 16, &err), &err);
     CHECK_FAILS(foreign_open_mapped(&f, path, test_path("map"), &err), &err, ERR_FORMAT,
                 "no tensor no/such");
+}
+
+/* The values count from 0 through the file, whose tensors stand in our order. */
+static void check_counted(const struct foreign *f, const char *turned)
+{
+    size_t first = 0;
+
+    for (size_t i = 0; i < f->params.n_list; i++) {
+        const struct param *t = &f->params.list[i];
+        const bool is_turned = strcmp(t->name, turned) == 0;
+        for (size_t r = 0; r < t->rows; r++)
+            for (size_t c = 0; c < t->cols; c++)
+                CHECK(f->flat[t->at + r * t->stride + c] ==
+                      (float)(first + (is_turned ? c * t->rows + r : r * t->cols + c)));
+        first += t->rows * t->cols;
+    }
+}
+
+TEST(safetensors_with_our_names_are_a_model)
+{
+    static const char up[] =
+        "ForwardPass/transformer_decoder/layer_0/ffn/feed_foward_network/filter_layer/"
+        "kernel";
+    struct spm *spm = toy_model_spm();
+    char map[256];
+    struct foreign f;
+
+    CHECK_OK(spm_save(spm, test_path("vocab"), &err), &err);
+    spm_free(spm);
+    CHECK_OK(file_write(test_path("config.json"), TEXT(own_config), &err), &err);
+    write_own(test_path("model.safetensors"), up);
+    snprintf(map, sizeof map, "%s: theirs transposed\n", up);
+    CHECK_OK(file_write(test_path("map"), map, strlen(map), &err), &err);
+    CHECK_OK(foreign_open_mapped(&f, test_dir(), test_path("map"), &err), &err);
+    CHECK(f.config.arch.norm == NORM_POST && f.config.d_ff == 3 && f.config.heads == 2);
+    CHECK_STR(f.source, "en");
+    CHECK(spm_known(f.spm) == 6);
+    check_counted(&f, up);
+    foreign_close(&f);
+    write_own(test_path("model.safetensors"), "");
+    CHECK_OK(foreign_open(&f, test_dir(), &err), &err);
+    check_counted(&f, "");
+    foreign_close(&f);
+    CHECK_OK(file_write(test_path("config.json"),
+                        TEXT("{\"architectures\": [\"FerryTransformer\"], \"heads\": 0}"),
+                        &err),
+             &err);
+    refuses(test_dir(), "heads");
 }
 
 /* ---- files of tensors ---- */
