@@ -178,8 +178,7 @@ static double half_of(uint16_t bits)
 double tensors_value(const struct tensors_item *item, size_t i)
 {
     const unsigned char *at = item->bytes + i * types[item->type].n_bytes;
-    const uint16_t two =
-        types[item->type].n_bytes == 2 ? (uint16_t)(at[0] | at[1] << 8) : 0;
+    const uint16_t two = types[item->type].n_bytes == 2 ? le_get16(at) : 0;
 
     switch (item->type) {
     case TENSORS_F32:
