@@ -1,4 +1,4 @@
-/*
+/* ctest: slow
  * Every architecture: what it computes in double is what it computes on every device, in
  * inference with every set of kernels, and when a target is decoded step by step.
  */

@@ -390,6 +390,8 @@ static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
     TRY(read_checkpoint(d, b, err));
     TRY(model_config_check(&d->config, err));
     find_target(path, d->dir);
+    if (architecture_is_reference(&d->config.arch)) /* it has all pieces, or is refused */
+        return spm_load(&d->spm, vocab, err);
     return spm_load_both(&d->spm, vocab, path,
                          (size_t)model_config_source_vocab(&d->config),
                          (size_t)d->config.vocab_size, err);
