@@ -8,8 +8,9 @@
 #include "format/foreign/yaml_pairs.h"
 #include "text/subword/spm_parts.h"
 
-/* The logit of a token that is never said: exp() of it is nothing beside any other. */
-static const float never = -1e9f;
+/* The logit of a token that is never said: exp() of it is nothing beside any other, and
+ * label smoothing, which asks for a little of every token, can still be paid. */
+static const float never = -100;
 
 void readers_release(struct readers_words *w)
 {
