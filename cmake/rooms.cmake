@@ -93,7 +93,7 @@ include(cmake/cuda.cmake)
 
 ferry_room(markup BELOW text base)
 ferry_room(corpus BELOW recipe format base LIBS PkgConfig::JANSSON m)
-ferry_room(foreign BELOW text format recipe base LIBS PkgConfig::JANSSON)
+ferry_room(foreign BELOW text format device recipe base LIBS PkgConfig::JANSSON)
 ferry_room(align BELOW corpus format recipe base LIBS m)
 ferry_room(prepare FOLDERS source clean BELOW corpus text format recipe base LIBS PkgConfig::JANSSON m)
 

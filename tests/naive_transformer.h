@@ -83,9 +83,9 @@ static inline double naive_activate(enum activation kind, double x)
 
 /* A sublayer: from the states as it sees them to what it adds. */
 struct naive_sublayer {
-    int norm;   /* its gain */
-    int q, out; /* attention; k, v behind q, biases behind them */
-    int up, down;
+    int norm;     /* its gain */
+    int q, out;   /* attention; k, v behind q, biases behind them */
+    int up, down; /* the gate, then biases of both behind up */
     int layer;
     const struct naive_states *memory; /* cross-attention; NULL: of itself */
     bool is_causal;
@@ -136,13 +136,17 @@ static inline void naive_attend(const struct naive *m, struct naive_states *y,
 static inline void naive_feed(const struct naive *m, struct naive_states *y,
                               const struct naive_states *x, struct naive_sublayer s)
 {
-    double f[4 * NAIVE_WIDTH];
+    double f[4 * NAIVE_WIDTH], gate[4 * NAIVE_WIDTH];
+    const int gate_id = s.up + 1, bias = s.up + 2, gate_bias = s.up + 3;
 
     y->n = x->n;
     for (size_t i = 0; i < x->n; i++) {
-        naive_product(m, f, x->x[i], s.up, s.up + 1, s.layer);
+        naive_product(m, f, x->x[i], s.up, bias, s.layer);
+        if (m->c->arch.is_gated)
+            naive_product(m, gate, x->x[i], gate_id, gate_bias, s.layer);
         for (size_t k = 0; k < (size_t)m->c->d_ff; k++)
-            f[k] = naive_activate(m->c->arch.activation, f[k]);
+            f[k] = naive_activate(m->c->arch.activation, f[k]) *
+                   (m->c->arch.is_gated ? gate[k] : 1);
         naive_product(m, y->x[i], f, s.down, s.down + 1, s.layer);
     }
 }
@@ -173,14 +177,16 @@ static inline void naive_sublayer(const struct naive *m, struct naive_states *x,
 }
 
 /* id < 0: a zero vector, as the first position of targets may have */
-static inline void naive_embed(const struct naive *m, double *x, int table, int32_t id,
-                               size_t position)
+static inline void naive_embed(const struct naive *m, double *x, int table, int learned,
+                               int32_t id, size_t position)
 {
+    const enum positions kind = m->c->arch.positions;
     const size_t D = (size_t)m->c->d_model;
     const double scale = m->c->arch.is_unscaled ? 1 : sqrt((double)D);
 
     for (size_t c = 0; c < D; c++)
-        x[c] = positions_signal(m->c->arch.positions, position, c, D) +
+        x[c] = (kind == POSITIONS_LEARNED ? naive_weight(m, learned, 0, position, c)
+                                          : positions_signal(kind, position, c, D)) +
                (id < 0 ? 0 : scale * naive_weight(m, table, 0, (size_t)id, c));
 }
 
@@ -201,7 +207,7 @@ static inline void naive_encode(const struct naive *m, struct naive_states *x,
 
     x->n = n - first;
     for (size_t i = 0; i < x->n; i++)
-        naive_embed(m, x->x[i], PARAM_embed, id[first + i], i);
+        naive_embed(m, x->x[i], PARAM_embed, PARAM_enc_positions, id[first + i], i);
     for (int l = 0; l < (int)m->c->encoder_layers; l++) {
         naive_sublayer(m, x,
                        (struct naive_sublayer){.norm = PARAM_enc_att_norm_gain,
@@ -250,7 +256,8 @@ static inline void naive_score(const struct naive *m, const struct naive_states 
 
     x.n = n - first;
     for (size_t i = 0; i < x.n; i++)
-        naive_embed(m, x.x[i], table, i ? label[first + i - 1] : a->start - 1, i);
+        naive_embed(m, x.x[i], table, PARAM_dec_positions,
+                    i ? label[first + i - 1] : a->start - 1, i);
     for (int l = 0; l < (int)m->c->decoder_layers; l++) {
         naive_sublayer(m, &x,
                        (struct naive_sublayer){.norm = PARAM_dec_att_norm_gain,

@@ -125,6 +125,13 @@ TEST(every_activation_is_what_its_definition_says)
         check((struct architecture){.activation = (enum activation)kind});
 }
 
+TEST(a_gate_multiplies_what_it_lets_through)
+{
+    for (int kind = ACTIVATION_RELU; kind <= ACTIVATION_GELU_SIGMOID; kind++)
+        check(
+            (struct architecture){.activation = (enum activation)kind, .is_gated = true});
+}
+
 TEST(norms_stand_before_or_behind_sublayers)
 {
     check((struct architecture){.norm = NORM_PRE, .has_attention_bias = true});
@@ -147,6 +154,7 @@ TEST(every_signal_of_positions_is_what_its_definition_says)
 {
     for (int kind = POSITIONS_REFERENCE; kind <= POSITIONS_INTERLEAVED; kind++)
         check((struct architecture){.positions = (enum positions)kind});
+    check((struct architecture){.positions = POSITIONS_LEARNED, .max_positions = 24});
 }
 
 TEST(sentences_begin_and_end_as_the_model_wants)

@@ -54,6 +54,23 @@ static const struct fill_row weights[] = {
     {PARAM_output_bias, "decoder/projection/bias", FILL_TARGETS}};
 enum { N_ROWS = sizeof weights / sizeof *weights };
 
+const struct fill foreign_ctranslate2_rows = {.row = weights, .n_rows = N_ROWS};
+
+/* By their numbers there. */
+static const enum activation activations[] = {ACTIVATION_RELU, ACTIVATION_GELU_TANH,
+                                              ACTIVATION_SWISH, ACTIVATION_GELU,
+                                              ACTIVATION_GELU_SIGMOID};
+enum { N_ACTIVATIONS = sizeof activations / sizeof *activations };
+
+int foreign_ctranslate2_activation(enum activation kind)
+{
+    int i = 0;
+
+    while (activations[i] != kind)
+        i++;
+    return i;
+}
+
 /* A fact of the architecture; `usual` where the file does not say it. */
 static double fact(const struct tensors *t, const char *name, double usual)
 {
@@ -75,45 +92,9 @@ static size_t count_layers(const struct tensors *t, const char *stack)
 
 static status take_activation(struct architecture *a, double number, struct err *err)
 {
-    static const enum activation kinds[] = {ACTIVATION_RELU, ACTIVATION_GELU_TANH,
-                                            ACTIVATION_SWISH, ACTIVATION_GELU,
-                                            ACTIVATION_GELU_SIGMOID};
-
-    if (!(number >= 0 && number < (double)(sizeof kinds / sizeof *kinds)))
+    if (!(number >= 0 && number < (double)N_ACTIVATIONS))
         return err_set(err, ERR_FORMAT, "activation %g is not known", number);
-    a->activation = kinds[(size_t)number];
-    return OK;
-}
-
-/* The signal that the table holds; one of no known kind was learned. */
-static status take_positions(struct model_config *c, const struct tensors *t,
-                             struct err *err)
-{
-    enum { LOOKED_AT = 64 };
-    const struct tensors_item *table =
-        tensors_find(t, "encoder/position_encodings/encodings");
-    const size_t D = (size_t)c->d_model;
-
-    if (!table || table->n_dims != 2 || table->dim[1] != D)
-        return err_set(err, ERR_FORMAT,
-                       "the model has no table of positions; convert it again with a "
-                       "converter that writes one");
-    for (int kind = POSITIONS_REFERENCE; kind <= POSITIONS_INTERLEAVED; kind++) {
-        double worst = 0;
-        for (size_t p = 0; p < LOOKED_AT && p < table->dim[0]; p++)
-            for (size_t d = 0; d < D; d++)
-                worst =
-                    fmax(worst, fabs(tensors_value(table, p * D + d) -
-                                     positions_signal((enum positions)kind, p, d, D)));
-        c->arch.positions = (enum positions)kind;
-        if (worst < 2e-3)
-            return OK;
-    }
-    if (table->dim[0] > 65536)
-        return err_set(err, ERR_FORMAT,
-                       "its table of positions has more than 65536 rows");
-    c->arch.positions = POSITIONS_LEARNED;
-    c->arch.max_positions = (int64_t)table->dim[0];
+    a->activation = activations[(size_t)number];
     return OK;
 }
 
@@ -225,7 +206,7 @@ static status take_config(struct foreign *f, const struct tensors *t, json_t *js
     TRY(take_scale(c, t, err));
     take_tables(&c->arch, t);
     TRY(take_activation(&c->arch, fact(t, "encoder/activation", 0), err));
-    return take_positions(c, t, err);
+    return readers_positions(c, t, "encoder/position_encodings/encodings", err);
 }
 
 /* ---- words ---- */

@@ -39,7 +39,9 @@ static const struct fill_row rows[] = {
     LINEAR(cross_v, DEC "encoder_attn.v_proj"),
     LINEAR(cross_out, DEC "encoder_attn.out_proj"),
     NORM(dec_cross_norm, DEC "encoder_attn_layer_norm"),
-    {PARAM_embed, "", FILL_SOURCES}, /* see table_of() */
+    NORM(enc_end, "model.encoder.layer_norm"),
+    NORM(dec_end, "model.decoder.layer_norm"),
+    {PARAM_embed, "model.shared.weight", FILL_SOURCES}, /* see table_of() */
     {PARAM_output_bias, "final_logits_bias", FILL_TARGETS}};
 static const struct fill_row apart[] = {
     {PARAM_target_embed, "model.decoder.embed_tokens.weight", FILL_TARGETS},
@@ -49,6 +51,17 @@ enum {
     N_APART = sizeof apart / sizeof *apart,
     N_ALL = N_ROWS + N_APART
 };
+_Static_assert((int)N_ALL <= (int)READERS_ROWS, "room for all rows");
+
+struct fill foreign_huggingface_rows(struct fill_row all[READERS_ROWS], bool is_apart)
+{
+    memcpy(all, rows, sizeof rows);
+    memcpy(all + N_ROWS, apart, sizeof apart);
+    for (size_t i = 0; is_apart && i < N_ROWS; i++)
+        if (all[i].id == PARAM_embed)
+            all[i].name = "model.encoder.embed_tokens.weight";
+    return (struct fill){.row = all, .n_rows = N_ALL};
+}
 
 /* The table of sources: of models whose sides have tables of their own the encoder's. */
 static const char *table_of(bool is_apart, const struct tensors *t)
@@ -81,20 +94,35 @@ static bool is_true(json_t *root, const char *key, bool usual)
     return value ? json_is_true(value) : usual;
 }
 
+/* The first of a kind is what is written. */
+static const struct {
+    const char *name;
+    enum activation kind;
+} activations[] = {{"relu", ACTIVATION_RELU},
+                   {"swish", ACTIVATION_SWISH},
+                   {"silu", ACTIVATION_SWISH},
+                   {"gelu", ACTIVATION_GELU},
+                   {"gelu_new", ACTIVATION_GELU_TANH},
+                   {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
+                   {"quick_gelu", ACTIVATION_GELU_SIGMOID}};
+enum { N_ACTIVATIONS = sizeof activations / sizeof *activations };
+
+const char *foreign_huggingface_activation(enum activation kind)
+{
+    size_t i = 0;
+
+    while (activations[i].kind != kind)
+        i++;
+    return activations[i].name;
+}
+
 static status take_activation(json_t *root, struct architecture *a, struct err *err)
 {
-    static const struct {
-        const char *name;
-        enum activation kind;
-    } names[] = {
-        {"relu", ACTIVATION_RELU},          {"swish", ACTIVATION_SWISH},
-        {"silu", ACTIVATION_SWISH},         {"gelu", ACTIVATION_GELU},
-        {"gelu_new", ACTIVATION_GELU_TANH}, {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH}};
     const char *name = json_string_value(json_object_get(root, "activation_function"));
 
-    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i].name) == 0) {
-            a->activation = names[i].kind;
+    for (size_t i = 0; name && i < N_ACTIVATIONS; i++)
+        if (strcmp(name, activations[i].name) == 0) {
+            a->activation = activations[i].kind;
             return OK;
         }
     return err_set(err, ERR_FORMAT, "activation_function %.40s is not known",
@@ -109,11 +137,13 @@ static status take_config(struct foreign *f, json_t *root, bool *is_apart,
     const char *type = json_string_value(json_object_get(root, "model_type"));
     int64_t heads = 0, d_ff = 0;
 
-    if (!type || strcmp(type, "marian") != 0)
-        return err_set(err, ERR_FORMAT,
-                       "model_type is %.40s, of Hugging Face's models "
-                       "marian alone is read",
-                       type ? type : "not said");
+    const bool is_pre = type && strcmp(type, "blenderbot") == 0;
+    if (!is_pre && (!type || strcmp(type, "marian") != 0))
+        return err_set(
+            err, ERR_FORMAT,
+            "model_type is %.40s; of Hugging Face's models marian is read, and "
+            "blenderbot where its words are SentencePiece's",
+            type ? type : "not said");
     TRY(take_int(root, "d_model", &c->d_model, err));
     TRY(take_int(root, "encoder_layers", &c->encoder_layers, err));
     TRY(take_int(root, "decoder_layers", &c->decoder_layers, err));
@@ -127,10 +157,10 @@ static status take_config(struct foreign *f, json_t *root, bool *is_apart,
                        "or another feed-forward width");
     TRY(take_activation(root, &c->arch, err));
     c->norm_epsilon = 1e-5;
-    c->arch.norm = NORM_POST;
+    c->arch.norm = is_pre ? NORM_PRE : NORM_POST;
     c->arch.positions = POSITIONS_HALVES;
     c->arch.has_attention_bias = true;
-    c->arch.has_no_begin = true;
+    c->arch.has_no_begin = !json_is_integer(json_object_get(root, "forced_bos_token_id"));
     c->arch.is_unscaled = !is_true(root, "scale_embedding", false);
     *is_apart = !is_true(root, "share_encoder_decoder_embeddings", true);
     const bool is_tied = is_true(root, "tie_word_embeddings", true);
@@ -188,22 +218,24 @@ static status open_all(struct foreign *f, const struct place *p, json_t *root,
                        struct readers_words *w, struct readers_tensors *t,
                        struct err *err)
 {
-    struct fill_row all[N_ALL];
+    struct fill_row all[READERS_ROWS];
     struct readers_model m = {.place = p,
                               .tensors = &t->t,
                               .words = w,
                               .source_spm = "source.spm",
-                              .target_spm = "target.spm"};
+                              .target_spm = "target.spm",
+                              .has_output_bias = true};
     bool is_apart = false;
 
     TRY(take_config(f, root, &is_apart, err));
     TRY(read_weights(t, p, err));
     TRY(read_words(w, p, &t->t, is_apart, err));
     TRY(take_start(f, root, w->is_one ? &w->source : &w->target, err));
-    memcpy(all, rows, sizeof rows);
-    memcpy(all + N_ROWS, apart, sizeof apart);
+    if (tensors_find(&t->t, READERS_HUGGINGFACE_POSITIONS("encoder")))
+        TRY(readers_positions(&f->config, &t->t, READERS_HUGGINGFACE_POSITIONS("encoder"),
+                              err));
+    m.fill = foreign_huggingface_rows(all, is_apart);
     name_tables(all, &t->t, is_apart);
-    m.fill = (struct fill){.row = all, .n_rows = N_ALL};
     return readers_finish(f, &m, err);
 }
 

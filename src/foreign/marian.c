@@ -48,6 +48,7 @@ enum {
     N_TABLES = 4,
     N_ALL = N_ROWS + N_TABLES
 };
+_Static_assert((int)N_ALL <= (int)READERS_ROWS, "room for all rows");
 
 /* The options that decide what is computed; what is not said is as Marian has it. */
 /* clang-format off */
@@ -139,17 +140,30 @@ static status take_norm(struct architecture *a, const struct marian_options *o,
                    o->transformer_postprocess_top);
 }
 
+static const struct {
+    const char *name;
+    enum activation kind;
+} activations[] = {{"relu", ACTIVATION_RELU},
+                   {"swish", ACTIVATION_SWISH},
+                   {"gelu", ACTIVATION_GELU}}; /* with erf, as version 1.12 computes it */
+enum { N_ACTIVATIONS = sizeof activations / sizeof *activations };
+
+const char *foreign_marian_activation(enum activation kind)
+{
+    for (size_t i = 0; i < N_ACTIVATIONS; i++)
+        if (activations[i].kind == kind)
+            return activations[i].name;
+    return NULL;
+}
+
 static status take_activation(struct architecture *a, const char *name, struct err *err)
 {
-    if (is(name, "relu"))
-        a->activation = ACTIVATION_RELU;
-    else if (is(name, "swish"))
-        a->activation = ACTIVATION_SWISH;
-    else if (is(name, "gelu"))
-        a->activation = ACTIVATION_GELU; /* with erf, as version 1.12 computes it */
-    else
-        return refuse("transformer-ffn-activation", name, err);
-    return OK;
+    for (size_t i = 0; i < N_ACTIVATIONS; i++)
+        if (is(name, activations[i].name)) {
+            a->activation = activations[i].kind;
+            return OK;
+        }
+    return refuse("transformer-ffn-activation", name, err);
 }
 
 static status take_config(struct foreign *f, const struct marian_options *o,
@@ -189,17 +203,14 @@ static status take_config(struct foreign *f, const struct marian_options *o,
 
 /* ---- tables ---- */
 
-/* Which tables there are, into four rows behind the others. */
-static void take_tables(struct foreign *f, const struct tensors *t, struct fill_row *row)
+/* The rows of tables, and of the output's bias, into four behind the others. */
+static void put_tables(struct fill_row *row, enum architecture_tables tables,
+                       bool has_columns)
 {
-    const bool is_one = tensors_find(t, "Wemb");
-    const bool has_columns = tensors_find(t, "decoder_ff_logit_out_W");
-    const bool has_output = has_columns || tensors_find(t, "decoder_ff_logit_out_Wt");
-    const char *source = is_one ? "Wemb" : "encoder_Wemb";
+    const bool is_one = tables == TABLES_ONE || tables == TABLES_INPUTS;
 
-    f->config.arch.tables = is_one ? (has_output ? TABLES_INPUTS : TABLES_ONE)
-                                   : (has_output ? TABLES_SEPARATE : TABLES_TARGET);
-    row[0] = (struct fill_row){PARAM_embed, source, FILL_SOURCES, 0, 0};
+    row[0] = (struct fill_row){PARAM_embed, is_one ? "Wemb" : "encoder_Wemb",
+                               FILL_SOURCES, 0, 0};
     row[1] = (struct fill_row){PARAM_target_embed, "decoder_Wemb", FILL_TARGETS, 0, 0};
     row[2] = has_columns ? (struct fill_row){PARAM_output, "decoder_ff_logit_out_W",
                                              FILL_COLUMNS, 0, 0}
@@ -207,6 +218,27 @@ static void take_tables(struct foreign *f, const struct tensors *t, struct fill_
                                              FILL_TARGETS, 0, 0};
     row[3] = (struct fill_row){PARAM_output_bias, "decoder_ff_logit_out_b", FILL_TARGETS,
                                0, 0};
+}
+
+static enum architecture_tables find_tables(const struct tensors *t, bool *has_columns)
+{
+    *has_columns = tensors_find(t, "decoder_ff_logit_out_W");
+    const bool has_output = *has_columns || tensors_find(t, "decoder_ff_logit_out_Wt");
+
+    if (tensors_find(t, "Wemb"))
+        return has_output ? TABLES_INPUTS : TABLES_ONE;
+    return has_output ? TABLES_SEPARATE : TABLES_TARGET;
+}
+
+struct fill foreign_marian_rows(struct fill_row all[READERS_ROWS],
+                                const struct architecture *a, bool has_columns)
+{
+    memcpy(all, weights, sizeof weights);
+    put_tables(all + N_ROWS, a->tables, has_columns);
+    return (struct fill){.row = all,
+                         .n_rows = N_ALL,
+                         .first_layer = 1,
+                         .norm_suffix = a->norm == NORM_PRE ? "_pre" : ""};
 }
 
 /* ---- what lies beside it ---- */
@@ -355,21 +387,18 @@ static status open_all(struct foreign *f, const struct beside *b, const struct t
                        struct readers_words *w, struct err *err)
 {
     struct marian_options o;
-    struct fill_row all[N_ALL];
+    struct fill_row all[READERS_ROWS];
     struct readers_model m = {.place = b->place, .tensors = t, .words = w};
+    bool has_columns = false;
     const char *v[2];
 
     TRY(read_options(&o, t, err));
     TRY(take_config(f, &o, err));
-    memcpy(all, weights, sizeof weights);
-    take_tables(f, t, all + N_ROWS);
+    f->config.arch.tables = find_tables(t, &has_columns);
     TRY(find_vocabularies(v, b, err));
     TRY(read_words(f, w, b->place, t, v, err));
     TRY(find_tokenizers(&m, v, err));
-    m.fill = (struct fill){.row = all,
-                           .n_rows = N_ALL,
-                           .first_layer = 1,
-                           .norm_suffix = f->config.arch.norm == NORM_PRE ? "_pre" : ""};
+    m.fill = foreign_marian_rows(all, &f->config.arch, has_columns);
     return readers_finish(f, &m, err);
 }
 

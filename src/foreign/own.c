@@ -18,8 +18,12 @@
 #include "foreign/readers.h"
 #include "format/foreign/yaml_pairs.h"
 
-#define OWN_ARCHITECTURE "FerryTransformer"
-#define TRANSPOSED       " transposed"
+#define TRANSPOSED " transposed"
+
+#define PARAM_ROW(field, block, name, ...) {PARAM_##field, name, FILL_PLAIN, 0, 0},
+static const struct fill_row weights[] = {PARAM_LIST(PARAM_ROW)};
+const struct fill foreign_own_rows = {.row = weights,
+                                      .n_rows = sizeof weights / sizeof *weights};
 
 /* ---- config.json ---- */
 
@@ -28,7 +32,7 @@ static bool names_ours(json_t *root)
     const char *name =
         json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
 
-    return name && strcmp(name, OWN_ARCHITECTURE) == 0;
+    return name && strcmp(name, READERS_OWN_KIND) == 0;
 }
 
 bool foreign_is_own(const struct place *p)
@@ -212,11 +216,11 @@ static status read_tokenizers(struct foreign *f, const struct place *p, struct e
 {
     struct spm *target;
 
-    TRY(read_tokenizer(&f->spm, p, "vocab.model", model_config_source_vocab(&f->config),
-                       err));
-    if (!place_has(p, "target.model"))
+    TRY(read_tokenizer(&f->spm, p, READERS_OWN_TOKENIZER,
+                       model_config_source_vocab(&f->config), err));
+    if (!place_has(p, READERS_OWN_TARGET))
         return OK;
-    TRY(read_tokenizer(&target, p, "target.model", f->config.vocab_size, err));
+    TRY(read_tokenizer(&target, p, READERS_OWN_TARGET, f->config.vocab_size, err));
     spm_join(f->spm, target);
     return OK;
 }
@@ -233,7 +237,7 @@ status foreign_open_own(struct foreign *f, const struct place *p, const char *ma
     json_decref(root);
     THEN(result, params_open(&f->params, &f->config, err));
     THEN(result,
-         readers_tensors(&tensors, TENSORS_SAFETENSORS, p, "model.safetensors", err));
+         readers_tensors(&tensors, TENSORS_SAFETENSORS, p, READERS_OWN_WEIGHTS, err));
     THEN(result, read_weights(f, map, &tensors, err));
     THEN(result, read_tokenizers(f, p, err));
     readers_close(&tensors);

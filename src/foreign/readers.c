@@ -1,5 +1,6 @@
 #include "foreign/readers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,10 +8,6 @@
 #include "base/str.h"
 #include "format/foreign/yaml_pairs.h"
 #include "text/subword/spm_parts.h"
-
-/* The logit of a token that is never said: exp() of it is nothing beside any other, and
- * label smoothing, which asks for a little of every token, can still be paid. */
-static const float never = -100;
 
 void readers_release(struct readers_words *w)
 {
@@ -167,6 +164,36 @@ status readers_words(struct vocabulary *v, const struct place *p,
 
 /* ---- the model ---- */
 
+status readers_positions(struct model_config *c, const struct tensors *t,
+                         const char *name, struct err *err)
+{
+    enum { LOOKED_AT = 64 };
+    const struct tensors_item *table = tensors_find(t, name);
+    const size_t D = (size_t)c->d_model;
+
+    if (!table || table->n_dims != 2 || table->dim[1] != D)
+        return err_set(err, ERR_FORMAT,
+                       "the model has no table of positions; convert it again with a "
+                       "converter that writes one");
+    for (int kind = POSITIONS_REFERENCE; kind <= POSITIONS_INTERLEAVED; kind++) {
+        double worst = 0;
+        for (size_t p = 0; p < LOOKED_AT && p < table->dim[0]; p++)
+            for (size_t d = 0; d < D; d++)
+                worst =
+                    fmax(worst, fabs(tensors_value(table, p * D + d) -
+                                     positions_signal((enum positions)kind, p, d, D)));
+        c->arch.positions = (enum positions)kind;
+        if (worst < 2e-3)
+            return OK;
+    }
+    if (table->dim[0] > 65536)
+        return err_set(err, ERR_FORMAT,
+                       "its table of positions has more than 65536 rows");
+    c->arch.positions = POSITIONS_LEARNED;
+    c->arch.max_positions = (int64_t)table->dim[0];
+    return OK;
+}
+
 static status read_tokenizer(const struct vocabulary *v, const struct place *p,
                              const char *name, struct spm **spm, struct err *err)
 {
@@ -203,12 +230,12 @@ static void silence(struct foreign *f, const struct vocabulary *target)
 {
     float *bias = f->flat + params_get(&f->params, PARAM_output_bias, 0)->at;
 
-    bias[ID_PAD] = never;
+    bias[ID_PAD] = READERS_NEVER;
     if (!target->has[ID_BOS])
-        bias[ID_BOS] = never;
+        bias[ID_BOS] = READERS_NEVER;
     for (size_t i = 0; i < target->n; i++)
         if (!target->token[i].text)
-            bias[target->token[i].id] = never;
+            bias[target->token[i].id] = READERS_NEVER;
 }
 
 status readers_refuse(const struct err *why, struct err *err)

@@ -31,6 +31,35 @@ status foreign_open_huggingface(struct foreign *f, const struct place *p,
 status foreign_open_marian(struct foreign *f, const struct place *p, const char *name,
                            struct err *err);
 
+/* ---- what their files say, for those who write them ---- */
+
+#define READERS_OWN_KIND      "FerryTransformer"
+#define READERS_OWN_WEIGHTS   "model.safetensors"
+#define READERS_OWN_TOKENIZER "vocab.model"
+#define READERS_OWN_TARGET    "target.model" /* where targets are cut otherwise */
+extern const struct fill foreign_own_rows;   /* every parameter as it is */
+
+extern const struct fill foreign_ctranslate2_rows;
+int foreign_ctranslate2_activation(enum activation kind);
+
+enum { READERS_ROWS = N_PARAM_IDS + 4 }; /* one a parameter, and some that stand twice */
+/* has_columns: the output layer is [D,tokens] */
+struct fill foreign_marian_rows(struct fill_row all[READERS_ROWS],
+                                const struct architecture *a, bool has_columns);
+/* NULL: it has none of that kind. */
+const char *foreign_marian_activation(enum activation kind);
+
+/* is_apart: the sides have tables of their own */
+struct fill foreign_huggingface_rows(struct fill_row all[READERS_ROWS], bool is_apart);
+const char *foreign_huggingface_activation(enum activation kind);
+#define READERS_HUGGINGFACE_POSITIONS(side) "model." side ".embed_positions.weight"
+
+/* ---- what readers share ---- */
+
+/* The logit of a token that is never said: exp() of it is nothing beside any other, and
+ * label smoothing, which asks for a little of every token, can still be paid. */
+#define READERS_NEVER (-100.0F)
+
 /* Vocabularies of both sides, which may be one. */
 struct readers_words {
     struct vocabulary source, target;
@@ -61,6 +90,10 @@ struct readers_model {
     bool has_output_bias; /* among the tensors */
 };
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err);
+
+/* Which of our signals the table of positions is; learned positions where it is none. */
+status readers_positions(struct model_config *c, const struct tensors *t,
+                         const char *name, struct err *err);
 
 /* What our options say against a value of a file is said of the file: ERR_FORMAT. */
 status readers_refuse(const struct err *why, struct err *err);

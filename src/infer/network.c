@@ -357,11 +357,15 @@ static void take(const struct network_part *part, const struct params *p, float 
         take_vector(m->bias, p, flat, part->bias, part->layer, part->n_out);
 }
 
-void network_unpack(const struct network *n, const struct params *p, float *flat)
+bool network_unpack(const struct network *n, const struct params *p, float *flat)
 {
     struct network_part part;
+    bool is_exact = true;
 
     /* parts are named by pointers into the network, which are only read here */
-    for (size_t i = 0; network_part((struct network *)n, i, &part); i++)
+    for (size_t i = 0; network_part((struct network *)n, i, &part); i++) {
         take(&part, p, flat);
+        is_exact = is_exact && !(part.matrix && part.matrix->type == LINEAR_INT8);
+    }
+    return is_exact;
 }

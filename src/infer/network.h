@@ -99,8 +99,8 @@ status network_pack(struct network *n, const struct params *p, const float *flat
                     struct network_types types, struct err *err);
 
 /* The other way: every tensor of p, as the network has it, into a flat array; gaps stay
- * as they are. What int8 had rounded off stays so. */
-void network_unpack(const struct network *n, const struct params *p, float *flat);
+ * as they are. false: some were rounded to int8, and stay so. */
+bool network_unpack(const struct network *n, const struct params *p, float *flat);
 
 /* Bytes of a part: its panels, then scale and sum, then bias, each rounded up to 64. */
 size_t network_part_bytes(const struct network_part *part, enum linear_type type);

@@ -72,18 +72,14 @@ static status take_packed(struct model *m, struct packed_model *from, const char
                           const struct dataset *data, const char **note, struct err *err)
 {
     RELEASED_BY(mem_release) float *flat = NULL;
-    struct network_part part;
 
     TRY(packed_model_open(from, path, err));
     TRY(check_shape(&m->config, &from->config, path, err));
     TRY(check_tokenizers(from->spm, data, path, true, err));
-    for (size_t i = 0; network_part(&from->network, i, &part); i++)
-        if (part.matrix && part.matrix->type == LINEAR_INT8)
-            *note =
-                "init_from holds weights in int8, which are rounded: a model in float "
-                "is a better beginning";
     TRY(mem_alloc(&flat, m->params.n_flat, sizeof *flat, err));
-    network_unpack(&from->network, &m->params, flat);
+    if (!network_unpack(&from->network, &m->params, flat))
+        *note = "init_from holds weights in int8, which are rounded: a model in float is "
+                "a better beginning";
     return model_set_weights(m, flat, err);
 }
 
