@@ -31,6 +31,12 @@ struct work {
     struct out out;
 };
 
+/* The new text is always there. */
+static int n_texts(const struct blend *b)
+{
+    return b->text[1] ? 2 : 1;
+}
+
 /* ---- what is held out ---- */
 
 static uint64_t key_of(struct sentence s, int side)
@@ -96,9 +102,8 @@ static status open_out(struct out *o, const struct work *w, const char *name,
                        struct err *err)
 {
     const struct dataset *d = w->b->text[0];
-    char path[FILE_PATH_MAX];
-
     const uint32_t vocab = d->n_source > d->n_target ? d->n_source : d->n_target;
+    char path[FILE_PATH_MAX];
 
     TRY(file_path(path, err, "%s/%s.bin", w->dir, name));
     return corpus_file_create(&o->file, path, vocab, d->tokenizer_hash, err);
@@ -280,7 +285,7 @@ static json_t *blend_json(const struct work *w)
     const struct blend *b = w->b;
     json_t *list = json_array();
 
-    for (int t = 0; t < BLEND_TEXTS && b->text[t]; t++)
+    for (int t = 0; t < n_texts(b); t++)
         json_array_append_new(
             list, json_pack("{s:s, s:I, s:I, s:I}", "text", t ? "general" : "new",
                             "pairs", (json_int_t)w->n_kept[t], "held_out_by_the_other",
@@ -337,9 +342,9 @@ static status write_all(struct work *w, struct err *err)
                                         DATASET_TARGET ".model", DATASET_TARGET ".vocab",
                                         PROFILE_FILE};
 
-    for (int t = 0; t < BLEND_TEXTS && w->b->text[t]; t++)
+    for (int t = 0; t < n_texts(w->b); t++)
         TRY(see_held_out(&w->seen[t], w->b->text[t], err));
-    for (int t = 0; t < BLEND_TEXTS && w->b->text[t]; t++)
+    for (int t = 0; t < n_texts(w->b); t++)
         TRY(keep(w, t, err));
     TRY(file_make_dirs(w->dir, err));
     TRY(write_train(w, err));

@@ -7,12 +7,12 @@
 #include "format/new_dir.h"
 
 static const struct writers_format *const formats[] = {
-    &export_ctranslate2, &export_marian, &export_huggingface, &export_safetensors,
-    &export_tensorflow};
+    &export_ctranslate2, &export_marian,     &export_huggingface,
+    &export_safetensors, &export_tensorflow, NULL};
 
 static const struct writers_format *format_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; formats[i]; i++)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
     BUG_ON(true);

@@ -14,6 +14,9 @@ tiny_data data tokenizer=marian.ferry
 [ -s data/vocab.target.model ] || fail "the data has no tokenizer of targets"
 grep -q '"target_pieces": 70' data/prepare.json || fail "prepare.json does not count both vocabularies"
 
+expect 0 "$FERRY" eval marian data=data set=test bleu=false
+out_has "cross entropy"
+
 # What fits it is named, and taken from there; other data is refused.
 refuses 2 'marian is another model; train it with encoder_layers=2 decoder_layers=2' \
     "$FERRY" train run=run data=data "${tiny[@]}" tables=separate max_steps=0 init_from=marian

@@ -224,22 +224,38 @@ def make_marian(path, folder, vocabularies, options):
     return vocabs, middle
 
 
-def marian(ferry, name, folder):
-    path, (vocabularies, options) = f"{folder}/marian-{name}", MARIAN[name]
-    vocabs, middle = make_marian(path, folder, vocabularies, options)
+def marian_scores(path, vocabs, folder, middle):
     words = ["score", "-m", path + "/model.npz", "-v", *vocabs, "-t", f"{folder}/test{middle}.en", f"{folder}/test{middle}.de", "--cpu-threads", "1",
              "--workspace", "300", "--quiet"]
-    scores = [float(x) for x in pymarian(f"import _pymarian; _pymarian.main({words!r})").split()]
-    if "transformer_preprocess" in options:
-        # Marian's decoder gives the attention to earlier words keys and values without the norm that
-        # training and scoring give them, so its translations are of another model.
-        return compare(ferry, f"marian-{name}", path, folder, None, scores)
+    return [float(x) for x in pymarian(f"import _pymarian; _pymarian.main({words!r})").split()]
+
+
+def marian_translations(path, vocabs, folder, middle):
     out = pymarian(f"""from pymarian import Translator
 t = Translator(models={path + '/model.npz'!r}, vocabs={vocabs!r}, beam_size=1, normalize=0, cpu_threads=1, max_length=300, mini_batch=32, maxi_batch=10, workspace=500, quiet=True)
 print(t.translate(open({f'{folder}/test{middle}.en'!r}).read().rstrip("\\n")))""").splitlines()
     if middle:
         out = [x.replace(" ", "").replace("▁", " ").strip() for x in out]
-    return compare(ferry, f"marian-{name}", path, folder, out, scores)
+    return out
+
+
+def marian(ferry, name, folder):
+    path, (vocabularies, options) = f"{folder}/marian-{name}", MARIAN[name]
+    vocabs, middle = make_marian(path, folder, vocabularies, options)
+    scores = marian_scores(path, vocabs, folder, middle)
+    if "transformer_preprocess" in options:
+        # Marian's decoder gives the attention to earlier words keys and values without the norm that
+        # training and scoring give them, so its translations are of another model.
+        return compare(ferry, f"marian-{name}", path, folder, None, scores)
+    return compare(ferry, f"marian-{name}", path, folder, marian_translations(path, vocabs, folder, middle), scores)
+
+
+def back(ferry, model, folder):
+    """What Ferry has exported for Marian, whose text is pieces, is translated with by both."""
+    path = f"{folder}/{model}"
+    vocabs = [f"{path}/{side}.vocab.yml" for side in ("source", "target")]
+    return compare(ferry, model, path, folder, marian_translations(path, vocabs, folder, ".pieces"),
+                   marian_scores(path, vocabs, folder, ".pieces"))
 
 
 # ---- CTranslate2 ----
@@ -284,7 +300,7 @@ def main():
     ferry, kind, *rest = sys.argv[1:]
     if kind == "text":
         return text(*rest)
-    sys.exit(not {"hf": hf, "marian": marian, "ct2": ct2}[kind](ferry, *rest))
+    sys.exit(not {"hf": hf, "marian": marian, "back": back, "ct2": ct2}[kind](ferry, *rest))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,20 @@ if "$PYTHON" -c 'import ctranslate2' 2>/dev/null; then
 fi
 "$PYTHON" -c 'import pymarian' 2>/dev/null || skip "pymarian is not installed: models of Marian"
 for name in post pre gelu opus; do compare marian $name; done
+
+# One that Marian has trained goes on learning here, and back there.
+expect 0 "$FERRY" import text/marian-post out=post.ferry precision=fp32 source_lang=en target_lang=de
+expect 0 "$FERRY" prepare source=text/train.en target=text/train.de valid=200 out=data tokenizer=post.ferry measure=false
+rm -f data/proposal.yaml
+tune=(data=data run=tuned init_from=post.ferry max_steps=200 warmup_steps=20 learning_rate=0.02 batch_tokens=1500
+    eval_every=100 eval_bleu=false log_every=10)
+refuses 2 'train it with' "$FERRY" train "${tune[@]}"
+read -ra fits < <(sed -n 's/.*train it with //p' .err)
+expect 0 "$FERRY" train "${tune[@]}" "${fits[@]}"
+losses() { sed -n 's/.*"event":"step".*"loss":\([0-9.]*\).*/\1/p' tuned/run.jsonl; }
+awk -v a="$(losses | head -n 1)" -v b="$(losses | tail -n 1)" 'BEGIN { exit !(b < a) }' || fail "the loss does not fall"
+expect 0 "$FERRY" export tuned to=marian out=text/marian-back checkpoint=last average=false
+compare back marian-back
 if "$PYTHON" -c 'import ctranslate2' 2>/dev/null; then
     for name in marian marian-int8; do compare ct2 $name; done
 fi

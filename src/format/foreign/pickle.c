@@ -169,7 +169,7 @@ static status take_items(struct machine *m, enum kind kind, size_t n_together,
 /* The same of the one item on top, without a mark. */
 static status take_item(struct machine *m, enum kind kind, size_t n, struct err *err)
 {
-    if (m->n_stack - floor_of(m) < n + 1)
+    if (!m->stack || m->n_stack - floor_of(m) < n + 1)
         return damaged(err);
     const size_t from = m->n_stack - n;
     const uint32_t to = m->stack[from - 1];

@@ -78,12 +78,12 @@ static status check_overlap(const struct tensors *t, struct err *err)
     RELEASED_BY(mem_release) const struct tensors_item **sorted = NULL;
     size_t n = 0;
 
-    TRY(mem_alloc(&sorted, t->n, sizeof *sorted, err));
+    TRY(mem_alloc(&sorted, t->n, sizeof(const struct tensors_item *), err));
     for (size_t i = 0; i < t->n; i++)
         if (t->item[i].n)
             sorted[n++] = &t->item[i];
     if (n)
-        qsort(sorted, n, sizeof *sorted, by_place);
+        qsort(sorted, n, sizeof(const struct tensors_item *), by_place);
     for (size_t i = 1; i < n; i++) {
         const struct tensors_item *a = sorted[i - 1], *b = sorted[i];
         if (a->n * tensors_type_bytes(a->type) > (size_t)(b->bytes - a->bytes))

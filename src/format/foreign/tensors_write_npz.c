@@ -37,6 +37,7 @@ static size_t npy_head(unsigned char out[NPY_HEAD + LITERAL_MOST],
                        const struct tensors_item *item)
 {
     char text[LITERAL_MOST];
+    static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
     size_t n = (size_t)snprintf(text, sizeof text,
                                 "{'descr': '%s', 'fortran_order': False, 'shape': (",
                                 descr_of(item->type));
@@ -48,7 +49,7 @@ static size_t npy_head(unsigned char out[NPY_HEAD + LITERAL_MOST],
     n += (size_t)snprintf(text + n, sizeof text - n, "), }");
     const size_t n_all = (NPY_HEAD + n + ALIGN) / ALIGN * ALIGN;
     memset(out, ' ', n_all);
-    memcpy(out, "\x93NUMPY\x01\x00", 8);
+    memcpy(out, magic, sizeof magic);
     le_put16(out + 8, (uint16_t)(n_all - NPY_HEAD));
     memcpy(out + NPY_HEAD, text, n);
     out[n_all - 1] = '\n';

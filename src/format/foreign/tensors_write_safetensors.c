@@ -14,13 +14,13 @@ enum { ALIGN = 8 };
 
 static json_t *describe(const struct tensors_item *item, uint64_t at)
 {
+    const uint64_t end = at + tensors_item_bytes(item);
     json_t *shape = json_array();
 
     for (size_t i = 0; i < item->n_dims; i++)
         json_array_append_new(shape, json_integer((json_int_t)item->dim[i]));
     return json_pack("{s:s, s:o, s:[I,I]}", "dtype", tensors_type_name(item->type),
-                     "shape", shape, "data_offsets", (json_int_t)at,
-                     (json_int_t)(at + tensors_item_bytes(item)));
+                     "shape", shape, "data_offsets", (json_int_t)at, (json_int_t)end);
 }
 
 /* The object; NULL: no memory. */

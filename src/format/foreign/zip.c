@@ -226,11 +226,11 @@ static status check_overlap(const struct zip *z, struct err *err)
 {
     RELEASED_BY(mem_release) const struct zip_member **sorted = NULL;
 
-    TRY(mem_alloc(&sorted, z->n, sizeof *sorted, err));
+    TRY(mem_alloc(&sorted, z->n, sizeof(const struct zip_member *), err));
     for (size_t i = 0; i < z->n; i++)
         sorted[i] = &z->member[i];
     if (z->n)
-        qsort(sorted, z->n, sizeof *sorted, by_place);
+        qsort(sorted, z->n, sizeof(const struct zip_member *), by_place);
     for (size_t i = 1; i < z->n; i++)
         if (sorted[i - 1]->n_packed > sorted[i]->at - sorted[i - 1]->at)
             return err_set(err, ERR_FORMAT, "members %.80s and %.80s lie over each other",

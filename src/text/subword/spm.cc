@@ -27,13 +27,8 @@ enum { MARK_MOST = 64 /* bytes of a mark */ };
 struct spm {
     sentencepiece::SentencePieceProcessor processor;
     std::string bytes;
-    struct spm *target = nullptr; /* of the other side; none: this reads both */
+    std::unique_ptr<struct spm> target; /* of the other side; none: this reads both */
     size_t n_known = SIZE_MAX;
-
-    ~spm()
-    {
-        delete target;
-    }
 };
 
 namespace
@@ -219,13 +214,12 @@ status spm_blank(struct spm **spm, struct err *err)
 
 void spm_join(struct spm *spm, struct spm *target)
 {
-    delete spm->target;
-    spm->target = target;
+    spm->target.reset(target);
 }
 
 const struct spm *spm_target(const struct spm *spm)
 {
-    return spm->target ? spm->target : spm;
+    return spm->target ? spm->target.get() : spm;
 }
 
 void spm_limit(struct spm *spm, size_t n)

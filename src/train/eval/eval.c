@@ -15,6 +15,7 @@
 #include "corpus/dataset.h"
 #include "decode/model_dir.h"
 #include "decode/packed_model.h"
+#include "foreign/foreign.h"
 #include "train/eval/eval_parts.h"
 #include "train/eval/evaluate.h"
 #include "train/log/record.h"
@@ -237,7 +238,7 @@ status eval_run(const struct eval_config *c, const char *run, FILE *out, FILE *c
 {
     struct eval e = {.config = c, .console = console};
 
-    if (packed_model_is(run))
+    if (packed_model_is(run) || foreign_is(run))
         return eval_packed(c, run, out, console, err);
     const status result = evaluate(&e, run, out, err);
 

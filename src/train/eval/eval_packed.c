@@ -1,5 +1,5 @@
-/* A packed model knows nothing of its training: the loss is the plain cross entropy,
- * without smoothing, and nothing is noted in a log. */
+/* A packed model, or one of another program, knows nothing of its training: the loss is
+ * the plain cross entropy, without smoothing, and nothing is noted in a log. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static status open_all(struct work *w, const char *path, struct err *err)
         TRY(file_check_output(c->output, err));
     if (!*c->data)
         return err_set(err, ERR_USAGE,
-                       "a packed model does not say which data it was trained on; give "
+                       "the model does not say which data it was trained on; give "
                        "data=DIR");
     TRY(loaded_open(&w->model, path,
                     (struct loaded_options){.checkpoint = c->checkpoint,

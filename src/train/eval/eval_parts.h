@@ -8,7 +8,8 @@
 #include "train/eval/eval.h"
 #include "train/eval/evaluate.h"
 
-/* The same of a packed model, which has neither a training configuration nor a log. */
+/* The same of a packed model or one of another program, which have neither a training
+ * configuration nor a log. */
 status eval_packed(const struct eval_config *c, const char *path, FILE *out,
                    FILE *console, struct err *err);
 
