@@ -10,4 +10,4 @@ foreach(row "/:index.html:text/html" "/style.css:style.css:text/css" "/app.js:ap
   c_text(text ${ROOT}/src/serve/page/${file})
   string(APPEND body "    {\"${path}\", \"${type}; charset=utf-8\",\n     \"${text}\"},\n")
 endforeach()
-file(WRITE ${OUT} "#include \"serve/page.h\"\n\nconst struct page_file page_files[] = {\n${body}    {0},\n};\n")
+file(WRITE ${OUT} "#include \"serve/page/page.h\"\n\nconst struct page_file page_files[] = {\n${body}    {0},\n};\n")

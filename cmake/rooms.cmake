@@ -207,7 +207,7 @@ add_custom_command(
   COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} -DOUT=${CMAKE_BINARY_DIR}/page_files.c
     -P ${CMAKE_SOURCE_DIR}/cmake/page.cmake
   DEPENDS ${page_files} cmake/page.cmake cmake/c_text.cmake VERBATIM)
-ferry_room(serve BELOW decode markup http text format base LIBS PkgConfig::JANSSON Threads::Threads m)
+ferry_room(serve FOLDERS page BELOW decode markup http text format base LIBS PkgConfig::JANSSON Threads::Threads m)
 target_sources(ferry_serve PRIVATE ${CMAKE_BINARY_DIR}/page_files.c)
 
 ferry_room(cli BELOW adapt bench inspect serve train pack launch report plan decode prepare sample fetch

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "serve/page.h"
+#include "serve/page/page.h"
 
 /* ---- the table ---- */
 
@@ -55,6 +55,8 @@ static const struct api_field plain_values[] = {
     {"target", API_TEXT, true, NULL, "Code of the language to translate to"},
     {"format", API_TEXT, false, "text|html", "What the texts are"},
     {"alternatives", API_INT, false, NULL, "How many further translations of each text, at most"},
+    {"beginning", API_TEXT, false, NULL, "How the translation of a single line begins; alternatives are of its next word then"},
+    {"links", API_BOOL, false, NULL, "Which characters belong together; of text, not of html"},
     {"stream", API_BOOL, false, NULL, "Answer with server-sent events: line, for each line; then end, or error"},
     {0}};
 static const struct api_field plain_translation[] = {
@@ -62,6 +64,7 @@ static const struct api_field plain_translation[] = {
     {"source", API_TEXT, true, NULL, "Code of the text's language"},
     {"confidence", API_NUMBER, false, NULL, "Of a source that was detected: 0 to 100"},
     {"alternatives", API_STRINGS, false, NULL, "Further translations, if they were asked for"},
+    {"links", API_LIST, false, NULL, "[begin, end, begin, end] in text and translation, if they were asked for"},
     {0}};
 static const struct api_field plain_answer[] = {
     {"translations", API_LIST, true, NULL, "One for each text", plain_translation},

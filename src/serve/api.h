@@ -89,7 +89,7 @@ void api_translate(struct api_request *r, const struct api_ask *ask);
 
 /* The document of a face's routes. */
 json_t *api_describe_swagger(void);
-json_t *api_describe_openapi(void);
+json_t *api_describe_openapi(int64_t alternatives_limit);
 
 /* Handlers. */
 void api_libre_translate(struct api_request *r);

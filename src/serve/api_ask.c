@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "serve/api.h"
 
 /* ---- checks; each refuses the request and says false ---- */
@@ -122,6 +123,31 @@ static bool read_alternatives(struct job *j, struct api_request *r)
     return true;
 }
 
+/* How a translation begins: of one text of one line, and nothing else could be meant. */
+static bool read_beginning(struct job *j, struct api_request *r)
+{
+    const char *beginning = api_text(r, "beginning");
+
+    if (!api_has(r, "beginning"))
+        return true;
+    const char *why = j->n != 1    ? "is for one text"
+                      : j->is_html ? "is for text, not for html"
+                      : memchr(j->text->text.text, '\n', j->text->text.n_bytes)
+                          ? "is for a text of one line"
+                      : strpbrk(beginning, "\n\r") ? "has a line end"
+                                                   : NULL;
+    if (why)
+        serve_refuse(r->http, 400, "Invalid request: beginning parameter %s", why);
+    /* white space before a line is the text's own */
+    size_t n = strlen(beginning), len;
+    while (n && utf8_is_space(utf8_decode(beginning, n, &len))) {
+        beginning += len;
+        n -= len;
+    }
+    j->beginning = beginning;
+    return !why;
+}
+
 void api_translate(struct api_request *r, const struct api_ask *ask)
 {
     if (!has_all(r, ask))
@@ -133,8 +159,9 @@ void api_translate(struct api_request *r, const struct api_ask *ask)
     }
     j->answer = ask->answer;
     j->is_stream = json_is_true(json_object_get(r->values, "stream"));
+    j->has_links = json_is_true(json_object_get(r->values, "links"));
     if (read_texts(j, r, ask->text) && read_languages(j, r) && read_format(j, r) &&
-        read_alternatives(j, r) && api_allows(r, j->n_chars))
+        read_alternatives(j, r) && read_beginning(j, r) && api_allows(r, j->n_chars))
         job_put(j);
     else
         job_free(j);

@@ -204,7 +204,7 @@ static json_t *openapi_answers(const struct api_route *r)
     return answers;
 }
 
-static json_t *openapi_operation(const struct api_route *r)
+static json_t *openapi_operation(const struct api_route *r, int64_t alternatives_limit)
 {
     json_t *operation =
         json_pack("{ss, so}", "summary", r->summary, "responses", openapi_answers(r));
@@ -215,23 +215,29 @@ static json_t *openapi_operation(const struct api_route *r)
         if (isalnum((unsigned char)*c))
             id[n++] = *c;
     json_object_set_new(operation, "operationId", json_string(id));
-    if (r->field->name)
-        json_object_set_new(
-            operation, "requestBody",
-            json_pack("{sb, so}", "required", 1, "content",
-                      content_of("application/json", object_json(r->field, ASKED))));
+    if (r->field->name) {
+        json_t *schema = object_json(r->field, ASKED);
+        json_t *most =
+            json_object_get(json_object_get(schema, "properties"), "alternatives");
+        if (most)
+            json_object_set_new(most, "maximum", json_integer(alternatives_limit));
+        json_object_set_new(operation, "requestBody",
+                            json_pack("{sb, so}", "required", 1, "content",
+                                      content_of("application/json", schema)));
+    }
     if (r->has_key)
         json_object_set_new(operation, "security", json_pack("[{}, {s[]}]", "bearer"));
     return operation;
 }
 
-json_t *api_describe_openapi(void)
+json_t *api_describe_openapi(int64_t alternatives_limit)
 {
     json_t *paths = json_object();
 
     for (size_t i = 0; i < api_n_routes; i++)
         if (api_routes[i].face == API_PLAIN)
-            path_of(paths, &api_routes[i], openapi_operation(&api_routes[i]));
+            path_of(paths, &api_routes[i],
+                    openapi_operation(&api_routes[i], alternatives_limit));
     return json_pack(
         "{ss, s{ss, ss, ss}, so, s{s{s{ss, ss}}, s{so}}}", "openapi", "3.0.3", "info",
         "title", "Ferry", "description", "Translation by models that run on this server",

@@ -13,6 +13,11 @@ static json_t *text_json(const struct job *j, const struct job_text *t)
         json_object_set_new(result, "confidence", json_real(t->confidence));
     if (j->n_alternatives)
         json_object_set_new(result, "alternatives", job_alternatives(t));
+    if (j->has_links)
+        json_object_set_new(
+            result, "links",
+            text_links_json(&t->links, t->text,
+                            (struct line){str_text(&t->best), t->best.len}));
     return result;
 }
 
@@ -67,7 +72,8 @@ void api_plain_languages(struct api_request *r)
 
 void api_plain_openapi(struct api_request *r)
 {
-    struct http_answer a = serve_json(200, api_describe_openapi());
+    struct http_answer a =
+        serve_json(200, api_describe_openapi(r->server->config.alternatives_limit));
 
     http_answer(r->http, &a);
 }

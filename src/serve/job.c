@@ -57,6 +57,7 @@ void job_free(struct job *j)
         for (size_t k = 0; j->text[i].alternative && k < j->n_alternatives; k++)
             str_release(&j->text[i].alternative[k]);
         free(j->text[i].alternative);
+        text_links_release(&j->text[i].links);
     }
     free(j->text);
     json_decref(j->values);
@@ -81,8 +82,8 @@ bool job_is_over(const struct job *j)
 
 /* ---- translating ---- */
 
-/* A text, or of a stream a line of one: what is translated and put together as a whole.
- */
+/* A text, or of a stream or one with links a line of it: what is translated and put
+ * together as a whole. */
 struct unit {
     size_t text, line; /* which of the job's, and of the text's */
     struct markup markup;
@@ -119,10 +120,11 @@ static size_t first_line(struct line text)
 
 static status add_text(struct units *u, const struct job *j, size_t i, struct err *err)
 {
+    const bool is_by_line = (j->is_stream || j->has_links) && !j->is_html;
     struct line rest = j->text[i].text;
 
     for (size_t line = 0; rest.n_bytes; line++) {
-        const size_t n = j->is_stream && !j->is_html ? first_line(rest) : rest.n_bytes;
+        const size_t n = is_by_line ? first_line(rest) : rest.n_bytes;
         TRY(add_unit(u, j, i, line, (struct line){rest.text, n}, err));
         rest.text += n;
         rest.n_bytes -= n;
@@ -153,12 +155,15 @@ static void send_line(struct job *j, const struct unit *u, const struct str *all
 }
 
 /* Append the unit in its translations of this rank; `first` is its first segment's number
- * among all. Links live until all of a unit's are at hand. */
-static status put_unit(struct str *out, const struct unit *u, struct legs *legs,
-                       size_t first, size_t rank, struct err *err)
+ * among all. Links live until all of a unit's are at hand; those of its best go to `kept`
+ * as well, unless that is NULL. */
+static status put_unit(struct str *out, const struct job *j, const struct unit *u,
+                       struct legs *legs, size_t first, size_t rank,
+                       struct text_links *kept, struct err *err)
 {
     RELEASED_BY(mem_release) struct markup_translation *t = NULL;
     RELEASED_BY(mem_release) struct markup_link *links = NULL;
+    const size_t begin = out->len;
     size_t n = 0, cap = 0;
 
     TRY(mem_alloc(&t, u->markup.n_segments, sizeof *t, err));
@@ -171,7 +176,11 @@ static status put_unit(struct str *out, const struct unit *u, struct legs *legs,
     }
     for (size_t i = 0, at = 0; i < u->markup.n_segments; at += t[i++].n_links)
         t[i].link = links + at;
-    return markup_join(out, &u->markup, t, NULL, err);
+    TRY(markup_join(out, &u->markup, t, NULL, err));
+    const char *text = j->text[u->text].text.text;
+    return kept ? text_links_add(kept, &u->markup, (size_t)(u->markup.source.text - text),
+                                 t, out, begin, err)
+                : OK;
 }
 
 static status put_units(struct job *j, const struct unit *unit, size_t n,
@@ -183,9 +192,10 @@ static status put_units(struct job *j, const struct unit *unit, size_t n,
         if (is_copied)
             str_add(&t->best, unit[i].markup.source.text, unit[i].markup.source.n_bytes);
         else
-            TRY(put_unit(&t->best, &unit[i], legs, first, 0, err));
+            TRY(put_unit(&t->best, j, &unit[i], legs, first, 0,
+                         j->has_links && !j->is_html ? &t->links : NULL, err));
         for (size_t k = 0; k < j->n_alternatives && !is_copied && !j->is_html; k++)
-            TRY(put_unit(&t->alternative[k], &unit[i], legs, first, k + 1, err));
+            TRY(put_unit(&t->alternative[k], j, &unit[i], legs, first, k + 1, NULL, err));
         if (j->is_stream)
             send_line(j, &unit[i], &t->best, begin);
     }
@@ -216,7 +226,9 @@ static status do_units(struct job *j, const struct unit *unit, size_t n,
                                    .lines = lines,
                                    .n = n_lines,
                                    .has_alternatives = j->n_alternatives && !j->is_html,
-                                   .has_links = n_marks > 0};
+                                   .has_links = n_marks > 0 || j->has_links,
+                                   .beginning = j->beginning,
+                                   .n_best = j->n_alternatives + 1};
     if (route->n_legs)
         TRY(legs_run(&legs, &call, err));
     j->server->metrics.n_lines += n_lines;
@@ -330,7 +342,9 @@ static void end_stream(struct job *j, const char *name, json_t *value)
 static void fail(struct job *j, const struct work_seat *seat)
 {
     const bool is_cancelled = atomic_load(&seat->is_cancelled);
-    const unsigned code = is_cancelled ? 503 : j->result == ERR_USAGE ? 400 : 500;
+    const bool is_theirs =
+        j->result == ERR_USAGE || (j->beginning && j->result == ERR_FORMAT);
+    const unsigned code = is_cancelled ? 503 : is_theirs ? 400 : 500;
     const char *why = !is_cancelled ? j->err.msg
                       : clock_now() > j->deadline
                           ? "The translation took longer than this server allows."

@@ -14,6 +14,7 @@
 
 #include "http/http.h"
 #include "serve/models.h"
+#include "serve/text_links.h"
 #include "serve/work.h"
 
 struct server;
@@ -25,6 +26,7 @@ struct job_text {
     struct str best;
     struct str *alternative; /* [n_alternatives of the job] */
     size_t n_alternatives;   /* that were found */
+    struct text_links links; /* of the best, if they were asked for */
 };
 
 struct job {
@@ -38,7 +40,9 @@ struct job {
     bool is_auto;      /* their languages are to be detected */
     bool is_detection; /* and that is all */
     bool is_stream;
-    bool is_html; /* then there are no alternatives */
+    bool is_html; /* then there are no alternatives, and no links */
+    bool has_links;
+    const char *beginning; /* of the only text's translation; NULL: any */
     const char *target;
     size_t n_alternatives;
     size_t n_chars;

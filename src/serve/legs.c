@@ -28,7 +28,9 @@ static status run_leg(struct legs *l, const struct legs_call *c, size_t leg,
                                           .n = c->n,
                                           .has_alternatives =
                                               is_last && c->has_alternatives,
-                                          .has_links = c->has_links};
+                                          .has_links = c->has_links,
+                                          .beginning = is_last ? c->beginning : NULL,
+                                          .n_best = c->n_best};
 
     struct translators *t = models_lent_translators(lent);
     status result = translators_run(t, &call, is_last ? &l->last : &l->first, err);

@@ -20,6 +20,8 @@ struct legs_call {
     const struct line *lines;
     size_t n;
     bool has_alternatives, has_links;
+    const char *beginning; /* of the last model's translations (serve/translators.h) */
+    size_t n_best;
 };
 
 /* Zeroed = empty. */

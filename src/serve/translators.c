@@ -13,7 +13,8 @@
 #include "decode/steer/terms.h"
 #include "markup/placeholder.h"
 
-enum { KINDS = 4 }; /* the best alone or several, without links or with them */
+/* The best alone or several, without links or with them, begun anyhow or as was given. */
+enum { KINDS = 8 };
 
 /* Of a request thread. */
 struct seat {
@@ -174,20 +175,69 @@ struct hub_counts translators_counts(const struct translators *t)
     return hub_counts(t->model.shared.hub);
 }
 
-status translators_run(struct translators *t, const struct translators_call *call,
-                       struct translations *out, struct err *err)
+/* The seat's translator for this kind of call, opened when there is the first one. */
+static status translator_for(struct translators *t, const struct translators_call *call,
+                             struct translator **out, struct err *err)
 {
-    const size_t kind = call->has_alternatives + 2 * (size_t)call->has_links;
+    const size_t kind = call->has_alternatives + 2 * (size_t)call->has_links +
+                        4 * (size_t)(call->beginning != NULL);
     struct seat *seat = &t->seat[call->seat];
     struct translate_config c = t->options.search;
 
-    c.nbest = call->has_alternatives ? c.beam : 1;
+    c.nbest = call->has_alternatives && !call->beginning ? c.beam : 1;
     c.alignments = call->has_links;
+    c.prefix = call->beginning != NULL;
+    if (call->has_alternatives && call->beginning)
+        c.alternatives = (int64_t)call->n_best;
     if (!seat->is_open[kind] && loaded_translator(&t->model, &seat->of[kind], &c,
                                                   call->is_cancelled, err) != OK) {
         translate_close(&seat->of[kind]);
         return err->code;
     }
     seat->is_open[kind] = true;
-    return translate_lines(&seat->of[kind], call->lines, call->n, out, err);
+    *out = &seat->of[kind];
+    (*out)->config.alternatives = c.alternatives; /* each call may want another number */
+    return OK;
+}
+
+/* Tabs become blanks, since one parts a line from its beginning. */
+static void put_spaced(struct str *text, struct line part)
+{
+    for (size_t i = 0; i < part.n_bytes; i++)
+        str_putc(text, part.text[i] == '\t' ? ' ' : part.text[i]);
+}
+
+/* The lines with the beginning behind each, as such a translator reads them. */
+static status begin_lines(const struct translators_call *call, struct str *text,
+                          struct line *lines, struct err *err)
+{
+    const struct line beginning = {call->beginning, strlen(call->beginning)};
+
+    for (size_t i = 0; i < call->n; i++) {
+        put_spaced(text, call->lines[i]);
+        str_putc(text, '\t');
+        put_spaced(text, beginning);
+    }
+    const char *at = str_text(text);
+    for (size_t i = 0; i < call->n; i++) {
+        lines[i] = (struct line){at, call->lines[i].n_bytes + 1 + beginning.n_bytes};
+        at += lines[i].n_bytes;
+    }
+    return str_check(text, "the lines and their beginnings", err);
+}
+
+status translators_run(struct translators *t, const struct translators_call *call,
+                       struct translations *out, struct err *err)
+{
+    RELEASED_BY(mem_release) struct line *lines = NULL;
+    RELEASED_BY(str_release) struct str text = str_new(0);
+    struct translator *translator;
+
+    TRY(translator_for(t, call, &translator, err));
+    translator->n_done_before = translator->n_done; /* messages number a call's lines */
+    if (!call->beginning)
+        return translate_lines(translator, call->lines, call->n, out, err);
+    TRY(mem_alloc(&lines, call->n, sizeof *lines, err));
+    TRY(begin_lines(call, &text, lines, err));
+    return translate_lines(translator, lines, call->n, out, err);
 }

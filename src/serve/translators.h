@@ -55,6 +55,9 @@ struct translators_call {
     size_t n;
     bool has_alternatives; /* as many as the search finds; else the best alone */
     bool has_links;        /* which words belong together */
+    const char *beginning; /* of the translation of each line, which is one sentence then;
+                              NULL: any */
+    size_t n_best;         /* with both: so many, each with another next word */
 };
 
 /* How busy its batches are (decode/hub.h). */

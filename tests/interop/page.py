@@ -1,7 +1,7 @@
 """usage: page.py FERRY MODEL DIR
 
-Opens the page of a server in Chromium, through its debugging pipe: types, clicks and reads as somebody would, asks
-the browser for the names that a screen reader says, measures contrasts, and lets axe-core look for what else shuts
+Opens the page of a server in Chromium, through its debugging pipe: types, points, clicks and reads as somebody would,
+asks the browser for the names that a screen reader says, measures contrasts, and lets axe-core look for what else shuts
 people out, if it is installed. Pictures go to DIR.
 """
 import base64
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 try:
     import axe_core_python
@@ -74,6 +75,15 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
 
+    def point(self, selector, click=False):
+        """At the middle of the element."""
+        x, y = self.read(f"(() => {{ const e = {selector}; e.scrollIntoView({{ block: 'nearest' }}); "
+                         "const b = e.getBoundingClientRect(); "
+                         "return [b.left + b.width / 2, b.top + b.height / 2]; })()")
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        for kind in ("mousePressed", "mouseReleased") if click else ():
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def picture(self, path):
         path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
@@ -90,8 +100,8 @@ class Browser:
             pass
 
 
-def serve(ferry, model):
-    server = subprocess.Popen([ferry, "serve", model, "--port", "0"], stdout=subprocess.PIPE, text=True)
+def serve(ferry, model, *options):
+    server = subprocess.Popen([ferry, "serve", model, "--port", "0", *options], stdout=subprocess.PIPE, text=True)
     for line in server.stdout:
         found = re.match(r"http://\S+", line)
         if found:
@@ -116,7 +126,7 @@ CONTRASTS = """
     }
     return matchMedia("(prefers-color-scheme: dark)").matches ? "rgb(18, 18, 18)" : "rgb(255, 255, 255)";
   };
-  return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() &&
+  return [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest("[aria-hidden]") &&
     [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())).map((e) => {
       const a = light(getComputedStyle(e).color), b = light(ground(e));
       return [e.tagName + "#" + e.id, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
@@ -157,6 +167,69 @@ def check_axe(browser, what):
     assert found["n"] > 20 and not found["bad"], f"{what}: {found}"
 
 
+def ask(url, **values):
+    request = urllib.request.Request(url + "v1/translate", json.dumps(values | {"source": "en", "target": "de"}).encode(),
+                                     {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["translations"][0]
+
+
+WORD = "document.querySelectorAll('#result .word')[{}]"
+MARKS = "[...document.querySelectorAll('#marks mark')].map((e) => e.textContent)"
+BUTTONS = "[...document.querySelectorAll('#alternatives button')].map((e) => e.textContent)"
+
+
+def check_words(browser, url, text, pictures):
+    """Pointed at, a word shows where it comes from; clicked, what could stand in its place; by keyboard as well."""
+    result = browser.read("document.getElementById('result').textContent")
+    links = ask(url, text=text, links=True)["links"]
+    words = [(m.start(), m.end()) for m in re.finditer(r"\w+", result)]
+    for i, (begin, end) in enumerate(words):
+        browser.point(WORD.format(i))
+        want = [text[a:b] for a, b, c, d in sorted(links) if c < end and d > begin]
+        browser.until(f"{MARKS}.join('|') === {json.dumps('|'.join(want))}")
+    assert any(b - a for a, b, *_ in links), links
+    box = browser.read("['marks', 'text'].map((id) => { const e = document.getElementById(id), b = "
+                       "e.getBoundingClientRect(); return [b.left, b.top, e.clientWidth, getComputedStyle(e).font]; })")
+    assert box[0] == box[1], f"the marks do not lie under the text: {box}"
+    check_axe(browser, "pointing")
+    browser.picture(pictures / "words.png")
+
+    browser.point(WORD.format(1), click=True)
+    browser.until("document.getElementById('others-label').textContent.startsWith('Instead of ')")
+    begin, _ = words[1]
+    others = browser.read(BUTTONS)
+    want = ask(url, text=text, beginning=result[:begin], alternatives=3)
+    assert others == [t for t in (want["text"], *want["alternatives"]) if t != result], (others, want)
+    assert others and all(t.startswith(result[:begin]) for t in others), others
+    check_axe(browser, "others")
+    browser.picture(pictures / "others.png")
+    browser.point("document.querySelector('#alternatives button')", click=True)
+    browser.until(f"document.getElementById('result').textContent === {json.dumps(others[0])}")
+    assert browser.read("document.activeElement.id") == "result"
+    browser.until("shown.links.length > 0")
+
+    browser.key("ArrowRight", 39)
+    first = re.search(r"\w+", others[0])[0]
+    browser.until(f"document.getElementById('status').textContent.startsWith({json.dumps(first)})")
+    browser.key("Enter", 13)
+    browser.until(f"document.getElementById('others-label').textContent === {json.dumps('Instead of ' + first)}")
+
+
+def check_sentences(browser):
+    """Another word changes its sentence alone, in a text of several lines and sentences."""
+    browser.read("document.getElementById('text').value = 'the bridge. the river.\\nthe child'; soon()")
+    browser.until("shown.text.endsWith('child') && running === null")
+    lines = browser.read("document.getElementById('result').textContent").split("\n")
+    last = browser.read("words.length - 1")
+    browser.point(WORD.format(last), click=True)
+    browser.until("document.getElementById('others-label').textContent.startsWith('Instead of ')")
+    browser.point("document.querySelector('#alternatives button')", click=True)
+    browser.until(f"shown.translation !== {json.dumps(chr(10).join(lines))}")
+    after = browser.read("document.getElementById('result').textContent").split("\n")
+    assert after[0] == lines[0] and after[1] != lines[1] and len(after) == 2, (lines, after)
+
+
 def use(browser, url, ferry, model, pictures):
     text = "the ferry crosses the river"
     browser.call("Page.enable")
@@ -194,6 +267,12 @@ def use(browser, url, ferry, model, pictures):
     browser.call("Input.insertText", text=text)
     browser.until(f"document.getElementById('result').textContent === {json.dumps(want)}")
 
+    check_words(browser, url, text, pictures)
+    check_sentences(browser)
+    browser.read(f"document.getElementById('text').value = {json.dumps(text)}; soon()")
+    browser.until(f"document.getElementById('result').textContent === {json.dumps(want)}")
+    browser.point(WORD.format(1))
+
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     check_contrasts(browser, "dark")
     check_axe(browser, "dark")
@@ -210,20 +289,31 @@ def use(browser, url, ferry, model, pictures):
     browser.picture(pictures / "phone.png")
 
 
+def use_without(browser, url, *_):
+    """A server that gives no alternatives translates as well."""
+    browser.call("Page.enable")
+    browser.call("Page.navigate", url=url)
+    browser.until("document.readyState === 'complete' && document.getElementById('target').value !== ''")
+    browser.call("Input.insertText", text="the river")
+    browser.until("document.getElementById('result').textContent !== ''")
+    assert browser.read(BUTTONS) == []
+
+
 def main():
     ferry, model, pictures = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     pictures.mkdir(parents=True, exist_ok=True)
-    server, url = serve(ferry, model)
-    try:
-        with tempfile.TemporaryDirectory() as home:
-            browser = Browser(home)
-            try:
-                use(browser, url, ferry, model, pictures)
-            finally:
-                browser.close()
-    finally:
-        server.terminate()
-        assert server.wait() == 0
+    for visit, options in ((use, ()), (use_without, ("beam=1",))):
+        server, url = serve(ferry, model, *options)
+        try:
+            with tempfile.TemporaryDirectory() as home:
+                browser = Browser(home)
+                try:
+                    visit(browser, url, ferry, model, pictures)
+                finally:
+                    browser.close()
+        finally:
+            server.terminate()
+            assert server.wait() == 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#include "serve/page.h"
+#include "serve/page/page.h"
 
 #include <string.h>
 
