@@ -39,7 +39,7 @@ static struct bleu_options options_of(const json_t *c)
     };
 }
 
-static struct bleu_stats stats_of(const json_t *c, enum tokenize rule)
+static struct bleu_stats stats_of(const json_t *c, const struct bleu_options *o)
 {
     const json_t *hyps = json_object_get(c, "hyp"), *refs = json_object_get(c, "refs");
     struct bleu_stats s = {0};
@@ -49,7 +49,7 @@ static struct bleu_stats stats_of(const json_t *c, enum tokenize rule)
         struct line ref[MAX_REFS];
         for (size_t r = 0; r < json_array_size(refs); r++)
             ref[r] = text_of(json_array_get(json_array_get(refs, r), i));
-        CHECK_OK(bleu_add(&s, rule, text_of(json_array_get(hyps, i)), ref,
+        CHECK_OK(bleu_add(&s, o, text_of(json_array_get(hyps, i)), ref,
                           json_array_size(refs), &err),
                  &err);
     }
@@ -65,7 +65,7 @@ TEST(prints_what_sacrebleu_prints_on_every_golden_case)
     json_array_foreach(cases, i, c)
     {
         const struct bleu_options o = options_of(c);
-        const struct bleu_stats s = stats_of(c, o.tokenize);
+        const struct bleu_stats s = stats_of(c, &o);
         const struct bleu b = bleu_score(&s, &o);
         const char *want = json_string_value(json_object_get(c, "want"));
         struct str got = str_new(0);
@@ -248,7 +248,8 @@ static void add(struct bleu_stats *s, const char *hyp, const char *ref)
     const struct line r = {ref, strlen(ref)};
     struct err err = {0};
 
-    CHECK_OK(bleu_add(s, TOKENIZE_13A, (struct line){hyp, strlen(hyp)}, &r, 1, &err),
+    CHECK_OK(bleu_add(s, &(struct bleu_options){0}, (struct line){hyp, strlen(hyp)}, &r,
+                      1, &err),
              &err);
 }
 

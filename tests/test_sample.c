@@ -206,7 +206,7 @@ static double gloss_bleu(const struct text *en, const struct text *de)
         CHECK_OK(str_check(&gloss, "gloss", &err), &err);
         const struct line hyp = {str_text(&gloss), gloss.len};
         const struct line ref = {de->line[i], de->n_bytes[i]};
-        CHECK_OK(bleu_add(&stats, how.tokenize, hyp, &ref, 1, &err), &err);
+        CHECK_OK(bleu_add(&stats, &how, hyp, &ref, 1, &err), &err);
     }
     str_release(&gloss);
     return bleu_score(&stats, &how).score;

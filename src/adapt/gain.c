@@ -20,7 +20,7 @@ static status score(struct gain_score *to, const struct translations *found,
     for (size_t i = 0; i < set->source.n; i++) {
         const char *text = translate_get(found, i, 0);
         const struct line hyp = {text, strlen(text)};
-        TRY(bleu_add(&bleu, how_bleu.tokenize, hyp, &set->target.line[i], 1, err));
+        TRY(bleu_add(&bleu, &how_bleu, hyp, &set->target.line[i], 1, err));
         TRY(chrf_add(&chrf, &how_chrf, hyp, &set->target.line[i], 1, err));
     }
     *to = (struct gain_score){true, bleu_score(&bleu, &how_bleu).score,

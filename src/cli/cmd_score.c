@@ -6,13 +6,12 @@
 
 #include "base/utf8.h"
 #include "cli/cmd.h"
-#include "score/bleu.h"
-#include "score/chrf.h"
+#include "score/metric.h"
 #include "text/line_reader.h"
 
 /* kind, field, default, help, limits */
 #define SCORE_OPTIONS(X)                                                                 \
-    X(CHOICE, metric, "bleu", "what is computed", ONE_OF("bleu|chrf|chrf++"))            \
+    X(CHOICE, metric, "bleu", "what is computed", ONE_OF(METRIC_NAMES))                  \
     X(CHOICE, tokenize, "13a", "tokenizer", ONE_OF("13a|none"))                          \
     X(CHOICE, smooth, "exp", "smoothing for n-gram orders without a match",              \
       ONE_OF(SMOOTH_NAMES))                                                              \
@@ -132,9 +131,7 @@ static status inputs_next(struct inputs *in, bool *more, struct err *err)
 
 struct scorer {
     struct score_config config;
-    bool is_chrf;
-    struct bleu_options bleu;
-    struct chrf_options chrf;
+    struct metric_options options;
     struct str out; /* the result of a line or of the file */
     size_t n_refs;
 };
@@ -146,32 +143,11 @@ static void trim(struct inputs *in)
         in->line[i].n_bytes = tokenize_trimmed(in->line[i].text, in->line[i].n_bytes);
 }
 
-/* Of one metric only. */
-struct stats {
-    struct bleu_stats bleu;
-    struct chrf_stats chrf;
-};
-
-static status add_lines(struct stats *to, const struct scorer *s, const struct inputs *in,
-                        struct err *err)
+static status print_score(struct scorer *s, const struct metric_sums *sums,
+                          struct err *err)
 {
-    const struct line hyp = in->line[0], *ref = in->line + 1;
-
-    return s->is_chrf ? chrf_add(&to->chrf, &s->chrf, hyp, ref, s->n_refs, err)
-                      : bleu_add(&to->bleu, s->bleu.tokenize, hyp, ref, s->n_refs, err);
-}
-
-static struct result result_of(const struct scorer *s, const struct stats *stats)
-{
-    if (s->is_chrf)
-        return chrf_result(&stats->chrf, &s->chrf, s->n_refs);
-    const struct bleu b = bleu_score(&stats->bleu, &s->bleu);
-    return bleu_result(&b, &s->bleu, s->n_refs);
-}
-
-static status print_score(struct scorer *s, const struct stats *stats, struct err *err)
-{
-    RELEASED_BY(result_release) struct result r = result_of(s, stats);
+    RELEASED_BY(result_release)
+    struct result r = metric_result(sums, &s->options, s->n_refs);
     const int width = (int)s->config.width;
 
     str_reset(&s->out);
@@ -190,7 +166,7 @@ static status print_score(struct scorer *s, const struct stats *stats, struct er
 
 static status score_files(struct scorer *s, struct inputs *in, struct err *err)
 {
-    struct stats stats = {0};
+    struct metric_sums sums = {0};
     bool more;
 
     for (;;) {
@@ -198,14 +174,14 @@ static status score_files(struct scorer *s, struct inputs *in, struct err *err)
         if (!more)
             break;
         trim(in);
-        TRY(add_lines(&stats, s, in, err));
+        TRY(metric_add(&sums, &s->options, in->line[0], in->line + 1, s->n_refs, err));
         if (!s->config.sentence)
             continue;
-        TRY(print_score(s, &stats, err));
-        stats = (struct stats){0};
+        TRY(print_score(s, &sums, err));
+        sums = (struct metric_sums){0};
     }
     if (!s->config.sentence)
-        TRY(print_score(s, &stats, err));
+        TRY(print_score(s, &sums, err));
     if (fflush(stdout) != 0)
         return err_set(err, ERR_IO, "standard output: %s", strerror(errno));
     return OK;
@@ -215,22 +191,21 @@ static status score_files(struct scorer *s, struct inputs *in, struct err *err)
 static void choose(struct scorer *s)
 {
     const struct score_config *c = &s->config;
-    const size_t usual = strcmp(c->metric, "chrf++") == 0 ? 2 : 0;
+    struct metric_options *o = &s->options;
 
-    s->is_chrf = strcmp(c->metric, "bleu") != 0;
-    s->bleu = (struct bleu_options){
+    *o = metric_options(metric_find(c->metric));
+    o->bleu = (struct bleu_options){
         .tokenize = tokenize_find(c->tokenize),
         .smooth = bleu_smooth_find(c->smooth),
         .smooth_value = c->smooth_value,
         .is_effective_order = c->effective_order || c->sentence,
     };
-    s->chrf = (struct chrf_options){
-        .char_order = (size_t)c->chrf_char_order,
-        .word_order = c->chrf_word_order < 0 ? usual : (size_t)c->chrf_word_order,
-        .beta = (unsigned)c->chrf_beta,
-        .keeps_space = c->chrf_whitespace,
-        .is_smoothed = c->chrf_eps_smoothing,
-    };
+    o->chrf.char_order = (size_t)c->chrf_char_order;
+    if (c->chrf_word_order >= 0)
+        o->chrf.word_order = (size_t)c->chrf_word_order;
+    o->chrf.beta = (unsigned)c->chrf_beta;
+    o->chrf.keeps_space = c->chrf_whitespace;
+    o->chrf.is_smoothed = c->chrf_eps_smoothing;
 }
 
 status cmd_score(int argc, char **argv, struct err *err)

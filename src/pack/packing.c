@@ -243,7 +243,7 @@ static status score(struct work *w, const struct translations *found, struct ble
 
     for (size_t i = 0; i < w->n_translated; i++) {
         const char *text = translate_get(found, i, 0);
-        TRY(bleu_add(&stats, how.tokenize, (struct line){text, strlen(text)},
+        TRY(bleu_add(&stats, &how, (struct line){text, strlen(text)},
                      &set->target.line[i], 1, err));
     }
     *b = bleu_score(&stats, &how);

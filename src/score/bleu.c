@@ -43,10 +43,15 @@ static size_t closest_length(size_t n_hyp, const struct ngram_words *ref, size_t
     return best;
 }
 
-static status add_words(struct bleu_stats *s, struct ngram_words hyp,
+static size_t order_of(const struct bleu_options *o)
+{
+    return o->order ? o->order : BLEU_ORDER;
+}
+
+static status add_words(struct bleu_stats *s, size_t order, struct ngram_words hyp,
                         const struct ngram_words *ref, size_t n_refs, struct err *err)
 {
-    TRY(ngram_match(s->match, s->total, BLEU_ORDER, hyp, ref, n_refs, err));
+    TRY(ngram_match(s->match, s->total, order, hyp, ref, n_refs, err));
     for (size_t i = hyp.n; i < BLEU_ORDER; i++)
         s->n_without[i]++;
     s->hyp_len += hyp.n;
@@ -60,7 +65,7 @@ status bleu_add_ids(struct bleu_stats *s, const int32_t *hyp, size_t n_hyp,
     const struct ngram_words h = {(const uint32_t *)hyp, n_hyp};
     const struct ngram_words r = {(const uint32_t *)ref, n_ref};
 
-    return add_words(s, h, &r, 1, err);
+    return add_words(s, BLEU_ORDER, h, &r, 1, err);
 }
 
 /* What one segment needs: [0] is the hypothesis, [1..n_refs] the references. */
@@ -109,22 +114,23 @@ static status segment_init(struct segment *g, enum tokenize rule, struct line hy
     return OK;
 }
 
-status bleu_add(struct bleu_stats *s, enum tokenize rule, struct line hyp,
+status bleu_add(struct bleu_stats *s, const struct bleu_options *o, struct line hyp,
                 const struct line *ref, size_t n_refs, struct err *err)
 {
     RELEASED_BY(segment_release) struct segment g = {.n = n_refs + 1};
 
-    TRY(segment_init(&g, rule, hyp, ref, n_refs, err));
-    return add_words(s, g.words[0], g.words + 1, n_refs, err);
+    TRY(segment_init(&g, o->tokenize, hyp, ref, n_refs, err));
+    return add_words(s, order_of(o), g.words[0], g.words + 1, n_refs, err);
 }
 
 void bleu_merge(struct bleu_stats *into, const struct bleu_stats *from)
 {
-    for (size_t i = 0; i < BLEU_ORDER; i++) {
+    for (size_t i = 0; i < BLEU_ORDER_MAX; i++) {
         into->match[i] += from->match[i];
         into->total[i] += from->total[i];
-        into->n_without[i] += from->n_without[i];
     }
+    for (size_t i = 0; i < BLEU_ORDER; i++)
+        into->n_without[i] += from->n_without[i];
     into->hyp_len += from->hyp_len;
     into->ref_len += from->ref_len;
 }
@@ -142,14 +148,14 @@ static double smooth_value(const struct bleu_options *o)
 }
 
 /* Fill the precisions; returns over how many orders the mean goes. */
-static size_t precisions(double p[BLEU_ORDER], const struct bleu_stats *s,
+static size_t precisions(double p[BLEU_ORDER_MAX], const struct bleu_stats *s,
                          const struct bleu_options *o)
 {
     const double value = smooth_value(o);
     double halved = 1; /* 2^k after k orders without a match */
-    size_t n_orders = BLEU_ORDER;
+    size_t n_orders = order_of(o);
 
-    for (size_t i = 0; i < BLEU_ORDER; i++) {
+    for (size_t i = 0; i < order_of(o); i++) {
         const double more = o->smooth == BLEU_SMOOTH_ADD_K && i > 0 ? value : 0;
         const double match = (double)s->match[i] + more;
         const double total = (double)s->total[i] + more;
@@ -212,9 +218,9 @@ void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs
 }
 
 /* "66.7/40.0/25.0/0.0 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)" */
-static void details_of(struct str *out, const struct bleu *b)
+static void details_of(struct str *out, const struct bleu *b, size_t order)
 {
-    for (size_t i = 0; i < BLEU_ORDER; i++)
+    for (size_t i = 0; i < order; i++)
         str_printf(out, "%s%.1f", i ? "/" : "", b->precision[i]);
     str_printf(out,
                " (BP = %.3f ratio = %.3f hyp_len = %" PRIu64 " ref_len = %" PRIu64 ")",
@@ -228,6 +234,6 @@ struct result bleu_result(const struct bleu *b, const struct bleu_options *o,
 
     str_puts(&r.name, "BLEU");
     bleu_signature(&r.signature, o, n_refs);
-    details_of(&r.details, b);
+    details_of(&r.details, b, order_of(o));
     return r;
 }

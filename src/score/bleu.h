@@ -22,7 +22,8 @@
 #include "score/result.h"
 #include "score/tokenize.h"
 
-enum { BLEU_ORDER = 4 };
+/* What BLEU is unless told otherwise, and the most that it can be told. */
+enum { BLEU_ORDER = 4, BLEU_ORDER_MAX = 9 };
 
 /* method, its name, its default value; what an order without a match counts as */
 #define BLEU_SMOOTH_LIST(S)                                                    \
@@ -40,30 +41,31 @@ enum bleu_smooth {
 /* The method called `name`, N_BLEU_SMOOTH when there is none. */
 enum bleu_smooth bleu_smooth_find(const char *name);
 
-/* How a number is made. Zeroed: tokenizer 13a, smoothing exp, all four orders. */
+/* How a number is made. Zeroed: tokenizer 13a, smoothing exp, orders 1 to 4. */
 struct bleu_options {
     enum tokenize tokenize;
     enum bleu_smooth smooth;
     double smooth_value;     /* floor and add-k; 0: the method's default */
+    size_t order;            /* longest n-grams; 0: BLEU_ORDER */
     bool is_effective_order; /* without orders that no hypothesis is long enough for */
 };
 
 /* Zeroed = no segment yet. */
 struct bleu_stats {
-    uint64_t match[BLEU_ORDER], total[BLEU_ORDER];
+    uint64_t match[BLEU_ORDER_MAX], total[BLEU_ORDER_MAX];
     uint64_t n_without[BLEU_ORDER]; /* segments too short for an n-gram of the order */
     uint64_t hyp_len, ref_len;      /* words */
 };
 
 struct bleu {
-    double score;                 /* 0 to 100 */
-    double precision[BLEU_ORDER]; /* in percent, smoothed */
-    double bp, ratio;             /* brevity penalty; hyp_len / ref_len, 0 when r = 0 */
+    double score;                     /* 0 to 100 */
+    double precision[BLEU_ORDER_MAX]; /* in percent, smoothed */
+    double bp, ratio; /* brevity penalty; hyp_len / ref_len, 0 when r = 0 */
     uint64_t hyp_len, ref_len;
 };
 
 /* Count one segment against its n_refs >= 1 references, all of them UTF-8. */
-status bleu_add(struct bleu_stats *s, enum tokenize rule, struct line hyp,
+status bleu_add(struct bleu_stats *s, const struct bleu_options *o, struct line hyp,
                 const struct line *ref, size_t n_refs, struct err *err);
 
 /* Count one segment whose words are token ids. */

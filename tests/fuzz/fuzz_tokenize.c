@@ -16,7 +16,7 @@ static void check(struct line hyp, struct line ref, enum tokenize rule)
     struct bleu_stats s = {0};
     struct err err;
 
-    if (bleu_add(&s, rule, hyp, &ref, 1, &err) != OK)
+    if (bleu_add(&s, &o, hyp, &ref, 1, &err) != OK)
         return;
     for (size_t i = 0; i < BLEU_ORDER; i++)
         if (s.match[i] > s.total[i] || (i && s.match[i] > s.match[i - 1]))

@@ -225,7 +225,7 @@ status evaluate_bleu(struct evaluate_result *r, struct translations *out,
     for (size_t i = part.begin; i < part.end; i++) {
         const char *text = translate_get(out, i - part.begin, 0);
         const struct line hyp = {text, strlen(text)};
-        TRY(bleu_add(&stats, how.tokenize, hyp, &set->target.line[i], 1, err));
+        TRY(bleu_add(&stats, &how, hyp, &set->target.line[i], 1, err));
     }
     if (!is_first)
         translate_release(out);
