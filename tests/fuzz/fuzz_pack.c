@@ -10,9 +10,8 @@
 
 #include "base/utf8.h"
 #include "format/crc32c.h"
-#include "format/le.h"
 #include "format/pack.h"
-#include "format/pack_layout.h"
+#include "mended_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -64,23 +63,6 @@ static void read_pack(const unsigned char *bytes, size_t n)
     pack_close(&p);
 }
 
-static void mend(unsigned char *bytes, size_t n)
-{
-    const uint64_t table_at = le_get64(bytes + PACK_HEAD_TABLE_AT);
-    const size_t n_table = table_at < n ? n - (size_t)table_at : 0;
-
-    for (size_t i = 0; i + PACK_ENTRY <= n_table; i += PACK_ENTRY) {
-        unsigned char *entry = bytes + table_at + i;
-        const uint64_t at = le_get64(entry + PACK_ENTRY_AT);
-        const uint64_t n_bytes = le_get64(entry + PACK_ENTRY_BYTES);
-        if (at <= table_at && n_bytes <= table_at - at)
-            le_put32(entry + PACK_ENTRY_CRC, crc32c(0, bytes + at, (size_t)n_bytes));
-    }
-    le_put64(bytes + PACK_HEAD_FILE_BYTES, n);
-    le_put32(bytes + PACK_HEAD_TABLE_CRC, crc32c(0, bytes + n - n_table, n_table));
-    le_put32(bytes + PACK_HEAD_CRC, crc32c(0, bytes, PACK_HEAD_CRC));
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     unsigned char *copy = malloc(n ? n : 1);
@@ -89,10 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     memcpy(copy, data, n);
     read_pack(copy, n);
-    if (n >= PACK_HEAD) {
-        mend(copy, n);
+    if (mended_pack(copy, n))
         read_pack(copy, n);
-    }
     free(copy);
     return 0;
 }

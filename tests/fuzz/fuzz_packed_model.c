@@ -1,12 +1,13 @@
-/* Any bytes as a packed model: refused with a sentence, or every number of every part can
- * be read and its text can be cut and joined. Checksums of sections are not looked at, so
- * that what is behind them is reached. */
+/* Any bytes as a packed model, once as they are and once with size and checksums made
+ * right: refused with a sentence, or every number of every part can be read and its text
+ * can be cut and joined. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decode/packed_model.h"
+#include "mended_pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -48,22 +49,30 @@ static void use(struct packed_model *m)
     spm_ids_release(&ids);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static void read_model(const unsigned char *bytes, size_t n)
 {
     struct packed_model m;
     struct err err = {0};
-    unsigned char *bytes = aligned_alloc(64, (n + 64) / 64 * 64);
 
-    if (!bytes)
-        return 0;
-    if (n)
-        memcpy(bytes, data, n);
     if (packed_model_parse(&m, bytes, n, &err) == OK) {
         use(&m);
         packed_model_close(&m);
     } else if (!err.msg[0]) {
         abort();
     }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    unsigned char *bytes = aligned_alloc(64, (n + 64) / 64 * 64);
+
+    if (!bytes)
+        return 0;
+    if (n)
+        memcpy(bytes, data, n);
+    read_model(bytes, n);
+    if (mended_pack(bytes, n))
+        read_model(bytes, n);
     free(bytes);
     return 0;
 }
