@@ -107,6 +107,16 @@ TEST(files_that_are_no_checkpoint_are_not_taken_for_one)
                 "model.ckpt-2.index");
 }
 
+TEST(a_directory_that_cannot_be_read_is_not_called_empty)
+{
+    struct checkpoint_dir c;
+
+    CHECK(symlink("loop", test_path("loop")) == 0);
+    CHECK_FAILS(checkpoint_dir_list(&c, test_path("loop"), &err), &err, ERR_IO,
+                "loop: Too many levels");
+    CHECK(checkpoint_dir_has_any(test_path("loop")));
+}
+
 TEST(a_path_stands_for_a_name_in_the_directory)
 {
     struct str text = str_new(0);

@@ -213,6 +213,19 @@ TEST(what_is_missing_is_named)
     close_setup(&s);
 }
 
+/* Root may read everything, so that a link to itself stands for what nobody may. */
+TEST(what_cannot_be_read_is_not_called_missing)
+{
+    struct model_dir d;
+
+    CHECK(symlink("loop", test_path("loop")) == 0);
+    CHECK_FAILS(model_dir_open(&d, test_path("loop"), "auto", &err), &err, ERR_IO,
+                "loop: Too many levels");
+    CHECK_OK(file_write(test_path("letter"), "Dear Sirs", 9, &err), &err);
+    CHECK_FAILS(model_dir_open(&d, test_path("letter"), "auto", &err), &err, ERR_FORMAT,
+                "letter is no model");
+}
+
 TEST(a_config_without_vocabulary_takes_it_from_the_embedding)
 {
     struct setup s;

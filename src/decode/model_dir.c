@@ -1,9 +1,11 @@
 #include "decode/model_dir.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -133,6 +135,19 @@ static status choose_auto(struct model_dir *d, const char *path, struct err *err
     return OK;
 }
 
+/* Why the path is none; whoever asks has looked for files of other kinds before. */
+static status no_model(const char *path, struct err *err)
+{
+    if (access(path, R_OK) == 0)
+        return err_set(err, ERR_FORMAT,
+                       "%s is no model: neither a run directory, a checkpoint or a "
+                       "packed model nor one of another program",
+                       path);
+    if (errno != ENOENT && errno != ENOTDIR)
+        return file_error(err, path);
+    return err_set(err, ERR_IO, "%s: no such run directory or checkpoint", path);
+}
+
 static status locate(struct model_dir *d, const char *path, const char *checkpoint,
                      struct err *err)
 {
@@ -142,7 +157,7 @@ static status locate(struct model_dir *d, const char *path, const char *checkpoi
     TRY(set_path(d->prefix, sizeof d->prefix, path, err));
     strip_suffix(d->prefix);
     if (!is_checkpoint(d->prefix))
-        return err_set(err, ERR_IO, "%s: no such run directory or checkpoint", path);
+        return no_model(path, err);
     TRY(parent_of(d->dir, sizeof d->dir, d->prefix, err));
     return tensor_bundle_open(&d->bundle, d->prefix, err);
 }

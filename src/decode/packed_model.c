@@ -14,7 +14,7 @@ enum { ROW_BYTES = 80, NAME_BYTES = 48, ALIGN = 64 };
 bool packed_model_is(const char *path)
 {
     unsigned char head[sizeof PACK_MAGIC - 1];
-    FILE *f = file_is_dir(path) ? NULL : fopen(path, "rbe");
+    FILE *f = file_is_dir(path) || file_is_special(path) ? NULL : fopen(path, "rbe");
 
     if (!f)
         return false;

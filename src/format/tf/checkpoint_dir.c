@@ -1,6 +1,7 @@
 #include "format/tf/checkpoint_dir.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +208,8 @@ static status add_unlisted(struct checkpoint_dir *c, const char *dir, struct err
     status result = OK;
     DIR *d = opendir(dir);
 
+    if (!d && errno != ENOENT && errno != ENOTDIR)
+        return file_error(err, dir); /* what it holds is not known */
     for (struct dirent *e; result == OK && d && (e = readdir(d));) {
         const size_t n = name_in(dir, e->d_name);
         if (n)
