@@ -406,7 +406,7 @@ static void tell(const struct work *w, FILE *out)
     fprintf(out, "checkpoint  %s\n", w->dir.prefix);
     for (size_t i = 0; i < w->loss.n; i++)
         if (w->loss.part[i].error > w->c->keep_float)
-            fprintf(out, "stays float %s: int8 would lose %.0f %%\n",
+            fprintf(out, "stays float %s: int8 would lose %.1f %%\n",
                     w->loss.part[i].name, 100 * w->loss.part[i].error);
     if (is_int8(w) && w->loss.n)
         fprintf(out, "int8        loses at most %.1f %% of a product\n",
