@@ -1,0 +1,70 @@
+# What the recipes share; sourced by them. A recipe makes everything below one directory and can be
+# called again after an interruption: what is finished is not made twice.
+set -euo pipefail
+
+recipes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+begin=$SECONDS
+
+step() { printf '\n== %s\n' "$1"; }
+
+fail() {
+    echo "recipe: $1" >&2
+    exit 2
+}
+
+ferry=${FERRY:-$(dirname "$recipes")/build/release/ferry}
+[ -x "$ferry" ] || ferry=$(command -v ferry) ||
+    fail "there is no build/release/ferry and none in PATH; run make first"
+
+# options NAME...: KEY=VALUE arguments of the recipe; those of NAME become variables, the others
+# go to the training.
+options() {
+    local known=" $* " option
+    training=()
+    for option in "${arguments[@]}"; do
+        [[ $option =~ ^[a-z_0-9]+= ]] || fail "'$option' is no option; write KEY=VALUE"
+        case $known in
+        *" ${option%%=*} "*) printf -v "${option%%=*}" %s "${option#*=}" ;;
+        *) training+=("$option") ;;
+        esac
+    done
+}
+
+# text DIR NAME...: the path of the first NAME in DIR, packed or not.
+text() {
+    local dir=$1 name packed
+    shift
+    for name; do
+        for packed in '' .gz .xz .zst; do
+            [ ! -e "$dir/$name$packed" ] || { echo "$dir/$name$packed"; return; }
+        done
+    done
+    fail "$dir has no $1, packed or not"
+}
+
+# plain FILE: its lines, unpacked.
+plain() {
+    case $1 in
+    *.gz) gzip -dc "$1" ;;
+    *.xz) xz -dc "$1" ;;
+    *.zst) zstd -dc "$1" ;;
+    *) cat "$1" ;;
+    esac
+}
+
+# once FILE COMMAND...: run it unless FILE is there; COMMAND writes FILE.new or FILE itself.
+once() {
+    local file=$1
+    shift
+    [ ! -e "$file" ] || return 0
+    "$@"
+    [ ! -e "$file.new" ] || mv "$file.new" "$file"
+}
+
+# bleu REFERENCE HYPOTHESIS [OPTION...]: the number alone.
+bleu() { "$ferry" score "$@" score_only=true; }
+
+# parameters RUN: how many weights the model of a run has.
+parameters() { "$ferry" inspect "$1" | awk '$1 == "parameters" { print $2; exit }'; }
+
+took() { printf '%d min %d s' $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60)); }

@@ -1,0 +1,70 @@
+# ctest: slow
+# The recipes from their text files to the end, on the sample corpus, with models that learn nothing;
+# called again they make nothing twice; what is wrong with their arguments is said.
+export FERRY
+tiny='max_steps=6 eval_every=3 save_every=3 batch_tokens=300 d_model=16 d_ff=16 heads=2 encoder_layers=1 decoder_layers=1 warmup_steps=2'
+expect 0 "$FERRY" sample text pairs=200 valid=20 test=20
+mkdir captions
+for language in en de; do
+    gzip -c text/train.$language >captions/train.lc.norm.tok.$language.gz
+    cp text/valid.$language captions/val.$language
+    cp text/test.$language captions/test_2016_flickr.$language
+done
+
+# made FILE...: there, and not empty
+made()
+{
+    local file
+    for file; do
+        [ -s "$file" ] || fail "$file was not made"
+    done
+}
+
+# twice DIR COMMAND...: the second call leaves the files of DIR as they are, but for the report
+twice()
+{
+    local dir=$1
+    shift
+    expect 0 "$@"
+    find "$dir" -name '*.ferry' -o -name 'train.bin' -o -name 'checkpoint' -o -name 'test*.de' |
+        xargs md5sum >first
+    touch -r first stamp
+    expect 0 "$@"
+    md5sum --quiet -c first || fail "the second call of $1 changed a file"
+    [ -z "$(find "$dir" \( -name '*.ferry' -o -name 'train.bin' -o -name 'model.ckpt-*' \) -newer stamp)" ] ||
+        fail "the second call of $1 made a file again"
+}
+
+twice m30k "$ROOT/recipes/multi30k" captions out=m30k vocab_size=300 $tiny
+made m30k/data/train.bin m30k/choices.tsv m30k/en-de.ferry m30k/test.de m30k/run/report.html
+[ "$(wc -l <m30k/choices.tsv)" -eq 6 ] || fail "two models and three penalties are six choices"
+out_has 'BLEU on the validation set'
+
+
+expect 0 "$FERRY" sample more pairs=6000 valid=1 test=1
+paste more/train.de more/train.en | gzip >pairs.tsv.gz
+twice tatoeba "$ROOT/recipes/tatoeba" pairs.tsv.gz out=tatoeba seed=3 $tiny eval_bleu_pairs=8
+made tatoeba/model.ferry tatoeba/run/report.html
+grep -q '^seed: 3$' tatoeba/run/config.yaml || fail "the seed did not reach the training"
+
+twice student "$ROOT/recipes/student" text/train.en text/train.de valid=text/valid.en,text/valid.de \
+    test=text/test.en,text/test.de out=student vocab_size=300 nbest=3 keep=0.9 $tiny
+made student/teacher.ferry student/student.ferry student/report.html
+[ "$(wc -l <student/distilled.tsv)" -eq 180 ] || fail "0.9 of 200 lines are 180, not $(wc -l <student/distilled.tsv)"
+[ "$(wc -l <student/closest)" -eq 200 ] || fail "one translation is chosen for each line"
+out_has 'student-int8'
+
+# wrong TEXT COMMAND...: status 2 and one sentence with TEXT
+wrong()
+{
+    local text=$1
+    shift
+    expect 2 timeout 60 "$@"
+    err_has "$text"
+    [ "$(wc -l <"$WORK/.err")" -eq 1 ] || fail "want one sentence"
+}
+
+wrong 'train.en' "$ROOT/recipes/multi30k"
+wrong 'no option' "$ROOT/recipes/multi30k" captions seed
+wrong 'name two files each' "$ROOT/recipes/student" text/train.en text/train.de valid=text/valid.en
+wrong 'has no val' "$ROOT/recipes/multi30k" text out=none
