@@ -1,236 +1,17 @@
 #include "text/subword/encoder.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/table.h"
-#include "text/subword/bpe_heap.h"
+#include "text/subword/bpe_cut.h"
 #include "text/subword/normalizer.h"
 #include "text/subword/spm_parts.h"
 
 enum { MAX_KEY = 255, MAX_IDS = 255, LEAST_CACHE = 1 << 16 };
 static const size_t default_cache = (size_t)32 << 20;
 static const size_t most_cache = (size_t)6 << 30; /* places in its store have 32 bits */
-
-/* --- a word into the pieces of a BPE model --- */
-
-/* A run of bytes that will be one piece; n_bytes 0: merged into the one before. */
-struct symbol {
-    size_t at, n_bytes, prev, next; /* SIZE_MAX: none */
-    uint32_t id;
-};
-
-/* Neighbours that spell a piece, as they stood when they became neighbours. */
-struct pair {
-    uint32_t id;
-    size_t left, right, n_bytes;
-};
-
-/* A growing row of ids of 16 bits. */
-struct narrow_ids {
-    uint16_t *id;
-    size_t n, cap;
-};
-
-/*
- * The word starts as characters; of all neighbours that together spell a piece, those
- * with the highest score merge first, the leftmost of equal ones, until none are left.
- * What then is no piece is unknown. This is what SentencePiece does with a line; a word
- * may be cut alone when no piece has a space mark but in front.
- */
-struct cut {
-    const struct spm_parts *parts;
-    uint32_t unknown;
-    size_t longest; /* bytes of the longest piece */
-    struct table pieces;
-    struct str word;
-    struct symbol *symbol;
-    size_t n_symbols, cap_symbols;
-    struct pair *pair;
-    size_t n_pairs, cap_pairs;
-    struct bpe_heap heap; /* of pairs, by their scores */
-};
-
-static const char space_mark[] = "\xE2\x96\x81";
-
-/* How long a character is by its first byte, as SentencePiece reads normalised text. */
-static size_t char_bytes(const char *s, size_t n)
-{
-    static const unsigned char length[] = {1, 1, 1, 1, 1, 1, 1, 1,
-                                           1, 1, 1, 1, 2, 2, 3, 4};
-    const size_t want = length[(unsigned char)s[0] >> 4];
-
-    return want < n ? want : n;
-}
-
-static uint32_t find_piece(const struct cut *c, const char *s, size_t n)
-{
-    struct table_search search = table_search(&c->pieces, table_hash(s, n));
-
-    for (uint32_t id; (id = table_next(&search)) != TABLE_NONE;) {
-        const struct line have = c->parts->piece[id].text;
-        if (have.n_bytes == n && memcmp(have.text, s, n) == 0)
-            return id;
-    }
-    return TABLE_NONE;
-}
-
-/* A word of its own: the mark of a space stands in front or nowhere. */
-static bool is_word_piece(struct line text)
-{
-    return text.n_bytes &&
-           !(text.n_bytes > 1 && memmem(text.text + 1, text.n_bytes - 1, space_mark, 3));
-}
-
-/* True when words of this model may be cut here, with SentencePiece's own result. */
-static bool can_cut(const struct spm_parts *parts)
-{
-    size_t n_unknown = 0;
-
-    if (parts->model != SPM_PARTS_BPE || parts->has_byte_fallback ||
-        parts->is_space_last || !parts->has_dummy_prefix || !parts->squeezes_spaces ||
-        !parts->escapes_spaces)
-        return false;
-    for (size_t i = 0; i < parts->n_pieces; i++) {
-        const struct spm_parts_piece *p = &parts->piece[i];
-        if (p->kind > SPM_PARTS_CONTROL || isnan(p->score) || !is_word_piece(p->text))
-            return false;
-        if (p->kind != SPM_PARTS_NORMAL && /* the name of a special may not be text */
-            char_bytes(p->text.text, p->text.n_bytes) == p->text.n_bytes)
-            return false;
-        n_unknown += p->kind == SPM_PARTS_UNKNOWN;
-    }
-    return n_unknown == 1 && parts->n_pieces <= UINT16_MAX + 1;
-}
-
-/* Of pairs with equal scores the leftmost comes first. */
-static bool is_after(const void *ctx, uint32_t a, uint32_t b)
-{
-    const struct cut *c = ctx;
-
-    return c->pair[a].left > c->pair[b].left;
-}
-
-static status cut_init(struct cut *c, const struct spm_parts *parts, struct err *err)
-{
-    *c = (struct cut){.parts = parts, .word = str_new(SIZE_MAX)};
-    c->heap.is_after = is_after;
-    c->heap.ctx = c;
-    /* most lookups miss, and a miss is short in a sparse table */
-    TRY(table_reserve(&c->pieces, 2 * parts->n_pieces, err));
-    for (uint32_t i = 0; i < parts->n_pieces; i++) {
-        const struct spm_parts_piece *p = &parts->piece[i];
-        if (p->kind == SPM_PARTS_UNKNOWN)
-            c->unknown = i;
-        if (p->kind != SPM_PARTS_NORMAL)
-            continue;
-        TRY(table_add(&c->pieces, table_hash(p->text.text, p->text.n_bytes), i, err));
-        if (p->text.n_bytes > c->longest)
-            c->longest = p->text.n_bytes;
-    }
-    return OK;
-}
-
-static void cut_release(struct cut *c)
-{
-    table_release(&c->pieces);
-    free(c->symbol);
-    free(c->pair);
-    bpe_heap_release(&c->heap);
-    str_release(&c->word);
-    *c = (struct cut){0};
-}
-
-/* A whole number in the order of finite scores. */
-static uint64_t rank_of(float score)
-{
-    uint32_t bits;
-
-    score += 0.0f; /* -0 is 0 */
-    memcpy(&bits, &score, sizeof bits);
-    return bits >> 31 ? ~bits : bits | 1u << 31;
-}
-
-/* If the two neighbours spell a piece, they wait for their turn. */
-static status add_pair(struct cut *c, size_t left, size_t right, struct err *err)
-{
-    if (left == SIZE_MAX || right == SIZE_MAX)
-        return OK;
-    const struct symbol *a = &c->symbol[left];
-    const size_t n = a->n_bytes + c->symbol[right].n_bytes;
-    const uint32_t id =
-        n > c->longest ? TABLE_NONE : find_piece(c, c->word.data + a->at, n);
-    if (id == TABLE_NONE)
-        return OK;
-    TRY(mem_grow(&c->pair, &c->cap_pairs, c->n_pairs + 1, sizeof *c->pair, err));
-    c->pair[c->n_pairs] = (struct pair){id, left, right, n};
-    return bpe_heap_push(&c->heap,
-                         (struct bpe_heap_entry){rank_of(c->parts->piece[id].score),
-                                                 (uint32_t)c->n_pairs++},
-                         err);
-}
-
-static status split(struct cut *c, struct line word, struct err *err)
-{
-    str_reset(&c->word);
-    str_puts(&c->word, space_mark);
-    str_add(&c->word, word.text, word.n_bytes);
-    TRY(str_check(&c->word, "a word", err));
-    c->n_symbols = 0;
-    for (size_t at = 0; at < c->word.len;) {
-        const size_t n = char_bytes(c->word.data + at, c->word.len - at),
-                     i = c->n_symbols;
-        TRY(mem_grow(&c->symbol, &c->cap_symbols, i + 1, sizeof *c->symbol, err));
-        c->symbol[c->n_symbols++] = (struct symbol){at, n, i ? i - 1 : SIZE_MAX, i + 1,
-                                                    find_piece(c, c->word.data + at, n)};
-        at += n;
-    }
-    c->symbol[c->n_symbols - 1].next = SIZE_MAX;
-    return OK;
-}
-
-static status merge(struct cut *c, const struct pair *m, struct err *err)
-{
-    struct symbol *a = &c->symbol[m->left], *b = &c->symbol[m->right];
-
-    if (!a->n_bytes || !b->n_bytes || a->n_bytes + b->n_bytes != m->n_bytes)
-        return OK; /* one of them has merged with another since */
-    a->n_bytes = m->n_bytes;
-    a->id = m->id;
-    a->next = b->next;
-    b->n_bytes = 0;
-    if (a->next != SIZE_MAX)
-        c->symbol[a->next].prev = m->left;
-    TRY(add_pair(c, a->prev, m->left, err));
-    return add_pair(c, m->left, a->next, err);
-}
-
-/*
- * Append the ids of a space mark followed by `word`, which has none. Unknowns side by
- * side are one.
- */
-static status cut_word(struct cut *c, struct line word, struct narrow_ids *ids,
-                       struct err *err)
-{
-    TRY(split(c, word, err));
-    c->n_pairs = c->heap.n = 0;
-    for (size_t i = 1; i < c->n_symbols; i++)
-        TRY(add_pair(c, i - 1, i, err));
-    while (c->heap.n) {
-        const struct pair p = c->pair[bpe_heap_pop(&c->heap).pair];
-        TRY(merge(c, &p, err));
-    }
-    TRY(mem_grow(&ids->id, &ids->cap, ids->n + c->n_symbols, sizeof *ids->id, err));
-    for (size_t i = 0; i != SIZE_MAX; i = c->symbol[i].next) {
-        const uint32_t id = c->symbol[i].id == TABLE_NONE ? c->unknown : c->symbol[i].id;
-        if (id == c->unknown && ids->n && ids->id[ids->n - 1] == id)
-            continue;
-        ids->id[ids->n++] = (uint16_t)id;
-    }
-    return OK;
-}
 
 /* --- the memory of words --- */
 
@@ -247,10 +28,10 @@ struct encoder {
     bool is_own;
     struct spm_parts parts;
     struct normalizer normalizer;
-    struct cut cut;
+    struct bpe_cut cut;
     struct cache cache;
     struct str line;
-    struct narrow_ids ids;
+    struct bpe_ids ids;
 };
 
 static status cache_init(struct cache *c, size_t n_bytes, struct err *err)
@@ -344,7 +125,7 @@ static status cut_words(struct encoder *e, struct err *err)
     while (s < end) {
         const char *word = s + 1;
         s = word_end(word, end);
-        TRY(cut_word(&e->cut, (struct line){word, (size_t)(s - word)}, &e->ids, err));
+        TRY(bpe_cut_word(&e->cut, (struct line){word, (size_t)(s - word)}, &e->ids, err));
     }
     return OK;
 }
@@ -412,12 +193,12 @@ static status open_own(struct encoder *e, size_t cache_bytes, struct err *err)
     if (spm_known(e->spm) < spm_size(e->spm))
         return OK;
     TRY(spm_parts_read(&e->parts, bytes.text, bytes.n_bytes, err));
-    if (!can_cut(&e->parts))
+    if (!bpe_cut_can(&e->parts))
         return OK;
     TRY(normalizer_init(&e->normalizer, e->parts.charsmap, err));
     if (!e->normalizer.is_plain)
         return OK;
-    TRY(cut_init(&e->cut, &e->parts, err));
+    TRY(bpe_cut_init(&e->cut, &e->parts, err));
     TRY(cache_init(&e->cache, cache_bytes ? cache_bytes : default_cache, err));
     e->is_own = true;
     return OK;
@@ -440,10 +221,10 @@ void encoder_free(struct encoder *e)
 {
     if (!e)
         return;
-    cut_release(&e->cut);
+    bpe_cut_release(&e->cut);
     spm_parts_release(&e->parts);
     str_release(&e->line);
-    free(e->ids.id);
+    bpe_ids_release(&e->ids);
     table_release(&e->cache.table);
     free(e->cache.store);
     free(e);
@@ -452,6 +233,13 @@ void encoder_free(struct encoder *e)
 bool encoder_is_own(const struct encoder *e)
 {
     return e->is_own;
+}
+
+status encoder_recut(struct encoder *e, const uint16_t *id, size_t n,
+                     struct bpe_dropout how, struct bpe_ids *out, struct err *err)
+{
+    BUG_ON(!e->is_own);
+    return bpe_cut_again(&e->cut, id, n, how, out, err);
 }
 
 status encoder_encode(struct encoder *e, struct line text, struct spm_ids *ids,

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/lines.h"
+#include "text/subword/bpe_cut.h"
 #include "text/subword/spm.h"
 
 struct encoder;
@@ -33,3 +34,7 @@ bool encoder_is_own(const struct encoder *e);
 /* Append the ids of a line, without bos and eos, exactly as spm_encode() does. */
 status encoder_encode(struct encoder *e, struct line text, struct spm_ids *ids,
                       struct err *err);
+
+/* bpe_cut_again() of ids that an own encoder of this model gave. */
+status encoder_recut(struct encoder *e, const uint16_t *id, size_t n,
+                     struct bpe_dropout how, struct bpe_ids *out, struct err *err);
