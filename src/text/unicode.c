@@ -90,6 +90,16 @@ uint32_t unicode_lower(uint32_t code)
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)code);
 }
 
+uint32_t unicode_upper(uint32_t code)
+{
+    return (uint32_t)utf8proc_toupper((utf8proc_int32_t)code);
+}
+
+uint32_t unicode_title(uint32_t code)
+{
+    return (uint32_t)utf8proc_totitle((utf8proc_int32_t)code);
+}
+
 static enum unicode_script script_of(uint32_t code)
 {
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)

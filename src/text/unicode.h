@@ -51,6 +51,8 @@ bool unicode_is_mark(uint32_t code);
 /* Control character (Cc) that is no white space. */
 bool unicode_is_control(uint32_t code);
 uint32_t unicode_lower(uint32_t code);
+uint32_t unicode_upper(uint32_t code);
+uint32_t unicode_title(uint32_t code);
 /* Whether a letter is one of the script's. */
 bool unicode_is_of(uint32_t letter, enum unicode_script script);
 
