@@ -158,6 +158,34 @@ TEST(one_two_and_four_ranks_make_the_same_updates)
     CHECK(want[99] < want[0]); /* it does learn */
 }
 
+/* Every pair in other words, of other lengths. */
+#define VARIED \
+    "bpe_dropout=0.2", "augment_title=0.2", "augment_typos=0.3", "augment_digits=0.2"
+
+TEST(one_two_and_four_ranks_train_on_the_same_other_words)
+{
+    static const struct shape shapes[] = {{.ranks = {1, 1}, .n_nodes = 2},
+                                          {.ranks = {2, 2}, .n_nodes = 2}};
+    static const char *const same[] = {"target_tokens", "source_tokens"};
+    double want[40], got[40];
+
+    toy_data();
+    toy_train("one", TOY(EXACT, GENTLE, VARIED, "max_steps=40"));
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const char *run = i ? "four" : "two";
+        train(run, shapes[i], TOY(EXACT, GENTLE, VARIED, "max_steps=40"));
+        CHECK(numbers_of("one", "step", "loss", want, 40) == 40);
+        CHECK(numbers_of(run, "step", "loss", got, 40) == 40);
+        for (int s = 0; s < 40; s++)
+            CHECK(fabs(got[s] / want[s] - 1) < 1e-4);
+        for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
+            CHECK(numbers_of("one", "step", same[k], want, 40) == 40);
+            CHECK(numbers_of(run, "step", same[k], got, 40) == 40);
+            CHECK(memcmp(got, want, sizeof got) == 0);
+        }
+    }
+}
+
 /* Small ones give the embedding buckets of its own: it goes out in two parts. */
 TEST(buckets_and_parts_of_the_embedding_leave_every_bit_of_two_nodes)
 {
@@ -349,6 +377,25 @@ TEST(nodes_that_train_alone_for_a_while_learn_and_resume_exactly)
     check_same_file(in_run("a", "model.ckpt-60.data-00000-of-00001"),
                     in_run("b", "model.ckpt-60.data-00000-of-00001"));
     check_places("a", "b", "model.ckpt-60.state");
+}
+
+/* A node divides by the tokens that the pairs of all its ranks have in other words. */
+TEST(nodes_that_train_alone_learn_from_other_words)
+{
+    const char *const *whole = TOY("local_steps=4", "max_steps=60", "log_every=4",
+                                   "save_every=22", "batch_tokens=300", VARIED);
+    double loss[20];
+
+    toy_data();
+    train("a", four, whole);
+    train("b", four,
+          TOY("local_steps=4", "max_steps=22", "log_every=4", "save_every=22",
+              "batch_tokens=300", VARIED));
+    train("b", four, whole);
+    check_same_file(in_run("a", "model.ckpt-60.data-00000-of-00001"),
+                    in_run("b", "model.ckpt-60.data-00000-of-00001"));
+    CHECK(numbers_of("a", "step", "loss", loss, 20) == 15);
+    CHECK(loss[14] < 0.9 * loss[0]);
 }
 
 /* Each node's scale follows its own gradients. */

@@ -130,7 +130,7 @@ static bool add_pair(struct batch *b, size_t s, const struct corpus *c, uint32_t
                              b->tgt_pair, &b->max_tgt,  has_begin};
     const struct sentence source = corpus_source(c, pair),
                           target = corpus_target(c, pair);
-    const int32_t id = b->pair[s] = (int32_t)pair;
+    const int32_t id = b->pair[s] = (int32_t)(c->name ? c->name[pair] : pair);
 
     const uint16_t x =
         add_sentence(src, s, source, corpus_rows(c, source.len, max_length), id);
@@ -151,9 +151,6 @@ status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pai
     TRY(place(b, err));
     for (size_t s = 0; s < n; s++)
         if (!add_pair(b, s, c, pair[s], max_length))
-            return err_set(err, ERR_FORMAT,
-                           "the packed corpus is damaged at pair %u; run ferry prepare "
-                           "again",
-                           pair[s]);
+            return corpus_damaged((uint32_t)b->pair[s], err);
     return OK;
 }

@@ -151,6 +151,13 @@ bool corpus_has_pair(const struct corpus *c, uint32_t i)
     return at[0] <= at[1] && at[1] <= at[2] && at[2] <= c->n_tokens;
 }
 
+status corpus_damaged(uint32_t pair, struct err *err)
+{
+    return err_set(err, ERR_FORMAT,
+                   "the packed corpus is damaged at pair %u; run ferry prepare again",
+                   pair);
+}
+
 struct sentence corpus_source(const struct corpus *c, uint32_t i)
 {
     assert(i < c->n_pairs);

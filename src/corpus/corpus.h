@@ -41,6 +41,7 @@ struct corpus {
     uint64_t tokenizer_hash;  /* checksum of the .model file that made the ids */
     uint64_t checksum;        /* of the file; equal on two machines = the same corpus */
     struct architecture arch; /* of the model that reads it: how sentences begin */
+    const uint32_t *name;     /* [n_pairs] what its pairs are called; NULL: 0, 1, ... */
 };
 
 struct sentence {
@@ -61,6 +62,9 @@ struct sentence corpus_target(const struct corpus *c, uint32_t i);
 
 /* Whether the offsets of pair `i` are possible. */
 bool corpus_has_pair(const struct corpus *c, uint32_t i);
+
+/* The sentence about a pair that cannot be. */
+status corpus_damaged(uint32_t pair, struct err *err);
 
 enum { CORPUS_MIN_LENGTH = 3 }; /* the least max_length: specials and one token */
 

@@ -25,6 +25,8 @@ struct prefetch {
     struct order order;
     struct shard shard;
     struct batch_limit limit;
+    struct vary vary;
+    struct varied varied;       /* the part at hand */
     struct order_cursor cursor; /* the writer's: behind the last update made */
     struct slot slot[RING];
     bool is_held; /* the reader holds slot n_done */
@@ -69,17 +71,36 @@ static bool writer_fail(struct prefetch *f, const struct err *why)
     return false;
 }
 
+/* Put other words in the place of the part's, for this epoch. */
+static status vary_part(struct prefetch *f, struct shard_part *part, uint64_t epoch,
+                        const struct corpus **corpus, struct err *err)
+{
+    const bool is_for_node = f->vary.is_for_node;
+
+    if (!f->vary.make)
+        return OK;
+    TRY(varied_make(&f->varied, *corpus, part->pair,
+                    is_for_node ? part->n_node_pairs : part->n_pairs, epoch, f->vary,
+                    err));
+    part->node_tgt = is_for_node ? varied_tgt(&f->varied, f->order.rule.max_length) : 0;
+    part->pair = f->varied.pair;
+    *corpus = &f->varied.corpus;
+    return OK;
+}
+
 /* The micro-batches of this rank's part of one update, at least one, which is empty when
  * the part is; false when it is time to end. */
 static bool make_update(struct prefetch *f)
 {
+    const uint64_t epoch = f->cursor.epoch;
     const struct order_update u = order_next(&f->order, &f->cursor);
     const size_t max_length = f->order.rule.max_length;
     const struct corpus *corpus = f->order.corpus;
     struct shard_part part;
     struct err err;
 
-    if (shard_take(&f->shard, &part, &u, corpus, max_length, &err) != OK)
+    if (shard_take(&f->shard, &part, &u, corpus, max_length, &err) != OK ||
+        vary_part(f, &part, epoch, &corpus, &err) != OK)
         return writer_fail(f, &err);
     size_t at = 0;
     do {
@@ -93,7 +114,6 @@ static bool make_update(struct prefetch *f)
         slot->item = (struct prefetch_item){
             .batch = &slot->batch,
             .update_pairs = u.n_pairs,
-            .update_tgt = u.n_tgt,
             .node_tgt = part.node_tgt,
             .is_first = at == 0,
             .is_last = at + n == part.n_pairs,
@@ -117,6 +137,7 @@ static void release(struct prefetch *f)
 {
     for (int i = 0; i < RING; i++)
         batch_release(&f->slot[i].batch);
+    varied_release(&f->varied);
     order_close(&f->order);
     shard_close(&f->shard);
     pthread_cond_destroy(&f->done);
@@ -126,21 +147,21 @@ static void release(struct prefetch *f)
 }
 
 status prefetch_open(struct prefetch **out, const struct corpus *corpus,
-                     struct order_rule rule, struct shard_rule shard,
-                     struct batch_limit limit, struct order_cursor from, struct err *err)
+                     struct prefetch_rule rule, struct order_cursor from, struct err *err)
 {
     struct prefetch *f;
 
     *out = NULL;
     TRY(mem_alloc(&f, 1, sizeof *f, err));
-    f->limit = limit;
+    f->limit = rule.limit;
+    f->vary = rule.vary;
     f->cursor = from;
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->made, NULL);
     pthread_cond_init(&f->done, NULL);
-    if (order_open(&f->order, corpus, rule, err) != OK ||
+    if (order_open(&f->order, corpus, rule.order, err) != OK ||
         order_check(&f->order, from, err) != OK ||
-        shard_open(&f->shard, shard, err) != OK ||
+        shard_open(&f->shard, rule.shard, err) != OK ||
         os_thread(&f->thread, writer_main, f, err) != OK) {
         release(f);
         return err->code;

@@ -21,23 +21,33 @@
 #include "corpus/batch.h"
 #include "corpus/order.h"
 #include "corpus/shard.h"
+#include "corpus/varied.h"
 
 struct prefetch;
 
 struct prefetch_item {
     const struct batch
-        *batch; /* valid until the next prefetch_next() or prefetch_close() */
-    size_t update_pairs, update_tgt; /* of the whole update: pairs, target tokens */
-    size_t node_tgt;                 /* of the ranks of this node */
-    bool is_first, is_last;          /* micro-batch of this rank's part of the update */
-    bool ends_epoch;                 /* its update is the last of its epoch */
-    struct order_cursor after;       /* save this once the update is done */
+        *batch;             /* valid until the next prefetch_next() or prefetch_close() */
+    size_t update_pairs;    /* of the whole update */
+    size_t node_tgt;        /* target tokens of the ranks of this node */
+    bool is_first, is_last; /* micro-batch of this rank's part of the update */
+    bool ends_epoch;        /* its update is the last of its epoch */
+    struct order_cursor after; /* save this once the update is done */
+};
+
+/* How updates become micro-batches. */
+struct prefetch_rule {
+    struct order_rule order;
+    struct shard_rule shard;
+    struct batch_limit limit;
+    struct vary vary; /* zeroed: pairs stay as they are stored; unless it counts the
+                         node's tokens, node_tgt is 0 */
 };
 
 /* Begin at `from`. ERR_USAGE for a rule, ERR_FORMAT for a cursor that cannot be. */
 status prefetch_open(struct prefetch **f, const struct corpus *corpus,
-                     struct order_rule rule, struct shard_rule shard,
-                     struct batch_limit limit, struct order_cursor from, struct err *err);
+                     struct prefetch_rule rule, struct order_cursor from,
+                     struct err *err);
 
 /* Stop the thread, wherever it is, and free everything. NULL is fine. */
 void prefetch_close(struct prefetch *f);

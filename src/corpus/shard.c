@@ -68,13 +68,17 @@ static void assign(struct shard *s, uint64_t *owner, size_t n)
     }
 }
 
+static bool is_of_node(const struct shard_rule *rule, size_t rank)
+{
+    return !rule->node || rule->node[rank] == rule->node[rule->rank];
+}
+
 static size_t node_load(const struct shard *s)
 {
-    const struct shard_rule *rule = &s->rule;
     size_t n = 0;
 
-    for (int r = 0; r < rule->size; r++)
-        if (!rule->node || rule->node[r] == rule->node[rule->rank])
+    for (size_t r = 0; r < (size_t)s->rule.size; r++)
+        if (is_of_node(&s->rule, r))
             n += s->load[r];
     return n;
 }
@@ -84,7 +88,7 @@ status shard_take(struct shard *s, struct shard_part *part, const struct order_u
 {
     const size_t n = u->n_pairs;
 
-    *part = (struct shard_part){u->pair, n, u->n_tgt};
+    *part = (struct shard_part){u->pair, n, n, u->n_tgt};
     if (s->rule.size == 1)
         return OK;
     TRY(mem_grow(&s->item, &s->cap, 2 * n, sizeof *s->item, err));
@@ -99,6 +103,10 @@ status shard_take(struct shard *s, struct shard_part *part, const struct order_u
     for (size_t i = 0; i < n; i++)
         if (owner[i] == (uint64_t)s->rule.rank)
             s->pair[part->n_pairs++] = u->pair[i];
+    part->n_node_pairs = part->n_pairs;
+    for (size_t i = 0; i < n; i++)
+        if (owner[i] != (uint64_t)s->rule.rank && is_of_node(&s->rule, owner[i]))
+            s->pair[part->n_node_pairs++] = u->pair[i];
     part->node_tgt = node_load(s);
     return OK;
 }

@@ -26,7 +26,7 @@ struct shard {
     struct shard_rule rule;
     size_t *load;   /* [size] target tokens of each rank in the update at hand */
     uint64_t *item; /* the update's pairs by length, then its ranks by pair */
-    uint32_t *pair; /* this rank's */
+    uint32_t *pair; /* this rank's, then those of its node's other ranks */
     size_t cap, cap_pair;
 };
 
@@ -35,8 +35,9 @@ void shard_close(struct shard *s);
 
 /* One rank's part of an update. */
 struct shard_part {
-    const uint32_t *pair; /* [n_pairs] valid until the next call */
-    size_t n_pairs;
+    const uint32_t *pair; /* [n_node_pairs] valid until the next call */
+    size_t n_pairs;       /* this rank's; those of its node's other ranks follow */
+    size_t n_node_pairs;
     size_t node_tgt; /* target tokens of all ranks of this rank's node */
 };
 

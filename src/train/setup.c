@@ -268,6 +268,15 @@ static status measure_roof(struct trainer *t, double *gflops, struct err *err)
     return roof_gemm(gflops, pool_size(t->device.pool), 0.1, err);
 }
 
+static void note_variation(struct trainer *t)
+{
+    struct str text = str_new(0);
+
+    variation_describe(&t->config.variation, &text);
+    record_note(&t->record, "the training text varies: %s", str_text(&text));
+    str_release(&text);
+}
+
 static status open_record(struct trainer *t, double roof_gflops, struct err *err)
 {
     const struct peers *p = &t->peers;
@@ -308,6 +317,8 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
                     "stays the same",
                     (long long)t->state.step, p->comm->size,
                     p->comm->size == 1 ? "" : "s", (long long)t->state.n_ranks);
+    if (t->data.variation)
+        note_variation(t);
     if (*t->device.skipped)
         record_note(&t->record, "device = auto takes the processor: %s",
                     t->device.skipped);

@@ -134,8 +134,8 @@ static status update_together(struct trainer *t, struct record_step *rec,
         const struct ranks_own mine = tell_ranks(t, rec, square);
         TRY(exchange(t, rec, &mine, err));
     }
-    BUG_ON(rec->target_tokens !=
-           (double)item->update_tgt); /* every pair of the update, once */
+    BUG_ON(rec->sentences !=
+           (double)item->update_pairs); /* every pair of the update, once */
     struct clock_lap clock = clock_start();
     if (layer_gradients_are_due(&t->layers, t->state.step + 1))
         TRY(layer_gradients_take(&t->layers, &t->device, t->model.grad,

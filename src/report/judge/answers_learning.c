@@ -267,7 +267,7 @@ static void rows_of_gap(struct answer *a, const struct run *run)
     answers_row(a, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
                 fmt_signed(l->gap.y[last], 3).s);
     row_of_gap_trend(a, l);
-    if (run_config(run, "residual_dropout") > 0)
+    if (run_config(run, "residual_dropout") > 0 || run_config(run, "bpe_dropout") > 0)
         answers_row(a, "note",
                     "training loss is measured with dropout, which raises it: the gap is "
                     "larger than it looks");

@@ -25,8 +25,12 @@ static const struct opt rows[] = {
                 OPTIM_OPTIONS(X)
 #undef X
 #define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, variation.field), field, __VA_ARGS__)
+                    VARIATION_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct train_config, arch.field), field, __VA_ARGS__)
-                    ARCHITECTURE_OPTIONS(X)
+                        ARCHITECTURE_OPTIONS(X)
 #undef X
 };
 
@@ -117,6 +121,7 @@ status train_config_check(const struct train_config *c, struct err *err)
         return err_set(err, ERR_USAGE,
                        "loss_scaling = logmax needs the whole gradient on every rank: "
                        "use backoff with shard_optimizer = true");
+    TRY(variation_check(&c->variation, err));
     TRY(optim_check(&c->optim, err));
     return schedule_check(&c->schedule, err);
 }

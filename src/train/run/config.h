@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "recipe/model_config.h"
 #include "recipe/schedule.h"
+#include "train/run/variation.h"
 #include "train/update/optim.h"
 
 /* kind, field, default, help, limits */
@@ -78,6 +79,7 @@ struct train_config {
     struct model_config model;
     struct schedule_config schedule;
     struct optim_config optim;
+    struct variation_config variation;
     struct architecture_options arch; /* model.arch follows, with the vocabulary */
     TRAIN_OPTIONS(OPT_FIELD)
 };

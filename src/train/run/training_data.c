@@ -107,9 +107,12 @@ status training_data_open(struct training_data *d, struct train_config *c,
         snprintf(c->source_lang, sizeof c->source_lang, "%s", d->sets.source_lang);
     if (!*c->target_lang)
         snprintf(c->target_lang, sizeof c->target_lang, "%s", d->sets.target_lang);
-    return spm_load_both(&d->spm, d->sets.tokenizer, d->sets.target_tokenizer,
-                         (size_t)model_config_source_vocab(&c->model),
-                         (size_t)c->model.vocab_size, err);
+    TRY(spm_load_both(&d->spm, d->sets.tokenizer, d->sets.target_tokenizer,
+                      (size_t)model_config_source_vocab(&c->model),
+                      (size_t)c->model.vocab_size, err));
+    const struct variation_rule rule = {&c->variation, (uint64_t)c->seed,
+                                        (size_t)c->max_length};
+    return variation_open(&d->variation, rule, d->spm, err);
 }
 
 void training_data_close(struct training_data *d)
@@ -118,6 +121,7 @@ void training_data_close(struct training_data *d)
 
     (void)(dataset_check_finish(&d->check, &known) == OK);
     prefetch_close(d->prefetch);
+    variation_close(d->variation);
     spm_free(d->spm);
     dataset_close(&d->sets);
 }
@@ -126,12 +130,17 @@ status training_data_prefetch(struct training_data *d, const struct train_config
                               const struct peers *p, struct batch_limit limit,
                               struct order_cursor from, struct err *err)
 {
-    const struct order_rule rule = {.seed = (uint64_t)c->seed,
-                                    .drop_overlong = strcmp(c->overlong, "drop") == 0,
-                                    .max_length = (size_t)c->max_length,
-                                    .batch_tokens = (size_t)c->batch_tokens,
-                                    .batch_sentences = (size_t)c->batch_sentences};
-    const struct shard_rule shard = {p->comm->rank, p->comm->size, p->node};
+    const struct prefetch_rule rule = {
+        .order = {.seed = (uint64_t)c->seed,
+                  .drop_overlong = strcmp(c->overlong, "drop") == 0,
+                  .max_length = (size_t)c->max_length,
+                  .batch_tokens = (size_t)c->batch_tokens,
+                  .batch_sentences = (size_t)c->batch_sentences},
+        .shard = {p->comm->rank, p->comm->size, p->node},
+        .limit = limit,
+        .vary = {.make = d->variation ? variation_make : NULL,
+                 .ctx = d->variation,
+                 .is_for_node = c->local_steps > 1 && p->comm->n_nodes > 1}};
 
-    return prefetch_open(&d->prefetch, &d->sets.train, rule, shard, limit, from, err);
+    return prefetch_open(&d->prefetch, &d->sets.train, rule, from, err);
 }

@@ -20,6 +20,7 @@ struct training_data {
     struct dataset sets;
     struct dataset_check check;
     struct spm *spm;
+    struct variation *variation; /* NULL: the text stays as it is stored */
     struct prefetch *prefetch;
 };
 

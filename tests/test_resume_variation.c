@@ -1,0 +1,98 @@
+/* Training text that is varied: a stop, threads and micro-batches change nothing of it.
+ */
+#include <jansson.h>
+
+#include "test.h"
+#include "toy_run.h"
+
+/* Every pair in other words. */
+#define VARIED                                                                        \
+    "bpe_dropout=0.2", "augment_title=0.2", "augment_lower=0.1", "augment_typos=0.3", \
+        "augment_digits=0.2"
+
+static void check_same(const char *run, const char *other, const char *name)
+{
+    struct file_map x, y;
+    struct err err = {0};
+    char path[2][100];
+
+    snprintf(path[0], sizeof path[0], "%s/%s", run, name);
+    snprintf(path[1], sizeof path[1], "%s/%s", other, name);
+    CHECK_OK(file_map_open(&x, test_path(path[0]), &err), &err);
+    CHECK_OK(file_map_open(&y, test_path(path[1]), &err), &err);
+    CHECK(x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0);
+    file_map_close(&x);
+    file_map_close(&y);
+}
+
+static void check_resume(const char *const *whole, const char *const *part)
+{
+    toy_data();
+    toy_train("whole", whole);
+    toy_train("parts", part);
+    toy_train("parts", whole);
+    check_same("whole", "parts", "model.ckpt-40.data-00000-of-00001");
+    check_same("whole", "parts", "model.ckpt-40.index");
+}
+
+TEST(resume_goes_on_with_the_same_other_words)
+{
+    check_resume(TOY(VARIED, "max_steps=40"), TOY(VARIED, "max_steps=20"));
+}
+
+TEST(resume_goes_on_with_the_same_other_words_in_micro_batches)
+{
+    check_resume(TOY(VARIED, "threads=2", "micro_tokens=50", "max_steps=40"),
+                 TOY(VARIED, "threads=2", "micro_tokens=50", "max_steps=17"));
+}
+
+/* A number of each logged step of a run, in order. */
+static size_t numbers_of(const char *run, const char *key, double *x, size_t max)
+{
+    char path[100], line[8192];
+    size_t n = 0;
+
+    snprintf(path, sizeof path, "%s/run.jsonl", run);
+    FILE *f = fopen(test_path(path), "re");
+    CHECK(f);
+    while (n < max && fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        if (event && strcmp(event, "step") == 0)
+            x[n++] = json_number_value(json_object_get(o, key));
+        json_decref(o);
+    }
+    fclose(f);
+    return n;
+}
+
+TEST(other_words_do_not_depend_on_micro_batches_nor_on_threads)
+{
+    enum { STEPS = 10 };
+    double whole[STEPS], cut[STEPS], plain[STEPS];
+
+    toy_data();
+    toy_train("whole", TOY("max_steps=10", "log_every=1", VARIED));
+    toy_train("cut", TOY("max_steps=10", "log_every=1", "micro_tokens=40", VARIED));
+    toy_train("threads", TOY("max_steps=10", "log_every=1", "threads=3", VARIED));
+    toy_train("plain", TOY("max_steps=10", "log_every=1"));
+    check_same("whole", "threads", "model.ckpt-10.data-00000-of-00001");
+    CHECK(numbers_of("whole", "loss", whole, STEPS) == STEPS &&
+          numbers_of("cut", "loss", cut, STEPS) == STEPS);
+    for (int i = 0; i < STEPS; i++)
+        CHECK_NEAR(cut[i], whole[i], 1e-5);
+    CHECK(numbers_of("whole", "target_tokens", whole, STEPS) == STEPS &&
+          numbers_of("plain", "target_tokens", plain, STEPS) == STEPS);
+    for (int i = 0; i < STEPS; i++)
+        CHECK(whole[i] > plain[i]); /* the same pairs in more pieces */
+}
+
+TEST(a_run_does_not_go_on_with_another_variation)
+{
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=5", "bpe_dropout=0.1"));
+    CHECK_FAILS(toy_try("run", TOY("max_steps=10"), &err), &err, ERR_USAGE,
+                "bpe_dropout = 0, but this run began with bpe_dropout = 0.1");
+}
