@@ -8,7 +8,8 @@
 
 #include "http/http_parts.h"
 
-static status listen_at(struct http *h, const struct addrinfo *a, struct err *err)
+static status listen_at(struct http *h, const char *address, const struct addrinfo *a,
+                        struct err *err)
 {
     enum { BACKLOG = 512 };
     const int yes = 1;
@@ -22,6 +23,10 @@ static status listen_at(struct http *h, const struct addrinfo *a, struct err *er
     if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0) {
         const int why = errno;
         close(fd);
+        if (why == EADDRNOTAVAIL)
+            return err_set(err, ERR_IO,
+                           "%s is no address of this machine; choose another with host=A",
+                           address);
         return err_set(err, ERR_IO, "port %d: %s; choose another with port=N", h->port,
                        strerror(why));
     }
@@ -56,7 +61,7 @@ static status open_listener(struct http *h, const char *address, struct err *err
         return err_set(err, ERR_USAGE,
                        "'%s' is no address to listen on, such as 127.0.0.1 or 0.0.0.0",
                        address);
-    const status result = listen_at(h, found, err);
+    const status result = listen_at(h, address, found, err);
     freeaddrinfo(found);
     if (result == OK && h->port == 0)
         h->port = port_of(h->listener[0]);

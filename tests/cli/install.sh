@@ -88,6 +88,10 @@ for file in README.md CHANGELOG.md SECURITY.md LICENSE licences.txt docs/tutoria
         cmp -s "$installed/share/doc/ferry/$file" "$ROOT/packaging/$file" || fail "no $file"
 done
 
+# ---- Python keeps a compiled module beside the one that is used
+mkdir "$installed/lib/python3/dist-packages/ferry/__pycache__"
+: >"$installed/lib/python3/dist-packages/ferry/__pycache__/__init__.cpython-311.pyc"
+
 # ---- again, over itself; then a file of the user's in its folders, and away
 expect 0 "$ROOT/tools/install" "$installed"
 : >"$installed/share/ferry/configs/mine.yaml"

@@ -18,6 +18,11 @@ expect 0 ./shared "$model"
 cmp .out want || fail "the example translates otherwise than the program"
 expect 3 ./shared no-such-model
 err_has 'no-such-model: no such'
+# shellcheck disable=SC2046
+expect 0 ${CC:-cc} "$ROOT/examples/translate.c" -o own $(pkg-config --cflags --libs ferry) -Wl,-rpath,"$lib"
+given "$(cat in)"$'\n\n'
+expect 0 env -u LD_LIBRARY_PATH ./own "$model"
+cmp .out want || fail "the example translates otherwise by the path that it was linked with"
 readelf -d shared | grep -q 'NEEDED.*libferry.so.0' || fail "the example does not need libferry.so.0"
 for other in mpi cuda curl OpenCL; do
     ! ldd "$lib"/libferry.so.0 | grep -qi "$other" || fail "the library needs $other to load"

@@ -6,6 +6,7 @@ head -c 1000 "$model" >half.ferry
 refuses 4 'half.ferry' "$FERRY" serve half.ferry
 refuses 2 'both translate en to de' "$FERRY" serve "$model" "$model"
 refuses 2 "no address to listen on" "$FERRY" serve "$model" host=nowhere
+refuses 3 '192.0.2.1 is no address of this machine' "$FERRY" serve "$model" host=192.0.2.1
 refuses 3 'keys.txt' "$FERRY" serve "$model" keys=keys.txt
 printf 'key 5 x\n' >keys.txt
 refuses 4 'line 1 is not KEY' "$FERRY" serve "$model" keys=keys.txt
