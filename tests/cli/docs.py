@@ -2,8 +2,9 @@
 
 The pages tell the truth about what a program can look up: links lead somewhere, the exit
 statuses are those of `ferry help`, the options of docs/coming-from.md exist, and the
-containers have the packages of docs/launch.md; and every command and option that a page
-shows in a call of ferry exists.
+containers have the packages of docs/launch.md; every command and option that a page
+shows in a call of ferry exists, and every file that it names; and rooms include what
+docs/ARCHITECTURE.md says.
 """
 import pathlib
 import re
@@ -117,9 +118,41 @@ def check_packages():
                 bad.append(f"{name}: lacks {package} of docs/launch.md")
 
 
+FOLDERS = {p.name for folder in (ROOT, ROOT / "src") for p in folder.iterdir() if p.is_dir()} - {"build"}
+
+
+def check_files(path):
+    """Files of the tree: below it or below src. What is in capitals stands for a name."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for name in re.findall(r"`((?:\w+/)+[\w.-]+\.(?:c|h|cc|py|sh|bash|md|json|yaml|cmake))`", line):
+            known = name.split("/")[0] in FOLDERS and not re.search(r"[A-Z]{4}", name)
+            if known and not any((ROOT / top / name).exists() for top in ("", "src", "tests")):
+                bad.append(f"{path.relative_to(ROOT)}:{number}: no {name}")
+
+
+def check_rooms():
+    """The table's last column is what a room's files include, but for base and itself."""
+    page = (ROOT / "docs/ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = {room: set(cell.replace(",", " ").split())
+             for room, cell in re.findall(r"(?m)^\| \d \| `(\w+)` \|.*\|([^|]*)\|$", page)}
+    rooms = {p.name for p in (ROOT / "src").iterdir() if p.is_dir()}
+    if set(table) != rooms:
+        bad.append(f"docs/ARCHITECTURE.md: rooms {sorted(set(table) ^ rooms)}")
+    for room in rooms & set(table):
+        text = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "src" / room).rglob("*.[ch]*"))
+        includes = set(re.findall(r'(?m)^\s*#\s*include "(\w+)/', text)) & rooms - {room, "base"}
+        if includes != table[room]:
+            bad.append(f"docs/ARCHITECTURE.md: {room} includes {', '.join(sorted(includes))}")
+    drawn = re.search(r"(?ms)^    7  cli.*?^    0  base", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))[0]
+    if set(re.findall(r"[a-z]+", drawn)) != rooms:
+        bad.append(f"CONTRIBUTING.md: rooms {sorted(set(re.findall(r'[a-z]+', drawn)) ^ rooms)}")
+
+
 for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]:
     check_links(page)
     check_calls(page)
+    check_files(page)
+check_rooms()
 check_statuses()
 check_migration()
 check_packages()
