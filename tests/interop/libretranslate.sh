@@ -1,6 +1,6 @@
 # LibreTranslate's own tests of its interface, as they are in its source package, asked of ferry serve.
 "$PYTHON" -c 'import pytest, requests' 2>/dev/null || skip "pytest or requests is not installed"
-"$PYTHON" -m pip download --quiet --no-deps --no-binary :all: libretranslate==1.9.6 >/dev/null 2>&1 ||
+"$PYTHON" -m pip download --quiet --no-deps --no-binary libretranslate libretranslate==1.9.6 >/dev/null 2>&1 ||
     skip "the source of LibreTranslate cannot be had here"
 tar xf libretranslate-1.9.6.tar.gz
 mkdir suite
