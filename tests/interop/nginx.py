@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "cli"))
 from serving import WAIT, Server, check, equal
@@ -75,8 +76,16 @@ def use(server, port):
     connection.close()
     until("work of a client that left is given up", lambda: server.metric("ferry_cancelled_total") == 1)
 
-    seen = [ask(port, "GET", "/health")[0] for _ in range(120)]
-    check(f"too many requests: {seen}", set(seen) == {200, 429})
+    seen = set()
+
+    def hurry():
+        """More at a time than may burst, as often as a busy machine needs to be quick enough."""
+        with ThreadPoolExecutor(120) as pool:
+            seen.update(pool.map(lambda _: ask(port, "GET", "/health")[0], range(120)))
+        return 429 in seen
+
+    until("too many requests", hurry)
+    check(f"statuses: {seen}", seen == {200, 429})
 
 
 def main():

@@ -3,6 +3,9 @@
 fail() { echo "FAIL: $*" >&2; exit 1; }
 here() { /bin/busybox "$@"; }
 
+for package in busybox libsentencepiece; do # what is carried inside has its licence beside it
+    here ls /usr/share/doc/ferry/licences | here grep -q "^$package" || fail "no licence of $package"
+done
 /usr/bin/ferry translate /models/model.ferry </tmp/text >/tmp/translated 2>/dev/null
 here cmp /tmp/translated /tmp/expected || fail "another translation than outside"
 /usr/bin/ferry serve /models/model.ferry --host 0.0.0.0 --port 5000 2>/tmp/served &
