@@ -289,20 +289,27 @@ def use(browser, url, ferry, model, pictures):
     browser.picture(pictures / "phone.png")
 
 
-def use_without(browser, url, *_):
-    """A server that gives no alternatives translates as well."""
+def use_back(browser, url, *_):
+    """A server that gives no alternatives translates as well; and back, where it can."""
     browser.call("Page.enable")
     browser.call("Page.navigate", url=url)
     browser.until("document.readyState === 'complete' && document.getElementById('target').value !== ''")
     browser.call("Input.insertText", text="the river")
     browser.until("document.getElementById('result').textContent !== ''")
     assert browser.read(BUTTONS) == []
+    before = browser.read("shown.translation")
+    browser.read("document.getElementById('source').value = 'en'; "
+                 "document.getElementById('source').dispatchEvent(new Event('change'))")
+    browser.point("document.getElementById('swap')", click=True)
+    assert browser.read("['source', 'target', 'text'].map((id) => document.getElementById(id).value)") == [
+        "de", "en", before]
+    browser.until(f"shown.text === {json.dumps(before)} && shown.target === 'en' && shown.translation !== ''")
 
 
 def main():
     ferry, model, pictures = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     pictures.mkdir(parents=True, exist_ok=True)
-    for visit, options in ((use, ()), (use_without, ("beam=1",))):
+    for visit, options in ((use, ()), (use_back, (f"{model}:de-en", "beam=1"))):
         server, url = serve(ferry, model, *options)
         try:
             with tempfile.TemporaryDirectory() as home:
