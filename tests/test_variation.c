@@ -221,6 +221,10 @@ TEST(a_pair_that_cannot_be_spelt_stays_as_it_is)
         make(v, 0, 1, ids, out);
         CHECK(same(out[0], seen(&ids[0])) && same(out[1], seen(&ids[1])));
     }
+    struct row marked[] = {row_of(spm, "the dog"), row_of(spm, "der Hund")};
+    marked[0].id[marked[0].n++] = ID_PAD; /* of which no text remains */
+    make(v, 0, 1, marked, out);
+    CHECK(same(out[0], seen(&marked[0])) && same(out[1], seen(&marked[1])));
     const struct row damaged[] = {{{60000, 4}, 2}, {{4, 5}, 2}};
     make(v, 0, 1, damaged, out);
     CHECK(same(out[0], seen(&damaged[0])) && same(out[1], seen(&damaged[1])));

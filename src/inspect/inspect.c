@@ -15,7 +15,18 @@
 #include "format/tf/sstable.h"
 #include "report/log/runlog.h"
 
-OPT_TABLE(inspect_options, struct inspect_config, INSPECT_OPTIONS);
+static const struct opt rows[] = {
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct inspect_config, field), field, __VA_ARGS__)
+    INSPECT_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct inspect_config, variation.field), field, __VA_ARGS__)
+        VARIATION_OPTIONS(X)
+#undef X
+};
+
+const struct opt_table inspect_options = {rows, sizeof rows / sizeof *rows};
 
 enum kind {
     KIND_CORPUS,

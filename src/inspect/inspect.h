@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "train/run/variation.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */
@@ -26,11 +27,15 @@
     X(BOOL, verify, "false", "checkpoint, data: check every checksum", ANY)          \
     X(STR, tag, "", "event file: every point of this tag", ANY)                      \
     X(INT, pieces, "20", "tokenizer: number of pieces to list", RANGE(0, 65536))     \
+    X(INT, pairs, "0", "data: training pairs to show, as training reads them", RANGE(0, 1e9)) \
+    X(INT, epochs, "1", "data: epochs of each of these pairs, see also bpe_dropout", RANGE(1, 1e9)) \
+    X(INT, seed, "1", "data: seed of the training that would vary them", RANGE(0, 1e15)) \
     X(BOOL, json, "false", "one line of JSON per file", ANY)
 /* clang-format on */
 
 struct inspect_config {
     INSPECT_OPTIONS(OPT_FIELD)
+    struct variation_config variation; /* of the pairs */
 };
 
 extern const struct opt_table inspect_options;
@@ -53,6 +58,7 @@ inspect_fn inspect_checkpoint;
 inspect_fn inspect_events;
 inspect_fn inspect_corpus;
 inspect_fn inspect_data;
+inspect_fn inspect_varied; /* pairs of a data directory */
 inspect_fn inspect_tokenizer;
 inspect_fn inspect_runlog;
 inspect_fn inspect_packed;

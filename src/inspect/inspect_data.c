@@ -106,5 +106,7 @@ status inspect_data(json_t *page, const char *dir, const struct inspect_config *
     add_sets(page, stats);
     add_dropped(page, stats);
     json_decref(stats);
+    if (c->pairs)
+        THEN(result, inspect_varied(page, dir, c, err));
     return result;
 }

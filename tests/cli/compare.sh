@@ -75,6 +75,10 @@ train smooth data label_smoothing=0.3
 compare a/lr1/run smooth
 has 'smooth has label\_smoothing 0.3, run has 0.1'
 
+train varied data bpe_dropout=0.1
+compare a/lr1/run varied
+has 'varied varied its training text otherwise than run: their training losses do not compare.'
+
 # as many pieces, but others
 expect 0 "$FERRY" prepare source=half.en target=half.de valid_source=valid.en valid_target=valid.de \
     out=pieces vocab_size=80

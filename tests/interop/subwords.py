@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """usage: subwords.py FERRY text FILE [--vocab-size 32768]
        subwords.py FERRY hostile LINES [--seed 1]
+       subwords.py FERRY dropout DATA [--rate 0.1]
 
 Ferry's subwords against sentencepiece's. `text`: both learn from the file and must write the
 same .vocab, then both encode every line of it by both .model files. `hostile`: lines that break
 tokenizers, made here, encoded by a model that Ferry learned from some of them. Ids are compared by
 their number and by a sum that tells rows apart, which `ferry bench text` prints for its own encoder
-after it has compared that with the C++ library's.
+after it has compared that with the C++ library's. `dropout`: how often each way to cut each word of
+the first pairs of a data directory comes, in Ferry's BPE-dropout and in sentencepiece's sampling
+(chi-square of two samples).
 """
 import argparse
+import collections
 import json
 import pathlib
 import random
@@ -89,16 +93,68 @@ def check_hostile(ferry, n, seed):
     check_ids(ferry, "hostile.txt", "hostile.model")
 
 
+def ways(rows):
+    """How often each word of a sentence is cut in each way; rows are lists of pieces."""
+    counts = collections.defaultdict(collections.Counter)
+    for row in rows:
+        words = " ".join(row).replace(" \u2581", "\n\u2581").split("\n")
+        for i, word in enumerate(words):
+            counts[i][word] += 1
+    return counts
+
+
+def check_shares(name, ours, theirs):
+    """Returns chi-square and its degrees of freedom."""
+    rare, chi, degrees = [0, 0], 0, -1
+    for way in set(ours) | set(theirs):
+        pair = ours[way], theirs[way]
+        if sum(pair) < 20:
+            rare = [rare[0] + pair[0], rare[1] + pair[1]]
+            continue
+        chi += (pair[0] - pair[1]) ** 2 / sum(pair)
+        degrees += 1
+    if sum(rare):
+        chi += (rare[0] - rare[1]) ** 2 / sum(rare)
+        degrees += 1
+    if chi > degrees + 5 * (2 * max(degrees, 1)) ** 0.5:
+        sys.exit(f"{name}: chi-square {chi:.1f} of {degrees} degrees of freedom")
+    return chi, degrees
+
+
+def check_dropout(ferry, data, rate):
+    pairs, epochs = 4, 10000
+    command = [ferry, "inspect", data, f"pairs={pairs}", f"epochs={epochs}", f"bpe_dropout={rate}", "--json"]
+    rows = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["train"]
+    peer = sentencepiece.SentencePieceProcessor(model_file=f"{data}/vocab.model")
+    chi = degrees = n_words = 0
+    for pair in range(pairs):
+        for side in "source", "target":
+            texts = [row[side].split(" ") for row in rows if row["pair"] == pair]
+            line = "".join(texts[0]).replace("\u2581", " ").strip()
+            ours = ways(texts)
+            theirs = ways([peer.encode(line, out_type=str, enable_sampling=True, alpha=rate, nbest_size=-1)
+                           for _ in range(epochs)])
+            for i, of_ours in ours.items():
+                c, k = check_shares(f"{line}, word {i}", of_ours, theirs[i])
+                chi, degrees, n_words = chi + c, degrees + k, n_words + 1
+    if abs(chi - degrees) > 5 * (2 * degrees) ** 0.5:
+        sys.exit(f"all words at {rate}: chi-square {chi:.1f} of {degrees} degrees of freedom")
+    print(f"{n_words} words cut {epochs} times at {rate}: chi-square {chi:.1f} of {degrees} degrees of freedom")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("ferry")
-    parser.add_argument("what", choices=["text", "hostile"])
+    parser.add_argument("what", choices=["text", "hostile", "dropout"])
     parser.add_argument("of")
     parser.add_argument("--vocab-size", type=int, default=32768)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rate", type=float, default=0.1)
     o = parser.parse_args()
     if o.what == "text":
         check_text(o.ferry, o.of, o.vocab_size)
+    elif o.what == "dropout":
+        check_dropout(o.ferry, o.of, o.rate)
     else:
         check_hostile(o.ferry, int(o.of), o.seed)
 

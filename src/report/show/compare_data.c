@@ -54,6 +54,19 @@ static bool has_other_training(const struct runlog_start *a, const struct runlog
              is_other_number(a->train_target_tokens, b->train_target_tokens)));
 }
 
+/* Pairs in other words are other pairs. Older logs lack the options. */
+static bool has_other_variation(const struct run *a, const struct run *b)
+{
+    static const char *const keys[] = {
+        "bpe_dropout",   "bpe_dropout_side", "augment_upper",  "augment_title",
+        "augment_lower", "augment_typos",    "augment_no_end", "augment_digits"};
+    bool is_one = false;
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        is_one |= has_other_option(a, b, keys[i]);
+    return is_one;
+}
+
 bool compare_data_losses_compare(const struct run *a, const struct run *b)
 {
     const struct runlog_start *x = runlog_latest(&a->log), *y = runlog_latest(&b->log);
@@ -122,6 +135,11 @@ status compare_data_warn(struct compare *c, const struct run *a, const struct ru
                         compare_data_losses_compare(a, b)
                             ? " Validation losses do, on the same sentences."
                             : ""));
+    if (has_other_variation(a, b))
+        TRY(compare_say(&c->warnings, err,
+                        "%s varied its training text otherwise than %s: their training "
+                        "losses do not compare.",
+                        b->name, a->name));
     if (s && t &&
         (is_other(s->text_hash, t->text_hash) ||
          is_other_number(s->sentences, t->sentences)))

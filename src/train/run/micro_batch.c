@@ -42,13 +42,15 @@ static size_t budget_of(const struct micro_batch *b, int n_sharing)
     return free_bytes ? free_bytes / MAX((size_t)n_sharing, 1) / 4 * 3 : SIZE_MAX;
 }
 
-/* The most target tokens an update can have. */
+/* The most target tokens an update can have. Varied ones are counted before, and with
+ * half as many again most of them are one micro-batch still. */
 static size_t update_tokens(const struct micro_batch *b)
 {
     const struct train_config *c = b->config;
+    const size_t n = (size_t)c->batch_tokens;
 
-    if (c->batch_tokens)
-        return (size_t)c->batch_tokens;
+    if (n)
+        return variation_is_on(&c->variation) ? n + n / 2 : n;
     return (size_t)c->batch_sentences * (size_t)c->max_length;
 }
 

@@ -48,6 +48,13 @@ static bool has_augment(const struct augment_rates *r)
     return any;
 }
 
+bool variation_is_on(const struct variation_config *c)
+{
+    const struct augment_rates rates = rates_of(c);
+
+    return c->bpe_dropout > 0 || has_augment(&rates);
+}
+
 status variation_check(const struct variation_config *c, struct err *err)
 {
     const double of_case = c->augment_upper + c->augment_title + c->augment_lower;
@@ -128,7 +135,7 @@ status variation_open(struct variation **out, struct variation_rule rule,
     status result = OK;
 
     *out = NULL;
-    if (c->bpe_dropout <= 0 && !has_augment(&rates))
+    if (!variation_is_on(c))
         return OK;
     TRY(mem_alloc(&v, 1, sizeof *v, err));
     v->rates = rates;

@@ -40,6 +40,9 @@ struct variation_config {
 /* What no single option can say. */
 status variation_check(const struct variation_config *c, struct err *err);
 
+/* Whether anything varies. */
+bool variation_is_on(const struct variation_config *c);
+
 struct variation;
 
 struct variation_rule {
