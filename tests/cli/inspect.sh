@@ -88,6 +88,18 @@ out_row "tokenizer $hash"
 tr -s ' ' <.out | grep -q '^valid 12 ' || fail "the valid set is not listed"
 expect 0 "$FERRY" inspect data/prepare.json --verify
 out_row 'checksums all right'
+# training pairs: as they are stored, and as two epochs would vary them
+expect 0 "$FERRY" inspect data pairs=2
+out_has 'source'
+[ "$(grep -cE '^ +[01] +0  ' .out)" -eq 2 ] || fail "want two pairs"
+text_of() { tail -n "$1" .out | head -n 1 | sed -E 's/^ +[0-9]+ +[0-9]+ +//; s/  .*//; s/ //g; s/▁/ /g; s/^ //'; }
+expect 0 "$FERRY" inspect data pairs=1 epochs=2 bpe_dropout=0.7
+[ "$(tail -n 1 .out)" != "$(tail -n 2 .out | head -n 1)" ] || fail "two epochs should differ"
+[ "$(text_of 1)" = "$(text_of 2)" ] || fail "dropout changed the text"
+expect 0 "$FERRY" inspect data pairs=1 --json
+grep -q '"train":\[{"pair":0,"epoch":0,"source":"▁' .out || fail "JSON lacks the pair"
+refuses 2 'augment_upper, augment_title and augment_lower add up to 2' \
+    "$FERRY" inspect data pairs=1 augment_upper=1 augment_title=1
 cp data/vocab.model pieces
 expect 0 "$FERRY" inspect pieces pieces=5
 out_row 'model BPE'

@@ -45,6 +45,9 @@ refuses 2 'batch_tokens = 0 and batch_sentences = 0' "${train[@]}" batch_tokens=
 refuses 2 'vocab_size = 50, but the tokenizer of data has 80 pieces' "${train[@]}" vocab_size=50
 refuses 2 'device = abacus: want one of' "${train[@]}" device=abacus
 refuses 2 'd_model = 16 is not a multiple of heads = 3' "${train[@]}" heads=3
+refuses 2 'augment_upper, augment_title and augment_lower add up to 1.2' \
+    "${train[@]}" augment_upper=0.7 augment_lower=0.5
+refuses 2 'bpe_dropout = 2: want a number from 0 to 1' "${train[@]}" bpe_dropout=2
 refuses 2 'best_metric = bleu needs eval_bleu' "${train[@]}" best_metric=bleu
 refuses 2 'larc = clip and max_grad_norm = 1 exclude' "${train[@]}" larc=clip max_grad_norm=1
 refuses 2 'freeze = [: not a regular expression' "${train[@]}" freeze=[
