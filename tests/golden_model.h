@@ -1,6 +1,6 @@
 /*
- * golden_model - the tiny model of tools/golden_torch.py, rebuilt: its values from
- * tests/data/golden_model.json, its weights from the tensor names by the same formula.
+ * golden_model - the tiny model of tools/golden_torch.py, rebuilt: its values from a file
+ * of tests/data, its weights from the tensor names by the same formula.
  */
 #pragma once
 

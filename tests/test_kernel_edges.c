@@ -102,7 +102,7 @@ static double row_loss(struct device *d, double *z, int32_t label, double smooth
     const struct ids l = reals_ids(d, 1, &label), b = reals_ids(d, 1, &none);
     double value;
 
-    d->k->xent(d, loss, b, logits, l, smooth, 1);
+    d->k->xent(d, loss, b, logits, l, (struct smoothing){.rate = smooth}, 1);
     reals_read(d, z, logits);
     reals_read(d, &value, loss);
     device_download_ids(d, best, b);

@@ -18,6 +18,7 @@
 #include "kernel_cases/topk.h"
 #include "kernel_cases/vector.h"
 #include "kernel_cases/xent.h"
+#include "kernel_cases/xent_views.h"
 #include "test.h"
 
 /* Kernels that store something in 16 bits where the precision says so. */
@@ -60,7 +61,10 @@
     C(activate_backward)  \
     C(bias_backward)      \
     C(attention_backward) \
-    C(xent)
+    C(xent)               \
+    C(xent_prior)         \
+    C(xent_views)         \
+    C(xent_cut)
 
 #define C(name)                                                       \
     TEST(name##_agrees_with_its_reference_on_every_device_and_layout) \

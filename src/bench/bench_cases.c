@@ -197,6 +197,14 @@ static struct cache cache_of(const struct bench_cases *b)
 
 static const struct adam adam = {1e-4, 0.9, 0.997, 1e-9, 0, 1};
 static const struct novograd novograd = {1e-4, 0.95, 1, 0, 1};
+static const struct smoothing alike = {.rate = 0.1};
+static const struct views views = {{0.5, 0.5}, {1, 2}};
+
+/* Weights that do not add up to 1 are as good for a comparison of devices. */
+static struct smoothing prior_of(const struct bench_cases *b)
+{
+    return (struct smoothing){.rate = 0.1, .prior = b->prior, .entropy = 1};
+}
 
 #define ND ((double)(b->N * b->D))
 #define NF ((double)(b->N * b->F))
@@ -253,7 +261,10 @@ enum { PLAIN, HEADS, DOCTOR };
       2 * ND + 2 * BD, 4 * ND, HEADS)                                                                    \
     C(attend_memory, attend_memory, (d, b->y, b->x, KK(b->qkv), VV(b->qkv), b->first, b->last, b->heads), \
       4 * ND, 4 * ND * L, HEADS)                                                                         \
-    C(xent, xent, (d, b->loss, b->best, b->logits, b->label, 0.1, 1), 2 * CV, 4 * CV, PLAIN)              \
+    C(xent, xent, (d, b->loss, b->best, b->logits, b->label, alike, 1), 2 * CV, 4 * CV, PLAIN)            \
+    C(xent_prior, xent, (d, b->loss, b->best, b->logits, b->label, prior_of(b), 1), 0, 0, DOCTOR)         \
+    C(xent_views, xent_views, (d, b->loss, b->gap, b->logits, b->other, b->label, alike, views, 1),       \
+      4 * CV, 20 * CV, PLAIN)                                                                            \
     C(topk, topk, (d, b->top, b->top_id, b->logits), CV, 2 * CV, PLAIN)                                  \
     C(fill, fill, (d, b->embed, 0.5), VD, 0, PLAIN)                                                      \
     C(sumsq, sumsq, (d, &b->number, b->dembed), VD, 2 * VD, PLAIN)                                       \

@@ -47,6 +47,7 @@ enum { BENCH_TOP = 8 }; /* columns of topk */
     M(bias, 1, D, half, -1)           \
     M(wide_bias, 1, F, half, -1)      \
     M(logits, chunk, V, half, -1)     \
+    M(other, chunk, V, half, -1)      \
     M(embed, V, D, half, -1)          \
     M(master, V, D, mat, -1)          \
     M(dembed, V, D, mat, -1)          \
@@ -56,6 +57,8 @@ enum { BENCH_TOP = 8 }; /* columns of topk */
     M(stats, N, 2, mat, 0)            \
     M(lse, N, H, mat, 0)              \
     M(loss, chunk, 1, mat, -1)        \
+    M(gap, chunk, 1, mat, -1)         \
+    M(prior, 1, V, mat, 0)            \
     M(top, chunk, BENCH_TOP, mat, -1) \
     M(gain, 1, D, mat, -1)            \
     M(shift, 1, D, mat, -1)           \

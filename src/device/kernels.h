@@ -41,6 +41,23 @@ struct attend {
     struct drop drop;    /* on the weights; channel = key position * heads + head */
 };
 
+/*
+ * What the target distribution of cross-entropy is besides the label, with probability
+ * `rate`: every other id alike, or an id of `prior` [1, V] where that is not none.
+ */
+struct smoothing {
+    double rate;
+    struct mat prior;
+    double entropy; /* of prior, in nats */
+};
+
+/* Two views of the same tokens: how much of the loss is the cross-entropy of each, and
+ * the divergence of each view's distribution p from the other's q, KL(p||q) and KL(q||p).
+ */
+struct views {
+    double xent[2], kl[2];
+};
+
 /* One optimizer update of a tensor or of the whole flat array. */
 struct adam {
     double rate; /* learning rate with the bias correction folded in */
@@ -114,7 +131,12 @@ struct cache {
     /* loss[r] and best[r] (the likeliest id; none: not wanted) of a row of logits;      \
        logits become their gradient times grad; grad 0: they stay */                     \
     K(xent, (struct device *, struct mat loss, struct ids best, struct mat logits,       \
-             struct ids label, double smooth, double grad))                              \
+             struct ids label, struct smoothing smooth, double grad))                    \
+    /* the same of two views, rows r of logits and of other: loss[r] has their             \
+       cross-entropies and gap[r] their divergences, both weighed by `views` */            \
+    K(xent_views, (struct device *, struct mat loss, struct mat gap, struct mat logits,  \
+                   struct mat other, struct ids label, struct smoothing smooth,          \
+                   struct views views, double grad))                                     \
     K(fill, (struct device *, struct mat x, double value))                               \
     /* *sum = sum of squares of x, in double, the same for every thread count;           \
        *max = the largest magnitude, NaN where x has one. Both are there, and must still \

@@ -86,9 +86,14 @@ static void round_stored(struct device *d, size_t n, const struct mat *stored)
                                struct attend a),                                         \
       LIST(dq, dk, dv, dout, out, lse, q, k, v, a), LIST(dq, dk, dv))                    \
     S(xent, LIST(struct mat loss, struct ids best, struct mat logits, struct ids label,  \
-                 double smooth, double grad),                                            \
+                 struct smoothing smooth, double grad),                                  \
       LIST(loss, best, logits, label, smooth, grad),                                     \
       LIST(grad != 0 ? logits : (struct mat){0}))                                        \
+    S(xent_views, LIST(struct mat loss, struct mat gap, struct mat logits,               \
+                       struct mat other, struct ids label, struct smoothing smooth,      \
+                       struct views views, double grad),                                 \
+      LIST(loss, gap, logits, other, label, smooth, views, grad),                        \
+      LIST(grad != 0 ? logits : (struct mat){0}, grad != 0 ? other : (struct mat){0}))   \
     S(fill, LIST(struct mat x, double value), LIST(x, value), LIST(x))                   \
     S(scale, LIST(struct mat x, double by), LIST(x, by), LIST(x))                        \
     S(attend_cache, LIST(struct mat out, struct mat q, struct cache cache),              \

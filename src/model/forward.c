@@ -182,34 +182,97 @@ static void run_stack(struct model *m, enum stack stack)
     enter(m, &a->end, &s, &w->end);
 }
 
+/* The next rows of one view: what the output layer reads, logits, where dy goes. */
+struct chunk {
+    struct mat y, z, dy;
+};
+
+static struct chunk chunk_logits(struct model *m, size_t row, size_t room, size_t n)
+{
+    const struct activations *a = m->act;
+    struct device *d = m->device;
+    struct chunk c = {.y = mat_rows(a->stack[STACK_DECODER].out, row, n),
+                      .z = mat_rows(a->logits, room, n)};
+
+    if (a->run.want_grad)
+        c.dy = mat_rows(a->dy, row, n);
+    d->k->gemm(d, c.z, c.y, m->w.output, false, true, 1, 0);
+    if (m->w.output_bias.mem)
+        d->k->bias_forward(d, c.z, m->w.output_bias);
+    return c;
+}
+
+/* dy = dz E,  dE += dz' y,  db += sum_r dz */
+static void chunk_back(struct model *m, const struct chunk *c, bool is_first)
+{
+    struct device *d = m->device;
+
+    if (!m->act->run.want_grad)
+        return;
+    d->k->gemm(d, c->dy, c->z, m->w.output, false, false, 1, 0);
+    d->k->gemm(d, m->g.output, c->z, c->y, true, false, 1,
+               m->is_fresh && is_first ? 0 : 1);
+    if (m->g.output_bias.mem)
+        d->k->bias_backward(d, m->g.output_bias, c->z);
+}
+
+static struct smoothing smoothing_of(const struct model *m)
+{
+    const struct model_run *run = &m->act->run;
+    struct smoothing s = {.rate = run->smooth};
+
+    if (run->has_prior) {
+        s.prior = m->prior;
+        s.entropy = m->prior_entropy;
+    }
+    return s;
+}
+
+static double loss_factor(const struct model_run *run)
+{
+    const double scale = run->loss_scale > 0 ? run->loss_scale : 1;
+
+    return run->want_grad ? scale : 0;
+}
+
 /*
- * Logits, loss and, with want_grad, the gradients of the output layer, chunk by chunk:
- *   z = y E' + b,  dy = dz E,  dE += dz' y,  db += sum_r dz
+ * Logits z = y E' + b, loss and, with want_grad, the gradients of the output layer, chunk
+ * by chunk.
  */
 static void output(struct model *m)
 {
     struct activations *a = m->act;
     struct device *d = m->device;
-    const double scale = a->run.loss_scale > 0 ? a->run.loss_scale : 1;
-    const double grad = a->run.want_grad ? scale : 0;
+    const struct smoothing smooth = smoothing_of(m);
 
     for (size_t at = 0; at < a->batch.n_tgt; at += ACT_CHUNK) {
         const size_t left = a->batch.n_tgt - at, n = left < ACT_CHUNK ? left : ACT_CHUNK;
-        const struct mat y = mat_rows(a->stack[STACK_DECODER].out, at, n);
-        const struct mat z = mat_rows(a->logits, 0, n);
         const struct ids none = {0};
-        d->k->gemm(d, z, y, m->w.output, false, true, 1, 0);
-        if (m->w.output_bias.mem)
-            d->k->bias_forward(d, z, m->w.output_bias);
+        const struct chunk c = chunk_logits(m, at, 0, n);
         d->k->xent(d, mat_rows(a->loss, at, n),
-                   a->run.want_best ? ids_part(a->best, at, n) : none, z,
-                   ids_part(a->tgt_label, at, n), a->run.smooth, grad);
-        if (!a->run.want_grad)
-            continue;
-        d->k->gemm(d, mat_rows(a->dy, at, n), z, m->w.output, false, false, 1, 0);
-        d->k->gemm(d, m->g.output, z, y, true, false, 1, m->is_fresh && !at ? 0 : 1);
-        if (m->g.output_bias.mem)
-            d->k->bias_backward(d, m->g.output_bias, z);
+                   a->run.want_best ? ids_part(a->best, at, n) : none, c.z,
+                   ids_part(a->tgt_label, at, n), smooth, loss_factor(&a->run));
+        chunk_back(m, &c, !at);
+    }
+}
+
+/* The same of two views, the rows of a chunk side by side. */
+static void output_views(struct model *m)
+{
+    struct activations *a = m->act;
+    struct device *d = m->device;
+    const struct smoothing smooth = smoothing_of(m);
+    const size_t half = a->batch.n_tgt / 2, most = ACT_CHUNK / 2;
+
+    for (size_t at = 0; at < half; at += most) {
+        const size_t n = half - at < most ? half - at : most;
+        const struct chunk one = chunk_logits(m, at, 0, n);
+        const struct chunk other = chunk_logits(m, half + at, n, n);
+        d->k->xent_views(d, mat_rows(a->loss, at, n), mat_rows(a->loss, half + at, n),
+                         one.z, other.z, ids_part(a->tgt_label, at, n), smooth,
+                         a->run.views, loss_factor(&a->run));
+        chunk_back(m, &one, !at);
+        chunk_back(m, &other, false);
     }
 }
 
@@ -239,6 +302,8 @@ static void begin(struct model *m, const struct model_batch *b,
 
     BUG_ON(b->max_src > m->signal[STACK_ENCODER].rows ||
            b->max_tgt > m->signal[STACK_DECODER].rows);
+    BUG_ON(model_has_views(run) && (b->n_sents % 2 || b->n_tgt % 2 || run->want_best));
+    BUG_ON(run->has_prior && !m->prior.mem);
     a->batch = *b;
     a->run = *run;
     activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad,
@@ -254,7 +319,10 @@ void model_forward(struct model *m, const struct model_batch *b,
     begin(m, b, run);
     run_stack(m, STACK_ENCODER);
     run_stack(m, STACK_DECODER);
-    output(m);
+    if (model_has_views(run))
+        output_views(m);
+    else
+        output(m);
 }
 
 void model_encode(struct model *m, const struct model_batch *b)

@@ -55,6 +55,7 @@ void model_close(struct model *m)
     device_free(m->device, m->half.mem);
     device_free(m->device, m->grad.mem);
     device_free(m->device, m->waves.mem);
+    device_free(m->device, m->prior.mem);
     *m = (struct model){0};
 }
 
@@ -80,6 +81,23 @@ static void put_real(const struct device *d, void *host, size_t i, double value)
         memcpy((char *)host + i * sizeof value, &value, sizeof value);
     else
         memcpy((char *)host + i * sizeof narrow, &narrow, sizeof narrow);
+}
+
+status model_set_prior(struct model *m, const double *prior, struct err *err)
+{
+    const size_t V = (size_t)m->config.vocab_size;
+    RELEASED_BY(mem_release) void *host = NULL;
+
+    TRY(mem_alloc(&host, V, m->device->real_bytes, err));
+    m->prior_entropy = 0;
+    for (size_t v = 0; v < V; v++) {
+        put_real(m->device, host, v, prior[v]);
+        m->prior_entropy -= prior[v] > 0 ? prior[v] * log(prior[v]) : 0;
+    }
+    if (!m->prior.mem)
+        TRY(device_alloc_row(m->device, &m->prior, V, err));
+    device_upload(m->device, m->prior, host);
+    return OK;
 }
 
 static status make_waves(struct model *m, size_t max_len, struct err *err)

@@ -45,6 +45,10 @@ struct model_run {
     double drop_attention, drop_relu, drop_residual; /* 0 for evaluation */
     uint64_t drop_key;                               /* of the run's seed and the step */
     double smooth;                                   /* label smoothing */
+    bool has_prior; /* it goes by the model's prior, not to all ids alike */
+    /* Not 0: the second half of the batch is another view of the first half, sentence by
+     * sentence of the same lengths, and the losses are those of xent_views. */
+    struct views views;
     double loss_scale; /* gradients are multiplied by this; 0: by 1 */
     bool want_grad, want_best;
 };
@@ -62,7 +66,9 @@ struct model {
     struct mat half; /* [1, n_flat] weights in 16 bits; none without mixed precision */
     struct mat flat, grad; /* [1, n_flat]; grad is none in a model opened for use only */
     struct weights w, g;
-    double embed_scale;          /* embeddings are multiplied by it */
+    double embed_scale; /* embeddings are multiplied by it */
+    struct mat prior;   /* [1, V] set by model_set_prior, or none */
+    double prior_entropy;
     struct mat waves;            /* [max_len, D] position signal that is not learned */
     struct mat signal[N_STACKS]; /* waves, or the stack's learned positions */
     struct activations *act;
@@ -100,8 +106,17 @@ void model_forward(struct model *m, const struct model_batch *b,
 /* The rest of the backward pass of the last forward. hook may be NULL. */
 void model_backward(struct model *m, const struct model_hook *hook);
 
-/* Of the last forward pass: the loss of each target token (n_tgt reals of the device)
- * and, when asked for, the likeliest id at each target position. */
+/* What label smoothing with has_prior spreads: V probabilities. */
+status model_set_prior(struct model *m, const double *prior, struct err *err);
+
+static inline bool model_has_views(const struct model_run *run)
+{
+    return run->views.xent[0] > 0;
+}
+
+/* Of the last forward pass: the loss of each target token (n_tgt reals of the device; of
+ * two views first those of a half, then what the views differ by) and, when asked for,
+ * the likeliest id at each target position. */
 void model_losses(struct model *m, void *loss);
 void model_best(struct model *m, int32_t *best);
 

@@ -1,11 +1,9 @@
 /*
  * Label-smoothed cross-entropy of rows of logits z, loss and gradient in one visit.
  *
- *   q_v  = 1 - s if v = t, else low = s / (V - 1)         the smoothed target
- *   K    = -((1 - s) ln(1 - s) + s ln(low + 1e-20))       its entropy: the best possible
- *   loss = -sum_v q_v log p_v - K
- *        = lse(z) - (1 - s) z_t - low (sum(z) - z_t) - K
- *   dz_v = p_v - q_v,                                      p_v = exp(z_v - lse(z))
+ *   loss = -sum_v q_v log p_v - K,     q and its entropy K: smoothing.h
+ *        = lse(z) - sum_v q_v z_v - K
+ *   dz_v = p_v - q_v,                  p_v = exp(z_v - lse(z))
  *
  * The gradient is that of the sum of losses, times grad, and replaces the logits: the
  * caller works through the batch in chunks of rows, so that nothing of tokens x V is ever
@@ -14,6 +12,7 @@
 #include <math.h>
 
 #include "device/cpu/cpu.h"
+#include "device/cpu/smoothing.h"
 #include "device/cpu/vexp.h"
 #include "device/cpu/vmax.h"
 
@@ -21,15 +20,10 @@ struct job {
     struct mat loss, logits;
     int32_t *best; /* or NULL */
     const int32_t *label;
-    double smooth;
+    struct smoothing smooth;
     double grad;
     struct pool_queue left; /* rows */
 };
-
-static double entropy(double smooth, double low)
-{
-    return smooth > 0 ? -((1 - smooth) * log(1 - smooth) + smooth * log(low + 1e-20)) : 0;
-}
 
 /* z becomes exp(z - top) when it is kept; the sum of those. */
 static double exponentials(real *restrict z, size_t V, real top, bool keep)
@@ -50,14 +44,11 @@ static double exponentials(real *restrict z, size_t V, real top, bool keep)
 static void one_row(const struct job *j, size_t r)
 {
     const size_t V = j->logits.cols;
-    const double s = j->smooth, low = s / (double)(V - 1);
-    real *z = cpu_row(j->logits, r), total = 0;
+    real *z = cpu_row(j->logits, r);
     const real top = vmax(z, V);
     const size_t t = (size_t)j->label[r];
-    const double hit = (double)z[t];
+    const double hit = (double)z[t], total = smoothing_sum(&j->smooth, z, V);
 
-    for (size_t v = 0; v < V; v++)
-        total += z[v];
     if (j->best) {
         size_t v = 0;
         while (v + 1 < V && !(z[v] == top))
@@ -66,14 +57,9 @@ static void one_row(const struct job *j, size_t r)
     }
     const double sum = exponentials(z, V, top, j->grad != 0);
     const double lse = (double)top + log(sum);
-    *cpu_row(j->loss, r) =
-        (real)(lse - (1 - s) * hit - low * ((double)total - hit) - entropy(s, low));
-    if (j->grad == 0)
-        return;
-    const real scale = (real)(j->grad / sum), less = (real)(j->grad * low);
-    for (size_t v = 0; v < V; v++)
-        z[v] = z[v] * scale - less;
-    z[t] -= (real)(j->grad * (1 - s - low));
+    *cpu_row(j->loss, r) = (real)smoothing_loss(&j->smooth, t, V, hit, total, lse);
+    if (j->grad != 0)
+        smoothing_gradient(&j->smooth, z, t, V, (real)(j->grad / sum), j->grad);
 }
 
 static void rows_part(void *ctx, size_t part, size_t n_parts)
@@ -88,7 +74,7 @@ static void rows_part(void *ctx, size_t part, size_t n_parts)
 }
 
 void CPU(xent)(struct device *d, struct mat loss, struct ids best, struct mat logits,
-               struct ids label, double smooth, double grad)
+               struct ids label, struct smoothing smooth, double grad)
 {
     struct job j = {.loss = loss,
                     .logits = logits,

@@ -51,7 +51,8 @@
     G(attention_backward_k_32, 12, attention_args)  \
     G(attention_backward_k_64, 12, attention_args)  \
     G(attention_backward_k_128, 12, attention_args) \
-    G(xent, 4, xent_args)                           \
+    G(xent, 5, xent_args)                           \
+    G(xent_views, 6, xent_views_args)               \
     G(fill, 1, each_args)                           \
     G(scale, 1, each_args)                          \
     G(average, 2, each_args)                        \
@@ -140,10 +141,29 @@ struct attention_args {
     float scale;
 };
 
+/* Smoothed targets. entropy: without a prior of the whole target, with one the part of it
+ * that does not depend on the label. */
+struct gsmoothing {
+    u64 prior;
+    float rate, low, entropy;
+    u32 unused;
+};
+
 struct xent_args {
     struct gmat loss, logits;
+    struct gsmoothing smooth;
     u64 best, label;
-    float smooth, low, entropy, grad; /* grad multiplies the gradient; 0: not wanted */
+    float grad; /* multiplies the gradient; 0: not wanted */
+    u32 unused;
+};
+
+struct xent_views_args {
+    struct gmat loss, gap, logits, other;
+    struct gsmoothing smooth;
+    u64 label;
+    float xent[2], kl[2];
+    float grad;
+    u32 unused;
 };
 
 struct each_args {

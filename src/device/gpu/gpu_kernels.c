@@ -326,17 +326,54 @@ static void gpu_attention_backward(struct device *d, struct mat dq, struct mat d
                    at.q_at.mem, at.k_at.mem, at.drop.pair.mem, at.drop.pos.mem);
 }
 
-static void gpu_xent(struct device *d, struct mat loss, struct ids best,
-                     struct mat logits, struct ids label, double smooth, double grad)
+static double xlogx(double x)
 {
-    const double low = smooth / (double)(logits.cols - 1);
-    const double entropy =
-        smooth > 0 ? -((1 - smooth) * log(1 - smooth) + smooth * log(low + 1e-20)) : 0;
-    struct xent_args a = {gmat(loss),    gmat(logits), best.at,        label.at,
-                          (float)smooth, (float)low,   (float)entropy, (float)grad};
+    return x > 0 ? x * log(x) : 0;
+}
+
+static struct gsmoothing gsmoothing(struct smoothing s, size_t V)
+{
+    const double low = s.rate / (double)(V - 1);
+    double entropy = 0;
+
+    if (s.prior.mem)
+        entropy = s.rate * s.entropy - xlogx(s.rate);
+    else if (s.rate > 0)
+        entropy = -((1 - s.rate) * log(1 - s.rate) + s.rate * log(low + 1e-20));
+    return (struct gsmoothing){s.prior.at, (float)s.rate, (float)low, (float)entropy, 0};
+}
+
+static void gpu_xent(struct device *d, struct mat loss, struct ids best,
+                     struct mat logits, struct ids label, struct smoothing smooth,
+                     double grad)
+{
+    struct xent_args a = {.loss = gmat(loss),
+                          .logits = gmat(logits),
+                          .smooth = gsmoothing(smooth, logits.cols),
+                          .best = best.at,
+                          .label = label.at,
+                          .grad = (float)grad};
 
     RUN(d, GPU_xent, logits.type, logits.rows, 1, 1, EACH_ITEMS, a, loss.mem, best.mem,
-        logits.mem, label.mem);
+        logits.mem, label.mem, smooth.prior.mem);
+}
+
+static void gpu_xent_views(struct device *d, struct mat loss, struct mat gap,
+                           struct mat logits, struct mat other, struct ids label,
+                           struct smoothing smooth, struct views views, double grad)
+{
+    struct xent_views_args a = {.loss = gmat(loss),
+                                .gap = gmat(gap),
+                                .logits = gmat(logits),
+                                .other = gmat(other),
+                                .smooth = gsmoothing(smooth, logits.cols),
+                                .label = label.at,
+                                .xent = {(float)views.xent[0], (float)views.xent[1]},
+                                .kl = {(float)views.kl[0], (float)views.kl[1]},
+                                .grad = (float)grad};
+
+    RUN(d, GPU_xent_views, logits.type, logits.rows, 1, 1, EACH_ITEMS, a, loss.mem,
+        gap.mem, logits.mem, other.mem, label.mem, smooth.prior.mem);
 }
 
 /* Groups that share a row of an element-wise pass. */

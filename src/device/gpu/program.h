@@ -10,6 +10,7 @@
 #include "device/gpu/topk.h"
 #include "device/gpu/vector.h"
 #include "device/gpu/xent.h"
+#include "device/gpu/xent_views.h"
 
 #define HEAD 16
 #include "device/gpu/attention.h"
