@@ -78,6 +78,7 @@ struct json_t;
 #define RUNLOG_STEP(F)                           \
     F(INT, epoch, "", LAST, OWN)                 \
     F(REAL, loss, "nats", MEAN, ADD)             \
+    F(MAYBE, disagreement, "nats", MEAN, ADD)    \
     F(REAL, rate, "", LAST, OWN)                 \
     F(REAL, grad_norm, "", LAST, OWN)            \
     F(MAYBE, loss_scale, "", LAST, OWN)          \

@@ -392,6 +392,7 @@ void setup_release(struct trainer *t)
     moving_average_close(&t->average);
     layer_gradients_close(&t->layers);
     micro_batch_release(&t->micro);
+    inputs_release(&t->inputs);
     model_close(&t->model);
     device_close(&t->device);
     training_data_close(&t->data);

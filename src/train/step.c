@@ -11,7 +11,6 @@
 #include "base/rng.h"
 #include "recipe/flops.h"
 #include "train/trainer.h"
-#include "train/update/upload.h"
 
 /* Whether a checkpoint of the state after this update is due: then nothing of the
  * gradient may stay behind in a residual. */
@@ -25,6 +24,27 @@ static bool is_saved_after(const struct trainer *t, const struct prefetch_item *
            (c->eval_every && step % c->eval_every == 0) || step == c->max_steps || ends;
 }
 
+/* What is in the loss of two views of a pair: docs/quality.md. */
+static struct views views_of(const struct train_config *c)
+{
+    if (c->simcut > 0)
+        return (struct views){{1, 0}, {c->simcut, 0}};
+    if (c->rdrop > 0)
+        return (struct views){{0.5, 0.5}, {c->rdrop / 4, c->rdrop / 4}};
+    return (struct views){0};
+}
+
+static struct inputs_rule inputs_of(const struct trainer *t)
+{
+    const struct train_config *c = &t->config;
+
+    return (struct inputs_rule){.word_dropout = c->word_dropout,
+                                .cut = c->simcut > 0 ? c->simcut_rate : 0,
+                                .has_views = train_config_has_views(c),
+                                .seed = (uint64_t)c->seed,
+                                .step = (uint64_t)t->state.step};
+}
+
 /* Training's view of the model: dropout on, its masks a function of seed and step. */
 static struct model_run run_of(const struct trainer *t)
 {
@@ -36,6 +56,7 @@ static struct model_run run_of(const struct trainer *t)
                               .drop_key = rng_hash(rng_key((uint64_t)c->seed, "dropout"),
                                                    (uint64_t)t->state.step),
                               .smooth = c->label_smoothing,
+                              .views = views_of(c),
                               .loss_scale = (double)t->state.scale.scale,
                               .want_grad = true};
 }
@@ -58,16 +79,23 @@ static status apply(struct trainer *t, struct record_step *rec, double n_target,
 }
 
 /* Token losses are added in double, sentence by sentence, so that the sum does not
- * depend on how an update was cut into micro-batches. */
+ * depend on how an update was cut into micro-batches. Tokens count once and arithmetic
+ * as often as there are views. */
 static void add_batch(struct trainer *t, struct record_step *rec,
                       struct flops_batch *work, const struct batch *b)
 {
+    const int n_views = train_config_has_views(&t->config) ? 2 : 1;
+    const float *loss = t->micro.losses, *gap = loss + b->n_tgt;
+
     model_losses(&t->model, t->micro.losses);
-    for (size_t i = 0; i < b->n_tgt; i++)
-        rec->loss += (double)t->micro.losses[i];
+    for (size_t i = 0; i < b->n_tgt; i++) {
+        rec->loss += (double)loss[i];
+        rec->disagreement += n_views == 2 ? (double)gap[i] : 0;
+    }
     for (size_t s = 0; s < b->n_sents; s++)
-        flops_add(work, (size_t)(b->src_at[s + 1] - b->src_at[s]),
-                  (size_t)(b->tgt_at[s + 1] - b->tgt_at[s]));
+        for (int v = 0; v < n_views; v++)
+            flops_add(work, (size_t)(b->src_at[s + 1] - b->src_at[s]),
+                      (size_t)(b->tgt_at[s + 1] - b->tgt_at[s]));
     rec->source_tokens += (double)b->n_src;
     rec->target_tokens += (double)b->n_tgt;
     rec->sentences += (double)b->n_sents;
@@ -219,6 +247,7 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
 {
     const double t_start = clock_now();
     const struct model_run run = run_of(t);
+    const struct inputs_rule rule = inputs_of(t);
     const bool is_alone = local_sgd_is_on(&t->local);
     struct clock_lap clock = clock_start();
     struct flops_batch work = {0};
@@ -235,7 +264,8 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
         rec->t_backward += clock_next(&clock);
         peers_phase(&t->peers, t->state.step, PHASE_DATA);
         TRY(prefetch_next(t->data.prefetch, &item, err));
-        const struct model_batch batch = upload_batch(item.batch);
+        struct model_batch batch;
+        TRY(inputs_show(&t->inputs, &batch, &rule, item.batch, err));
         rec->t_data += clock_next(&clock);
         if (item.is_first)
             gradients_begin(&t->gradients, is_alone, is_saved_after(t, &item));

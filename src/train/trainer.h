@@ -27,6 +27,7 @@
 #include "train/run/training_data.h"
 #include "train/save/saving.h"
 #include "train/update/gradients.h"
+#include "train/update/inputs.h"
 #include "train/update/local_sgd.h"
 #include "train/update/moving_average.h"
 #include "train/update/optim.h"
@@ -38,6 +39,7 @@ struct trainer {
     struct device device;
     struct model model;
     struct micro_batch micro;
+    struct inputs inputs;
     struct gradients gradients; /* on their way to the sum over all ranks */
     struct optim optim;
     struct schedule schedule;

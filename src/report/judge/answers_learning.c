@@ -274,10 +274,36 @@ static void rows_of_gap(struct answer *a, const struct run *run)
     a->figure = ANSWER_GAP;
 }
 
+/* What the run does against learning its text by heart. */
+static void rows_of_means(struct answer *a, const struct run *run)
+{
+    static const char *const names[] = {"residual_dropout",
+                                        "attention_dropout",
+                                        "relu_dropout",
+                                        "label_smoothing",
+                                        "moving_average",
+                                        "simcut",
+                                        "rdrop",
+                                        "word_dropout"};
+    RELEASED_BY(str_release) struct str list = str_new(0);
+    const struct runlog *log = &run->log;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (run_config(run, names[i]) > 0)
+            str_printf(&list, "%s%s=%s", list.len ? ", " : "", names[i],
+                       runlog_config(log, names[i]));
+    if (list.len)
+        answers_row(a, "against it", "%s", str_text(&list));
+    if (log->n_step && isfinite(log->step[log->n_step - 1].disagreement))
+        answers_row(a, "disagreement of views, last", "%s nats, of the loss",
+                    fmt_number(log->step[log->n_step - 1].disagreement, 4).s);
+}
+
 void answers_learning_overfit(struct answer *a, const struct run *run)
 {
     a->code = learning_overfits[run->learning.overfit].code;
     say_overfit(a, &run->learning);
+    rows_of_means(a, run);
     if (run->learning.overfit != OVERFIT_EARLY)
         rows_of_gap(a, run);
 }

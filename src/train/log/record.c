@@ -216,6 +216,8 @@ static status log_step(struct record *r, const struct record_step *sum, struct e
 
     e.t = clock_wall();
     e.loss = record_console_loss(sum);
+    e.disagreement =
+        train_config_has_views(r->config) ? sum->disagreement / sum->target_tokens : NAN;
     if (strcmp(r->config->loss_scaling, "none") == 0)
         e.loss_scale = NAN;
     e.tokens_per_s = record_console_speed(sum);

@@ -25,8 +25,8 @@ struct json_t;
 struct layer_gradients;
 struct peers;
 
-/* One update, or the sum of several: the fields of a step entry, of which `loss` is a sum
- * over target tokens here, and what is not logged. */
+/* One update, or the sum of several: the fields of a step entry, of which `loss` and
+ * `disagreement` are sums over target tokens here, and what is not logged. */
 struct record_step {
     RUNLOG_COMMON(RUNLOG_MEMBER)
     RUNLOG_STEP(RUNLOG_MEMBER)

@@ -56,7 +56,7 @@ status record_board_summary(struct record *r, const struct record_step *s,
     const double limit = r->config->optim.max_grad_norm;
     const char *rule = r->config->loss_scaling;
     const bool scales = strcmp(rule, "backoff") == 0 || strcmp(rule, "logmax") == 0;
-    struct tb_event_value values[6] = {
+    struct tb_event_value values[7] = {
         {"train_loss", (float)record_console_loss(now)},
         {"learning_rate", (float)now->rate},
         {"Loss_Optimization/global_gradient_norm", (float)now->grad_norm},
@@ -72,6 +72,10 @@ status record_board_summary(struct record *r, const struct record_step *s,
     if (scales)
         values[n++] = (struct tb_event_value){"Loss_Optimization/loss_scale",
                                               (float)now->loss_scale};
+    if (train_config_has_views(r->config))
+        values[n++] =
+            (struct tb_event_value){"Loss_Optimization/disagreement",
+                                    (float)(now->disagreement / now->target_tokens)};
     TRY(record_board_values(r, (int64_t)now->step, values, n, err));
     TRY(summarize_times(r, s, (int64_t)now->step, err));
     return record_board_flush(r, err);

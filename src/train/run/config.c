@@ -81,6 +81,23 @@ static status check_positions(const struct train_config *c, struct err *err)
                    (long long)c->max_length, (long long)a.max_positions);
 }
 
+static status check_views(const struct train_config *c, struct err *err)
+{
+    const bool has_dropout =
+        c->attention_dropout > 0 || c->relu_dropout > 0 || c->residual_dropout > 0;
+
+    if (c->simcut > 0 && c->rdrop > 0)
+        return err_set(err, ERR_USAGE,
+                       "simcut = %g and rdrop = %g exclude each other: both compare two "
+                       "views of every pair",
+                       c->simcut, c->rdrop);
+    if (c->rdrop > 0 && !has_dropout && c->word_dropout <= 0)
+        return err_set(err, ERR_USAGE,
+                       "rdrop = %g compares two dropout masks, but every dropout is 0",
+                       c->rdrop);
+    return OK;
+}
+
 status train_config_defaults(struct train_config *c, struct err *err)
 {
     *c = (struct train_config){0};
@@ -106,6 +123,7 @@ status train_config_check(const struct train_config *c, struct err *err)
         return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
     TRY(check_positions(c, err));
     TRY(check_shards(c, err));
+    TRY(check_views(c, err));
     if (c->log_gradients && c->local_steps > 1)
         return err_set(err, ERR_USAGE,
                        "log_gradients shows the gradient of all ranks, and with "

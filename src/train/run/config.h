@@ -33,6 +33,10 @@
     X(REAL, attention_dropout, "0.1", "dropout of attention weights", RANGE(0, 0.99))           \
     X(REAL, relu_dropout, "0.1", "dropout inside feed-forward layers", RANGE(0, 0.99))          \
     X(REAL, residual_dropout, "0.1", "dropout of sub-layer outputs, embeddings; more: less overfitting", RANGE(0, 0.99)) \
+    X(REAL, simcut, "0", "weight of agreement with a view whose tokens are cut; 0: none", RANGE(0, 1000)) \
+    X(REAL, simcut_rate, "0.05", "simcut: share of the tokens that are cut", RANGE(0, 0.99))     \
+    X(REAL, rdrop, "0", "weight of agreement between two dropout masks; 0: none", RANGE(0, 1000)) \
+    X(REAL, word_dropout, "0", "share of input tokens, of both sides, that are hidden", RANGE(0, 0.99)) \
     X(REAL, moving_average, "0", "decay of averaged weights; nearer 1: smoother; 0: none", RANGE(0, 0.999999)) \
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
@@ -85,6 +89,12 @@ struct train_config {
 };
 
 extern const struct opt_table train_config_table;
+
+/* Is every pair trained on twice at once, in two views that shall agree? */
+static inline bool train_config_has_views(const struct train_config *c)
+{
+    return c->simcut > 0 || c->rdrop > 0;
+}
 
 /* The options that are written: without those of the architecture where it is the
  * reference's, as every configuration was before there were others. */

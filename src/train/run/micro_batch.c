@@ -11,15 +11,21 @@
  * is faster the more it has at once. */
 enum { ENOUGH = 4096 };
 
+/* Rows of the model for a token. */
+static size_t views_of(const struct micro_batch *b)
+{
+    return train_config_has_views(b->config) ? 2 : 1;
+}
+
 /* Sources may be half as long again as targets before they cut a micro-batch; the
  * shortest side is S, one token, EOS. */
 static struct model_shape shape_of(const struct micro_batch *b, size_t n_tgt)
 {
-    const size_t longest = (size_t)b->config->max_length;
+    const size_t longest = (size_t)b->config->max_length, k = views_of(b);
 
-    return (struct model_shape){.n_sents = n_tgt / CORPUS_MIN_LENGTH + 1,
-                                .n_src = MAX(n_tgt + n_tgt / 2, longest),
-                                .n_tgt = MAX(n_tgt, longest),
+    return (struct model_shape){.n_sents = k * (n_tgt / CORPUS_MIN_LENGTH + 1),
+                                .n_src = k * MAX(n_tgt + n_tgt / 2, longest),
+                                .n_tgt = k * MAX(n_tgt, longest),
                                 .max_len = longest,
                                 .want_grad = true};
 }
@@ -57,7 +63,8 @@ static size_t update_tokens(const struct micro_batch *b)
 /* The largest micro-batch that would be used if memory were no matter. */
 static size_t wanted_tokens(const struct micro_batch *b)
 {
-    const size_t n = update_tokens(b), own = b->model->device->card ? n : ENOUGH;
+    const size_t n = update_tokens(b),
+                 own = b->model->device->card ? n : ENOUGH / views_of(b);
 
     if (b->config->micro_tokens)
         return MIN(n, (size_t)b->config->micro_tokens);

@@ -4,7 +4,8 @@
  * The step's memory is measured by the code that lays it out, before the first update,
  * and the update is cut to what fits. Where it is cut decides the order in which floats
  * are added, so all ranks cut alike, the cut is part of a run's state, and a run that is
- * resumed keeps it as long as it fits.
+ * resumed keeps it as long as it fits. Its tokens are the text's: with two views of every
+ * pair (simcut, rdrop) the model has twice as many rows.
  *
  * Owns: losses. Borrows: configuration and model, set by the caller. Threads: one at a
  * time.
@@ -24,7 +25,7 @@ struct micro_batch {
     struct batch_limit limit;
     size_t before; /* limit.n_tgt of the run that is resumed; 0: none */
     size_t budget; /* bytes for a step and a copy of the run */
-    float *losses; /* [limit.n_tgt at least] of the target tokens at hand */
+    float *losses; /* of the target tokens at hand, of each view */
 };
 
 /* How many target tokens fit, at most as many as are wanted: micro_tokens, or else those

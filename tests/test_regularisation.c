@@ -1,0 +1,329 @@
+/*
+ * Training with each means against overfitting: a stop in between changes no byte, nor do
+ * threads and recomputed activations; any number of ranks and micro-batches makes the
+ * same updates; and what is hidden from the model is what was asked for.
+ *
+ * ctest: slow
+ */
+#include <jansson.h>
+
+#include "base/file.h"
+#include "corpus/batch.h"
+#include "sim/comm_sim.h"
+#include "test.h"
+#include "toy_run.h"
+#include "train/trainer.h"
+#include "train/update/inputs.h"
+
+enum { MOST = 4, OPTIONS = 8 };
+
+/* Each of them, as options of a run. */
+static const char *const means[][OPTIONS] = {
+    {"simcut=3", "simcut_rate=0.2"},
+    {"rdrop=5"},
+    {"word_dropout=0.2"},
+    {"simcut=3", "simcut_rate=0.1", "word_dropout=0.1", "moving_average=0.9"},
+};
+enum { N_MEANS = sizeof means / sizeof *means };
+
+static const char *in_run(const char *run, const char *name)
+{
+    char part[300];
+
+    snprintf(part, sizeof part, "%s/%s", run, name);
+    return test_path(part);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct file_map x, y;
+    struct err err = {0};
+
+    CHECK_OK(file_map_open(&x, a, &err), &err);
+    CHECK_OK(file_map_open(&y, b, &err), &err);
+    const bool is_same = x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0;
+    file_map_close(&x);
+    file_map_close(&y);
+    return is_same;
+}
+
+static bool has_same_weights(const char *a, const char *b, int step)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "model.ckpt-%d.data-00000-of-00001", step);
+    char first[400];
+    snprintf(first, sizeof first, "%s", in_run(a, name));
+    return is_same_file(first, in_run(b, name));
+}
+
+/* The options of one of the means, and more. */
+static const char *const *with(const char *list[4 * OPTIONS], const char *const *mean,
+                               const char *const *more)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < OPTIONS && mean[i]; i++)
+        list[n++] = mean[i];
+    while (*more)
+        list[n++] = *more++;
+    list[n] = NULL;
+    return list;
+}
+
+TEST(a_stop_threads_and_recomputing_change_no_byte_with_any_of_them)
+{
+    const char *list[4 * OPTIONS];
+
+    toy_data();
+    toy_train("plain", TOY("max_steps=12"));
+    for (size_t i = 0; i < N_MEANS; i++) {
+        char run[4][16];
+        for (int k = 0; k < 4; k++)
+            snprintf(run[k], sizeof run[k], "run%zu-%d", i, k);
+        toy_train(run[0], with(list, means[i], TOY("max_steps=12")));
+        toy_train(run[1], with(list, means[i], TOY("max_steps=5")));
+        toy_train(run[1], with(list, means[i], TOY("max_steps=12")));
+        toy_train(run[2], with(list, means[i], TOY("max_steps=12", "threads=2")));
+        toy_train(run[3], with(list, means[i], TOY("max_steps=12", "recompute=true")));
+        for (int k = 1; k < 4; k++)
+            CHECK(has_same_weights(run[0], run[k], 12));
+        CHECK(!has_same_weights(run[0], "plain", 12));
+    }
+}
+
+/* ---- ranks ---- */
+
+struct job {
+    struct train_config *config[MOST];
+    status result[MOST];
+    struct err err[MOST];
+};
+
+static void run_rank(struct comm *c, void *ctx)
+{
+    struct job *j = ctx;
+    struct train_host host = {.comm = c};
+
+    j->result[c->rank] = train_run(j->config[c->rank], &host, &j->err[c->rank]);
+}
+
+static void train_on(const int *ranks, int n_nodes, const char *run,
+                     const char *const *options)
+{
+    const struct comm_sim_options o = {
+        .ranks = ranks, .n_nodes = n_nodes, .seed = 5, .is_parallel = true};
+    struct job j = {0};
+    struct err err = {0};
+    int n = 0;
+
+    for (int node = 0; node < n_nodes; node++)
+        n += ranks[node];
+    for (int r = 0; r < n; r++)
+        j.config[r] = toy_config(run, options);
+    CHECK_OK(comm_sim_run(&o, run_rank, &j, &err), &err);
+    for (int r = 0; r < n; r++) {
+        CHECK_OK(j.result[r], &j.err[r]);
+        free(j.config[r]);
+    }
+}
+
+/* A number of every step entry. */
+static size_t numbers_of(const char *run, const char *key, double *x, size_t max)
+{
+    FILE *f = fopen(in_run(run, "run.jsonl"), "re");
+    char line[16384];
+    size_t n = 0;
+
+    CHECK(f);
+    while (n < max && fgets(line, sizeof line, f)) {
+        json_t *o = json_loads(line, 0, NULL);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        const json_t *value = json_object_get(o, key);
+        if (event && strcmp(event, "step") == 0 && value)
+            x[n++] = json_number_value(value);
+        json_decref(o);
+    }
+    fclose(f);
+    return n;
+}
+
+static void check_same_numbers(const char *run, const char *other, const char *key,
+                               size_t n)
+{
+    double want[16], got[16];
+
+    CHECK(numbers_of(run, key, want, 16) == n);
+    CHECK(numbers_of(other, key, got, 16) == n);
+    for (size_t i = 0; i < n; i++)
+        CHECK(fabs(got[i] - want[i]) <= 1e-5 * (0.1 + fabs(want[i])));
+}
+
+#define EXACT  "wire=fp32", "log_every=1", "replica_check_every=5", "max_steps=10"
+#define GENTLE "learning_rate=0.1", "warmup_steps=50"
+
+TEST(ranks_and_micro_batches_make_the_same_updates_with_any_of_them)
+{
+    static const int two[] = {1, 1}, four[] = {2, 2};
+    const char *list[4 * OPTIONS];
+
+    toy_data();
+    for (size_t i = 0; i < N_MEANS; i++) {
+        char run[4][16];
+        for (int k = 0; k < 4; k++)
+            snprintf(run[k], sizeof run[k], "run%zu-%d", i, k);
+        toy_train(run[0], with(list, means[i], TOY(EXACT, GENTLE)));
+        toy_train(run[1], with(list, means[i], TOY(EXACT, GENTLE, "micro_tokens=30")));
+        train_on(two, 2, run[2],
+                 with(list, means[i], TOY(EXACT, GENTLE, "bucket_mib=0.002")));
+        train_on(four, 2, run[3],
+                 with(list, means[i], TOY(EXACT, GENTLE, "shard_optimizer=true")));
+        for (int k = 1; k < 4; k++) {
+            const size_t n_gaps = strstr(means[i][0], "word") ? 0 : 10;
+            check_same_numbers(run[0], run[k], "loss", 10);
+            check_same_numbers(run[0], run[k], "disagreement", n_gaps);
+            check_same_numbers(run[0], run[k], "target_tokens", 10);
+        }
+    }
+}
+
+TEST(nodes_that_train_alone_and_16_bits_take_two_views)
+{
+    static const int two[] = {2, 2};
+    static const char *const run[] = {"local", "again", "again"};
+    static const char *const steps[] = {"max_steps=6", "max_steps=3", "max_steps=6"};
+
+    toy_data();
+    for (int i = 0; i < 3; i++)
+        train_on(two, 2, run[i],
+                 TOY(steps[i], "local_steps=3", "save_every=3", "simcut=3"));
+    CHECK(has_same_weights("local", "again", 6));
+    toy_train("half",
+              TOY("max_steps=6", "rdrop=5", "precision=fp16", "loss_scaling=backoff"));
+}
+
+TEST(two_views_count_tokens_once_and_arithmetic_twice)
+{
+    double one[16], two[16], t_one[16], t_two[16];
+
+    toy_data();
+    toy_train("one", TOY("max_steps=2", "log_every=1"));
+    toy_train("two", TOY("max_steps=2", "log_every=1", "simcut=1"));
+    check_same_numbers("one", "two", "source_tokens", 2);
+    check_same_numbers("one", "two", "target_tokens", 2);
+    CHECK(numbers_of("one", "gflops", one, 16) == 2);
+    CHECK(numbers_of("two", "gflops", two, 16) == 2);
+    CHECK(numbers_of("one", "t_step", t_one, 16) == 2);
+    CHECK(numbers_of("two", "t_step", t_two, 16) == 2);
+    for (int i = 0; i < 2; i++)
+        CHECK_NEAR(two[i] * t_two[i] / (one[i] * t_one[i]), 2, 1e-9);
+}
+
+TEST(what_excludes_each_other_is_said)
+{
+    struct err err = {0};
+
+    toy_data();
+    CHECK_FAILS(toy_try("a", TOY("simcut=3", "rdrop=5"), &err), &err, ERR_USAGE,
+                "simcut = 3 and rdrop = 5 exclude each other");
+    CHECK_FAILS(toy_try("b",
+                        TOY("rdrop=5", "attention_dropout=0", "relu_dropout=0",
+                            "residual_dropout=0"),
+                        &err),
+                &err, ERR_USAGE, "every dropout is 0");
+    toy_train("c", TOY("max_steps=1", "simcut=3"));
+    CHECK_FAILS(toy_try("c", TOY("max_steps=2", "simcut=2"), &err), &err, ERR_USAGE,
+                "simcut = 2");
+}
+
+/* ---- what is hidden ---- */
+
+enum { SENTS = 40, LEN = 25, TOKENS = SENTS * LEN };
+
+static struct batch made_batch(void)
+{
+    static int32_t at[SENTS + 1], id[TOKENS], in[TOKENS], pos[TOKENS], pair[TOKENS];
+
+    for (int i = 0; i < TOKENS; i++) {
+        id[i] = i;
+        in[i] = i % LEN ? i : -1;
+        pos[i] = i % LEN;
+        pair[i] = 3 * (i / LEN);
+    }
+    for (int s = 0; s <= SENTS; s++)
+        at[s] = s * LEN;
+    return (struct batch){SENTS, TOKENS, TOKENS, LEN, LEN, NULL, at,  at,
+                          id,    pos,    pair,   in,  id,  pos,  pair};
+}
+
+static size_t n_hidden(const int32_t *id, size_t from, size_t n)
+{
+    size_t k = 0;
+
+    for (size_t i = from; i < from + n; i++)
+        k += id[i] < 0;
+    return k;
+}
+
+static struct model_batch show(struct inputs *in, struct inputs_rule rule)
+{
+    static struct batch b;
+    struct model_batch out;
+    struct err err;
+
+    b = made_batch();
+    CHECK_OK(inputs_show(in, &out, &rule, &b, &err), &err);
+    return out;
+}
+
+TEST(the_second_view_stands_behind_the_first_with_masks_of_its_own)
+{
+    struct inputs in = {0};
+    const struct model_batch b =
+        show(&in, (struct inputs_rule){.cut = 0.2, .has_views = true, .seed = 1});
+
+    CHECK(b.n_sents == 2 * SENTS && b.n_src == 2 * TOKENS && b.n_tgt == 2 * TOKENS);
+    CHECK(b.src_at[SENTS] == TOKENS && b.tgt_at[2 * SENTS] == 2 * TOKENS);
+    CHECK(n_hidden(b.src_id, 0, TOKENS) == 0);
+    CHECK(n_hidden(b.tgt_in, 0, TOKENS) == SENTS);
+    CHECK_NEAR((double)n_hidden(b.src_id, TOKENS, TOKENS) / TOKENS, 0.2, 0.04);
+    CHECK_NEAR((double)n_hidden(b.tgt_in, TOKENS, TOKENS) / TOKENS, 0.23, 0.04);
+    for (int i = 0; i < TOKENS; i++) {
+        const int32_t x = b.src_id[TOKENS + i];
+        CHECK((x == i || x == -1) && b.src_id[i] == i);
+        CHECK(b.src_pos[TOKENS + i] == i % LEN && b.src_pair[TOKENS + i] < 0);
+        CHECK(b.tgt_label[i] == i && b.tgt_label[TOKENS + i] == i);
+    }
+    inputs_release(&in);
+}
+
+TEST(hidden_words_change_with_step_seed_side_and_view_and_nothing_else)
+{
+    const struct inputs_rule rule = {
+        .word_dropout = 0.3, .has_views = true, .seed = 1, .step = 9};
+    struct inputs_rule other[3] = {rule, rule, rule};
+    struct inputs one = {0}, two = {0};
+    const size_t bytes = TOKENS * sizeof(int32_t);
+    const struct model_batch a = show(&one, rule);
+
+    CHECK_NEAR((double)n_hidden(a.src_id, 0, TOKENS) / TOKENS, 0.3, 0.05);
+    CHECK(memcmp(a.src_id, a.src_id + TOKENS, bytes) != 0);
+    CHECK(memcmp(a.src_id + 1, a.tgt_in + 1, bytes - sizeof(int32_t)) != 0);
+    other[1].step = 10;
+    other[2].seed = 2;
+    for (int i = 0; i < 3; i++) {
+        const struct model_batch b = show(&two, other[i]);
+        CHECK((memcmp(a.src_id, b.src_id, bytes) == 0) == (i == 0));
+        CHECK((memcmp(a.tgt_in, b.tgt_in, bytes) == 0) == (i == 0));
+    }
+    inputs_release(&one);
+    inputs_release(&two);
+}
+
+TEST(a_batch_of_which_nothing_is_hidden_is_not_copied)
+{
+    struct inputs in = {0};
+    const struct model_batch b = show(&in, (struct inputs_rule){.cut = 0.5});
+
+    CHECK(!in.block && b.n_sents == SENTS && b.src_id[7] == 7);
+}
