@@ -37,6 +37,8 @@ struct made_run {
     double rate_is;        /* logged rate, times */
     int warmup;            /* of the configuration */
     bool learns_nothing;   /* the loss stays where it began */
+    double repeating;      /* of the translations of every evaluation */
+    double length_ratio;   /* of these; 0: not logged */
     double bleu_falls;     /* points over the run, while the loss goes on falling */
     int errors_of, errors; /* rank whose card counts so many in every entry */
     double clock_spread;
@@ -183,8 +185,12 @@ static inline void made_eval(struct made_run *m, int step)
     m->t += m->eval_seconds;
     str_printf(&m->log,
                "{\"event\":\"eval\",\"t\":%.3f,\"step\":%d,\"valid_loss\":%.6f,"
-               "\"eval_loss\":%.6f,\"forced_bleu\":0.4,\"bleu\":%.4f,\"seconds\":%.3f}\n",
-               m->t, step, loss, loss, bleu, m->eval_seconds);
+               "\"eval_loss\":%.6f,\"forced_bleu\":0.4,\"bleu\":%.4f,",
+               m->t, step, loss, loss, bleu);
+    if (m->length_ratio > 0)
+        str_printf(&m->log, "\"repeating\":%.4f,\"length_ratio\":%.4f,", m->repeating,
+                   m->length_ratio);
+    str_printf(&m->log, "\"seconds\":%.3f}\n", m->eval_seconds);
 }
 
 static inline void made_save(struct made_run *m, int step)

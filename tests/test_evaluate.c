@@ -1,6 +1,9 @@
 /* What an evaluation reports against the same numbers computed one sentence at a time. */
 #include "corpus/batch.h"
 #include "decode/model_dir.h"
+#include "score/bleu.h"
+#include "score/chrf.h"
+#include "score/loops.h"
 #include "toy_run.h"
 #include "train/eval/evaluate.h"
 #include "train/update/upload.h"
@@ -107,7 +110,7 @@ TEST(the_loss_is_a_mean_over_tokens)
     }
     const struct evaluate_result r = evaluate(&f, usual);
     CHECK_NEAR(r.valid_loss, sum / tokens, 1e-6);
-    CHECK(r.n_pairs == n && r.n_tokens == (size_t)tokens && !r.has_bleu);
+    CHECK(r.n_pairs == n && r.n_tokens == (size_t)tokens && !r.has_text);
 
     struct evaluate_options sharp = usual; /* smoothing is part of the loss */
     sharp.smooth = 0;
@@ -269,15 +272,15 @@ TEST(bleu_is_of_the_translations_that_it_leaves)
     CHECK_OK(opt_defaults(translate_config_table, &how, &err), &err);
     how.beam = 2;
     CHECK_OK(translate_open(&translator, &f.model, f.dir.spm, &how, &err), &err);
-    o.bleu_pairs = 5;
-    CHECK_OK(evaluate_bleu(&r, &out, &translator, &f.data.valid, &o, &err), &err);
-    CHECK(r.has_bleu && r.n_translated == 5 && out.n_lines == 5);
+    o.text_pairs = 5;
+    CHECK_OK(evaluate_text(&r, &out, &translator, &f.data.valid, &o, &err), &err);
+    CHECK(r.has_text && r.n_translated == 5 && out.n_lines == 5);
     CHECK(r.bleu >= 0 && r.bleu <= 100);
     CHECK(strncmp(r.signature,
                   "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:", 53) == 0);
 
-    o.bleu_pairs = 0; /* all; and against themselves they are perfect */
-    CHECK_OK(evaluate_bleu(&r, &out, &translator, &f.data.valid, &o, &err), &err);
+    o.text_pairs = 0; /* all; and against themselves they are perfect */
+    CHECK_OK(evaluate_text(&r, &out, &translator, &f.data.valid, &o, &err), &err);
     CHECK(r.n_translated == 12);
     struct line own[MAX_PAIRS];
     struct dataset_set set = f.data.valid;
@@ -286,9 +289,55 @@ TEST(bleu_is_of_the_translations_that_it_leaves)
             (struct line){translate_get(&out, i, 0), strlen(translate_get(&out, i, 0))};
     struct translations again = {0};
     set.target.line = own;
-    CHECK_OK(evaluate_bleu(&r, &again, &translator, &set, &o, &err), &err);
+    CHECK_OK(evaluate_text(&r, &again, &translator, &set, &o, &err), &err);
     CHECK_NEAR(r.bleu, 100, 1e-9);
+    CHECK_NEAR(r.chrf, 100, 1e-9);
+    CHECK_NEAR(r.chrf_words, 100, 1e-9);
+    CHECK(r.length_ratio == 1 && r.repeating == 0); /* references may repeat themselves */
     translate_release(&again);
+    translate_release(&out);
+    translate_close(&translator);
+    fixture_close(&f);
+}
+
+/* By a model that has hardly learnt, which repeats itself. */
+TEST(all_that_is_measured_of_translations_is_theirs)
+{
+    const struct chrf_options chars = CHRF_OPTIONS;
+    struct chrf_options words = CHRF_OPTIONS;
+    struct translate_config how;
+    struct translator translator;
+    struct translations out = {0};
+    struct evaluate_result r = {0};
+    struct bleu_stats bleu = {0};
+    struct chrf_stats chrf[2] = {0};
+    size_t n_loops = 0;
+    struct fixture f;
+    struct err err = {0};
+
+    words.word_order = 2;
+    fixture_open(&f, "max_steps=40");
+    CHECK_OK(opt_defaults(translate_config_table, &how, &err), &err);
+    how.max_repeats = 0; /* the search would end most loops */
+    CHECK_OK(translate_open(&translator, &f.model, f.dir.spm, &how, &err), &err);
+    CHECK_OK(evaluate_text(&r, &out, &translator, &f.data.valid, &usual, &err), &err);
+    for (size_t i = 0; i < out.n_lines; i++) {
+        const char *text = translate_get(&out, i, 0);
+        const struct line hyp = {text, strlen(text)}, *ref = &f.data.valid.target.line[i];
+        bool loops, ref_loops;
+        CHECK_OK(bleu_add(&bleu, TOKENIZE_13A, hyp, ref, 1, &err), &err);
+        CHECK_OK(chrf_add(&chrf[0], &chars, hyp, ref, 1, &err), &err);
+        CHECK_OK(chrf_add(&chrf[1], &words, hyp, ref, 1, &err), &err);
+        CHECK_OK(loops_find(&loops, hyp, &err), &err);
+        CHECK_OK(loops_find(&ref_loops, *ref, &err), &err);
+        n_loops += loops && !ref_loops; /* the text may repeat itself */
+    }
+    CHECK(out.n_lines == 12 && n_loops > 0); /* or the test would say nothing */
+    CHECK(r.repeating == (double)n_loops / 12);
+    CHECK_NEAR(r.chrf, chrf_score(&chrf[0], &chars), 1e-12);
+    CHECK_NEAR(r.chrf_words, chrf_score(&chrf[1], &words), 1e-12);
+    CHECK_NEAR(r.length_ratio, (double)bleu.hyp_len / (double)bleu.ref_len, 1e-12);
+    CHECK(r.chrf > 0 && r.chrf != r.chrf_words);
     translate_release(&out);
     translate_close(&translator);
     fixture_close(&f);

@@ -72,6 +72,22 @@ static void make_disagree(struct made_run *m, bool is_sick)
     m->bleu_falls = is_sick ? 9 : 0.3;
 }
 
+static void make_repeating(struct made_run *m, bool is_sick)
+{
+    m->length_ratio = 1.1;
+    m->repeating = is_sick ? 0.025 : 0.015;
+}
+
+static void make_short(struct made_run *m, bool is_sick)
+{
+    m->length_ratio = is_sick ? 0.8 : 0.9;
+}
+
+static void make_long(struct made_run *m, bool is_sick)
+{
+    m->length_ratio = is_sick ? 1.2 : 1.1;
+}
+
 static void make_straggler(struct made_run *m, bool is_sick)
 {
     made_distributed(m);
@@ -167,6 +183,10 @@ static const struct {
     {HEALTH_rate_scale, make_short_of_warmup, "a warm-up of 16,000", "warmup_steps"},
     {HEALTH_rate_scale, make_unlearnt, "After 4,000 steps", "learning_rate"},
     {HEALTH_disagree, make_disagree, "loss falls while BLEU falls", "translations"},
+    {HEALTH_repeating, make_repeating, "2.5\u00a0% of the validation translations",
+     "train longer"},
+    {HEALTH_lengths, make_short, "much too short", "raise alpha"},
+    {HEALTH_lengths, make_long, "much too long", "lower alpha"},
     {HEALTH_straggler, make_straggler, "Rank 2 on n2", "ferry bench gemm"},
     {HEALTH_link_errors, make_link_errors, "The cards of n1 counted", "ethtool -S"},
     {HEALTH_slow_port, make_slow_port, "94.4 Mb/s", "ethtool"},

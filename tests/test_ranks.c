@@ -309,17 +309,25 @@ TEST(a_run_goes_on_with_another_number_of_ranks_in_the_same_order)
 
 TEST(ranks_share_an_evaluation_and_find_what_one_rank_finds)
 {
-    static const char *const keys[] = {"valid_loss", "eval_loss", "forced_bleu", "bleu"};
+    static const char *const keys[] = {"valid_loss", "eval_loss",   "forced_bleu",
+                                       "bleu",       "chrf",        "chrf_words",
+                                       "repeating",  "length_ratio"};
+    char also[300];
     const char *const *options =
-        TOY(EXACT, "max_steps=3", "eval_every=3", "eval_bleu=true", "eval_group=5");
+        TOY(EXACT, "max_steps=3", "eval_every=3", "eval_bleu=true", "eval_group=5", also);
     double want[1], got[1];
 
-    toy_data();
+    toy_data_as("other", 2000, NULL);
+    toy_data_as("data", 0, "other/vocab.model");
+    snprintf(also, sizeof also, "also_valid=%s", test_path("other"));
     toy_train("one", options);
     train("many", (struct shape){.ranks = {3, 2}, .n_nodes = 2}, options);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         CHECK(numbers_of("one", "eval", keys[i], want, 1) == 1);
         CHECK(numbers_of("many", "eval", keys[i], got, 1) == 1);
+        CHECK_NEAR(got[0], want[0], 1e-5);
+        const size_t n = numbers_of("one", "valid", keys[i], want, 1);
+        CHECK(n == 1 && numbers_of("many", "valid", keys[i], got, 1) == 1);
         CHECK_NEAR(got[0], want[0], 1e-5);
     }
     CHECK(file_exists(in_run("many", "rank-4.log")));

@@ -29,8 +29,9 @@ static inline void toy_write(const char *name, bool german, int first, int n)
     CHECK(fclose(f) == 0);
 }
 
-/* 120 training pairs, the first of them number `first`, and 12 validation pairs in the
- * directory `out` of the test; tokenizer NULL: learn one of 80 pieces. */
+/* 120 training pairs, the first of them number `first`, and 12 validation pairs, the
+ * first 500 numbers on, in the directory `out` of the test; tokenizer NULL: learn one of
+ * 80 pieces. */
 static inline void toy_data_as(const char *out, int first, const char *tokenizer)
 {
     struct prepare_config c;
@@ -46,8 +47,8 @@ static inline void toy_data_as(const char *out, int first, const char *tokenizer
 
     toy_write("train.en", false, first, 120);
     toy_write("train.de", true, first, 120);
-    toy_write("valid.en", false, 500, 12);
-    toy_write("valid.de", true, 500, 12);
+    toy_write("valid.en", false, first + 500, 12);
+    toy_write("valid.de", true, first + 500, 12);
     CHECK_OK(opt_defaults(prepare_config_table, &c, &err), &err);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (set[i][1])

@@ -11,6 +11,7 @@
 #define STEP(...)    ROW(step, __VA_ARGS__)
 #define RANKS(...)   ROW(ranks, __VA_ARGS__)
 #define EVAL(...)    ROW(eval, __VA_ARGS__)
+#define VALID(...)   ROW(valid, __VA_ARGS__)
 #define SAVE(...)    ROW(save, __VA_ARGS__)
 #define BEST(...)    ROW(best, __VA_ARGS__)
 #define SKIP(...)    ROW(skip, __VA_ARGS__)

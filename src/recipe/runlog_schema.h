@@ -139,6 +139,22 @@ struct json_t;
     F(REAL, forced_bleu, "")    \
     F(REAL, bleu, "")           \
     F(TEXT, bleu_signature, "") \
+    F(MAYBE, chrf, "")          \
+    F(MAYBE, chrf_words, "")    \
+    F(MAYBE, repeating, "")     \
+    F(MAYBE, length_ratio, "")  \
+    F(REAL, seconds, "s")
+
+/* Another validation set, at the step of the eval entry before it. */
+#define RUNLOG_VALID(F)         \
+    F(TEXT, name, "")           \
+    F(REAL, valid_loss, "nats") \
+    F(MAYBE, bleu, "")          \
+    F(MAYBE, chrf, "")          \
+    F(MAYBE, chrf_words, "")    \
+    F(MAYBE, repeating, "")     \
+    F(MAYBE, length_ratio, "")  \
+    F(INT, sentences, "")       \
     F(REAL, seconds, "s")
 
 #define RUNLOG_SAVE(F)     \
@@ -150,7 +166,10 @@ struct json_t;
 #define RUNLOG_BEST(F)           \
     F(TEXT, path, "")            \
     F(MAYBE, valid_loss, "nats") \
-    F(MAYBE, bleu, "")
+    F(MAYBE, bleu, "")           \
+    F(TEXT, measure, "")         \
+    F(TEXT, set, "")             \
+    F(MAYBE, value, "")
 
 #define RUNLOG_SKIP(F) F(TEXT, reason, "")
 
@@ -253,6 +272,7 @@ struct runlog_eval {
         RUNLOG_COMMON(RUNLOG_MEMBER) \
         LIST(RUNLOG_MEMBER)          \
     };
+RUNLOG_ENTRY(valid, RUNLOG_VALID)
 RUNLOG_ENTRY(sample, RUNLOG_SAMPLE)
 RUNLOG_ENTRY(save, RUNLOG_SAVE)
 RUNLOG_ENTRY(best, RUNLOG_BEST)
@@ -296,6 +316,7 @@ struct runlog_field {
     K(STEP, step)         \
     K(RANKS, ranks)       \
     K(EVAL, eval)         \
+    K(VALID, valid)       \
     K(SAVE, save)         \
     K(BEST, best)         \
     K(SKIP, skip)         \

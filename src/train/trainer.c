@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 
 /* ---- signals ---- */
 
@@ -127,122 +126,6 @@ static status update(struct trainer *t, struct err *err)
     return record_update(&t->record, &rec, err);
 }
 
-/* ---- evaluation ---- */
-
-enum { SAMPLE_MAX = 1024 }; /* bytes of a sentence in the log, with its NUL */
-
-/* The whole letters of a line that fit. */
-static const char *sample_text(char text[SAMPLE_MAX], struct line line)
-{
-    size_t shown;
-    const size_t n = utf8_fit(line.text, line.n_bytes, SIZE_MAX, SAMPLE_MAX - 1, &shown);
-
-    memcpy(text, line.text, n);
-    text[n] = '\0';
-    return text;
-}
-
-static status show_samples(struct trainer *t, const struct translations *out,
-                           struct err *err)
-{
-    char source[SAMPLE_MAX], reference[SAMPLE_MAX];
-
-    for (size_t i = 0; i < out->n_lines && i < (size_t)t->config.eval_samples; i++) {
-        const struct runlog_sample sample = {
-            .step = (double)t->state.step,
-            .source = sample_text(source, t->data.sets.valid.source.line[i]),
-            .reference = sample_text(reference, t->data.sets.valid.target.line[i]),
-            .translation = translate_get(out, i, 0)};
-        TRY(record_sample(&t->record, sample, err));
-    }
-    return OK;
-}
-
-static status measure(struct trainer *t, struct evaluate_result *r, struct err *err)
-{
-    const struct train_config *c = &t->config;
-    const struct evaluate_options o = {.smooth = c->label_smoothing,
-                                       .batch_tokens = (size_t)c->eval_tokens,
-                                       .max_length = EVALUATE_LENGTH,
-                                       .group = (size_t)c->eval_group,
-                                       .bleu_pairs = (size_t)c->eval_bleu_pairs,
-                                       .n_shown = (size_t)c->eval_samples,
-                                       .comm = t->peers.comm};
-    const struct dataset_set *set = &t->data.sets.valid;
-    struct translations out = {0};
-
-    status result = evaluate_loss(r, &t->model, set, &o, err);
-    if (result == OK && c->eval_bleu)
-        result = evaluate_bleu(r, &out, &t->translator, set, &o, err);
-    THEN(result, show_samples(t, &out, err));
-    translate_release(&out);
-    return result;
-}
-
-/* Best so far by this measure? Then keep this model among the best. */
-static bool judge_by(struct trainer *t, struct state_best *best, bool by_bleu,
-                     double value)
-{
-    const double sign = by_bleu ? 1 : -1;
-
-    if (!isfinite(value) || (best->is_there && !(sign * value > sign * best->value)))
-        return false;
-    *best = (struct state_best){true, value, t->state.step};
-    saving_want_best(&t->saving, by_bleu, value);
-    return true;
-}
-
-static void check_patience(struct trainer *t)
-{
-    const int64_t most = t->config.patience;
-
-    t->is_patience_used = most && t->state.evals_since_best >= most;
-}
-
-/* Both measures have their best models; patience follows one of them. */
-static void judge(struct trainer *t, const struct evaluate_result *r)
-{
-    const struct train_config *c = &t->config;
-    struct state *s = &t->state;
-
-    const bool by_loss = judge_by(t, &s->loss, false, r->valid_loss);
-    const bool by_bleu = r->has_bleu && judge_by(t, &s->bleu, true, r->bleu);
-    const bool is_best = strcmp(c->best_metric, "bleu") == 0 ? by_bleu : by_loss;
-    s->evals_since_best = is_best ? 0 : s->evals_since_best + 1;
-    check_patience(t);
-}
-
-/* The validation set with the weights or their average, recorded and judged. Nothing
- * without a set, or when this step was evaluated before. */
-static status evaluate(struct trainer *t, struct err *err)
-{
-    const double t_start = clock_now();
-    struct evaluate_result r = {0};
-    struct err ignored;
-
-    if (!t->data.sets.valid.is_there || t->evaluated_at == t->state.step)
-        return OK;
-    t->evaluated_at = t->state.step;
-    peers_phase(&t->peers, t->state.step, PHASE_EVALUATE);
-    record_evaluating(&t->record);
-    TRY(moving_average_swap(&t->average, t->model.flat, err));
-    const status measured = measure(t, &r, err);
-    const status swapped =
-        moving_average_swap(&t->average, t->model.flat, measured == OK ? err : &ignored);
-    TRY(measured);
-    TRY(swapped);
-    const struct runlog_eval eval = {.step = (double)t->state.step,
-                                     .valid_loss = r.valid_loss,
-                                     .eval_loss = r.eval_loss,
-                                     .forced_bleu = r.forced_bleu,
-                                     .bleu = r.has_bleu ? r.bleu : NAN,
-                                     .bleu_signature = r.has_bleu ? r.signature : NULL,
-                                     .seconds = clock_now() - t_start};
-    TRY(record_evaluated(&t->record, eval, err));
-    judge(t, &r);
-    return OK;
-}
-
 /* ---- what the run stands on ---- */
 
 bool trainer_has_lost(struct trainer *t)
@@ -297,7 +180,7 @@ static status loop(struct trainer *t, struct err *err)
         if (t->state.step == before)
             continue; /* skipped */
         if (is_due(t, c->eval_every))
-            TRY(evaluate(t, err));
+            TRY(validate(t, err));
         if (is_due(t, c->save_every))
             saving_want(&t->saving);
         TRY(saving_begin(&t->saving, err));
@@ -337,7 +220,7 @@ static status finish(struct trainer *t, struct err *err)
     TRY(check_ground(t, true, err));
     TRY(log_rest(t, err));
     if (!t->is_signalled && t->state.step > 0)
-        TRY(evaluate(t, err));
+        TRY(validate(t, err));
     TRY(saving_finish(&t->saving, !t->is_signalled, err));
     TRY(record_stop(&t->record, t->state.step, reason, message, err));
     if (t->is_signalled)
@@ -352,7 +235,7 @@ static status run(struct trainer *t, struct err *err)
         TRY(saving_finish(&t->saving, true, err));
     if (t->saving.is_resumed)
         t->evaluated_at = t->state.step; /* by those who made that step */
-    check_patience(t); /* a run that had stopped stays so until patience grows */
+    validate_patience(t); /* a run that had stopped stays so until patience grows */
     t->record.t_begin = clock_now();
     meter_start(&t->stats.meter, "/sys/class/net", &t->device);
     status result = loop(t, err);

@@ -100,3 +100,9 @@ bool trainer_has_lost(struct trainer *t);
 /* One update, the same on all ranks. *rec is filled; ERR_NUMERIC when the update had to
  * be skipped. */
 status train_step(struct trainer *t, struct record_step *rec, struct err *err);
+
+/* validation.c: the validation sets with the weights or their average, recorded and
+ * judged. Nothing without a set, or when this step was evaluated before. Collective. */
+status validate(struct trainer *t, struct err *err);
+/* Whether the evaluations so far use up patience. */
+void validate_patience(struct trainer *t);

@@ -27,6 +27,8 @@ struct run;
     H(skipped, health_learning_skipped, "Updates were skipped")                     \
     H(rate_scale, health_learning_rate, "The learning rate has the wrong scale")    \
     H(disagree, health_learning_disagree, "BLEU and loss disagree")                 \
+    H(repeating, health_learning_repeating, "Translations repeat themselves")       \
+    H(lengths, health_learning_lengths, "Translations have the wrong length")       \
     H(straggler, health_ranks_straggler, "One rank keeps the others waiting")       \
     H(link_errors, health_ranks_errors, "A network card reports errors")            \
     H(slow_port, health_ranks_port, "A network port runs at 100 Mb/s")              \

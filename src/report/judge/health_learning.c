@@ -186,3 +186,57 @@ void health_learning_disagree(struct health_finding *f, const struct run *run)
                  loss.slope < 0 ? "falls" : "rises", bleu.slope < 0 ? "falls" : "rises",
                  fmt_count(l->bleu.x[best]).s, fmt_count(l->loss.x[l->best]).s);
 }
+
+/* The newest evaluation that translated; NULL before there are three, because the first
+ * translations of any model repeat themselves and have any length. */
+static const struct runlog_eval *newest_translated(const struct runlog *log)
+{
+    enum { ENOUGH = 3 };
+    const struct runlog_eval *newest = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < log->n_eval; i++)
+        if (!log->eval[i].is_lost && isfinite(log->eval[i].length_ratio)) {
+            newest = &log->eval[i];
+            n += newest->entries;
+        }
+    return n < ENOUGH ? NULL : newest;
+}
+
+void health_learning_repeating(struct health_finding *f, const struct run *run)
+{
+    static const double many = 0.02;
+    const struct runlog_eval *e = newest_translated(&run->log);
+
+    if (!e || !(e->repeating > many))
+        return;
+    health_found(
+        f,
+        "Early in a training that is usual and goes away. If it stays: train "
+        "longer, look for lines in the training text that repeat themselves, and "
+        "keep the label smoothing and the dropout.",
+        "At step %s %s of the validation translations say a stretch three times "
+        "in a row or more, where their references do not.",
+        fmt_count(e->step).s, fmt_percent(e->repeating).s);
+}
+
+void health_learning_lengths(struct health_finding *f, const struct run *run)
+{
+    static const double shortest = 0.85, longest = 1.15;
+    const struct runlog_eval *e = newest_translated(&run->log);
+
+    if (!e || (e->length_ratio >= shortest && e->length_ratio <= longest))
+        return;
+    const bool is_short = e->length_ratio < shortest;
+    health_found(f,
+                 is_short ? "Early in a training that is usual. If it stays: look for "
+                            "training pairs whose target lacks a part (`ferry "
+                            "score-pairs`), and raise alpha when translating."
+                          : "Early in a training that is usual. If it stays: look for "
+                            "training pairs whose target says more than the source "
+                            "(`ferry score-pairs`), and lower alpha when translating.",
+                 "At step %s the validation translations have %s times the words of "
+                 "their references: they are much too %s.",
+                 fmt_count(e->step).s, fmt_number(e->length_ratio, 2).s,
+                 is_short ? "short" : "long");
+}

@@ -61,6 +61,7 @@ void runlog_close(struct runlog *log)
     free(log->step);
     free(log->eval);
     free(log->event);
+    free(log->valid);
     free(log->sample);
     free(log->lap);
     free(log->rank);

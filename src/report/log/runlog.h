@@ -125,13 +125,14 @@ struct runlog {
     struct runlog_step *step;
     struct runlog_eval *eval;
     struct runlog_event *event; /* save, best, skip, test, stop and start, as they came */
+    struct runlog_valid *valid; /* the newest of each other validation set */
     struct runlog_sample *sample;
     struct runlog_ranks *lap; /* its ranks: rank[first .. first + n) */
     struct runlog_rank *rank;
     const char **name; /* of hosts, devices, signatures of BLEU: each once */
-    size_t n_start, n_step, n_eval, n_event, n_sample, n_lap, n_rank, n_name;
-    size_t cap_start, cap_step, cap_eval, cap_event, cap_sample, cap_lap, cap_rank,
-        cap_name;
+    size_t n_start, n_step, n_eval, n_event, n_valid, n_sample, n_lap, n_rank, n_name;
+    size_t cap_start, cap_step, cap_eval, cap_event, cap_valid, cap_sample, cap_lap,
+        cap_rank, cap_name;
     size_t name_at; /* that was asked for last */
     struct runlog_all all;
     struct runlog_bin *bin; /* [RUNLOG_BINS]; NULL while nothing was taken together */

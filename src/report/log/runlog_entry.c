@@ -198,6 +198,39 @@ status runlog_entry_eval(struct runlog *log, const struct entry *e, struct err *
                : runlog_entry_refuse(e, "an eval event without a \"step\"", err);
 }
 
+/* Where the newest of this set is, or will be. */
+static status place_of(struct runlog *log, const char *name, struct runlog_valid **at,
+                       struct err *err)
+{
+    size_t i = 0;
+
+    while (i < log->n_valid && log->valid[i].name != name) /* each name is there once */
+        i++;
+    TRY(mem_grow(&log->valid, &log->cap_valid, i + 1, sizeof *log->valid, err));
+    log->n_valid = i < log->n_valid ? log->n_valid : i + 1;
+    *at = &log->valid[i];
+    return OK;
+}
+
+status runlog_entry_valid(struct runlog *log, const struct entry *e, struct err *err)
+{
+    struct runlog_valid v, *at;
+
+    status result = runlog_entry_get(e, RUNLOG_KIND_VALID, e->json, &v, err);
+    THEN(result, share(log, &v.name, err));
+    if (result != OK) {
+        runlog_entry_free(RUNLOG_KIND_VALID, &v);
+        return result;
+    }
+    if (!v.name || !isfinite(v.step))
+        return runlog_entry_refuse(e, "a valid event without a \"name\" or a \"step\"",
+                                   err);
+    TRY(place_of(log, v.name, &at, err));
+    *at = v;
+    log->all.eval_seconds += isfinite(v.seconds) ? v.seconds : 0;
+    return OK;
+}
+
 /* ---- ranks: what every rank measured of itself ---- */
 
 void runlog_entry_card(struct runlog_rank *r, const struct runlog_card *c)

@@ -41,6 +41,7 @@ status runlog_entry_event(struct runlog *log, const struct entry *e, struct err 
 /* Of a step, an evaluation, a ranks entry. */
 status runlog_entry_step(struct runlog *log, const struct entry *e, struct err *err);
 status runlog_entry_eval(struct runlog *log, const struct entry *e, struct err *err);
+status runlog_entry_valid(struct runlog *log, const struct entry *e, struct err *err);
 status runlog_entry_ranks(struct runlog *log, const struct entry *e, struct err *err);
 
 /* An entry whose fields are read, with a finite step, takes its place in the log. The

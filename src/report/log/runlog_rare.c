@@ -155,6 +155,8 @@ static status read_kind(struct runlog *log, const struct entry *e, enum runlog_k
         return runlog_entry_step(log, e, err);
     case RUNLOG_KIND_EVAL:
         return runlog_entry_eval(log, e, err);
+    case RUNLOG_KIND_VALID:
+        return runlog_entry_valid(log, e, err);
     case RUNLOG_KIND_SAMPLE:
         return read_sample(log, e, err);
     case RUNLOG_KIND_RANKS:

@@ -34,6 +34,16 @@ static const char *named(const char *text)
     return text ? text : "not named";
 }
 
+static void best_text(struct str *out, const struct runlog_best *b)
+{
+    const char *measure = isfinite(b->bleu) ? "BLEU" : "validation loss";
+    const double value = isfinite(b->bleu) ? b->bleu : b->valid_loss;
+
+    page_textf(out, "Best so far, %s%s%s %s: %s.", b->measure ? b->measure : measure,
+               b->set ? " on " : "", b->set ? b->set : "",
+               fmt_number(b->measure ? b->value : value, 5).s, named(b->path));
+}
+
 static void event_text(struct str *out, const struct run *run,
                        const struct runlog_event *e)
 {
@@ -50,11 +60,7 @@ static void event_text(struct str *out, const struct run *run,
                    fmt_bytes(e->save.bytes).s, fmt_seconds(e->save.seconds).s);
         break;
     case RUNLOG_KIND_BEST:
-        page_textf(
-            out, "Best so far, %s %s: %s.",
-            isfinite(e->best.bleu) ? "BLEU" : "validation loss",
-            fmt_number(isfinite(e->best.bleu) ? e->best.bleu : e->best.valid_loss, 5).s,
-            named(e->best.path));
+        best_text(out, &e->best);
         break;
     case RUNLOG_KIND_SKIP:
         page_textf(out, "Skipped an update: %s.", named(e->skip.reason));

@@ -139,6 +139,28 @@ static void write_tests(struct str *out, const struct run *run)
         page_prose(out, "p", "none", "No test score yet: `ferry eval` adds one.");
 }
 
+/* Other validation sets, at their newest evaluation. */
+static void write_valid_sets(struct str *out, const struct run *run)
+{
+    static const char *const columns[] = {"Also on",   "Step",   "Loss",
+                                          "BLEU",      "chrF2",  "chrF2++",
+                                          "Repeating", "Length", NULL};
+
+    if (!run->log.n_valid)
+        return;
+    page_table(out, "stack scores", columns);
+    for (size_t i = 0; i < run->log.n_valid; i++) {
+        const struct runlog_valid *v = &run->log.valid[i];
+        page_stack(out, columns,
+                   (const char *const[]){
+                       v->name, fmt_count(v->step).s, fmt_number(v->valid_loss, 4).s,
+                       fmt_number(v->bleu, 4).s, fmt_number(v->chrf, 4).s,
+                       fmt_number(v->chrf_words, 4).s, fmt_percent(v->repeating).s,
+                       fmt_number(v->length_ratio, 3).s});
+    }
+    str_puts(out, "</tbody></table>\n");
+}
+
 /* How samples of a kind were made; %s is the step. */
 static const char *sample_text(const char *kind)
 {
@@ -317,6 +339,7 @@ static status write_sections(struct str *out, const struct judgement *j,
     if (heading[SAMPLES].title) {
         page_heading(out, &heading[SAMPLES]);
         write_tests(out, run);
+        write_valid_sets(out, run);
         write_samples(out, run);
     }
     page_heading(out, &heading[QUESTIONS]);

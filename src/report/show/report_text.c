@@ -110,6 +110,24 @@ static void put_tests(struct str *out, const struct runlog *log)
     str_puts(out, has_head ? "\n" : "");
 }
 
+/* Other validation sets, at their newest evaluation. */
+static void put_valid_sets(struct str *out, const struct runlog *log)
+{
+    if (log->n_valid)
+        str_puts(out,
+                 "## Other validation sets\n\n| set | step | loss | BLEU | chrF2 | "
+                 "chrF2++ | repeating | length |\n|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < log->n_valid; i++) {
+        const struct runlog_valid *v = &log->valid[i];
+        putf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", v->name,
+             fmt_count(v->step).s, fmt_number(v->valid_loss, 4).s,
+             fmt_number(v->bleu, 4).s, fmt_number(v->chrf, 4).s,
+             fmt_number(v->chrf_words, 4).s, fmt_percent(v->repeating).s,
+             fmt_number(v->length_ratio, 3).s);
+    }
+    str_puts(out, log->n_valid ? "\n" : "");
+}
+
 static void put_run(struct str *out, const struct judgement *j)
 {
     putf(out, "# %s: training report\n\nFrom %s", j->run.name, j->run.sources.given);
@@ -117,6 +135,7 @@ static void put_run(struct str *out, const struct judgement *j)
                FERRY_VERSION);
     put_state(out, &j->run);
     put_tests(out, &j->run.log);
+    put_valid_sets(out, &j->run.log);
     str_puts(out, "## What stands out\n\n");
     put_health(out, &j->health);
     str_puts(out, "## What people ask\n\n");
@@ -229,6 +248,23 @@ static json_t *tests_json(const struct runlog *log)
     return list;
 }
 
+static json_t *valid_sets_json(const struct runlog *log)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < log->n_valid; i++) {
+        const struct runlog_valid *v = &log->valid[i];
+        json_array_append_new(
+            list,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "set", text(v->name),
+                      "step", number(v->step), "loss", number(v->valid_loss), "bleu",
+                      number(v->bleu), "chrf", number(v->chrf), "chrf_words",
+                      number(v->chrf_words), "repeating", number(v->repeating),
+                      "length_ratio", number(v->length_ratio)));
+    }
+    return list;
+}
+
 /* The same words as on the page. */
 static void add_state(json_t *o, const struct run *run)
 {
@@ -259,6 +295,7 @@ static json_t *run_json(const struct judgement *j)
     json_object_set_new(o, "step", number(j->run.step));
     json_object_set_new(o, "lines", json_integer((json_int_t)log->n_lines));
     json_object_set_new(o, "tests", tests_json(log));
+    json_object_set_new(o, "valid_sets", valid_sets_json(log));
     json_object_set_new(o, "answers", answers);
     json_object_set_new(o, "health", health_json(&j->health));
     return o;

@@ -132,7 +132,7 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
                                        .batch_tokens = (size_t)e->train->eval_tokens,
                                        .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)e->train->eval_group,
-                                       .bleu_pairs = (size_t)e->config->pairs};
+                                       .text_pairs = (size_t)e->config->pairs};
     struct progress bar = progress_to(e->console);
 
     if (!set->is_there)
@@ -143,7 +143,7 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
         return OK;
     progress_begin(&bar, "translating", "lines", set->source.n);
     e->translator.progress = &bar;
-    const status result = evaluate_bleu(r, &e->out, &e->translator, set, &o, err);
+    const status result = evaluate_text(r, &e->out, &e->translator, set, &o, err);
     e->translator.progress = NULL;
     if (result == OK)
         progress_end(&bar, r->n_translated);
@@ -159,8 +159,8 @@ static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
                                      .loss = r->valid_loss,
                                      .eval_loss = r->eval_loss,
                                      .forced_bleu = r->forced_bleu,
-                                     .bleu = r->has_bleu ? r->bleu : NAN,
-                                     .bleu_signature = r->has_bleu ? r->signature : NULL,
+                                     .bleu = r->has_text ? r->bleu : NAN,
+                                     .bleu_signature = r->has_text ? r->signature : NULL,
                                      .sentences = (double)r->n_pairs,
                                      .text_hash =
                                          record_hash(hash, dataset_text_hash(set_of(e))),
@@ -183,7 +183,7 @@ static void print(const struct eval *e, const struct evaluate_result *r, FILE *o
             r->eval_loss);
     fprintf(out, "Eval_BLEU_Score    %.4f  as the reference: teacher-forced, on pieces\n",
             r->forced_bleu);
-    if (r->has_bleu)
+    if (r->has_text)
         fprintf(out, "BLEU               %.2f   %s\n", r->bleu, r->signature);
 }
 
@@ -204,7 +204,7 @@ status eval_write(const char *path, const struct translations *t, struct err *er
 status eval_at_least(const struct eval_config *c, const struct evaluate_result *r,
                      struct err *err)
 {
-    if (r->has_bleu && r->bleu < c->at_least)
+    if (r->has_text && r->bleu < c->at_least)
         return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
                        r->bleu, c->at_least);
     return OK;

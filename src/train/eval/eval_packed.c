@@ -86,7 +86,7 @@ static status measure(struct work *w, struct evaluate_result *r, struct err *err
 {
     const bool is_test = strcmp(w->c->set, "test") == 0;
     const struct dataset_set *set = is_test ? &w->data.test : &w->data.valid;
-    const struct evaluate_options o = {.bleu_pairs = (size_t)w->c->pairs};
+    const struct evaluate_options o = {.text_pairs = (size_t)w->c->pairs};
 
     if (!set->is_there || !set->corpus.n_pairs)
         return err_set(err, ERR_USAGE, "the data has no %s set", w->c->set);
@@ -96,7 +96,7 @@ static status measure(struct work *w, struct evaluate_result *r, struct err *err
         return OK;
     progress_begin(&w->progress, "translating", "lines", set->source.n);
     w->translator.progress = &w->progress;
-    TRY(evaluate_bleu(r, &w->found, &w->translator, set, &o, err));
+    TRY(evaluate_text(r, &w->found, &w->translator, set, &o, err));
     progress_end(&w->progress, r->n_translated);
     return OK;
 }
@@ -106,7 +106,7 @@ static void print(const struct work *w, const struct evaluate_result *r, FILE *o
     if (w->c->json) {
         json_t *line = json_pack("{s:s, s:i, s:f}", "name", w->c->set, "sentences",
                                  (int)r->n_pairs, "cross_entropy", r->valid_loss);
-        if (r->has_bleu) {
+        if (r->has_text) {
             json_object_set_new(line, "bleu", json_real(r->bleu));
             json_object_set_new(line, "bleu_signature", json_string(r->signature));
         }
@@ -120,7 +120,7 @@ static void print(const struct work *w, const struct evaluate_result *r, FILE *o
             r->n_tokens);
     fprintf(out, "cross entropy      %.4f  per token, without smoothing\n",
             r->valid_loss);
-    if (r->has_bleu)
+    if (r->has_text)
         fprintf(out, "BLEU               %.2f   %s\n", r->bleu, r->signature);
 }
 

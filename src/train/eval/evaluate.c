@@ -1,5 +1,6 @@
 #include "train/eval/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -10,6 +11,8 @@
 #include "corpus/batch.h"
 #include "dist/comm/comm.h"
 #include "score/bleu.h"
+#include "score/chrf.h"
+#include "score/loops.h"
 #include "train/update/upload.h"
 
 /* The sentences of n that are this rank's. */
@@ -128,19 +131,21 @@ static status run_pass(struct pass *p, struct model *m, const struct dataset_set
 }
 
 /* The counts of all ranks in those of each; numbers below 2^53 are exact in double. */
-static status sum_counts(struct bleu_stats *b, struct comm *comm, struct err *err)
+static status sum_counts(void *counts, size_t n_bytes, struct comm *comm, struct err *err)
 {
-    enum { N = sizeof *b / sizeof(uint64_t) };
-    uint64_t count[N];
-    double x[N];
+    enum { MOST = 256 };
+    const size_t n = n_bytes / sizeof(uint64_t);
+    uint64_t count[MOST];
+    double x[MOST];
 
-    memcpy(count, b, sizeof count);
-    for (size_t i = 0; i < N; i++)
+    BUG_ON(n > MOST);
+    memcpy(count, counts, n_bytes);
+    for (size_t i = 0; i < n; i++)
         x[i] = (double)count[i];
-    TRY(comm_allreduce(comm, COMM_SUM, x, N, err));
-    for (size_t i = 0; i < N; i++)
+    TRY(comm_allreduce(comm, COMM_SUM, x, n, err));
+    for (size_t i = 0; i < n; i++)
         count[i] = (uint64_t)x[i];
-    memcpy(b, count, sizeof count);
+    memcpy(counts, count, n_bytes);
     return OK;
 }
 
@@ -181,7 +186,7 @@ static status join_pass(struct evaluate_result *r, struct pass *p,
         conclude(r, p->known, p->n_known, &p->forced, o->group);
         return OK;
     }
-    TRY(sum_counts(&p->forced, comm, err));
+    TRY(sum_counts(&p->forced, sizeof p->forced, comm, err));
     status result = comm_gather(comm, &all, p->known, p->n_known * sizeof *p->known, err);
     if (result == OK && comm->rank == 0)
         conclude(r, (const struct sentence_loss *)(const void *)all.data,
@@ -207,35 +212,92 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
     return result;
 }
 
-/* The words of this rank's translations are counted here, and only the counts travel. The
- * first rank also translates what is to be shown, where its own part is shorter. */
-status evaluate_bleu(struct evaluate_result *r, struct translations *out,
+/* Counts of translations against their references; all of them 64-bit numbers, so that
+ * those of ranks add up. */
+struct counts {
+    struct bleu_stats bleu;
+    struct chrf_stats chrf, chrf_words;
+    uint64_t n_loops;
+};
+
+static const struct bleu_options how_bleu;
+
+static struct chrf_options how_chrf(bool has_words)
+{
+    struct chrf_options o = CHRF_OPTIONS;
+
+    o.word_order = has_words ? 2 : 0;
+    return o;
+}
+
+static status count_text(struct counts *c, struct line hyp, struct line ref,
+                         struct err *err)
+{
+    const struct chrf_options chars = how_chrf(false), words = how_chrf(true);
+    bool loops, ref_loops = false;
+
+    TRY(bleu_add(&c->bleu, &how_bleu, hyp, &ref, 1, err));
+    TRY(chrf_add(&c->chrf, &chars, hyp, &ref, 1, err));
+    TRY(chrf_add(&c->chrf_words, &words, hyp, &ref, 1, err));
+    TRY(loops_find(&loops, hyp, err));
+    if (loops)
+        TRY(loops_find(&ref_loops, ref, err));
+    c->n_loops += loops && !ref_loops;
+    return OK;
+}
+
+/* The numbers of n translations. */
+static void score_text(struct evaluate_result *r, const struct counts *c, size_t n)
+{
+    const struct chrf_options chars = how_chrf(false), words = how_chrf(true);
+    const struct bleu bleu = bleu_score(&c->bleu, &how_bleu);
+    struct str signature = str_new(0);
+
+    r->has_text = true;
+    r->n_translated = n;
+    r->bleu = bleu.score;
+    r->chrf = chrf_score(&c->chrf, &chars);
+    r->chrf_words = chrf_score(&c->chrf_words, &words);
+    r->length_ratio = bleu.ratio;
+    r->repeating = n ? (double)c->n_loops / (double)n : 0;
+    bleu_signature(&signature, &how_bleu, 1);
+    snprintf(r->signature, sizeof r->signature, "%s", str_text(&signature));
+    str_release(&signature);
+}
+
+/* This rank's translations are counted here, and only the counts travel. The first rank
+ * also translates what is to be shown, where its own part is shorter. */
+status evaluate_text(struct evaluate_result *r, struct translations *out,
                      struct translator *t, const struct dataset_set *set,
                      const struct evaluate_options *o, struct err *err)
 {
-    const size_t n = o->bleu_pairs ? MIN(o->bleu_pairs, set->source.n) : set->source.n;
+    const size_t n = o->text_pairs ? MIN(o->text_pairs, set->source.n) : set->source.n;
     const struct pool_range part = part_of(o, n);
     const bool is_first = !o->comm || o->comm->rank == 0;
     const size_t end = is_first ? MAX(part.end, MIN(o->n_shown, n)) : part.end;
-    const struct bleu_options how = {0};
-    struct bleu_stats stats = {0};
-    struct str signature = str_new(0);
+    struct counts counts = {0};
 
     TRY(translate_lines(t, set->source.line + part.begin, end - part.begin, out, err));
     for (size_t i = part.begin; i < part.end; i++) {
         const char *text = translate_get(out, i - part.begin, 0);
-        const struct line hyp = {text, strlen(text)};
-        TRY(bleu_add(&stats, &how, hyp, &set->target.line[i], 1, err));
+        TRY(count_text(&counts, (struct line){text, strlen(text)}, set->target.line[i],
+                       err));
     }
     if (!is_first)
         translate_release(out);
     if (o->comm)
-        TRY(sum_counts(&stats, o->comm, err));
-    r->bleu = bleu_score(&stats, &how).score;
-    r->has_bleu = true;
-    r->n_translated = n;
-    bleu_signature(&signature, &how, 1);
-    snprintf(r->signature, sizeof r->signature, "%s", str_text(&signature));
-    str_release(&signature);
+        TRY(sum_counts(&counts, sizeof counts, o->comm, err));
+    score_text(r, &counts, n);
     return o->comm ? comm_bcast(o->comm, r, sizeof *r, 0, err) : OK;
+}
+
+double evaluate_measure(const struct evaluate_result *r, enum measure m)
+{
+    const double all[] = {
+#define M(code, name, member, ...) [MEASURE_##code] = r->member,
+        MEASURE_LIST(M)
+#undef M
+    };
+
+    return m == MEASURE_LOSS || r->has_text ? all[m] : NAN;
 }

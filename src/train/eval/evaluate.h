@@ -3,8 +3,9 @@
  *
  * Loss: without dropout, with the smoothing that training uses, as a mean over tokens;
  * and as the reference reports it, a mean over sentences of the means of its batches of
- * `group` sentences. BLEU: of translations against the raw text; and the reference's
- * teacher-forced one, which feeds the model the right prefix at every position and so is
+ * `group` sentences. BLEU, chrF and chrF++: of translations against the raw text, and how
+ * many of these repeat themselves and how long they are; and the reference's
+ * teacher-forced BLEU, which feeds the model the right prefix at every position and so is
  * no translation (docs/evaluation.md).
  *
  * Ranks share a set, each sentence once; the first adds the results up in the order of
@@ -22,6 +23,7 @@
 #include "corpus/dataset.h"
 #include "decode/translate.h"
 #include "model/model.h"
+#include "train/run/measures.h"
 
 struct comm;
 
@@ -33,18 +35,20 @@ struct evaluate_options {
     size_t batch_tokens; /* target tokens at once */
     size_t max_length;   /* longer sides are cut for the loss */
     size_t group;        /* sentences a batch of eval_loss */
-    size_t bleu_pairs;   /* translate the first so many; 0: all */
+    size_t text_pairs;   /* translate the first so many; 0: all */
     size_t n_shown;      /* of these at least the first so many on the first rank */
     struct comm *comm;   /* share the sentences with these ranks; NULL: alone */
 };
 
 struct evaluate_result {
-    double valid_loss;  /* a mean over tokens */
-    double eval_loss;   /* the reference's */
-    double forced_bleu; /* 0..1 */
-    bool has_bleu;
-    double bleu; /* 0..100 */
-    char signature[128];
+    double valid_loss;             /* a mean over tokens */
+    double eval_loss;              /* the reference's */
+    double forced_bleu;            /* 0..1 */
+    bool has_text;                 /* the rest was measured too */
+    double bleu, chrf, chrf_words; /* 0..100; chrf_words: chrF++ */
+    double repeating;              /* share of the translations that loop */
+    double length_ratio; /* words of the translations by those of the references */
+    char signature[128]; /* of bleu */
     size_t n_pairs, n_tokens, n_translated;
 };
 
@@ -53,8 +57,12 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
                      const struct dataset_set *set, const struct evaluate_options *o,
                      struct err *err);
 
-/* BLEU of translations. In *out are those of all, or with several ranks the first rank's,
- * for the caller to show. */
-status evaluate_bleu(struct evaluate_result *r, struct translations *out,
+/* What is measured of translations. In *out are those of all, or with several ranks the
+ * first rank's, for the caller to show. A translation loops (score/loops.h) when its
+ * reference does not. */
+status evaluate_text(struct evaluate_result *r, struct translations *out,
                      struct translator *t, const struct dataset_set *set,
                      const struct evaluate_options *o, struct err *err);
+
+/* NAN when it was not taken. */
+double evaluate_measure(const struct evaluate_result *r, enum measure m);

@@ -382,17 +382,18 @@ void record_evaluating(struct record *r)
 
 status record_evaluated(struct record *r, struct runlog_eval e, struct err *err)
 {
-    const struct tb_event_value values[] = {{"eval_loss", (float)e.eval_loss},
-                                            {"Eval_BLEU_Score", (float)e.forced_bleu},
-                                            {"valid_loss", (float)e.valid_loss},
-                                            {"BLEU", (float)e.bleu}};
-
     e.t = clock_wall();
     record_console_evaluated(r, &e);
-    TRY(record_board_values(r, (int64_t)e.step, values, isfinite(e.bleu) ? 4 : 3, err));
-    TRY(record_board_samples(r, (int64_t)e.step, err));
-    TRY(record_board_flush(r, err));
+    TRY(record_board_evaluated(r, &e, err));
     return put_entry(r, RUNLOG_KIND_EVAL, &e, err);
+}
+
+status record_also_evaluated(struct record *r, struct runlog_valid e, struct err *err)
+{
+    e.t = clock_wall();
+    record_console_also(r, &e);
+    TRY(record_board_also(r, &e, err));
+    return put_entry(r, RUNLOG_KIND_VALID, &e, err);
 }
 
 status record_sample(struct record *r, struct runlog_sample s, struct err *err)
@@ -412,12 +413,19 @@ status record_saved(struct record *r, struct runlog_save s, struct err *err)
 status record_best(struct record *r, int64_t step, const char *name, double value,
                    struct err *err)
 {
+    const struct train_config *c = r->config;
     const bool is_bleu = strncmp(name, "bleu=", 5) == 0;
-    const struct runlog_best e = {.t = clock_wall(),
-                                  .step = (double)step,
-                                  .path = name,
-                                  .valid_loss = is_bleu ? NAN : value,
-                                  .bleu = is_bleu ? value : NAN};
+    const bool is_loss = strncmp(name, "val_loss=", 9) == 0;
+    const bool is_other = !is_bleu && !is_loss;
+    const struct runlog_best e = {
+        .t = clock_wall(),
+        .step = (double)step,
+        .path = name,
+        .valid_loss = is_loss ? value : NAN,
+        .bleu = is_bleu ? value : NAN,
+        .measure = is_other ? measure_title(measure_find(c->best_metric)) : NULL,
+        .set = is_other && *c->best_set ? c->best_set : NULL,
+        .value = is_other ? value : NAN};
 
     return put_entry(r, RUNLOG_KIND_BEST, &e, err);
 }

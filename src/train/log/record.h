@@ -94,6 +94,8 @@ status record_skip(struct record *r, int64_t step, const char *reason, struct er
 void record_evaluating(struct record *r);
 /* Of these entries the caller fills all but the time. */
 status record_evaluated(struct record *r, struct runlog_eval e, struct err *err);
+/* One of the other sets. */
+status record_also_evaluated(struct record *r, struct runlog_valid e, struct err *err);
 status record_sample(struct record *r, struct runlog_sample s, struct err *err);
 /* What was taken of an update's gradient, if it was not written yet. */
 status record_layers(struct record *r, struct layer_gradients *g, int64_t step,
@@ -122,6 +124,7 @@ void record_console_start(struct record *r, const struct runlog_start *s,
 /* `due`: the log gets a line of r->since_log, which holds this update too. */
 void record_console_update(struct record *r, const struct record_step *s, bool due);
 void record_console_evaluated(struct record *r, const struct runlog_eval *e);
+void record_console_also(struct record *r, const struct runlog_valid *e);
 void record_console_sample(struct record *r, const struct runlog_sample *s);
 void record_console_stop(struct record *r, int64_t step, const char *message);
 
@@ -139,6 +142,9 @@ status record_board_values(struct record *r, int64_t step,
 /* s: the sum since the last one; now: the last update. */
 status record_board_summary(struct record *r, const struct record_step *s,
                             const struct record_step *now, struct err *err);
+status record_board_evaluated(struct record *r, const struct runlog_eval *e,
+                              struct err *err);
+status record_board_also(struct record *r, const struct runlog_valid *e, struct err *err);
 /* Samples of an evaluation are one table, which is written at its end. */
 void record_board_sample(struct record *r, const struct runlog_sample *s);
 status record_board_samples(struct record *r, int64_t step, struct err *err);

@@ -130,6 +130,51 @@ status record_board_samples(struct record *r, int64_t step, struct err *err)
     return result;
 }
 
+/* ---- evaluations ---- */
+
+status record_board_evaluated(struct record *r, const struct runlog_eval *e,
+                              struct err *err)
+{
+    enum { N_LOSSES = 3, N = 8 };
+    const struct tb_event_value values[N] = {
+        {"eval_loss", (float)e->eval_loss},
+        {"Eval_BLEU_Score", (float)e->forced_bleu},
+        {"valid_loss", (float)e->valid_loss},
+        {"BLEU", (float)e->bleu},
+        {"chrF", (float)e->chrf},
+        {"chrF++", (float)e->chrf_words},
+        {"translations/repeating", (float)e->repeating},
+        {"translations/length_ratio", (float)e->length_ratio}};
+
+    TRY(record_board_values(r, (int64_t)e->step, values, isfinite(e->bleu) ? N : N_LOSSES,
+                            err));
+    TRY(record_board_samples(r, (int64_t)e->step, err));
+    return record_board_flush(r, err);
+}
+
+status record_board_also(struct record *r, const struct runlog_valid *e, struct err *err)
+{
+    enum { N = 6, TAG = 96 };
+    const struct {
+        const char *name;
+        double value;
+    } all[N] = {{"valid_loss", e->valid_loss},
+                {"BLEU", e->bleu},
+                {"chrF", e->chrf},
+                {"chrF++", e->chrf_words},
+                {"repeating", e->repeating},
+                {"length_ratio", e->length_ratio}};
+    char tag[N][TAG];
+    struct tb_event_value values[N];
+
+    for (size_t i = 0; i < N; i++) {
+        snprintf(tag[i], TAG, "also_valid/%s/%s", e->name, all[i].name);
+        values[i] = (struct tb_event_value){tag[i], (float)all[i].value};
+    }
+    TRY(record_board_values(r, (int64_t)e->step, values, isfinite(e->bleu) ? N : 1, err));
+    return record_board_flush(r, err);
+}
+
 /* ---- options ---- */
 
 static status put_table(struct record *r, int64_t step, struct err *err)

@@ -118,7 +118,7 @@ void record_console_start(struct record *r, const struct runlog_start *s,
 
 void record_console_evaluated(struct record *r, const struct runlog_eval *e)
 {
-    char bleu[48] = "";
+    char bleu[64] = "";
 
     if (r->is_reference) {
         record_note(r, "***     Validation loss: %.4f ", e->eval_loss);
@@ -126,9 +126,19 @@ void record_console_evaluated(struct record *r, const struct runlog_eval *e)
         return;
     }
     if (isfinite(e->bleu))
-        snprintf(bleu, sizeof bleu, "  BLEU %.2f", e->bleu);
+        snprintf(bleu, sizeof bleu, "  BLEU %.2f  chrF %.2f", e->bleu, e->chrf);
     record_note(r, "evaluated at step %.0f: valid loss %.4f%s  (%.1f s)", e->step,
                 e->valid_loss, bleu, e->seconds);
+}
+
+void record_console_also(struct record *r, const struct runlog_valid *e)
+{
+    char bleu[64] = "";
+
+    if (isfinite(e->bleu))
+        snprintf(bleu, sizeof bleu, "  BLEU %.2f  chrF %.2f", e->bleu, e->chrf);
+    record_note(r, "  on %s: loss %.4f%s  (%.1f s)", e->name, e->valid_loss, bleu,
+                e->seconds);
 }
 
 void record_console_sample(struct record *r, const struct runlog_sample *s)

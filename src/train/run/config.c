@@ -119,8 +119,9 @@ status train_config_check(const struct train_config *c, struct err *err)
                        "batch_tokens = %lld and batch_sentences = %lld: exactly one of "
                        "them must be above 0",
                        (long long)c->batch_tokens, (long long)c->batch_sentences);
-    if (strcmp(c->best_metric, "bleu") == 0 && !c->eval_bleu)
-        return err_set(err, ERR_USAGE, "best_metric = bleu needs eval_bleu = true");
+    if (strcmp(c->best_metric, "loss") != 0 && !c->eval_bleu)
+        return err_set(err, ERR_USAGE, "best_metric = %s needs eval_bleu = true",
+                       c->best_metric);
     TRY(check_positions(c, err));
     TRY(check_shards(c, err));
     TRY(check_views(c, err));
@@ -166,21 +167,37 @@ status train_config_read(struct train_config **c, const char *run, struct err *e
 /* Options that may change between the parts of one run. */
 static bool is_free(const char *name)
 {
-    static const char *const names[] = {"data",         "run",
-                                        "init_from",    "max_steps",
-                                        "max_epochs",   "device",
-                                        "threads",      "pin",
-                                        "memory_mib",   "micro_tokens",
-                                        "recompute",    "patience",
-                                        "keep_last",    "keep_best",
-                                        "save_every",   "log_every",
-                                        "log_format",   "summary_every",
-                                        "comm",         "comm_poll_us",
-                                        "wire",         "wire_check",
-                                        "bucket_mib",   "shard_optimizer",
-                                        "clock_limit",  "replica_check_every",
-                                        "verify_data",  "source_lang",
-                                        "target_lang",  "exchange",
+    static const char *const names[] = {"data",
+                                        "run",
+                                        "also_valid",
+                                        "init_from",
+                                        "max_steps",
+                                        "max_epochs",
+                                        "device",
+                                        "threads",
+                                        "pin",
+                                        "memory_mib",
+                                        "micro_tokens",
+                                        "recompute",
+                                        "patience",
+                                        "keep_last",
+                                        "keep_best",
+                                        "save_every",
+                                        "log_every",
+                                        "log_format",
+                                        "summary_every",
+                                        "comm",
+                                        "comm_poll_us",
+                                        "wire",
+                                        "wire_check",
+                                        "bucket_mib",
+                                        "shard_optimizer",
+                                        "clock_limit",
+                                        "replica_check_every",
+                                        "verify_data",
+                                        "source_lang",
+                                        "target_lang",
+                                        "exchange",
                                         "log_gradients"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

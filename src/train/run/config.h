@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "recipe/model_config.h"
 #include "recipe/schedule.h"
+#include "train/run/measures.h"
 #include "train/run/variation.h"
 #include "train/update/optim.h"
 
@@ -56,7 +57,9 @@
     X(INT, eval_bleu_pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))   \
     X(INT, eval_beam, "4", "beam of these translations; wider is slower", RANGE(1, 64))         \
     X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
-    X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF("loss|bleu")) \
+    X(STR, also_valid, "", "data directories whose validation sets are measured too, commas between", ANY) \
+    X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF(MEASURE_NAMES)) \
+    X(STR, best_set, "", "the set of also_valid that it is taken of; empty: that of data", ANY) \
     X(INT, patience, "10", "evaluations without a new best that end a run; 0: none", RANGE(0, 1e6)) \
     X(INT, save_every, "1000", "updates between checkpoints; 0: only at the end", RANGE(0, 1e12)) \
     X(INT, keep_last, "5", "newest checkpoints kept", RANGE(1, 1e6))                            \

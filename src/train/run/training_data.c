@@ -94,6 +94,55 @@ static status settle_vocabulary(struct train_config *c, const struct dataset *d,
     return model_config_check(m, err);
 }
 
+/* Another directory, of the same tokenizer. */
+static status open_also(struct dataset *other, const struct dataset *d, const char *path,
+                        const char *option, const struct train_config *c, struct err *err)
+{
+    if (dataset_open(other, path, err) != OK)
+        return err_wrap(err, "%s", option);
+    dataset_read_as(other, &c->model.arch);
+    if (other->tokenizer_hash == d->tokenizer_hash)
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "%s: the vocabulary of %s is not that of %s; prepare its text with "
+                   "tokenizer=%s",
+                   option, path, c->data, d->tokenizer);
+}
+
+static bool has_name(const struct data_list *l, const char *name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->item[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* These sets are small, so they are read whole at once. */
+static status open_valid_sets(struct training_data *d, const struct train_config *c,
+                              struct err *err)
+{
+    TRY(data_list_read(&d->valid_list, "also_valid", c->also_valid, err));
+    if (d->valid_list.n && !d->sets.valid.is_there)
+        return err_set(err, ERR_USAGE,
+                       "also_valid: %s has no validation set itself; prepare it with one",
+                       c->data);
+    if (*c->best_set && !has_name(&d->valid_list, c->best_set))
+        return err_set(err, ERR_USAGE,
+                       "best_set = %.200s is none of also_valid; its sets are called by "
+                       "the last part of their paths",
+                       c->best_set);
+    for (size_t i = 0; i < d->valid_list.n; i++) {
+        const char *path = d->valid_list.item[i].path;
+        TRY(open_also(&d->also_valid[i], &d->sets, path, "also_valid", c, err));
+        const struct dataset_set *set = &d->also_valid[i].valid;
+        if (!set->is_there)
+            return err_set(err, ERR_USAGE, "also_valid: %s has no validation set", path);
+        if (c->verify_data && dataset_verify_set(set, "valid", err) != OK)
+            return err_wrap(err, "%s", path);
+    }
+    return OK;
+}
+
 status training_data_open(struct training_data *d, struct train_config *c,
                           bool is_checked, struct err *err)
 {
@@ -103,6 +152,7 @@ status training_data_open(struct training_data *d, struct train_config *c,
     TRY(check_vocabulary(&d->sets, c, err));
     TRY(settle_vocabulary(c, &d->sets, err));
     dataset_read_as(&d->sets, &c->model.arch);
+    TRY(open_valid_sets(d, c, err));
     if (!*c->source_lang)
         snprintf(c->source_lang, sizeof c->source_lang, "%s", d->sets.source_lang);
     if (!*c->target_lang)
@@ -124,6 +174,8 @@ void training_data_close(struct training_data *d)
     variation_close(d->variation);
     spm_free(d->spm);
     dataset_close(&d->sets);
+    for (size_t i = 0; i < d->valid_list.n; i++)
+        dataset_close(&d->also_valid[i]);
 }
 
 status training_data_prefetch(struct training_data *d, const struct train_config *c,

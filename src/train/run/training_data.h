@@ -14,10 +14,13 @@
 #include "corpus/prefetch.h"
 #include "text/subword/spm.h"
 #include "train/run/config.h"
+#include "train/run/data_list.h"
 #include "train/run/peers.h"
 
 struct training_data {
     struct dataset sets;
+    struct data_list valid_list; /* also_valid */
+    struct dataset also_valid[DATA_LIST_MAX];
     struct dataset_check check;
     struct spm *spm;
     struct variation *variation; /* NULL: the text stays as it is stored */

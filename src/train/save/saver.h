@@ -25,7 +25,7 @@
 
 struct saver;
 
-enum { SAVER_TARGETS = 3, SAVER_NAME_MAX = 96 };
+enum { SAVER_TARGETS = 4, SAVER_NAME_MAX = 96 };
 
 /* One checkpoint to make of a copy. */
 struct saver_target {

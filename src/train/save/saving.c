@@ -49,18 +49,27 @@ void saving_want(struct saving *s)
              (long long)s->state->step);
 }
 
-void saving_want_best(struct saving *s, bool by_bleu, double value)
+const char *saving_kind(const struct train_config *c)
 {
-    const char *kind = by_bleu ? "bleu=" : "val_loss=";
+    if (*c->best_set)
+        return SAVING_BEST;
+    if (strcmp(c->best_metric, "loss") == 0)
+        return SAVING_BEST_LOSS;
+    return strcmp(c->best_metric, "bleu") == 0 ? SAVING_BEST_BLEU : SAVING_BEST;
+}
+
+void saving_want_best(struct saving *s, const char *kind, double value)
+{
+    const int n_digits = strcmp(kind, SAVING_BEST_BLEU) == 0 ? 2 : 4;
 
     if (!s->config->keep_best)
         return;
     struct saver_target *target =
         add_target(s, "/best_models", kind, s->config->keep_best);
-    target->shelf.is_pointed = by_bleu == (strcmp(s->config->best_metric, "bleu") == 0);
+    target->shelf.is_pointed = strcmp(kind, saving_kind(s->config)) == 0;
     target->value = value;
-    snprintf(target->name, sizeof target->name, "%s%.*f-step-%lld", kind, by_bleu ? 2 : 4,
-             value, (long long)s->state->step);
+    snprintf(target->name, sizeof target->name, "%s%.*f-step-%lld", kind, n_digits, value,
+             (long long)s->state->step);
 }
 
 /* ---- what came of it ---- */

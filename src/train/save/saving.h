@@ -49,9 +49,17 @@ struct saving {
 /* has_room: there is memory for a copy of the run. */
 status saving_open(struct saving *s, bool has_room, struct err *err);
 
+/* How the names of best models begin: by loss and by BLEU of the validation set, and by
+ * best_metric where that is neither. */
+#define SAVING_BEST_LOSS "val_loss="
+#define SAVING_BEST_BLEU "bleu="
+#define SAVING_BEST      "best="
+/* The kind that best_metric and best_set choose. */
+const char *saving_kind(const struct train_config *c);
+
 /* The next saving_begin() makes these. */
 void saving_want(struct saving *s);
-void saving_want_best(struct saving *s, bool by_bleu, double value);
+void saving_want_best(struct saving *s, const char *kind, double value);
 
 status saving_begin(struct saving *s, struct err *err);
 status saving_poll(struct saving *s, struct err *err);

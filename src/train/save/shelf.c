@@ -97,7 +97,7 @@ static bool is_our_name(const char *name)
 {
     return checkpoint_dir_step(name) >= 0 &&
            (str_begins(name, "model.ckpt-") || str_begins(name, "val_loss=") ||
-            str_begins(name, "bleu="));
+            str_begins(name, "bleu=") || str_begins(name, "best="));
 }
 
 /* Does the .state beside it say that this program made it? */

@@ -26,8 +26,9 @@ struct state_best {
 struct state {
     int64_t step; /* updates made */
     struct order_cursor cursor;
-    struct state_best loss, bleu;
-    int64_t evals_since_best; /* by best_metric */
+    struct state_best loss, bleu; /* of the validation set */
+    struct state_best chosen;     /* by best_metric of best_set, where that is neither */
+    int64_t evals_since_best;     /* by best_metric */
     int64_t n_skipped, skipped_in_a_row;
     uint64_t n_source, n_target; /* tokens trained on */
     double t_trained;            /* seconds spent in updates */
