@@ -186,6 +186,43 @@ TEST(one_two_and_four_ranks_train_on_the_same_other_words)
     }
 }
 
+/* That all updates were of the same pairs, in the same order. */
+static void check_same_pairs(const char *a, const char *b, const char *name)
+{
+    struct state x, y;
+    struct err err = {0};
+
+    CHECK_OK(state_read(&x, in_run(a, name), &err), &err);
+    CHECK_OK(state_read(&y, in_run(b, name), &err), &err);
+    CHECK(x.pairs_hash == y.pairs_hash && x.cursor.epoch == y.cursor.epoch &&
+          x.cursor.next == y.cursor.next);
+}
+
+TEST(one_two_and_four_ranks_make_the_same_updates_of_a_mix)
+{
+    static const struct shape shapes[] = {{.ranks = {1, 1}, .n_nodes = 2},
+                                          {.ranks = {2, 2}, .n_nodes = 2}};
+    double want[100], got[100];
+    char also[300];
+
+    toy_data();
+    toy_data_as("bt", 2000, "data/vocab.model");
+    snprintf(also, sizeof also, "also_data=%s", test_path("bt"));
+    const char *const *options =
+        TOY(EXACT, GENTLE, "max_steps=30", also, "mix=bt:1 until 1; data:1,bt:0.5");
+    toy_train("one", options);
+    const size_t n = numbers_of("one", "step", "loss", want, 100);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char run[16];
+        snprintf(run, sizeof run, "ranks-%zu", i);
+        train(run, shapes[i], options);
+        CHECK(n == 30 && numbers_of(run, "step", "loss", got, 100) == n);
+        for (size_t s = 0; s < n; s++)
+            CHECK(fabs(got[s] / want[s] - 1) < 1e-4);
+        check_same_pairs("one", run, "model.ckpt-30.state");
+    }
+}
+
 /* Small ones give the embedding buckets of its own: it goes out in two parts. */
 TEST(buckets_and_parts_of_the_embedding_leave_every_bit_of_two_nodes)
 {

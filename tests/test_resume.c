@@ -110,6 +110,18 @@ TEST(resume_keeps_novograd)
                                   "learning_rate=0.01", "weight_decay=0.001"));
 }
 
+/* Stages end at 6 and 12 updates or so: the stop at 20 lies in the last. */
+TEST(resume_keeps_the_place_in_a_mix)
+{
+    char also[300];
+
+    toy_data();
+    toy_data_as("bt", 2000, "data/vocab.model");
+    snprintf(also, sizeof also, "also_data=%s", test_path("bt"));
+    check_resume("threads=2",
+                 TOY(also, "mix=bt:1 until 1; bt:2,data:1 until 2; data:1,bt:0.7"));
+}
+
 TEST(the_same_seed_gives_the_same_run_and_another_one_does_not)
 {
     struct file_map a, b;

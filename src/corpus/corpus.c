@@ -131,8 +131,67 @@ status corpus_open(struct corpus *c, const char *path, struct err *err)
 
 void corpus_close(struct corpus *c)
 {
+    for (size_t i = 0; i < c->n_parts; i++)
+        file_map_close(&c->part[i].map);
+    free(c->part);
     file_map_close(&c->map);
     *c = (struct corpus){0};
+}
+
+/* The numbers of all parts, in those of the whole. */
+static void sum_parts(struct corpus *c)
+{
+    struct checksum sum = checksum_start();
+
+    c->n_pairs = 0;
+    c->n_tokens = c->n_bytes = 0;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        const struct corpus *p = &c->part[i];
+        c->n_pairs += p->n_pairs;
+        c->n_tokens += p->n_tokens;
+        c->n_bytes += p->n_bytes;
+        c->vocab = p->vocab > c->vocab ? p->vocab : c->vocab;
+        checksum_add(&sum, &p->checksum, sizeof p->checksum);
+    }
+    c->checksum = checksum_value(&sum);
+}
+
+status corpus_append(struct corpus *c, struct corpus *more, struct err *err)
+{
+    const size_t n = c->n_parts ? c->n_parts : 1;
+    struct corpus *part;
+
+    BUG_ON(more->part);
+    if ((uint64_t)c->n_pairs + more->n_pairs > INT32_MAX)
+        return err_set(err, ERR_USAGE, "the corpora have more than %d pairs together",
+                       INT32_MAX);
+    TRY(mem_alloc(&part, n + 1, sizeof *part, err));
+    if (c->n_parts) {
+        memcpy(part, c->part, n * sizeof *part);
+        free(c->part);
+    } else {
+        part[0] = *c;
+        *c = (struct corpus){
+            .vocab = c->vocab, .tokenizer_hash = c->tokenizer_hash, .arch = c->arch};
+    }
+    part[n] = *more;
+    *more = (struct corpus){0};
+    c->part = part;
+    c->n_parts = n + 1;
+    sum_parts(c);
+    return OK;
+}
+
+/* The file that pair *i is in, of which *i becomes the number there. */
+static const struct corpus *file_of(const struct corpus *c, uint32_t *i)
+{
+    const struct corpus *p = c->part;
+
+    if (!p)
+        return c;
+    for (; *i >= p->n_pairs; p++)
+        *i -= p->n_pairs;
+    return p;
 }
 
 static struct sentence side(const struct corpus *c, size_t i)
@@ -146,9 +205,10 @@ static struct sentence side(const struct corpus *c, size_t i)
 
 bool corpus_has_pair(const struct corpus *c, uint32_t i)
 {
-    const uint64_t *at = c->start + 2 * (size_t)i;
+    const struct corpus *file = file_of(c, &i);
+    const uint64_t *at = file->start + 2 * (size_t)i;
 
-    return at[0] <= at[1] && at[1] <= at[2] && at[2] <= c->n_tokens;
+    return at[0] <= at[1] && at[1] <= at[2] && at[2] <= file->n_tokens;
 }
 
 status corpus_damaged(uint32_t pair, struct err *err)
@@ -161,13 +221,15 @@ status corpus_damaged(uint32_t pair, struct err *err)
 struct sentence corpus_source(const struct corpus *c, uint32_t i)
 {
     assert(i < c->n_pairs);
-    return side(c, 2 * (size_t)i);
+    const struct corpus *file = file_of(c, &i);
+    return side(file, 2 * (size_t)i);
 }
 
 struct sentence corpus_target(const struct corpus *c, uint32_t i)
 {
     assert(i < c->n_pairs);
-    return side(c, 2 * (size_t)i + 1);
+    const struct corpus *file = file_of(c, &i);
+    return side(file, 2 * (size_t)i + 1);
 }
 
 size_t corpus_clip(size_t len, size_t max_length)
@@ -201,7 +263,7 @@ static status check_offsets(const struct corpus *c, struct err *err)
     return OK;
 }
 
-status corpus_file_verify(const struct corpus *c, struct err *err)
+static status verify_file(const struct corpus *c, struct err *err)
 {
     const size_t sum_at =
         c->n_bytes - sizeof(struct foot) + offsetof(struct foot, checksum);
@@ -216,6 +278,16 @@ status corpus_file_verify(const struct corpus *c, struct err *err)
         top = c->token[i] > top ? c->token[i] : top;
     if (top >= c->vocab)
         return err_set(err, ERR_FORMAT, "token %u in a vocabulary of %u", top, c->vocab);
+    return OK;
+}
+
+status corpus_file_verify(const struct corpus *c, struct err *err)
+{
+    if (!c->part)
+        return verify_file(c, err);
+    for (size_t i = 0; i < c->n_parts; i++)
+        if (verify_file(&c->part[i], err) != OK)
+            return err_wrap(err, "corpus %zu of %zu", i + 1, c->n_parts);
     return OK;
 }
 

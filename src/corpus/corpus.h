@@ -1,5 +1,5 @@
 /*
- * corpus - a packed parallel corpus, mapped read-only.
+ * corpus - a packed parallel corpus, mapped read-only; or several, as one.
  *
  * The file is written once by `ferry prepare` and never changed: a head with what is
  * known at the start, the tokens, the offsets, and a foot with what is known at the end,
@@ -42,6 +42,8 @@ struct corpus {
     uint64_t checksum;        /* of the file; equal on two machines = the same corpus */
     struct architecture arch; /* of the model that reads it: how sentences begin */
     const uint32_t *name;     /* [n_pairs] what its pairs are called; NULL: 0, 1, ... */
+    struct corpus *part;      /* [n_parts] whose pairs these are, one after the other */
+    size_t n_parts;           /* 0: those of one file, of which is all of the above */
 };
 
 struct sentence {
@@ -54,6 +56,13 @@ status corpus_open(struct corpus *c, const char *path, struct err *err);
 
 /* Unmap. Safe on a zeroed or already closed corpus. */
 void corpus_close(struct corpus *c);
+
+/*
+ * *c goes on with the pairs of *more, which it takes over; both have the same tokenizer.
+ * Its counts are sums then, its checksum is one of those of the files, and it has no
+ * tokens, offsets or bytes of its own. ERR_USAGE for more pairs than a corpus may have.
+ */
+status corpus_append(struct corpus *c, struct corpus *more, struct err *err);
 
 /* Pair `i` < n_pairs; both views stay valid until corpus_close(). Offsets that cannot be
  * give an empty one. */

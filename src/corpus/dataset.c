@@ -207,7 +207,7 @@ void dataset_close(struct dataset *d)
 
 static status verify(const struct corpus *c, const char *name, struct err *err)
 {
-    if (!c->data || corpus_file_verify(c, err) == OK)
+    if (!c->n_bytes || corpus_file_verify(c, err) == OK)
         return OK;
     return err_wrap(err, "%s.bin", name);
 }

@@ -7,10 +7,14 @@
  * every pair is in exactly one. A cursor of two integers says where to continue, and is
  * all that a checkpoint needs to keep.
  *
- * Owns:    the permutation of one epoch, 4 bytes per pair; nothing is allocated after
- *          order_open().
- * Borrows: the corpus, which must outlive it.
- * Threads: one at a time.
+ * With a mix (corpus/mix.h) an epoch has so many pairs of each part of the corpus as its
+ * stage says. They are the next of an endless row of permutations of the part, so that no
+ * pair comes again before all others of its part have; where that row is at the beginning
+ * of an epoch follows from the counts of the epochs before it.
+ *
+ * Owns:    the permutation of one epoch, 4 bytes per pair, and with a mix two lists of
+ * the corpus's pairs; nothing is allocated after order_open(). Borrows: the corpus and
+ * the mix, which must outlive it. Threads: one at a time.
  */
 #pragma once
 
@@ -20,6 +24,7 @@
 
 #include "base/err.h"
 #include "corpus/corpus.h"
+#include "corpus/mix.h"
 
 struct order_rule {
     uint64_t seed;
@@ -28,6 +33,7 @@ struct order_rule {
     size_t max_length;      /* tokens of a side, S and EOS included */
     size_t batch_tokens;    /* target tokens of an update, specials included, or 0 */
     size_t batch_sentences; /* pairs of an update; exactly one of the two is set */
+    const struct mix *mix;  /* of the parts of the corpus; NULL: every pair once */
 };
 
 /* Where the next update begins. */
@@ -40,8 +46,11 @@ struct order {
     const struct corpus *corpus;
     struct order_rule rule;
     uint32_t *pair; /* [n_pairs] the present epoch */
-    size_t n_pairs; /* of one epoch */
+    size_t n_pairs; /* of the present epoch; before the first, of epoch 0 */
     size_t n_dropped;
+    uint32_t *kept;   /* of a mix: the pairs that are used, part by part */
+    uint32_t *passed; /* one permutation of a part */
+    size_t n_kept[MIX_CORPORA];
     uint64_t epoch; /* of `pair`; UINT64_MAX before the first */
 };
 

@@ -238,6 +238,7 @@ static status write_files(const struct trainer *t, struct err *err)
     *c = t->config;
     TRY(file_absolute(data, c->data, err));
     snprintf(c->data, sizeof c->data, "%s", data);
+    TRY(data_list_absolute(c->also_data, "also_data", err));
     TRY(data_list_absolute(c->also_valid, "also_valid", err));
     seal_put_version(&lines);
     str_puts(&lines, "# The resolved configuration of this run.\n");

@@ -17,7 +17,9 @@ static bool epochs_of(const char *prefix, double *epochs)
     if (file_path(path, &ignored, "%s.state", prefix) != OK ||
         state_read(&s, path, &ignored) != OK || !s.corpus_pairs)
         return false;
-    *epochs = (double)s.cursor.epoch + (double)s.cursor.next / (double)s.corpus_pairs;
+    /* with a mix an epoch may be longer than the corpus */
+    *epochs =
+        (double)s.cursor.epoch + fmin((double)s.cursor.next / (double)s.corpus_pairs, 1);
     return true;
 }
 

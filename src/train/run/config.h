@@ -19,6 +19,8 @@
 /* clang-format off */
 #define TRAIN_OPTIONS(X)                                                                        \
     X(STR, data, "", "directory made by `ferry prepare`", ANY)                                  \
+    X(STR, also_data, "", "more data directories to train on, commas between", ANY) \
+    X(STR, mix, "", "shares of them in an epoch, as in a:0.6,b:0.4; empty: all whole", ANY) \
     X(STR, run, "", "run directory; one with a checkpoint resumes", ANY)                        \
     X(STR, source_lang, "", "language of the source; empty: as the data says", ANY)             \
     X(STR, target_lang, "", "language of the target; empty: as the data says", ANY)             \
@@ -57,7 +59,7 @@
     X(INT, eval_bleu_pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))   \
     X(INT, eval_beam, "4", "beam of these translations; wider is slower", RANGE(1, 64))         \
     X(INT, eval_samples, "3", "translations shown at an evaluation", RANGE(0, 100))             \
-    X(STR, also_valid, "", "data directories whose validation sets are measured too, commas between", ANY) \
+    X(STR, also_valid, "", "data directories whose validation sets are measured too, by commas", ANY) \
     X(CHOICE, best_metric, "loss", "measure of patience and of the best model", ONE_OF(MEASURE_NAMES)) \
     X(STR, best_set, "", "the set of also_valid that it is taken of; empty: that of data", ANY) \
     X(INT, patience, "10", "evaluations without a new best that end a run; 0: none", RANGE(0, 1e6)) \

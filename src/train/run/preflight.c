@@ -23,7 +23,8 @@ static uint64_t hash_config(const struct train_config *config)
     struct train_config c = *config;
     struct str text = str_new(0);
 
-    c.run[0] = c.data[0] = c.also_valid[0] = c.init_from[0] = '\0';
+    c.run[0] = c.data[0] = c.init_from[0] = '\0';
+    c.also_data[0] = c.also_valid[0] = '\0';
     opt_dump(train_config_written(&c), &c, &text);
     const uint64_t hash = checksum_of(str_text(&text), text.len);
     str_release(&text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "format/seal.h"
 #include "format/tf/checkpoint_dir.h"
 
@@ -109,6 +110,47 @@ static status open_also(struct dataset *other, const struct dataset *d, const ch
                    option, path, c->data, d->tokenizer);
 }
 
+/* Of `data` first. */
+static status list_names(char name[MIX_CORPORA][DATA_LIST_NAME],
+                         const struct data_list *list, const struct train_config *c,
+                         struct err *err)
+{
+    TRY(data_list_name(name[0], "data", c->data, err));
+    for (size_t i = 0; i < list->n; i++) {
+        memcpy(name[i + 1], list->item[i].name, DATA_LIST_NAME);
+        if (strcmp(name[0], name[i + 1]) == 0)
+            return err_set(err, ERR_USAGE,
+                           "data and also_data: %.200s and %.200s are both called %s; "
+                           "rename one or link it",
+                           c->data, list->item[i].path, name[0]);
+    }
+    return OK;
+}
+
+/* The training pairs of also_data behind those of data, and how they are mixed. */
+static status open_corpora(struct training_data *d, const struct train_config *c,
+                           struct err *err)
+{
+    _Static_assert((int)DATA_LIST_MAX < (int)MIX_CORPORA, "data is there too");
+    RELEASED_BY(mem_release) struct data_list *list = NULL;
+    char name[MIX_CORPORA][DATA_LIST_NAME];
+    const char *names[MIX_CORPORA];
+
+    if (!*c->also_data && !*c->mix)
+        return OK;
+    TRY(mem_alloc(&list, 1, sizeof *list, err));
+    TRY(data_list_read(list, "also_data", c->also_data, err));
+    TRY(list_names(name, list, c, err));
+    for (size_t i = 0; i < list->n; i++) {
+        RELEASED_BY(dataset_close) struct dataset more = {0};
+        TRY(open_also(&more, &d->sets, list->item[i].path, "also_data", c, err));
+        TRY(corpus_append(&d->sets.train, &more.train, err));
+    }
+    for (size_t i = 0; i <= list->n; i++)
+        names[i] = name[i];
+    return mix_read(&d->mix, c->mix, names, list->n + 1, err);
+}
+
 static bool has_name(const struct data_list *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -147,6 +189,7 @@ status training_data_open(struct training_data *d, struct train_config *c,
                           bool is_checked, struct err *err)
 {
     TRY(dataset_open(&d->sets, c->data, err));
+    TRY(open_corpora(d, c, err));
     if (is_checked)
         TRY(dataset_check_start(&d->check, &d->sets, err));
     TRY(check_vocabulary(&d->sets, c, err));
@@ -187,7 +230,8 @@ status training_data_prefetch(struct training_data *d, const struct train_config
                   .drop_overlong = strcmp(c->overlong, "drop") == 0,
                   .max_length = (size_t)c->max_length,
                   .batch_tokens = (size_t)c->batch_tokens,
-                  .batch_sentences = (size_t)c->batch_sentences},
+                  .batch_sentences = (size_t)c->batch_sentences,
+                  .mix = d->mix.n ? &d->mix : NULL},
         .shard = {p->comm->rank, p->comm->size, p->node},
         .limit = limit,
         .vary = {.make = d->variation ? variation_make : NULL,

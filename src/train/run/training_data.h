@@ -1,6 +1,6 @@
 /*
- * training_data - the data directory of a run: its sets, its tokenizer, and the batches
- * that a rank takes from it.
+ * training_data - the data directories of a run: its sets, its tokenizer, and the batches
+ * that a rank takes from them.
  *
  * Every node may have a copy of its own. The first rank of a node reads all of it once,
  * beside the first steps; damage in one copy ends the run of all ranks, by its name.
@@ -18,7 +18,8 @@
 #include "train/run/peers.h"
 
 struct training_data {
-    struct dataset sets;
+    struct dataset sets; /* of data; its training pairs are followed by also_data's */
+    struct mix mix;      /* of these */
     struct data_list valid_list; /* also_valid */
     struct dataset also_valid[DATA_LIST_MAX];
     struct dataset_check check;

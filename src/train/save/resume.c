@@ -125,10 +125,11 @@ static status check_data(const struct saving *s, const struct dataset *data,
     if (state->corpus_pairs != data->train.n_pairs ||
         (state->train_hash && state->train_hash != data->train.checksum))
         return err_set(err, ERR_USAGE,
-                       "%s/train.bin is not the corpus that this run is trained on%s: "
+                       "%s/train.bin%s is not the corpus that this run is trained on%s: "
                        "%s; resume with that one, or take the weights to this one in "
                        "another run directory with init_from=%s",
-                       c->data, training_data_before(before, c), how, c->run);
+                       c->data, *c->also_data ? " with also_data" : "",
+                       training_data_before(before, c), how, c->run);
     state->train_hash = data->train.checksum;
     return OK;
 }
