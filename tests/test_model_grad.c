@@ -506,10 +506,12 @@ TEST(masks_follow_the_pair_and_the_position_of_a_token)
 TEST(every_place_of_dropout_has_a_stream_of_its_own)
 {
     enum { LAYERS = 4, N = 2 * LAYERS * ACT_N_SITES };
+    struct setup deep = mixed;
     uint64_t key[N];
     struct lab lab;
 
-    lab_open(&lab, &mixed, "double");
+    deep.encoder = deep.decoder = LAYERS;
+    lab_open(&lab, &deep, "double");
     model_forward(&lab.model, &lab.batch.batch, &lab.run);
     for (int i = 0; i < N; i++) {
         const int kind = i % ACT_N_SITES, layer = i / ACT_N_SITES / 2;

@@ -9,9 +9,11 @@
 
 #include "base/file.h"
 #include "corpus/batch.h"
+#include "reals.h"
 #include "sim/comm_sim.h"
 #include "test.h"
 #include "toy_run.h"
+#include "train/run/unigram.h"
 #include "train/trainer.h"
 #include "train/update/inputs.h"
 
@@ -22,6 +24,8 @@ static const char *const means[][OPTIONS] = {
     {"simcut=3", "simcut_rate=0.2"},
     {"rdrop=5"},
     {"word_dropout=0.2"},
+    {"smoothing=unigram", "label_smoothing=0.3"},
+    {"layer_drop=0.4", "micro_tokens=40"},
     {"simcut=3", "simcut_rate=0.1", "word_dropout=0.1", "moving_average=0.9"},
 };
 enum { N_MEANS = sizeof means / sizeof *means };
@@ -179,7 +183,11 @@ TEST(ranks_and_micro_batches_make_the_same_updates_with_any_of_them)
         train_on(four, 2, run[3],
                  with(list, means[i], TOY(EXACT, GENTLE, "shard_optimizer=true")));
         for (int k = 1; k < 4; k++) {
-            const size_t n_gaps = strstr(means[i][0], "word") ? 0 : 10;
+            const size_t n_gaps = strstr(means[i][0], "dropout=") ||
+                                          strstr(means[i][0], "layer") ||
+                                          strstr(means[i][0], "smoothing")
+                                      ? 0
+                                      : 10;
             check_same_numbers(run[0], run[k], "loss", 10);
             check_same_numbers(run[0], run[k], "disagreement", n_gaps);
             check_same_numbers(run[0], run[k], "target_tokens", 10);
@@ -234,6 +242,38 @@ TEST(what_excludes_each_other_is_said)
     toy_train("c", TOY("max_steps=1", "simcut=3"));
     CHECK_FAILS(toy_try("c", TOY("max_steps=2", "simcut=2"), &err), &err, ERR_USAGE,
                 "simcut = 2");
+}
+
+/* ---- what is spread ---- */
+
+TEST(the_prior_is_the_share_of_each_piece_among_the_labels)
+{
+    const struct model_config config = {.vocab_size = 9,
+                                        .d_model = 4,
+                                        .d_ff = 4,
+                                        .heads = 1,
+                                        .encoder_layers = 1,
+                                        .decoder_layers = 1,
+                                        .norm_epsilon = 1e-6};
+    static const uint16_t token[] = {8, 8, 5, 6, 7, 5, 5, 60};
+    static const uint64_t start[] = {0, 2, 5, 7,
+                                     8, 8, 8}; /* a damaged token, an empty side */
+    const struct corpus c = {.start = start, .token = token, .n_tokens = 8, .n_pairs = 3};
+    const double want[9] = {0, 3, 3, 1, 0, 1, 1, 1, 0};
+    double got[9];
+    struct device d;
+    struct model m;
+    struct err err;
+
+    reals_device(&d, "double", 1);
+    CHECK_OK(model_open(&m, &d, &config, false, &err), &err);
+    CHECK_OK(unigram_set(&m, &c, &err), &err);
+    reals_read(&d, got, m.prior);
+    for (int v = 0; v < 9; v++)
+        CHECK_NEAR(got[v], want[v] / 10, 1e-15);
+    CHECK_NEAR(m.prior_entropy, -0.6 * log(0.3) - 0.4 * log(0.1), 1e-12);
+    model_close(&m);
+    device_close(&d);
 }
 
 /* ---- what is hidden ---- */

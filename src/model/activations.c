@@ -34,6 +34,21 @@ void activations_close(struct activations *a)
     free(a);
 }
 
+void activations_choose(struct activations *a, const struct model_config *c,
+                        const uint64_t left_out[N_STACKS])
+{
+    for (enum stack s = 0; s < N_STACKS; s++) {
+        struct act_stack *stack = &a->stack[s];
+        const int n = stack_layers(c, s);
+        BUG_ON(n > ACT_LAYERS);
+        stack->n_layers = 0;
+        for (int l = 0; l < n; l++)
+            if (!(left_out[s] >> l & 1))
+                stack->of[stack->n_layers++] = (uint8_t)l;
+        BUG_ON(!stack->n_layers);
+    }
+}
+
 static struct act_norm place_norm(struct device_arena *arena, size_t N, size_t D)
 {
     return (struct act_norm){.x = device_arena_half(arena, N, D),
@@ -109,7 +124,7 @@ static void place_own(struct device_arena *arena, struct act_norm *a, size_t N, 
 /* Where embeddings and what the stack gives are: with norms behind the last y, which no
  * layer shares, because the last layer's input is still needed beside it. */
 static void place_ends(struct device_arena *arena, struct act_stack *s,
-                       const struct model_config *c, int n_layers, size_t N)
+                       const struct model_config *c, size_t N)
 {
     const size_t D = (size_t)c->d_model;
 
@@ -121,19 +136,18 @@ static void place_ends(struct device_arena *arena, struct act_stack *s,
     }
     s->in = device_arena_half(arena, N, D);
     s->out = device_arena_half(arena, N, D);
-    s->layer[n_layers - 1].ff.norm.y = s->out;
+    s->layer[s->n_layers - 1].ff.norm.y = s->out;
 }
 
 /* Ns: rows of the memory, 0 in the encoder. Layers that share have the buffers of the
  * first one, all but their x. */
 static void place_stack(struct device_arena *arena, struct act_stack *s,
-                        const struct model_config *c, int n_layers, size_t N, size_t Ns,
-                        bool share)
+                        const struct model_config *c, size_t N, size_t Ns, bool share)
 {
     const size_t D = (size_t)c->d_model, H = (size_t)c->heads;
     const bool is_post = c->arch.norm == NORM_POST;
 
-    for (struct act_layer *e = s->layer; e < s->layer + n_layers; e++) {
+    for (struct act_layer *e = s->layer; e < s->layer + s->n_layers; e++) {
         if (e > s->layer && share) {
             *e = *s->layer;
             place_own(arena, &e->self.norm, N, D, is_post);
@@ -147,7 +161,7 @@ static void place_stack(struct device_arena *arena, struct act_stack *s,
             e->cross = place_attention(arena, N, D, H, 1, Ns);
         e->ff = place_ffn(arena, c, N);
     }
-    place_ends(arena, s, c, n_layers, N);
+    place_ends(arena, s, c, N);
 }
 
 struct mat activations_input(const struct model *m, enum stack stack, int layer,
@@ -179,9 +193,9 @@ void activations_place(struct activations *a, const struct model_config *c,
     place_ids(arena, decoder, n_sents, n_tgt);
     a->tgt_label = device_arena_ids(arena, n_tgt);
     a->best = device_arena_ids(arena, n_tgt);
-    place_stack(arena, encoder, c, (int)c->encoder_layers, n_src, 0, share);
+    place_stack(arena, encoder, c, n_src, 0, share);
     if (n_tgt)
-        place_stack(arena, decoder, c, (int)c->decoder_layers, n_tgt, n_src, share);
+        place_stack(arena, decoder, c, n_tgt, n_src, share);
     a->f = device_arena_half(arena, N, D);
     a->loss = device_arena_mat(arena, n_tgt, 1);
     a->logits = device_arena_half(arena, n_tgt < ACT_CHUNK ? n_tgt : ACT_CHUNK,
@@ -200,7 +214,8 @@ static double rate_of(const struct model_run *run, enum act_site site)
 struct drop activations_drop(const struct activations *a, enum stack stack, int layer,
                              enum act_site site)
 {
-    const uint64_t stream = ((uint64_t)layer * 2 + stack) * ACT_N_SITES + site;
+    const uint64_t l = a->stack[stack].of[layer];
+    const uint64_t stream = (l * 2 + stack) * ACT_N_SITES + site;
 
     return (struct drop){.key = rng_hash(a->run.drop_key, stream),
                          .rate = rate_of(&a->run, site),

@@ -42,13 +42,18 @@ struct act_layer {
     struct act_ffn ff;
 };
 
-/* What a stack reads, and what it computes. */
+enum { ACT_LAYERS = 64 }; /* the most of a stack */
+
+/* What a stack reads, and what it computes. A pass may leave layers out, so layers are
+ * counted by their place in the pass: place i is layer of[i] of the model. */
 struct act_stack {
     struct ids at, id, pos, pair;
     struct act_layer *layer; /* [stack_layers] */
-    struct act_norm end;     /* of norms in front */
-    struct mat in;           /* [N,D] embeddings; with norms in front the first x */
-    struct mat out; /* [N,D] the encoder's is the memory that the decoder reads */
+    int n_layers;            /* of the pass at hand */
+    uint8_t of[ACT_LAYERS];
+    struct act_norm end; /* of norms in front */
+    struct mat in;       /* [N,D] embeddings; with norms in front the first x */
+    struct mat out;      /* [N,D] the encoder's is the memory that the decoder reads */
 };
 
 enum act_sublayer { ACT_SELF, ACT_CROSS, ACT_FF };
@@ -76,7 +81,20 @@ void activations_close(struct activations *a);
 /* Without a backward pass, or when it computes them again, layers share buffers. */
 bool activations_shared(const struct model *m, bool want_grad);
 
-/* Lay out memory for n_sents, n_src, n_tgt; with arena.mem NULL this only measures.
+/* The layers of the next pass: all but those of the bits. */
+void activations_choose(struct activations *a, const struct model_config *c,
+                        const uint64_t left_out[N_STACKS]);
+
+/* Their weights, or gradients of them. */
+static inline struct weights_layer *activations_layer(const struct activations *a,
+                                                      const struct weights *w,
+                                                      enum stack stack, int place)
+{
+    return &w->stack[stack].layer[a->stack[stack].of[place]];
+}
+
+/* Lay out memory for n_sents, n_src, n_tgt and the chosen layers; with arena.mem NULL
+ * this only measures.
  * share: layers keep only their x. */
 void activations_place(struct activations *a, const struct model_config *c,
                        size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
@@ -91,7 +109,7 @@ void model_recompute(struct model *m, enum stack stack, int layer);
 
 /*
  * Where dropout falls: each site has a stream of its own, numbered by stack, layer and
- * kind, so that a layer's masks do not change when layers are added elsewhere. Forward
+ * kind, so that a layer's masks do not change when others are added or left out. Forward
  * and backward both ask here, so that they agree.
  */
 enum act_site {

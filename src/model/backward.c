@@ -99,7 +99,7 @@ static void attention_back(struct model *m, struct back *b, const struct act_att
     const struct mat din = {room.mem, room.at, N, width, width, room.type};
     const struct mat kv = cross ? a->kv : mat_cols(a->in, D, 2 * D);
     const struct mat dkv = cross ? m->act->dkv : mat_cols(din, D, 2 * D);
-    const bool is_last = layer == stack_layers(&m->config, stack) - 1;
+    const bool is_last = layer == m->act->stack[stack].n_layers - 1;
 
     add_product(m, g->out, a->ctx, b->df);
     d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);
@@ -137,7 +137,7 @@ struct added {
 static struct added added_by(struct model *m, enum stack stack, int l,
                              enum act_sublayer which)
 {
-    const struct weights_layer *g = &m->g.stack[stack].layer[l];
+    const struct weights_layer *g = activations_layer(m->act, &m->g, stack, l);
     const enum act_site site = which == ACT_SELF    ? ACT_SELF_OUT
                                : which == ACT_CROSS ? ACT_CROSS_OUT
                                                     : ACT_FF_OUT;
@@ -154,8 +154,8 @@ static void sublayer_norm_back(struct model *m, struct back *b, enum stack stack
                                enum act_sublayer which)
 {
     const struct act_layer *a = &m->act->stack[stack].layer[l];
-    const struct weights_layer *w = &m->w.stack[stack].layer[l];
-    const struct weights_layer *g = &m->g.stack[stack].layer[l];
+    const struct weights_layer *w = activations_layer(m->act, &m->w, stack, l);
+    const struct weights_layer *g = activations_layer(m->act, &m->g, stack, l);
     const struct act_norm *norm[] = {&a->self.norm, &a->cross.norm, &a->ff.norm};
     const struct weights_norm *of[] = {&w->self.norm, &w->cross.norm, &w->ff.norm};
     const struct weights_norm *to[] = {&g->self.norm, &g->cross.norm, &g->ff.norm};
@@ -176,8 +176,8 @@ static void sublayer_back(struct model *m, struct back *b, enum stack stack, int
                           enum act_sublayer which)
 {
     const struct act_layer *a = &m->act->stack[stack].layer[l];
-    const struct weights_layer *w = &m->w.stack[stack].layer[l];
-    const struct weights_layer *g = &m->g.stack[stack].layer[l];
+    const struct weights_layer *w = activations_layer(m->act, &m->w, stack, l);
+    const struct weights_layer *g = activations_layer(m->act, &m->g, stack, l);
 
     if (is_post(m))
         sublayer_norm_back(m, b, stack, l, which);
@@ -194,12 +194,21 @@ static void sublayer_back(struct model *m, struct back *b, enum stack stack, int
 
 static void layer_back(struct model *m, struct back *b, enum stack stack, int l)
 {
-    if (m->recompute && l < stack_layers(&m->config, stack) - 1)
+    if (m->recompute && l < m->act->stack[stack].n_layers - 1)
         model_recompute(m, stack, l);
     sublayer_back(m, b, stack, l, ACT_FF);
     if (stack == STACK_DECODER)
         sublayer_back(m, b, stack, l, ACT_CROSS);
     sublayer_back(m, b, stack, l, ACT_SELF);
+}
+
+/* The gradient of a layer that the pass went without. */
+static void leave_out(struct model *m, enum param_block block, int layer)
+{
+    size_t first, end;
+
+    if (m->is_fresh && params_range(&m->params, block, layer, &first, &end))
+        m->device->k->fill(m->device, mat_cols(m->grad, first, end - first), 0);
 }
 
 static void embed_back(struct model *m, enum stack stack, struct mat dx)
@@ -219,7 +228,7 @@ static void stack_back(struct model *m, enum stack stack, const struct model_hoo
     const bool is_encoder = stack == STACK_ENCODER;
     const struct act_stack *a = &m->act->stack[stack];
     const struct weights_stack *w = &m->w.stack[stack], *g = &m->g.stack[stack];
-    const int last = stack_layers(&m->config, stack) - 1;
+    const int last = a->n_layers - 1;
     const size_t N = a->id.n;
     const struct mat dy = mat_rows(m->act->dy, 0, N);
     struct back b = {.dx = mat_rows(m->act->dx, 0, N),
@@ -233,9 +242,13 @@ static void stack_back(struct model *m, enum stack stack, const struct model_hoo
         b.dy = dy;
         ready(m, hook, is_encoder ? BLOCK_ENCODER_END : BLOCK_DECODER_END, 0);
     }
-    for (int l = last; l >= 0; l--) {
-        layer_back(m, &b, stack, l);
-        ready(m, hook, is_encoder ? BLOCK_ENCODER : BLOCK_DECODER, l);
+    const enum param_block block = is_encoder ? BLOCK_ENCODER : BLOCK_DECODER;
+    for (int l = stack_layers(&m->config, stack) - 1, i = last; l >= 0; l--) {
+        if (i >= 0 && a->of[i] == l)
+            layer_back(m, &b, stack, i--);
+        else
+            leave_out(m, block, l);
+        ready(m, hook, block, l);
     }
     embed_back(m, stack, is_post(m) ? b.dy : b.dx);
 }

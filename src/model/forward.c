@@ -144,10 +144,11 @@ static void norm_again(struct model *m, struct act_norm *a, const struct weights
 void model_recompute(struct model *m, enum stack stack, int layer)
 {
     struct act_layer *a = &m->act->stack[stack].layer[layer];
-    const struct weights_layer *w = &m->w.stack[stack].layer[layer];
+    const struct weights_layer *w = activations_layer(m->act, &m->w, stack, layer);
 
     if (is_post(m) && layer)
-        norm_again(m, &a[-1].ff.norm, &w[-1].ff.norm);
+        norm_again(m, &a[-1].ff.norm,
+                   &activations_layer(m->act, &m->w, stack, layer - 1)->ff.norm);
     norm_again(m, &a->self.norm, &w->self.norm);
     attention_inner(m, &a->self, &w->self, activations_input(m, stack, layer, ACT_SELF),
                     stack, layer, false);
@@ -172,12 +173,13 @@ static void run_stack(struct model *m, enum stack stack)
 
     d->k->embed_forward(d, s.x, w->table, m->signal[stack], a->id, m->embed_scale,
                         activations_drop(m->act, stack, 0, ACT_EMBED));
-    for (int l = 0; l < stack_layers(&m->config, stack); l++) {
-        struct act_layer *e = &a->layer[l];
-        attention(m, &e->self, &w->layer[l].self, &s, stack, l, false);
+    for (int i = 0; i < a->n_layers; i++) {
+        struct act_layer *e = &a->layer[i];
+        const struct weights_layer *wl = activations_layer(m->act, &m->w, stack, i);
+        attention(m, &e->self, &wl->self, &s, stack, i, false);
         if (stack == STACK_DECODER)
-            attention(m, &e->cross, &w->layer[l].cross, &s, stack, l, true);
-        feed_forward(m, &e->ff, &w->layer[l].ff, &s, stack, l);
+            attention(m, &e->cross, &wl->cross, &s, stack, i, true);
+        feed_forward(m, &e->ff, &wl->ff, &s, stack, i);
     }
     enter(m, &a->end, &s, &w->end);
 }
@@ -306,6 +308,7 @@ static void begin(struct model *m, const struct model_batch *b,
     BUG_ON(run->has_prior && !m->prior.mem);
     a->batch = *b;
     a->run = *run;
+    activations_choose(a, &m->config, run->left_out);
     activations_place(a, &m->config, b->n_sents, b->n_src, b->n_tgt, run->want_grad,
                       activations_shared(m, run->want_grad));
     if (m->half.mem) /* whoever changed the weights need not know of the copy */

@@ -64,6 +64,7 @@ size_t model_measure(struct model *m, struct model_shape shape)
     struct activations *a = m->act;
     const struct device_arena keep = a->arena;
 
+    activations_choose(a, &m->config, (const uint64_t[N_STACKS]){0});
     a->arena = (struct device_arena){.device = m->device};
     activations_place(a, &m->config, shape.n_sents, shape.n_src, shape.n_tgt,
                       shape.want_grad, activations_shared(m, shape.want_grad));

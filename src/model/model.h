@@ -51,6 +51,7 @@ struct model_run {
     struct views views;
     double loss_scale; /* gradients are multiplied by this; 0: by 1 */
     bool want_grad, want_best;
+    uint64_t left_out[N_STACKS]; /* bit l: the pass goes without layer l; one must stay */
 };
 
 /* Called when elements [first, first + n) of the flat gradient are final. */

@@ -9,6 +9,7 @@
 #include "format/seal.h"
 #include "train/log/roof.h"
 #include "train/run/pulse_writer.h"
+#include "train/run/unigram.h"
 #include "train/trainer.h"
 
 /* ---- opening ---- */
@@ -100,6 +101,8 @@ static status open_model(struct trainer *t, struct err *err)
 
     TRY(model_open(&t->model, &t->device, &t->config.model, true, err));
     t->model.recompute = t->config.recompute;
+    if (train_config_has_prior(&t->config))
+        TRY(unigram_set(&t->model, &t->data.sets.train, err));
     t->micro = (struct micro_batch){.config = &t->config, .model = &t->model};
     if (!t->config.eval_bleu || !t->data.sets.valid.is_there)
         return OK;

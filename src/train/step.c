@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "recipe/flops.h"
 #include "train/trainer.h"
+#include "train/update/layer_drop.h"
 
 /* Whether a checkpoint of the state after this update is due: then nothing of the
  * gradient may stay behind in a residual. */
@@ -50,15 +51,21 @@ static struct model_run run_of(const struct trainer *t)
 {
     const struct train_config *c = &t->config;
 
-    return (struct model_run){.drop_attention = c->attention_dropout,
-                              .drop_relu = c->relu_dropout,
-                              .drop_residual = c->residual_dropout,
-                              .drop_key = rng_hash(rng_key((uint64_t)c->seed, "dropout"),
-                                                   (uint64_t)t->state.step),
-                              .smooth = c->label_smoothing,
-                              .views = views_of(c),
-                              .loss_scale = (double)t->state.scale.scale,
-                              .want_grad = true};
+    const uint64_t seed = (uint64_t)c->seed, step = (uint64_t)t->state.step;
+    const struct layer_drop drop = {seed, step, c->layer_drop};
+
+    return (struct model_run){
+        .drop_attention = c->attention_dropout,
+        .drop_relu = c->relu_dropout,
+        .drop_residual = c->residual_dropout,
+        .drop_key = rng_hash(rng_key(seed, "dropout"), step),
+        .left_out = {layer_drop_mask(drop, "encoder", c->model.encoder_layers),
+                     layer_drop_mask(drop, "decoder", c->model.decoder_layers)},
+        .smooth = c->label_smoothing,
+        .has_prior = train_config_has_prior(c),
+        .views = views_of(c),
+        .loss_scale = (double)t->state.scale.scale,
+        .want_grad = true};
 }
 
 /* From the gradient of n_target tokens to the next weights. */
@@ -100,6 +107,17 @@ static void add_batch(struct trainer *t, struct record_step *rec,
     rec->target_tokens += (double)b->n_tgt;
     rec->sentences += (double)b->n_sents;
     rec->pairs += batch_hash(b, (uint64_t)t->state.step);
+}
+
+/* Of the layers that the update has. */
+static struct flops flops_of(const struct trainer *t, const struct model_run *run,
+                             const struct flops_batch *work)
+{
+    struct model_config c = t->config.model;
+
+    c.encoder_layers -= __builtin_popcountll(run->left_out[STACK_ENCODER]);
+    c.decoder_layers -= __builtin_popcountll(run->left_out[STACK_DECODER]);
+    return flops_training(&c, work);
 }
 
 /* What this rank tells the others of its update; square: of its gradient. It is added to
@@ -283,7 +301,7 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err)
     } while (!item.is_last);
     TRY(gradients_measure(&t->gradients, &square, err));
     rec->t_backward += clock_next(&clock);
-    const struct flops flops = flops_training(&t->config.model, &work);
+    const struct flops flops = flops_of(t, &run, &work);
     rec->flops = flops_total(flops);
     rec->linear_flops = flops.linear + flops.output;
 

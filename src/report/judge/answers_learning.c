@@ -1,5 +1,6 @@
 /* Learning: is it done, does it overfit, and the size of its steps. */
 #include <math.h>
+#include <string.h>
 
 #include "report/judge/answers.h"
 #include "report/judge/known_runs.h"
@@ -284,7 +285,8 @@ static void rows_of_means(struct answer *a, const struct run *run)
                                         "moving_average",
                                         "simcut",
                                         "rdrop",
-                                        "word_dropout"};
+                                        "word_dropout",
+                                        "layer_drop"};
     RELEASED_BY(str_release) struct str list = str_new(0);
     const struct runlog *log = &run->log;
 
@@ -292,6 +294,9 @@ static void rows_of_means(struct answer *a, const struct run *run)
         if (run_config(run, names[i]) > 0)
             str_printf(&list, "%s%s=%s", list.len ? ", " : "", names[i],
                        runlog_config(log, names[i]));
+    const char *smoothing = runlog_config(log, "smoothing");
+    if (list.len && smoothing && strcmp(smoothing, "uniform") != 0)
+        str_printf(&list, ", smoothing=%s", smoothing);
     if (list.len)
         answers_row(a, "against it", "%s", str_text(&list));
     if (log->n_step && isfinite(log->step[log->n_step - 1].disagreement))

@@ -108,6 +108,12 @@ static status warn_of_losses(struct compare *c, const struct run *a, const struc
             "their losses do not compare.",
             b->name, option(b, "label_smoothing"), a->name,
             option(a, "label_smoothing")));
+    if (has_other_option(a, b, "smoothing"))
+        TRY(compare_say(
+            &c->warnings, err,
+            "%s smooths labels by smoothing = %s, %s by %s: their training losses do not "
+            "compare. Their validation losses do, which always smooth alike.",
+            b->name, option(b, "smoothing"), a->name, option(a, "smoothing")));
     if (has_other_validation(x, y))
         TRY(compare_say(&c->warnings, err,
                         "%s was validated on other sentences than %s: neither validation "

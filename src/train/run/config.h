@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include "base/opt.h"
 #include "device/device.h"
 #include "recipe/model_config.h"
@@ -33,6 +35,7 @@
     X(INT, max_length, "256", "longest sentence in tokens, start and end included", RANGE(3, 65536)) \
     X(CHOICE, overlong, "truncate", "what happens to longer sentences", ONE_OF("truncate|drop")) \
     X(REAL, label_smoothing, "0.1", "probability spread over all pieces; more: less certain", RANGE(0, 0.999)) \
+    X(CHOICE, smoothing, "uniform", "over all pieces alike, or by how frequent they are", ONE_OF("uniform|unigram")) \
     X(REAL, attention_dropout, "0.1", "dropout of attention weights", RANGE(0, 0.99))           \
     X(REAL, relu_dropout, "0.1", "dropout inside feed-forward layers", RANGE(0, 0.99))          \
     X(REAL, residual_dropout, "0.1", "dropout of sub-layer outputs, embeddings; more: less overfitting", RANGE(0, 0.99)) \
@@ -40,6 +43,7 @@
     X(REAL, simcut_rate, "0.05", "simcut: share of the tokens that are cut", RANGE(0, 0.99))     \
     X(REAL, rdrop, "0", "weight of agreement between two dropout masks; 0: none", RANGE(0, 1000)) \
     X(REAL, word_dropout, "0", "share of input tokens, of both sides, that are hidden", RANGE(0, 0.99)) \
+    X(REAL, layer_drop, "0", "share of the layers that an update goes without", RANGE(0, 0.9))   \
     X(REAL, moving_average, "0", "decay of averaged weights; nearer 1: smoother; 0: none", RANGE(0, 0.999999)) \
     X(INT, skip_limit, "20", "non-finite updates in a row that end the run", RANGE(1, 1e9))     \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                 \
@@ -94,6 +98,12 @@ struct train_config {
 };
 
 extern const struct opt_table train_config_table;
+
+/* Is label smoothing spread by a prior? */
+static inline bool train_config_has_prior(const struct train_config *c)
+{
+    return c->label_smoothing > 0 && strcmp(c->smoothing, "unigram") == 0;
+}
 
 /* Is every pair trained on twice at once, in two views that shall agree? */
 static inline bool train_config_has_views(const struct train_config *c)
