@@ -49,6 +49,24 @@ static double seconds(struct forecast_options o)
     return predict(o).sim.seconds;
 }
 
+TEST(two_views_of_every_pair_are_twice_the_work)
+{
+    const struct forecast_options o =
+        OPTIONS("nodes", "1", "per_node", "1", "device", "V100");
+    struct forecast_training t = base();
+    struct forecast_step s[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct forecast f;
+        t.views = i + 1;
+        CHECK_OK(forecast_open(&f, &t, &o, &err), &err);
+        CHECK_OK(forecast_step(&s[i], &f, &f.variant, &err), &err);
+        forecast_close(&f);
+    }
+    CHECK_NEAR(s[1].operations / s[0].operations, 2, 1e-12);
+    CHECK(s[1].sim.seconds > 1.8 * s[0].sim.seconds && s[1].tokens == s[0].tokens);
+}
+
 /* Rows of measured runs: what the cards showed (sent, KiB/s), seconds a step. */
 static const struct run {
     const char *name, *nodes, *per_node, *device, *network, *batch, *precision;

@@ -47,6 +47,7 @@ static struct forecast_training training_of(const struct train_config *c)
                                       .exchange = c->exchange,
                                       .precision = c->precision,
                                       .local_steps = (double)c->local_steps,
+                                      .views = train_config_has_views(c) ? 2 : 1,
                                       .shard_optimizer = c->shard_optimizer};
 }
 

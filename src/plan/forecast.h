@@ -70,6 +70,7 @@ struct forecast_training {
     const char *wire, *precision; /* NULL: bf16, fp32 */
     const char *exchange;         /* "auto", "direct" or "grid"; NULL: auto */
     double local_steps;           /* updates of a node between averagings; 0: 1 */
+    double views;                 /* times that each pair is computed; 0: once */
     bool shard_optimizer;
 };
 

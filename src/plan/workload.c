@@ -221,10 +221,9 @@ status workload_open(struct workload *w, const struct model_config *model,
     /* ferry bench counts products of weights only, so its rate is divided into those */
     const double attention = device->step_gflops > 0 ? 0 : forward.attention;
     const double first = forward.linear + attention + 3 * forward.output;
-    const double work =
-        first + 2 * (forward.linear + attention) - spared(model, batch, &sums);
-    w->operations =
-        flops_total(flops_training(model, &sums)) - spared(model, batch, &sums);
+    const double views = fmax(batch->views, 1), less = spared(model, batch, &sums);
+    const double work = views * (first + 2 * (forward.linear + attention) - less);
+    w->operations = views * (flops_total(flops_training(model, &sums)) - less);
     w->n_parameters = p.n_elements;
     w->tokens = 2 * batch->pairs * batch->mean_length;
     w->useful = w->tokens / (sums.source + sums.target);

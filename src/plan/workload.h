@@ -23,6 +23,7 @@ struct hardware_device;
 struct workload_batch {
     double pairs;
     double mean_length, max_length; /* tokens of a side, specials included */
+    double views;                   /* times that each pair is computed; 0: once */
     bool is_padded;                 /* to the longest of the batch, as the reference */
     bool is_mixed;
     double bucket_bytes; /* largest bucket, in fp32 */
