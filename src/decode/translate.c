@@ -50,6 +50,26 @@ status translate_config_check(const struct translate_config *c, struct err *err)
     return OK;
 }
 
+/* The token that config.mark names, with or without its signs. */
+static status find_mark(struct translator *t, struct err *err)
+{
+    const char *name = t->config.mark;
+    char text[OPT_TEXT_MAX + 8];
+    size_t n;
+
+    if (!*name)
+        return OK;
+    snprintf(text, sizeof text, str_begins(name, ">>") ? "%s" : ">>%s<<", name);
+    const int32_t id = spm_mark(t->spm, (struct line){text, strlen(text)}, &n);
+    if (id <= 0 || n != strlen(text))
+        return err_set(err, ERR_USAGE,
+                       "mark = %.100s: the model's tokenizer has no token %.100s; its "
+                       "marks are those that `ferry prepare` was given",
+                       name, text);
+    t->mark = id;
+    return OK;
+}
+
 /* With facts about the tokenizer that the caller has, or with its own. */
 static status open_text(struct translator *t, struct pieces *pieces,
                         const struct spm *spm, const struct model_config *model,
@@ -77,7 +97,7 @@ static status open_text(struct translator *t, struct pieces *pieces,
         TRY(pieces_open(&t->own, spm, 0, err));
         t->pieces = t->own;
     }
-    return OK;
+    return find_mark(t, err);
 }
 
 static struct search_rules rules_of(const struct translator *t)

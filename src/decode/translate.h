@@ -63,6 +63,7 @@
     X(INT, alternatives, "1", "with prefix: so many translations, each with another next word", RANGE(1, 64)) \
     X(STR, forbid, "", "file of phrases, one a line, that no translation may hold", ANY)    \
     X(STR, require, "", "file of source term TAB phrase: what translations of the term must say", ANY) \
+    X(STR, mark, "", "of lines that have none, as in de for >>de<<: what the model shall do", ANY) \
     X(BOOL, split, "true", "cut a line into sentences and translate each", ANY)            \
     X(INT, max_length, "256", "source tokens; a longer sentence is divided, or cut if split is off", RANGE(3, 65536)) \
     X(CHOICE, invalid, "replace", "bytes that are not UTF-8: read U+FFFD instead, or stop", ONE_OF("replace|refuse")) \
@@ -82,6 +83,7 @@ struct translator {
     struct translate_config config;
     const struct spm *spm;
     const char *lang;              /* of the source; "" unless the caller knows it */
+    int32_t mark;                  /* of lines that have none; 0: none */
     struct pieces *pieces;         /* of the tokenizer */
     struct pieces *own;            /* the same; NULL: others have them too */
     size_t longest;                /* tokens that the model has positions for */

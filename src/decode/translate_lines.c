@@ -299,6 +299,7 @@ static status begin(struct job *j, const struct line *lines, size_t n, struct er
                                        .has_given = t->config.prefix,
                                        .lang = t->lang,
                                        .spm = t->spm,
+                                       .mark = t->mark,
                                        .refuses_invalid =
                                            strcmp(t->config.invalid, "refuse") == 0,
                                        .n_lines_before = t->n_done - t->n_done_before};

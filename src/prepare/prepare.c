@@ -123,12 +123,13 @@ static status open_inputs(struct prepare *p, struct err *err)
     };
     for (enum prepare_set set = 0; set < N_PREPARE_SETS; set++)
         TRY(pairs_open(&p->input[set], &lists[set], err));
+    TRY(marks_read(&p->marks, c->marks, c->mark, err));
     if (!*c->tokenizer)
         return OK;
     TRY(given_load(&p->spm, c->tokenizer, err));
     if (spm_check_special(p->spm, err) != OK)
         return err_wrap(err, "%s", c->tokenizer);
-    return OK;
+    return marks_check(&p->marks, p->spm, c->tokenizer, err);
 }
 
 static void add_text(struct checksum *sum, const char *text)

@@ -58,6 +58,9 @@
       RANGE(0, 1))                                                                      \
     X(INT, vocab_size, "0", "pieces to learn; 0: by the size of the corpus",            \
       RANGE(0, 65536))                                                                  \
+    X(STR, marks, "", "tokens to learn for sources, as in de,fr for >>de<< and >>fr<<", \
+      ANY)                                                                              \
+    X(STR, mark, "", "the one to put before every source that has none", ANY)           \
     X(INT, min_words, "1", "drop pairs with fewer words on a side", RANGE(1, 1e6))      \
     X(INT, max_words, "80", "drop pairs with more words on a side", RANGE(1, 1e6))      \
     X(REAL, ratio, "9", "drop pairs with more words for a word than this",              \

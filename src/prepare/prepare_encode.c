@@ -30,6 +30,29 @@ struct encoding {
     const struct pairs *input;
 };
 
+/* The ids of a source: those of its text behind those of its mark. None where the text
+ * has none. */
+static status encode_source(const struct prepare *p, struct worker *w, struct line text,
+                            struct err *err)
+{
+    const struct line own = {p->marks.own, p->marks.own ? strlen(p->marks.own) : 0};
+    const size_t before = w->ids.n;
+    size_t n_mark, ignored;
+    int32_t mark = spm_mark(p->spm, text, &n_mark);
+
+    if (mark < 0 && own.text)
+        mark = spm_mark(p->spm, own, &ignored);
+    if (mark >= 0)
+        TRY(spm_ids_add(&w->ids, mark, err));
+    const size_t begin = w->ids.n;
+    TRY(encoder_encode(w->encoder[PAIRS_SOURCE],
+                       (struct line){text.text + n_mark, text.n_bytes - n_mark}, &w->ids,
+                       err));
+    if (w->ids.n == begin)
+        w->ids.n = before;
+    return OK;
+}
+
 static status encode_range(void *ctx, const struct prepare_batch *b, size_t part,
                            struct pool_range range, struct err *err)
 {
@@ -41,7 +64,9 @@ static status encode_range(void *ctx, const struct prepare_batch *b, size_t part
         const struct pairs_row row = prepare_batch_row(b, i);
         for (int s = 0; s < PAIRS_SIDES; s++) {
             e->side[i][s].at = w->ids.n;
-            TRY(encoder_encode(w->encoder[s], row.side[s], &w->ids, err));
+            TRY(s == PAIRS_SOURCE
+                    ? encode_source(e->p, w, row.side[s], err)
+                    : encoder_encode(w->encoder[s], row.side[s], &w->ids, err));
             e->side[i][s].n = w->ids.n - e->side[i][s].at;
         }
     }
@@ -146,6 +171,19 @@ static status encode_training(struct encoding *e, struct err *err)
     return OK;
 }
 
+/* Before the text of a source that has none, so that the set is translated with it. */
+static status put_own_mark(struct encoding *e, struct line source, struct err *err)
+{
+    const char *own = e->p->marks.own;
+    struct file_writer *text = &e->text[PAIRS_SOURCE];
+    size_t n;
+
+    if (!own || spm_mark(e->p->spm, source, &n) >= 0)
+        return OK;
+    TRY(file_writer_add(text, own, strlen(own), err));
+    return file_writer_add(text, " ", 1, err);
+}
+
 static status put_held_out(void *ctx, const struct prepare_batch *b, size_t part,
                            size_t i, struct err *err)
 {
@@ -161,6 +199,7 @@ static status put_held_out(void *ctx, const struct prepare_batch *b, size_t part
                        (unsigned long long)row.line[PAIRS_SOURCE]);
     find_ids(e, part, i, ids);
     TRY(prepare_pack_add(&e->pack, ids, err));
+    TRY(put_own_mark(e, row.side[PAIRS_SOURCE], err));
     for (int s = 0; s < PAIRS_SIDES; s++)
         TRY(file_writer_add_line(&e->text[s], row.side[s].text, row.side[s].n_bytes,
                                  err));

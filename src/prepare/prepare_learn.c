@@ -27,8 +27,9 @@ static status count_range(void *ctx, const struct prepare_batch *b, size_t part,
 
     for (size_t i = range.begin; i < range.end; i++) {
         const struct pairs_row row = prepare_batch_row(b, i);
-        for (int s = 0; s < PAIRS_SIDES; s++)
-            TRY(word_counts_add(c->table[part], row.side[s], err));
+        TRY(word_counts_add(c->table[part],
+                            marks_without(&c->p->marks, row.side[PAIRS_SOURCE]), err));
+        TRY(word_counts_add(c->table[part], row.side[PAIRS_TARGET], err));
     }
     return OK;
 }
@@ -86,10 +87,16 @@ static status learn(struct prepare *p, struct err *err)
     const bool is_auto = !p->config->vocab_size;
     const size_t size = is_auto ? prepare_vocab_size(p->stats->n_reason[CLEAN_KEEP])
                                 : (size_t)p->config->vocab_size;
-    const struct spm_train_options options = {
-        .vocab_size = size, .is_at_most = is_auto, .n_merges = is_auto ? size / 2 : 0};
+    const char *mark[MARKS_MAX];
+    const struct spm_train_options options = {.vocab_size = size,
+                                              .is_at_most = is_auto,
+                                              .n_merges = is_auto ? size / 2 : 0,
+                                              .mark = mark,
+                                              .n_marks = p->marks.n};
     RELEASED_BY(close_counting) struct counting c = {.p = p};
 
+    for (size_t i = 0; i < p->marks.n; i++)
+        mark[i] = p->marks.text[i];
     TRY(open_counting(&c, err));
     TRY(count_words(&c, err));
     const struct word_counts_seen seen = word_counts_seen(c.table[0]);
@@ -105,6 +112,7 @@ static status learn(struct prepare *p, struct err *err)
 
 /* How well a given model knows the text of each side. */
 struct trial {
+    const struct spm *spm;
     uint64_t n, step;                     /* pairs seen; one in `step` of them is tried */
     struct encoder *encoder[PAIRS_SIDES]; /* one twice, unless targets have their own */
     struct spm_ids ids;
@@ -133,11 +141,15 @@ static status try_pair(void *ctx, const struct prepare_batch *b, size_t part, si
 {
     struct trial *t = ctx;
     const struct pairs_row row = prepare_batch_row(b, i);
+    const struct line source = row.side[PAIRS_SOURCE];
+    size_t n_mark;
 
     (void)part;
     if (t->n++ % t->step)
         return OK;
-    TRY(try_line(t, PAIRS_SOURCE, row.side[PAIRS_SOURCE], err));
+    (void)spm_mark(t->spm, source, &n_mark);
+    TRY(try_line(t, PAIRS_SOURCE,
+                 (struct line){source.text + n_mark, source.n_bytes - n_mark}, err));
     return try_line(t, PAIRS_TARGET, row.side[PAIRS_TARGET], err);
 }
 
@@ -154,7 +166,8 @@ static status check_given(struct prepare *p, struct err *err)
 {
     static const char *const names[PAIRS_SIDES] = {"source", "target"};
     RELEASED_BY(close_trial)
-    struct trial t = {.step = 1 + p->stats->n_reason[CLEAN_KEEP] / TRIAL_PAIRS};
+    struct trial t = {.spm = p->spm,
+                      .step = 1 + p->stats->n_reason[CLEAN_KEEP] / TRIAL_PAIRS};
     const struct prepare_job job = {.put = try_pair, .ctx = &t};
 
     TRY(encoder_new(&t.encoder[PAIRS_SOURCE], p->spm, 0, err));

@@ -3,6 +3,7 @@
 
 #include "base/pool.h"
 #include "corpus/corpus.h"
+#include "prepare/marks.h"
 #include "prepare/prepare.h"
 #include "prepare/workdir.h"
 #include "text/subword/spm.h"
@@ -15,6 +16,7 @@ struct prepare {
     struct workdir work;
     struct pool *pool;
     struct spm *spm; /* given, or of the learn stage */
+    struct marks marks;
 };
 
 /* Whether a held-out set is there: given, or drawn from the training text. */

@@ -172,13 +172,13 @@ static status add_sentence(const struct maker *m, struct line text, struct err *
     return OK;
 }
 
-static int32_t part_mark(struct segments_line *line, const struct spm *spm)
+static int32_t part_mark(struct segments_line *line, const struct segments_options *o)
 {
-    const int32_t mark = spm ? spm_mark(spm, line->text, &line->n_mark) : -1;
+    const int32_t mark = o->spm ? spm_mark(o->spm, line->text, &line->n_mark) : -1;
 
     line->text.text += line->n_mark;
     line->text.n_bytes -= line->n_mark;
-    return mark;
+    return mark < 0 && o->mark ? o->mark : mark;
 }
 
 static status add_line(struct maker *m, struct err *err)
@@ -187,7 +187,7 @@ static status add_line(struct maker *m, struct err *err)
 
     if (m->o->has_given)
         TRY(part_given(&m->s->line[m->i], err));
-    m->mark = part_mark(&m->s->line[m->i], m->o->spm);
+    m->mark = part_mark(&m->s->line[m->i], m->o);
     const struct line text = m->s->line[m->i].text;
     if (!segments_is_visible(text))
         return OK;

@@ -31,6 +31,7 @@ struct segments_options {
     bool has_given;          /* a line is "source TAB beginning", or the source alone */
     const char *lang;        /* of the text: "de"; "" when it is not known */
     const struct spm *spm;   /* whose marks a line may begin with; NULL: none */
+    int32_t mark;            /* id of the one of lines that have none; 0: none */
     bool refuses_invalid;    /* a line that is not UTF-8 is an error */
     uint64_t n_lines_before; /* added to the number of a line in messages */
 };

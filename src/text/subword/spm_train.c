@@ -512,7 +512,7 @@ static void release(struct learner *l)
 
 /* --- the model file --- */
 
-static void put_specials(struct str *out)
+static void put_specials(struct str *out, const struct spm_train_options *o)
 {
     static const char *const name[ID_N_SPECIAL] = {
         [ID_PAD] = "<pad>", [ID_EOS] = "</s>", [ID_BOS] = "<s>", [ID_UNK] = "<unk>"};
@@ -522,6 +522,10 @@ static void put_specials(struct str *out)
             out, &(struct spm_parts_piece){.text = {name[i], strlen(name[i])},
                                            .kind = i == ID_UNK ? SPM_PARTS_UNKNOWN
                                                                : SPM_PARTS_CONTROL});
+    for (size_t i = 0; i < o->n_marks; i++)
+        spm_parts_put_piece(
+            out, &(struct spm_parts_piece){.text = {o->mark[i], strlen(o->mark[i])},
+                                           .kind = SPM_PARTS_CONTROL});
 }
 
 /* The symbol as the n-th piece, which is then counted. */
@@ -562,20 +566,21 @@ static status write_model(struct str *out, struct learner *l, struct spm_train_o
                           const struct word_counts *words, struct err *err)
 {
     const struct line rest = spm_bytes(word_counts_rules(words));
+    const size_t n_special = ID_N_SPECIAL + o.n_marks;
     size_t n;
 
     TRY(bpe_words_make(&l->words, words, err));
-    const size_t least = l->words.n_chars + ID_N_SPECIAL + o.n_merges;
+    const size_t least = l->words.n_chars + n_special + o.n_merges;
     if (o.n_merges && least > o.vocab_size)
         o.vocab_size = least < SPM_VOCAB_MAX ? least : SPM_VOCAB_MAX;
-    if (l->words.n_chars + ID_N_SPECIAL > o.vocab_size)
+    if (l->words.n_chars + n_special > o.vocab_size)
         return err_set(err, ERR_USAGE,
                        "vocab_size = %zu: the text has so many different characters "
                        "that at least %zu pieces are needed",
-                       o.vocab_size, l->words.n_chars + ID_N_SPECIAL);
-    put_specials(out);
-    TRY(learn(out, l, o.vocab_size - ID_N_SPECIAL, &n, err));
-    n += ID_N_SPECIAL;
+                       o.vocab_size, l->words.n_chars + n_special);
+    put_specials(out, &o);
+    TRY(learn(out, l, o.vocab_size - n_special, &n, err));
+    n += n_special;
     if (n < o.vocab_size && !o.is_at_most)
         return err_set(err, ERR_USAGE,
                        "vocab_size = %zu: the text gives only %zu pieces; take at most "

@@ -21,7 +21,10 @@ struct spm_train_options {
     size_t vocab_size; /* pieces, specials included */
     size_t n_merges;   /* at least, however many characters there are; 0: vocab_size is
                           what it is */
-    bool is_at_most;   /* text too poor for vocab_size gives fewer, not an error */
+    const char *const
+        *mark; /* [n_marks] tokens that no text becomes, after the specials */
+    size_t n_marks;
+    bool is_at_most; /* text too poor for vocab_size gives fewer, not an error */
 };
 
 /* Learn a model from finished word counts. On failure *spm is NULL. */
