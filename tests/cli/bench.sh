@@ -56,6 +56,22 @@ grep -qE '^int8 +plain +128 x 10000, rows +32 +int8 .* GOP/s .* fp32 .* GFLOP/s'
 grep -qE '^int8 +[0-9]+ variants gave the same bits in [0-9]+ products$' .out ||
     fail "not compared"
 
+# translation at a length that is fixed; alone, every time of a sentence is among the times
+for mode in int8 fp32; do
+    expect 0 "$FERRY" bench translate --size tiny --mode $mode --beam 4 --batch 1 --length 5 --threads 1 \
+        --steps 3 --json
+    numbers .out target_tokens_per_s best_target_tokens_per_s ms_per_sentence.{mean,p99} peak_mib
+    out_has "\"mode\":\"$mode\""
+    out_has '"times":48}' # of 16 sentences
+    expect 0 "$FERRY" bench translate --size tiny --mode $mode --batch 8 --length 5 --steps 1 --json
+    numbers .out target_tokens_per_s ms_per_sentence.mean
+    out_lacks p99
+done
+expect 0 "$FERRY" bench translate --size tiny --batch 1 --length 5 --steps 1 --threads 1
+grep -qE '^translate tiny .* [0-9.]+ ms a sentence \(p99 [0-9.]+\), peak [0-9]+ MiB$' .out ||
+    fail "no line of translation"
+refuses 2 'translation is measured on processors' "$FERRY" bench translate --device cuda
+
 # a card is not measured against the processor
 standin=$(dirname "$FERRY")/standin
 if [ -e "$standin/libcuda.so.1" ]; then
