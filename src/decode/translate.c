@@ -31,12 +31,13 @@ status translate_config_check(const struct translate_config *c, struct err *err)
 {
     if (c->sample && c->greedy)
         return err_set(err, ERR_USAGE, "sample and greedy exclude each other");
-    if (!c->sample && (c->temperature != 1 || c->top_k || c->top_p != 1))
+    if (!c->sample && (c->temperature != 1 || c->top_k || c->top_p != 1 || c->seed != 1))
         return err_set(err, ERR_USAGE,
                        "%s is for samples; give sample=true too, or leave it out",
                        c->temperature != 1 ? "temperature"
                        : c->top_k          ? "top_k"
-                                           : "top_p");
+                       : c->top_p != 1     ? "top_p"
+                                           : "seed");
     if (c->require[0] && (c->sample || c->greedy))
         return err_set(
             err, ERR_USAGE,

@@ -55,6 +55,7 @@ expect 0 "$FERRY" translate run given.tsv sample=true prefix=true top_p=0.9 temp
 [ "$(grep -c '^die Fä' .out)" -eq 7 ] || fail "a sample does not begin as it must"
 refuses 2 'sample and greedy' "$FERRY" translate run seven sample=true greedy=true
 refuses 2 'top_k is for samples' "$FERRY" translate run seven top_k=5
+refuses 2 'seed is for samples' "$FERRY" translate run seven seed=5
 refuses 2 'temperature is for samples' "$FERRY" translate run seven temperature=0.5
 refuses 2 'top_p = 0' "$FERRY" translate run seven sample=true top_p=0
 refuses 2 'temperature = -1' "$FERRY" translate run seven sample=true temperature=-1
