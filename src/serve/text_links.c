@@ -40,28 +40,32 @@ status text_links_add(struct text_links *l, const struct markup *line, size_t te
 }
 
 /* How many characters stand before each byte of a text, and before its end. */
-static size_t *count_characters(struct line text)
+static status count_characters(size_t **out, struct line text, struct err *err)
 {
-    size_t *n = malloc((text.n_bytes + 1) * sizeof *n), n_seen = 0;
+    size_t n = 0;
 
-    for (size_t i = 0; n && i < text.n_bytes; i++) {
-        n[i] = n_seen;
+    TRY(mem_alloc(out, text.n_bytes + 1, sizeof **out, err));
+    for (size_t i = 0; i < text.n_bytes; i++) {
+        (*out)[i] = n;
         /* the last byte of a character is followed by no continuation */
-        n_seen += i + 1 == text.n_bytes || ((unsigned char)text.text[i + 1] >> 6) != 2;
+        n += i + 1 == text.n_bytes || ((unsigned char)text.text[i + 1] >> 6) != 2;
     }
-    if (n)
-        n[text.n_bytes] = n_seen;
-    return n;
+    (*out)[text.n_bytes] = n;
+    return OK;
 }
 
 json_t *text_links_json(const struct text_links *l, struct line text,
                         struct line translation)
 {
-    RELEASED_BY(mem_release) size_t *from = count_characters(text);
-    RELEASED_BY(mem_release) size_t *to = count_characters(translation);
-    json_t *list = from && to ? json_array() : NULL;
+    RELEASED_BY(mem_release) size_t *from = NULL;
+    RELEASED_BY(mem_release) size_t *to = NULL;
+    struct err ignored;
 
-    for (size_t i = 0; list && i < l->n; i++) {
+    if (count_characters(&from, text, &ignored) != OK ||
+        count_characters(&to, translation, &ignored) != OK)
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < l->n; i++) {
         const struct markup_link *k = &l->item[i];
         json_array_append_new(list, json_pack("[I, I, I, I]", (json_int_t)from[k->src_at],
                                               (json_int_t)from[k->src_at + k->src_n],

@@ -175,13 +175,18 @@ struct hub_counts translators_counts(const struct translators *t)
     return hub_counts(t->model.shared.hub);
 }
 
-/* The seat's translator for this kind of call, opened when there is the first one. */
-static status translator_for(struct translators *t, const struct translators_call *call,
-                             struct translator **out, struct err *err)
+static size_t kind_of(const struct translators_call *call)
 {
-    const size_t kind = call->has_alternatives + 2 * (size_t)call->has_links +
-                        4 * (size_t)(call->beginning != NULL);
-    struct seat *seat = &t->seat[call->seat];
+    return call->has_alternatives + 2 * (size_t)call->has_links +
+           4 * (size_t)(call->beginning != NULL);
+}
+
+/* The seat's translator for this kind of call is opened when there is the first one. */
+static status open_translator(const struct translators *t,
+                              const struct translators_call *call,
+                              struct translator *translator, struct err *err)
+{
+    bool *is_open = &t->seat[call->seat].is_open[kind_of(call)];
     struct translate_config c = t->options.search;
 
     c.nbest = call->has_alternatives && !call->beginning ? c.beam : 1;
@@ -189,14 +194,13 @@ static status translator_for(struct translators *t, const struct translators_cal
     c.prefix = call->beginning != NULL;
     if (call->has_alternatives && call->beginning)
         c.alternatives = (int64_t)call->n_best;
-    if (!seat->is_open[kind] && loaded_translator(&t->model, &seat->of[kind], &c,
-                                                  call->is_cancelled, err) != OK) {
-        translate_close(&seat->of[kind]);
+    if (!*is_open &&
+        loaded_translator(&t->model, translator, &c, call->is_cancelled, err) != OK) {
+        translate_close(translator);
         return err->code;
     }
-    seat->is_open[kind] = true;
-    *out = &seat->of[kind];
-    (*out)->config.alternatives = c.alternatives; /* each call may want another number */
+    *is_open = true;
+    translator->config.alternatives = c.alternatives; /* each may want another number */
     return OK;
 }
 
@@ -231,9 +235,9 @@ status translators_run(struct translators *t, const struct translators_call *cal
 {
     RELEASED_BY(mem_release) struct line *lines = NULL;
     RELEASED_BY(str_release) struct str text = str_new(0);
-    struct translator *translator;
+    struct translator *translator = &t->seat[call->seat].of[kind_of(call)];
 
-    TRY(translator_for(t, call, &translator, err));
+    TRY(open_translator(t, call, translator, err));
     translator->n_done_before = translator->n_done; /* messages number a call's lines */
     if (!call->beginning)
         return translate_lines(translator, call->lines, call->n, out, err);
