@@ -66,7 +66,8 @@ struct ferry_open_options {
         sizeof(struct ferry_open_options), 0, NULL, 0 \
     }
 
-/* A packed model, or the directory of a run. `options` NULL: the defaults. */
+/* A packed model, the directory of a run, or a model of another program (docs/models.md).
+ * `options` NULL: the defaults. */
 FERRY_API int ferry_open(struct ferry **model, const char *path,
                          const struct ferry_open_options *options,
                          struct ferry_error *error);
