@@ -30,6 +30,21 @@ cp .out there
 expect 0 "$FERRY" translate marian-pre text
 cmp .out there
 
+# a server and a program with the library in it take them as they lie
+for model in hf-swish "$models/marian-post.zip" ct2-int8; do
+    expect 0 "$FERRY" translate "$model" text
+    cp .out said
+    expect 0 python3 "$ROOT/tests/cli/serve_foreign.py" "$FERRY" "$model" text said
+    library=$(dirname "$FERRY")/libferry.so.0
+    [ -e "$library" ] || continue # of a build without it
+    FERRY_LIBRARY=$library PYTHONPATH=$ROOT/python expect 0 python3 -c '
+import ferry, sys
+with ferry.Model(sys.argv[1]) as model:
+    for line in open("text"):
+        print(model.translate(line.rstrip("\n")).text)' "$model"
+    cmp .out said
+done
+
 refuses 2 'ferry import makes one file of it' "$FERRY" pack hf-swish out=x.ferry
 
 # what is inside
