@@ -1,8 +1,11 @@
 """usage: serve_words.py FERRY MODEL: links and beginnings of the plain interface are those of `ferry translate`. The
 model translates en to de; told so, it also serves as de to fr."""
+import json
+import random
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from serving import Server, check, equal
 
 ferry, model = sys.argv[1:]
@@ -77,6 +80,40 @@ def check_refusals(s):
         check(f"{word}: {got.json}", word in got.json["error"])
 
 
+PIECES = [*"the new old bridge ferry river sees child %s {name} 5 km <b> ü 🚢 $1 http://a.org >>fra<<".split(),
+          "\t", "\n", "\r\n", "  ", "\0", ""]
+
+
+def any_values(rng):
+    def text(n):
+        return " ".join(rng.choice(PIECES) for _ in range(rng.randint(0, n)))
+
+    values = {"text": text(12), "source": "en", "target": "de", "links": rng.random() < 0.8,
+              "alternatives": rng.randint(0, 4)}
+    for name, value, share in (("beginning", text(6) + rng.choice(("", " ", "Die n")), 0.6), ("stream", True, 0.2),
+                               ("format", "html", 0.2)):
+        if rng.random() < share:
+            values[name] = value
+    return values
+
+
+def check_any(s):
+    """Whatever is asked for is answered or refused, and links are of characters that are there."""
+    rng = random.Random(7)
+    asked = [any_values(rng) for _ in range(400)]
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda values: s.post("/v1/translate", values), asked))
+    for values, answer in zip(asked, answers):
+        check(f"{values}: {answer.status} {answer.body}", answer.status in (200, 400))
+        if answer.status == 400 or "stream" in values:
+            continue
+        got = json.loads(answer.body)["translations"][0]
+        for a, b, c, d in got.get("links", []):
+            check(f"{values}: {got}", 0 <= a < b <= len(values["text"]) and 0 <= c < d <= len(got["text"]))
+    n_good = sum(answer.status == 200 for answer in answers)
+    check(f"{n_good} were answered", 100 < n_good < 400)
+
+
 class Asked(Server):
     def ask_for(self, **values):
         got = self.post("/v1/translate", {"source": "en", "target": "de"} | values)
@@ -93,6 +130,7 @@ with Asked(ferry, model, f"{model}:de-fr", "requests=1") as server:
     check_links(server)
     check_beginnings(server)
     check_refusals(server)
+    check_any(server)
     equal("the most", most(server), 3)
     through = server.ask_for(text=TEXT, target="fr", beginning="Der alte ", links=True)
     check(f"through a third language: {through}", through["text"].startswith("Der alte ") and through["links"])
