@@ -46,8 +46,9 @@ TEST(resume_goes_on_with_the_same_other_words_in_micro_batches)
                  TOY(VARIED, "threads=2", "micro_tokens=50", "max_steps=17"));
 }
 
-/* A number of each logged step of a run, in order. */
-static size_t numbers_of(const char *run, const char *key, double *x, size_t max)
+/* A number of every event of one kind, in order. */
+static size_t numbers_of(const char *run, const char *kind, const char *key, double *x,
+                         size_t max)
 {
     char path[100], line[8192];
     size_t n = 0;
@@ -58,7 +59,7 @@ static size_t numbers_of(const char *run, const char *key, double *x, size_t max
     while (n < max && fgets(line, sizeof line, f)) {
         json_t *o = json_loads(line, 0, NULL);
         const char *event = json_string_value(json_object_get(o, "event"));
-        if (event && strcmp(event, "step") == 0)
+        if (event && strcmp(event, kind) == 0)
             x[n++] = json_number_value(json_object_get(o, key));
         json_decref(o);
     }
@@ -77,14 +78,17 @@ TEST(other_words_do_not_depend_on_micro_batches_nor_on_threads)
     toy_train("threads", TOY("max_steps=10", "log_every=1", "threads=3", VARIED));
     toy_train("plain", TOY("max_steps=10", "log_every=1"));
     check_same("whole", "threads", "model.ckpt-10.data-00000-of-00001");
-    CHECK(numbers_of("whole", "loss", whole, STEPS) == STEPS &&
-          numbers_of("cut", "loss", cut, STEPS) == STEPS);
+    CHECK(numbers_of("whole", "step", "loss", whole, STEPS) == STEPS &&
+          numbers_of("cut", "step", "loss", cut, STEPS) == STEPS);
     for (int i = 0; i < STEPS; i++)
         CHECK_NEAR(cut[i], whole[i], 1e-5);
-    CHECK(numbers_of("whole", "target_tokens", whole, STEPS) == STEPS &&
-          numbers_of("plain", "target_tokens", plain, STEPS) == STEPS);
+    CHECK(numbers_of("whole", "step", "target_tokens", whole, STEPS) == STEPS &&
+          numbers_of("plain", "step", "target_tokens", plain, STEPS) == STEPS);
     for (int i = 0; i < STEPS; i++)
         CHECK(whole[i] > plain[i]); /* the same pairs in more pieces */
+    CHECK(numbers_of("whole", "start", "micro_tokens", whole, 1) == 1 &&
+          numbers_of("plain", "start", "micro_tokens", plain, 1) == 1);
+    CHECK(plain[0] == 100 && whole[0] == 150); /* room for them at once */
 }
 
 TEST(a_run_does_not_go_on_with_another_variation)

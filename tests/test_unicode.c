@@ -40,6 +40,9 @@ TEST(letters_digits_and_controls_are_told_apart)
           !unicode_is_control(' '));
     CHECK(unicode_lower('Q') == 'q' && unicode_lower(0xC4) == 0xE4 &&
           unicode_lower('[') == '[');
+    CHECK(unicode_upper('q') == 'Q' && unicode_upper(0xE4) == 0xC4 &&
+          unicode_upper('{') == '{');
+    CHECK(unicode_title('q') == 'Q' && unicode_title(0x1C6) == 0x1C5); /* dž: Dž */
 }
 
 TEST(scripts_without_blanks_are_known)
