@@ -156,8 +156,6 @@ static status locate(struct model_dir *d, const char *path, const char *checkpoi
                                                : choose(d, path, checkpoint, err);
     TRY(set_path(d->prefix, sizeof d->prefix, path, err));
     strip_suffix(d->prefix);
-    if (!is_checkpoint(d->prefix) && access(path, R_OK) != 0 && errno != ENOENT)
-        return err_set(err, ERR_IO, "%s cannot be read: %s", path, strerror(errno));
     if (!is_checkpoint(d->prefix))
         return no_model(path, err);
     TRY(parent_of(d->dir, sizeof d->dir, d->prefix, err));

@@ -14,10 +14,10 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "decode/translate.h"
 #include "device/device.h"
 #include "model/model.h"
 #include "recipe/schedule.h"
-#include "train/eval/evaluate.h"
 #include "train/log/layer_gradients.h"
 #include "train/log/rank_stats.h"
 #include "train/log/record.h"

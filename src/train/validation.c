@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "train/eval/evaluate.h"
 #include "train/trainer.h"
 
 enum { SAMPLE_MAX = 1024 }; /* bytes of a sentence in the log, with its NUL */
@@ -72,10 +73,10 @@ static status measure_valid(struct trainer *t, struct evaluate_result *r, struct
         .valid_loss = r->valid_loss,
         .eval_loss = r->eval_loss,
         .forced_bleu = r->forced_bleu,
-        .bleu = evaluate_measure(r, MEASURE_BLEU),
+        .bleu = evaluate_measure(r, METRIC_BLEU),
         .bleu_signature = r->has_text ? r->signature : NULL,
-        .chrf = evaluate_measure(r, MEASURE_CHRF),
-        .chrf_words = evaluate_measure(r, MEASURE_CHRF_WORDS),
+        .chrf = evaluate_measure(r, METRIC_CHRF),
+        .chrf_words = evaluate_measure(r, METRIC_CHRF_WORDS),
         .repeating = r->has_text ? r->repeating : (double)NAN,
         .length_ratio = r->has_text ? r->length_ratio : (double)NAN,
         .seconds = clock_now() - t_start};
@@ -92,9 +93,9 @@ static status measure_also(struct trainer *t, struct evaluate_result *r, size_t 
         .step = (double)t->state.step,
         .name = t->data.valid_list.item[i].name,
         .valid_loss = r->valid_loss,
-        .bleu = evaluate_measure(r, MEASURE_BLEU),
-        .chrf = evaluate_measure(r, MEASURE_CHRF),
-        .chrf_words = evaluate_measure(r, MEASURE_CHRF_WORDS),
+        .bleu = evaluate_measure(r, METRIC_BLEU),
+        .chrf = evaluate_measure(r, METRIC_CHRF),
+        .chrf_words = evaluate_measure(r, METRIC_CHRF_WORDS),
         .repeating = r->has_text ? r->repeating : (double)NAN,
         .length_ratio = r->has_text ? r->length_ratio : (double)NAN,
         .sentences = (double)r->n_pairs,
@@ -120,7 +121,7 @@ static status measure_all(struct trainer *t, struct evaluate_result *main,
 /* ---- judging ---- */
 
 /* Best so far by this measure? Then keep this model among the best. */
-static bool judge_by(struct trainer *t, struct state_best *best, enum measure m,
+static bool judge_by(struct trainer *t, struct state_best *best, unsigned m,
                      const char *kind, const struct evaluate_result *r)
 {
     const double value = evaluate_measure(r, m);
@@ -145,11 +146,11 @@ static void judge(struct trainer *t, const struct evaluate_result *main,
                   const struct evaluate_result *chosen)
 {
     const char *kind = saving_kind(&t->config);
-    const enum measure m = measure_find(t->config.best_metric);
+    const unsigned m = measure_find(t->config.best_metric);
     struct state *s = &t->state;
 
     const bool by_loss = judge_by(t, &s->loss, MEASURE_LOSS, SAVING_BEST_LOSS, main);
-    const bool by_bleu = judge_by(t, &s->bleu, MEASURE_BLEU, SAVING_BEST_BLEU, main);
+    const bool by_bleu = judge_by(t, &s->bleu, METRIC_BLEU, SAVING_BEST_BLEU, main);
     bool is_best = strcmp(kind, SAVING_BEST_LOSS) == 0 ? by_loss : by_bleu;
     if (strcmp(kind, SAVING_BEST) == 0)
         is_best = judge_by(t, &s->chosen, m, kind, chosen);

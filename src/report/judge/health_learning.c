@@ -235,7 +235,7 @@ void health_learning_lengths(struct health_finding *f, const struct run *run)
                           : "Early in a training that is usual. If it stays: look for "
                             "training pairs whose target says more than the source "
                             "(`ferry score-pairs`), and lower alpha when translating.",
-                 "At step %s the validation translations have %s times the words of "
+                 "At step %s the validation translations have %s times the characters of "
                  "their references: they are much too %s.",
                  fmt_count(e->step).s, fmt_number(e->length_ratio, 2).s,
                  is_short ? "short" : "long");

@@ -159,7 +159,7 @@ static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
                                      .loss = r->valid_loss,
                                      .eval_loss = r->eval_loss,
                                      .forced_bleu = r->forced_bleu,
-                                     .bleu = r->has_text ? r->bleu : NAN,
+                                     .bleu = r->has_text ? r->score[METRIC_BLEU] : NAN,
                                      .bleu_signature = r->has_text ? r->signature : NULL,
                                      .sentences = (double)r->n_pairs,
                                      .text_hash =
@@ -184,7 +184,8 @@ static void print(const struct eval *e, const struct evaluate_result *r, FILE *o
     fprintf(out, "Eval_BLEU_Score    %.4f  as the reference: teacher-forced, on pieces\n",
             r->forced_bleu);
     if (r->has_text)
-        fprintf(out, "BLEU               %.2f   %s\n", r->bleu, r->signature);
+        fprintf(out, "BLEU               %.2f   %s\n", r->score[METRIC_BLEU],
+                r->signature);
 }
 
 status eval_write(const char *path, const struct translations *t, struct err *err)
@@ -204,9 +205,9 @@ status eval_write(const char *path, const struct translations *t, struct err *er
 status eval_at_least(const struct eval_config *c, const struct evaluate_result *r,
                      struct err *err)
 {
-    if (r->has_text && r->bleu < c->at_least)
+    if (r->has_text && r->score[METRIC_BLEU] < c->at_least)
         return err_set(err, ERR_CHECK, "BLEU is %.2f, at least %.2f was asked for",
-                       r->bleu, c->at_least);
+                       r->score[METRIC_BLEU], c->at_least);
     return OK;
 }
 

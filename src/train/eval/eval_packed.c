@@ -107,7 +107,7 @@ static void print(const struct work *w, const struct evaluate_result *r, FILE *o
         json_t *line = json_pack("{s:s, s:i, s:f}", "name", w->c->set, "sentences",
                                  (int)r->n_pairs, "cross_entropy", r->valid_loss);
         if (r->has_text) {
-            json_object_set_new(line, "bleu", json_real(r->bleu));
+            json_object_set_new(line, "bleu", json_real(r->score[METRIC_BLEU]));
             json_object_set_new(line, "bleu_signature", json_string(r->signature));
         }
         json_dumpf(line, out, JSON_PRESERVE_ORDER);
@@ -121,7 +121,8 @@ static void print(const struct work *w, const struct evaluate_result *r, FILE *o
     fprintf(out, "cross entropy      %.4f  per token, without smoothing\n",
             r->valid_loss);
     if (r->has_text)
-        fprintf(out, "BLEU               %.2f   %s\n", r->bleu, r->signature);
+        fprintf(out, "BLEU               %.2f   %s\n", r->score[METRIC_BLEU],
+                r->signature);
 }
 
 static status run(struct work *w, const char *path, FILE *out, struct err *err)

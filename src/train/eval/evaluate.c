@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "corpus/batch.h"
 #include "dist/comm/comm.h"
 #include "score/bleu.h"
-#include "score/chrf.h"
 #include "score/loops.h"
 #include "train/update/upload.h"
 
@@ -131,21 +131,19 @@ static status run_pass(struct pass *p, struct model *m, const struct dataset_set
 }
 
 /* The counts of all ranks in those of each; numbers below 2^53 are exact in double. */
-static status sum_counts(void *counts, size_t n_bytes, struct comm *comm, struct err *err)
+static status sum_counts(struct bleu_stats *b, struct comm *comm, struct err *err)
 {
-    enum { MOST = 256 };
-    const size_t n = n_bytes / sizeof(uint64_t);
-    uint64_t count[MOST];
-    double x[MOST];
+    enum { N = sizeof *b / sizeof(uint64_t) };
+    uint64_t count[N];
+    double x[N];
 
-    BUG_ON(n > MOST);
-    memcpy(count, counts, n_bytes);
-    for (size_t i = 0; i < n; i++)
+    memcpy(count, b, sizeof count);
+    for (size_t i = 0; i < N; i++)
         x[i] = (double)count[i];
-    TRY(comm_allreduce(comm, COMM_SUM, x, n, err));
-    for (size_t i = 0; i < n; i++)
+    TRY(comm_allreduce(comm, COMM_SUM, x, N, err));
+    for (size_t i = 0; i < N; i++)
         count[i] = (uint64_t)x[i];
-    memcpy(counts, count, n_bytes);
+    memcpy(b, count, sizeof count);
     return OK;
 }
 
@@ -186,7 +184,7 @@ static status join_pass(struct evaluate_result *r, struct pass *p,
         conclude(r, p->known, p->n_known, &p->forced, o->group);
         return OK;
     }
-    TRY(sum_counts(&p->forced, sizeof p->forced, comm, err));
+    TRY(sum_counts(&p->forced, comm, err));
     status result = comm_gather(comm, &all, p->known, p->n_known * sizeof *p->known, err);
     if (result == OK && comm->rank == 0)
         conclude(r, (const struct sentence_loss *)(const void *)all.data,
@@ -212,57 +210,47 @@ status evaluate_loss(struct evaluate_result *r, struct model *m,
     return result;
 }
 
-/* Counts of translations against their references; all of them 64-bit numbers, so that
- * those of ranks add up. */
+/* Of translations and their references; sums, so that those of ranks add up. */
 struct counts {
-    struct bleu_stats bleu;
-    struct chrf_stats chrf, chrf_words;
-    uint64_t n_loops;
+    struct metric_sums metric[N_METRIC];
+    double n_loops;
+    double n_chars[2]; /* of the translations; of the references */
 };
-
-static const struct bleu_options how_bleu;
-
-static struct chrf_options how_chrf(bool has_words)
-{
-    struct chrf_options o = CHRF_OPTIONS;
-
-    o.word_order = has_words ? 2 : 0;
-    return o;
-}
 
 static status count_text(struct counts *c, struct line hyp, struct line ref,
                          struct err *err)
 {
-    const struct chrf_options chars = how_chrf(false), words = how_chrf(true);
     bool loops, ref_loops = false;
 
-    TRY(bleu_add(&c->bleu, &how_bleu, hyp, &ref, 1, err));
-    TRY(chrf_add(&c->chrf, &chars, hyp, &ref, 1, err));
-    TRY(chrf_add(&c->chrf_words, &words, hyp, &ref, 1, err));
+    for (enum metric m = 0; m < N_METRIC; m++) {
+        const struct metric_options o = metric_options(m);
+        TRY(metric_add(&c->metric[m], &o, hyp, &ref, 1, err));
+    }
     TRY(loops_find(&loops, hyp, err));
     if (loops)
         TRY(loops_find(&ref_loops, ref, err));
     c->n_loops += loops && !ref_loops;
+    c->n_chars[0] += (double)utf8_count(hyp.text, hyp.n_bytes);
+    c->n_chars[1] += (double)utf8_count(ref.text, ref.n_bytes);
     return OK;
 }
 
 /* The numbers of n translations. */
 static void score_text(struct evaluate_result *r, const struct counts *c, size_t n)
 {
-    const struct chrf_options chars = how_chrf(false), words = how_chrf(true);
-    const struct bleu bleu = bleu_score(&c->bleu, &how_bleu);
-    struct str signature = str_new(0);
-
+    for (enum metric m = 0; m < N_METRIC; m++) {
+        const struct metric_options o = metric_options(m);
+        RELEASED_BY(result_release)
+        struct result result = metric_result(&c->metric[m], &o, 1);
+        r->score[m] = result.score;
+        if (m == METRIC_BLEU)
+            snprintf(r->signature, sizeof r->signature, "%s",
+                     str_text(&result.signature));
+    }
     r->has_text = true;
     r->n_translated = n;
-    r->bleu = bleu.score;
-    r->chrf = chrf_score(&c->chrf, &chars);
-    r->chrf_words = chrf_score(&c->chrf_words, &words);
-    r->length_ratio = bleu.ratio;
-    r->repeating = n ? (double)c->n_loops / (double)n : 0;
-    bleu_signature(&signature, &how_bleu, 1);
-    snprintf(r->signature, sizeof r->signature, "%s", str_text(&signature));
-    str_release(&signature);
+    r->repeating = n ? c->n_loops / (double)n : 0;
+    r->length_ratio = c->n_chars[1] > 0 ? c->n_chars[0] / c->n_chars[1] : 0;
 }
 
 /* This rank's translations are counted here, and only the counts travel. The first rank
@@ -286,18 +274,15 @@ status evaluate_text(struct evaluate_result *r, struct translations *out,
     if (!is_first)
         translate_release(out);
     if (o->comm)
-        TRY(sum_counts(&counts, sizeof counts, o->comm, err));
+        TRY(comm_allreduce(o->comm, COMM_SUM, counts.metric[0].x,
+                           sizeof counts / sizeof(double), err));
     score_text(r, &counts, n);
     return o->comm ? comm_bcast(o->comm, r, sizeof *r, 0, err) : OK;
 }
 
-double evaluate_measure(const struct evaluate_result *r, enum measure m)
+double evaluate_measure(const struct evaluate_result *r, unsigned measure)
 {
-    const double all[] = {
-#define M(code, name, member, ...) [MEASURE_##code] = r->member,
-        MEASURE_LIST(M)
-#undef M
-    };
-
-    return m == MEASURE_LOSS || r->has_text ? all[m] : NAN;
+    if (measure == MEASURE_LOSS)
+        return r->valid_loss;
+    return r->has_text ? r->score[measure] : NAN;
 }

@@ -3,10 +3,10 @@
  *
  * Loss: without dropout, with the smoothing that training uses, as a mean over tokens;
  * and as the reference reports it, a mean over sentences of the means of its batches of
- * `group` sentences. BLEU, chrF and chrF++: of translations against the raw text, and how
- * many of these repeat themselves and how long they are; and the reference's
- * teacher-forced BLEU, which feeds the model the right prefix at every position and so is
- * no translation (docs/evaluation.md).
+ * `group` sentences. Metrics: of translations against the raw text, and how many of these
+ * repeat themselves and how long they are; and the reference's teacher-forced BLEU, which
+ * feeds the model the right prefix at every position and so is no translation
+ * (docs/evaluation.md).
  *
  * Ranks share a set, each sentence once; the first adds the results up in the order of
  * the sentences, as it would alone, and all learn the same numbers.
@@ -41,14 +41,14 @@ struct evaluate_options {
 };
 
 struct evaluate_result {
-    double valid_loss;             /* a mean over tokens */
-    double eval_loss;              /* the reference's */
-    double forced_bleu;            /* 0..1 */
-    bool has_text;                 /* the rest was measured too */
-    double bleu, chrf, chrf_words; /* 0..100; chrf_words: chrF++ */
-    double repeating;              /* share of the translations that loop */
-    double length_ratio; /* words of the translations by those of the references */
-    char signature[128]; /* of bleu */
+    double valid_loss;      /* a mean over tokens */
+    double eval_loss;       /* the reference's */
+    double forced_bleu;     /* 0..1 */
+    bool has_text;          /* the rest was measured too */
+    double score[N_METRIC]; /* as sacreBLEU prints them */
+    double repeating;       /* share of the translations that loop */
+    double length_ratio; /* characters of the translations by those of the references */
+    char signature[128]; /* of BLEU */
     size_t n_pairs, n_tokens, n_translated;
 };
 
@@ -65,4 +65,4 @@ status evaluate_text(struct evaluate_result *r, struct translations *out,
                      const struct evaluate_options *o, struct err *err);
 
 /* NAN when it was not taken. */
-double evaluate_measure(const struct evaluate_result *r, enum measure m);
+double evaluate_measure(const struct evaluate_result *r, unsigned measure);

@@ -417,15 +417,14 @@ status record_best(struct record *r, int64_t step, const char *name, double valu
     const bool is_bleu = strncmp(name, "bleu=", 5) == 0;
     const bool is_loss = strncmp(name, "val_loss=", 9) == 0;
     const bool is_other = !is_bleu && !is_loss;
-    const struct runlog_best e = {
-        .t = clock_wall(),
-        .step = (double)step,
-        .path = name,
-        .valid_loss = is_loss ? value : NAN,
-        .bleu = is_bleu ? value : NAN,
-        .measure = is_other ? measure_title(measure_find(c->best_metric)) : NULL,
-        .set = is_other && *c->best_set ? c->best_set : NULL,
-        .value = is_other ? value : NAN};
+    const struct runlog_best e = {.t = clock_wall(),
+                                  .step = (double)step,
+                                  .path = name,
+                                  .valid_loss = is_loss ? value : NAN,
+                                  .bleu = is_bleu ? value : NAN,
+                                  .measure = is_other ? c->best_metric : NULL,
+                                  .set = is_other && *c->best_set ? c->best_set : NULL,
+                                  .value = is_other ? value : NAN};
 
     return put_entry(r, RUNLOG_KIND_BEST, &e, err);
 }

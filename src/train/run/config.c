@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "format/seal.h"
+#include "train/run/measures.h"
 
 static const struct opt rows[] = {
 #define X(kind, field, ...) \

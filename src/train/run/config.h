@@ -13,7 +13,6 @@
 #include "device/device.h"
 #include "recipe/model_config.h"
 #include "recipe/schedule.h"
-#include "train/run/measures.h"
 #include "train/run/variation.h"
 #include "train/update/optim.h"
 

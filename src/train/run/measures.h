@@ -1,31 +1,20 @@
 /*
- * measures - what an evaluation finds of a set that patience and the choice of the best
- * model can follow.
+ * measures - what patience and the choice of the best model can follow: the loss, or any
+ * metric of translations (score/metric.h).
  *
- * A measure is a row here, with a member of its name in struct evaluate_result and in the
- * run log's entries (recipe/runlog_schema.h).
+ * The run log has a field for each metric (recipe/runlog_schema.h).
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* code, best_metric's name, member, whether more is better, name for people */
-#define MEASURE_LIST(M)                        \
-    M(LOSS, "loss", valid_loss, false, "loss") \
-    M(BLEU, "bleu", bleu, true, "BLEU")        \
-    M(CHRF, "chrf", chrf, true, "chrF2")       \
-    M(CHRF_WORDS, "chrf++", chrf_words, true, "chrF2++")
+#include "score/metric.h"
 
-#define MEASURE_NAMES "loss|bleu|chrf|chrf++"
+/* A metric's number, or the one behind them. */
+enum { MEASURE_LOSS = N_METRIC, MEASURE_N };
 
-enum measure {
-#define M(code, ...) MEASURE_##code,
-    MEASURE_LIST(M) MEASURE_N
-#undef M
-};
+#define MEASURE_NAMES "loss|" METRIC_NAMES
 
 /* By its name, which is one of MEASURE_NAMES. */
-enum measure measure_find(const char *name);
-/* For people. */
-const char *measure_title(enum measure m);
-bool measure_is_better(enum measure m, double now, double before);
+unsigned measure_find(const char *name);
+bool measure_is_better(unsigned measure, double now, double before);
