@@ -296,6 +296,11 @@ TEST(a_host_with_other_options_or_other_data_does_not_train)
     check_refused("longer", "seed=1", "has another tokenizer than rank 0");
     toy_data_as("other", 1000, "data/vocab.model");
     check_refused("other", "seed=1", "has another corpus than rank 0");
+    char also[300];
+    snprintf(also, sizeof also, "also_data=%s", test_path("other"));
+    check_refused("data", also, "has another corpus than rank 0");
+    snprintf(also, sizeof also, "also_valid=%s", test_path("other"));
+    check_refused("data", also, "has another corpus than rank 0");
     toy_data_as("same", 0, NULL); /* where things are may differ */
     train(&j, "same", "seed=1");
     for (int r = 0; r < 2; r++)

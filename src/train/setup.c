@@ -87,6 +87,7 @@ static status check_ranks(struct trainer *t, struct err *err)
     const struct preflight_options o = {
         .config = c,
         .data = &t->data.sets,
+        .valid = training_data_valid_hash(&t->data),
         .checkpoint_mib = checkpoint_extra_mib + mib * (1 + moments + average + local),
         .memory_mib = t->device.gpu ? 0 : mib * n_arrays,
         .is_writer = p->dir.is_writer,

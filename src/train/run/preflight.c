@@ -431,7 +431,7 @@ static struct preflight_facts own_facts(struct preflight_options o)
         .tokenizer = d->tokenizer_hash,
         .card = o.device->card,
         .corpus = d->train.checksum,
-        .valid = d->valid.is_there ? d->valid.corpus.checksum : 0,
+        .valid = o.valid,
         .free_mib = free_bytes ? (double)free_bytes / 1048576 : (double)NAN,
         .disk_mib = o.is_writer ? disk_mib(o.config->run) : (double)NAN};
 

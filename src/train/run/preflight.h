@@ -25,6 +25,7 @@ struct train_config;
 struct preflight_options {
     const struct train_config *config;
     const struct dataset *data;
+    uint64_t valid;        /* checksum of all validation sets; 0: there are none */
     double checkpoint_mib; /* of one */
     double memory_mib;     /* that a rank takes at the least, on its host */
     bool is_writer;

@@ -208,6 +208,18 @@ status training_data_open(struct training_data *d, struct train_config *c,
     return variation_open(&d->variation, rule, d->spm, err);
 }
 
+uint64_t training_data_valid_hash(const struct training_data *d)
+{
+    struct checksum sum = checksum_start();
+
+    if (!d->sets.valid.is_there)
+        return 0;
+    checksum_add(&sum, &d->sets.valid.corpus.checksum, sizeof(uint64_t));
+    for (size_t i = 0; i < d->valid_list.n; i++)
+        checksum_add(&sum, &d->also_valid[i].valid.corpus.checksum, sizeof(uint64_t));
+    return checksum_value(&sum);
+}
+
 void training_data_close(struct training_data *d)
 {
     struct err known; /* what the check found was said before */

@@ -34,6 +34,9 @@ status training_data_open(struct training_data *d, struct train_config *c,
                           bool is_checked, struct err *err);
 void training_data_close(struct training_data *d);
 
+/* A checksum of all validation sets; 0: there are none. */
+uint64_t training_data_valid_hash(const struct training_data *d);
+
 /* For messages about a run that is resumed: " (data = DIR)" when it began with another
  * directory than c->data, "" when not. */
 enum { TRAINING_DATA_BEFORE = FILE_PATH_MAX + 16 };
