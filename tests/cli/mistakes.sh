@@ -65,7 +65,7 @@ refuses 3 'none: no such run directory' "$FERRY" eval none
 refuses 3 'data has no checkpoint yet' "$FERRY" eval data
 refuses 3 'none: no such run directory' "$FERRY" translate none
 ln -s round round
-refuses 3 'round cannot be read: Too many' "$FERRY" translate round
+refuses 3 'round: Too many' "$FERRY" translate round
 refuses 3 'none: no such run directory' "$FERRY" average none out=y
 refuses 3 'none: no such directory' "$FERRY" report none
 refuses 3 'none: no such file, directory or checkpoint' "$FERRY" inspect none
