@@ -10,6 +10,7 @@
 
 #include "format/crc32c.h"
 #include "format/le.h"
+#include "format/pack.h"
 #include "format/pack_layout.h"
 
 static inline bool mended_pack(unsigned char *bytes, size_t n)

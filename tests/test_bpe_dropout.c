@@ -84,9 +84,9 @@ static void check_texts(const struct spm *spm, size_t n_lines)
         }
     }
     CHECK(n_changed > n_lines); /* of four rates */
-    bpe_ids_release(&in);
-    bpe_ids_release(&out);
-    bpe_ids_release(&again);
+    bpe_cut_ids_release(&in);
+    bpe_cut_ids_release(&out);
+    bpe_cut_ids_release(&again);
     str_release(&line);
     str_release(&want);
     str_release(&got);
@@ -132,9 +132,9 @@ TEST(rate_1_leaves_characters_and_keys_differ)
             }
     }
     CHECK(n_different > 60);
-    bpe_ids_release(&in);
-    bpe_ids_release(&out);
-    bpe_ids_release(&other);
+    bpe_cut_ids_release(&in);
+    bpe_cut_ids_release(&out);
+    bpe_cut_ids_release(&other);
     encoder_free(e);
     spm_free(spm);
 }
@@ -150,7 +150,7 @@ TEST(ids_beyond_the_vocabulary_stay)
 
     recut(e, &in, 1, 0, &out);
     CHECK(same_ids(&in, &out));
-    bpe_ids_release(&out);
+    bpe_cut_ids_release(&out);
     encoder_free(e);
     spm_free(spm);
 }
@@ -281,8 +281,8 @@ static void check_shares(struct encoder *e, const struct spm *spm, const char *t
     if (chi > k + 5 * sqrt(2.0 * k))
         test_fail(__FILE__, __LINE__, "%s at %g: chi-square %g of %d degrees", text, rate,
                   chi, k);
-    bpe_ids_release(&in);
-    bpe_ids_release(&out);
+    bpe_cut_ids_release(&in);
+    bpe_cut_ids_release(&out);
     free(w);
 }
 

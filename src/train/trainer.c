@@ -180,7 +180,7 @@ static status loop(struct trainer *t, struct err *err)
         if (t->state.step == before)
             continue; /* skipped */
         if (is_due(t, c->eval_every))
-            TRY(validate(t, err));
+            TRY(validation_run(t, err));
         if (is_due(t, c->save_every))
             saving_want(&t->saving);
         TRY(saving_begin(&t->saving, err));
@@ -220,7 +220,7 @@ static status finish(struct trainer *t, struct err *err)
     TRY(check_ground(t, true, err));
     TRY(log_rest(t, err));
     if (!t->is_signalled && t->state.step > 0)
-        TRY(validate(t, err));
+        TRY(validation_run(t, err));
     TRY(saving_finish(&t->saving, !t->is_signalled, err));
     TRY(record_stop(&t->record, t->state.step, reason, message, err));
     if (t->is_signalled)
@@ -235,7 +235,7 @@ static status run(struct trainer *t, struct err *err)
         TRY(saving_finish(&t->saving, true, err));
     if (t->saving.is_resumed)
         t->evaluated_at = t->state.step; /* by those who made that step */
-    validate_patience(t); /* a run that had stopped stays so until patience grows */
+    validation_patience(t); /* a run that had stopped stays so until patience grows */
     t->record.t_begin = clock_now();
     meter_start(&t->stats.meter, "/sys/class/net", &t->device);
     status result = loop(t, err);

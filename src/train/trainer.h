@@ -103,6 +103,6 @@ status train_step(struct trainer *t, struct record_step *rec, struct err *err);
 
 /* validation.c: the validation sets with the weights or their average, recorded and
  * judged. Nothing without a set, or when this step was evaluated before. Collective. */
-status validate(struct trainer *t, struct err *err);
+status validation_run(struct trainer *t, struct err *err);
 /* Whether the evaluations so far use up patience. */
-void validate_patience(struct trainer *t);
+void validation_patience(struct trainer *t);

@@ -126,14 +126,15 @@ static bool judge_by(struct trainer *t, struct state_best *best, unsigned m,
 {
     const double value = evaluate_measure(r, m);
 
-    if (!isfinite(value) || (best->is_there && !measure_is_better(m, value, best->value)))
+    if (!isfinite(value) ||
+        (best->is_there && !measures_is_better(m, value, best->value)))
         return false;
     *best = (struct state_best){true, value, t->state.step};
     saving_want_best(&t->saving, kind, value);
     return true;
 }
 
-void validate_patience(struct trainer *t)
+void validation_patience(struct trainer *t)
 {
     const int64_t most = t->config.patience;
 
@@ -146,7 +147,7 @@ static void judge(struct trainer *t, const struct evaluate_result *main,
                   const struct evaluate_result *chosen)
 {
     const char *kind = saving_kind(&t->config);
-    const unsigned m = measure_find(t->config.best_metric);
+    const unsigned m = measures_find(t->config.best_metric);
     struct state *s = &t->state;
 
     const bool by_loss = judge_by(t, &s->loss, MEASURE_LOSS, SAVING_BEST_LOSS, main);
@@ -155,10 +156,10 @@ static void judge(struct trainer *t, const struct evaluate_result *main,
     if (strcmp(kind, SAVING_BEST) == 0)
         is_best = judge_by(t, &s->chosen, m, kind, chosen);
     s->evals_since_best = is_best ? 0 : s->evals_since_best + 1;
-    validate_patience(t);
+    validation_patience(t);
 }
 
-status validate(struct trainer *t, struct err *err)
+status validation_run(struct trainer *t, struct err *err)
 {
     struct evaluate_result main, chosen;
     struct err ignored;

@@ -20,7 +20,7 @@ struct bpe_pair {
 
 static const char space_mark[] = "\xE2\x96\x81";
 
-void bpe_ids_release(struct bpe_ids *ids)
+void bpe_cut_ids_release(struct bpe_ids *ids)
 {
     free(ids->id);
     *ids = (struct bpe_ids){0};

@@ -32,7 +32,7 @@ struct bpe_ids {
     uint16_t *id;
     size_t n, cap;
 };
-void bpe_ids_release(struct bpe_ids *ids);
+void bpe_cut_ids_release(struct bpe_ids *ids);
 
 struct bpe_cut {
     const struct spm_parts *parts;

@@ -224,7 +224,7 @@ void encoder_free(struct encoder *e)
     bpe_cut_release(&e->cut);
     spm_parts_release(&e->parts);
     str_release(&e->line);
-    bpe_ids_release(&e->ids);
+    bpe_cut_ids_release(&e->ids);
     table_release(&e->cache.table);
     free(e->cache.store);
     free(e);

@@ -1,11 +1,11 @@
 #include "train/run/measures.h"
 
-unsigned measure_find(const char *name)
+unsigned measures_find(const char *name)
 {
     return metric_find(name); /* the loss is behind them all */
 }
 
-bool measure_is_better(unsigned measure, double now, double before)
+bool measures_is_better(unsigned measure, double now, double before)
 {
     if (measure == MEASURE_LOSS)
         return now < before;

@@ -16,5 +16,5 @@ enum { MEASURE_LOSS = N_METRIC, MEASURE_N };
 #define MEASURE_NAMES "loss|" METRIC_NAMES
 
 /* By its name, which is one of MEASURE_NAMES. */
-unsigned measure_find(const char *name);
-bool measure_is_better(unsigned measure, double now, double before);
+unsigned measures_find(const char *name);
+bool measures_is_better(unsigned measure, double now, double before);

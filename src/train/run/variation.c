@@ -167,8 +167,8 @@ void variation_close(struct variation *v)
         str_release(&s->text);
         str_release(&s->again);
         spm_ids_release(&s->ids);
-        bpe_ids_release(&s->augmented);
-        bpe_ids_release(&s->dropped);
+        bpe_cut_ids_release(&s->augmented);
+        bpe_cut_ids_release(&s->dropped);
     }
     str_release(&v->spare);
     free(v);
