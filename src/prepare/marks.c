@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char open_sign[] = ">>", close_sign[] = "<<";
-enum { N_SIGN = 2 };
+enum { N_SIGN = 2, N_SIGNS = 2 * N_SIGN };
 
 /* What a mark's name may consist of. */
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -16,16 +16,16 @@ static status add(struct marks *m, const char *name, size_t n, const char **text
 {
     char one[MARKS_TEXT];
 
-    if (n > 2 * N_SIGN && memcmp(name, open_sign, N_SIGN) == 0 &&
+    if (n > N_SIGNS && memcmp(name, open_sign, N_SIGN) == 0 &&
         memcmp(name + n - N_SIGN, close_sign, N_SIGN) == 0) {
         name += N_SIGN;
-        n -= 2 * N_SIGN;
+        n -= N_SIGNS;
     }
-    if (!n || n + 2 * N_SIGN >= sizeof one || strspn(name, letters) < n)
+    if (!n || n + N_SIGNS >= sizeof one || strspn(name, letters) < n)
         return err_set(err, ERR_USAGE,
                        "'%.*s' is no name of a mark: want 1 to %d letters, digits, - and "
                        "_, as in de for >>de<<",
-                       (int)n, name, MARKS_TEXT - 2 * N_SIGN - 1);
+                       (int)n, name, MARKS_TEXT - N_SIGNS - 1);
     snprintf(one, sizeof one, "%s%.*s%s", open_sign, (int)n, name, close_sign);
     size_t i = 0;
     while (i < m->n && strcmp(m->text[i], one) != 0)
