@@ -35,6 +35,10 @@ typedef real tile_loose
 
 enum { TILE_LANES = TILE_BYTES / sizeof(real), TILE_ROWS = 6 };
 
+/* Integers of the size of a real: where to shuffle from, what a comparison gives. */
+typedef __typeof__(_Generic((real)0, float : (int32_t)0, double : (int64_t)0)) tile_lane;
+typedef tile_lane tile_lanes __attribute__((vector_size(TILE_BYTES)));
+
 #ifndef TILE_CHECKED
 #define TILE_INLINE      static inline __attribute__((always_inline))
 #define TILE_UNROLL      _Pragma("GCC unroll 16")
@@ -141,8 +145,7 @@ TILE_INLINE tile_vec tile_interleave(tile_vec x, tile_vec y, int first)
     }
     return out;
 #else
-    typedef __typeof__(_Generic((real)0, float : (int32_t)0, double : (int64_t)0)) lane;
-    lane index __attribute__((vector_size(TILE_BYTES)));
+    tile_lanes index;
 
     TILE_UNROLL
     for (int i = 0; i < TILE_LANES / 2; i++) {
