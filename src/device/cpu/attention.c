@@ -13,8 +13,8 @@
  *
  * because sum_j p_ij dp_ij = sum_j w_ij dw_ij = dout_i . out_i. The head's queries and,
  * as columns, its keys (and values) are copied into the thread's scratch, padded to whole
- * vectors; other rows only where they are not whole vectors. So nothing that is written
- * may be what is read. Then everything is small matrix products (tile.h) over blocks of
+ * vectors; other rows only where they are not whole vectors, so that nothing written may
+ * be what is read. Then everything is small matrix products (tile.h) over blocks of
  * queries whose scores stay in the cache. Rows of scores are computed to the end of their
  * last vector, and what lies behind the last key is set to 0. A head of a sentence
  * belongs to one thread, so dk and dv need no atomics.
@@ -300,9 +300,14 @@ static inline uint32_t seen_from(size_t n, size_t at)
     return (uint32_t)(n > at ? n - at : 0);
 }
 
-/* s[0..n) becomes its softmax times the masks, the rest of the padded row 0; returns
- * log-sum-exp. */
-static real softmax(real *restrict s, size_t n, size_t np, const struct masks *m)
+/* The largest score of a row, and the sum of the exponentials below it. */
+struct total {
+    real top, sum;
+};
+
+/* s[0..n) becomes its softmax times the masks, the rest of the padded row 0. */
+static inline struct total softmax(real *restrict s, size_t n, size_t np,
+                                   const struct masks *m)
 {
     tile_vec sums = {0};
     real sum = 0;
@@ -319,7 +324,7 @@ static real softmax(real *restrict s, size_t n, size_t np, const struct masks *m
         sum += sums[l];
     for (size_t at = 0; at < np; at += TILE_LANES)
         drop_weights(s + at, m, (uint32_t)at, 1 / sum);
-    return top + (real)log((double)sum);
+    return (struct total){top, sum};
 }
 
 static struct tile_a by_rows(const real *x, size_t stride)
@@ -339,16 +344,18 @@ static void forward_block(const struct item *it, const struct room *r, struct ro
     const struct job *j = it->job;
     const size_t n_k = seen_by(it, at, n), np = tile_pad(n_k);
     const struct rows o = rows_of(j->out, it, it->q0 + at, r->o);
+    struct total total[BLOCK];
 
     copy_in(r->q, j->q, it, it->q0 + at, n, it->scale);
     tile_multiply(r->s, it->np, by_rows(r->q, it->dp), r->kt, it->np, n, np, it->d,
                   false);
     for (size_t i = 0; i < n; i++) {
-        const size_t row = it->q0 + at + i;
-        const struct masks m = masks_of(it, row);
-        cpu_row(j->lse, row)[it->head] =
-            softmax(r->s + i * it->np, visible(it, at + i), np, &m);
+        const struct masks m = masks_of(it, it->q0 + at + i);
+        total[i] = softmax(r->s + i * it->np, visible(it, at + i), np, &m);
     }
+    for (size_t i = 0; i < n; i++) /* apart, because a call empties the registers */
+        cpu_row(j->lse, it->q0 + at + i)[it->head] =
+            total[i].top + (real)log((double)total[i].sum);
     tile_multiply(o.at, o.stride, by_rows(r->s, it->np), v.at, v.stride, n, it->dp, n_k,
                   false);
     write_rows(j->out, o, it, it->q0 + at, n);
