@@ -176,16 +176,26 @@ static void copy_a(real *to, const struct job *j, const struct slice *s, struct 
 
 /* ---- products ---- */
 
-/* A tile at the right edge of c goes through a whole one. */
+/* A tile at the right edge of c has fewer vectors, and goes through memory of its own if
+ * the last one is not whole. */
 TILE_INLINE void edge_tile(real *c, size_t ldc, size_t rows, size_t cols, struct tile_a a,
                            const real *b, size_t depth, bool add)
 {
-    real whole[ROWS * COLS];
+    enum { TWO = 2 * TILE_LANES };
+    const size_t width = cols <= TILE_LANES ? TILE_LANES : cols <= TWO ? TWO : COLS;
+    const bool fits = cols == width, onto = fits && add;
+    real own[ROWS * COLS], *to = fits ? c : own;
+    const size_t stride = fits ? ldc : COLS;
 
-    tile_rows(rows, ROWS, VECS, whole, COLS, a, b, COLS, depth, false);
-    for (size_t r = 0; r < rows; r++)
+    if (width == TILE_LANES)
+        tile_rows(rows, ROWS, 1, to, stride, a, b, COLS, depth, onto);
+    else if (width == TWO)
+        tile_rows(rows, ROWS, 2, to, stride, a, b, COLS, depth, onto);
+    else
+        tile_rows(rows, ROWS, VECS, to, stride, a, b, COLS, depth, onto);
+    for (size_t r = 0; !fits && r < rows; r++)
         for (size_t k = 0; k < cols; k++)
-            c[r * ldc + k] = whole[r * COLS + k] + (add ? c[r * ldc + k] : 0);
+            c[r * ldc + k] = own[r * COLS + k] + (add ? c[r * ldc + k] : 0);
 }
 
 /* The lines of a tile come while its products are summed. */
