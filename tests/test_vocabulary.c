@@ -47,6 +47,20 @@ TEST(a_vocabulary_has_as_many_numbers_as_its_table_has_rows)
     vocabulary_release(&v);
 }
 
+/* A line of a list ends where its file does, with nothing behind it. */
+TEST(a_token_beyond_the_limit_is_named_by_its_bytes_alone)
+{
+    struct vocabulary v = {0};
+    char *text = malloc(3);
+
+    CHECK(text);
+    memcpy(text, "abc", 3);
+    CHECK_FAILS(vocabulary_add(&v, (struct line){text, 3}, 65536, &err), &err, ERR_FORMAT,
+                "token abc has number 65536");
+    free(text);
+    vocabulary_release(&v);
+}
+
 TEST(numbers_and_special_tokens_stand_once)
 {
     struct vocabulary v = {0};

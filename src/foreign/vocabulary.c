@@ -16,8 +16,9 @@ status vocabulary_add(struct vocabulary *v, struct line text, int64_t number,
                       struct err *err)
 {
     if (number < 0 || number >= SPM_VOCAB_MAX)
-        return err_set(err, ERR_FORMAT, "token %.40s has number %lld; want 0 to %d",
-                       text.text, (long long)number, SPM_VOCAB_MAX - 1);
+        return err_set(err, ERR_FORMAT, "token %.*s has number %lld; want 0 to %d",
+                       (int)(text.n_bytes < 40 ? text.n_bytes : 40), text.text,
+                       (long long)number, SPM_VOCAB_MAX - 1);
     const size_t i = (size_t)number, cap = v->cap;
     TRY(mem_grow(&v->token, &v->cap, i + 1, sizeof *v->token, err));
     memset(v->token + cap, 0, (v->cap - cap) * sizeof *v->token);
