@@ -302,6 +302,50 @@ TEST(a_map_gives_tensors_their_names_here)
                 "no tensor no/such");
 }
 
+/* As a file in double precision may have it. */
+TEST(a_number_too_large_for_a_weight_is_no_number)
+{
+    struct str head = str_new(0), bytes = str_new(0);
+    struct model_config c = {.vocab_size = 6,
+                             .d_model = 4,
+                             .d_ff = 3,
+                             .heads = 2,
+                             .encoder_layers = 1,
+                             .decoder_layers = 1,
+                             .norm_epsilon = 1e-6,
+                             .arch.norm = NORM_POST};
+    struct params p;
+    struct foreign f;
+    size_t n = 0;
+
+    CHECK_OK(params_open(&p, &c, &err), &err);
+    for (size_t i = 0; i < p.n_list; i++) {
+        const struct param *t = &p.list[i];
+        const size_t end = n + t->rows * t->cols * sizeof(double);
+        str_printf(&head,
+                   "%s\"%s\": {\"dtype\": \"F64\", \"shape\": [%zu,%zu], "
+                   "\"data_offsets\": [%zu,%zu]}",
+                   i ? "," : "{", t->name, t->rows, t->cols, n, end);
+        n = end;
+    }
+    str_puts(&head, "}");
+    made_zip_put(&bytes, head.len, 8);
+    str_add(&bytes, head.data, head.len);
+    for (size_t i = 0; i < n / sizeof(double); i++) {
+        const double x = 1e300;
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        made_zip_put(&bytes, bits, 8);
+    }
+    CHECK_OK(file_write(test_path("config.json"), TEXT(own_config), &err), &err);
+    CHECK_OK(file_write(test_path("model.safetensors"), bytes.data, bytes.len, &err),
+             &err);
+    CHECK_FAILS(foreign_open(&f, test_dir(), &err), &err, ERR_FORMAT, "is no number");
+    str_release(&head);
+    str_release(&bytes);
+    params_close(&p);
+}
+
 /* The values count from 0 through the file, whose tensors stand in our order. */
 static void check_counted(const struct foreign *f, const char *turned)
 {

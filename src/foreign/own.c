@@ -162,12 +162,12 @@ static status fill_param(float *flat, const struct param *p, const struct tensor
                        name, flips ? p->cols : p->rows, flips ? p->rows : p->cols);
     for (size_t r = 0; flat && r < p->rows; r++)
         for (size_t c = 0; c < p->cols; c++) {
-            const double x =
-                tensors_value(item, flips ? c * p->rows + r : r * p->cols + c);
+            const float x =
+                (float)tensors_value(item, flips ? c * p->rows + r : r * p->cols + c);
             if (!isfinite(x))
                 return err_set(err, ERR_FORMAT,
                                "tensor %s holds something that is no number", name);
-            flat[p->at + r * p->stride + c] = (float)x;
+            flat[p->at + r * p->stride + c] = x;
         }
     return OK;
 }
