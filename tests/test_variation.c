@@ -19,8 +19,10 @@ static const char learn_from[] =
 
 static struct spm *model_of(const char *text)
 {
+    static const char *const marks[] = {">>de<<"};
     struct lines lines = lines_over(text, strlen(text));
-    const struct spm_train_options o = {.vocab_size = 150, .is_at_most = true};
+    const struct spm_train_options o = {
+        .vocab_size = 151, .is_at_most = true, .mark = marks, .n_marks = 1};
     struct spm *spm;
     struct err err = {0};
 
@@ -199,6 +201,30 @@ TEST(both_sides_of_a_pair_are_augmented)
     CHECK(n_upper > PAIRS / 3 && n_upper < PAIRS * 2 / 3);
     CHECK(n_end > PAIRS / 3 && n_end < PAIRS * 2 / 3);
     str_release(&text);
+    variation_close(v);
+    spm_free(spm);
+}
+
+/* A mark says what is wanted, and is no text that changes. */
+TEST(a_source_with_a_mark_is_augmented_behind_it)
+{
+    const struct variation_config c = WITH("augment_upper=1", "augment_typos=1");
+    struct spm *spm = model_of(learn_from);
+    struct variation *v = open_it(&c, spm, 1, 200);
+    const struct row ids[] = {row_of(spm, source), row_of(spm, target)};
+    struct row marked[] = {{{ID_N_SPECIAL}, 1 + ids[0].n}, ids[1]};
+    struct sentence want[2], out[2];
+
+    CHECK_STR(spm_piece(spm, ID_N_SPECIAL), ">>de<<");
+    memcpy(marked[0].id + 1, ids[0].id, ids[0].n * sizeof *ids[0].id);
+    make(v, 0, 1, marked, out);
+    CHECK(out[0].len > 1 && out[0].token[0] == ID_N_SPECIAL);
+    struct row kept[] = {{.n = out[0].len - 1}, {.n = out[1].len}};
+    for (int i = 0; i < 2; i++)
+        memcpy(kept[i].id, out[i].token + !i, kept[i].n * sizeof *kept[i].id);
+    make(v, 0, 1, ids, want);
+    CHECK(same(want[0], seen(&kept[0])) && same(want[1], seen(&kept[1])));
+    CHECK(!same(want[0], seen(&ids[0])) && !same(want[1], seen(&ids[1])));
     variation_close(v);
     spm_free(spm);
 }

@@ -18,7 +18,8 @@ struct side {
     double dropout;
     struct str text, again;
     struct spm_ids ids;
-    struct bpe_ids augmented, dropped; /* what the pair at hand became */
+    size_t n_marks;                    /* of the pair at hand, before the text */
+    struct bpe_ids augmented, dropped; /* what it became */
 };
 
 struct variation {
@@ -192,10 +193,24 @@ static bool same_ids(const struct spm_ids *a, struct sentence b)
     return a->n == b.len;
 }
 
+/* How many ids say what is wanted and are no text: 0, or 1 where a mark begins. */
+static size_t count_marks(const struct spm *spm, struct sentence in)
+{
+    size_t n;
+
+    if (!in.len || in.token[0] >= spm_size(spm))
+        return 0;
+    const char *name = spm_piece(spm, in.token[0]);
+    return spm_mark(spm, (struct line){name, strlen(name)}, &n) == in.token[0];
+}
+
 /* The text that the ids were made of; *is_exact unless it does not give them again, as
  * with unknown characters. */
 static status regain(struct side *s, struct sentence in, bool *is_exact, struct err *err)
 {
+    s->n_marks = count_marks(s->spm, in);
+    in.token += s->n_marks;
+    in.len -= s->n_marks;
     *is_exact = true;
     s->ids.n = 0;
     str_reset(&s->text);
@@ -211,19 +226,23 @@ static status regain(struct side *s, struct sentence in, bool *is_exact, struct 
     return OK;
 }
 
-/* The ids of the text; *is_exact unless they spell another, or are too many. */
-static status respell(struct side *s, size_t most, bool *is_exact, struct err *err)
+/* The ids of the text behind the marks of `in`; *is_exact unless they spell another, or
+ * are too many. */
+static status respell(struct side *s, struct sentence in, size_t most, bool *is_exact,
+                      struct err *err)
 {
     struct bpe_ids *to = &s->augmented;
 
     TRY(encode(s, err));
+    const size_t n = s->n_marks + s->ids.n;
     str_reset(&s->again);
     TRY(spm_decode(s->spm, s->ids.id, s->ids.n, &s->again, err));
-    *is_exact = s->ids.n <= most && s->again.len == s->text.len &&
+    *is_exact = n <= most && s->again.len == s->text.len &&
                 memcmp(str_text(&s->again), str_text(&s->text), s->text.len) == 0;
-    TRY(mem_grow(&to->id, &to->cap, s->ids.n, sizeof *to->id, err));
-    for (to->n = 0; to->n < s->ids.n; to->n++)
-        to->id[to->n] = (uint16_t)s->ids.id[to->n];
+    TRY(mem_grow(&to->id, &to->cap, n, sizeof *to->id, err));
+    for (to->n = 0; to->n < n; to->n++)
+        to->id[to->n] = to->n < s->n_marks ? in.token[to->n]
+                                           : (uint16_t)s->ids.id[to->n - s->n_marks];
     return OK;
 }
 
@@ -240,7 +259,7 @@ static status augment(struct variation *v, unsigned kinds, uint64_t key,
         return OK;
     augment_pair(kinds, key, &s[VARIED_SOURCE].text, &s[VARIED_TARGET].text, &v->spare);
     for (int i = 0; i < VARIED_SIDES && is_exact; i++)
-        TRY(respell(&s[i], v->most, &is_exact, err));
+        TRY(respell(&s[i], pair[i], v->most, &is_exact, err));
     for (int i = 0; i < VARIED_SIDES && is_exact; i++)
         pair[i] = (struct sentence){s[i].augmented.id, s[i].augmented.n};
     return OK;
