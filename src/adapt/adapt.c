@@ -243,7 +243,10 @@ static status configure(const struct work *w, struct train_config *t, struct err
     TRY(train_config_defaults(t, err));
     TRY(dataset_open(&d, w->blend, err));
     const struct tuning_size size = blend_measure(&d.train);
+    const size_t most = architecture_longest(&o->config.arch);
     tuning_set(t, &w->tuning, &size);
+    if ((size_t)t->max_length > most)
+        t->max_length = (int64_t)most;
     t->model = o->config;
     architecture_to_options(&t->arch, &o->config.arch);
     t->label_smoothing = o->label_smoothing;

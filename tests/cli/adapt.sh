@@ -85,6 +85,11 @@ expect 0 "$FERRY" adapt marian pairs=more.tsv source_lang=en target_lang=de run=
 grep -q '^norm: post$' tuned/config.yaml || fail 'the adapted model is of another architecture'
 expect 0 "$FERRY" translate tuned/adapted.ferry test.en
 
+# One that has learned its positions is given no longer sentences than it has positions for.
+expect 0 "$FERRY" train data=data run=few "${tiny[@]}" max_steps=2 positions=learned max_positions=20 max_length=20
+expect 0 "$FERRY" adapt few pairs=more.tsv run=longer precision=fp32 passes=1 threads=1
+grep -q '^max_length: 20$' longer/config.yaml || fail 'sentences may be longer than the positions'
+
 # What was begun stays what it was.
 refuses 2 'begun with mix_ratio = 2, not 1' "${adapt[@]}" run=whole mix_ratio=1
 refuses 2 'begun with model = base, not base.ferry' "$FERRY" adapt base.ferry pairs=more.tsv mix=train.tsv.gz run=whole
