@@ -52,7 +52,7 @@ plain() {
     esac
 }
 
-# once FILE COMMAND...: run it unless FILE is there; COMMAND writes FILE.new or FILE itself.
+# once FILE COMMAND...: run it unless FILE is there; COMMAND writes FILE.new or FILE itself, last of all.
 once() {
     local file=$1
     shift

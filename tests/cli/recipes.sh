@@ -39,7 +39,9 @@ twice m30k "$ROOT/recipes/multi30k" captions out=m30k vocab_size=300 $tiny
 made m30k/data/train.bin m30k/choices.tsv m30k/en-de.ferry m30k/test.de m30k/run/report.html
 [ "$(wc -l <m30k/choices.tsv)" -eq 6 ] || fail "two models and three penalties are six choices"
 out_has 'BLEU on the validation set'
-
+rm m30k/data/prepare.json # as where a preparation was stopped before its end
+expect 0 "$ROOT/recipes/multi30k" captions out=m30k vocab_size=300 $tiny
+made m30k/data/prepare.json
 
 expect 0 "$FERRY" sample more pairs=6000 valid=1 test=1
 paste more/train.de more/train.en | gzip >pairs.tsv.gz
