@@ -239,6 +239,13 @@ TEST(what_excludes_each_other_is_said)
                             "residual_dropout=0"),
                         &err),
                 &err, ERR_USAGE, "every dropout is 0");
+    CHECK_FAILS(toy_try("b",
+                        TOY("simcut=3", "simcut_rate=0", "attention_dropout=0",
+                            "relu_dropout=0", "residual_dropout=0"),
+                        &err),
+                &err, ERR_USAGE, "simcut_rate and every dropout are 0");
+    CHECK_FAILS(toy_try("b", TOY("smoothing=unigram", "label_smoothing=0"), &err), &err,
+                ERR_USAGE, "smoothing = unigram has no effect");
     toy_train("c", TOY("max_steps=1", "simcut=3"));
     CHECK_FAILS(toy_try("c", TOY("max_steps=2", "simcut=2"), &err), &err, ERR_USAGE,
                 "simcut = 2");

@@ -84,18 +84,23 @@ static status check_positions(const struct train_config *c, struct err *err)
 
 static status check_views(const struct train_config *c, struct err *err)
 {
-    const bool has_dropout =
-        c->attention_dropout > 0 || c->relu_dropout > 0 || c->residual_dropout > 0;
+    const bool has_dropout = c->attention_dropout > 0 || c->relu_dropout > 0 ||
+                             c->residual_dropout > 0 || c->word_dropout > 0;
 
     if (c->simcut > 0 && c->rdrop > 0)
         return err_set(err, ERR_USAGE,
                        "simcut = %g and rdrop = %g exclude each other: both compare two "
                        "views of every pair",
                        c->simcut, c->rdrop);
-    if (c->rdrop > 0 && !has_dropout && c->word_dropout <= 0)
+    if (c->rdrop > 0 && !has_dropout)
         return err_set(err, ERR_USAGE,
                        "rdrop = %g compares two dropout masks, but every dropout is 0",
                        c->rdrop);
+    if (c->simcut > 0 && c->simcut_rate <= 0 && !has_dropout)
+        return err_set(err, ERR_USAGE,
+                       "simcut = %g compares two views that are the same: simcut_rate "
+                       "and every dropout are 0",
+                       c->simcut);
     return OK;
 }
 
@@ -126,6 +131,10 @@ status train_config_check(const struct train_config *c, struct err *err)
     TRY(check_positions(c, err));
     TRY(check_shards(c, err));
     TRY(check_views(c, err));
+    if (strcmp(c->smoothing, "uniform") != 0 && c->label_smoothing <= 0)
+        return err_set(err, ERR_USAGE,
+                       "smoothing = %s has no effect with label_smoothing = 0",
+                       c->smoothing);
     if (c->log_gradients && c->local_steps > 1)
         return err_set(err, ERR_USAGE,
                        "log_gradients shows the gradient of all ranks, and with "
