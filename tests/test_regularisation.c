@@ -9,6 +9,8 @@
 
 #include "base/file.h"
 #include "corpus/batch.h"
+#include "corpus/dataset.h"
+#include "corpus/order.h"
 #include "reals.h"
 #include "sim/comm_sim.h"
 #include "test.h"
@@ -208,6 +210,91 @@ TEST(nodes_that_train_alone_and_16_bits_take_two_views)
     CHECK(has_same_weights("local", "again", 6));
     toy_train("half",
               TOY("max_steps=6", "rdrop=5", "precision=fp16", "loss_scaling=backoff"));
+}
+
+/* Loss and gap of the first update of a run with these options, by the model alone. */
+static void first_update(const struct train_config *c, struct views views,
+                         struct inputs_rule rule, double mean[2])
+{
+    const struct order_rule how = {.seed = (uint64_t)c->seed,
+                                   .max_length = (size_t)c->max_length,
+                                   .batch_tokens = (size_t)c->batch_tokens};
+    const struct model_run run = {
+        .smooth = c->label_smoothing, .views = views, .want_grad = true};
+    struct model_config shape = c->model;
+    struct order_cursor cursor = {0};
+    struct inputs in = {0};
+    struct batch b = {0};
+    struct model_batch shown;
+    struct dataset data;
+    struct order order;
+    struct device d;
+    struct model m;
+    struct err err;
+    float flat[20000], loss[400];
+
+    CHECK_OK(dataset_open(&data, test_path("data"), &err), &err);
+    CHECK_OK(order_open(&order, &data.train, how, &err), &err);
+    const struct order_update u = order_next(&order, &cursor);
+    CHECK_OK(batch_gather(&b, &data.train, u.pair, u.n_pairs, how.max_length, &err),
+             &err);
+    rule.seed = (uint64_t)c->seed;
+    rule.has_views = true;
+    CHECK_OK(inputs_show(&in, &shown, &rule, &b, &err), &err);
+    shape.vocab_size = data.n_target;
+    reals_device(&d, "cpu", 1);
+    CHECK_OK(model_open(&m, &d, &shape, true, &err), &err);
+    CHECK(m.params.n_flat <= 20000 && shown.n_tgt <= 400);
+    params_init(&m.params, rule.seed, flat);
+    CHECK_OK(model_set_weights(&m, flat, &err), &err);
+    CHECK_OK(model_reserve(&m,
+                           (struct model_shape){shown.n_sents, shown.n_src, shown.n_tgt,
+                                                how.max_length, true},
+                           &err),
+             &err);
+    model_forward(&m, &shown, &run);
+    model_losses(&m, loss);
+    mean[0] = mean[1] = 0;
+    for (size_t i = 0; i < 2 * b.n_tgt; i++)
+        mean[i >= b.n_tgt] += (double)loss[i] / (double)b.n_tgt;
+    model_close(&m);
+    device_close(&d);
+    inputs_release(&in);
+    batch_release(&b);
+    order_close(&order);
+    dataset_close(&data);
+}
+
+#define NO_DROPOUT "attention_dropout=0", "relu_dropout=0", "residual_dropout=0"
+
+/* The factors that docs/quality.md has, each in its place. */
+TEST(the_options_weigh_the_views_as_they_say)
+{
+    static const struct {
+        const char *option[3];
+        struct views views;
+        struct inputs_rule rule;
+    } all[] = {{{"simcut=3", "simcut_rate=0.3"}, {{1, 0}, {3, 0}}, {.cut = 0.3}},
+               {{"rdrop=5", "word_dropout=0.2"},
+                {{0.5, 0.5}, {1.25, 1.25}},
+                {.word_dropout = 0.2}}};
+    const char *list[4 * OPTIONS];
+
+    toy_data();
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *const run = i ? "rdrop" : "simcut";
+        const char *const *options =
+            with(list, all[i].option, TOY("max_steps=1", "log_every=1", NO_DROPOUT));
+        struct train_config *c = toy_config(run, options);
+        double want[2], loss[2], gap[2];
+        toy_train(run, options);
+        first_update(c, all[i].views, all[i].rule, want);
+        CHECK(numbers_of(run, "loss", loss, 2) == 1);
+        CHECK(numbers_of(run, "disagreement", gap, 2) == 1);
+        CHECK_NEAR(loss[0], want[0], 1e-5 * want[0]);
+        CHECK_NEAR(gap[0], want[1], 1e-5 * want[1]);
+        free(c);
+    }
 }
 
 TEST(two_views_count_tokens_once_and_arithmetic_twice)
