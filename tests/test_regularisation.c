@@ -18,6 +18,7 @@
 #include "train/run/unigram.h"
 #include "train/trainer.h"
 #include "train/update/inputs.h"
+#include "train/update/layer_drop.h"
 
 enum { MOST = 4, OPTIONS = 8 };
 
@@ -219,8 +220,10 @@ static void first_update(const struct train_config *c, struct views views,
     const struct order_rule how = {.seed = (uint64_t)c->seed,
                                    .max_length = (size_t)c->max_length,
                                    .batch_tokens = (size_t)c->batch_tokens};
-    const struct model_run run = {
-        .smooth = c->label_smoothing, .views = views, .want_grad = true};
+    const struct model_run run = {.smooth = c->label_smoothing,
+                                  .has_prior = strcmp(c->smoothing, "unigram") == 0,
+                                  .views = views,
+                                  .want_grad = true};
     struct model_config shape = c->model;
     struct order_cursor cursor = {0};
     struct inputs in = {0};
@@ -247,6 +250,8 @@ static void first_update(const struct train_config *c, struct views views,
     CHECK(m.params.n_flat <= 20000 && shown.n_tgt <= 400);
     params_init(&m.params, rule.seed, flat);
     CHECK_OK(model_set_weights(&m, flat, &err), &err);
+    if (run.has_prior)
+        CHECK_OK(unigram_set(&m, &data.train, &err), &err);
     CHECK_OK(model_reserve(&m,
                            (struct model_shape){shown.n_sents, shown.n_src, shown.n_tgt,
                                                 how.max_length, true},
@@ -271,11 +276,11 @@ static void first_update(const struct train_config *c, struct views views,
 TEST(the_options_weigh_the_views_as_they_say)
 {
     static const struct {
-        const char *option[3];
+        const char *option[4];
         struct views views;
         struct inputs_rule rule;
     } all[] = {{{"simcut=3", "simcut_rate=0.3"}, {{1, 0}, {3, 0}}, {.cut = 0.3}},
-               {{"rdrop=5", "word_dropout=0.2"},
+               {{"rdrop=5", "word_dropout=0.2", "smoothing=unigram"},
                 {{0.5, 0.5}, {1.25, 1.25}},
                 {.word_dropout = 0.2}}};
     const char *list[4 * OPTIONS];
@@ -295,6 +300,30 @@ TEST(the_options_weigh_the_views_as_they_say)
         CHECK_NEAR(gap[0], want[1], 1e-5 * want[1]);
         free(c);
     }
+}
+
+/* The arithmetic tells the updates that had all layers. */
+TEST(each_update_goes_without_layers_of_its_own)
+{
+    double whole[16], less[16], t_whole[16], t_less[16];
+    int n_whole = 0;
+
+    toy_data();
+    toy_train("whole", TOY(EXACT));
+    toy_train("less", TOY(EXACT, "layer_drop=0.3"));
+    CHECK(numbers_of("whole", "gflops", whole, 16) == 10);
+    CHECK(numbers_of("less", "gflops", less, 16) == 10);
+    CHECK(numbers_of("whole", "t_step", t_whole, 16) == 10);
+    CHECK(numbers_of("less", "t_step", t_less, 16) == 10);
+    for (uint64_t i = 0; i < 10; i++) {
+        const struct layer_drop drop = {1, i, 0.3};
+        const bool is_whole =
+            !layer_drop_mask(drop, "encoder", 2) && !layer_drop_mask(drop, "decoder", 2);
+        const double share = less[i] * t_less[i] / (whole[i] * t_whole[i]);
+        CHECK(is_whole ? fabs(share - 1) < 1e-9 : share < 0.9);
+        n_whole += is_whole;
+    }
+    CHECK(n_whole > 0 && n_whole < 10);
 }
 
 TEST(two_views_count_tokens_once_and_arithmetic_twice)
