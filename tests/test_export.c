@@ -32,12 +32,15 @@ static struct spm *odd_spm(void)
     return spm;
 }
 
+/* The vocabulary has so many rows more than pieces. */
+static size_t n_spare;
+
 static struct foreign toy(struct architecture arch)
 {
     struct foreign f = {.spm = odd_spm(), .source = "en", .target = "de"};
     const bool is_apart = arch.tables == TABLES_TARGET || arch.tables == TABLES_SEPARATE;
 
-    f.config = toy_model_config(spm_size(f.spm));
+    f.config = toy_model_config(spm_size(f.spm) + n_spare);
     f.config.arch = arch;
     if (is_apart) {
         struct spm *target = odd_spm();
@@ -220,6 +223,26 @@ TEST(learned_positions_come_back_from_ctranslate2)
     struct architecture arch = {.positions = POSITIONS_LEARNED, .max_positions = 40};
 
     check_way_and_back(arch, "ctranslate2");
+}
+
+/* As of a run with a vocab_size beyond its tokenizer. */
+TEST(rows_that_no_piece_has_come_back)
+{
+    static const char *const formats[] = {"ctranslate2", "huggingface", "safetensors"};
+    struct foreign f, back;
+
+    n_spare = 7;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        check_way_and_back(reference, formats[i]);
+    f = toy(marian_like);
+    silence(&f);
+    leave(&f, "marian", "float32", test_path("marian"));
+    CHECK_OK(foreign_open(&back, test_path("marian"), &err), &err);
+    check_same(&f, &back);
+    check_tokens(&f, &back);
+    foreign_close(&back);
+    foreign_close(&f);
+    n_spare = 0;
 }
 
 TEST(marian_is_told_which_tables_are_one)

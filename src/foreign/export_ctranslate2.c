@@ -99,29 +99,30 @@ static status write_model(const struct writers_job *j, struct err *err)
 static status write_config(const struct writers_job *j, struct err *err)
 {
     const struct model_config *c = &j->model->config;
-    const int32_t start = c->arch.start;
-    const char *first =
-        writers_word(j, WRITERS_TARGET, start ? (size_t)start - 1 : (size_t)ID_EOS);
+    const size_t start = c->arch.start ? (size_t)c->arch.start - 1 : (size_t)ID_EOS;
+    char name[WRITERS_NAME];
+    const char *first = writers_word(j, WRITERS_TARGET, start, name);
 
     return writers_json(
         j, "config.json",
         json_pack("{s:b, s:b, s:s, s:s, s:s, s:f, s:b, s:s}", "add_source_bos",
                   (int)!c->arch.has_no_begin, "add_source_eos", 1, "bos_token",
-                  writers_word(j, WRITERS_TARGET, ID_BOS), "decoder_start_token", first,
-                  "eos_token", writers_word(j, WRITERS_TARGET, ID_EOS),
+                  writers_word(j, WRITERS_TARGET, ID_BOS, name), "decoder_start_token",
+                  first, "eos_token", writers_word(j, WRITERS_TARGET, ID_EOS, name),
                   "layer_norm_epsilon", c->norm_epsilon, "multi_query_attention", 0,
-                  "unk_token", writers_word(j, WRITERS_TARGET, ID_UNK)),
+                  "unk_token", writers_word(j, WRITERS_TARGET, ID_UNK, name)),
         err);
 }
 
 static status write_words(const struct writers_job *j, enum writers_side side,
-                          const char *name, struct err *err)
+                          const char *file, struct err *err)
 {
     json_t *list = json_array();
+    char name[WRITERS_NAME];
 
     for (size_t i = 0; i < writers_n_words(j, side); i++)
-        json_array_append_new(list, json_string(writers_word(j, side, i)));
-    return writers_json(j, name, list, err);
+        json_array_append_new(list, json_string(writers_word(j, side, i, name)));
+    return writers_json(j, file, list, err);
 }
 
 static status write_vocabularies(const struct writers_job *j, struct err *err)

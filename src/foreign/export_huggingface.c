@@ -213,16 +213,17 @@ static status write_config(const struct writers_job *j, struct start start,
 /* ---- words ---- */
 
 static status write_words(const struct writers_job *j, enum writers_side side,
-                          const char *name, struct start start, struct err *err)
+                          const char *file, struct start start, struct err *err)
 {
     json_t *root = json_object();
+    char name[WRITERS_NAME];
 
     for (size_t i = 0; i < writers_n_words(j, side); i++) {
         const bool is_start = start.is_new && i == start.id;
-        json_object_set_new(root, is_start ? "<start>" : writers_word(j, side, i),
+        json_object_set_new(root, is_start ? "<start>" : writers_word(j, side, i, name),
                             json_integer((json_int_t)i));
     }
-    return writers_json(j, name, root, err);
+    return writers_json(j, file, root, err);
 }
 
 /* Languages; and of a MarianMT which tokenizer it has. No tokenizer of transformers puts

@@ -142,15 +142,16 @@ static void put_quoted(struct str *out, const char *text)
 }
 
 static status write_words(const struct writers_job *j, enum writers_side side,
-                          const char *name, struct err *err)
+                          const char *file, struct err *err)
 {
     RELEASED_BY(str_release) struct str text = str_new(0);
+    char name[WRITERS_NAME];
 
     for (size_t i = 0; i < writers_n_words(j, side); i++) {
-        put_quoted(&text, writers_word(j, side, i));
+        put_quoted(&text, writers_word(j, side, i, name));
         str_printf(&text, ": %zu\n", i);
     }
-    return writers_text(j, name, &text, err);
+    return writers_text(j, file, &text, err);
 }
 
 struct names {

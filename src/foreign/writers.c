@@ -1,6 +1,7 @@
 #include "foreign/writers.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,8 @@ size_t writers_n_words(const struct writers_job *j, enum writers_side side)
                                            : c->vocab_size);
 }
 
-const char *writers_word(const struct writers_job *j, enum writers_side side, size_t id)
+const char *writers_word(const struct writers_job *j, enum writers_side side, size_t id,
+                         char name[WRITERS_NAME])
 {
     static const char *const specials[ID_N_SPECIAL] = {
         [ID_PAD] = "<pad>", [ID_EOS] = "</s>", [ID_BOS] = "<s>", [ID_UNK] = "<unk>"};
@@ -82,7 +84,12 @@ const char *writers_word(const struct writers_job *j, enum writers_side side, si
 
     if (side == WRITERS_TARGET)
         spm = spm_target(spm);
-    return id < ID_N_SPECIAL ? specials[id] : spm_piece(spm, (int32_t)id);
+    if (id < ID_N_SPECIAL)
+        return specials[id];
+    if (id < spm_size(spm))
+        return spm_piece(spm, (int32_t)id);
+    snprintf(name, WRITERS_NAME, "<token %zu>", id);
+    return name;
 }
 
 bool writers_starts_at_zero(const struct writers_job *j)

@@ -55,9 +55,11 @@ status writers_widen(struct foreign *f, const struct model_config *config,
 bool writers_is_one(const struct writers_job *j);
 
 enum writers_side { WRITERS_SOURCE, WRITERS_TARGET };
-/* Tokens of a side, and the text of one. */
+/* Tokens of a side, and the text of one; of a row that no piece has, in `name`. */
+enum { WRITERS_NAME = 32 };
 size_t writers_n_words(const struct writers_job *j, enum writers_side side);
-const char *writers_word(const struct writers_job *j, enum writers_side side, size_t id);
+const char *writers_word(const struct writers_job *j, enum writers_side side, size_t id,
+                         char name[WRITERS_NAME]);
 
 /* The first vector that the decoder sees: zeros, be it that of a token. */
 bool writers_starts_at_zero(const struct writers_job *j);
