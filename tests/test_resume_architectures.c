@@ -2,6 +2,7 @@
  * Training of other architectures: 40 updates equal 20, a stop and 20 more, to the byte;
  * the run's configuration says what the model is.
  */
+#include "corpus/dataset.h"
 #include "test.h"
 #include "toy_run.h"
 
@@ -71,6 +72,35 @@ TEST(resume_keeps_a_deep_encoder_and_a_shallow_decoder)
                  TOY("tables=inputs", "positions=interleaved", "encoder_layers=3",
                      "decoder_layers=1", "activation=gelu-sigmoid", "recompute=true",
                      "norm=post"));
+}
+
+/* Two words and one, of which the model sees three rows and two. */
+static void short_data(void)
+{
+    enum { PAIRS = 600 };
+    static const int32_t id[] = {5, 6};
+    struct corpus_file_writer w;
+    struct dataset d;
+    struct err err = {0};
+
+    toy_data();
+    CHECK_OK(dataset_open(&d, test_path("data"), &err), &err);
+    CHECK_OK(corpus_file_create(&w, test_path("data/train.bin"), d.train.vocab,
+                                d.tokenizer_hash, &err),
+             &err);
+    dataset_close(&d);
+    for (int i = 0; i < PAIRS; i++)
+        CHECK_OK(corpus_file_add(&w, (struct corpus_file_side){id, 2},
+                                 (struct corpus_file_side){id, 1}, &err),
+                 &err);
+    CHECK_OK(corpus_file_commit(&w, &err), &err);
+}
+
+TEST(an_update_may_be_of_the_shortest_sentences_alone)
+{
+    short_data();
+    toy_train("with", TOY("batch_tokens=1000", "max_steps=2"));
+    toy_train("without", TOY("batch_tokens=1000", "max_steps=2", "sentence_begin=no"));
 }
 
 TEST(a_configuration_of_the_reference_says_nothing_of_architectures)

@@ -18,12 +18,13 @@ static size_t views_of(const struct micro_batch *b)
 }
 
 /* Sources may be half as long again as targets before they cut a micro-batch; the
- * shortest side is S, one token, EOS. */
+ * shortest side is S, one token, EOS, or without S where no sentence has it. */
 static struct model_shape shape_of(const struct micro_batch *b, size_t n_tgt)
 {
     const size_t longest = (size_t)b->config->max_length, k = views_of(b);
+    const size_t shortest = CORPUS_MIN_LENGTH - b->model->config.arch.has_no_begin;
 
-    return (struct model_shape){.n_sents = k * (n_tgt / CORPUS_MIN_LENGTH + 1),
+    return (struct model_shape){.n_sents = k * (n_tgt / shortest + 1),
                                 .n_src = k * MAX(n_tgt + n_tgt / 2, longest),
                                 .n_tgt = k * MAX(n_tgt, longest),
                                 .max_len = longest,
