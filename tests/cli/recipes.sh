@@ -49,12 +49,14 @@ twice tatoeba "$ROOT/recipes/tatoeba" pairs.tsv.gz out=tatoeba seed=3 $tiny eval
 made tatoeba/model.ferry tatoeba/run/report.html
 grep -q '^seed: 3$' tatoeba/run/config.yaml || fail "the seed did not reach the training"
 
+sed -i '7s/ /\t/' text/train.en # a tab is a blank
 twice student "$ROOT/recipes/student" text/train.en text/train.de valid=text/valid.en,text/valid.de \
     test=text/test.en,text/test.de out=student vocab_size=300 nbest=3 keep=0.9 $tiny
 made student/teacher.ferry student/student.ferry student/report.html
 [ "$(wc -l <student/distilled.tsv)" -eq 180 ] || fail "0.9 of 200 lines are 180, not $(wc -l <student/distilled.tsv)"
 [ "$(wc -l <student/closest)" -eq 200 ] || fail "one translation is chosen for each line"
 out_has 'student-int8'
+[ "$(awk -F '\t' 'NF != 2' student/given.tsv | wc -l)" -eq 0 ] || fail "a pair has more than two columns"
 
 # wrong TEXT COMMAND...: status 2 and one sentence with TEXT
 wrong()
