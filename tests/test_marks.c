@@ -94,6 +94,48 @@ TEST(a_mark_is_a_token_of_its_own_in_front_of_every_source)
     dataset_close(&d);
 }
 
+static void append(const char *name, const char *text)
+{
+    FILE *f = fopen(test_path(name), "ae");
+
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static uint32_t count_pairs(const char *out)
+{
+    struct dataset d;
+    struct err err = {0};
+
+    CHECK_OK(dataset_open(&d, test_path(out), &err), &err);
+    const uint32_t n = d.train.n_pairs;
+    dataset_close(&d);
+    return n;
+}
+
+/* Of 122 training sources two are held out: one with a mark, one that gets it. */
+TEST(what_is_held_out_is_known_with_a_mark_and_without)
+{
+    char tokenizer[300], source[300], target[300];
+    struct err err = {0};
+
+    write_text();
+    append("train.en", "ship river 500\nwind 501\n");
+    append("train.de", "Licht 1\nLicht 2\n");
+    CHECK_OK(
+        prepare("data", TOY("marks", "fr,bt", "mark", "bt", "held_out", "side"), &err),
+        &err);
+    CHECK(count_pairs("data") == 120);
+    snprintf(tokenizer, sizeof tokenizer, "%s", test_path("data/vocab.model"));
+    snprintf(source, sizeof source, "%s", test_path("data/valid.source"));
+    snprintf(target, sizeof target, "%s", test_path("data/valid.target"));
+    CHECK_OK(prepare("more",
+                     TOY("tokenizer", tokenizer, "valid_source", source, "valid_target",
+                         target, "held_out", "side"),
+                     &err),
+             &err);
+    CHECK(count_pairs("more") == 120);
+}
+
 TEST(pieces_are_learned_of_the_text_behind_the_marks)
 {
     struct spm *with, *without;

@@ -94,6 +94,23 @@ static status look_ahead(struct cleaning *c, struct err *err)
     return OK;
 }
 
+/* Of the text of a pair; a mark before its source is none of it. */
+static struct overlap_key key_of(const struct cleaning *c,
+                                 const struct line side[PAIRS_SIDES])
+{
+    const struct prepare *p = c->p;
+    const struct line source = side[PAIRS_SOURCE];
+    struct line text = marks_without(&p->marks, source);
+    size_t n = 0;
+
+    if (p->spm && spm_mark(p->spm, source, &n) >= 0)
+        text = (struct line){source.text + n, source.n_bytes - n};
+    while (text.n_bytes && text.n_bytes < source.n_bytes && text.text[0] == ' ')
+        text = (struct line){text.text + 1, text.n_bytes - 1};
+    return overlap_key_of((const struct line[]){
+        [PAIRS_SOURCE] = text, [PAIRS_TARGET] = side[PAIRS_TARGET]});
+}
+
 /* The lines of a held-out set, in the form that training text gets. */
 static status read_held_out(struct cleaning *c, enum prepare_set set, struct err *err)
 {
@@ -109,7 +126,7 @@ static status read_held_out(struct cleaning *c, enum prepare_set set, struct err
         for (int s = 0; s < PAIRS_SIDES; s++)
             TRY(filter_line(&c->judge[0].filter, s, row.side[s], &side[s], err));
         sides_add(c->sides.language[set], side);
-        const struct overlap_key key = overlap_key_of(side);
+        const struct overlap_key key = key_of(c, side);
         TRY(overlap_add(&c->overlap[set], key, err));
         for (int part = 0; part < N_OVERLAP && set == PREPARE_TEST; part++)
             c->p->stats->overlap_held_out[part] +=
@@ -222,7 +239,7 @@ static void compare(const struct cleaning *c, struct judge *j, struct verdict *v
                     const struct line side[PAIRS_SIDES])
 {
     struct line core[PAIRS_SIDES] = {side[0], side[1]};
-    const struct overlap_key key = overlap_key_of(side);
+    const struct overlap_key key = key_of(c, side);
     unsigned found = 0;
 
     for (int s = 0; s < PAIRS_SIDES && c->kind == DUPLICATES_NEAR; s++) {
@@ -300,11 +317,11 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
         return OK;
     const bool is_known = v->overlap[PREPARE_VALID] || v->overlap[PREPARE_TEST];
     if (is_known && (v->reason != CLEAN_KEEP || !prepare_leaves_out(c->p->config)))
-        mark_overlap(c, overlap_key_of(side), v->reason == CLEAN_KEEP);
+        mark_overlap(c, key_of(c, side), v->reason == CLEAN_KEEP);
     if (v->reason != CLEAN_KEEP)
         return OK;
     if (draw_is_wanted(&c->draw) && !is_known)
-        draw_offer(&c->draw, c->n_kept, overlap_key_of(side));
+        draw_offer(&c->draw, c->n_kept, key_of(c, side));
     if (c->n_kept % c->language_step == 0)
         sides_add_training(&c->sides, side);
     c->n_kept++;
@@ -371,7 +388,7 @@ static status offer_again(void *ctx, const struct prepare_batch *b, size_t part,
     struct cleaning *c = t->c;
     const struct pairs_row row = prepare_batch_row(b, i);
     const uint64_t n = row.line[PAIRS_SOURCE] - 1;
-    const struct overlap_key key = overlap_key_of(row.side);
+    const struct overlap_key key = key_of(c, row.side);
 
     (void)part;
     (void)err;
@@ -406,7 +423,7 @@ static status take_drawn(const struct taking_back *t, uint64_t n, struct pairs_r
 {
     struct cleaning *c = t->c;
     struct prepare_stats *stats = c->p->stats;
-    const struct overlap_key key = overlap_key_of(row->side);
+    const struct overlap_key key = key_of(c, row->side);
     const bool is_drawn = draw_take(&c->draw, n, row->side);
     const int reason = is_drawn ? FILTER_DRAWN : FILTER_HELD_OUT;
 
