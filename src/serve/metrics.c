@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const unsigned statuses[METRICS_STATUSES] = {0,   200, 400, 401, 403, 404,
+static const unsigned statuses[METRICS_STATUSES] = {0,   200, 204, 400, 401, 403, 404,
                                                     405, 413, 415, 429, 500, 503};
 
 static const double limits[METRICS_BUCKETS] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,

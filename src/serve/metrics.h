@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 
-enum { METRICS_ROUTES = 24, METRICS_STATUSES = 12, METRICS_BUCKETS = 14 };
+enum { METRICS_ROUTES = 24, METRICS_STATUSES = 13, METRICS_BUCKETS = 14 };
 
 struct metrics {
     _Atomic uint64_t requests[METRICS_ROUTES][METRICS_STATUSES];

@@ -221,6 +221,14 @@ def reloading():
         equal("a file that is gone", s.post("/translate", ASK).json, best)
 
 
+def counted():
+    """Requests stand in the metrics with the status that they were answered with."""
+    with Server(ferry, model) as s:
+        equal("what a browser asks first", s.ask("OPTIONS", "/translate").status, 204)
+        equal("is counted so", [s.metric('ferry_requests_total{path="other",status="%d"}' % n)
+                                for n in (204, 500)], [1, 0])
+
+
 def keys():
     with open("keys.txt", "w") as f:
         f.write("# name of it\nfree\nthree 3\nsmall 100 60\n")
@@ -261,5 +269,5 @@ def keys():
             equal("no page", s.get("/").status, 404)
 
 
-for part in (malformed, given_up, crowded, stopping, reloading, keys):
+for part in (malformed, given_up, crowded, stopping, reloading, counted, keys):
     part()
