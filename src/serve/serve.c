@@ -105,16 +105,17 @@ static void say(void *ctx, const char *text)
 static void log_request(struct server *s, const struct http_done *d)
 {
     const time_t now = (time_t)clock_wall();
-    char when[32], path[128], line[512];
+    char when[32], method[32], path[128], line[512];
     struct tm tm;
 
     if (s->log_fd < 0)
         return;
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    utf8_spell(method, sizeof method, d->method); /* the client's word, as the path is */
     utf8_spell(path, sizeof path, d->path);
     const int n = snprintf(line, sizeof line, "%s %s %s %s %u %zu %.3f\n", when, d->peer,
-                           d->method, path, d->status, d->n_bytes, d->seconds);
+                           method, path, d->status, d->n_bytes, d->seconds);
     if (n < 0 || write(s->log_fd, line, (size_t)n) != n)
         s->metrics.n_log_lost++;
 }

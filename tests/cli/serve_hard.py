@@ -256,9 +256,11 @@ def keys():
         equal("a key has its own", s.post("/translate", {**ASK, "api_key": "free"}).status, 200)
         equal("metrics", (s.get("/metrics").status, s.get("/metrics", Authorization="Bearer secret").status), (401, 200))
         s.get("/a%0Ab%1B")
+        equal("a long method", s.ask("X" * 2000, "/").status, 404)
     with open("log.txt") as f:
         lines = f.read().splitlines()
-    equal("lines of the log", len(lines), 7)
+    equal("lines of the log", len(lines), 8)
+    check("a method is cut like a path", len(lines.pop()) < 512)
     check("a line", lines[0].split()[1:5] == ["127.0.0.1", "POST", "/translate", "200"])
     check("control characters are spelled", "\x1b" not in lines[-1] and lines[-1].split()[4] == "404"
           or lines[-1].count("404") == 1)
