@@ -89,8 +89,10 @@ bool codes_canonical(char out[CODE_MAX], const char *given)
         return false;
     for (size_t i = 0; i < n; i++) {
         const unsigned char c = (unsigned char)given[i];
-        if (!isalnum(c) && c != '-' && c != '_')
+        if (!isalnum(c) && c != '-' && c != '_') {
+            out[0] = '\0';
             return false;
+        }
         out[i] = c == '_' ? '-' : (char)tolower(c);
     }
     out[n] = '\0';

@@ -14,7 +14,7 @@
 
 enum { CODE_MAX = 16 };
 
-/* The code as it leaves the server; false when it is none at all. */
+/* The code as it leaves the server; false, and none, when it is none at all. */
 bool codes_canonical(char out[CODE_MAX], const char *given);
 
 /* "German"; the code itself when it is not in the table. */
