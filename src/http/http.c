@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -42,6 +43,19 @@ static status open_daemon(struct http *h, struct err *err)
     return OK;
 }
 
+/* The house is full before descriptors run out: without one nobody could be accepted, nor
+ * anybody told so. */
+static void limit_connections(struct http *h)
+{
+    enum { OTHERS = 32 }; /* descriptors that the rest of the process may come to need */
+    const rlim_t used = (rlim_t)h->wake_fd + 1 + OTHERS;
+    size_t *most = &h->options.limits.connections;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < used + *most)
+        *most = limit.rlim_cur > used ? (size_t)(limit.rlim_cur - used) : 1;
+}
+
 status http_open(struct http **out, const struct http_options *o, struct err *err)
 {
     struct http *h;
@@ -55,6 +69,7 @@ status http_open(struct http **out, const struct http_options *o, struct err *er
     status result = h->absent_fd < 0 || h->wake_fd < 0
                         ? err_set(err, ERR_IO, "epoll: %s", strerror(errno))
                         : OK;
+    limit_connections(h);
     THEN(result, mhd_library_open(&h->mhd, err));
     THEN(result, open_daemon(h, err));
     THEN(result, http_listen(h, err));

@@ -32,7 +32,7 @@ struct http;
 struct http_request;
 
 struct http_limits {
-    size_t connections;
+    size_t connections; /* less where there are too few descriptors */
     size_t head_bytes, body_bytes;
     double t_head;   /* seconds for the head of a connection's first request */
     double t_idle;   /* between two requests, and for the head of the second */

@@ -109,6 +109,19 @@ def malformed():
         until("connections that were closed are let go", lambda: s.metric("ferry_connections") < 10)
 
 
+def few_descriptors():
+    """Where the system gives less than `connections` the house is full before that, and makes room."""
+    with open("few", "w") as f:
+        f.write('#!/bin/sh\nulimit -n 80\nexec "$0.ferry" "$@"\n')
+    os.chmod("few", 0o755)
+    os.symlink(ferry, "few.ferry")
+    with Server("./few", model) as s:
+        idle = [s.connect() for _ in range(200)]
+        check("some are left for files", 0 < s.metric("ferry_connections") <= 80 - 32)
+        for c in idle:
+            c.close()
+
+
 def given_up():
     with Server(ferry, model, "requests=1", "queue=100", "char_limit=0") as s:
         clients = [s.connect(whole({**ASK, "q": BIG})) for _ in range(8)]
@@ -271,5 +284,5 @@ def keys():
             equal("no page", s.get("/").status, 404)
 
 
-for part in (malformed, given_up, crowded, stopping, reloading, counted, keys):
+for part in (malformed, few_descriptors, given_up, crowded, stopping, reloading, counted, keys):
     part()
