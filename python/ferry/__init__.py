@@ -69,7 +69,7 @@ class _Link(ctypes.Structure):
 def _load() -> ctypes.CDLL:
     here = pathlib.Path(__file__).resolve().parent
     # of a wheel; of `make install`, where this is lib/python3/dist-packages/ferry
-    places = (here, here / "lib", here.parents[2])
+    places = (here, here / "lib", *tuple(here.parents)[2:3])
     beside = [str(p / "libferry.so.0") for p in places if (p / "libferry.so.0").exists()]
     lib = ctypes.CDLL(os.environ.get("FERRY_LIBRARY") or (beside + ["libferry.so.0"])[0])
     pointer, size, text = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p

@@ -83,3 +83,9 @@ unset LD_LIBRARY_PATH # it finds the library of its own installation, wherever t
 mv stage moved
 PYTHONPATH=$WORK/moved/lib/python3/dist-packages expect 0 python3 use.py "$model"
 cmp .out want || fail "the module that was moved translates otherwise"
+# Two folders below the root, as in a container's /app, there is no folder of an installation to look in.
+cat >shallow.py <<'PY'
+import sys
+exec(compile(open(sys.argv[1]).read(), "ferry", "exec"), {"__file__": "/app/ferry/__init__.py", "__name__": "ferry"})
+PY
+FERRY_LIBRARY=$(find "$WORK/moved" -name libferry.so.0) expect 0 python3 shallow.py "$ROOT/python/ferry/__init__.py"
