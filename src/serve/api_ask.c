@@ -126,10 +126,16 @@ static bool read_alternatives(struct job *j, struct api_request *r)
 /* How a translation begins: of one text of one line, and nothing else could be meant. */
 static bool read_beginning(struct job *j, struct api_request *r)
 {
-    const char *beginning = api_text(r, "beginning");
+    json_t *value = json_object_get(r->values, "beginning");
+    const char *beginning = json_string_value(value);
+    struct err err;
 
-    if (!api_has(r, "beginning"))
+    if (!json_string_length(value))
         return true;
+    if (job_keep(j, value, &err) != OK) {
+        serve_refuse(r->http, 503, "The server is out of memory.");
+        return false;
+    }
     const char *why = j->n != 1    ? "is for one text"
                       : j->is_html ? "is for text, not for html"
                       : memchr(j->text->text.text, '\n', j->text->text.n_bytes)
@@ -152,7 +158,7 @@ void api_translate(struct api_request *r, const struct api_ask *ask)
 {
     if (!has_all(r, ask))
         return;
-    struct job *j = job_new(r->server, r->http, r->values);
+    struct job *j = job_new(r->server, r->http);
     if (!j) {
         serve_refuse(r->http, 503, "The server is out of memory.");
         return;

@@ -63,7 +63,7 @@ void api_libre_detect(struct api_request *r)
         serve_refuse(r->http, 400, "Invalid request: missing q parameter");
         return;
     }
-    struct job *j = job_new(r->server, r->http, r->values);
+    struct job *j = job_new(r->server, r->http);
     if (!j || job_take_texts(j, q, &err) != OK) {
         serve_refuse(r->http, 503, "The server is out of memory.");
         job_free(j);

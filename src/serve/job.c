@@ -13,7 +13,7 @@
 
 /* ---- its texts ---- */
 
-struct job *job_new(struct server *s, struct http_request *r, json_t *values)
+struct job *job_new(struct server *s, struct http_request *r)
 {
     struct job *j = calloc(1, sizeof *j);
 
@@ -21,10 +21,18 @@ struct job *job_new(struct server *s, struct http_request *r, json_t *values)
         return NULL;
     j->server = s;
     j->request = r;
-    j->values = json_incref(values);
     j->t_begin = clock_now();
     j->deadline = s->config.deadline > 0 ? j->t_begin + s->config.deadline : HUGE_VAL;
     return j;
+}
+
+status job_keep(struct job *j, json_t *value, struct err *err)
+{
+    if (!j->values)
+        j->values = json_array();
+    return json_array_append(j->values, value) == 0
+               ? OK
+               : err_set(err, ERR_MEMORY, "no memory for a value of a request");
 }
 
 static status take_text(struct job *j, const json_t *value, struct err *err)
@@ -37,8 +45,9 @@ static status take_text(struct job *j, const json_t *value, struct err *err)
     return OK;
 }
 
-status job_take_texts(struct job *j, const json_t *q, struct err *err)
+status job_take_texts(struct job *j, json_t *q, struct err *err)
 {
+    TRY(job_keep(j, q, err));
     j->is_list = json_is_array(q);
     const size_t n = j->is_list ? json_array_size(q) : 1;
 

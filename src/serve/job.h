@@ -6,7 +6,8 @@
  * and ends the job. What its answer looks like is its face's business: LibreTranslate's
  * (serve/libre.h) or the plain one (serve/plain.h).
  *
- * Owns: the request's values, and with them its texts. Threads: one at a time.
+ * Owns: its texts and beginning, of the request's values; of the rest a client may send
+ * megabytes, which need not wait with it. Threads: one at a time.
  */
 #pragma once
 
@@ -33,7 +34,7 @@ struct job {
     struct work_link link; /* first: see work.h */
     struct server *server;
     struct http_request *request;
-    json_t *values;
+    json_t *values; /* a list of those that it uses */
     struct job_text *text;
     size_t n;
     bool is_list;      /* the texts came as one */
@@ -52,10 +53,12 @@ struct job {
     struct err err;
 };
 
-/* An empty job of a request, which owns the values; NULL: no memory. */
-struct job *job_new(struct server *s, struct http_request *r, json_t *values);
+/* An empty job of a request; NULL: no memory. */
+struct job *job_new(struct server *s, struct http_request *r);
 /* Its texts: those of a string or a list of strings. ERR_USAGE when it is neither. */
-status job_take_texts(struct job *j, const json_t *q, struct err *err);
+status job_take_texts(struct job *j, json_t *q, struct err *err);
+/* Keep a value that it uses, until it ends. */
+status job_keep(struct job *j, json_t *value, struct err *err);
 void job_free(struct job *j);
 
 /* A list of a text's alternatives, for an answer. */

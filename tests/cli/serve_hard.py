@@ -142,6 +142,22 @@ def given_up():
         check("and told so", "longer than this server allows" in late.json["error"])
 
 
+def padded():
+    """What a request has beside its texts does not wait with it; it may be fifty times as large in memory."""
+    pad = [[]] * 690000
+    body = json.dumps({**ASK, "pad": pad}, separators=(",", ":")).encode()
+    with Server(ferry, model, "requests=1", "queue=100", "char_limit=0", "deadline=0") as s:
+        busy = s.connect(whole({**ASK, "q": BIG * 3}))
+        until("it is under way", lambda: s.metric("ferry_translations_running") == 1)
+        before = s.memory()
+        clients = [s.connect(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body) for _ in range(10)]
+        until("they wait", lambda: s.metric("ferry_queue_length") == 10)
+        grown = s.memory() - before
+        check(f"{grown >> 20} MiB for ten that wait", grown < 400 << 20)
+        for c in [busy, *clients]:
+            c.close()
+
+
 def crowded():
     """A full queue refuses; nobody is lost or mixed up."""
     texts = [f"{TEXT} {i} " + "the old stone " * (i % 7) for i in range(40)]
@@ -284,5 +300,5 @@ def keys():
             equal("no page", s.get("/").status, 404)
 
 
-for part in (malformed, few_descriptors, given_up, crowded, stopping, reloading, counted, keys):
+for part in (malformed, few_descriptors, given_up, padded, crowded, stopping, reloading, counted, keys):
     part()
