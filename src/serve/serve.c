@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -101,6 +102,15 @@ static void say(void *ctx, const char *text)
     fflush(s->console);
 }
 
+/* Whether a line can be written without waiting: standard output may be a pipe, and to
+ * make it one that does not wait is not ours, since others may have it too. */
+static bool has_room(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    return poll(&p, 1, 0) == 1 && p.revents & POLLOUT;
+}
+
 /* One line, in one write; what the file does not take is counted and lost. */
 static void log_request(struct server *s, const struct http_done *d)
 {
@@ -116,7 +126,7 @@ static void log_request(struct server *s, const struct http_done *d)
     utf8_spell(path, sizeof path, d->path);
     const int n = snprintf(line, sizeof line, "%s %s %s %s %u %zu %.3f\n", when, d->peer,
                            method, path, d->status, d->n_bytes, d->seconds);
-    if (n < 0 || write(s->log_fd, line, (size_t)n) != n)
+    if (n < 0 || !has_room(s->log_fd) || write(s->log_fd, line, (size_t)n) != n)
         s->metrics.n_log_lost++;
 }
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -258,6 +259,23 @@ def counted():
                                 for n in (204, 500)], [1, 0])
 
 
+def unread():
+    """An access log that goes to a pipe keeps nobody waiting."""
+    words = [ferry, "serve", model, "port=0", "access_log=-"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, bufsize=0) as p:
+        line = b""
+        while not line.startswith(b"http://"):
+            line = p.stdout.readline()
+        c = http.client.HTTPConnection("127.0.0.1", int(line.rsplit(b":", 1)[1].rstrip(b"/\n")), timeout=WAIT)
+        for _ in range(1500):  # three times what a pipe holds
+            c.request("GET", "/" + "x" * 120)
+            equal("while nobody reads the log", bool(c.getresponse().read()), True)
+        c.request("GET", "/metrics")
+        check("what it did not take is counted", b"\nferry_access_log_lost_total 0\n" not in c.getresponse().read())
+        p.send_signal(signal.SIGTERM)
+        equal("and it ends well", p.wait(WAIT), 0)
+
+
 def keys():
     with open("keys.txt", "w") as f:
         f.write("# name of it\nfree\nthree 3\nsmall 100 60\n")
@@ -300,5 +318,5 @@ def keys():
             equal("no page", s.get("/").status, 404)
 
 
-for part in (malformed, few_descriptors, given_up, padded, crowded, stopping, reloading, counted, keys):
+for part in (malformed, few_descriptors, given_up, padded, crowded, stopping, reloading, counted, unread, keys):
     part()
