@@ -107,6 +107,13 @@ expect 0 "$ROOT/tools/install" /usr "$WORK/a root"
 expect 0 "a root/usr/bin/ferry" train small --help
 expect 0 "$ROOT/tools/install" --remove /usr "$WORK/a root"
 [ -z "$(ls -A 'a root')" ] || fail "something was left below DESTDIR"
+
+# ---- what cannot be put is no success, and what was put before it can be taken away
+mkdir half && : >half/lib
+expect 1 "$ROOT/tools/install" "$WORK/half"
+err_has "tools/install: not all of it is under $WORK/half"
+expect 0 "$ROOT/tools/install" --remove "$WORK/half"
+[ "$(ls -A half)" = lib ] || fail "half an installation was not removed"
 expect 2 "$ROOT/tools/install" not/from/the/root
 err_has "PREFIX is 'not/from/the/root'"
 
