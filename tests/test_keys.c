@@ -91,6 +91,20 @@ TEST(callers_without_a_key_are_counted_by_address)
     keys_close(k);
 }
 
+TEST(many_addresses_are_counted_each_by_itself)
+{
+    struct keys *k = keys_of(NULL, false, 2);
+    char address[16];
+
+    for (int turn = 0; turn < 3; turn++)
+        for (int i = 0; i < 256; i++) {
+            snprintf(address, sizeof address, "10.0.1.%d", i);
+            CHECK(keys_ask(k, NULL, address, 1, 0, &limit, &wait) ==
+                  (turn < 2 ? KEYS_GOOD : KEYS_SLOW));
+        }
+    keys_close(k);
+}
+
 TEST(a_file_that_is_none_is_refused_with_its_line)
 {
     static const char *const bad[] = {"k 1 2 3\n", "k x\n", "k -1\n",

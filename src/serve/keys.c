@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 
-enum { KEY_MAX = 128, ADDRESSES = 4096 };
+enum { KEY_MAX = 128, ADDRESSES = 4096, NEIGHBOURS = 8 };
 
 /* What is left of a minute's worth. */
 struct bucket {
@@ -181,11 +181,22 @@ static bool has(struct bucket *b, int64_t per_minute, double want, double now,
     return false;
 }
 
-static struct bucket *bucket_of(struct keys *k, const char *address)
+/* An address has one of some places that its hash tells. When all are taken it gets that
+ * of the caller who has most left, and loses least by it. */
+static struct bucket *bucket_of(struct keys *k, const char *address, double now)
 {
     const uint64_t hash = table_hash(address, strlen(address)) | 1;
-    struct caller *c = &k->caller[(hash >> 8) % ADDRESSES];
+    struct caller *first =
+        &k->caller[(hash >> 8) % (ADDRESSES / NEIGHBOURS) * NEIGHBOURS];
+    struct caller *c = first;
 
+    for (size_t i = 0; i < NEIGHBOURS && c->hash != hash; i++) {
+        struct caller *other = first + i;
+        refill(&other->bucket, k->per_minute, now);
+        if (other->hash == hash ||
+            (c->hash && (!other->hash || other->bucket.left > c->bucket.left)))
+            c = other;
+    }
     if (c->hash != hash)
         *c = (struct caller){hash, {.left = (double)k->per_minute}};
     return &c->bucket;
@@ -194,7 +205,7 @@ static struct bucket *bucket_of(struct keys *k, const char *address)
 static enum keys_verdict ask_anonymous(struct keys *k, const char *address, double now,
                                        int64_t *per_minute, double *wait)
 {
-    struct bucket *b = bucket_of(k, address);
+    struct bucket *b = bucket_of(k, address, now);
 
     if (!k->has_anonymous)
         return KEYS_MISSING;
