@@ -1,6 +1,7 @@
 #include "serve/translators.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,34 +30,67 @@ struct translators {
     struct seat *seat;     /* [n_seats] opened when they are needed */
 };
 
-/* A file without a name that holds the same bytes; its path is in `copy`. */
-static status copy_to_memory(const char *path, int *fd, char copy[64], struct err *err)
-{
-    RELEASED_BY(file_map_close) struct file_map map = {0};
+enum { COPY_PATH = 64 };
 
-    TRY(file_map_open(&map, path, err));
+static status copy_bytes(int to, int from, const char *path, struct err *err)
+{
+    enum { PIECE = 1 << 20 };
+    RELEASED_BY(mem_release) char *piece = NULL;
+
+    TRY(mem_alloc(&piece, PIECE, 1, err));
+    for (ssize_t n; (n = read(from, piece, PIECE)) != 0;)
+        if (n > 0)
+            TRY(file_put(to, piece, (size_t)n, "memory", err));
+        else if (errno != EINTR)
+            return file_error(err, path);
+    return OK;
+}
+
+/* A file without a name that holds the same bytes; its path is in `copy`. They are read:
+ * a mapping of a file that is cut short at that moment would end the server. */
+static status copy_to_memory(const char *path, int *fd, char copy[COPY_PATH],
+                             struct err *err)
+{
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (from < 0)
+        return file_error(err, path);
     *fd = memfd_create("model", MFD_CLOEXEC);
-    if (*fd < 0)
-        return err_set(err, ERR_IO, "memory for %s: %s", path, strerror(errno));
-    snprintf(copy, 64, "/proc/self/fd/%d", *fd);
-    return file_put(*fd, map.data, map.n_bytes, "memory", err);
+    snprintf(copy, COPY_PATH, "/proc/self/fd/%d", *fd);
+    const status result =
+        *fd < 0 ? err_set(err, ERR_IO, "memory for %s: %s", path, strerror(errno))
+                : copy_bytes(*fd, from, path, err);
+    close(from);
+    return result;
+}
+
+/* What is wrong with the copy is said of the file. */
+static status name_file(struct err *err, const char *copy, const char *path)
+{
+    struct str text = str_new(0);
+    const char *at = err->msg;
+
+    for (const char *hit; (hit = strstr(at, copy)); at = hit + strlen(copy)) {
+        str_add(&text, at, (size_t)(hit - at));
+        str_puts(&text, path);
+    }
+    str_puts(&text, at);
+    const status result = err_set(err, err->code, "%s", str_text(&text));
+    str_release(&text);
+    return result;
 }
 
 static status load_copy(struct translators *t, const char *path, struct loaded_options o,
                         struct err *err)
 {
-    struct packed_model whole;
-    char copy[64];
+    char copy[COPY_PATH];
     int fd = -1;
 
-    /* First where it lies, so that what is wrong with it is said with its name. */
-    TRY(packed_model_open(&whole, path, err));
-    packed_model_close(&whole);
     status result = copy_to_memory(path, &fd, copy, err);
     if (result == OK) {
         result = loaded_open(&t->model, copy, o, err);
         if (result != OK)
-            result = err_wrap(err, "%s, as it was read", path);
+            result = name_file(err, copy, path);
     }
     if (fd >= 0)
         close(fd); /* the mapping keeps it */
