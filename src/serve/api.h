@@ -87,6 +87,10 @@ struct api_ask {
 };
 void api_translate(struct api_request *r, const struct api_ask *ask);
 
+/* Put a job of the request into the queue. The request's values go first: two threads
+ * would count references to the same ones. */
+void api_put(struct api_request *r, struct job *j);
+
 /* The document of a face's routes. */
 json_t *api_describe_swagger(void);
 json_t *api_describe_openapi(int64_t alternatives_limit);

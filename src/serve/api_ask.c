@@ -154,6 +154,13 @@ static bool read_beginning(struct job *j, struct api_request *r)
     return !why;
 }
 
+void api_put(struct api_request *r, struct job *j)
+{
+    json_decref(r->values);
+    r->values = NULL;
+    job_put(j);
+}
+
 void api_translate(struct api_request *r, const struct api_ask *ask)
 {
     if (!has_all(r, ask))
@@ -168,7 +175,7 @@ void api_translate(struct api_request *r, const struct api_ask *ask)
     j->has_links = json_is_true(json_object_get(r->values, "links"));
     if (read_texts(j, r, ask->text) && read_languages(j, r) && read_format(j, r) &&
         read_alternatives(j, r) && read_beginning(j, r) && api_allows(r, j->n_chars))
-        job_put(j);
+        api_put(r, j);
     else
         job_free(j);
 }

@@ -72,7 +72,7 @@ void api_libre_detect(struct api_request *r)
     j->is_auto = j->is_detection = true;
     j->answer = detected;
     if (api_allows(r, j->n_chars))
-        job_put(j);
+        api_put(r, j);
     else
         job_free(j);
 }
