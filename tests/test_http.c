@@ -331,6 +331,14 @@ TEST(a_client_that_leaves_is_noticed)
     end();
 }
 
+TEST(a_client_that_leaves_before_its_body_is_whole_is_let_go)
+{
+    begin(1000);
+    for (int i = 0; i < 20; i++)
+        close(client("POST / HTTP/1.1\r\n" HEAD "Content-Length: 9\r\n\r\nx"));
+    end(); /* waits for requests that came */
+}
+
 TEST(a_stop_answers_what_came_and_closes_the_silent)
 {
     begin(60);

@@ -138,12 +138,22 @@ static bool is_silent(const struct http_conn *c)
            recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
+/* Its client has left in the middle of its body, which the library does not notice when
+ * it did so together with the last bytes. */
+static bool is_broken_off(const struct http_conn *c)
+{
+    char byte;
+
+    return c->phase == HTTP_READING &&
+           recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void http_conn_sweep(struct http *h)
 {
     const double now = clock_now();
 
     for (struct http_conn *c = h->conns; c; c = c->next)
-        if (now > c->deadline || (h->is_stopping && is_silent(c)))
+        if (now > c->deadline || is_broken_off(c) || (h->is_stopping && is_silent(c)))
             shut(h, c);
 }
 
