@@ -221,7 +221,8 @@ static struct translate_config config_of(const struct shared *s, size_t i)
     c.scores = i % 3 == 0;
     c.sample = i % 8 == 7;
     c.prefix = i % 5 == 3;
-    c.seed = (int64_t)i;
+    if (c.sample)
+        c.seed = (int64_t)i;
     if (i % 6 == 5)
         snprintf(c.forbid, sizeof c.forbid, "%s", s->forbid);
     return c;
