@@ -38,12 +38,16 @@ TEST(what_is_not_known_is_null_or_left_out_as_the_schema_says)
                                   .eval_loss = NAN,
                                   .forced_bleu = 0.25,
                                   .bleu = NAN,
+                                  .chrf = 55.5,
+                                  .chrf_words = NAN,
+                                  .repeating = NAN,
+                                  .length_ratio = NAN,
                                   .seconds = 4};
     char *text = line_of(RUNLOG_KIND_EVAL, &e);
 
     CHECK_STR(text, "{\"event\":\"eval\",\"t\":2.0,\"step\":30,\"valid_loss\":1.5,"
                     "\"eval_loss\":null,\"forced_bleu\":0.25,\"bleu\":null,"
-                    "\"seconds\":4.0}");
+                    "\"chrf\":55.5,\"seconds\":4.0}");
     free(text);
 
     const struct runlog_best b = {
