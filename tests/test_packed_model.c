@@ -112,6 +112,40 @@ TEST(a_model_is_read_as_it_was_written)
     }
 }
 
+/* Who opens a translator compares the vocabulary with the pieces of targets. */
+TEST(a_source_beside_a_target_has_no_piece_that_the_model_lacks)
+{
+    struct packed_model m;
+    struct spm_ids ids = {0};
+    struct setup s;
+
+    open_setup(&s, false);
+    struct packed_model_parts parts = parts_of(&s, false);
+    parts.target = parts.tokenizer;
+    const size_t n = spm_size(s.spm) - 20;
+    struct model_config few = toy_model_config(n);
+    struct network small = {0};
+    CHECK_OK(network_open(&small, &few, &err), &err);
+    struct params p;
+    CHECK_OK(params_open(&p, &few, &err), &err);
+    float *flat = toy_model_weights(&p, 3);
+    CHECK_OK(network_pack(&small, &p, flat, (struct network_types){0}, &err), &err);
+    parts.network = &small;
+    CHECK_OK(packed_model_write(&parts, test_path("m.ferry"), &err), &err);
+    CHECK_OK(packed_model_open(&m, test_path("m.ferry"), &err), &err);
+    CHECK(spm_known(spm_target(m.spm)) == n && spm_known(m.spm) == n);
+    const struct line all = {TOY_MODEL_TEXT, sizeof TOY_MODEL_TEXT - 1};
+    CHECK_OK(spm_encode(m.spm, all, &ids, &err), &err);
+    for (size_t i = 0; i < ids.n; i++)
+        CHECK((size_t)ids.id[i] < n);
+    spm_ids_release(&ids);
+    packed_model_close(&m);
+    network_close(&small);
+    free(flat);
+    params_close(&p);
+    close_setup(&s);
+}
+
 TEST(the_same_model_gives_the_same_bytes)
 {
     struct file_map x, y;

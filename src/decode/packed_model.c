@@ -221,7 +221,7 @@ static status read_tokenizers(struct packed_model *m, struct err *err)
         spm_join(m->spm, other);
         spm_limit(other, (size_t)m->config.vocab_size);
     }
-    if (!architecture_is_reference(&m->config.arch))
+    if (target.n_bytes || !architecture_is_reference(&m->config.arch))
         spm_limit(m->spm, (size_t)model_config_source_vocab(&m->config));
     return OK;
 }
