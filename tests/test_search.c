@@ -3,6 +3,7 @@
  * are tested, the one over a device and the engine with each of its kernels. */
 #include "decode/search.h"
 
+#include "decode/worker.h"
 #include "heap_count.h"
 #include "searched.h"
 
@@ -253,6 +254,52 @@ TEST(a_target_may_repeat_itself_as_its_source_does)
     CHECK(most[0] == 2);
     CHECK(most[1] == 2 + 6 - 1);
     close_setup(&s);
+}
+
+static size_t n_multiplied;
+
+static void count_multiply(float *c, size_t ldc, const struct kernels_input *a,
+                           const struct linear *w, bool relu, size_t first, size_t n,
+                           size_t p0, size_t p1)
+{
+    n_multiplied++;
+    kernels_choose("cpu")->multiply(c, ldc, a, w, relu, first, n, p0, p1);
+}
+
+/* Products of the steps that are timed, of a model that sees an S or does not. */
+static size_t count_products(bool has_no_begin)
+{
+    static const struct worker_room room = {.n_slots = 2,
+                                            .n_tokens = 128,
+                                            .n_each = 3,
+                                            .max_src = 64,
+                                            .max_len = 64,
+                                            .max_rows = 3,
+                                            .max_top = 6};
+    struct infer_kernels counting = *kernels_choose("cpu");
+    struct worker *worker;
+    struct setup s;
+
+    open_model(&s, false);
+    pack(&s, false);
+    s.network.config.arch.has_no_begin = has_no_begin;
+    counting.multiply = count_multiply;
+    CHECK_OK(worker_open(&worker, &s.network, (struct ensemble_networks){0}, &counting, 1,
+                         room, &err),
+             &err);
+    n_multiplied = 0;
+    CHECK(worker_time_step(worker, 2, 3) > 0);
+    worker_close(worker);
+    close_model(&s);
+    return n_multiplied;
+}
+
+TEST(what_is_timed_is_a_step_that_the_model_computes)
+{
+    const size_t n = count_products(false);
+
+    CHECK(n > 0);
+    CHECK(count_products(true) == n);
 }
 
 /* Once it has seen sentences of this size, translating one allocates nothing. No other
