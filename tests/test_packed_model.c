@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "decode/loaded.h"
 #include "device/half.h"
 #include "format/le.h"
 #include "toy_model.h"
@@ -112,37 +113,96 @@ TEST(a_model_is_read_as_it_was_written)
     }
 }
 
+static struct spm *other_spm(void)
+{
+    struct lines text = lines_over(TOY_MODEL_TEXT, sizeof TOY_MODEL_TEXT - 1);
+    const struct spm_train_options o = {.vocab_size = 50, .is_at_most = true};
+    struct spm *spm;
+
+    CHECK_OK(train_lines(&spm, o, train_lines_next, &text, NULL, &err), &err);
+    return spm;
+}
+
+/* A file of random weights, whose sources or targets may have fewer ids than pieces. */
+static void write_of(const char *name, struct packed_model_parts parts,
+                     const struct model_config *c)
+{
+    struct network n = {0};
+    struct params p;
+
+    CHECK_OK(params_open(&p, c, &err), &err);
+    CHECK_OK(network_open(&n, c, &err), &err);
+    float *flat = toy_model_weights(&p, 3);
+    CHECK_OK(network_pack(&n, &p, flat, (struct network_types){0}, &err), &err);
+    parts.network = &n;
+    CHECK_OK(packed_model_write(&parts, test_path(name), &err), &err);
+    network_close(&n);
+    free(flat);
+    params_close(&p);
+}
+
 /* Who opens a translator compares the vocabulary with the pieces of targets. */
 TEST(a_source_beside_a_target_has_no_piece_that_the_model_lacks)
 {
+    static const struct line all = {TOY_MODEL_TEXT, sizeof TOY_MODEL_TEXT - 1};
     struct packed_model m;
     struct spm_ids ids = {0};
     struct setup s;
 
     open_setup(&s, false);
+    const size_t n = spm_size(s.spm) - 20;
+    const struct model_config few = toy_model_config(n);
     struct packed_model_parts parts = parts_of(&s, false);
     parts.target = parts.tokenizer;
-    const size_t n = spm_size(s.spm) - 20;
-    struct model_config few = toy_model_config(n);
-    struct network small = {0};
-    CHECK_OK(network_open(&small, &few, &err), &err);
-    struct params p;
-    CHECK_OK(params_open(&p, &few, &err), &err);
-    float *flat = toy_model_weights(&p, 3);
-    CHECK_OK(network_pack(&small, &p, flat, (struct network_types){0}, &err), &err);
-    parts.network = &small;
-    CHECK_OK(packed_model_write(&parts, test_path("m.ferry"), &err), &err);
+    write_of("m.ferry", parts, &few);
     CHECK_OK(packed_model_open(&m, test_path("m.ferry"), &err), &err);
     CHECK(spm_known(spm_target(m.spm)) == n && spm_known(m.spm) == n);
-    const struct line all = {TOY_MODEL_TEXT, sizeof TOY_MODEL_TEXT - 1};
     CHECK_OK(spm_encode(m.spm, all, &ids, &err), &err);
     for (size_t i = 0; i < ids.n; i++)
         CHECK((size_t)ids.id[i] < n);
     spm_ids_release(&ids);
     packed_model_close(&m);
-    network_close(&small);
-    free(flat);
-    params_close(&p);
+    close_setup(&s);
+}
+
+static void refuse_ensemble(const char *other, const char *why)
+{
+    char path[FILE_PATH_MAX];
+    struct loaded l;
+
+    snprintf(path, sizeof path, "%s", test_path(other));
+    const struct loaded_options o = {
+        .checkpoint = "newest", .device = "auto", .n_threads = 1, .ensemble = path};
+    CHECK_FAILS(loaded_open(&l, test_path("first"), o, &err), &err, ERR_USAGE, why);
+    CHECK(strstr(err.msg, other));
+}
+
+TEST(models_of_an_ensemble_know_the_same_ids_and_positions)
+{
+    struct setup s;
+    struct spm *other;
+
+    open_setup(&s, false);
+    struct model_config c = toy_model_config(spm_size(s.spm));
+    struct packed_model_parts parts = parts_of(&s, false);
+    parts.target = parts.tokenizer;
+    c.arch.tables = TABLES_SEPARATE;
+    c.arch.positions = POSITIONS_LEARNED;
+    c.arch.max_positions = 20;
+    write_of("first", parts, &c);
+    c.arch.max_positions = 19;
+    write_of("shorter", parts, &c);
+    refuse_ensemble("shorter", "takes sentences of 19 tokens");
+    c.arch.max_positions = 20;
+    c.arch.source_vocab = c.vocab_size - 5;
+    write_of("fewer sources", parts, &c);
+    refuse_ensemble("fewer sources", "has another vocabulary");
+    c.arch.source_vocab = 0;
+    other = other_spm();
+    parts.target = spm_bytes(other);
+    write_of("other targets", parts, &c);
+    refuse_ensemble("other targets", "has another vocabulary");
+    spm_free(other);
     close_setup(&s);
 }
 

@@ -96,12 +96,34 @@ static status load_file(struct loaded *l, const char *path, struct err *err)
 
 /* ---- ensembles ---- */
 
-static bool is_same_tokenizer(const struct loaded *a, const struct loaded *b)
+static bool is_same_text(struct line x, struct line y)
 {
-    const struct line x = spm_bytes(a->spm), y = spm_bytes(b->spm);
+    return x.n_bytes == y.n_bytes && memcmp(x.text, y.text, x.n_bytes) == 0;
+}
 
-    return x.n_bytes == y.n_bytes && memcmp(x.text, y.text, x.n_bytes) == 0 &&
-           a->network->config.vocab_size == b->network->config.vocab_size;
+static bool is_same_vocabulary(const struct loaded *a, const struct loaded *b)
+{
+    const struct model_config *x = &a->network->config, *y = &b->network->config;
+
+    return is_same_text(spm_bytes(a->spm), spm_bytes(b->spm)) &&
+           is_same_text(spm_bytes(spm_target(a->spm)), spm_bytes(spm_target(b->spm))) &&
+           x->vocab_size == y->vocab_size &&
+           model_config_source_vocab(x) == model_config_source_vocab(y);
+}
+
+/* What is translated is at most as long as the first model can take. */
+static status check_longest(const struct loaded *l, const struct loaded *other,
+                            const char *path, struct err *err)
+{
+    const size_t first = architecture_longest(&l->network->config.arch);
+    const size_t longest = architecture_longest(&other->network->config.arch);
+
+    if (longest >= first)
+        return OK;
+    return err_set(err, ERR_USAGE,
+                   "%s takes sentences of %zu tokens, the first model longer ones; give "
+                   "the model that takes the fewest first",
+                   path, longest);
 }
 
 static status add_model(struct loaded *l, const char *path, struct err *err)
@@ -117,14 +139,16 @@ static status add_model(struct loaded *l, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "ensemble has more than %d models", LOADED_MOST);
     options.ensemble = NULL;
     options.is_shared = false;
+    if (strcmp(options.device, "auto") == 0)
+        options.device = "cpu"; /* as the first one is */
     TRY(loaded_open(other, path, options, err));
     l->nets[l->n_more++] = other->network;
-    if (!is_same_tokenizer(l, other))
+    if (!is_same_vocabulary(l, other))
         return err_set(err, ERR_USAGE,
                        "%s has another vocabulary than the first model; those of an "
                        "ensemble must share one",
                        path);
-    return OK;
+    return check_longest(l, other, path, err);
 }
 
 static status load_more(struct loaded *l, struct err *err)
