@@ -152,6 +152,37 @@ TEST(what_is_given_stands_where_there_is_nothing_to_translate)
     close_setup(&s);
 }
 
+/* Of a model that has learned few positions: shorter than they are, or refused. */
+TEST(a_beginning_leaves_room_for_an_end)
+{
+    struct setup s;
+    struct translations out = {0};
+
+    open_setup(&s);
+    struct model_config c = toy_model_config(spm_size(s.spm));
+    c.arch.positions = POSITIONS_LEARNED;
+    s.config.prefix = true;
+    for (c.arch.max_positions = 8; c.arch.max_positions < 12; c.arch.max_positions++) {
+        size_t n_refused = 0;
+        network_close(&s.network);
+        open_network(&s.network, &c, 4);
+        for (size_t n = 1; n <= 12; n++) {
+            char line[64] = "we wait\t";
+            for (size_t i = 0; i < n; i++)
+                strcat(line, "we ");
+            strcat(line, "\xE6\xBC\xA2"); /* it cannot be spelled: pieces to the end */
+            const struct line text = line_of(line);
+            if (run(&s, &text, 1, &out) == OK)
+                CHECK(!n_refused && str_begins(translate_get(&out, 0, 0), line + 8));
+            else
+                CHECK(++n_refused && strstr(err.msg, "the given beginning has"));
+        }
+        CHECK(n_refused > 0 && n_refused < 12);
+    }
+    translate_release(&out);
+    close_setup(&s);
+}
+
 TEST(lines_that_give_no_beginning_are_refused_by_number)
 {
     struct setup s;

@@ -208,10 +208,11 @@ static bool is_known(const struct job *j, const struct segment *s)
     return s->n && (!j->t->config.min_length || given_to(j, s->line));
 }
 
-/* How the translations of all lines begin. */
+/* How the translations of all lines begin, of which each must have a token more. */
 static status take_given(struct job *j, uint64_t n_before, struct err *err)
 {
     const struct translator *t = j->t;
+    const size_t most = MIN((size_t)t->config.max_length, t->longest - 1);
     struct encoder *e;
     status result = OK;
 
@@ -220,7 +221,7 @@ static status take_given(struct job *j, uint64_t n_before, struct err *err)
     TRY(pieces_take_encoder(t->pieces, PIECES_TARGET, &e, err));
     for (size_t i = 0; result == OK && i < j->in.n_lines; i++) {
         result = beginnings_add(&j->given, spm_target(t->spm), e, j->in.line[i].given,
-                                (size_t)t->config.max_length, err);
+                                most, err);
         if (result != OK)
             (void)err_wrap(err, "line %llu", (unsigned long long)(n_before + i + 1));
     }
