@@ -84,7 +84,8 @@ static status add_side(struct work *w, struct sentence s, size_t *at, struct err
 static status make_words(struct work *w, uint32_t at, size_t S, size_t T, struct err *err)
 {
     TRY(words_of_text(&w->source, w->spm, w->set->source.line[at], S + 2, err));
-    return words_of_text(&w->target, w->spm, w->set->target.line[at], T + 2, err);
+    return words_of_text(&w->target, spm_target(w->spm), w->set->target.line[at], T + 2,
+                         err);
 }
 
 /* The statistical alignment of a pair, in pieces and then in words. */
