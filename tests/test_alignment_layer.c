@@ -20,21 +20,25 @@ struct setup {
     struct spm *spm;
     struct network network;
     struct dataset data;
-    struct line line[PAIRS];
-    char text[PAIRS][LINE_BYTES];
+    struct line source[PAIRS], target[PAIRS];
+    char text[PAIRS][LINE_BYTES]; /* of both, behind a mark of the source */
 };
 
-static struct spm *tokenizer(size_t vocab_size)
+static const char mark[] = ">>de<< ";
+
+static struct spm *tokenizer(size_t vocab_size, bool has_mark)
 {
+    static const char *const marks[] = {">>de<<"};
     struct lines text = lines_over(TOY_MODEL_TEXT, sizeof TOY_MODEL_TEXT - 1);
-    const struct spm_train_options o = {.vocab_size = vocab_size, .is_at_most = true};
+    const struct spm_train_options o = {
+        .vocab_size = vocab_size, .is_at_most = true, .mark = marks, .n_marks = has_mark};
     struct spm *spm;
 
     CHECK_OK(train_lines(&spm, o, train_lines_next, &text, NULL, &err), &err);
     return spm;
 }
 
-/* Pairs of equal lines, the two sides cut by their own tokenizers. */
+/* Pairs of equal lines but for the mark, the two sides cut by their own tokenizers. */
 static void make_data(struct setup *s, size_t vocab)
 {
     struct corpus *c = &s->data.train;
@@ -45,13 +49,22 @@ static void make_data(struct setup *s, size_t vocab)
              &err);
     for (size_t i = 0; i < PAIRS; i++) {
         struct spm_ids source = {0}, target = {0};
+        size_t n_mark;
+        strcat(s->text[i], mark);
         for (size_t k = 0; k < WORDS; k++) {
             strcat(s->text[i], k ? " " : "");
             strcat(s->text[i], words[rng_below(&r, N_WORDS)]);
         }
-        s->line[i] = (struct line){s->text[i], strlen(s->text[i])};
-        CHECK_OK(spm_encode(s->spm, s->line[i], &source, &err), &err);
-        CHECK_OK(spm_encode(spm_target(s->spm), s->line[i], &target, &err), &err);
+        s->target[i] =
+            (struct line){s->text[i] + strlen(mark), strlen(s->text[i]) - strlen(mark)};
+        s->source[i] = s->target[i];
+        const int32_t id = spm_mark(s->spm, (struct line){mark, strlen(mark)}, &n_mark);
+        if (id >= 0) {
+            s->source[i] = (struct line){s->text[i], strlen(s->text[i])};
+            CHECK_OK(spm_ids_add(&source, id, &err), &err);
+        }
+        CHECK_OK(spm_encode(s->spm, s->target[i], &source, &err), &err);
+        CHECK_OK(spm_encode(spm_target(s->spm), s->target[i], &target, &err), &err);
         CHECK_OK(corpus_file_add(&w, (struct corpus_file_side){source.id, source.n},
                                  (struct corpus_file_side){target.id, target.n}, &err),
                  &err);
@@ -61,8 +74,8 @@ static void make_data(struct setup *s, size_t vocab)
     CHECK_OK(corpus_file_commit(&w, &err), &err);
     CHECK_OK(corpus_open(c, test_path("toy.bin"), &err), &err);
     s->data.valid = (struct dataset_set){.is_there = true, .corpus = *c};
-    s->data.valid.source = s->data.valid.target =
-        (struct dataset_text){.line = s->line, .n = PAIRS};
+    s->data.valid.source = (struct dataset_text){.line = s->source, .n = PAIRS};
+    s->data.valid.target = (struct dataset_text){.line = s->target, .n = PAIRS};
 }
 
 static void open_setup(struct setup *s, struct spm *source, struct spm *target)
@@ -111,10 +124,15 @@ static void check_links(struct spm *source, struct spm *target)
 
 TEST(words_are_counted_with_one_tokenizer)
 {
-    check_links(tokenizer(60), NULL);
+    check_links(tokenizer(60, false), NULL);
 }
 
 TEST(words_are_counted_with_a_tokenizer_for_each_side)
 {
-    check_links(tokenizer(120), tokenizer(80));
+    check_links(tokenizer(120, false), tokenizer(80, false));
+}
+
+TEST(a_mark_in_front_of_a_source_is_no_word)
+{
+    check_links(tokenizer(60, true), NULL);
 }

@@ -81,9 +81,16 @@ static status add_side(struct work *w, struct sentence s, size_t *at, struct err
     return spm_ids_add(&w->ids, ID_EOS, err);
 }
 
+/* The mark of a source is a token, but no word. */
 static status make_words(struct work *w, uint32_t at, size_t S, size_t T, struct err *err)
 {
-    TRY(words_of_text(&w->source, w->spm, w->set->source.line[at], S + 2, err));
+    struct line source = w->set->source.line[at];
+    size_t n_mark;
+
+    (void)spm_mark(w->spm, source, &n_mark);
+    source.text += n_mark;
+    source.n_bytes -= n_mark;
+    TRY(words_of_text(&w->source, w->spm, source, S + 2, err));
     return words_of_text(&w->target, spm_target(w->spm), w->set->target.line[at], T + 2,
                          err);
 }
