@@ -183,6 +183,21 @@ TEST(what_is_left_keeps_its_proportions)
     sampler_close(&s);
 }
 
+TEST(the_colder_the_likelier_down_to_the_likeliest)
+{
+    static const double cold[] = {1e-3, 1e-20, 1e-37, 1e-40, 1e-300, 0};
+    const float z[] = {-3, 20, 21, 4};
+
+    for (size_t i = 0; i < sizeof cold / sizeof *cold; i++) {
+        struct sampler s;
+        open_sampler(&s, (struct sampler_options){cold[i], 0, 1}, 4);
+        sampler_begin(&s, z, 4);
+        for (uint64_t k = 0; k < 100; k++)
+            CHECK(draw(&s, 5, k) == 2);
+        sampler_close(&s);
+    }
+}
+
 TEST(a_sampler_that_may_draw_nothing_says_so)
 {
     const float z[] = {1, NAN, 2}, fine[] = {1, 2, -INFINITY};

@@ -28,9 +28,15 @@ void sampler_close(struct sampler *s)
     *s = (struct sampler){0};
 }
 
+/* Logits divided by less would be beyond all numbers. */
+static bool is_cold(const struct sampler *s)
+{
+    return s->options.temperature < 1e-30;
+}
+
 void sampler_begin(struct sampler *s, const float *logit, size_t n)
 {
-    const float by = s->options.temperature > 0 ? (float)s->options.temperature : 1;
+    const float by = is_cold(s) ? 1 : (float)s->options.temperature;
 
     BUG_ON(n > s->n_max);
     s->n = n;
@@ -117,8 +123,7 @@ static size_t keep_first(struct sampler_weight *e, size_t n, double target, bool
 
 static void keep(struct sampler *s)
 {
-    const bool is_greedy = s->options.temperature <= 0;
-    const size_t k = is_greedy ? 1 : s->options.top_k;
+    const size_t k = is_cold(s) ? 1 : s->options.top_k;
 
     s->n_kept = 0;
     for (size_t i = 0; i < s->n; i++)
