@@ -187,6 +187,29 @@ TEST(the_largest_bytes_do_not_saturate)
     guarded_close();
 }
 
+/* Those of a foreign file may be anything; what comes of them is a number. */
+TEST(sums_that_no_weights_have_do_no_harm)
+{
+    static const int32_t sums[] = {INT32_MIN, INT32_MAX, 137503280, -1};
+    const struct infer_variants v = infer_variants();
+    struct rng r = seeded("foreign sums");
+    const struct infer_layer l = infer_layer(LINEAR_INT8, 70, 48, true, &r);
+    const struct kernels_input a = infer_input(9, 70, 0);
+
+    infer_fill(&a, 9, &r);
+    for (size_t i = 0; i < l.n_round; i++)
+        l.sum[i] = sums[i % 4];
+    for (size_t i = 0; i < v.n; i++)
+        for (size_t n = 1; n <= 9; n += 4) {
+            float *c = guarded_floats(9 * l.n_round);
+            v.k[i]->quantise(&a, 0, 9);
+            v.k[i]->multiply(c, l.n_round, &a, &l.w, false, 0, n, 0, l.n_round / 16);
+            for (size_t k = 0; k < n * l.n_round; k++)
+                CHECK(isfinite(c[k]));
+        }
+    guarded_close();
+}
+
 TEST(numbers_that_are_none_show_in_products_of_int8)
 {
     enum { N_IN = 70, N_OUT = 40, N_ROWS = 20 };

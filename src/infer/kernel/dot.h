@@ -20,6 +20,7 @@
 #include "infer/kernel/kernel.h"
 
 typedef int32_t dot_vec __attribute__((vector_size(LANES_BYTES)));
+typedef uint32_t dot_bits __attribute__((vector_size(LANES_BYTES)));
 typedef int32_t dot_loose
     __attribute__((vector_size(LANES_BYTES), aligned(4), may_alias));
 

@@ -73,7 +73,7 @@ static void finish(const struct product *p, const int32_t *sums, size_t row,
 
     for (size_t r = 0; r < n_rows; r++) {
         struct dot_sum sum = dot_load(sums + r * LINEAR_PANEL);
-        sum.v[0] += start.v[0];
+        sum.v[0] = (dot_vec)((dot_bits)sum.v[0] + (dot_bits)start.v[0]);
         product_finish(p, sum, row + r, col);
     }
 }

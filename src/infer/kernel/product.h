@@ -23,14 +23,15 @@ struct product {
  * or it does not pay. */
 bool KERNEL(multiply_amx)(const struct product *p, size_t n, size_t p1);
 
-/* What the offset of a's bytes adds to a column is taken away from the start. */
+/* What the offset of a's bytes adds to a column is taken away from the start. Sums of a
+ * foreign file may be anything: what is too large wraps. */
 LANES_INLINE struct dot_sum product_start(const struct product *p, size_t col)
 {
     struct dot_sum sum = dot_load(p->w->sum + col);
 
     LANES_UNROLL
     for (int i = 0; i < LANES_VECS; i++)
-        sum.v[i] *= -DOT_OFFSET;
+        sum.v[i] = (dot_vec)((dot_bits)sum.v[i] * -(uint32_t)DOT_OFFSET);
     return sum;
 }
 
