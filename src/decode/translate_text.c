@@ -323,7 +323,7 @@ static void PRINTF(3, 4) say(struct work *w, uint64_t n, const char *fmt, ...)
 static void say_what_happened(struct work *w)
 {
     const struct translator *t = &w->translator;
-    const struct translate_config *c = &w->config.search;
+    const struct translate_config *c = &t->config; /* as far as the model goes */
 
     say(w, t->n_cut, "are longer than max_length = %lld tokens and were cut",
         (long long)c->max_length);

@@ -40,6 +40,13 @@ check()
 check behind norm=post activation=swish attention_bias=true output_bias=true sentence_begin=false \
     decoder_start=0 positions=halves
 check gated gated=true activation=gelu tables=separate positions=learned max_positions=40
+# What is cut is told with the length that the model has learned.
+printf 'the %.0s' {1..60} >long
+expect 0 "$FERRY" translate gated.ferry long split=false
+err_has 'are longer than max_length = 40 tokens and were cut'
+printf '%s\tUfer\n' "$(cat long)" >pair
+expect 0 "$FERRY" score-pairs gated.ferry pair
+err_has 'are longer than max_length = 40 tokens and were cut'
 check shallow tables=target decoder_layers=1 encoder_layers=4 norm=post embed_scale=false
 
 # A run goes on as it began, and what cannot be is refused.

@@ -191,11 +191,13 @@ status score_pairs_run(const struct score_pairs_config *c, const char *model,
     const status result = run(&w, model, input, n, err);
 
     if (result == OK && w.n_cut) {
+        const size_t longest = architecture_longest(&w.model.network->config.arch);
+        const size_t most = (size_t)c->max_length;
         snprintf(note, sizeof note,
-                 "%llu of %llu pairs are longer than max_length = %lld "
+                 "%llu of %llu pairs are longer than max_length = %zu "
                  "tokens and were cut",
                  (unsigned long long)w.n_cut, (unsigned long long)w.n_done,
-                 (long long)c->max_length);
+                 most < longest ? most : longest);
         progress_note(&w.progress, note);
     }
     file_writer_abort(&w.file);
