@@ -50,17 +50,15 @@ static void make_data(struct setup *s, size_t vocab)
     for (size_t i = 0; i < PAIRS; i++) {
         struct spm_ids source = {0}, target = {0};
         size_t n_mark;
-        strcat(s->text[i], mark);
-        for (size_t k = 0; k < WORDS; k++) {
-            strcat(s->text[i], k ? " " : "");
-            strcat(s->text[i], words[rng_below(&r, N_WORDS)]);
-        }
-        s->target[i] =
-            (struct line){s->text[i] + strlen(mark), strlen(s->text[i]) - strlen(mark)};
+        int n = snprintf(s->text[i], LINE_BYTES, "%s", mark);
+        for (size_t k = 0; k < WORDS; k++)
+            n += snprintf(s->text[i] + n, LINE_BYTES - (size_t)n, "%s%s", k ? " " : "",
+                          words[rng_below(&r, N_WORDS)]);
+        s->target[i] = (struct line){s->text[i] + strlen(mark), (size_t)n - strlen(mark)};
         s->source[i] = s->target[i];
         const int32_t id = spm_mark(s->spm, (struct line){mark, strlen(mark)}, &n_mark);
         if (id >= 0) {
-            s->source[i] = (struct line){s->text[i], strlen(s->text[i])};
+            s->source[i] = (struct line){s->text[i], (size_t)n};
             CHECK_OK(spm_ids_add(&source, id, &err), &err);
         }
         CHECK_OK(spm_encode(s->spm, s->target[i], &source, &err), &err);

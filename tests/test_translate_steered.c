@@ -167,10 +167,11 @@ TEST(a_beginning_leaves_room_for_an_end)
         network_close(&s.network);
         open_network(&s.network, &c, 4);
         for (size_t n = 1; n <= 12; n++) {
-            char line[64] = "we wait\t";
+            char given[64] = "", line[80];
             for (size_t i = 0; i < n; i++)
-                strcat(line, "we ");
-            strcat(line, "\xE6\xBC\xA2"); /* it cannot be spelled: pieces to the end */
+                memcpy(given + 3 * i, "we ", 4);
+            /* its end cannot be spelled: pieces up to there */
+            snprintf(line, sizeof line, "we wait\t%s\xE6\xBC\xA2", given);
             const struct line text = line_of(line);
             if (run(&s, &text, 1, &out) == OK)
                 CHECK(!n_refused && str_begins(translate_get(&out, 0, 0), line + 8));
