@@ -60,10 +60,11 @@ struct ferry_open_options {
     unsigned threads;       /* 0: one a core */
     const char *checkpoint; /* of a run: NULL: the best there is */
     int no_shortlist;       /* compute the whole vocabulary even if the file has one */
+    int reserved;           /* 0; a later field is not to lie where older ones end */
 };
-#define FERRY_OPEN_OPTIONS                            \
-    {                                                 \
-        sizeof(struct ferry_open_options), 0, NULL, 0 \
+#define FERRY_OPEN_OPTIONS                               \
+    {                                                    \
+        sizeof(struct ferry_open_options), 0, NULL, 0, 0 \
     }
 
 /* A packed model, the directory of a run, or a model of another program (docs/models.md).

@@ -46,7 +46,8 @@ class _Error(ctypes.Structure):
 
 class _OpenOptions(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_uint),
-                ("checkpoint", ctypes.c_char_p), ("no_shortlist", ctypes.c_int)]
+                ("checkpoint", ctypes.c_char_p), ("no_shortlist", ctypes.c_int),
+                ("reserved", ctypes.c_int)]
 
 
 class _Flag(ctypes.Structure):
