@@ -35,7 +35,7 @@ endfunction()
 
 ferry_room(base LIBS PkgConfig::YAML PkgConfig::UTF8PROC Threads::Threads m)
 ferry_room(recipe BELOW base LIBS m)
-ferry_room(score BELOW base LIBS PkgConfig::JANSSON m)
+ferry_room(score BELOW base LIBS PkgConfig::JANSSON PkgConfig::UTF8PROC m)
 ferry_room(http BELOW base LIBS Threads::Threads ${CMAKE_DL_LIBS})
 target_include_directories(ferry_http PRIVATE ${MICROHTTPD_INCLUDE_DIRS}) # opened at run time
 

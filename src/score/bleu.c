@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "score/letters.h"
 #include "score/ngram.h"
 
 static const struct {
@@ -85,27 +86,34 @@ static void segment_release(struct segment *g)
     ngram_numbers_release(&g->numbers);
 }
 
-static status segment_cut(struct segment *g, size_t i, enum tokenize rule, struct line t,
-                          struct err *err)
+static status segment_cut(struct segment *g, size_t i, const struct bleu_options *o,
+                          struct line t, struct err *err)
 {
+    RELEASED_BY(str_release) struct str small = str_new(SIZE_MAX / 2);
     struct str *line = &g->line[i];
     const size_t before = g->numbers.n_words;
 
     *line = str_new(SIZE_MAX / 2);
-    TRY(tokenize_line(line, rule, t.text, t.n_bytes, err));
+    if (o->is_lowercase) {
+        letters_lower(&small, t.text, t.n_bytes);
+        TRY(str_check(&small, "a line in small letters", err));
+        t = (struct line){str_text(&small), small.len};
+    }
+    TRY(tokenize_line(line, o->tokenize, t.text, t.n_bytes, err));
     TRY(ngram_number(&g->numbers, (struct line){str_text(line), line->len}, err));
     g->words[i].n = g->numbers.n_words - before;
     return OK;
 }
 
-static status segment_init(struct segment *g, enum tokenize rule, struct line hyp,
-                           const struct line *ref, size_t n_refs, struct err *err)
+static status segment_init(struct segment *g, const struct bleu_options *o,
+                           struct line hyp, const struct line *ref, size_t n_refs,
+                           struct err *err)
 {
     TRY(mem_alloc(&g->line, g->n, sizeof *g->line, err));
     TRY(mem_alloc(&g->words, g->n, sizeof *g->words, err));
-    TRY(segment_cut(g, 0, rule, hyp, err));
+    TRY(segment_cut(g, 0, o, hyp, err));
     for (size_t r = 0; r < n_refs; r++)
-        TRY(segment_cut(g, r + 1, rule, ref[r], err));
+        TRY(segment_cut(g, r + 1, o, ref[r], err));
     const uint32_t *word = g->numbers.word; /* it has stopped moving */
     if (!word)
         return OK; /* no line has a word */
@@ -119,7 +127,7 @@ status bleu_add(struct bleu_stats *s, const struct bleu_options *o, struct line 
 {
     RELEASED_BY(segment_release) struct segment g = {.n = n_refs + 1};
 
-    TRY(segment_init(&g, o->tokenize, hyp, ref, n_refs, err));
+    TRY(segment_init(&g, o, hyp, ref, n_refs, err));
     return add_words(s, order_of(o), g.words[0], g.words + 1, n_refs, err);
 }
 
@@ -147,28 +155,43 @@ static double smooth_value(const struct bleu_options *o)
     return o->smooth_value > 0 ? o->smooth_value : methods[o->smooth].value;
 }
 
+/* What smoothing adds to the counts of orders above 1. */
+static double added(const struct bleu_options *o)
+{
+    if (o->smooth != BLEU_SMOOTH_ADD_K)
+        return 0;
+    const double value = smooth_value(o);
+    return o->numbers == NUMBERS_WHOLE ? trunc(value) : numbers_kept(o->numbers, value);
+}
+
+/* numerator / total, in percent where the numerator has the factor. */
+static double share(double numerator, double total, enum numbers kind)
+{
+    return numbers_kept(kind, numbers_kept(kind, numerator) / total);
+}
+
 /* Fill the precisions; returns over how many orders the mean goes. */
 static size_t precisions(double p[BLEU_ORDER_MAX], const struct bleu_stats *s,
                          const struct bleu_options *o)
 {
-    const double value = smooth_value(o);
+    const enum numbers kind = o->numbers;
     double halved = 1; /* 2^k after k orders without a match */
     size_t n_orders = order_of(o);
 
     for (size_t i = 0; i < order_of(o); i++) {
-        const double more = o->smooth == BLEU_SMOOTH_ADD_K && i > 0 ? value : 0;
-        const double match = (double)s->match[i] + more;
-        const double total = (double)s->total[i] + more;
+        const double more = i > 0 ? added(o) : 0;
+        const double match = numbers_kept(kind, (double)s->match[i] + more);
+        const double total = numbers_kept(kind, (double)s->total[i] + more);
         if (total == 0)
             break;
         if (o->is_effective_order)
             n_orders = i + 1;
         if (match > 0)
-            p[i] = 100 * match / total;
+            p[i] = share(100 * match, total, kind);
         else if (o->smooth == BLEU_SMOOTH_EXP)
-            p[i] = 100 / ((halved *= 2) * total);
+            p[i] = share(100, numbers_kept(kind, (halved *= 2) * total), kind);
         else if (o->smooth == BLEU_SMOOTH_FLOOR)
-            p[i] = 100 * value / total;
+            p[i] = share(100 * smooth_value(o), total, kind);
     }
     return n_orders;
 }
@@ -209,9 +232,9 @@ double bleu_nltk(const struct bleu_stats *s)
 
 void bleu_signature(struct str *out, const struct bleu_options *o, size_t n_refs)
 {
-    str_printf(out, "nrefs:%zu|case:mixed|eff:%s|tok:%s|smooth:%s", n_refs,
-               o->is_effective_order ? "yes" : "no", tokenize_name(o->tokenize),
-               methods[o->smooth].name);
+    str_printf(out, "nrefs:%zu|case:%s|eff:%s|tok:%s|smooth:%s", n_refs,
+               o->is_lowercase ? "lc" : "mixed", o->is_effective_order ? "yes" : "no",
+               tokenize_name(o->tokenize), methods[o->smooth].name);
     if (methods[o->smooth].value > 0)
         str_printf(out, "[%.2f]", smooth_value(o));
     str_puts(out, "|version:" SCORE_VERSION);

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/lines.h"
 #include "base/str.h"
+#include "score/numbers.h"
 #include "score/result.h"
 #include "score/tokenize.h"
 
@@ -41,13 +42,15 @@ enum bleu_smooth {
 /* The method called `name`, N_BLEU_SMOOTH when there is none. */
 enum bleu_smooth bleu_smooth_find(const char *name);
 
-/* How a number is made. Zeroed: tokenizer 13a, smoothing exp, orders 1 to 4. */
+/* How a score is made. Zeroed: tokenizer 13a, smoothing exp, orders 1 to 4. */
 struct bleu_options {
     enum tokenize tokenize;
     enum bleu_smooth smooth;
     double smooth_value;     /* floor and add-k; 0: the method's default */
     size_t order;            /* longest n-grams; 0: BLEU_ORDER */
     bool is_effective_order; /* without orders that no hypothesis is long enough for */
+    bool is_lowercase;       /* small and capital letters are equal */
+    enum numbers numbers;
 };
 
 /* Zeroed = no segment yet. */

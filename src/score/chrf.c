@@ -5,8 +5,9 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "score/letters.h"
 #include "score/ngram.h"
-#include "score/tokenize.h"
+#include "score/rewrite.h"
 
 /* ---- a text as numbers ---- */
 
@@ -15,12 +16,14 @@ struct text {
     uint32_t *code;
     size_t n_codes;
     struct str words;
+    struct str small; /* the line, where small letters were asked for */
 };
 
 static void text_release(struct text *t)
 {
     free(t->code);
     str_release(&t->words);
+    str_release(&t->small);
     *t = (struct text){0};
 }
 
@@ -59,11 +62,16 @@ static status text_cut(struct text *t, const struct chrf_options *o, struct line
 {
     size_t begin = 0, len;
 
-    *t = (struct text){.words = str_new(SIZE_MAX / 2)};
+    *t = (struct text){.words = str_new(SIZE_MAX / 2), .small = str_new(SIZE_MAX / 2)};
+    if (o->is_lowercase) {
+        letters_lower(&t->small, line.text, line.n_bytes);
+        TRY(str_check(&t->small, "a line in small letters", err));
+        line = (struct line){str_text(&t->small), t->small.len};
+    }
     TRY(mem_alloc(&t->code, line.n_bytes, sizeof *t->code, err));
     for (size_t i = 0; i < line.n_bytes; i += len) {
         const uint32_t code = utf8_decode(line.text + i, line.n_bytes - i, &len);
-        const bool is_space = tokenize_is_space(code);
+        const bool is_space = rewrite_is_space(code);
         if (!is_space || o->keeps_space)
             t->code[t->n_codes++] = code;
         if (!is_space)
@@ -158,35 +166,66 @@ void chrf_merge(struct chrf_stats *into, const struct chrf_stats *from)
 
 /* ---- the score ---- */
 
-static double f_of(double precision, double recall, double factor)
+static double f_of(double precision, double recall, double factor, enum numbers kind)
 {
-    return (1 + factor) * precision * recall / (factor * precision + recall);
+    const double weighed = numbers_kept(kind, factor * precision);
+    const double product =
+        numbers_kept(kind, numbers_kept(kind, (1 + factor) * precision) * recall);
+
+    return numbers_kept(kind, product / numbers_kept(kind, weighed + recall));
+}
+
+/* match / n, or the least there is */
+static double share(uint64_t match, uint64_t n, enum numbers kind)
+{
+    return n ? numbers_kept(kind, (double)match / (double)n) : 1e-16;
+}
+
+/* Over all orders, the sum of F; over those that both sides have, the sums of precision
+ * and recall. */
+struct sums {
+    double f, precision, recall;
+    size_t n_both;
+    enum numbers kind; /* of f */
+};
+
+/* A term is a single only if a count is part of it, and so is the sum from then on. */
+static struct sums sums_of(const struct chrf_stats *s, const struct chrf_options *o)
+{
+    const double factor = (double)(o->beta * o->beta);
+    struct sums x = {0};
+
+    for (size_t i = 0; i < o->char_order + o->word_order; i++) {
+        const enum numbers kind = s->hyp[i] || s->ref[i] ? o->numbers : NUMBERS_PYTHON;
+        const double p = share(s->match[i], s->hyp[i], kind);
+        const double r = share(s->match[i], s->ref[i], kind);
+        const double f = factor * p + r > 0 ? f_of(p, r, factor, kind) : 1e-16;
+        if (kind != NUMBERS_PYTHON)
+            x.kind = kind;
+        x.f = numbers_kept(x.kind, numbers_kept(x.kind, x.f) + numbers_kept(x.kind, f));
+        if (!s->hyp[i] || !s->ref[i])
+            continue;
+        x.precision = numbers_kept(kind, x.precision + p);
+        x.recall = numbers_kept(kind, x.recall + r);
+        x.n_both++;
+    }
+    return x;
 }
 
 double chrf_score(const struct chrf_stats *s, const struct chrf_options *o)
 {
-    static const double least = 1e-16;
-    const double factor = (double)(o->beta * o->beta);
-    const size_t n_orders = o->char_order + o->word_order;
-    double sum_f = 0, precision = 0, recall = 0;
-    size_t n_both = 0;
+    const enum numbers kind = o->numbers;
+    const struct sums x = sums_of(s, o);
 
-    for (size_t i = 0; i < n_orders; i++) {
-        const double match = (double)s->match[i];
-        const double p = s->hyp[i] ? match / (double)s->hyp[i] : least;
-        const double r = s->ref[i] ? match / (double)s->ref[i] : least;
-        sum_f += factor * p + r > 0 ? f_of(p, r, factor) : least;
-        if (!s->hyp[i] || !s->ref[i])
-            continue;
-        precision += p;
-        recall += r;
-        n_both++;
-    }
     if (o->is_smoothed)
-        return 100 * sum_f / (double)n_orders;
-    if (!n_both || precision + recall == 0)
+        return numbers_kept(x.kind, numbers_kept(x.kind, 100 * x.f) /
+                                        (double)(o->char_order + o->word_order));
+    if (!x.n_both || x.precision + x.recall == 0)
         return 0;
-    return 100 * f_of(precision / (double)n_both, recall / (double)n_both, factor);
+    const double n = (double)x.n_both, factor = (double)(o->beta * o->beta);
+    const double f = f_of(numbers_kept(kind, x.precision / n),
+                          numbers_kept(kind, x.recall / n), factor, kind);
+    return numbers_kept(kind, 100 * f);
 }
 
 struct result chrf_result(const struct chrf_stats *s, const struct chrf_options *o,
@@ -197,10 +236,9 @@ struct result chrf_result(const struct chrf_stats *s, const struct chrf_options 
     str_printf(&r.name, "chrF%u", o->beta);
     for (size_t i = 0; i < o->word_order; i++)
         str_putc(&r.name, '+');
-    str_printf(
-        &r.signature,
-        "nrefs:%zu|case:mixed|eff:%s|nc:%zu|nw:%zu|space:%s|version:" SCORE_VERSION,
-        n_refs, o->is_smoothed ? "no" : "yes", o->char_order, o->word_order,
-        o->keeps_space ? "yes" : "no");
+    str_printf(&r.signature,
+               "nrefs:%zu|case:%s|eff:%s|nc:%zu|nw:%zu|space:%s|version:" SCORE_VERSION,
+               n_refs, o->is_lowercase ? "lc" : "mixed", o->is_smoothed ? "no" : "yes",
+               o->char_order, o->word_order, o->keeps_space ? "yes" : "no");
     return r;
 }

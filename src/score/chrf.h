@@ -18,16 +18,19 @@
 
 #include "base/err.h"
 #include "base/lines.h"
+#include "score/numbers.h"
 #include "score/result.h"
 
 enum { CHRF_CHARS_MAX = 16, CHRF_WORDS_MAX = 8, CHRF_ORDERS_MAX = 24 };
 
-/* How a number is made; CHRF_OPTIONS is what sacreBLEU does unless told otherwise. */
+/* How a score is made; CHRF_OPTIONS is what sacreBLEU does unless told otherwise. */
 struct chrf_options {
     size_t char_order, word_order; /* at most the limits above */
     unsigned beta;
-    bool keeps_space; /* white space is part of the character n-grams */
-    bool is_smoothed; /* mean of F over all orders, each at least 1e-16 */
+    bool keeps_space;  /* white space is part of the character n-grams */
+    bool is_smoothed;  /* mean of F over all orders, each at least 1e-16 */
+    bool is_lowercase; /* small and capital letters are equal */
+    enum numbers numbers;
 };
 
 #define CHRF_OPTIONS ((struct chrf_options){.char_order = 6, .beta = 2})

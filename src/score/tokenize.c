@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "score/letters.h"
+#include "score/rewrite.h"
 
 static const char *const names[N_TOKENIZE] = {
 #define T(code, name) name,
@@ -26,141 +28,15 @@ enum tokenize tokenize_find(const char *name)
     return (enum tokenize)rule;
 }
 
-bool tokenize_is_space(uint32_t code)
+bool tokenize_is_elsewhere(const char *name)
 {
-    return utf8_is_space(code) || (code >= 0x1C && code <= 0x1F);
-}
+    static const char *const others[] = {"ja-mecab",  "ko-mecab",  "spm",
+                                         "flores101", "flores200", "spBLEU-1K"};
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_stop(char c)
-{
-    return c == '.' || c == ',';
-}
-
-/* The ASCII marks that always stand alone: all but ' , - and the full stop. */
-static bool is_mark(char c)
-{
-    return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' ||
-           (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
-}
-
-/*
- * The steps below each read one string and append the next to another, as a
- * substitution from left to right does: what a match has consumed starts no second
- * match. All their patterns are ASCII, so bytes serve as well as characters.
- */
-typedef void step_fn(struct str *out, const struct str *in);
-
-static void put_apart(struct str *out, char c)
-{
-    const char text[] = {' ', c, ' '};
-
-    str_add(out, text, sizeof text);
-}
-
-static void apart_marks(struct str *out, const struct str *in)
-{
-    for (size_t i = 0; i < in->len; i++)
-        if (is_mark(in->data[i]))
-            put_apart(out, in->data[i]);
-        else
-            str_putc(out, in->data[i]);
-}
-
-/* "x," becomes "x , " unless x is a digit. */
-static void apart_stops_after_text(struct str *out, const struct str *in)
-{
-    for (size_t i = 0; i < in->len; i++) {
-        str_putc(out, in->data[i]);
-        if (!is_digit(in->data[i]) && i + 1 < in->len && is_stop(in->data[i + 1]))
-            put_apart(out, in->data[++i]);
-    }
-}
-
-/* ",x" becomes " , x" unless x is a digit. */
-static void apart_stops_before_text(struct str *out, const struct str *in)
-{
-    for (size_t i = 0; i < in->len; i++) {
-        if (is_stop(in->data[i]) && i + 1 < in->len && !is_digit(in->data[i + 1]))
-            put_apart(out, in->data[i++]);
-        str_putc(out, in->data[i]);
-    }
-}
-
-/* "7-" becomes "7 - ". */
-static void apart_hyphens_after_digits(struct str *out, const struct str *in)
-{
-    for (size_t i = 0; i < in->len; i++) {
-        str_putc(out, in->data[i]);
-        if (is_digit(in->data[i]) && i + 1 < in->len && in->data[i + 1] == '-')
-            put_apart(out, in->data[++i]);
-    }
-}
-
-/* The line as it stands, and the one that the next step writes. */
-struct work {
-    struct str now, next;
-};
-
-static void turn(struct work *w)
-{
-    const struct str was = w->now;
-
-    w->next.bad |= was.bad;
-    w->now = w->next;
-    w->next = was;
-    str_reset(&w->next);
-}
-
-static void replace(struct work *w, const char *from, const char *to)
-{
-    const size_t n_from = strlen(from);
-    const char *at = str_text(&w->now), *end = at + w->now.len, *hit;
-
-    if (!memmem(at, w->now.len, from, n_from))
-        return;
-    for (; (hit = memmem(at, (size_t)(end - at), from, n_from)); at = hit + n_from) {
-        str_add(&w->next, at, (size_t)(hit - at));
-        str_puts(&w->next, to);
-    }
-    str_add(&w->next, at, (size_t)(end - at));
-    turn(w);
-}
-
-/* Markup of the mteval format. &amp;lt; becomes &lt; and then <: the order matters. */
-static void unescape(struct work *w)
-{
-    static const char *const pairs[][2] = {
-        {"<skipped>", ""}, {"-\n", ""},   {"\n", " "},   {"&quot;", "\""},
-        {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"},
-    };
-
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        replace(w, pairs[i][0], pairs[i][1]);
-}
-
-/* Blanks at both ends let a stop there count as next to text. */
-static void pad(struct str *out, const struct str *in)
-{
-    str_putc(out, ' ');
-    str_add(out, str_text(in), in->len);
-    str_putc(out, ' ');
-}
-
-static void cut_13a(struct work *w)
-{
-    static step_fn *const steps[] = {pad, apart_marks, apart_stops_after_text,
-                                     apart_stops_before_text, apart_hyphens_after_digits};
-
-    unescape(w);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        steps[i](&w->next, &w->now);
-        turn(w);
-    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i], name) == 0)
+            return true;
+    return false;
 }
 
 size_t tokenize_trimmed(const char *text, size_t n)
@@ -168,43 +44,177 @@ size_t tokenize_trimmed(const char *text, size_t n)
     size_t end = 0, len;
 
     for (size_t i = 0; i < n; i += len)
-        if (!tokenize_is_space(utf8_decode(text + i, n - i, &len)))
+        if (!rewrite_is_space(utf8_decode(text + i, n - i, &len)))
             end = i + len;
     return end;
 }
 
-static void join_words(struct str *out, const char *text, size_t n)
-{
-    const size_t start = out->len;
-    size_t from = 0, len; /* the word that is being read starts here */
+/* ---- 13a: the marks of ASCII, after the markup of the mteval format ---- */
 
-    for (size_t i = 0; i <= n; i += len) {
-        len = 1;
-        if (i < n && !tokenize_is_space(utf8_decode(text + i, n - i, &len)))
+static void cut_13a(struct rewrite *w)
+{
+    rewrite_replace(w, "<skipped>", "");
+    rewrite_replace(w, "-\n", "");
+    rewrite_replace(w, "\n", " ");
+    rewrite_entities(w);
+    rewrite_step(w, rewrite_pad);
+    rewrite_step(w, rewrite_marks);
+    rewrite_stops(w);
+}
+
+/* ---- intl: punctuation and symbols of any script ---- */
+
+/* The character at in[i..], whose kind it returns. */
+static enum letters_kind kind_at(const struct str *in, size_t i, size_t *len)
+{
+    return letters_kind(utf8_decode(in->data + i, in->len - i, len));
+}
+
+static void put_around(struct str *out, const char *text, size_t n)
+{
+    str_putc(out, ' ');
+    str_add(out, text, n);
+    str_putc(out, ' ');
+}
+
+/* "x!" becomes "x ! " unless x is a number. */
+static void apart_after_text(struct str *out, const struct str *in)
+{
+    size_t len, next;
+
+    for (size_t i = 0; i < in->len; i += len) {
+        const bool is_text = kind_at(in, i, &len) != LETTERS_NUMBER;
+        str_add(out, in->data + i, len);
+        if (!is_text || i + len >= in->len ||
+            kind_at(in, i + len, &next) != LETTERS_PUNCTUATION)
             continue;
-        if (i > from) {
-            if (out->len > start)
-                str_putc(out, ' ');
-            str_add(out, text + from, i - from);
-        }
-        from = i + len;
+        put_around(out, in->data + i + len, next);
+        len += next;
     }
+}
+
+/* "!x" becomes " ! x" unless x is a number. */
+static void apart_before_text(struct str *out, const struct str *in)
+{
+    size_t len, next;
+
+    for (size_t i = 0; i < in->len; i += len) {
+        const bool is_mark = kind_at(in, i, &len) == LETTERS_PUNCTUATION;
+        if (!is_mark || i + len >= in->len ||
+            kind_at(in, i + len, &next) == LETTERS_NUMBER) {
+            str_add(out, in->data + i, len);
+            continue;
+        }
+        put_around(out, in->data + i, len);
+        str_add(out, in->data + i + len, next);
+        len += next;
+    }
+}
+
+static void apart_symbols(struct str *out, const struct str *in)
+{
+    size_t len;
+
+    for (size_t i = 0; i < in->len; i += len)
+        if (kind_at(in, i, &len) == LETTERS_SYMBOL)
+            put_around(out, in->data + i, len);
+        else
+            str_add(out, in->data + i, len);
+}
+
+static void cut_intl(struct rewrite *w)
+{
+    rewrite_step(w, apart_after_text);
+    rewrite_step(w, apart_before_text);
+    rewrite_step(w, apart_symbols);
+}
+
+/* ---- char and zh ---- */
+
+static void apart_all(struct str *out, const struct str *in)
+{
+    size_t len;
+
+    for (size_t i = 0; i < in->len; i += len) {
+        utf8_decode(in->data + i, in->len - i, &len);
+        put_around(out, in->data + i, len);
+    }
+}
+
+static void cut_char(struct rewrite *w)
+{
+    rewrite_step(w, apart_all);
+}
+
+/* What sacreBLEU takes for Chinese. Where it means the planes above U+20000, it compares
+ * with strings of two characters, of which the first decides: hence the first two spans,
+ * which cover dashes and curly quotation marks. */
+static bool is_chinese(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+    } span[] = {
+        {0x2001, 0x2A6D}, {0x2F81, 0x2FA1}, {0x3400, 0x4DB5}, {0x4E00, 0x9FBB},
+        {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9}, {0xFF00, 0xFFEF},
+        {0x2E80, 0x2EFF}, {0x3000, 0x303F}, {0x31C0, 0x31EF}, {0x2F00, 0x2FDF},
+        {0x2FF0, 0x2FFF}, {0x3100, 0x312F}, {0x31A0, 0x31BF}, {0xFE10, 0xFE1F},
+        {0xFE30, 0xFE4F}, {0x2600, 0x26FF}, {0x2700, 0x27BF}, {0x3200, 0x32FF},
+        {0x3300, 0x33FF},
+    };
+
+    for (size_t i = 0; i < sizeof span / sizeof *span; i++)
+        if (code >= span[i].first && code <= span[i].last)
+            return true;
+    return false;
+}
+
+static void apart_chinese(struct str *out, const struct str *in)
+{
+    size_t len;
+
+    for (size_t i = 0; i < in->len; i += len)
+        if (is_chinese(utf8_decode(in->data + i, in->len - i, &len)))
+            put_around(out, in->data + i, len);
+        else
+            str_add(out, in->data + i, len);
+}
+
+static void cut_zh(struct rewrite *w)
+{
+    rewrite_step(w, apart_chinese);
+    rewrite_step(w, rewrite_marks);
+    rewrite_stops(w);
+}
+
+/* White space at the beginning. */
+static size_t leading(const char *text, size_t n)
+{
+    size_t i = 0, len;
+
+    while (i < n && rewrite_is_space(utf8_decode(text + i, n - i, &len)))
+        i += len;
+    return i;
 }
 
 status tokenize_line(struct str *out, enum tokenize rule, const char *text, size_t n,
                      struct err *err)
 {
-    struct work w = {str_new(SIZE_MAX / 2), str_new(SIZE_MAX / 2)};
+    static void (*const cut[N_TOKENIZE])(struct rewrite * w) = {
+        [TOKENIZE_13A] = cut_13a,
+        [TOKENIZE_INTL] = cut_intl,
+        [TOKENIZE_CHAR] = cut_char,
+        [TOKENIZE_ZH] = cut_zh,
+    };
+    const size_t end = tokenize_trimmed(text, n);
+    const size_t from = rule == TOKENIZE_ZH ? leading(text, end) : 0;
 
-    if (rule == TOKENIZE_NONE) {
-        join_words(out, text, n);
+    if (!cut[rule]) {
+        rewrite_join_text(out, text, end);
     } else {
-        str_add(&w.now, text, tokenize_trimmed(text, n));
-        cut_13a(&w);
-        join_words(out, str_text(&w.now), w.now.len);
-        out->bad |= w.now.bad;
+        RELEASED_BY(rewrite_release)
+        struct rewrite w = rewrite_begin(text + from, end - from);
+        cut[rule](&w);
+        rewrite_join(out, &w);
     }
-    str_release(&w.now);
-    str_release(&w.next);
     return str_check(out, "a tokenised line", err);
 }

@@ -1,15 +1,14 @@
 /*
  * tokenize - cut a line into words as sacreBLEU does before it counts.
  *
- * The result is one string, words separated by single blanks, byte for byte what
- * sacreBLEU 2.6 gets from the same line. White space is Python's: that of Unicode and
- * the separators U+001C to U+001F.
+ * The result is one string, words separated by single blanks: byte for byte the words
+ * that sacreBLEU 2.6 gets from the same line. White space is Python's: that of Unicode
+ * and the separators U+001C to U+001F.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -17,7 +16,12 @@
 /* rule, its name in a signature */
 #define TOKENIZE_LIST(T) \
     T(13A, "13a")        \
-    T(NONE, "none")
+    T(NONE, "none")      \
+    T(INTL, "intl")      \
+    T(CHAR, "char")      \
+    T(ZH, "zh")
+
+#define TOKENIZE_NAMES "13a|none|intl|char|zh"
 
 enum tokenize {
 #define T(code, name) TOKENIZE_##code,
@@ -30,8 +34,8 @@ const char *tokenize_name(enum tokenize rule);
 /* The rule called `name`, N_TOKENIZE when there is none. */
 enum tokenize tokenize_find(const char *name);
 
-/* What Python splits at. */
-bool tokenize_is_space(uint32_t code);
+/* Whether sacreBLEU has a rule of that name which needs a dictionary or a model. */
+bool tokenize_is_elsewhere(const char *name);
 
 /* Bytes of text[0..n) without white space at the end. */
 size_t tokenize_trimmed(const char *text, size_t n);
