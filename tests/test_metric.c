@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "test.h"
+#include "score_cases.h"
 
 static const char *const hyps[] = {"the cat sat on a mat", "", "hello there, world"};
 static const char *const refs[] = {"the cat sat on the mat", "a line", "hello world"};
@@ -32,6 +32,8 @@ TEST(every_metric_gives_the_number_of_sacrebleu)
                         "version:2.6.0 = 55.75",
         [METRIC_CHRF_WORDS] = "chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|"
                               "version:2.6.0 = 55.78",
+        [METRIC_TER] = "TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|"
+                       "version:2.6.0 = 40.00",
     };
 
     for (unsigned m = 0; m < N_METRIC; m++) {
@@ -47,6 +49,28 @@ TEST(every_metric_gives_the_number_of_sacrebleu)
         result_release(&r);
         str_release(&got);
     }
+}
+
+TEST(options_of_every_metric_give_the_digits_of_sacrebleu)
+{
+    json_t *cases = cases_open("scores", 180), *c;
+    size_t i;
+
+    json_array_foreach(cases, i, c)
+    {
+        const struct metric_options o = cases_options(c);
+        struct metric_sums sums = {0};
+        struct str got = str_new(0);
+
+        for (size_t k = 0; k < json_array_size(json_object_get(c, "hyp")); k++)
+            cases_add(&sums, c, "hyp", k);
+        struct result r = metric_result(&sums, &o, cases_n_refs(c));
+        result_line(&got, &r, 6);
+        CHECK_STR(str_text(&got), json_string_value(json_object_get(c, "want")));
+        result_release(&r);
+        str_release(&got);
+    }
+    json_decref(cases);
 }
 
 TEST(sums_of_parts_add_up_to_those_of_the_whole)
@@ -72,4 +96,5 @@ TEST(metrics_are_found_by_name_and_know_what_is_better)
     CHECK(metric_find("chrf+") == N_METRIC && metric_find("") == N_METRIC);
     CHECK(metric_is_better(METRIC_BLEU, 30, 20) &&
           !metric_is_better(METRIC_BLEU, 20, 20));
+    CHECK(metric_is_better(METRIC_TER, 20, 30) && !metric_is_better(METRIC_TER, 30, 20));
 }

@@ -346,9 +346,9 @@ TEST(a_run_goes_on_with_another_number_of_ranks_in_the_same_order)
 
 TEST(ranks_share_an_evaluation_and_find_what_one_rank_finds)
 {
-    static const char *const keys[] = {"valid_loss", "eval_loss",   "forced_bleu",
-                                       "bleu",       "chrf",        "chrf_words",
-                                       "repeating",  "length_ratio"};
+    static const char *const keys[] = {"valid_loss", "eval_loss", "forced_bleu",
+                                       "bleu",       "chrf",      "chrf_words",
+                                       "ter",        "repeating", "length_ratio"};
     char also[300];
     const char *const *options =
         TOY(EXACT, "max_steps=3", "eval_every=3", "eval_bleu=true", "eval_group=5", also);

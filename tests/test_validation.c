@@ -85,6 +85,7 @@ TEST(each_set_is_measured_as_if_it_were_alone)
         CHECK_NEAR(number(o, "bleu"), r.score[METRIC_BLEU], 1e-6);
         CHECK_NEAR(number(o, "chrf"), r.score[METRIC_CHRF], 1e-6);
         CHECK_NEAR(number(o, "chrf_words"), r.score[METRIC_CHRF_WORDS], 1e-6);
+        CHECK_NEAR(number(o, "ter"), r.score[METRIC_TER], 1e-6);
         CHECK_NEAR(number(o, "repeating"), r.repeating, 1e-9);
         CHECK_NEAR(number(o, "length_ratio"), r.length_ratio, 1e-9);
         json_decref(o);
@@ -130,13 +131,15 @@ TEST(the_best_model_follows_the_measure_of_the_set_that_was_chosen)
 /* Nothing improves at a learning rate of 0: the counts of patience survive a stop. */
 TEST(patience_follows_the_measure_that_was_chosen_over_a_stop)
 {
-    static const char *const metrics[] = {"best_metric=chrf", "best_metric=chrf++"};
+    static const char *const metrics[] = {"best_metric=chrf", "best_metric=chrf++",
+                                          "best_metric=ter"};
+    static const char *const runs[] = {"chars", "words", "edits"};
     struct state s;
     struct err err = {0};
 
     toy_data();
-    for (int i = 0; i < 2; i++) {
-        const char *run = i ? "words" : "chars";
+    for (int i = 0; i < 3; i++) {
+        const char *run = runs[i];
         for (int steps = 4; steps <= 50; steps += 46) {
             char most[32];
             snprintf(most, sizeof most, "max_steps=%d", steps);

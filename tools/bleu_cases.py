@@ -60,3 +60,37 @@ def segments(rng, n_lines, n_refs):
     if rng.random() < 0.1:
         hyps = [line(rng, 3, [" "]) for _ in hyps]
     return hyps, refs
+
+
+# What tokenizers of all scripts, small letters and Tercom look at.
+WIDER = WORDS + (
+    "ΟΔΟΣ ΣΑΣ Σ ΑΣ. ΑΣ' 'ΑΣ ΑΣ:Α Α:Σ ΣΣ ͅΣ ªΣ İstanbul IĞDIR ǅ ẞ ⅣΣ Ⓐ ᾼ ϴ K Å Ꭰ Ა 𐐀 𝐀 "
+    "、。 「東京」 【注】 ・ ！？ （東） ｡｢｣ ひらがな カタカナ ㇰ ㍿ ㈱ ㊗ ⺀ ㇀ ﹁ 㐀 䶵 龥 鿿 豈 𠀀 〇 〒 "
+    "！ ＂ ： ； ， ． ｱ Ａ １ ２．５ 漢字kanji x東1 — ― ‘x’ “y” ‥ … ※ ‼ ⁄ ₂ € ™ ℃ ← ∑ ⌘ ─ ■ ☂ ✂ ⟨ ⠿ ⬛ "
+    "John's 's dog's it's 'S \"'s 's. s' 1's ,. .5, 7- -7 2. 3, ٣، ۵٪ १। ¿qué? ¡no! «a» ·b· §1 ¶ "
+    "🫠 🫨 🪿 🇩🇪 👩‍🚀 \u20c1 ؝ ⹃ \u1b7f 𞤢 ꜰ \u0301 a\u0308 \u0600 ​ a&quot;b &amp;lt; <b> x&gt; "
+    "-\u2010- \u2011 \uff0d 1\u20132 a\u2014b 5\u00d74 2\u00f72 \u00ac \u00b4 \u02c6 \u0384 \u1fbd"
+).split()
+
+
+def wider_segments(rng, n_lines, n_refs):
+    """As segments(), of WIDER, in some of them without blanks; whole blocks are moved."""
+    words = rng.choice([WIDER, WIDER, WORDS, "a b c d e f".split(), "a b".split()])
+    blank = rng.choice([" ", " ", " ", ""])
+
+    def changed(line):
+        out = [w if rng.random() < 0.85 else rng.choice(words) for w in line if rng.random() < 0.93]
+        for _ in range(rng.choice([0, 0, 1, 2, 4])):
+            at, n, to = rng.randrange(len(out) + 1), rng.randrange(1, 12), rng.randrange(len(out) + 1)
+            block = out[at:at + n]
+            del out[at:at + n]
+            out[to:to] = block
+        return [w.upper() if rng.random() < 0.05 else w for w in out]
+
+    hyps, refs = [], [[] for _ in range(n_refs)]
+    for _ in range(n_lines):
+        line = [rng.choice(words) for _ in range(rng.choice([0, 1, 2, 3, 5, 8, 13, 30, 30, 80]))]
+        hyps.append(blank.join(changed(line)))
+        for i in range(n_refs):
+            refs[i].append(blank.join(line if i == 0 else changed(line)))
+    return hyps, refs

@@ -141,6 +141,7 @@ struct json_t;
     F(TEXT, bleu_signature, "") \
     F(MAYBE, chrf, "")          \
     F(MAYBE, chrf_words, "")    \
+    F(MAYBE, ter, "")           \
     F(MAYBE, repeating, "")     \
     F(MAYBE, length_ratio, "")  \
     F(REAL, seconds, "s")
@@ -152,6 +153,7 @@ struct json_t;
     F(MAYBE, bleu, "")          \
     F(MAYBE, chrf, "")          \
     F(MAYBE, chrf_words, "")    \
+    F(MAYBE, ter, "")           \
     F(MAYBE, repeating, "")     \
     F(MAYBE, length_ratio, "")  \
     F(INT, sentences, "")       \

@@ -21,15 +21,17 @@
 #include "score/bleu.h"
 #include "score/chrf.h"
 #include "score/result.h"
+#include "score/ter.h"
 
 /* metric, its name, whether more is better */
-#define METRIC_LIST(M)    \
-    M(BLEU, "bleu", true) \
-    M(CHRF, "chrf", true) \
-    M(CHRF_WORDS, "chrf++", true)
+#define METRIC_LIST(M)            \
+    M(BLEU, "bleu", true)         \
+    M(CHRF, "chrf", true)         \
+    M(CHRF_WORDS, "chrf++", true) \
+    M(TER, "ter", false)
 
 /* For options: ONE_OF(METRIC_NAMES). */
-#define METRIC_NAMES "bleu|chrf|chrf++"
+#define METRIC_NAMES "bleu|chrf|chrf++|ter"
 
 enum metric {
 #define M(code, name, is_up) METRIC_##code,
@@ -42,6 +44,7 @@ struct metric_options {
     enum metric metric;
     struct bleu_options bleu;
     struct chrf_options chrf;
+    struct ter_options ter;
 };
 
 enum { METRIC_SUMS_MAX = 3 * CHRF_ORDERS_MAX };
@@ -64,6 +67,13 @@ struct metric_options metric_options(enum metric m);
 /* Count one segment against its n_refs >= 1 references, all of them UTF-8. */
 status metric_add(struct metric_sums *s, const struct metric_options *o, struct line hyp,
                   const struct line *ref, size_t n_refs, struct err *err);
+
+/* How many of x[] the metric uses, the first ones. */
+size_t metric_n_sums(const struct metric_options *o);
+
+/* The score alone, of sums in that kind of numbers; *kind becomes that of the score. */
+double metric_score(const struct metric_sums *s, const struct metric_options *o,
+                    enum numbers *kind);
 
 /* Score, signature and details; the caller releases them. */
 struct result metric_result(const struct metric_sums *s, const struct metric_options *o,

@@ -77,6 +77,7 @@ static status measure_valid(struct trainer *t, struct evaluate_result *r, struct
         .bleu_signature = r->has_text ? r->signature : NULL,
         .chrf = evaluate_measure(r, METRIC_CHRF),
         .chrf_words = evaluate_measure(r, METRIC_CHRF_WORDS),
+        .ter = evaluate_measure(r, METRIC_TER),
         .repeating = r->has_text ? r->repeating : (double)NAN,
         .length_ratio = r->has_text ? r->length_ratio : (double)NAN,
         .seconds = clock_now() - t_start};
@@ -96,6 +97,7 @@ static status measure_also(struct trainer *t, struct evaluate_result *r, size_t 
         .bleu = evaluate_measure(r, METRIC_BLEU),
         .chrf = evaluate_measure(r, METRIC_CHRF),
         .chrf_words = evaluate_measure(r, METRIC_CHRF_WORDS),
+        .ter = evaluate_measure(r, METRIC_TER),
         .repeating = r->has_text ? r->repeating : (double)NAN,
         .length_ratio = r->has_text ? r->length_ratio : (double)NAN,
         .sentences = (double)r->n_pairs,

@@ -142,9 +142,9 @@ static void write_tests(struct str *out, const struct run *run)
 /* Other validation sets, at their newest evaluation. */
 static void write_valid_sets(struct str *out, const struct run *run)
 {
-    static const char *const columns[] = {"Also on",   "Step",   "Loss",
-                                          "BLEU",      "chrF2",  "chrF2++",
-                                          "Repeating", "Length", NULL};
+    static const char *const columns[] = {"Also on", "Step",    "Loss", "BLEU",
+                                          "chrF2",   "chrF2++", "TER",  "Repeating",
+                                          "Length",  NULL};
 
     if (!run->log.n_valid)
         return;
@@ -155,8 +155,8 @@ static void write_valid_sets(struct str *out, const struct run *run)
                    (const char *const[]){
                        v->name, fmt_count(v->step).s, fmt_number(v->valid_loss, 4).s,
                        fmt_number(v->bleu, 4).s, fmt_number(v->chrf, 4).s,
-                       fmt_number(v->chrf_words, 4).s, fmt_percent(v->repeating).s,
-                       fmt_number(v->length_ratio, 3).s});
+                       fmt_number(v->chrf_words, 4).s, fmt_number(v->ter, 4).s,
+                       fmt_percent(v->repeating).s, fmt_number(v->length_ratio, 3).s});
     }
     str_puts(out, "</tbody></table>\n");
 }

@@ -114,16 +114,16 @@ static void put_tests(struct str *out, const struct runlog *log)
 static void put_valid_sets(struct str *out, const struct runlog *log)
 {
     if (log->n_valid)
-        str_puts(out,
-                 "## Other validation sets\n\n| set | step | loss | BLEU | chrF2 | "
-                 "chrF2++ | repeating | length |\n|---|---|---|---|---|---|---|---|\n");
+        str_puts(out, "## Other validation sets\n\n| set | step | loss | BLEU | chrF2 | "
+                      "chrF2++ | TER | repeating | length "
+                      "|\n|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < log->n_valid; i++) {
         const struct runlog_valid *v = &log->valid[i];
-        putf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", v->name,
+        putf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", v->name,
              fmt_count(v->step).s, fmt_number(v->valid_loss, 4).s,
              fmt_number(v->bleu, 4).s, fmt_number(v->chrf, 4).s,
-             fmt_number(v->chrf_words, 4).s, fmt_percent(v->repeating).s,
-             fmt_number(v->length_ratio, 3).s);
+             fmt_number(v->chrf_words, 4).s, fmt_number(v->ter, 4).s,
+             fmt_percent(v->repeating).s, fmt_number(v->length_ratio, 3).s);
     }
     str_puts(out, log->n_valid ? "\n" : "");
 }
@@ -255,12 +255,12 @@ static json_t *valid_sets_json(const struct runlog *log)
     for (size_t i = 0; i < log->n_valid; i++) {
         const struct runlog_valid *v = &log->valid[i];
         json_array_append_new(
-            list,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "set", text(v->name),
-                      "step", number(v->step), "loss", number(v->valid_loss), "bleu",
-                      number(v->bleu), "chrf", number(v->chrf), "chrf_words",
-                      number(v->chrf_words), "repeating", number(v->repeating),
-                      "length_ratio", number(v->length_ratio)));
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "set",
+                            text(v->name), "step", number(v->step), "loss",
+                            number(v->valid_loss), "bleu", number(v->bleu), "chrf",
+                            number(v->chrf), "chrf_words", number(v->chrf_words), "ter",
+                            number(v->ter), "repeating", number(v->repeating),
+                            "length_ratio", number(v->length_ratio)));
     }
     return list;
 }

@@ -135,7 +135,7 @@ status record_board_samples(struct record *r, int64_t step, struct err *err)
 status record_board_evaluated(struct record *r, const struct runlog_eval *e,
                               struct err *err)
 {
-    enum { N_LOSSES = 3, N = 8 };
+    enum { N_LOSSES = 3, N = 9 };
     const struct tb_event_value values[N] = {
         {"eval_loss", (float)e->eval_loss},
         {"Eval_BLEU_Score", (float)e->forced_bleu},
@@ -143,6 +143,7 @@ status record_board_evaluated(struct record *r, const struct runlog_eval *e,
         {"BLEU", (float)e->bleu},
         {"chrF", (float)e->chrf},
         {"chrF++", (float)e->chrf_words},
+        {"TER", (float)e->ter},
         {"translations/repeating", (float)e->repeating},
         {"translations/length_ratio", (float)e->length_ratio}};
 
@@ -154,16 +155,14 @@ status record_board_evaluated(struct record *r, const struct runlog_eval *e,
 
 status record_board_also(struct record *r, const struct runlog_valid *e, struct err *err)
 {
-    enum { N = 6, TAG = 96 };
+    enum { N = 7, TAG = 96 };
     const struct {
         const char *name;
         double value;
-    } all[N] = {{"valid_loss", e->valid_loss},
-                {"BLEU", e->bleu},
-                {"chrF", e->chrf},
-                {"chrF++", e->chrf_words},
-                {"repeating", e->repeating},
-                {"length_ratio", e->length_ratio}};
+    } all[N] = {
+        {"valid_loss", e->valid_loss},    {"BLEU", e->bleu}, {"chrF", e->chrf},
+        {"chrF++", e->chrf_words},        {"TER", e->ter},   {"repeating", e->repeating},
+        {"length_ratio", e->length_ratio}};
     char tag[N][TAG];
     struct tb_event_value values[N];
 
