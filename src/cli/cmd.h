@@ -30,7 +30,7 @@ extern bool cmd_has_peers;
     C(pack, packing_options, "RUN out=FILE", "one file a model, for using it: int8 weights, tokenizer, licence") \
     C(import, importing_options, "MODEL out=FILE", "a model of Hugging Face, Marian or CTranslate2 becomes one file") \
     C(export, exporting_options, "MODEL to=PROGRAM out=DIR", "a model as CTranslate2, Marian, Hugging Face or others load it") \
-    C(score, cmd_score_options, "REF HYP", "BLEU and chrF as sacreBLEU computes them")               \
+    C(score, cmd_score_options, "REF... HYP", "BLEU, chrF and TER as sacreBLEU computes them")        \
     C(score_pairs, score_pairs_options, "MODEL [FILE...]", "how likely a model finds given translations") \
     C(average, cmd_average_options, "RUN", "average the weights of several checkpoints")  \
     C(inspect, inspect_options, "FILE...", "show what a checkpoint, event file, corpus or tokenizer contains") \

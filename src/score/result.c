@@ -9,7 +9,10 @@
 
 struct result result_new(double score)
 {
-    return (struct result){score, str_new(0), str_new(0), str_new(0)};
+    return (struct result){.score = score,
+                           .name = str_new(0),
+                           .signature = str_new(0),
+                           .details = str_new(0)};
 }
 
 void result_release(struct result *r)
@@ -32,10 +35,44 @@ static bool is_cut_short(const struct result *r)
     return r->name.bad || r->signature.bad || r->details.bad;
 }
 
+void result_note(struct result *r, const char *pairs)
+{
+    const char *text = str_text(&r->signature);
+    const size_t n = strcspn(text, "|");
+    struct str made = str_new(0);
+
+    str_printf(&made, "%.*s|%s%s", (int)n, text, pairs, text + n + (text[n] == '|'));
+    made.bad |= r->signature.bad;
+    str_release(&r->signature);
+    r->signature = made;
+}
+
+/* Without a score above 0 there is none to show. */
+static bool shows_interval(const struct result *r)
+{
+    return r->has_interval && r->mean > 0;
+}
+
+/* "μ = MEAN ± HALF" */
+static void put_interval(struct str *out, const struct result *r, int width)
+{
+    str_printf(out, "μ = %.*f ± %.*f", width, r->mean, width, r->half);
+}
+
+void result_number(struct str *out, const struct result *r, int width)
+{
+    str_printf(out, "%.*f", width, r->score);
+    if (!shows_interval(r))
+        return;
+    str_puts(out, " (");
+    put_interval(out, r, width);
+    str_putc(out, ')');
+}
+
 void result_line(struct str *out, const struct result *r, int width)
 {
-    str_printf(out, "%s|%s = %.*f", str_text(&r->name), str_text(&r->signature), width,
-               r->score);
+    str_printf(out, "%s|%s = ", str_text(&r->name), str_text(&r->signature));
+    result_number(out, r, width);
     if (r->details.len)
         str_printf(out, " %s", str_text(&r->details));
     out->bad |= is_cut_short(r);
@@ -55,12 +92,26 @@ static void put_pairs(json_t *json, const char *signature)
     }
 }
 
+static void set_interval(json_t *json, const struct result *r, int width)
+{
+    RELEASED_BY(str_release) struct str text = str_new(0);
+
+    put_interval(&text, r, width);
+    json_object_set_new(json, "confidence_mean",
+                        json_real(result_rounded(r->mean, width)));
+    json_object_set_new(json, "confidence_var",
+                        json_real(result_rounded(r->half, width)));
+    json_object_set_new(json, "confidence", json_string(str_text(&text)));
+}
+
 void result_json(struct str *out, const struct result *r, int width, bool is_one_line)
 {
     json_auto_t *json =
         json_pack("{ss, sf, ss}", "name", str_text(&r->name), "score",
                   result_rounded(r->score, width), "signature", str_text(&r->signature));
 
+    if (shows_interval(r))
+        set_interval(json, r, width);
     if (r->details.len)
         json_object_set_new(json, "verbose_score", json_string(str_text(&r->details)));
     put_pairs(json, str_text(&r->signature));

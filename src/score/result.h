@@ -17,6 +17,8 @@ struct result {
     struct str name;      /* "BLEU" */
     struct str signature; /* "nrefs:1|...|version:2.6.0" */
     struct str details;   /* what follows the score; may be empty */
+    bool has_interval;
+    double mean, half; /* of resampled files; half of what holds 95 % of them */
 };
 
 struct result result_new(double score);
@@ -25,7 +27,13 @@ void result_release(struct result *r);
 /* The decimal that `width` digits show, as Python's round() gives it. */
 double result_rounded(double x, int width);
 
-/* "BLEU|SIGNATURE = SCORE DETAILS", the score with `width` decimals. */
+/* Put "key:value|" of what the samples are into the signature, behind the references. */
+void result_note(struct result *r, const char *pairs);
+
+/* "SCORE" or "SCORE (μ = MEAN ± HALF)", with `width` decimals. */
+void result_number(struct str *out, const struct result *r, int width);
+
+/* "BLEU|SIGNATURE = NUMBER DETAILS" */
 void result_line(struct str *out, const struct result *r, int width);
 
 /* The same as sacreBLEU's JSON, on one line or on one for each key. */
