@@ -379,7 +379,7 @@ static status keep_line(struct scorer *s, struct err *err)
 
 static status score_samples(struct scorer *s, struct err *err)
 {
-    for (bool more;;) {
+    for (bool more = true;;) {
         TRY(inputs_next(&s->in, &more, err));
         if (!more)
             break;
@@ -392,7 +392,7 @@ static status score_lines(struct scorer *s, struct err *err)
 {
     struct metric_sums sums = {0};
 
-    for (bool more;;) {
+    for (bool more = true;;) {
         TRY(inputs_next(&s->in, &more, err));
         if (!more)
             break;

@@ -10,9 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static void check(struct line hyp, struct line ref, enum tokenize rule)
+static void check(struct line hyp, struct line ref, enum tokenize rule, bool is_lowercase)
 {
-    const struct bleu_options o = {.tokenize = rule, .is_effective_order = true};
+    const struct bleu_options o = {
+        .tokenize = rule, .is_effective_order = true, .is_lowercase = is_lowercase};
     struct bleu_stats s = {0};
     struct err err;
 
@@ -38,7 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (!utf8_valid(hyp.text, hyp.n_bytes) || !utf8_valid(ref.text, ref.n_bytes))
         return 0;
-    for (unsigned rule = 0; rule < N_TOKENIZE; rule++)
-        check(hyp, ref, (enum tokenize)rule);
+    for (unsigned rule = 0; rule < N_TOKENIZE; rule++) {
+        check(hyp, ref, (enum tokenize)rule, false);
+        check(hyp, ref, (enum tokenize)rule, true);
+    }
     return 0;
 }
