@@ -39,6 +39,8 @@ TEST(indices_are_those_of_numpy_for_every_seed_and_size)
         }
     }
     CHECK(i >= 30);
+    struct pcg g = pcg_open(1), same = g;
+    CHECK(pcg_below(&g, 1) == 0 && pcg_u64(&g) == pcg_u64(&same));
     json_decref(draws);
 }
 

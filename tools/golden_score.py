@@ -29,11 +29,34 @@ SHIFTS = [  # hypothesis, reference
 ]
 
 
+def words(n, name):
+    return [f"{name}{i}" for i in range(n)]
+
+
+def at_the_limits():
+    """Of the length of a block, of its way, of the band and of the attempts."""
+    cases = [(words(45, "b") + words(n, "a"), words(n, "a") + words(45, "b")) for n in (9, 10, 11, 12)]
+    cases += [(words(n, "b") + words(2, "a"), words(2, "a") + words(n, "b")) for n in (49, 50, 51, 52)]
+    cases += [(words(n, "x") + words(60, "c"), words(60, "c") + words(n, "y")) for n in range(23, 28)]
+    rng = random.Random(7)
+    cases += [[[rng.choice("abcdefgh"[:2 + i % 5]) for _ in range(n)] for n in (70 + 2 * i, 100 - i)] for i in range(40)]
+    return [(" ".join(h), " ".join(r)) for h, r in cases]
+
+
+def cut_twice():
+    """Lines that Tercom's tokenizer changes again."""
+    rng, cut = random.Random(7), tokenizer_ter.TercomTokenizer(True)
+    lines = ["".join(rng.choice(WIDER) for _ in range(6)) for _ in range(3000)]
+    lines = [line for line in lines if cut(line) != cut(cut(line))][:8]
+    assert len(lines) == 8
+    return lines, [lines]
+
+
 def lines_of(rng):
     lines = list(WIDER)
     for _ in range(120):
         lines.append("".join(rng.choice(WIDER) + rng.choice(SPACES + [" "] * 20) for _ in range(rng.randrange(1, 9))))
-    return lines + ["a\n-b\nc", " 　x　 ", "'s", "x's \n", "Σ", "ΑΣ", "ΑΣ..:", "Α" + "'" * 50 + "Σ", "\u2018Σ\u2019 ΑΣ\u2019"]
+    return lines + ["a\n-b\nc", " 　x　 ", "'s", "x's \n", " .5", "Σ", "ΑΣ", "ΑΣ..:", "Α" + "'" * 50 + "Σ", "\u2018Σ\u2019 ΑΣ\u2019"]
 
 
 def tokens(rng):
@@ -74,7 +97,7 @@ def score_case(rng, metric, how, segments=None):
 
 def interval_case(rng, metric, how):
     """None where some of its scores are numbers of Python and some of NumPy: it has no mean of them."""
-    hyps, refs = wider_segments(rng, rng.choice([1, 3, 8]), rng.choice([1, 2]))
+    hyps, refs = wider_segments(rng, rng.choice([1, 3, 8, 20]), rng.choice([1, 2, 3]))
     trials = rng.choice([2, 40, 130, 300])
     os.environ["SACREBLEU_SEED"] = seed = str(rng.choice([12345, 1, 2**40 + 7]))
     try:
@@ -114,7 +137,8 @@ def draws():
 def main(path):
     assert sacrebleu.__version__ == "2.6.0" and numpy.__version__ >= "2", (sacrebleu.__version__, numpy.__version__)
     rng = random.Random(20260101)
-    shifts = [score_case(rng, TER(), {}, ([h.strip()], [[r.strip()]])) for h, r in SHIFTS]
+    shifts = [score_case(rng, TER(), {}, ([h.strip()], [[r.strip()]])) for h, r in SHIFTS + at_the_limits()]
+    shifts.append(score_case(rng, TER(normalized=True), {"normalized": True}, cut_twice()))
     parts = {
         "tokens": tokens(rng), "tercom": tercom(rng), "draws": draws(),
         "scores": shifts + [score_case(rng, *metrics(rng)) for _ in range(160)],

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,7 +59,7 @@ struct inputs {
     struct line_reader file[MAX_FILES];
     struct line line[MAX_FILES];
     size_t n, n_refs;
-    char *others; /* names of other systems */
+    char others[OPT_TEXT_MAX]; /* names of other systems */
 };
 
 static status inputs_add(struct inputs *in, const char *path, struct err *err)
@@ -87,11 +86,7 @@ static status inputs_add_others(struct inputs *in, const char *against, struct e
 {
     char *rest;
 
-    if (!*against)
-        return OK;
-    in->others = strdup(against);
-    if (!in->others)
-        return err_set(err, ERR_MEMORY, "no memory for the names of files");
+    snprintf(in->others, sizeof in->others, "%s", against);
     for (char *name = strtok_r(in->others, ",", &rest); name;
          name = strtok_r(NULL, ",", &rest))
         TRY(inputs_add(in, name, err));
@@ -117,7 +112,6 @@ static void inputs_close(struct inputs *in)
 {
     for (size_t i = 0; i < in->n; i++)
         line_reader_close(&in->file[i]);
-    free(in->others);
     *in = (struct inputs){0};
 }
 
