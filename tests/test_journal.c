@@ -40,6 +40,7 @@ TEST(what_is_not_known_is_null_or_left_out_as_the_schema_says)
                                   .bleu = NAN,
                                   .chrf = 55.5,
                                   .chrf_words = NAN,
+                                  .ter = NAN,
                                   .repeating = NAN,
                                   .length_ratio = NAN,
                                   .seconds = 4};
