@@ -51,8 +51,12 @@ TEST(what_is_not_known_is_null_or_left_out_as_the_schema_says)
                     "\"chrf\":55.5,\"seconds\":4.0}");
     free(text);
 
-    const struct runlog_best b = {
-        .t = 1, .step = 3, .path = "bleu=1", .valid_loss = NAN, .bleu = 12.5};
+    const struct runlog_best b = {.t = 1,
+                                  .step = 3,
+                                  .path = "bleu=1",
+                                  .valid_loss = NAN,
+                                  .bleu = 12.5,
+                                  .value = NAN};
     text = line_of(RUNLOG_KIND_BEST, &b);
     CHECK_STR(text, "{\"event\":\"best\",\"t\":1.0,\"step\":3,\"path\":\"bleu=1\","
                     "\"bleu\":12.5}");
