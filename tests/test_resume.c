@@ -193,6 +193,9 @@ TEST(recomputed_activations_give_the_same_bytes)
     toy_train("kept", TOY("max_steps=10"));
     toy_train("again", TOY("max_steps=10", "recompute=true"));
     check_same_checkpoint("kept", "again", "model.ckpt-10");
+    toy_train("half", TOY("max_steps=10", "precision=bf16"));
+    toy_train("again half", TOY("max_steps=10", "precision=bf16", "recompute=true"));
+    check_same_checkpoint("half", "again half", "model.ckpt-10");
 }
 
 TEST(max_steps_0_writes_the_first_checkpoint_and_stops)

@@ -56,10 +56,6 @@ static void round_stored(struct device *d, size_t n, const struct mat *stored)
     S(embed_forward, LIST(struct mat y, struct mat table, struct mat signal,             \
                           struct ids id, double scale, struct drop drop),                \
       LIST(y, table, signal, id, scale, drop), LIST(y))                                  \
-    S(norm_forward, LIST(struct mat x, struct mat y, struct mat stats, struct mat base,  \
-                         struct mat f, struct mat f_bias, struct mat gain,               \
-                         struct mat bias, double epsilon, struct drop drop),             \
-      LIST(x, y, stats, base, f, f_bias, gain, bias, epsilon, drop), LIST(x, y))         \
     S(norm_backward, LIST(struct mat dx, struct mat df, struct mat dgain,                \
                           struct mat dbias, struct mat df_bias, struct mat dy,           \
                           struct mat dx_later, struct mat x, struct mat stats,           \
@@ -112,6 +108,22 @@ static void round_stored(struct device *d, size_t n, const struct mat *stored)
     }
 STORING_KERNELS(ROUNDING_KERNEL)
 
+/* What is normalised is x as it is stored, so that y is the same where a backward pass
+ * computes it again from x. */
+static void round_norm_forward(struct device *d, struct mat x, struct mat y,
+                               struct mat stats, struct mat base, struct mat f,
+                               struct mat f_bias, struct mat gain, struct mat bias,
+                               double epsilon, struct drop drop)
+{
+    d->exact->norm_forward(d, x, y, stats, base, f, f_bias, gain, bias, epsilon, drop);
+    if (f.mem && x.type == MAT_HALF) {
+        const struct mat none = {0};
+        round_stored(d, 1, &x);
+        d->exact->norm_forward(d, x, y, stats, x, none, none, gain, bias, epsilon, drop);
+    }
+    round_stored(d, 1, &y);
+}
+
 #define PUT_IN_FRONT(name, params, args, stored) d->rounding.name = round_##name;
 
 void rounding_begin(struct device *d)
@@ -119,5 +131,6 @@ void rounding_begin(struct device *d)
     d->exact = d->k;
     d->rounding = *d->k; /* what stores nothing in 16 bits stays as it is */
     STORING_KERNELS(PUT_IN_FRONT)
+    d->rounding.norm_forward = round_norm_forward;
     d->k = &d->rounding;
 }
