@@ -116,12 +116,24 @@ static void load_mat(struct bench_cases *b, struct mat m, double low, uint64_t k
         host[i] = (int)(value);            \
     device_upload_ids(&b->device, b->name, host);
 
+/* Shares that rise with the id and add up to 1: kernels may rely on it. */
+static void load_prior(struct bench_cases *b)
+{
+    const double V = (double)b->V;
+    float *share = b->host;
+
+    for (size_t v = 0; v < b->V; v++)
+        share[v] = (float)(2 * (double)(v + 1) / (V * (V + 1)));
+    device_upload(&b->device, b->prior, share);
+}
+
 void bench_cases_load(struct bench_cases *b)
 {
     const size_t V = b->V, B = b->B, length = b->length;
     int *host = b->host;
 
     BENCH_MAT_LIST(LOAD_MAT)
+    load_prior(b);
     BENCH_IDS_LIST(LOAD_IDS)
     b->number = 0;
 }
@@ -200,7 +212,6 @@ static const struct novograd novograd = {1e-4, 0.95, 1, 0, 1};
 static const struct smoothing alike = {.rate = 0.1};
 static const struct views views = {{0.5, 0.5}, {1, 2}};
 
-/* Weights that do not add up to 1 are as good for a comparison of devices. */
 static struct smoothing prior_of(const struct bench_cases *b)
 {
     return (struct smoothing){.rate = 0.1, .prior = b->prior, .entropy = 1};
