@@ -34,7 +34,7 @@
     X(INT, beam, "4", "translate: hypotheses; 1: greedy", RANGE(1, 64))                \
     X(INT, batch, "32", "translate: sentences at once, of each worker", RANGE(1, 1024)) \
     X(INT, length, "28", "translate: tokens of every source and target", RANGE(3, 1024)) \
-    X(INT, sentences, "0", "translate: so many; 0: 64, or 16 one by one", RANGE(0, 1e6)) \
+    X(INT, sentences, "0", "translate: so many; 0: twice the batch, 64 or more; 16 one by one", RANGE(0, 1e6)) \
     X(INT, workers, "0", "translate: batches side by side; 0: whatever is faster", RANGE(0, 1024)) \
     X(CHOICE, mode, "int8", "translate: weights", ONE_OF("fp32|int8"))                 \
     X(STR, text, "", "text: file to learn subwords from and to encode", ANY)           \

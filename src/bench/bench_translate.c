@@ -79,7 +79,9 @@ static status make_sentences(struct work *w, struct err *err)
     const size_t length = (size_t)c->length, V = (size_t)w->b->model.vocab_size;
     struct rng r = rng_open(2);
 
-    w->n = c->sentences ? (size_t)c->sentences : c->batch == 1 ? 16 : 64;
+    /* enough that a batch is full most of the time */
+    const size_t usual = c->batch == 1 ? 16 : c->batch < 32 ? 64 : 2 * (size_t)c->batch;
+    w->n = c->sentences ? (size_t)c->sentences : usual;
     TRY(mem_alloc(&w->is_text, V, sizeof *w->is_text, err));
     TRY(mem_alloc(&w->id, w->n * length, sizeof *w->id, err));
     TRY(mem_alloc(&w->job, w->n, sizeof *w->job, err));

@@ -84,6 +84,8 @@ expect 0 "$FERRY" score-pairs int8.ferry pairs
 [ "$(wc -l <.out)" -eq 5 ] || fail "five pairs, five lines"
 cp .out scores
 expect 0 "$FERRY" score-pairs int8.ferry pairs output=file threads=1 window=2
+refuses 2 "would overwrite the input file" "$FERRY" score-pairs int8.ferry pairs output=./pairs
+[ -s pairs ] || fail "the input of score-pairs is gone"
 cmp file scores || fail "windows change scores"
 expect 0 "$FERRY" score-pairs run pairs tokens=true
 out_has '</s>:'

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "base/utf8.h"
 #include "decode/loaded.h"
+#include "decode/output_name.h"
 #include "decode/pairs/scorer.h"
 #include "text/line_reader.h"
 
@@ -169,9 +170,23 @@ static status open_all(struct work *w, const char *model, struct err *err)
                        err);
 }
 
+/* The output is none of the inputs. */
+static status check_output(const char *output, const char *const *input, size_t n,
+                           struct err *err)
+{
+    RELEASED_BY(mem_release) char(*name)[FILE_PATH_MAX] = NULL;
+
+    if (output_name_is_pattern(output))
+        return err_set(err, ERR_USAGE, "output = %s: want the name of one file", output);
+    TRY(mem_alloc(&name, n, sizeof *name, err));
+    return output_name_make(name, output, input, n, err);
+}
+
 static status run(struct work *w, const char *model, const char *const *input, size_t n,
                   struct err *err)
 {
+    if (*w->c->output)
+        TRY(check_output(w->c->output, input, n, err));
     TRY(open_all(w, model, err));
     if (*w->c->output)
         TRY(file_writer_open_output(&w->file, w->c->output, err));
