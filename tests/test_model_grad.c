@@ -25,6 +25,7 @@ struct setup {
     double drop, smooth;
     struct architecture arch;
     size_t threads; /* 0: two */
+    struct tying tying;
 };
 
 #define TINY .vocab = 13, .width = 8, .ff = 10, .heads = 2
@@ -87,7 +88,8 @@ static void lab_open(struct lab *lab, const struct setup *s, const char *kind)
                                    .encoder_layers = s->encoder,
                                    .decoder_layers = s->decoder,
                                    .norm_epsilon = 1e-6,
-                                   .arch = s->arch};
+                                   .arch = s->arch,
+                                   .tying = s->tying};
 
     *lab = (struct lab){.run = {.drop_attention = s->drop,
                                 .drop_relu = s->drop / 2,
@@ -310,6 +312,22 @@ TEST(gradient_of_every_tensor_of_every_architecture_is_the_derivative)
         s.decoder = 3;
         s.drop = 0;
         check_setup(&s, false);
+    }
+}
+
+TEST(gradient_of_every_tensor_of_layers_that_share_is_the_derivative)
+{
+    static const struct tying tyings[] = {
+        {2, 3, "cycle"}, {2, 1, "cycle_rev"}, {1, 2, "sequence"}};
+
+    for (size_t i = 0; i < N_ARCHITECTURES; i++) {
+        struct setup s = mixed;
+        s.arch = architectures[i].arch;
+        s.tying = tyings[i % 3];
+        s.threads = 1;
+        s.encoder = 3;
+        s.decoder = 4;
+        check_setup(&s, true);
     }
 }
 

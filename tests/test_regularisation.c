@@ -29,6 +29,8 @@ static const char *const means[][OPTIONS] = {
     {"word_dropout=0.2"},
     {"smoothing=unigram", "label_smoothing=0.3"},
     {"layer_drop=0.4", "micro_tokens=40"},
+    {"encoder_layers=4", "unique_encoder_layers=2", "layer_order=cycle_rev",
+     "unique_decoder_layers=1", "micro_tokens=40"},
     {"simcut=3", "simcut_rate=0.1", "word_dropout=0.1", "moving_average=0.9"},
 };
 enum { N_MEANS = sizeof means / sizeof *means };

@@ -400,6 +400,8 @@ static status open_parts(struct model_dir *d, const struct tensor_bundle *b,
     TRY(model_config_defaults(&d->config, err));
     TRY(opt_file(model_config_table, &d->config, path, OPT_SKIP_UNKNOWN, err));
     TRY(read_architecture(&d->config.arch, path, err));
+    TRY(opt_defaults(tying_table, &d->config.tying, err));
+    TRY(opt_file(tying_table, &d->config.tying, path, OPT_SKIP_UNKNOWN, err));
     TRY(read_spoken(&s, &d->lang, path, err));
     TRY(set_path(d->data, sizeof d->data, s.data, err));
     TRY(read_checkpoint(d, b, err));

@@ -14,6 +14,7 @@
 struct back {
     struct mat dx, df, dy;
     bool is_top; /* norms in front: nothing has flowed into dx yet */
+    bool stores; /* nothing was added to the gradients of this layer's matrices */
 };
 
 static bool is_post(const struct model *m)
@@ -41,9 +42,10 @@ static void norm_back(struct model *m, struct back *b, const struct act_norm *a,
 }
 
 /* The gradient of a weight, g += x' dy; it is stored where nothing was added before. */
-static void add_product(struct model *m, struct mat g, struct mat x, struct mat dy)
+static void add_product(struct model *m, const struct back *b, struct mat g, struct mat x,
+                        struct mat dy)
 {
-    m->device->k->gemm(m->device, g, x, dy, true, false, 1, m->is_fresh ? 0 : 1);
+    m->device->k->gemm(m->device, g, x, dy, true, false, 1, b->stores ? 0 : 1);
 }
 
 static void add_bias(struct model *m, struct mat g, struct mat dy)
@@ -77,13 +79,13 @@ static void ffn_back(struct model *m, struct back *b, const struct act_ffn *a,
     const bool is_plain = model_is_plain(&m->config);
     const struct mat dz = is_plain ? dh : a->z;
 
-    add_product(m, g->w2, a->h, b->df);
+    add_product(m, b, g->w2, a->h, b->df);
     d->k->gemm(d, dh, b->df, w->w2, false, true, 1, 0);
     if (is_plain)
         d->k->relu_backward(d, dh, g->b1, a->h, drop.rate);
     else
         d->k->activate_backward(d, dz, g->b1, dh, a->z, m->config.arch.activation, drop);
-    add_product(m, g->w1, y, dz);
+    add_product(m, b, g->w1, y, dz);
     leave_down(m, b, dz, w->w1);
 }
 
@@ -101,30 +103,30 @@ static void attention_back(struct model *m, struct back *b, const struct act_att
     const struct mat dkv = cross ? m->act->dkv : mat_cols(din, D, 2 * D);
     const bool is_last = layer == m->act->stack[stack].n_layers - 1;
 
-    add_product(m, g->out, a->ctx, b->df);
+    add_product(m, b, g->out, a->ctx, b->df);
     d->k->gemm(d, dctx, b->df, w->out, false, true, 1, 0);
     d->k->attention_backward(
         d, mat_cols(din, 0, D), mat_cols(dkv, 0, D), mat_cols(dkv, D, D), dctx, a->ctx,
         a->lse, mat_cols(a->in, 0, D), mat_cols(kv, 0, D), mat_cols(kv, D, D),
         activations_attend(m, stack, layer, cross));
-    add_product(m, g->in,
+    add_product(m, b, g->in,
                 activations_input(m, stack, layer, cross ? ACT_CROSS : ACT_SELF), din);
     add_bias(m, g->in_bias, din);
     leave_down(m, b, din, w->in);
     if (!cross)
         return;
-    add_product(m, g->kv, m->act->stack[STACK_ENCODER].out, dkv);
+    add_product(m, b, g->kv, m->act->stack[STACK_ENCODER].out, dkv);
     add_bias(m, g->kv_bias, dkv);
     d->k->gemm(d, m->act->dmemory, dkv, w->kv, false, true, 1, is_last ? 0 : 1);
 }
 
 /* Tell the hook that one block of the flat gradient is final. */
 static void ready(struct model *m, const struct model_hook *hook, enum param_block block,
-                  int layer)
+                  int set)
 {
     size_t first, end;
 
-    if (hook && hook->ready && params_range(&m->params, block, layer, &first, &end))
+    if (hook && hook->ready && params_range(&m->params, block, set, &first, &end))
         hook->ready(hook->ctx, first, end - first);
 }
 
@@ -202,12 +204,12 @@ static void layer_back(struct model *m, struct back *b, enum stack stack, int l)
     sublayer_back(m, b, stack, l, ACT_SELF);
 }
 
-/* The gradient of a layer that the pass went without. */
-static void leave_out(struct model *m, enum param_block block, int layer)
+/* The gradient of a layer, or of all layers of a set, that the pass went without. */
+static void leave_out(struct model *m, enum param_block block, int set)
 {
     size_t first, end;
 
-    if (m->is_fresh && params_range(&m->params, block, layer, &first, &end))
+    if (m->is_fresh && params_range(&m->params, block, set, &first, &end))
         m->device->k->fill(m->device, mat_cols(m->grad, first, end - first), 0);
 }
 
@@ -221,6 +223,32 @@ static void embed_back(struct model *m, enum stack stack, struct mat dx)
     d->k->embed_backward(d, g->table, dx, a->id, m->embed_scale, drop);
     if (g->positions.mem)
         d->k->embed_backward(d, g->positions, dx, a->pos, 1, drop);
+}
+
+/*
+ * All layers of a stack. What layers share is stored by the first of them that the pass
+ * meets, the others add to it, and it is final behind the lowest one.
+ */
+static void layers_back(struct model *m, struct back *b, enum stack stack,
+                        const struct model_hook *hook)
+{
+    const struct act_stack *a = &m->act->stack[stack];
+    const enum param_block block = stack == STACK_ENCODER ? BLOCK_ENCODER : BLOCK_DECODER;
+    bool met[ACT_LAYERS] = {false};
+
+    for (int l = stack_layers(&m->config, stack) - 1, i = a->n_layers - 1; l >= 0; l--) {
+        const int set = params_set(&m->params, block, l);
+        const bool is_there = i >= 0 && a->of[i] == l;
+        const bool is_lowest = l == params_lowest(&m->params, block, set);
+        b->stores = m->is_fresh && !met[set];
+        met[set] |= is_there;
+        if (is_there)
+            layer_back(m, b, stack, i--);
+        else if (is_lowest && !met[set])
+            leave_out(m, block, set);
+        if (is_lowest)
+            ready(m, hook, block, set);
+    }
 }
 
 static void stack_back(struct model *m, enum stack stack, const struct model_hook *hook)
@@ -242,14 +270,7 @@ static void stack_back(struct model *m, enum stack stack, const struct model_hoo
         b.dy = dy;
         ready(m, hook, is_encoder ? BLOCK_ENCODER_END : BLOCK_DECODER_END, 0);
     }
-    const enum param_block block = is_encoder ? BLOCK_ENCODER : BLOCK_DECODER;
-    for (int l = stack_layers(&m->config, stack) - 1, i = last; l >= 0; l--) {
-        if (i >= 0 && a->of[i] == l)
-            layer_back(m, &b, stack, i--);
-        else
-            leave_out(m, block, l);
-        ready(m, hook, block, l);
-    }
+    layers_back(m, &b, stack, hook);
     embed_back(m, stack, is_post(m) ? b.dy : b.dx);
 }
 

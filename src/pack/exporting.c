@@ -28,17 +28,38 @@ static void take_languages(struct foreign *f, const char *source, const char *ta
     snprintf(f->target, sizeof f->target, "%.15s", target);
 }
 
+/* No format says which layers share their weights: each gets a copy. */
+static status read_tied(struct work *w, struct model_dir *d, struct err *err)
+{
+    struct foreign *f = &w->model;
+    RELEASED_BY(mem_release) float *flat = NULL;
+    RELEASED_BY(params_close) struct params tied = {0};
+
+    TRY(params_open(&tied, &d->config, err));
+    TRY(mem_alloc(&flat, tied.n_flat, sizeof *flat, err));
+    TRY(model_dir_read_weights(d, &tied, w->c->average, flat, err));
+    params_untie(&tied, flat, &f->params, f->flat);
+    str_puts(&w->notes,
+             "Its layers share weights; what is written has a copy of them for "
+             "each layer.\n");
+    return OK;
+}
+
 static status take_run(struct work *w, struct model_dir *d, struct err *err)
 {
     struct foreign *f = &w->model;
 
     f->config = d->config;
+    f->config.tying = (struct tying){0};
     w->step = d->step;
     take_languages(f, d->lang.source, d->lang.target);
     if (*d->note)
         str_printf(&w->notes, "%s.\n", d->note);
     TRY(take_memory(f, err));
-    TRY(model_dir_read_weights(d, &f->params, w->c->average, f->flat, err));
+    if (tying_is_on(&d->config.tying))
+        TRY(read_tied(w, d, err));
+    else
+        TRY(model_dir_read_weights(d, &f->params, w->c->average, f->flat, err));
     f->spm = d->spm;
     d->spm = NULL;
     return OK;

@@ -116,15 +116,18 @@ static double device_seconds(const struct hardware_device *d, bool is_mixed, dou
     return work / (1e12 * peak) + work * traffic / (1e9 * d->memory_gb_per_s);
 }
 
-/* Share of backward that tensor t takes: its two products, for the tokens it meets. */
-static double backward_weight(const struct param *t, const struct flops_batch *sums)
+/* Share of backward that tensor t takes: its two products, for the tokens it meets, in
+ * all layers between those whose sets are finished before its own and after. */
+static double backward_weight(const struct params *p, const struct param *t,
+                              const struct flops_batch *sums)
 {
     const bool memory = t->id == PARAM_cross_k || t->id == PARAM_cross_v;
     const bool of_source = t->block == BLOCK_ENCODER || memory;
 
     if (t->id == PARAM_embed || t->n_dims < 2)
         return 0;
-    return (double)(t->rows * t->cols) * (of_source ? sums->source : sums->target);
+    return (double)(t->rows * t->cols) * params_span(p, t->block, t->layer) *
+           (of_source ? sums->source : sums->target);
 }
 
 /* From the table's end to its front. */
@@ -135,10 +138,10 @@ static status place_pieces(struct workload *w, const struct params *p,
 
     TRY(mem_alloc(&w->piece, p->n_list, sizeof *w->piece, err));
     for (size_t i = 0; i < p->n_list; i++)
-        total += backward_weight(&p->list[i], sums);
+        total += backward_weight(p, &p->list[i], sums);
     for (size_t i = p->n_list; i-- > 0;) {
         const struct param *t = &p->list[i];
-        done += backward_weight(t, sums);
+        done += backward_weight(p, t, sums);
         w->piece[w->n_pieces++] = (struct workload_piece){
             .elements = (double)(t->rows * t->cols),
             .t_ready = w->t_forward + w->t_backward * (total > 0 ? done / total : 1)};

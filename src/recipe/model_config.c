@@ -35,5 +35,5 @@ status model_config_check(const struct model_config *c, struct err *err)
             "sources, and a start within the vocabulary of %lld",
             (long long)c->arch.source_vocab, (long long)c->arch.start - 1,
             (long long)c->vocab_size);
-    return OK;
+    return tying_check(&c->tying, c->encoder_layers, c->decoder_layers, err);
 }

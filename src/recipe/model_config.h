@@ -8,6 +8,7 @@
 
 #include "base/opt.h"
 #include "recipe/architecture.h"
+#include "recipe/tying.h"
 
 /* kind, field, default, help, limits */
 #define MODEL_OPTIONS(X)                                                              \
@@ -22,6 +23,7 @@
 struct model_config {
     MODEL_OPTIONS(OPT_FIELD)
     struct architecture arch; /* of models of others; zeroed: the reference's */
+    struct tying tying;       /* of layers; zeroed: none */
 };
 
 extern const struct opt_table model_config_table;

@@ -21,11 +21,24 @@ struct row {
 #define ROW(field, block, name, n_rows, n_cols, init, n_beside, which) \
     {name, block, init, n_rows, n_cols, n_beside, which},
 
-static int copies_of(enum param_block block, const struct model_config *c)
+static const struct params_stack *stack_of(const struct params *p, enum param_block block)
 {
     if (block == BLOCK_ENCODER)
-        return (int)c->encoder_layers;
-    return block == BLOCK_DECODER ? (int)c->decoder_layers : 1;
+        return &p->stack[0];
+    return block == BLOCK_DECODER ? &p->stack[1] : NULL;
+}
+
+static int copies_of(enum param_block block, const struct params *p)
+{
+    const struct params_stack *s = stack_of(p, block);
+
+    return s ? s->n_sets : 1;
+}
+
+static struct params_stack stack_with(int64_t unique, int64_t n_layers)
+{
+    return (struct params_stack){unique, (int)n_layers,
+                                 tying_sets(unique, (int)n_layers)};
 }
 
 static bool is_there(const struct row *row)
@@ -83,9 +96,12 @@ status params_open(struct params *p, const struct model_config *c, struct err *e
     const struct row rows[N_PARAM_IDS] = {PARAM_LIST(ROW)};
     size_t n = 0;
 
-    *p = (struct params){0};
+    *p = (struct params){
+        .tying = c->tying,
+        .stack = {stack_with(c->tying.unique_encoder_layers, c->encoder_layers),
+                  stack_with(c->tying.unique_decoder_layers, c->decoder_layers)}};
     for (int id = 0; id < N_PARAM_IDS; id++)
-        n += is_there(&rows[id]) ? (size_t)copies_of(rows[id].block, c) : 0;
+        n += is_there(&rows[id]) ? (size_t)copies_of(rows[id].block, p) : 0;
     if (mem_alloc(&p->list, n, sizeof *p->list, err) != OK ||
         mem_alloc(&p->first, N_PARAM_IDS, sizeof *p->first, err) != OK ||
         mem_alloc(&p->step, N_PARAM_IDS, sizeof *p->step, err) != OK) {
@@ -93,7 +109,7 @@ status params_open(struct params *p, const struct model_config *c, struct err *e
         return err->code;
     }
     for (enum param_block block = BLOCK_EMBED; block <= BLOCK_DECODER_END; block++)
-        for (int layer = 0; layer < copies_of(block, c); layer++)
+        for (int layer = 0; layer < copies_of(block, p); layer++)
             for (enum param_id id = 0; id < N_PARAM_IDS; id++)
                 if (rows[id].block == block && is_there(&rows[id]))
                     place(p, &rows[id], id, layer);
@@ -134,10 +150,51 @@ bool params_has(const struct params *p, enum param_id id)
     return p->list[p->first[id]].id == id;
 }
 
+int params_set(const struct params *p, enum param_block block, int layer)
+{
+    const struct params_stack *s = stack_of(p, block);
+
+    return s && s->unique ? tying_set(&p->tying, s->unique, s->n_layers, layer) : layer;
+}
+
+int params_lowest(const struct params *p, enum param_block block, int set)
+{
+    const struct params_stack *s = stack_of(p, block);
+    int layer = 0;
+
+    if (!s || !s->unique)
+        return set;
+    while (params_set(p, block, layer) != set)
+        layer++;
+    return layer;
+}
+
+int params_span(const struct params *p, enum param_block block, int set)
+{
+    const struct params_stack *s = stack_of(p, block);
+
+    if (!s)
+        return 1;
+    const int end = set + 1 < s->n_sets ? params_lowest(p, block, set + 1) : s->n_layers;
+    return end - params_lowest(p, block, set);
+}
+
 const struct param *params_get(const struct params *p, enum param_id id, int layer)
 {
     BUG_ON(!params_has(p, id));
-    return &p->list[p->first[id] + (size_t)layer * p->step[id]];
+    const size_t set = (size_t)params_set(p, p->list[p->first[id]].block, layer);
+    return &p->list[p->first[id] + set * p->step[id]];
+}
+
+void params_untie(const struct params *tied, const float *from, const struct params *own,
+                  float *to)
+{
+    for (size_t i = 0; i < own->n_list; i++) {
+        const struct param *t = &own->list[i], *s = params_get(tied, t->id, t->layer);
+        for (size_t row = 0; row < t->rows; row++)
+            memcpy(to + t->at + row * t->stride, from + s->at + row * s->stride,
+                   t->cols * sizeof *to);
+    }
 }
 
 /* Glorot-uniform: U(-a, a) with a = sqrt(6 / (in + out)). */

@@ -18,6 +18,9 @@
  * out of the list; the reference has none of biases of attention and output, no gates,
  * and no tables beside the first.
  *
+ * Layers may share weights (recipe/tying.h). Then the list has each set once, its `layer`
+ * being the number of the set, and params_get() takes a layer to its set.
+ *
  * D model width, F feed-forward width, V rows of the first table, VT and VO of those of
  * target and output, VB columns of the output's bias; B and E one row or none, of biases
  * and of norms at a stack's end; G one or none, of gates of feed-forward layers; M rows
@@ -30,14 +33,15 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "recipe/tying.h"
 
 struct model_config;
 
 enum param_block {
     BLOCK_EMBED,
-    BLOCK_ENCODER, /* one copy a layer */
+    BLOCK_ENCODER, /* one copy a layer, or a set that layers share */
     BLOCK_ENCODER_END,
-    BLOCK_DECODER, /* one copy a layer */
+    BLOCK_DECODER, /* the same */
     BLOCK_DECODER_END
 };
 enum param_init { INIT_ZERO, INIT_ONE, INIT_EMBED, INIT_GLOROT };
@@ -101,7 +105,7 @@ enum param_id { PARAM_LIST(PARAM_ID) N_PARAM_IDS };
 
 enum { PARAM_NAME_MAX = 160 };
 
-/* One tensor: which parameter, which layer, and where it is. */
+/* One tensor: which parameter, which layer or set of layers, and where it is. */
 struct param {
     enum param_id id;
     enum param_init init;
@@ -120,6 +124,11 @@ struct params {
     size_t n_elements; /* trainable elements: 60,880,896 for base at V = 32,768 */
     size_t *first;     /* list index of (id, layer 0), by id */
     size_t *step;      /* distance in the list between layers, by id */
+    struct tying tying;
+    struct params_stack {
+        int64_t unique;
+        int n_layers, n_sets;
+    } stack[2]; /* encoder, decoder */
 };
 
 /* Lay out the tensors of a checked config. */
@@ -130,15 +139,28 @@ void params_close(struct params *p);
  * in float. */
 bool params_is_float(const struct param *p);
 
-/* [first, end) of the flat array: a block of a layer. False when it has no parameter. */
+/* [first, end) of the flat array: a block of a layer, or of a set. False when it has no
+ * parameter. */
 bool params_range(const struct params *p, enum param_block block, int layer,
                   size_t *first, size_t *end);
 
 /* Does a model of this kind have it? */
 bool params_has(const struct params *p, enum param_id id);
 
-/* BUG when it has none. */
+/* The set that a layer has: its own number where no layers share. */
+int params_set(const struct params *p, enum param_block block, int layer);
+/* The lowest layer that has this set, and how many there are from it up to the one below
+ * which backward finishes the next set: 1 where no layers share. */
+int params_lowest(const struct params *p, enum param_block block, int set);
+int params_span(const struct params *p, enum param_block block, int set);
+
+/* The tensor that a layer has. BUG when there is none. */
 const struct param *params_get(const struct params *p, enum param_id id, int layer);
+
+/* The weights of a model whose layers share them as those of one of the same shape whose
+ * layers do not; gaps stay as they are. */
+void params_untie(const struct params *tied, const float *from, const struct params *own,
+                  float *to);
 
 /*
  * The initial values in float, a pure function of the seed: embeddings N(0, d^-1/2),

@@ -48,6 +48,48 @@ printf '%s\tUfer\n' "$(cat long)" >pair
 expect 0 "$FERRY" score-pairs gated.ferry pair
 err_has 'are longer than max_length = 40 tokens and were cut'
 check shallow tables=target decoder_layers=1 encoder_layers=4 norm=post embed_scale=false
+check shared unique_decoder_layers=2 decoder_layers=4 encoder_layers=3 unique_encoder_layers=1 \
+    layer_order=cycle_rev norm=post activation=swish
+
+# Layers that share weights: checkpoints hold each set once, packed models and exports a copy for each
+# layer; the numbers of parameters are those of the sets.
+options=(data=data "${tiny[@]}" log_every=1 max_steps=3 decoder_layers=4 encoder_layers=3)
+expect 0 "$FERRY" train run=own "${options[@]}"
+expect 0 "$FERRY" train run=sets "${options[@]}" unique_decoder_layers=2 unique_encoder_layers=1
+grep -q unique_ own/config.yaml && fail "config.yaml of untied layers speaks of tied ones"
+parameters() { "$FERRY" inspect "$1" | awk '$1 == "parameters" { gsub(",", "", $2); print $2; exit }'; }
+logged() { sed -n 's/.*"event":"start".*"parameters":\([0-9]*\).*/\1/p' "$1/run.jsonl"; }
+[ "$(parameters own)" = "$(logged own)" ] || fail "own: $(parameters own), logged $(logged own)"
+[ "$(parameters sets)" = "$(logged sets)" ] || fail "sets: $(parameters sets), logged $(logged sets)"
+[ "$(parameters sets)" -lt "$(parameters own)" ] || fail "as many parameters with shared layers"
+expect 0 "$FERRY" inspect sets tensors=true
+grep -q 'layer_1/self_attention.*encoder\|transformer_encoder/layer_1' .out && fail "an encoder layer too many"
+grep -q 'transformer_decoder/layer_1' .out || fail "no second set of the decoder"
+grep -q 'transformer_decoder/layer_2' .out && fail "a decoder layer too many"
+for to in safetensors tensorflow; do
+    expect 0 "$FERRY" export sets out=as-$to to=$to
+    grep -q 'Its layers share weights; what is written has a copy of them for each layer' .out ||
+        fail "$to: $(cat .out)"
+done
+expect 0 "$FERRY" translate sets test.en
+cp .out sets.txt
+expect 0 "$FERRY" translate as-safetensors test.en
+cmp .out sets.txt || fail "exported, it translates otherwise"
+expect 0 "$FERRY" pack sets out=sets.ferry precision=fp32 pairs=5
+refuses 2 'sets.ferry is another model; train it with unique_encoder_layers=0 unique_decoder_layers=0' \
+    "$FERRY" train run=new "${options[@]}" unique_decoder_layers=2 unique_encoder_layers=1 \
+    init_from=sets.ferry
+refuses 2 'init_from: its layers share weights otherwise; train it with unique_encoder_layers=0' \
+    "$FERRY" train run=new "${options[@]}" unique_decoder_layers=2 init_from=own
+refuses 2 'train it with unique_encoder_layers=1 unique_decoder_layers=2 layer_order=cycle' \
+    "$FERRY" train run=new "${options[@]}" init_from=sets
+refuses 2 'layer_order = sequence, but this run began with layer_order = cycle' \
+    "$FERRY" train run=sets "${options[@]}" unique_decoder_layers=2 unique_encoder_layers=1 \
+    layer_order=sequence
+refuses 2 'unique_decoder_layers = 4 of 4 layers' "$FERRY" train run=new "${options[@]}" \
+    unique_decoder_layers=4
+expect 0 "$FERRY" train run=on "${options[@]}" unique_decoder_layers=2 unique_encoder_layers=1 \
+    init_from=sets
 
 # A run goes on as it began, and what cannot be is refused.
 refuses 2 'norm = pre, but this run began with norm = post' \

@@ -41,6 +41,14 @@ static double parameters_of(const struct model_config *c)
     return n;
 }
 
+/* Sets of weights that layers share; in which order does not change their number. */
+static int64_t sets_of(const struct run *run, const char *key, double layers)
+{
+    const double n = run_config(run, key);
+
+    return n >= 1 && n < layers ? (int64_t)n : 0;
+}
+
 /* The shape, as configured; the vocabulary is what the number of parameters leaves. */
 static bool find_model(struct model_config *c, const struct run *run)
 {
@@ -60,7 +68,10 @@ static bool find_model(struct model_config *c, const struct run *run)
                                .heads = (int64_t)heads,
                                .encoder_layers = (int64_t)encoder,
                                .decoder_layers = (int64_t)decoder,
-                               .norm_epsilon = 1e-6};
+                               .norm_epsilon = 1e-6,
+                               .tying = {sets_of(run, "unique_encoder_layers", encoder),
+                                         sets_of(run, "unique_decoder_layers", decoder),
+                                         ""}};
     const double rows = 1 + (run_parameters(run) - parameters_of(c)) / d;
     if (!(rows >= 1 && rows <= 65536))
         return false;

@@ -33,6 +33,10 @@ static const struct opt rows[] = {
     OPT_ROW(kind, offsetof(struct train_config, arch.field), field, __VA_ARGS__)
                         ARCHITECTURE_OPTIONS(X)
 #undef X
+#define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, model.tying.field), field, __VA_ARGS__)
+                            TYING_OPTIONS(X)
+#undef X
 };
 
 const struct opt_table train_config_table = {rows, sizeof rows / sizeof *rows};
@@ -42,8 +46,11 @@ struct opt_table train_config_written(const struct train_config *c)
     const struct architecture a = architecture_from_options(&c->arch);
     struct opt_table t = train_config_table;
 
+    if (tying_is_on(&c->model.tying))
+        return t;
+    t.n -= tying_table.n; /* they are the last */
     if (architecture_is_reference(&a))
-        t.n -= architecture_table.n; /* they are the last */
+        t.n -= architecture_table.n;
     return t;
 }
 

@@ -111,7 +111,8 @@ static inline bool train_config_has_views(const struct train_config *c)
 }
 
 /* The options that are written: without those of the architecture where it is the
- * reference's, as every configuration was before there were others. */
+ * reference's and no layers are tied, as every configuration was before there were
+ * others; without those of tied layers where none are. */
 struct opt_table train_config_written(const struct train_config *c);
 
 /* The default of every option. */

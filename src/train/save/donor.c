@@ -48,6 +48,10 @@ static status check_shape(const struct model_config *has,
 
     put_others(model_config_table, has, donor, &others);
     put_others(architecture_table, &a, &b, &others);
+    if (has->tying.unique_encoder_layers)
+        str_puts(&others, " unique_encoder_layers=0");
+    if (has->tying.unique_decoder_layers)
+        str_puts(&others, " unique_decoder_layers=0");
     if (!others.len)
         return OK;
     return err_set(err, ERR_USAGE, "%s is another model; train it with%s", path,

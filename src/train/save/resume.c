@@ -57,6 +57,16 @@ status resume_find(struct saving *s, struct err *err)
 /* ---- fresh ---- */
 
 /* Weights of another model of the same shape; its optimizer state stays behind. */
+/* Names of tensors count sets, so that those of other sets would be taken. */
+static status refuse_tying(const struct tying *t, struct err *err)
+{
+    return err_set(err, ERR_USAGE,
+                   "its layers share weights otherwise; train it with "
+                   "unique_encoder_layers=%lld unique_decoder_layers=%lld layer_order=%s",
+                   (long long)t->unique_encoder_layers,
+                   (long long)t->unique_decoder_layers, t->layer_order);
+}
+
 static status take_weights(struct saving *s, const struct dataset *data, struct err *err)
 {
     struct model_dir from;
@@ -71,6 +81,8 @@ static status take_weights(struct saving *s, const struct dataset *data, struct 
     status result = model_dir_open(&from, s->config->init_from, "last", err);
     if (result == OK && *from.note)
         progress_note(&s->record->console, from.note);
+    if (result == OK && !tying_same(&from.config.tying, &s->parts.model->config.tying))
+        result = refuse_tying(&from.config.tying, err);
     THEN(result, model_dir_load_weights(s->parts.model, &from, true, err));
     model_dir_close(&from);
     return result == OK ? OK : err_wrap(err, "init_from");
