@@ -3,6 +3,7 @@
 #include "adapt/blend.h"
 #include "preparing.h"
 #include "toy_run.h"
+#include "weighed.h"
 
 static struct err err;
 
@@ -190,5 +191,36 @@ TEST(the_same_texts_give_the_same_bytes)
     CHECK_OK(blend_write(&s.blend, test_path("again"), &err), &err);
     CHECK_OK(dataset_open(&s.out, test_path("again"), &err), &err);
     CHECK(s.out.train.checksum == before);
+    close_texts(&s);
+}
+
+TEST(pairs_take_their_weights_along)
+{
+    struct setup s;
+
+    make_data("data", fresh, NULL);
+    weighed_make(weighed_unlike, false);
+    s = (struct setup){.blend = {.first = s.first, .how = {.passes = 2, .n_drawn = 50}}};
+    snprintf(s.first, sizeof s.first, "%s", test_path("data"));
+    make_data("general", general, "data/vocab.model");
+    CHECK_OK(dataset_open(&s.text[0], s.first, &err), &err);
+    CHECK_OK(dataset_open(&s.text[1], test_path("general"), &err), &err);
+    s.blend.text[0] = &s.text[0];
+    s.blend.text[1] = &s.text[1];
+    CHECK_OK(blend_write(&s.blend, test_path("blend"), &err), &err);
+    CHECK_OK(dataset_open(&s.out, test_path("blend"), &err), &err);
+    CHECK_OK(dataset_verify(&s.out, &err), &err);
+    const struct corpus *out = &s.out.train, *in = &s.text[0].train;
+    size_t n_new = 0;
+    for (uint32_t i = 0; i < out->n_pairs; i++) {
+        float want = 1;
+        for (uint32_t k = 0; k < in->n_pairs; k++)
+            if (is_same(corpus_source(out, i), corpus_source(in, k))) {
+                want = weighed_unlike(k);
+                n_new++;
+            }
+        CHECK(corpus_weight(out, i) == want);
+    }
+    CHECK(n_new > 0 && n_new < out->n_pairs);
     close_texts(&s);
 }

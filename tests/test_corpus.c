@@ -159,7 +159,8 @@ TEST(a_signed_but_hostile_corpus_is_refused)
 {
     spoil(0, 0, 8, "not a packed corpus");
     spoil(8, 1, 4, "version 1");
-    spoil(8, 3, 4, "by a newer ferry (version 3, up to 2 can be read)");
+    spoil(8, 4, 4, "by a newer ferry (version 4, up to 3 can be read)");
+    spoil(8, 3, 4, "2 pairs with 6 tokens do not make a file of 128 bytes");
     spoil(12, 3, 4, "vocabulary of 3 tokens");
     spoil(12, 70000, 4, "vocabulary of 70000 tokens");
     spoil(12, 300, 4, "token 300 in a vocabulary of 300");

@@ -106,6 +106,10 @@ static status open_out(struct out *o, const struct work *w, const char *name,
     char path[FILE_PATH_MAX];
 
     TRY(file_path(path, err, "%s/%s.bin", w->dir, name));
+    for (int t = 0; t < 2 && w->b->text[t]; t++)
+        if (corpus_has_weights(&w->b->text[t]->train))
+            return corpus_file_create_weighted(&o->file, path, vocab, d->tokenizer_hash,
+                                               err);
     return corpus_file_create(&o->file, path, vocab, d->tokenizer_hash, err);
 }
 
@@ -123,8 +127,9 @@ static status add(struct out *o, const struct corpus *c, uint32_t i, struct err 
 
     TRY(widen(o, 0, s, err));
     TRY(widen(o, 1, t, err));
-    return corpus_file_add(&o->file, (struct corpus_file_side){o->id[0], s.len},
-                           (struct corpus_file_side){o->id[1], t.len}, err);
+    return corpus_file_add_weighted(&o->file, (struct corpus_file_side){o->id[0], s.len},
+                                    (struct corpus_file_side){o->id[1], t.len},
+                                    corpus_weight(c, i), err);
 }
 
 /* The order within the file is of no account: training shuffles it. */

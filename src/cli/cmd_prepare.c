@@ -119,6 +119,11 @@ static void print_set(const char *name, const struct prepare_set_stats *s)
            " and %" PRIu64 "\n",
            s->n_pairs, name, src->n_tokens, tgt->n_tokens, src->longest, tgt->longest,
            src->n_unknown, tgt->n_unknown);
+    if (s->weights.n_other)
+        printf("%12" PRIu64 "  of them do not count 1: weights from %g to %g, %g on "
+               "average\n",
+               s->weights.n_other, s->weights.least, s->weights.most,
+               s->weights.sum / (double)s->n_pairs);
 }
 
 static void print_summary(const struct prepare_stats *s, const char *out)

@@ -10,6 +10,7 @@
 void batch_release(struct batch *b)
 {
     free(b->block);
+    free(b->weights);
     *b = (struct batch){0};
 }
 
@@ -143,7 +144,11 @@ static bool add_pair(struct batch *b, size_t s, const struct corpus *c, uint32_t
 status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pair,
                     size_t n, size_t max_length, struct err *err)
 {
-    *b = (struct batch){.n_sents = n, .block = b->block, .cap = b->cap};
+    *b = (struct batch){.n_sents = n,
+                        .block = b->block,
+                        .cap = b->cap,
+                        .weights = b->weights,
+                        .cap_weights = b->cap_weights};
     for (size_t s = 0; s < n; s++) {
         b->n_src += corpus_rows(c, corpus_source(c, pair[s]).len, max_length);
         b->n_tgt += corpus_rows(c, corpus_target(c, pair[s]).len, max_length);
@@ -152,5 +157,11 @@ status batch_gather(struct batch *b, const struct corpus *c, const uint32_t *pai
     for (size_t s = 0; s < n; s++)
         if (!add_pair(b, s, c, pair[s], max_length))
             return corpus_damaged((uint32_t)b->pair[s], err);
+    if (!corpus_has_weights(c))
+        return OK;
+    TRY(mem_grow(&b->weights, &b->cap_weights, n, sizeof *b->weights, err));
+    for (size_t s = 0; s < n; s++)
+        b->weights[s] = corpus_weight(c, pair[s]);
+    b->weight = b->weights;
     return OK;
 }

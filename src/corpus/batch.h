@@ -9,8 +9,9 @@
  * its pair id, so that dropout can be a function of these and not of how pairs were
  * packed.
  *
- * Owns:    one block that holds all arrays, contiguous and in the order of the struct;
- *          it grows and is then reused without allocation.
+ * Owns:    one block that holds all arrays but the weights, contiguous and in the order
+ *          of the struct, and one of weights; they grow and are then reused without
+ *          allocation.
  * Threads: one at a time.
  */
 #pragma once
@@ -28,8 +29,11 @@ struct batch {
     int32_t *src_at, *tgt_at;             /* [n_sents + 1] */
     int32_t *src_id, *src_pos, *src_pair; /* [n_src] */
     int32_t *tgt_in, *tgt_label, *tgt_pos, *tgt_pair; /* [n_tgt] */
+    float *weight; /* [n_sents] of each pair; NULL: all 1 */
     int32_t *block;
     size_t n_block, cap; /* int32s used and there */
+    float *weights;      /* room for them */
+    size_t cap_weights;
 };
 
 void batch_release(struct batch *b);

@@ -38,10 +38,21 @@ static uint64_t sum_of_ends(const struct head *head, const struct foot *foot)
     return checksum_value(&c);
 }
 
-/* Zero bytes between the tokens and the offsets. */
-static size_t gap_after(uint64_t n_tokens)
+/* Zero bytes behind so many, up to where the next array can begin. */
+static size_t gap_after(uint64_t n_bytes)
 {
-    return (size_t)(-(n_tokens * 2) % 8);
+    return (size_t)(-n_bytes % 8);
+}
+
+static bool has_weights(const struct head *head)
+{
+    return head->version != CORPUS_FILE_PLAIN;
+}
+
+/* Bytes of n weights, with the gap behind them. */
+static uint64_t weight_bytes(uint64_t n)
+{
+    return n * sizeof(float) + gap_after(n * sizeof(float));
 }
 
 static status check_ends(const struct head *head, const struct foot *foot,
@@ -54,11 +65,11 @@ static status check_ends(const struct head *head, const struct foot *foot,
                        "a packed corpus by a newer ferry (version %u, up to %d can be "
                        "read); use that one, or prepare the text once more with this one",
                        head->version, CORPUS_FILE_VERSION);
-    if (head->version != CORPUS_FILE_VERSION)
+    if (head->version < CORPUS_FILE_PLAIN)
         return err_set(err, ERR_FORMAT,
-                       "a packed corpus of version %u, this program reads version %d; "
-                       "run ferry prepare again",
-                       head->version, CORPUS_FILE_VERSION);
+                       "a packed corpus of version %u, this program reads versions %d "
+                       "and %d; run ferry prepare again",
+                       head->version, CORPUS_FILE_PLAIN, CORPUS_FILE_VERSION);
     if (memcmp(foot->magic, END_MAGIC, 8) != 0)
         return err_set(err, ERR_FORMAT,
                        "the packed corpus was cut short; run ferry prepare again");
@@ -73,13 +84,14 @@ static status check_ends(const struct head *head, const struct foot *foot,
 }
 
 /* The counts must fill the file exactly; the bounds keep the sum from overflowing. */
-static status check_size(const struct foot *foot, size_t n, struct err *err)
+static status check_size(const struct head *head, const struct foot *foot, size_t n,
+                         struct err *err)
 {
     const uint64_t pairs = foot->n_pairs, tokens = foot->n_tokens;
 
     if (pairs <= INT32_MAX && tokens <= n / 2 &&
-        CORPUS_FILE_HEAD + tokens * 2 + gap_after(tokens) + (2 * pairs + 1) * 8 +
-                CORPUS_FILE_FOOT ==
+        CORPUS_FILE_HEAD + tokens * 2 + gap_after(tokens * 2) + (2 * pairs + 1) * 8 +
+                (has_weights(head) ? weight_bytes(pairs) : 0) + CORPUS_FILE_FOOT ==
             n)
         return OK;
     return err_set(err, ERR_FORMAT,
@@ -98,7 +110,7 @@ status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
     memcpy(&head, data, sizeof head);
     memcpy(&foot, data + n - sizeof foot, sizeof foot);
     TRY(check_ends(&head, &foot, err));
-    TRY(check_size(&foot, n, err));
+    TRY(check_size(&head, &foot, n, err));
     *c = (struct corpus){
         .data = data,
         .n_bytes = n,
@@ -110,7 +122,9 @@ status corpus_file_parse(struct corpus *c, const unsigned char *data, size_t n,
         .checksum = foot.checksum,
     };
     c->start = (const uint64_t *)(const void *)(data + sizeof head + c->n_tokens * 2 +
-                                                gap_after(c->n_tokens));
+                                                gap_after(c->n_tokens * 2));
+    if (has_weights(&head))
+        c->weight = (const float *)(const void *)(c->start + 2 * (size_t)c->n_pairs + 1);
     return OK;
 }
 
@@ -208,7 +222,23 @@ bool corpus_has_pair(const struct corpus *c, uint32_t i)
     const struct corpus *file = file_of(c, &i);
     const uint64_t *at = file->start + 2 * (size_t)i;
 
-    return at[0] <= at[1] && at[1] <= at[2] && at[2] <= file->n_tokens;
+    return at[0] <= at[1] && at[1] <= at[2] && at[2] <= file->n_tokens &&
+           (!file->weight || corpus_is_weight(file->weight[i]));
+}
+
+float corpus_weight(const struct corpus *c, uint32_t i)
+{
+    assert(i < c->n_pairs);
+    const struct corpus *file = file_of(c, &i);
+    return file->weight ? file->weight[i] : 1;
+}
+
+bool corpus_has_weights(const struct corpus *c)
+{
+    for (size_t i = 0; i < c->n_parts; i++)
+        if (c->part[i].weight)
+            return true;
+    return c->weight;
 }
 
 status corpus_damaged(uint32_t pair, struct err *err)
@@ -278,6 +308,10 @@ static status verify_file(const struct corpus *c, struct err *err)
         top = c->token[i] > top ? c->token[i] : top;
     if (top >= c->vocab)
         return err_set(err, ERR_FORMAT, "token %u in a vocabulary of %u", top, c->vocab);
+    for (uint32_t i = 0; c->weight && i < c->n_pairs; i++)
+        if (!corpus_is_weight(c->weight[i]))
+            return err_set(err, ERR_FORMAT, "pair %u has the weight %g", i,
+                           (double)c->weight[i]);
     return OK;
 }
 
@@ -312,7 +346,7 @@ status corpus_file_read_back(const char *path, struct err *err)
 static struct head head_of(const struct corpus_file_writer *w)
 {
     return (struct head){.magic = CORPUS_FILE_MAGIC,
-                         .version = CORPUS_FILE_VERSION,
+                         .version = w->weights ? CORPUS_FILE_VERSION : CORPUS_FILE_PLAIN,
                          .vocab = w->vocab,
                          .tokenizer_hash = w->hash};
 }
@@ -331,25 +365,33 @@ static status add_offset(struct corpus_file_writer *w, struct err *err)
     return file_error(err, w->file.path);
 }
 
-/* The offsets wait in a file without a name until the last token is written. */
-static status begin_file(struct corpus_file_writer *w, const char *path, struct err *err)
+static status open_nameless(FILE **f, const char *path, struct err *err)
 {
-    const struct head head = head_of(w);
     int fd;
 
-    TRY(file_writer_open(&w->file, path, err));
     TRY(file_nameless_beside(&fd, path, err));
-    w->offsets = fdopen(fd, "w+");
-    if (!w->offsets) {
-        close(fd);
-        return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
-    }
+    *f = fdopen(fd, "w+");
+    if (*f)
+        return OK;
+    close(fd);
+    return err_set(err, ERR_MEMORY, "%s: no memory to write it", path);
+}
+
+/* Offsets and weights wait in files without a name until the last token is written. */
+static status begin_file(struct corpus_file_writer *w, const char *path, bool is_weighted,
+                         struct err *err)
+{
+    TRY(file_writer_open(&w->file, path, err));
+    TRY(open_nameless(&w->offsets, path, err));
+    if (is_weighted)
+        TRY(open_nameless(&w->weights, path, err));
+    const struct head head = head_of(w);
     TRY(put(w, &head, sizeof head, err));
     return add_offset(w, err);
 }
 
-status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
-                          uint64_t tokenizer_hash, struct err *err)
+static status create(struct corpus_file_writer *w, const char *path, size_t vocab,
+                     uint64_t tokenizer_hash, bool is_weighted, struct err *err)
 {
     *w = (struct corpus_file_writer){
         .checksum = checksum_start(), .vocab = (uint32_t)vocab, .hash = tokenizer_hash};
@@ -357,10 +399,22 @@ status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t
         return err_set(err, ERR_USAGE,
                        "%s: a vocabulary of %zu pieces; a packed corpus takes %d to %d",
                        path, vocab, VOCAB_MIN, VOCAB_MAX);
-    if (begin_file(w, path, err) == OK)
+    if (begin_file(w, path, is_weighted, err) == OK)
         return OK;
     corpus_file_abort(w);
     return err->code;
+}
+
+status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
+                          uint64_t tokenizer_hash, struct err *err)
+{
+    return create(w, path, vocab, tokenizer_hash, false, err);
+}
+
+status corpus_file_create_weighted(struct corpus_file_writer *w, const char *path,
+                                   size_t vocab, uint64_t tokenizer_hash, struct err *err)
+{
+    return create(w, path, vocab, tokenizer_hash, true, err);
 }
 
 static status add_side(struct corpus_file_writer *w, struct corpus_file_side side,
@@ -377,26 +431,37 @@ static status add_side(struct corpus_file_writer *w, struct corpus_file_side sid
     return put(w, w->token, side.n * sizeof *w->token, err);
 }
 
-status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side source,
-                       struct corpus_file_side target, struct err *err)
+status corpus_file_add_weighted(struct corpus_file_writer *w,
+                                struct corpus_file_side source,
+                                struct corpus_file_side target, float weight,
+                                struct err *err)
 {
     if (w->n_sides / 2 == INT32_MAX)
         return err_set(err, ERR_USAGE, "%s: more than %d pairs do not fit one corpus",
                        w->file.path, INT32_MAX);
+    BUG_ON(w->weights ? !corpus_is_weight(weight) : weight != 1);
     TRY(add_side(w, source, err));
-    return add_side(w, target, err);
+    TRY(add_side(w, target, err));
+    if (w->weights && fwrite(&weight, sizeof weight, 1, w->weights) != 1)
+        return file_error(err, w->file.path);
+    return OK;
 }
 
-static status copy_offsets(struct corpus_file_writer *w, struct err *err)
+status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side source,
+                       struct corpus_file_side target, struct err *err)
+{
+    return corpus_file_add_weighted(w, source, target, 1, err);
+}
+
+static status copy_from(struct corpus_file_writer *w, FILE *waiting, struct err *err)
 {
     unsigned char block[1 << 14];
-    const bool is_good =
-        fseek(w->offsets, 0, SEEK_SET) == 0; /* writes what is buffered */
+    const bool is_good = fseek(waiting, 0, SEEK_SET) == 0; /* writes what is buffered */
     size_t n;
 
-    while (is_good && (n = fread(block, 1, sizeof block, w->offsets)) > 0)
+    while (is_good && (n = fread(block, 1, sizeof block, waiting)) > 0)
         TRY(put(w, block, n, err));
-    if (!is_good || ferror(w->offsets))
+    if (!is_good || ferror(waiting))
         return file_error(err, w->file.path);
     return OK;
 }
@@ -408,8 +473,12 @@ static status finish(struct corpus_file_writer *w, struct err *err)
     struct foot foot = {
         .n_pairs = w->n_sides / 2, .n_tokens = w->n_tokens, .magic = END_MAGIC};
 
-    TRY(put(w, zeros, gap_after(foot.n_tokens), err));
-    TRY(copy_offsets(w, err));
+    TRY(put(w, zeros, gap_after(foot.n_tokens * 2), err));
+    TRY(copy_from(w, w->offsets, err));
+    if (w->weights) {
+        TRY(copy_from(w, w->weights, err));
+        TRY(put(w, zeros, gap_after(foot.n_pairs * sizeof(float)), err));
+    }
     TRY(put(w, &foot, offsetof(struct foot, checksum), err));
     foot.checksum = checksum_value(&w->checksum);
     foot.ends = sum_of_ends(&head, &foot);
@@ -430,6 +499,8 @@ void corpus_file_abort(struct corpus_file_writer *w)
 {
     if (w->offsets)
         fclose(w->offsets);
+    if (w->weights)
+        fclose(w->weights);
     file_writer_abort(&w->file);
     free(w->token);
     *w = (struct corpus_file_writer){0};

@@ -27,7 +27,23 @@
 
 #define CORPUS_FILE_MAGIC "FERRYCRP" /* the first eight bytes of every corpus */
 
-enum { CORPUS_FILE_VERSION = 2, CORPUS_FILE_HEAD = 32, CORPUS_FILE_FOOT = 40 };
+/* A file without weights is of version 2, which every ferry reads; with them it is of
+ * version 3, which one that knows none refuses. */
+enum {
+    CORPUS_FILE_PLAIN = 2,
+    CORPUS_FILE_VERSION = 3,
+    CORPUS_FILE_HEAD = 32,
+    CORPUS_FILE_FOOT = 40
+};
+
+/* What a pair can weigh; 0 is for the text alone, whose pair is left out. */
+#define CORPUS_WEIGHT_LEAST 1e-6F
+#define CORPUS_WEIGHT_MOST  1e6F
+
+static inline bool corpus_is_weight(float weight)
+{
+    return weight >= CORPUS_WEIGHT_LEAST && weight <= CORPUS_WEIGHT_MOST;
+}
 
 struct corpus {
     struct file_map map;
@@ -35,6 +51,7 @@ struct corpus {
     size_t n_bytes;
     const uint64_t *start; /* [2 * n_pairs + 1] token offsets: src0, tgt0, src1, ... */
     const uint16_t *token; /* [n_tokens], each below vocab unless damaged */
+    const float *weight;   /* [n_pairs] how much each counts; NULL: all 1 */
     uint64_t n_tokens;     /* of both sides */
     uint32_t n_pairs;      /* at most INT32_MAX */
     uint32_t vocab;
@@ -69,7 +86,12 @@ status corpus_append(struct corpus *c, struct corpus *more, struct err *err);
 struct sentence corpus_source(const struct corpus *c, uint32_t i);
 struct sentence corpus_target(const struct corpus *c, uint32_t i);
 
-/* Whether the offsets of pair `i` are possible. */
+/* How much pair `i` counts, as stored: a damaged file may say anything. */
+float corpus_weight(const struct corpus *c, uint32_t i);
+/* Whether any of its files has weights. */
+bool corpus_has_weights(const struct corpus *c);
+
+/* Whether offsets and weight of pair `i` are possible. */
 bool corpus_has_pair(const struct corpus *c, uint32_t i);
 
 /* The sentence about a pair that cannot be. */
@@ -114,6 +136,7 @@ struct corpus_file_writer {
     struct file_writer file;
     struct checksum checksum;
     FILE *offsets; /* nameless, beside the file */
+    FILE *weights; /* the same; NULL: a file without */
     uint64_t n_sides, n_tokens;
     uint16_t *token; /* the side being written */
     size_t token_cap;
@@ -123,8 +146,17 @@ struct corpus_file_writer {
 
 status corpus_file_create(struct corpus_file_writer *w, const char *path, size_t vocab,
                           uint64_t tokenizer_hash, struct err *err);
+/* The same of one whose pairs have weights. */
+status corpus_file_create_weighted(struct corpus_file_writer *w, const char *path,
+                                   size_t vocab, uint64_t tokenizer_hash,
+                                   struct err *err);
 status corpus_file_add(struct corpus_file_writer *w, struct corpus_file_side source,
                        struct corpus_file_side target, struct err *err);
+/* A pair that counts so much; 1 unless the file has weights. */
+status corpus_file_add_weighted(struct corpus_file_writer *w,
+                                struct corpus_file_side source,
+                                struct corpus_file_side target, float weight,
+                                struct err *err);
 /* Offsets, foot, rename into place. Releases *w either way. */
 status corpus_file_commit(struct corpus_file_writer *w, struct err *err);
 /* Nothing is left behind. Safe on a zeroed, committed or aborted writer. */

@@ -88,6 +88,23 @@ static status vary_part(struct prefetch *f, struct shard_part *part, uint64_t ep
     return OK;
 }
 
+/* Target tokens of a node's pairs, each as often as its pair counts. */
+static double weight_of(const struct prefetch *f, const struct shard_part *part,
+                        const struct corpus *corpus)
+{
+    const size_t max_length = f->order.rule.max_length;
+    double sum = 0;
+
+    if (!part->node_tgt || !corpus_has_weights(corpus))
+        return (double)part->node_tgt;
+    for (size_t i = 0; i < part->n_node_pairs; i++) {
+        const size_t len = corpus_target(corpus, part->pair[i]).len;
+        sum += (double)corpus_weight(corpus, part->pair[i]) *
+               (double)corpus_rows(corpus, len, max_length);
+    }
+    return sum;
+}
+
 /* The micro-batches of this rank's part of one update, at least one, which is empty when
  * the part is; false when it is time to end. */
 static bool make_update(struct prefetch *f)
@@ -102,6 +119,7 @@ static bool make_update(struct prefetch *f)
     if (shard_take(&f->shard, &part, &u, corpus, max_length, &err) != OK ||
         vary_part(f, &part, epoch, &corpus, &err) != OK)
         return writer_fail(f, &err);
+    const double node_weight = weight_of(f, &part, corpus);
     size_t at = 0;
     do {
         struct slot *slot = writer_slot(f);
@@ -115,6 +133,7 @@ static bool make_update(struct prefetch *f)
             .batch = &slot->batch,
             .update_pairs = u.n_pairs,
             .node_tgt = part.node_tgt,
+            .node_weight = node_weight,
             .is_first = at == 0,
             .is_last = at + n == part.n_pairs,
             .ends_epoch = u.ends_epoch,

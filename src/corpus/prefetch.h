@@ -30,6 +30,7 @@ struct prefetch_item {
         *batch;             /* valid until the next prefetch_next() or prefetch_close() */
     size_t update_pairs;    /* of the whole update */
     size_t node_tgt;        /* target tokens of the ranks of this node */
+    double node_weight;     /* the same, each as often as its pair counts */
     bool is_first, is_last; /* micro-batch of this rank's part of the update */
     bool ends_epoch;        /* its update is the last of its epoch */
     struct order_cursor after; /* save this once the update is done */
@@ -41,7 +42,7 @@ struct prefetch_rule {
     struct shard_rule shard;
     struct batch_limit limit;
     struct vary vary; /* zeroed: pairs stay as they are stored; unless it counts the
-                         node's tokens, node_tgt is 0 */
+                         node's tokens, node_tgt and node_weight are 0 */
 };
 
 /* Begin at `from`. ERR_USAGE for a rule, ERR_FORMAT for a cursor that cannot be. */

@@ -10,6 +10,7 @@ void varied_release(struct varied *v)
     free(v->pair);
     free(v->token);
     free(v->start);
+    free(v->weight);
     *v = (struct varied){0};
 }
 
@@ -29,6 +30,8 @@ status varied_make(struct varied *v, const struct corpus *from, const uint32_t *
 
     TRY(mem_grow(&v->pair, &v->cap_pairs, n, sizeof *v->pair, err));
     TRY(mem_grow(&v->start, &v->cap_starts, 2 * n + 1, sizeof *v->start, err));
+    if (corpus_has_weights(from))
+        TRY(mem_grow(&v->weight, &v->cap_weights, n, sizeof *v->weight, err));
     v->start[0] = 0;
     for (size_t i = 0; i < n; i++) {
         struct sentence out[VARIED_SIDES];
@@ -42,9 +45,12 @@ status varied_make(struct varied *v, const struct corpus *from, const uint32_t *
             v->start[2 * i + side + 1] = n_tokens;
         }
         v->pair[i] = (uint32_t)i;
+        if (corpus_has_weights(from))
+            v->weight[i] = corpus_weight(from, pair[i]);
     }
     v->corpus = (struct corpus){.start = v->start,
                                 .token = v->token,
+                                .weight = corpus_has_weights(from) ? v->weight : NULL,
                                 .n_tokens = n_tokens,
                                 .n_pairs = (uint32_t)n,
                                 .vocab = from->vocab,

@@ -41,7 +41,8 @@ struct varied {
     uint32_t *pair;       /* 0, 1, ...: their numbers in it */
     uint16_t *token;
     uint64_t *start;
-    size_t cap_pairs, cap_tokens, cap_starts;
+    float *weight;
+    size_t cap_pairs, cap_tokens, cap_starts, cap_weights;
 };
 
 /* n pairs of `from`, named by `pair`, which must stay as long as v->corpus is used.

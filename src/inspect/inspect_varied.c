@@ -37,6 +37,8 @@ static status add_pair(json_t *table, const struct reader *r, uint64_t epoch,
     json_t *row = inspect_page_row(table);
     inspect_page_int(row, "pair", pair);
     inspect_page_int(row, "epoch", epoch);
+    if (corpus_has_weights(r->corpus))
+        inspect_page_real(row, "weight", (double)corpus_weight(r->corpus, pair));
     TRY(add_side(row, "source", r->spm, out[VARIED_SOURCE], pair, err));
     return add_side(row, "target", spm_target(r->spm), out[VARIED_TARGET], pair, err);
 }

@@ -237,6 +237,33 @@ static double loss_factor(const struct model_run *run)
     return run->want_grad ? scale : 0;
 }
 
+/* Rows of sentences of one weight, which a loss kernel takes at once. */
+struct alike {
+    size_t n;
+    double factor; /* of their gradient */
+};
+
+/* Those from `row` on, at most `n`; *sent is the sentence of a row before, or of it. */
+static struct alike rows_alike(const struct activations *a, size_t row, size_t n,
+                               size_t *sent)
+{
+    const struct model_batch *b = &a->batch;
+    struct alike r = {n, loss_factor(&a->run)};
+
+    if (!b->weight || !a->run.want_grad)
+        return r;
+    while ((size_t)b->tgt_at[*sent + 1] <= row)
+        ++*sent;
+    const float weight = b->weight[*sent];
+    size_t end = *sent + 1;
+    while ((size_t)b->tgt_at[end] < row + n && b->weight[end] == weight)
+        end++;
+    if ((size_t)b->tgt_at[end] < row + n)
+        r.n = (size_t)b->tgt_at[end] - row;
+    r.factor *= (double)weight;
+    return r;
+}
+
 /*
  * Logits z = y E' + b, loss and, with want_grad, the gradients of the output layer, chunk
  * by chunk.
@@ -246,14 +273,20 @@ static void output(struct model *m)
     struct activations *a = m->act;
     struct device *d = m->device;
     const struct smoothing smooth = smoothing_of(m);
+    size_t sent = 0;
 
     for (size_t at = 0; at < a->batch.n_tgt; at += ACT_CHUNK) {
         const size_t left = a->batch.n_tgt - at, n = left < ACT_CHUNK ? left : ACT_CHUNK;
         const struct ids none = {0};
         const struct chunk c = chunk_logits(m, at, 0, n);
-        d->k->xent(d, mat_rows(a->loss, at, n),
-                   a->run.want_best ? ids_part(a->best, at, n) : none, c.z,
-                   ids_part(a->tgt_label, at, n), smooth, loss_factor(&a->run));
+        for (size_t r = 0; r < n;) {
+            const struct alike s = rows_alike(a, at + r, n - r, &sent);
+            d->k->xent(d, mat_rows(a->loss, at + r, s.n),
+                       a->run.want_best ? ids_part(a->best, at + r, s.n) : none,
+                       mat_rows(c.z, r, s.n), ids_part(a->tgt_label, at + r, s.n), smooth,
+                       s.factor);
+            r += s.n;
+        }
         chunk_back(m, &c, !at);
     }
 }
@@ -265,14 +298,20 @@ static void output_views(struct model *m)
     struct device *d = m->device;
     const struct smoothing smooth = smoothing_of(m);
     const size_t half = a->batch.n_tgt / 2, most = ACT_CHUNK / 2;
+    size_t sent = 0;
 
     for (size_t at = 0; at < half; at += most) {
         const size_t n = half - at < most ? half - at : most;
         const struct chunk one = chunk_logits(m, at, 0, n);
         const struct chunk other = chunk_logits(m, half + at, n, n);
-        d->k->xent_views(d, mat_rows(a->loss, at, n), mat_rows(a->loss, half + at, n),
-                         one.z, other.z, ids_part(a->tgt_label, at, n), smooth,
-                         a->run.views, loss_factor(&a->run));
+        for (size_t r = 0; r < n;) {
+            const struct alike s = rows_alike(a, at + r, n - r, &sent);
+            d->k->xent_views(
+                d, mat_rows(a->loss, at + r, s.n), mat_rows(a->loss, half + at + r, s.n),
+                mat_rows(one.z, r, s.n), mat_rows(other.z, r, s.n),
+                ids_part(a->tgt_label, at + r, s.n), smooth, a->run.views, s.factor);
+            r += s.n;
+        }
         chunk_back(m, &one, !at);
         chunk_back(m, &other, false);
     }

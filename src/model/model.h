@@ -6,8 +6,9 @@
  * mode of the model. The arithmetic is the architecture's (recipe/architecture.h), by
  * default the reference's. docs/gradients.md derives every backward line.
  *
- * Gradients are those of the *sum* of token losses and are added to `grad`; the caller
- * begins at zero and divides by the number of tokens, once an update.
+ * Gradients are those of the *sum* of token losses, each times the weight of its
+ * sentence, and are added to `grad`; the caller begins at zero and divides by the number
+ * of tokens, so weighed, once an update. Losses themselves are plain.
  *
  * Owns: weights, gradient and the step's memory on the device. Borrows: the device,
  * which outlives it. Threads: one at a time.
@@ -39,6 +40,8 @@ struct model_batch {
     const int32_t *src_at, *tgt_at;             /* [n_sents + 1] */
     const int32_t *src_id, *src_pos, *src_pair; /* [n_src] */
     const int32_t *tgt_in, *tgt_pos, *tgt_pair, *tgt_label; /* [n_tgt]; tgt_in -1: zero */
+    const float *weight; /* [n_sents] factor of the gradient of each sentence's losses, or
+                            of both its views, of the first ones; NULL: all 1 */
 };
 
 struct model_run {

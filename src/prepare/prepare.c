@@ -117,7 +117,7 @@ static status open_inputs(struct prepare *p, struct err *err)
 
     TRY(source_columns(reading.column, c->columns, err));
     const struct pairs_lists lists[N_PREPARE_SETS] = {
-        [PREPARE_TRAIN] = {c->source, c->target, c->pairs, reading},
+        [PREPARE_TRAIN] = {c->source, c->target, c->pairs, reading, c->weights},
         [PREPARE_VALID] = {c->valid_source, c->valid_target, c->valid_pairs, reading},
         [PREPARE_TEST] = {c->test_source, c->test_target, c->test_pairs, reading},
     };
@@ -140,7 +140,7 @@ static void add_text(struct checksum *sum, const char *text)
 static void add_input(struct checksum *sum, const struct pairs *in)
 {
     for (size_t i = 0; i < in->n_files; i++)
-        for (int s = 0; s < PAIRS_SIDES; s++) {
+        for (int s = 0; s < PAIRS_FILES; s++) {
             const struct pairs_file *f = &in->file[i];
             add_text(sum, f->path[s]);
             checksum_add(sum, &f->n_bytes[s], sizeof f->n_bytes[s]);

@@ -39,6 +39,7 @@
     X(STR, source, "", "text to translate from; a,b,... or @LIST for several", ANY)     \
     X(STR, target, "", "its translation, line by line", ANY)                            \
     X(STR, pairs, "", "files with both sides: TSV, .tmx, .xml", ANY)                    \
+    X(STR, weights, "", "how much each pair counts, one number a line; empty: 1", ANY)  \
     X(STR, out, "", "data directory to make", ANY)                                      \
     X(INT, valid, "0", "validation pairs to draw from the text; 0: none",               \
       RANGE(0, 100000))                                                                 \
@@ -129,8 +130,15 @@ struct prepare_side_stats {
     uint64_t longest;             /* tokens of the longest sentence */
 };
 
+/* How much pairs count. */
+struct prepare_weights {
+    uint64_t n_other; /* pairs that do not count 1; 0: the corpus has no weights */
+    double sum, least, most;
+};
+
 struct prepare_set_stats {
     uint64_t n_pairs; /* 0: the set was not given */
+    struct prepare_weights weights;
     struct prepare_side_stats side[PAIRS_SIDES];
     uint64_t n_bytes, checksum; /* of the packed corpus */
 };
@@ -186,6 +194,7 @@ struct prepare_stats {
     uint64_t n_learn_lines, n_too_long; /* offered, and left out for their length */
     uint64_t n_words_forgotten;         /* when memory ran out, the rarest first */
     uint64_t n_bins;                    /* of the shuffle */
+    bool has_weights; /* of the cleaned text some are not 1: clean.weights is there */
     struct prepare_stage_stats stage[N_PREPARE_STAGES];
 };
 

@@ -19,6 +19,7 @@ enum { BATCH_BYTES = 8 << 20 };
 struct text {
     struct line_reader side[PAIRS_SIDES];
     struct file_map left_out; /* bits */
+    struct file_map weights;  /* floats; none: all 1 */
     uint64_t n_read;          /* pairs passed, those included */
 };
 
@@ -34,6 +35,10 @@ static status open_text(struct text *t, const struct prepare *p,
         TRY(line_reader_open(&t->side[s], path, path, err));
         line_reader_keep_mark(&t->side[s]);
     }
+    if (!job->text && p->stats->has_weights) {
+        TRY(workdir_path(&p->work, path, "clean.weights", err));
+        TRY(file_map_open(&t->weights, path, err));
+    }
     if (job->text || job->n_whole || !prepare_leaves_out(p->config))
         return OK;
     TRY(workdir_path(&p->work, path, "left_out", err));
@@ -45,11 +50,23 @@ static void close_text(struct text *t)
     for (int s = 0; s < PAIRS_SIDES; s++)
         line_reader_close(&t->side[s]);
     file_map_close(&t->left_out);
+    file_map_close(&t->weights);
 }
 
 static bool is_left_out(const struct text *t, uint64_t i)
 {
     return t->left_out.data && (t->left_out.data[i / 8] >> i % 8 & 1);
+}
+
+/* Of the pair that was read last. */
+static float weight_of(const struct text *t)
+{
+    const size_t at = (size_t)(t->n_read - 1) * sizeof(float);
+    float weight = 1;
+
+    if (t->weights.data && at + sizeof weight <= t->weights.n_bytes)
+        memcpy(&weight, t->weights.data + at, sizeof weight);
+    return weight;
 }
 
 static status next_text(struct text *t, struct pairs_row *row, bool *has, struct err *err)
@@ -66,6 +83,8 @@ static status next_text(struct text *t, struct pairs_row *row, bool *has, struct
                            t->side[PAIRS_SOURCE].in.name);
     } while (*has && is_left_out(t, t->n_read++));
     row->line[PAIRS_SOURCE] = row->line[PAIRS_TARGET] = t->n_read;
+    if (*has)
+        row->weight = weight_of(t);
     return OK;
 }
 

@@ -44,7 +44,7 @@ struct cleaning {
     uint64_t n_kept; /* pairs written so far */
     struct sides sides;
     uint64_t language_step; /* every so many training pairs are looked at */
-    struct file_writer out[PAIRS_SIDES], places;
+    struct file_writer out[PAIRS_SIDES], places, weights;
 };
 
 static int choice(const char *value, const char *one, const char *two)
@@ -190,6 +190,8 @@ static status open_outputs(struct cleaning *c, struct err *err)
     TRY(workdir_create(&p->work, &c->places, err, "clean.places"));
     TRY(workdir_create(&p->work, &c->out[PAIRS_SOURCE], err, "clean.source"));
     TRY(workdir_create(&p->work, &c->out[PAIRS_TARGET], err, "clean.target"));
+    if (pairs_have_weights(&p->input[PREPARE_TRAIN]))
+        TRY(workdir_create(&p->work, &c->weights, err, "clean.weights"));
     if (c->kind == DUPLICATES_NONE)
         return OK;
     return duplicates_open(&c->duplicates, p->work.dir, p->input[PREPARE_TRAIN].n_lines,
@@ -232,6 +234,7 @@ static void close_cleaning(struct cleaning *c)
     file_writer_abort(&c->out[PAIRS_SOURCE]);
     file_writer_abort(&c->out[PAIRS_TARGET]);
     file_writer_abort(&c->places);
+    file_writer_abort(&c->weights);
 }
 
 /* A kept pair: its hashes, and whether a held-out set has it. */
@@ -263,6 +266,10 @@ static status judge_pair(const struct cleaning *c, struct judge *j, struct verdi
     struct line side[PAIRS_SIDES];
 
     *v = (struct verdict){0};
+    if (row->weight == 0) {
+        v->reason = FILTER_WEIGHT;
+        return OK;
+    }
     TRY(filter_pair(&j->filter, row->side, row->is_cut, &v->reason, err));
     if (v->reason != CLEAN_KEEP)
         return OK;
@@ -331,6 +338,9 @@ static status put_pair(void *ctx, const struct prepare_batch *b, size_t part, si
     }
     const struct prepare_place place = {row.file, {row.line[0], row.line[1]}};
     TRY(file_writer_add(&c->places, &place, sizeof place, err));
+    if (pairs_have_weights(&c->p->input[PREPARE_TRAIN]))
+        TRY(file_writer_add(&c->weights, &row.weight, sizeof row.weight, err));
+    c->p->stats->has_weights |= row.weight != 1;
     return c->kind == DUPLICATES_NONE ? OK : duplicates_add(&c->duplicates, v->key, err);
 }
 
@@ -544,6 +554,8 @@ static status finish(struct cleaning *c, struct err *err)
     TRY(file_writer_commit(&c->out[PAIRS_SOURCE], err));
     TRY(file_writer_commit(&c->out[PAIRS_TARGET], err));
     TRY(file_writer_commit(&c->places, err));
+    if (pairs_have_weights(&c->p->input[PREPARE_TRAIN]))
+        TRY(file_writer_commit(&c->weights, err));
     TRY(leave_out(c, err));
     TRY(check_left(stats, "without those of the held-out sets", err));
     for (int set = PREPARE_VALID; set < N_PREPARE_SETS; set++) {

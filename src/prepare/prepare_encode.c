@@ -128,6 +128,7 @@ static status add_pair(void *ctx, const struct prepare_batch *b, size_t part, si
         record.n_bytes[s] = with_text ? (uint32_t)row.side[s].n_bytes : 0;
         stats->after.n_bytes[s] += ids[s].n * sizeof *e->narrow;
     }
+    record.weight = row.weight;
     stats->after.n_pairs++;
     const struct bin_sort_piece piece[] = {
         {&record, sizeof record},
@@ -198,7 +199,7 @@ static status put_held_out(void *ctx, const struct prepare_batch *b, size_t part
                        e->input->file[row.file].path[PAIRS_SOURCE],
                        (unsigned long long)row.line[PAIRS_SOURCE]);
     find_ids(e, part, i, ids);
-    TRY(prepare_pack_add(&e->pack, ids, err));
+    TRY(prepare_pack_add(&e->pack, ids, 1, err));
     TRY(put_own_mark(e, row.side[PAIRS_SOURCE], err));
     for (int s = 0; s < PAIRS_SIDES; s++)
         TRY(file_writer_add_line(&e->text[s], row.side[s].text, row.side[s].n_bytes,

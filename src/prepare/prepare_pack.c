@@ -14,8 +14,11 @@ status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare
     TRY(workdir_add(&p->work, err, "final/%s.bin", name));
     TRY(file_path(k->path, err, "%s/%s.bin", p->work.final, name));
     const size_t source = spm_known(p->spm), target = spm_known(spm_target(p->spm));
-    return corpus_file_create(&k->corpus, k->path, source > target ? source : target,
-                              p->stats->tokenizer_hash, err);
+    const size_t vocab = source > target ? source : target;
+    if (set == PREPARE_TRAIN && p->stats->has_weights)
+        return corpus_file_create_weighted(&k->corpus, k->path, vocab,
+                                           p->stats->tokenizer_hash, err);
+    return corpus_file_create(&k->corpus, k->path, vocab, p->stats->tokenizer_hash, err);
 }
 
 /* Count one encoded side of a set. */
@@ -27,8 +30,20 @@ static void count_side(struct prepare_side_stats *s, const struct spm_ids *ids)
         s->n_unknown += ids->id[i] == ID_UNK;
 }
 
+static void count_weight(struct prepare_set_stats *s, float weight)
+{
+    struct prepare_weights *w = &s->weights;
+    const double x = (double)weight;
+
+    w->n_other += x != 1;
+    w->sum += x;
+    w->least = s->n_pairs && w->least < x ? w->least : x;
+    w->most = s->n_pairs && w->most > x ? w->most : x;
+    s->n_pairs++;
+}
+
 status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_SIDES],
-                        struct err *err)
+                        float weight, struct err *err)
 {
     struct corpus_file_side side[PAIRS_SIDES];
 
@@ -36,8 +51,9 @@ status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_S
         side[s] = (struct corpus_file_side){ids[s].id, ids[s].n};
         count_side(&k->stats->side[s], &ids[s]);
     }
-    k->stats->n_pairs++;
-    return corpus_file_add(&k->corpus, side[PAIRS_SOURCE], side[PAIRS_TARGET], err);
+    count_weight(k->stats, weight);
+    return corpus_file_add_weighted(&k->corpus, side[PAIRS_SOURCE], side[PAIRS_TARGET],
+                                    weight, err);
 }
 
 status prepare_pack_commit(struct prepare_pack *k, struct err *err)
@@ -88,7 +104,7 @@ static status pack_record(void *ctx, const unsigned char *bytes, size_t n,
     BUG_ON(n != (size_t)(text - (const char *)bytes) + r.n_bytes[0] + r.n_bytes[1]);
     TRY(widen(&k->ids[0], ids, r.n_ids[0], err));
     TRY(widen(&k->ids[1], ids + 2 * (size_t)r.n_ids[0], r.n_ids[1], err));
-    TRY(prepare_pack_add(&k->pack, k->ids, err));
+    TRY(prepare_pack_add(&k->pack, k->ids, r.weight, err));
     progress_update(k->p->progress, ++k->n);
     if (!k->p->config->reference_names)
         return OK;

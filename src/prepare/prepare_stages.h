@@ -64,7 +64,8 @@ status prepare_batch_run(struct prepare *p, const struct prepare_job *job,
 status prepare_batch_where(const struct prepare *p, struct pairs_row *row,
                            struct err *err);
 
-/* What clean.places holds of each pair. */
+/* What clean.weights holds of each pair, where there are weights: a float. What
+ * clean.places holds: */
 struct prepare_place {
     uint64_t file, line[PAIRS_SIDES];
 };
@@ -74,6 +75,7 @@ struct prepare_place {
 #define PREPARE_BINS "bin" /* of prepare/bin_sort.h */
 struct prepare_record {
     uint32_t n_ids[PAIRS_SIDES], n_bytes[PAIRS_SIDES];
+    float weight;
 };
 
 /* Ids in, the packed corpus of a set and its statistics out. Without a commit the caller
@@ -86,7 +88,7 @@ struct prepare_pack {
 status prepare_pack_open(struct prepare_pack *k, struct prepare *p, enum prepare_set set,
                          struct err *err);
 status prepare_pack_add(struct prepare_pack *k, const struct spm_ids ids[PAIRS_SIDES],
-                        struct err *err);
+                        float weight, struct err *err);
 /* Put the file in place, read it back and complete the statistics. */
 status prepare_pack_commit(struct prepare_pack *k, struct err *err);
 

@@ -112,6 +112,8 @@ static json_t *input_json(const struct pairs *input)
             json_object_set_new(one, "source", file_json(f, PAIRS_SOURCE));
             json_object_set_new(one, "target", file_json(f, PAIRS_TARGET));
         }
+        if (*f->path[PAIRS_WEIGHTS])
+            json_object_set_new(one, "weights", file_json(f, PAIRS_WEIGHTS));
         json_array_append_new(files, one);
     }
     return files;
@@ -125,11 +127,18 @@ static json_t *side_json(const struct prepare_side_stats *s)
 
 static json_t *set_json(const struct prepare_set_stats *s, const struct pairs *input)
 {
-    return json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "inputs", input_json(input),
-                     "drawn", input->n_files == 0, "pairs", count(s->n_pairs), "source",
-                     side_json(&s->side[PAIRS_SOURCE]), "target",
-                     side_json(&s->side[PAIRS_TARGET]), "bytes", count(s->n_bytes),
-                     "checksum", hash(s->checksum));
+    json_t *all = json_pack(
+        "{s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "inputs", input_json(input), "drawn",
+        input->n_files == 0, "pairs", count(s->n_pairs), "source",
+        side_json(&s->side[PAIRS_SOURCE]), "target", side_json(&s->side[PAIRS_TARGET]),
+        "bytes", count(s->n_bytes), "checksum", hash(s->checksum));
+
+    if (s->weights.n_other)
+        json_object_set_new(all, "weights",
+                            json_pack("{s:f, s:f, s:f}", "least", s->weights.least,
+                                      "mean", s->weights.sum / (double)s->n_pairs, "most",
+                                      s->weights.most));
+    return all;
 }
 
 static json_t *dropped_json(const struct prepare_stats *s)

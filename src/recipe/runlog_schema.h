@@ -84,6 +84,7 @@ struct json_t;
     F(MAYBE, loss_scale, "", LAST, OWN)          \
     F(INT, source_tokens, "tokens", SUM, ADD)    \
     F(INT, target_tokens, "tokens", SUM, ADD)    \
+    F(MAYBE, target_weight, "tokens", SUM, ADD)  \
     F(INT, sentences, "", SUM, ADD)              \
     F(INT, steps, "", SUM, OWN)                  \
     F(REAL, t_step, "s", SUM, OWN)               \

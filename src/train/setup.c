@@ -315,6 +315,7 @@ static status open_record(struct trainer *t, double roof_gflops, struct err *err
     }
     TRY(record_open(&t->record, &t->config, t->record.console.out, t->state.step,
                     p->comm->rank, err));
+    t->record.has_weights = corpus_has_weights(&data->train);
     if (t->note && p->comm->rank == 0 && !t->saving.is_resumed)
         record_note(&t->record, "%s", t->note);
     if (is_other)

@@ -68,7 +68,8 @@ static struct model_run run_of(const struct trainer *t)
         .want_grad = true};
 }
 
-/* From the gradient of n_target tokens to the next weights. */
+/* From the gradient of n_target tokens, each as often as its pair counts, to the next
+ * weights. */
 static status apply(struct trainer *t, struct record_step *rec, double n_target,
                     struct err *err)
 {
@@ -99,10 +100,12 @@ static void add_batch(struct trainer *t, struct record_step *rec,
         rec->loss += (double)loss[i];
         rec->disagreement += n_views == 2 ? (double)gap[i] : 0;
     }
-    for (size_t s = 0; s < b->n_sents; s++)
+    for (size_t s = 0; s < b->n_sents; s++) {
+        const size_t n_tgt = (size_t)(b->tgt_at[s + 1] - b->tgt_at[s]);
+        rec->target_weight += (b->weight ? (double)b->weight[s] : 1) * (double)n_tgt;
         for (int v = 0; v < n_views; v++)
-            flops_add(work, (size_t)(b->src_at[s + 1] - b->src_at[s]),
-                      (size_t)(b->tgt_at[s + 1] - b->tgt_at[s]));
+            flops_add(work, (size_t)(b->src_at[s + 1] - b->src_at[s]), n_tgt);
+    }
     rec->source_tokens += (double)b->n_src;
     rec->target_tokens += (double)b->n_tgt;
     rec->sentences += (double)b->n_sents;
@@ -125,7 +128,7 @@ static struct flops flops_of(const struct trainer *t, const struct model_run *ru
 static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *rec,
                                    double square)
 {
-    const double n = rec->target_tokens;
+    const double n = rec->target_tokens, weight = rec->target_weight;
     struct ranks_sums *sum = &t->peers.mine;
     bool failed;
     const bool has_written = saving_has_written(&t->saving, &failed);
@@ -137,7 +140,8 @@ static struct ranks_own tell_ranks(struct trainer *t, const struct record_step *
     sum->pairs[0] += (double)(rec->pairs & UINT32_MAX);
     sum->pairs[1] += (double)(rec->pairs >> 32);
     return (struct ranks_own){.mean_loss = n > 0 ? rec->loss / n : 0,
-                              .grad_norm = n > 0 ? sqrt(square) / n / rec->loss_scale : 0,
+                              .grad_norm =
+                                  n > 0 ? sqrt(square) / weight / rec->loss_scale : 0,
                               .n_tokens = n,
                               .save_failed = failed};
 }
@@ -185,8 +189,8 @@ static status update_together(struct trainer *t, struct record_step *rec,
     struct clock_lap clock = clock_start();
     if (layer_gradients_are_due(&t->layers, t->state.step + 1))
         TRY(layer_gradients_take(&t->layers, &t->device, t->model.grad,
-                                 rec->target_tokens * rec->loss_scale, err));
-    const status result = apply(t, rec, rec->target_tokens, err);
+                                 rec->target_weight * rec->loss_scale, err));
+    const status result = apply(t, rec, rec->target_weight, err);
     if (result == OK)
         moving_average_follow(&t->average, t->model.flat, t->state.step, 1);
     rec->t_update += clock_next(&clock);
@@ -251,7 +255,7 @@ static status update_alone(struct trainer *t, struct record_step *rec,
     TRY(exchange(t, rec, NULL, err));
     struct clock_lap clock = clock_start();
     if (item->node_tgt) /* a node without a pair has no gradient to follow */
-        result = apply(t, rec, (double)item->node_tgt, err);
+        result = apply(t, rec, item->node_weight, err);
     if (result != OK && result != ERR_NUMERIC)
         return result;
     rec->skipped = result == ERR_NUMERIC;

@@ -77,8 +77,8 @@ newer='prepared by a newer ferry (version 4, up to 3 can be read)'
 stays 4 "$newer" "$FERRY" train "${more[@]}"
 stays 4 "$newer" "$FERRY" eval run data=data
 again
-edit corpus data/train.bin 3
-stays 4 "by a newer ferry (version 3, up to 2 can be read)" "$FERRY" train "${more[@]}"
+edit corpus data/train.bin 4
+stays 4 "by a newer ferry (version 4, up to 3 can be read)" "$FERRY" train "${more[@]}"
 
 # ---- a newer packed model
 edit pack model.ferry 2

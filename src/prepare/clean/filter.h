@@ -23,6 +23,7 @@
 
 /* Reasons beyond those of CLEAN_LIST: code, name in prepare.json, why */
 #define FILTER_LIST(V)                                                             \
+    V(WEIGHT, "weight 0", "its weight is 0")                                       \
     V(CUT, "overlong line", "a line is longer than 1 MiB")                         \
     V(CONTROL, "control", "a side has a control character")                        \
     V(CHARS_FEW, "few characters", "a side has fewer characters than min_chars")   \

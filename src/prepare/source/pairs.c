@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "prepare/source/weights.h"
 #include "text/line_reader.h"
 
 /* Copy a pipe to a file without a name. */
@@ -125,7 +126,7 @@ static status add_file(struct pairs *p, const char *source, const char *target,
 {
     TRY(mem_grow(&p->file, &p->cap, p->n_files + 1, sizeof *p->file, err));
     *f = &p->file[p->n_files++];
-    **f = (struct pairs_file){.spool = {-1, -1}};
+    **f = (struct pairs_file){.spool = {-1, -1, -1}};
     memcpy((*f)->path[PAIRS_SOURCE], source, FILE_PATH_MAX);
     memcpy((*f)->path[PAIRS_TARGET], target, FILE_PATH_MAX);
     for (int s = 0; s < PAIRS_SIDES; s++)
@@ -174,19 +175,41 @@ static status add_both(struct pairs *p, const char *path, struct err *err)
     return find_file(f, PAIRS_TARGET, err);
 }
 
-static void release_paths(struct paths (*at)[3])
+enum { LISTS = 4 };
+
+static void release_paths(struct paths (*at)[LISTS])
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < LISTS; i++)
         free((*at)[i].path);
+}
+
+/* One file for each text, in their order. */
+static status add_weights(struct pairs *p, const struct paths *at, const char *list,
+                          struct err *err)
+{
+    if (!at->n)
+        return OK;
+    if (at->n != p->n_files)
+        return err_set(err, ERR_USAGE,
+                       "%zu files of weights (%s) for %zu of text; want one for each",
+                       at->n, list, p->n_files);
+    for (size_t i = 0; i < at->n; i++) {
+        struct pairs_file *f = &p->file[i];
+        memcpy(f->path[PAIRS_WEIGHTS], at->path[i], FILE_PATH_MAX);
+        f->kind[PAIRS_WEIGHTS] = SOURCE_TEXT;
+        TRY(find_file(f, PAIRS_WEIGHTS, err));
+    }
+    return OK;
 }
 
 static status open_lists(struct pairs *p, const struct pairs_lists *l, struct err *err)
 {
-    RELEASED_BY(release_paths) struct paths at[3] = {0};
+    RELEASED_BY(release_paths) struct paths at[LISTS] = {0};
 
     TRY(read_list(&at[0], l->source, err));
     TRY(read_list(&at[1], l->target, err));
     TRY(read_list(&at[2], l->both, err));
+    TRY(read_list(&at[3], l->weights ? l->weights : "", err));
     if (at[0].n != at[1].n)
         return err_set(err, ERR_USAGE,
                        "%zu source files (%s) and %zu target files (%s); want as many",
@@ -195,7 +218,7 @@ static status open_lists(struct pairs *p, const struct pairs_lists *l, struct er
         TRY(add_sides(p, at[0].path[i], at[1].path[i], err));
     for (size_t i = 0; i < at[2].n; i++)
         TRY(add_both(p, at[2].path[i], err));
-    return OK;
+    return add_weights(p, &at[3], l->weights, err);
 }
 
 status pairs_open(struct pairs *p, const struct pairs_lists *lists, struct err *err)
@@ -211,8 +234,8 @@ static void close_sources(struct pairs *p)
 {
     if (!p->is_open)
         return;
-    source_close(&p->source[PAIRS_SOURCE]);
-    source_close(&p->source[PAIRS_TARGET]);
+    for (int s = 0; s < PAIRS_FILES; s++)
+        source_close(&p->source[s]);
     p->is_open = false;
 }
 
@@ -220,7 +243,7 @@ void pairs_close(struct pairs *p)
 {
     close_sources(p);
     for (size_t i = 0; i < p->n_files; i++)
-        for (int s = 0; s < PAIRS_SIDES; s++)
+        for (int s = 0; s < PAIRS_FILES; s++)
             if (p->file[i].spool[s] >= 0)
                 close(p->file[i].spool[s]);
     free(p->file);
@@ -232,6 +255,16 @@ void pairs_rewind(struct pairs *p)
     close_sources(p);
     p->at = 0;
     p->n_read = 0;
+}
+
+static bool has_weights(const struct pairs_file *f)
+{
+    return *f->path[PAIRS_WEIGHTS];
+}
+
+bool pairs_have_weights(const struct pairs *p)
+{
+    return p->n_files && has_weights(&p->file[0]);
 }
 
 uint64_t pairs_bytes(const struct pairs *p)
@@ -261,15 +294,16 @@ status pairs_open_side(const struct pairs *p, const struct pairs_file *f, int s,
 static status open_sources(struct pairs *p, struct err *err)
 {
     const struct pairs_file *f = &p->file[p->at];
+    const bool is_read[PAIRS_FILES] = {true, !f->is_both, has_weights(f)};
 
-    p->source[PAIRS_TARGET] = (struct source){0};
-    TRY(pairs_open_side(p, f, PAIRS_SOURCE, &p->source[PAIRS_SOURCE], err));
-    if (!f->is_both &&
-        pairs_open_side(p, f, PAIRS_TARGET, &p->source[PAIRS_TARGET], err) != OK) {
-        source_close(&p->source[PAIRS_SOURCE]);
-        return err->code;
-    }
+    for (int s = 0; s < PAIRS_FILES; s++)
+        p->source[s] = (struct source){0};
     p->is_open = true;
+    for (int s = 0; s < PAIRS_FILES; s++)
+        if (is_read[s] && pairs_open_side(p, f, s, &p->source[s], err) != OK) {
+            close_sources(p);
+            return err->code;
+        }
     return OK;
 }
 
@@ -290,12 +324,32 @@ static status check_ids(const struct pairs *p, const struct pairs_file *f,
                    b->doc);
 }
 
+/* How much the row counts, of which there `is` one. */
+static status next_weight(struct pairs *p, bool is, float *weight, struct err *err)
+{
+    const struct pairs_file *f = &p->file[p->at];
+    struct source *w = &p->source[PAIRS_WEIGHTS];
+    bool has;
+
+    *weight = 1;
+    if (!has_weights(f))
+        return OK;
+    TRY(source_next(w, &has, err));
+    if (has != is)
+        return weights_count_differs(f->path[PAIRS_WEIGHTS], w->n_rows,
+                                     f->path[PAIRS_SOURCE],
+                                     p->source[PAIRS_SOURCE].n_rows, err);
+    return has ? weights_read(weight, w->seg[0], f->path[PAIRS_WEIGHTS], w->line, err)
+               : OK;
+}
+
 /* The next row of the open file; *has is false at its end. */
 static status next_row(struct pairs *p, struct pairs_row *row, bool *has, struct err *err)
 {
     const struct pairs_file *f = &p->file[p->at];
     struct source *a = &p->source[PAIRS_SOURCE];
     struct source *b = f->is_both ? a : &p->source[PAIRS_TARGET];
+    float weight;
     bool has_b;
 
     TRY(source_next(a, has, err));
@@ -304,6 +358,7 @@ static status next_row(struct pairs *p, struct pairs_row *row, bool *has, struct
         TRY(source_next(b, &has_b, err));
     if (*has != has_b)
         return pairs_diverge(p, p->at, a->n_rows, b->n_rows, err);
+    TRY(next_weight(p, *has, &weight, err));
     if (!*has)
         return OK;
     if (!f->is_both)
@@ -311,6 +366,7 @@ static status next_row(struct pairs *p, struct pairs_row *row, bool *has, struct
     *row = (struct pairs_row){.side = {a->seg[0], f->is_both ? a->seg[1] : b->seg[0]},
                               .line = {a->line, b->line},
                               .file = p->at,
+                              .weight = weight,
                               .is_cut = a->is_cut || b->is_cut};
     return OK;
 }
@@ -353,6 +409,27 @@ static status count_side(const struct pairs *p, const struct pairs_file *f, int 
     return OK;
 }
 
+/* All of them are right, and as many as pairs. */
+static status count_weights(const struct pairs *p, const struct pairs_file *f,
+                            struct err *err)
+{
+    RELEASED_BY(source_close) struct source s = {0};
+    float weight;
+
+    if (!has_weights(f))
+        return OK;
+    TRY(pairs_open_side(p, f, PAIRS_WEIGHTS, &s, err));
+    for (bool has = true; has;) {
+        TRY(source_next(&s, &has, err));
+        if (has)
+            TRY(weights_read(&weight, s.seg[0], f->path[PAIRS_WEIGHTS], s.line, err));
+    }
+    if (s.n_rows == f->n_lines)
+        return OK;
+    return weights_count_differs(f->path[PAIRS_WEIGHTS], s.n_rows, f->path[PAIRS_SOURCE],
+                                 f->n_lines, err);
+}
+
 /* Two test sets are read side by side, so that their numbers are compared. */
 static bool is_by_number(const struct pairs_file *f)
 {
@@ -390,7 +467,7 @@ static status count_file(struct pairs *p, size_t at, struct count *c, struct err
         return pairs_diverge(p, at, n[PAIRS_SOURCE], n[PAIRS_TARGET], err);
     f->n_lines = n[PAIRS_SOURCE];
     p->n_lines += f->n_lines;
-    return OK;
+    return count_weights(p, f, err);
 }
 
 status pairs_count(struct pairs *p, struct progress *progress, struct err *err)

@@ -299,9 +299,13 @@ static void rows_of_means(struct answer *a, const struct run *run)
         str_printf(&list, ", smoothing=%s", smoothing);
     if (list.len)
         answers_row(a, "against it", "%s", str_text(&list));
-    if (log->n_step && isfinite(log->step[log->n_step - 1].disagreement))
+    const struct runlog_step *last = log->n_step ? &log->step[log->n_step - 1] : NULL;
+    if (last && isfinite(last->target_weight))
+        answers_row(a, "weights of pairs, last", "a target token counts %s on average",
+                    fmt_number(last->target_weight / last->target_tokens, 4).s);
+    if (last && isfinite(last->disagreement))
         answers_row(a, "disagreement of views, last", "%s nats, of the loss",
-                    fmt_number(log->step[log->n_step - 1].disagreement, 4).s);
+                    fmt_number(last->disagreement, 4).s);
 }
 
 void answers_learning_overfit(struct answer *a, const struct run *run)

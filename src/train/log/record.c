@@ -220,6 +220,8 @@ static status log_step(struct record *r, const struct record_step *sum, struct e
         train_config_has_views(r->config) ? sum->disagreement / sum->target_tokens : NAN;
     if (strcmp(r->config->loss_scaling, "none") == 0)
         e.loss_scale = NAN;
+    if (!r->has_weights)
+        e.target_weight = NAN;
     e.tokens_per_s = record_console_speed(sum);
     e.gflops = sum->t_step > 0 ? sum->flops / sum->t_step * 1e-9 : NAN;
     e.memory_mib = memory_mib();

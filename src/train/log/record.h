@@ -49,6 +49,7 @@ struct record {
     struct progress console;
     bool is_reference; /* the console speaks as the reference does */
     struct record_step since_log, since_summary;
+    bool has_weights; /* pairs of the data do not all count 1 */
     double roof_gflops;
     double t_begin;   /* of this process's training */
     double t_printed; /* when the reference's line of step_printed was shown */

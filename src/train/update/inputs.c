@@ -79,7 +79,8 @@ static struct model_batch shown(const struct batch *b, const struct side *src,
                                 .tgt_in = tgt->to_id,
                                 .tgt_pos = tgt->to_pos,
                                 .tgt_pair = tgt->to_pair,
-                                .tgt_label = label};
+                                .tgt_label = label,
+                                .weight = b->weight};
 }
 
 status inputs_show(struct inputs *in, struct model_batch *out,

@@ -1,7 +1,8 @@
 /*
  * optim - from the summed gradient to the next weights.
  *
- * The one place where the gradient is divided by the number of target tokens, so that
+ * The one place where the gradient is divided by the number of target tokens (each
+ * counted as often as its pair counts, corpus/corpus.h), so that
  * accumulation, ranks with unequal loads and short batches are exact. Adam behaves as
  * the reference's LazyAdam does on dense gradients, AdamW adds decoupled weight decay,
  * NovoGrad keeps one second moment a tensor. In front of each: global-norm clipping, or
@@ -70,7 +71,7 @@ void optim_close(struct optim *o);
 struct optim_update {
     int64_t t;     /* updates made before this one */
     double rate;   /* learning rate */
-    double tokens; /* target tokens in the summed gradient */
+    double tokens; /* target tokens in the summed gradient, each as its pair counts */
     double scale;  /* the factor of the loss; 0: 1 */
 };
 

@@ -19,5 +19,6 @@ static inline struct model_batch upload_batch(const struct batch *b)
                                 .tgt_in = b->tgt_in,
                                 .tgt_pos = b->tgt_pos,
                                 .tgt_pair = b->tgt_pair,
-                                .tgt_label = b->tgt_label};
+                                .tgt_label = b->tgt_label,
+                                .weight = b->weight};
 }
