@@ -240,3 +240,25 @@ TEST(a_file_with_weights_is_of_the_next_version_and_one_without_of_the_old)
     CHECK_OK(corpus_file_verify(&c, &err), &err);
     corpus_close(&c);
 }
+
+TEST(an_odd_number_of_weights_is_padded)
+{
+    const int32_t id[] = {7, 8};
+    const struct corpus_file_side side = {id, 2};
+    struct corpus_file_writer w;
+    struct corpus c;
+
+    for (uint32_t n = 0; n < 4; n++) {
+        const char *path = test_path("small.bin");
+        CHECK_OK(corpus_file_create_weighted(&w, path, 10, 0, &err), &err);
+        for (uint32_t i = 0; i < n; i++)
+            CHECK_OK(corpus_file_add_weighted(&w, side, side, 2 + (float)i, &err), &err);
+        CHECK_OK(corpus_file_commit(&w, &err), &err);
+        CHECK_OK(corpus_open(&c, path, &err), &err);
+        CHECK_OK(corpus_file_verify(&c, &err), &err);
+        CHECK(c.n_bytes % 8 == 0 && c.n_pairs == n);
+        for (uint32_t i = 0; i < n; i++)
+            CHECK(corpus_weight(&c, i) == 2 + (float)i);
+        corpus_close(&c);
+    }
+}

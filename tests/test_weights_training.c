@@ -73,29 +73,51 @@ static void check_same_numbers(const char *a, const char *b, const char *key, si
 #define GENTLE \
     "learning_rate=0.1", "warmup_steps=50", "replica_check_every=5", "wire=fp32"
 
+/* Each of the ways to a batch. */
+static const char *const ways[] = {"max_grad_norm=0.5", "simcut=2", "rdrop=2",
+                                   "word_dropout=0.2", "bpe_dropout=0.2"};
+enum { N_WAYS = sizeof ways / sizeof *ways };
+
+/* A step whose size depends on that of the gradient. */
+#define SIZED "epsilon=0.01"
+
+static void train_ways(const char *name)
+{
+    for (int i = 0; i < N_WAYS; i++) {
+        char run[64];
+        snprintf(run, sizeof run, "%s%d", name, i);
+        toy_train(run, TOY(STEPS, SIZED, ways[i]));
+    }
+}
+
 /* Twice of everything is divided by twice as much: a power of two, so to the byte. */
 TEST(weights_that_are_all_alike_train_as_none_to_the_byte)
 {
-    double n[16], weight[16];
+    double n[16], ones[16], twos[16];
 
     toy_data();
-    toy_train("plain", TOY(STEPS, "max_grad_norm=0.5"));
-    CHECK(numbers_of("plain", "target_weight", weight, 16) == 12 && isnan(weight[0]));
+    train_ways("plain");
     weighed_make(weighed_one, false);
-    toy_train("ones", TOY(STEPS, "max_grad_norm=0.5"));
-    CHECK(has_same_weights("plain", "ones"));
-    CHECK(numbers_of("ones", "target_weight", weight, 16) == 12 && isnan(weight[0]));
+    train_ways("ones");
     weighed_make(weighed_two, false);
-    toy_train("twos", TOY(STEPS, "max_grad_norm=0.5"));
-    CHECK(has_same_weights("plain", "twos"));
-    check_same_numbers("plain", "twos", "loss", 12);
-    CHECK(numbers_of("twos", "target_weight", weight, 16) == 12);
-    CHECK(numbers_of("twos", "target_tokens", n, 16) == 12);
-    for (int i = 0; i < 12; i++)
-        CHECK(weight[i] == 2 * n[i]);
+    train_ways("twos");
     weighed_make(weighed_unlike, false);
-    toy_train("others", TOY(STEPS, "max_grad_norm=0.5"));
-    CHECK(!has_same_weights("plain", "others"));
+    train_ways("others");
+    for (int i = 0; i < N_WAYS; i++) {
+        char run[4][64];
+        static const char *const names[] = {"plain", "ones", "twos", "others"};
+        for (int k = 0; k < 4; k++)
+            snprintf(run[k], sizeof run[k], "%s%d", names[k], i);
+        CHECK(has_same_weights(run[0], run[1]) && has_same_weights(run[0], run[2]));
+        CHECK(!has_same_weights(run[0], run[3]));
+        check_same_numbers(run[0], run[2], "loss", 12);
+        CHECK(numbers_of(run[0], "target_tokens", n, 16) == 12);
+        CHECK(numbers_of(run[0], "target_weight", ones, 16) == 12 && isnan(ones[0]));
+        CHECK(numbers_of(run[1], "target_weight", ones, 16) == 12);
+        CHECK(numbers_of(run[2], "target_weight", twos, 16) == 12);
+        for (int k = 0; k < 12; k++)
+            CHECK(ones[k] == n[k] && twos[k] == 2 * n[k]);
+    }
 }
 
 static float whole_of(uint32_t pair)
@@ -180,13 +202,10 @@ static void check_cuts(const char *option)
 
 TEST(ranks_micro_batches_and_stops_make_the_same_updates_of_pairs_that_count_unlike)
 {
-    static const char *const options[] = {"max_grad_norm=0.5", "simcut=2", "rdrop=2",
-                                          "bpe_dropout=0.2"};
-
     toy_data();
     weighed_make(weighed_unlike, false);
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        check_cuts(options[i]);
+    for (int i = 0; i < N_WAYS; i++)
+        check_cuts(ways[i]);
 }
 
 /* Nodes that train alone divide by what their own pairs count. */
@@ -199,11 +218,11 @@ TEST(local_updates_divide_by_the_weights_of_their_node)
     toy_data();
     for (int i = 0; i < 2; i++)
         train_on(nodes, 2, runs[i][0],
-                 TOY(STEPS, vary[i], "local_steps=3", "max_grad_norm=0.1", "wire=fp32"));
+                 TOY(STEPS, vary[i], "local_steps=3", SIZED, "wire=fp32"));
     weighed_make(weighed_two, false);
     for (int i = 0; i < 2; i++) {
         train_on(nodes, 2, runs[i][1],
-                 TOY(STEPS, vary[i], "local_steps=3", "max_grad_norm=0.1", "wire=fp32"));
+                 TOY(STEPS, vary[i], "local_steps=3", SIZED, "wire=fp32"));
         CHECK(has_same_weights(runs[i][0], runs[i][1]));
     }
     weighed_make(weighed_unlike, false);
