@@ -6,19 +6,6 @@
 
 #include "device/gpu/xent.h"
 
-/* sum_v exp(z_v - top) (x_v - y_v) of rows less their maxima, z the first one. */
-FN float row_apart(GLOBAL const stored *z, u64 at, float top, GLOBAL const stored *other,
-                   u64 other_at, float other_top, u32 V, LOCAL float *tmp)
-{
-    float sum = 0;
-
-    for (u32 v = ITEM; v < V; v += ITEMS) {
-        const float x = LOAD(z, at + v) - top;
-        sum += power_of_e(x) * (x - (LOAD(other, other_at + v) - other_top));
-    }
-    return group_sum(sum, tmp);
-}
-
 KERNEL(EACH_ITEMS)
 void xent_views(GLOBAL float *loss, GLOBAL float *gap, GLOBAL stored *x, GLOBAL stored *y,
                 GLOBAL const i32 *label, GLOBAL const float *prior,
@@ -31,8 +18,15 @@ void xent_views(GLOBAL float *loss, GLOBAL float *gap, GLOBAL stored *x, GLOBAL 
     const float x_sum = row_exp_sum(x, x_at, V, x_top, tmp);
     const float y_sum = row_exp_sum(y, y_at, V, y_top, tmp);
     const float shift = LOG(y_sum) - LOG(x_sum);
-    const float A = row_apart(x, x_at, x_top, y, y_at, y_top, V, tmp) / x_sum + shift;
-    const float B = row_apart(y, y_at, y_top, x, x_at, x_top, V, tmp) / y_sum - shift;
+    float x_apart = 0, y_apart = 0; /* sum_v exp(x_v - top) (x_v - y_v), and of y */
+
+    for (u32 v = ITEM; v < V; v += ITEMS) {
+        const float zx = LOAD(x, x_at + v) - x_top, zy = LOAD(y, y_at + v) - y_top;
+        x_apart += power_of_e(zx) * (zx - zy);
+        y_apart += power_of_e(zy) * (zy - zx);
+    }
+    const float A = group_sum(x_apart, tmp) / x_sum + shift;
+    const float B = group_sum(y_apart, tmp) / y_sum - shift;
     const float x_loss = row_loss(x, x_at, V, t, x_top, LOG(x_sum), prior, a.smooth, tmp);
     const float y_loss = row_loss(y, y_at, V, t, y_top, LOG(y_sum), prior, a.smooth, tmp);
 
