@@ -143,7 +143,7 @@ def speeds_table():
             for width in (4, 2):
                 t = sum(Update(model, width).seconds(card(name)).values())
                 cells.append(f"{round(shape[5] / t, -3):,.0f}")
-        yield f"| {model}, {shape[5]:,} an update | " + " | ".join(cells) + " |"
+        yield f"| {model}, {shape[5]:,} per update | " + " | ".join(cells) + " |"
 
 
 def main():

@@ -10,6 +10,7 @@
 #include "train/log/roof.h"
 #include "train/run/pulse_writer.h"
 #include "train/run/unigram.h"
+#include "train/save/donor.h"
 #include "train/trainer.h"
 
 /* ---- opening ---- */
@@ -188,6 +189,22 @@ static status open_optimizer(struct trainer *t, struct err *err)
     return OK;
 }
 
+/* A shape that no model can have is first held against that of init_from, which names all
+ * options at once. */
+static status open_data(struct trainer *t, bool is_checked, struct err *err)
+{
+    struct train_config *c = &t->config;
+    struct err shape;
+
+    TRY(training_data_open(&t->data, c, is_checked, err));
+    if (!*c->init_from || model_config_check(&c->model, &shape) == OK)
+        return OK;
+    if (donor_is(c->init_from))
+        TRY(donor_check(&c->model, c->init_from, err));
+    *err = shape;
+    return shape.code;
+}
+
 status setup_open(struct trainer *t, const struct train_config *config,
                   const struct train_host *host, struct err *err)
 {
@@ -207,7 +224,7 @@ status setup_open(struct trainer *t, const struct train_config *config,
     t->record.console = progress_to(p->comm->rank == 0 ? host->console : NULL);
     t->local.steps = p->comm->n_nodes > 1 ? c->local_steps : 1;
     const bool is_checked = c->verify_data && p->comm->local_rank == 0;
-    TRY(peers_agree(p, training_data_open(&t->data, c, is_checked, err), err));
+    TRY(peers_agree(p, open_data(t, is_checked, err), err));
     TRY(affinity_choose(&p->affinity, p->comm, (size_t)c->threads, c->pin, err));
     TRY(open_run_dir(t, err));
     TRY(resume_find(&t->saving, err));

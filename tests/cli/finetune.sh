@@ -19,7 +19,7 @@ out_has "cross entropy"
 
 # What fits it is named, and taken from there; other data is refused.
 refuses 2 'marian is another model; train it with encoder_layers=2 decoder_layers=2' \
-    "$FERRY" train run=run data=data "${tiny[@]}" tables=separate max_steps=0 init_from=marian
+    "$FERRY" train run=run data=data "${tiny[@]}" max_steps=0 init_from=marian
 read -ra fits < <(sed -n 's/.*train it with //p' .err)
 expect 0 "$FERRY" train run=run data=data "${tiny[@]}" "${fits[@]}" max_steps=0 init_from=marian
 expect 0 "$FERRY" translate run test.en

@@ -92,7 +92,8 @@ static status settle_vocabulary(struct train_config *c, const struct dataset *d,
                        "source_vocab_size = %lld, but the tokenizer of sources of %s has "
                        "%u pieces; leave source_vocab_size at 0 or raise it",
                        (long long)model_config_source_vocab(m), c->data, d->n_source);
-    return model_config_check(m, err);
+    return *c->init_from ? OK
+                         : model_config_check(m, err); /* setup asks the donor first */
 }
 
 /* Another directory, of the same tokenizer. */

@@ -96,6 +96,19 @@ static status take_foreign(struct model *m, struct foreign *from, const char *pa
     return model_set_weights(m, from->flat, err);
 }
 
+status donor_check(const struct model_config *has, const char *path, struct err *err)
+{
+    RELEASED_BY(packed_model_close) struct packed_model packed = {0};
+    RELEASED_BY(foreign_close) struct foreign foreign = {0};
+    const bool is_packed = packed_model_is(path);
+    status result = is_packed ? packed_model_open(&packed, path, err)
+                              : foreign_open(&foreign, path, err);
+
+    THEN(result,
+         check_shape(has, is_packed ? &packed.config : &foreign.config, path, err));
+    return result == OK ? OK : err_wrap(err, "init_from");
+}
+
 status donor_take(struct model *m, const char *path, const struct dataset *data,
                   const char **note, struct err *err)
 {

@@ -11,6 +11,9 @@
 
 bool donor_is(const char *path);
 
+/* Whether its shape is this one; ERR_USAGE names the options that make it so. */
+status donor_check(const struct model_config *has, const char *path, struct err *err);
+
 /*
  * Its weights into m. ERR_USAGE names the options of a training that fits it, where this
  * one does not, and refuses data that was cut by another tokenizer. *note: what the user
