@@ -17,9 +17,11 @@ struct leader {
     struct phase phase;
 };
 
-/* slowly: it has little to say by itself. */
+/* SLOW: it has little to say by itself. PATIENT: a busy machine is no reason to leave. */
+enum pace { USUAL, SLOW, PATIENT };
+
 static void leader_open_as(struct leader *l, const struct tower *t, uint32_t n_ranks,
-                           bool slowly)
+                           enum pace pace)
 {
     struct err err;
 
@@ -29,16 +31,16 @@ static void leader_open_as(struct leader *l, const struct tower *t, uint32_t n_r
     l->relay.is_relay = true;
     struct heartbeat_config c = config_of(t, &l->phase, 0, n_ranks);
     c.relay = &l->relay;
-    if (slowly) { /* more so than the others wait for an answer */
-        c.times.period = 6;
+    if (pace == SLOW)
+        c.times.period = 6; /* longer than the others wait for an answer */
+    if (pace != USUAL)
         c.times.unanswered = c.t_lost = 1000;
-    }
     CHECK_OK(heartbeat_open(&l->heartbeat, &c, &err), &err);
 }
 
 static void leader_open(struct leader *l, const struct tower *t, uint32_t n_ranks)
 {
-    leader_open_as(l, t, n_ranks, false);
+    leader_open_as(l, t, n_ranks, USUAL);
 }
 
 static void leader_close(struct leader *l, double t_linger)
@@ -171,7 +173,7 @@ TEST(the_begin_and_end_of_a_rank_do_not_wait_for_its_leader_s_next_beat)
     struct tower t;
 
     tower_open(&t, 3);
-    leader_open_as(&l, &t, 3, true);
+    leader_open_as(&l, &t, 3, SLOW);
     member_open(&a, &t, l.relay.port, 1, 3); /* which the server has to answer */
     member_open(&b, &t, l.relay.port, 2, 3);
     phase_set(&b.phase, 1, PHASE_COMPUTE);
@@ -497,7 +499,7 @@ TEST(many_ranks_report_through_one_leader)
 
     os_raise_files();
     tower_open(&t, MANY);
-    leader_open(&l, &t, MANY);
+    leader_open_as(&l, &t, MANY, PATIENT);
     for (uint32_t r = 1; r < MANY; r++)
         fd[r] = join_by_hand(l.relay.port, r, MANY, &key[r]);
     for (uint64_t seq = 1; seq <= 3; seq++)
