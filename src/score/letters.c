@@ -21,13 +21,7 @@ enum letters_kind letters_kind(uint32_t code)
     return (enum letters_kind)(letters_table[low] & 3);
 }
 
-/* ---- small letters ---- */
-
-struct span {
-    uint32_t first, last;
-};
-
-static bool is_in(const struct span *span, size_t n, uint32_t code)
+bool letters_in(const struct letters_span *span, size_t n, uint32_t code)
 {
     for (size_t i = 0; i < n; i++)
         if (code >= span[i].first && code <= span[i].last)
@@ -35,10 +29,12 @@ static bool is_in(const struct span *span, size_t n, uint32_t code)
     return false;
 }
 
+/* ---- small letters ---- */
+
 /* Unicode's Cased, of what is not skipped as ignorable. */
 static bool is_cased(uint32_t code)
 {
-    static const struct span more[] = {
+    static const struct letters_span more[] = {
         {0xAA, 0xAA},       {0xBA, 0xBA},       {0x2160, 0x217F},  {0x24B6, 0x24E9},
         {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
 
@@ -48,14 +44,14 @@ static bool is_cased(uint32_t code)
     case UTF8PROC_CATEGORY_LT:
         return true;
     default:
-        return is_in(more, sizeof more / sizeof *more, code);
+        return letters_in(more, sizeof more / sizeof *more, code);
     }
 }
 
 /* Unicode's Case_Ignorable. */
 static bool is_ignorable(uint32_t code)
 {
-    static const struct span more[] = {
+    static const struct letters_span more[] = {
         {'\'', '\''},     {'.', '.'},       {':', ':'},       {0xB7, 0xB7},
         {0x387, 0x387},   {0x55F, 0x55F},   {0x5F4, 0x5F4},   {0x2018, 0x2019},
         {0x2024, 0x2024}, {0x2027, 0x2027}, {0xFE13, 0xFE13}, {0xFE52, 0xFE52},
@@ -69,7 +65,7 @@ static bool is_ignorable(uint32_t code)
     case UTF8PROC_CATEGORY_SK:
         return true;
     default:
-        return is_in(more, sizeof more / sizeof *more, code);
+        return letters_in(more, sizeof more / sizeof *more, code);
     }
 }
 

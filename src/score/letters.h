@@ -21,6 +21,14 @@ enum letters_kind { LETTERS_OTHER, LETTERS_PUNCTUATION, LETTERS_SYMBOL, LETTERS_
 /* Which of Unicode's categories P, S and N the character is of, if any. */
 enum letters_kind letters_kind(uint32_t code);
 
+/* From the first character to the last, both included. */
+struct letters_span {
+    uint32_t first, last;
+};
+
+/* Whether one of n spans holds the character. */
+bool letters_in(const struct letters_span *span, size_t n, uint32_t code);
+
 /* Append text[0..n), UTF-8, in small letters as str.lower() makes them: a sigma that ends
  * a word becomes the final one, a capital I with a dot two characters. */
 void letters_lower(struct str *out, const char *text, size_t n);

@@ -14,37 +14,25 @@
 
 /* ---- words ---- */
 
-struct span {
-    uint32_t first, last;
-};
-
-static bool is_in(const struct span *span, size_t n, uint32_t code)
-{
-    for (size_t i = 0; i < n; i++)
-        if (code >= span[i].first && code <= span[i].last)
-            return true;
-    return false;
-}
-
 static bool is_asian_mark(uint32_t code)
 {
-    static const struct span marks[] = {
+    static const struct letters_span marks[] = {
         {0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301F}, {0x30FB, 0x30FB},
         {0xFF01, 0xFF02}, {0xFF08, 0xFF09}, {0xFF0C, 0xFF0C}, {0xFF0E, 0xFF0E},
         {0xFF1A, 0xFF1B}, {0xFF1F, 0xFF1F}, {0xFF61, 0xFF65}};
 
-    return is_in(marks, sizeof marks / sizeof *marks, code);
+    return letters_in(marks, sizeof marks / sizeof *marks, code);
 }
 
 /* Not kana: Tercom's rule for it asks for a line of nothing else, and the line has blanks
  * at its ends by then. */
 static bool stands_alone(uint32_t code)
 {
-    static const struct span signs[] = {{0x2E80, 0x2EFF}, {0x31C0, 0x31EF},
-                                        {0x3200, 0x4DBF}, {0x4E00, 0x9FFF},
-                                        {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}};
+    static const struct letters_span signs[] = {{0x2E80, 0x2EFF}, {0x31C0, 0x31EF},
+                                                {0x3200, 0x4DBF}, {0x4E00, 0x9FFF},
+                                                {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}};
 
-    return is_in(signs, sizeof signs / sizeof *signs, code) || is_asian_mark(code);
+    return letters_in(signs, sizeof signs / sizeof *signs, code) || is_asian_mark(code);
 }
 
 static void apart_asian(struct str *out, const struct str *in)

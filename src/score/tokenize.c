@@ -151,9 +151,7 @@ static void cut_char(struct rewrite *w)
  * has dashes and curly quotation marks. */
 static bool is_chinese(uint32_t code)
 {
-    static const struct {
-        uint32_t first, last;
-    } span[] = {
+    static const struct letters_span spans[] = {
         {0x2001, 0x2A6D}, {0x3400, 0x4DB5}, {0x4E00, 0x9FBB}, {0xF900, 0xFA2D},
         {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9}, {0xFF00, 0xFFEF}, {0x2E80, 0x2EFF},
         {0x3000, 0x303F}, {0x31C0, 0x31EF}, {0x2F00, 0x2FDF}, {0x2FF0, 0x2FFF},
@@ -161,10 +159,7 @@ static bool is_chinese(uint32_t code)
         {0x2600, 0x26FF}, {0x2700, 0x27BF}, {0x3200, 0x32FF}, {0x3300, 0x33FF},
     };
 
-    for (size_t i = 0; i < sizeof span / sizeof *span; i++)
-        if (code >= span[i].first && code <= span[i].last)
-            return true;
-    return false;
+    return letters_in(spans, sizeof spans / sizeof *spans, code);
 }
 
 static void apart_chinese(struct str *out, const struct str *in)

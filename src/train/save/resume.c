@@ -56,7 +56,6 @@ status resume_find(struct saving *s, struct err *err)
 
 /* ---- fresh ---- */
 
-/* Weights of another model of the same shape; its optimizer state stays behind. */
 /* Names of tensors count sets, so that those of other sets would be taken. */
 static status refuse_tying(const struct tying *t, struct err *err)
 {
@@ -67,6 +66,7 @@ static status refuse_tying(const struct tying *t, struct err *err)
                    (long long)t->unique_decoder_layers, t->layer_order);
 }
 
+/* Weights of another model of the same shape; its optimizer state stays behind. */
 static status take_weights(struct saving *s, const struct dataset *data, struct err *err)
 {
     struct model_dir from;
