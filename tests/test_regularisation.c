@@ -12,15 +12,14 @@
 #include "corpus/dataset.h"
 #include "corpus/order.h"
 #include "reals.h"
-#include "sim/comm_sim.h"
 #include "test.h"
-#include "toy_run.h"
+#include "toy_ranks.h"
 #include "train/run/unigram.h"
 #include "train/trainer.h"
 #include "train/update/inputs.h"
 #include "train/update/layer_drop.h"
 
-enum { MOST = 4, OPTIONS = 8 };
+enum { OPTIONS = 8 };
 
 /* Each of them, as options of a run. */
 static const char *const means[][OPTIONS] = {
@@ -34,37 +33,6 @@ static const char *const means[][OPTIONS] = {
     {"simcut=3", "simcut_rate=0.1", "word_dropout=0.1", "moving_average=0.9"},
 };
 enum { N_MEANS = sizeof means / sizeof *means };
-
-static const char *in_run(const char *run, const char *name)
-{
-    char part[300];
-
-    snprintf(part, sizeof part, "%s/%s", run, name);
-    return test_path(part);
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct file_map x, y;
-    struct err err = {0};
-
-    CHECK_OK(file_map_open(&x, a, &err), &err);
-    CHECK_OK(file_map_open(&y, b, &err), &err);
-    const bool is_same = x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0;
-    file_map_close(&x);
-    file_map_close(&y);
-    return is_same;
-}
-
-static bool has_same_weights(const char *a, const char *b, int step)
-{
-    char name[64];
-
-    snprintf(name, sizeof name, "model.ckpt-%d.data-00000-of-00001", step);
-    char first[400];
-    snprintf(first, sizeof first, "%s", in_run(a, name));
-    return is_same_file(first, in_run(b, name));
-}
 
 /* The options of one of the means, and more. */
 static const char *const *with(const char *list[4 * OPTIONS], const char *const *mean,
@@ -96,51 +64,17 @@ TEST(a_stop_threads_and_recomputing_change_no_byte_with_any_of_them)
         toy_train(run[2], with(list, means[i], TOY("max_steps=12", "threads=2")));
         toy_train(run[3], with(list, means[i], TOY("max_steps=12", "recompute=true")));
         for (int k = 1; k < 4; k++)
-            CHECK(has_same_weights(run[0], run[k], 12));
-        CHECK(!has_same_weights(run[0], "plain", 12));
+            CHECK(toy_same_weights(run[0], run[k], 12));
+        CHECK(!toy_same_weights(run[0], "plain", 12));
     }
 }
 
 /* ---- ranks ---- */
 
-struct job {
-    struct train_config *config[MOST];
-    status result[MOST];
-    struct err err[MOST];
-};
-
-static void run_rank(struct comm *c, void *ctx)
-{
-    struct job *j = ctx;
-    struct train_host host = {.comm = c};
-
-    j->result[c->rank] = train_run(j->config[c->rank], &host, &j->err[c->rank]);
-}
-
-static void train_on(const int *ranks, int n_nodes, const char *run,
-                     const char *const *options)
-{
-    const struct comm_sim_options o = {
-        .ranks = ranks, .n_nodes = n_nodes, .seed = 5, .is_parallel = true};
-    struct job j = {0};
-    struct err err = {0};
-    int n = 0;
-
-    for (int node = 0; node < n_nodes; node++)
-        n += ranks[node];
-    for (int r = 0; r < n; r++)
-        j.config[r] = toy_config(run, options);
-    CHECK_OK(comm_sim_run(&o, run_rank, &j, &err), &err);
-    for (int r = 0; r < n; r++) {
-        CHECK_OK(j.result[r], &j.err[r]);
-        free(j.config[r]);
-    }
-}
-
 /* A number of every step entry. */
 static size_t numbers_of(const char *run, const char *key, double *x, size_t max)
 {
-    FILE *f = fopen(in_run(run, "run.jsonl"), "re");
+    FILE *f = fopen(toy_in_run(run, "run.jsonl"), "re");
     char line[16384];
     size_t n = 0;
 
@@ -183,10 +117,10 @@ TEST(ranks_and_micro_batches_make_the_same_updates_with_any_of_them)
             snprintf(run[k], sizeof run[k], "run%zu-%d", i, k);
         toy_train(run[0], with(list, means[i], TOY(EXACT, GENTLE)));
         toy_train(run[1], with(list, means[i], TOY(EXACT, GENTLE, "micro_tokens=30")));
-        train_on(two, 2, run[2],
-                 with(list, means[i], TOY(EXACT, GENTLE, "bucket_mib=0.002")));
-        train_on(four, 2, run[3],
-                 with(list, means[i], TOY(EXACT, GENTLE, "shard_optimizer=true")));
+        toy_train_on(two, 2, run[2],
+                     with(list, means[i], TOY(EXACT, GENTLE, "bucket_mib=0.002")));
+        toy_train_on(four, 2, run[3],
+                     with(list, means[i], TOY(EXACT, GENTLE, "shard_optimizer=true")));
         for (int k = 1; k < 4; k++) {
             const size_t n_gaps = strstr(means[i][0], "dropout=") ||
                                           strstr(means[i][0], "layer") ||
@@ -208,9 +142,9 @@ TEST(nodes_that_train_alone_and_16_bits_take_two_views)
 
     toy_data();
     for (int i = 0; i < 3; i++)
-        train_on(two, 2, run[i],
-                 TOY(steps[i], "local_steps=3", "save_every=3", "simcut=3"));
-    CHECK(has_same_weights("local", "again", 6));
+        toy_train_on(two, 2, run[i],
+                     TOY(steps[i], "local_steps=3", "save_every=3", "simcut=3"));
+    CHECK(toy_same_weights("local", "again", 6));
     toy_train("half",
               TOY("max_steps=6", "rdrop=5", "precision=fp16", "loss_scaling=backoff"));
 }

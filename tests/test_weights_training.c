@@ -7,40 +7,17 @@
  */
 #include <jansson.h>
 
-#include "sim/comm_sim.h"
 #include "test.h"
+#include "toy_ranks.h"
 #include "train/trainer.h"
 #include "weighed.h"
 
-static struct err err;
-
 /* ---- training ---- */
-
-static const char *in_run(const char *name, const char *file)
-{
-    char part[300];
-
-    snprintf(part, sizeof part, "%s/%s", name, file);
-    return test_path(part);
-}
-
-static bool has_same_weights(const char *a, const char *b)
-{
-    static const char *const name = "model.ckpt-12.data-00000-of-00001";
-    struct file_map x, y;
-
-    CHECK_OK(file_map_open(&x, in_run(a, name), &err), &err);
-    CHECK_OK(file_map_open(&y, in_run(b, name), &err), &err);
-    const bool is_same = x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0;
-    file_map_close(&x);
-    file_map_close(&y);
-    return is_same;
-}
 
 /* A number of every step entry; NAN where it says none. */
 static size_t numbers_of(const char *name, const char *key, double *x, size_t max)
 {
-    FILE *f = fopen(in_run(name, "run.jsonl"), "re");
+    FILE *f = fopen(toy_in_run(name, "run.jsonl"), "re");
     char line[16384];
     size_t n = 0;
 
@@ -108,8 +85,9 @@ TEST(weights_that_are_all_alike_train_as_none_to_the_byte)
         static const char *const names[] = {"plain", "ones", "twos", "others"};
         for (int k = 0; k < 4; k++)
             snprintf(run[k], sizeof run[k], "%s%d", names[k], i);
-        CHECK(has_same_weights(run[0], run[1]) && has_same_weights(run[0], run[2]));
-        CHECK(!has_same_weights(run[0], run[3]));
+        CHECK(toy_same_weights(run[0], run[1], 12) &&
+              toy_same_weights(run[0], run[2], 12));
+        CHECK(!toy_same_weights(run[0], run[3], 12));
         check_same_numbers(run[0], run[2], "loss", 12);
         CHECK(numbers_of(run[0], "target_tokens", n, 16) == 12);
         CHECK(numbers_of(run[0], "target_weight", ones, 16) == 12 && isnan(ones[0]));
@@ -146,39 +124,6 @@ TEST(a_weight_is_how_often_a_pair_stands_in_an_update)
     CHECK(often[0] == weighed[0]);
 }
 
-struct job {
-    struct train_config *config[4];
-    status result[4];
-    struct err err[4];
-};
-
-static void run_rank(struct comm *c, void *ctx)
-{
-    struct job *j = ctx;
-    struct train_host host = {.comm = c};
-
-    j->result[c->rank] = train_run(j->config[c->rank], &host, &j->err[c->rank]);
-}
-
-static void train_on(const int *ranks, int n_nodes, const char *name,
-                     const char *const *options)
-{
-    const struct comm_sim_options o = {
-        .ranks = ranks, .n_nodes = n_nodes, .seed = 5, .is_parallel = true};
-    struct job j = {0};
-    int n = 0;
-
-    for (int node = 0; node < n_nodes; node++)
-        n += ranks[node];
-    for (int r = 0; r < n; r++)
-        j.config[r] = toy_config(name, options);
-    CHECK_OK(comm_sim_run(&o, run_rank, &j, &err), &err);
-    for (int r = 0; r < n; r++) {
-        CHECK_OK(j.result[r], &j.err[r]);
-        free(j.config[r]);
-    }
-}
-
 /* A run of pairs that count unlike with this option, and the same otherwise cut. */
 static void check_cuts(const char *option)
 {
@@ -190,14 +135,14 @@ static void check_cuts(const char *option)
         snprintf(run[k], sizeof run[k], "%.40s-%d", option, k);
     toy_train(run[0], TOY(option, STEPS, GENTLE));
     toy_train(run[1], TOY(option, STEPS, GENTLE, "micro_tokens=30", "threads=2"));
-    train_on(two, 2, run[2], TOY(option, STEPS, GENTLE, "bucket_mib=0.002"));
-    train_on(four, 2, run[3], TOY(option, STEPS, GENTLE, "shard_optimizer=true"));
+    toy_train_on(two, 2, run[2], TOY(option, STEPS, GENTLE, "bucket_mib=0.002"));
+    toy_train_on(four, 2, run[3], TOY(option, STEPS, GENTLE, "shard_optimizer=true"));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         for (int k = 1; k < 4; k++)
             check_same_numbers(run[0], run[k], keys[i], 12);
     toy_train(run[4], TOY(option, "log_every=1", GENTLE, "max_steps=5"));
     toy_train(run[4], TOY(option, STEPS, GENTLE));
-    CHECK(has_same_weights(run[0], run[4]));
+    CHECK(toy_same_weights(run[0], run[4], 12));
 }
 
 TEST(ranks_micro_batches_and_stops_make_the_same_updates_of_pairs_that_count_unlike)
@@ -217,17 +162,17 @@ TEST(local_updates_divide_by_the_weights_of_their_node)
 
     toy_data();
     for (int i = 0; i < 2; i++)
-        train_on(nodes, 2, runs[i][0],
-                 TOY(STEPS, vary[i], "local_steps=3", SIZED, "wire=fp32"));
+        toy_train_on(nodes, 2, runs[i][0],
+                     TOY(STEPS, vary[i], "local_steps=3", SIZED, "wire=fp32"));
     weighed_make(weighed_two, false);
     for (int i = 0; i < 2; i++) {
-        train_on(nodes, 2, runs[i][1],
-                 TOY(STEPS, vary[i], "local_steps=3", SIZED, "wire=fp32"));
-        CHECK(has_same_weights(runs[i][0], runs[i][1]));
+        toy_train_on(nodes, 2, runs[i][1],
+                     TOY(STEPS, vary[i], "local_steps=3", SIZED, "wire=fp32"));
+        CHECK(toy_same_weights(runs[i][0], runs[i][1], 12));
     }
     weighed_make(weighed_unlike, false);
-    train_on(nodes, 2, "again", TOY(STEPS, "local_steps=3", "max_steps=6"));
-    train_on(nodes, 2, "again", TOY(STEPS, "local_steps=3", "max_steps=12"));
-    train_on(nodes, 2, "whole", TOY(STEPS, "local_steps=3", "save_every=6"));
-    CHECK(has_same_weights("again", "whole"));
+    toy_train_on(nodes, 2, "again", TOY(STEPS, "local_steps=3", "max_steps=6"));
+    toy_train_on(nodes, 2, "again", TOY(STEPS, "local_steps=3", "max_steps=12"));
+    toy_train_on(nodes, 2, "whole", TOY(STEPS, "local_steps=3", "save_every=6"));
+    CHECK(toy_same_weights("again", "whole", 12));
 }
