@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "base/file.h"
+#include "base/pool.h"
 #include "decode/translate.h"
 #include "heap_count.h"
 #include "thread_count.h"
@@ -38,6 +39,28 @@ static struct hub *open_hub(const struct setup *s, size_t n_threads, size_t n_sl
                       &err),
              &err);
     return h;
+}
+
+TEST(more_threads_than_a_machine_can_bear_are_refused)
+{
+    struct setup s;
+    struct hub *h;
+    struct search *search;
+    const size_t too_many = 16 * pool_cores() + 1;
+
+    open_network(&s);
+    CHECK_FAILS(hub_open(&h, &s.network,
+                         (struct hub_options){.kernels = kernels_choose("cpu"),
+                                              .n_threads = too_many},
+                         &err),
+                &err, ERR_USAGE, "more than 16 for each core");
+    CHECK_FAILS(engine_open(&search, &s.network, (struct search_rules){0},
+                            (struct engine_options){.kernels = kernels_choose("cpu"),
+                                                    .n_threads = 1,
+                                                    .n_workers = too_many},
+                            &err),
+                &err, ERR_USAGE, "more than 16 for each core");
+    close_network(&s);
 }
 
 static void run_search(struct search *search, struct found *found, size_t n)

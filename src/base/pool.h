@@ -20,8 +20,10 @@
 struct pool;
 typedef void pool_fn(void *ctx, size_t part, size_t n_parts);
 
-/* n_threads 0 means one for each core this process may use; more than 16 a core, which
- * would wait for each other all day, are refused. */
+/* More than 16 threads a core, which would wait for each other all day, are refused. */
+status pool_check(size_t n_threads, struct err *err);
+
+/* n_threads 0 means one for each core this process may use. */
 status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err);
 void pool_close(struct pool *pool); /* NULL is fine */
 

@@ -327,9 +327,10 @@ status engine_open(struct search **search, const struct network *net,
     struct engine *e;
 
     *search = NULL;
-    TRY(mem_alloc(&e, 1, sizeof *e, err));
     if (!options.n_threads)
         options.n_threads = pool_cores();
+    TRY(pool_check(larger(options.n_threads, options.n_workers), err));
+    TRY(mem_alloc(&e, 1, sizeof *e, err));
     rules.shortlist = options.shortlist;
     *e = (struct engine){.search = {.rules = rules, .run = run, .close = close_engine},
                          .net = net,

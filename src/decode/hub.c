@@ -361,8 +361,9 @@ status hub_open(struct hub **out, const struct network *net, struct hub_options 
     struct hub *h;
 
     *out = NULL;
-    TRY(mem_alloc(&h, 1, sizeof *h, err));
     set_defaults(&options);
+    TRY(pool_check(options.n_threads, err));
+    TRY(mem_alloc(&h, 1, sizeof *h, err));
     h->options = options;
     h->queue = (struct worker_queue){take, deliver, stepped};
     pthread_mutex_init(&h->lock, NULL);

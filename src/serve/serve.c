@@ -150,6 +150,11 @@ static bool is_loopback(const char *host)
     return !host[0] || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
 }
 
+static size_t threads_of_a_model(const struct serve_config *c)
+{
+    return c->threads ? (size_t)c->threads : pool_cores();
+}
+
 static void greet(struct server *s)
 {
     const char *host = s->config.host[0] ? s->config.host : "127.0.0.1";
@@ -162,6 +167,8 @@ static void greet(struct server *s)
                  f.terms[0] ? " with " : "", f.terms);
         say(s, text);
     }
+    if (pool_crowded(text, 1, threads_of_a_model(&s->config)))
+        say(s, text);
     if (!is_loopback(host))
         say(s, keys_are_needed(s->keys)
                    ? "warning: others can reach this server; without TLS in front of it "
@@ -257,8 +264,7 @@ static status open_models(struct server *s, const char *const *words, size_t n,
                           struct err *err)
 {
     const struct serve_config *c = &s->config;
-    struct translators_options o = {.n_threads =
-                                        c->threads ? (size_t)c->threads : pool_cores(),
+    struct translators_options o = {.n_threads = threads_of_a_model(c),
                                     .n_seats = (size_t)c->requests,
                                     .has_shortlist = c->shortlist};
 
