@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 LIMIT = 60  # seconds
 WORDS = dict(en="ship river bank light stone bridge north wind".split(),
@@ -38,6 +39,7 @@ DAMAGE = re.compile(rb"AddressSanitizer|LeakSanitizer|UndefinedBehavior|runtime 
 # command runs in a copy of the base directory, whose data must be named: config.yaml names the base's.
 EVAL = "eval run data=data threads=1 checkpoint=last"
 RESUME = "train run=run data=data max_steps=36"
+FOREIGN = "translate hf threads=1 text.en"
 SUBJECTS = [
     ("data/train.bin", "train data=data run=fresh max_steps=3 " + " ".join(TINY), True),
     ("data/train.bin", "inspect {} --verify", True),
@@ -80,7 +82,24 @@ SUBJECTS = [
     ("console.log", "report {} out=page.html", False),
     ("golden.index", "inspect {}", True),
     ("golden.data-00000-of-00001", "inspect golden.index --verify", True),
+    ("run/best_models/checkpoint", "eval run data=data threads=1 checkpoint=best", False),
+    ("model.ferry", "translate {} threads=1 text.en", True),
+    ("model.ferry", "inspect {} --verify", True),
+    ("data/profiles", "pack run data=data out=made.ferry", False),
+    ("train.tsv.zst", "prepare pairs={} out=made measure=false valid=5 vocab_size=60", False),
+    ("smi.csv", "report {} out=page.html", False),
+    ("hf-swish.zip", "translate {} threads=1 text.en", True),
+    ("hf/config.json", FOREIGN, False),
+    ("hf/vocab.json", FOREIGN, False),
+    ("hf/source.spm", FOREIGN, False),
+    ("hf/pytorch_model.bin", FOREIGN, False),
+    ("swish/model.safetensors", "translate swish threads=1 text.en", False),
+    ("marian/model.npz", "translate marian threads=1 text.en", False),
+    ("marian/decoder.yml", "translate marian threads=1 text.en", False),
+    ("ct2/model.bin", "translate ct2 threads=1 text.en", False),
+    ("ct2/shared_vocabulary.json", "translate ct2 threads=1 text.en", False),
 ]
+FOREIGN_MODELS = {"hf": "hf-gelu", "swish": "hf-swish", "marian": "marian-pre", "ct2": "ct2-int8"}
 
 
 def ferry(program, words, where, limit=LIMIT):
@@ -111,6 +130,9 @@ def make_text(base):
     write(base + "/train.tsv", tsv)
     write(base + "/train.tsv.gz", gzip.compress(tsv, mtime=0))
     write(base + "/train.tsv.xz", lzma.compress(tsv))
+    subprocess.run(["zstd", "-q", base + "/train.tsv"], check=True)
+    write(base + "/smi.csv", "timestamp, name, utilization.gpu [%], power.draw [W]\n" + "".join(
+        f"2026/11/19 12:00:{i:02d}.000, Tesla V100-SXM2-16GB, {90 + i % 9} %, {240 + i}.50 W\n" for i in range(40)))
     write(base + "/train.tmx", "<?xml version='1.0'?><tmx version='1.4'><header srclang='en'/><body>" + "".join(
         f"<tu><tuv xml:lang='en'><seg>{s}</seg></tuv><tuv xml:lang='de'><seg>{t} &amp;</seg></tuv></tu>\n"
         for s, t in zip(en, de)) + "</body></tmx>\n")
@@ -127,6 +149,16 @@ def must(program, words, base):
         sys.exit(f"the undamaged files do not work: ferry {' '.join(words)}\n{done.stderr.decode()}")
 
 
+def make_models(program, base, golden):
+    must(program, "pack run data=data out=model.ferry".split(), base)
+    shutil.copy(golden + "/hf-swish.zip", base)
+    for folder, name in FOREIGN_MODELS.items():
+        os.mkdir(f"{base}/{folder}")
+        with zipfile.ZipFile(f"{golden}/{name}.zip") as archive:
+            for member in archive.infolist():
+                write(f"{base}/{folder}/{os.path.basename(member.filename)}", archive.read(member))
+
+
 def make_base(program, base):
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     make_text(base)
@@ -139,6 +171,7 @@ def make_base(program, base):
             os.rename(f"{base}/run/{name}", base + "/run/events.out.tfevents.1.host")
     for name in ("golden.index", "golden.data-00000-of-00001"):
         shutil.copy(f"{root}/tests/data/{name}", base)
+    make_models(program, base, root + "/tests/data/foreign")
     log = f"{root}/tests/cli/reference_log.py"
     write(base + "/console.log", subprocess.run([sys.executable, log], stdout=subprocess.PIPE, check=True,
                                                 env=dict(os.environ, PYTHONIOENCODING="utf-8")).stdout)
