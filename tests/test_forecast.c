@@ -172,7 +172,7 @@ TEST(without_overlap_a_step_is_compute_and_exchange)
                 "false", "wire", "fp32", "network", "100MB/s", "latency", "0"));
     const double S = 4.0 * 60880896, sum = 0.75 * S / 300e9;
 
-    CHECK_NEAR(s.t_tree, 4 * 170 / 100e6, 1e-9); /* two levels, up and down */
+    CHECK_NEAR(s.t_tree, 4 * 152 / 100e6, 1e-9); /* two levels, up and down */
     CHECK_NEAR(s.sim.seconds, 0.5 + 1.5 * S / 100e6 + sum + s.t_tree, 1e-6);
     CHECK_NEAR(s.sim.t_exposed, 1.5 * S / 100e6 + sum + s.t_tree, 1e-6);
 }

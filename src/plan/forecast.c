@@ -94,7 +94,7 @@ static size_t rows_of(const struct forecast *f, const struct forecast_variant *v
  * was: a message from and to everybody, and what each said to all. */
 static double tree_seconds(const struct forecast *f, const struct forecast_variant *v)
 {
-    static const double FACTS_BYTES = 170, OF_EACH_BYTES = 120;
+    static const double FACTS_BYTES = 152, OF_EACH_BYTES = 120;
     const struct grid_link across = link_of(f, v);
     const struct grid_link inside = {1e-6 * f->link.inside_latency_us, 0,
                                      1e9 * f->device.inside_gb_per_s};
