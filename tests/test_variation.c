@@ -9,6 +9,7 @@
 #include "train_lines.h"
 
 #include "test.h"
+#include "unigram_model.h"
 
 enum { PAIRS = 200, LONGEST = 40 };
 
@@ -179,6 +180,39 @@ TEST(dropout_keeps_the_text_and_the_side_that_has_none)
     spm_free(spm);
 }
 
+/* The mark in front is not text. */
+TEST(unigram_pieces_are_drawn_on_the_side_that_asks)
+{
+    const struct variation_config c =
+        WITH("subword_alpha=0.2", "bpe_dropout_side=source", "augment_upper=0.3");
+    struct spm *bpe = model_of(learn_from), *spm = unigram_of(bpe);
+    struct variation *v = open_it(&c, spm, 1, 200), *again = open_it(&c, spm, 1, 200);
+    const struct row ids[] = {row_of(spm, source), row_of(spm, target)};
+    struct row marked[] = {{{ID_N_SPECIAL}, 1 + ids[0].n}, ids[1]};
+    struct str text = str_new(0);
+    struct sentence out[2], same_out[2];
+    int n_upper = 0, n_changed = 0;
+
+    memcpy(marked[0].id + 1, ids[0].id, ids[0].n * sizeof *ids[0].id);
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        make(v, 3, i, marked, out);
+        make(again, 3, i, marked, same_out);
+        CHECK(same(out[0], same_out[0]) && same(out[1], same_out[1]));
+        CHECK(out[0].token[0] == ID_N_SPECIAL);
+        n_changed += !same(out[0], seen(&marked[0]));
+        const bool is_upper = !same(out[1], seen(&ids[1]));
+        CHECK_STR(text_of(spm, out[0], &text),
+                  is_upper ? "THE SMALL DOG SEES 1984 STONES." : source);
+        n_upper += is_upper;
+    }
+    CHECK(n_upper > PAIRS / 5 && n_upper < PAIRS / 2 && n_changed > PAIRS * 9 / 10);
+    str_release(&text);
+    variation_close(v);
+    variation_close(again);
+    spm_free(bpe);
+    spm_free(spm);
+}
+
 TEST(both_sides_of_a_pair_are_augmented)
 {
     const struct variation_config c = WITH("augment_upper=0.5", "augment_no_end=0.5");
@@ -302,6 +336,8 @@ static void check_refused(const struct variation_config *c, const struct spm *sp
 TEST(what_a_tokenizer_cannot_do_is_refused)
 {
     const struct variation_config drop = WITH("bpe_dropout=0.1"),
+                                  draw = WITH("subword_alpha=0.1",
+                                              "bpe_dropout_side=target"),
                                   title = WITH("augment_title=0.1"),
                                   end = WITH("augment_no_end=1");
     struct variation_config cases = WITH("augment_upper=0.5", "augment_lower=0.5");
@@ -310,7 +346,13 @@ TEST(what_a_tokenizer_cannot_do_is_refused)
     struct err err = {0};
 
     CHECK_OK(spm_load(&unigram, test_data("spm_unigram.model"), &err), &err);
-    check_refused(&drop, unigram, "bpe_dropout = 0.1: the tokenizer of the source is no");
+    check_refused(&drop, unigram,
+                  "bpe_dropout = 0.1: the tokenizer of the source is a unigram model, "
+                  "which has no merges to skip; set subword_alpha instead");
+    check_refused(&draw, small,
+                  "subword_alpha = 0.1: the tokenizer of the target is not a unigram "
+                  "model, so its pieces have no probabilities; it is BPE: set "
+                  "bpe_dropout instead");
     check_refused(&title, small, "no capital letter");
     struct variation *v = open_it(&end, unigram, 1, 200); /* text needs no merges */
     const struct row ids[] = {row_of(unigram, "the river."), row_of(unigram, "the.")};
@@ -328,11 +370,16 @@ TEST(what_a_tokenizer_cannot_do_is_refused)
 
 TEST(what_varies_is_said_as_it_is_set)
 {
-    const struct variation_config c = WITH("bpe_dropout=0.1", "augment_digits=0.25");
+    const struct variation_config c = WITH("bpe_dropout=0.1", "augment_digits=0.25"),
+                                  drawn = WITH("subword_alpha=0.2",
+                                               "bpe_dropout_side=source");
     struct str text = str_new(0);
 
     variation_describe(&c, &text);
     CHECK_STR(str_text(&text),
               "bpe_dropout=0.1 bpe_dropout_side=both augment_digits=0.25");
+    str_reset(&text);
+    variation_describe(&drawn, &text);
+    CHECK_STR(str_text(&text), "subword_alpha=0.2 bpe_dropout_side=source");
     str_release(&text);
 }

@@ -8,6 +8,8 @@
 #include "base/utf8.h"
 #include "text/augment.h"
 #include "text/subword/encoder.h"
+#include "text/subword/spm_parts.h"
+#include "text/subword/unigram_cut.h"
 #include "text/unicode.h"
 
 /* One side of the pairs. */
@@ -16,10 +18,11 @@ struct side {
     const struct spm *spm;
     struct encoder *encoder;
     double dropout;
+    struct unigram_cut *unigram; /* NULL unless pieces are drawn */
     struct str text, again;
     struct spm_ids ids;
-    size_t n_marks;                    /* of the pair at hand, before the text */
-    struct bpe_ids augmented, dropped; /* what it became */
+    size_t n_marks;                  /* of the pair at hand, before the text */
+    struct bpe_ids augmented, recut; /* what it became */
 };
 
 struct variation {
@@ -53,7 +56,7 @@ bool variation_is_on(const struct variation_config *c)
 {
     const struct augment_rates rates = rates_of(c);
 
-    return c->bpe_dropout > 0 || has_augment(&rates);
+    return c->bpe_dropout > 0 || c->subword_alpha > 0 || has_augment(&rates);
 }
 
 status variation_check(const struct variation_config *c, struct err *err)
@@ -78,9 +81,12 @@ void variation_describe(const struct variation_config *c, struct str *out)
     const struct augment_rates rates = rates_of(c);
     const char *before = "";
 
-    if (c->bpe_dropout > 0) {
-        str_printf(out, "bpe_dropout=%g bpe_dropout_side=%s", c->bpe_dropout,
-                   c->bpe_dropout_side);
+    if (c->bpe_dropout > 0)
+        str_printf(out, "bpe_dropout=%g ", c->bpe_dropout);
+    if (c->subword_alpha > 0)
+        str_printf(out, "subword_alpha=%g ", c->subword_alpha);
+    if (c->bpe_dropout > 0 || c->subword_alpha > 0) {
+        str_printf(out, "bpe_dropout_side=%s", c->bpe_dropout_side);
         before = " ";
     }
     for (int k = 0; k < AUGMENT_N; k++)
@@ -107,18 +113,70 @@ static bool has_capitals(const struct spm *spm)
     return false;
 }
 
-static status open_side(struct side *s, const struct augment_rates *rates,
-                        struct err *err)
+static bool is_varied(const struct variation_config *c, const struct side *s)
 {
-    s->text = s->again = str_new(0);
-    TRY(encoder_new(&s->encoder, s->spm, has_augment(rates) ? cache_bytes : 1, err));
-    if (s->dropout > 0 && !encoder_is_own(s->encoder))
+    return strcmp(c->bpe_dropout_side, "both") == 0 ||
+           strcmp(c->bpe_dropout_side, s->name) == 0;
+}
+
+static status find_model(const struct spm *spm, enum spm_parts_model *model,
+                         struct err *err)
+{
+    const struct line bytes = spm_bytes(spm);
+    struct spm_parts parts;
+
+    TRY(spm_parts_read(&parts, bytes.text, bytes.n_bytes, err));
+    *model = parts.model;
+    spm_parts_release(&parts);
+    return OK;
+}
+
+static status open_dropout(struct side *s, double rate, struct err *err)
+{
+    enum spm_parts_model model;
+
+    s->dropout = rate;
+    if (encoder_is_own(s->encoder))
+        return OK;
+    TRY(find_model(s->spm, &model, err));
+    if (model == SPM_PARTS_UNIGRAM)
         return err_set(err, ERR_USAGE,
-                       "bpe_dropout = %g: the tokenizer of the %s is not BPE as ferry "
-                       "prepare learns it, so its merges cannot be skipped; leave "
-                       "bpe_dropout at 0",
-                       s->dropout, s->name);
-    if (rates->of[AUGMENT_upper] + rates->of[AUGMENT_title] > 0 && !has_capitals(s->spm))
+                       "bpe_dropout = %g: the tokenizer of the %s is a unigram model, "
+                       "which has no merges to skip; set subword_alpha instead",
+                       rate, s->name);
+    return err_set(err, ERR_USAGE,
+                   "bpe_dropout = %g: the tokenizer of the %s is not BPE as ferry "
+                   "prepare learns it, so its merges cannot be skipped; leave "
+                   "bpe_dropout at 0",
+                   rate, s->name);
+}
+
+static status open_unigram(struct side *s, double alpha, struct err *err)
+{
+    enum spm_parts_model model;
+
+    TRY(find_model(s->spm, &model, err));
+    if (model == SPM_PARTS_UNIGRAM)
+        return unigram_cut_new(&s->unigram, s->spm, alpha, err);
+    return err_set(err, ERR_USAGE,
+                   "subword_alpha = %g: the tokenizer of the %s is not a unigram model, "
+                   "so its pieces have no probabilities; %s",
+                   alpha, s->name,
+                   encoder_is_own(s->encoder) ? "it is BPE: set bpe_dropout instead"
+                                              : "leave subword_alpha at 0");
+}
+
+static status open_side(struct side *s, const struct variation_config *c, struct err *err)
+{
+    const struct augment_rates rates = rates_of(c);
+
+    s->text = s->again = str_new(0);
+    TRY(encoder_new(&s->encoder, s->spm, has_augment(&rates) ? cache_bytes : 1, err));
+    if (c->bpe_dropout > 0 && is_varied(c, s))
+        TRY(open_dropout(s, c->bpe_dropout, err));
+    if (c->subword_alpha > 0 && is_varied(c, s))
+        TRY(open_unigram(s, c->subword_alpha, err));
+    if (rates.of[AUGMENT_upper] + rates.of[AUGMENT_title] > 0 && !has_capitals(s->spm))
         return err_set(err, ERR_USAGE,
                        "augment_upper or augment_title: the vocabulary of the %s has no "
                        "capital letter; leave them at 0",
@@ -131,7 +189,6 @@ status variation_open(struct variation **out, struct variation_rule rule,
 {
     static const char *const names[] = {"source", "target"};
     const struct variation_config *c = rule.config;
-    const struct augment_rates rates = rates_of(c);
     struct variation *v;
     status result = OK;
 
@@ -139,17 +196,14 @@ status variation_open(struct variation **out, struct variation_rule rule,
     if (!variation_is_on(c))
         return OK;
     TRY(mem_alloc(&v, 1, sizeof *v, err));
-    v->rates = rates;
+    v->rates = rates_of(c);
     v->key = rng_key(rule.seed, "variation");
     v->most = rule.max_length - 2;
     v->spare = str_new(0);
     for (int s = 0; s < VARIED_SIDES; s++) {
-        const bool has_dropout = strcmp(c->bpe_dropout_side, "both") == 0 ||
-                                 strcmp(c->bpe_dropout_side, names[s]) == 0;
         v->side[s] = (struct side){.name = names[s],
-                                   .spm = s == VARIED_TARGET ? spm_target(spm) : spm,
-                                   .dropout = has_dropout ? c->bpe_dropout : 0};
-        THEN(result, open_side(&v->side[s], &rates, err));
+                                   .spm = s == VARIED_TARGET ? spm_target(spm) : spm};
+        THEN(result, open_side(&v->side[s], c, err));
     }
     if (result == OK)
         *out = v;
@@ -165,11 +219,12 @@ void variation_close(struct variation *v)
     for (int i = 0; i < VARIED_SIDES; i++) {
         struct side *s = &v->side[i];
         encoder_free(s->encoder);
+        unigram_cut_free(s->unigram);
         str_release(&s->text);
         str_release(&s->again);
         spm_ids_release(&s->ids);
         bpe_cut_ids_release(&s->augmented);
-        bpe_cut_ids_release(&s->dropped);
+        bpe_cut_ids_release(&s->recut);
     }
     str_release(&v->spare);
     free(v);
@@ -265,6 +320,22 @@ static status augment(struct variation *v, unsigned kinds, uint64_t key,
     return OK;
 }
 
+/* The same text in other pieces, unless they are too many. */
+static status recut(struct side *s, uint64_t key, size_t most, struct sentence *text,
+                    struct err *err)
+{
+    const struct bpe_dropout how = {s->dropout, key};
+
+    s->recut.n = 0;
+    if (s->unigram)
+        TRY(unigram_cut_again(s->unigram, text->token, text->len, key, &s->recut, err));
+    else
+        TRY(encoder_recut(s->encoder, text->token, text->len, how, &s->recut, err));
+    if (s->recut.n <= most)
+        *text = (struct sentence){s->recut.id, s->recut.n};
+    return OK;
+}
+
 status variation_make(void *ctx, uint64_t epoch, uint32_t pair,
                       const struct sentence in[VARIED_SIDES],
                       struct sentence out[VARIED_SIDES], struct err *err)
@@ -278,15 +349,8 @@ status variation_make(void *ctx, uint64_t epoch, uint32_t pair,
         out[i] = in[i];
     if (kinds)
         TRY(augment(v, kinds, letters, out, err));
-    for (int i = 0; i < VARIED_SIDES; i++) {
-        struct side *s = &v->side[i];
-        const struct bpe_dropout how = {s->dropout, rng_hash(key, (uint64_t)i)};
-        if (s->dropout <= 0)
-            continue;
-        s->dropped.n = 0;
-        TRY(encoder_recut(s->encoder, out[i].token, out[i].len, how, &s->dropped, err));
-        if (s->dropped.n <= v->most)
-            out[i] = (struct sentence){s->dropped.id, s->dropped.n};
-    }
+    for (int i = 0; i < VARIED_SIDES; i++)
+        if (v->side[i].unigram || v->side[i].dropout > 0)
+            TRY(recut(&v->side[i], rng_hash(key, (uint64_t)i), v->most, &out[i], err));
     return OK;
 }

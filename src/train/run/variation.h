@@ -1,6 +1,7 @@
 /*
  * variation - the training text, never twice the same: words cut into other pieces
- * (BPE-dropout) and pairs in other letters (text/augment.h), made anew for each epoch.
+ * (BPE-dropout, or sampling from a unigram model) and pairs in other letters
+ * (text/augment.h), made anew for each epoch.
  *
  * What becomes of a pair is a pure function of (seed, epoch, pair), so neither a resumed
  * run nor the number of ranks, threads and micro-batches changes it. Updates have the
@@ -24,7 +25,8 @@
 /* clang-format off */
 #define VARIATION_OPTIONS(X)                                                                     \
     X(REAL, bpe_dropout, "0", "share of merges of pieces skipped, anew each epoch; 0: none", RANGE(0, 1)) \
-    X(CHOICE, bpe_dropout_side, "both", "side of the pairs that has bpe_dropout", ONE_OF("both|source|target")) \
+    X(REAL, subword_alpha, "0", "unigram pieces drawn anew each epoch, by probabilities to this power; 0: none", RANGE(0, 1000)) \
+    X(CHOICE, bpe_dropout_side, "both", "side of the pairs that has bpe_dropout or subword_alpha", ONE_OF("both|source|target")) \
     X(REAL, augment_upper, "0", "share of pairs read in upper case", RANGE(0, 1))                \
     X(REAL, augment_title, "0", "share of pairs with a capital before every word", RANGE(0, 1))  \
     X(REAL, augment_lower, "0", "share of pairs read in lower case", RANGE(0, 1))                \
