@@ -15,7 +15,7 @@
 #include "recipe/params.h"
 #include "sim/comm_sim.h"
 #include "test.h"
-#include "toy_run.h"
+#include "toy_varied.h"
 #include "train/run/peers.h"
 #include "train/save/state.h"
 #include "train/update/local_sgd.h"
@@ -159,31 +159,50 @@ TEST(one_two_and_four_ranks_make_the_same_updates)
 }
 
 /* Every pair in other words, of other lengths. */
-#define VARIED \
-    "bpe_dropout=0.2", "augment_title=0.2", "augment_typos=0.3", "augment_digits=0.2"
+#define AUGMENTED                                                                       \
+    "augment_upper=0.2", "augment_title=0.2", "augment_lower=0.1", "augment_typos=0.3", \
+        "augment_no_end=0.2", "augment_digits=0.2"
+#define VARIED "max_length=64", "bpe_dropout=0.2", AUGMENTED
+#define DRAWN  "max_length=64", "subword_alpha=0.2", AUGMENTED
+#define LITTLE EXACT, GENTLE, "max_steps=40"
 
-TEST(one_two_and_four_ranks_train_on_the_same_other_words)
+/* Of the data that is there; runs are called after `name`. */
+static void check_varied(const char *name, const char *const *options)
 {
     static const struct shape shapes[] = {{.ranks = {1, 1}, .n_nodes = 2},
                                           {.ranks = {2, 2}, .n_nodes = 2}};
     static const char *const same[] = {"target_tokens", "source_tokens"};
     double want[40], got[40];
 
-    toy_data();
-    toy_train("one", TOY(EXACT, GENTLE, VARIED, "max_steps=40"));
+    toy_train(name, options);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const char *run = i ? "four" : "two";
-        train(run, shapes[i], TOY(EXACT, GENTLE, VARIED, "max_steps=40"));
-        CHECK(numbers_of("one", "step", "loss", want, 40) == 40);
+        char run[32];
+        snprintf(run, sizeof run, "%s-%zu", name, i);
+        train(run, shapes[i], options);
+        CHECK(numbers_of(name, "step", "loss", want, 40) == 40);
         CHECK(numbers_of(run, "step", "loss", got, 40) == 40);
         for (int s = 0; s < 40; s++)
             CHECK(fabs(got[s] / want[s] - 1) < 1e-4);
         for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
-            CHECK(numbers_of("one", "step", same[k], want, 40) == 40);
+            CHECK(numbers_of(name, "step", same[k], want, 40) == 40);
             CHECK(numbers_of(run, "step", same[k], got, 40) == 40);
             CHECK(memcmp(got, want, sizeof got) == 0);
         }
     }
+}
+
+TEST(one_two_and_four_ranks_train_on_the_same_other_words)
+{
+    toy_varied_data();
+    check_varied("both", TOY(LITTLE, VARIED));
+    check_varied("source", TOY(LITTLE, VARIED, "bpe_dropout_side=source"));
+    check_varied("target", TOY(LITTLE, VARIED, "bpe_dropout_side=target"));
+}
+
+TEST(one_two_and_four_ranks_draw_the_same_pieces_of_a_unigram_model)
+{
+    toy_unigram_data();
+    check_varied("drawn", TOY(LITTLE, DRAWN));
 }
 
 /* That all updates were of the same pairs, in the same order. */
@@ -431,7 +450,7 @@ TEST(nodes_that_train_alone_learn_from_other_words)
                                    "save_every=22", "batch_tokens=300", VARIED);
     double loss[20];
 
-    toy_data();
+    toy_varied_data();
     train("a", four, whole);
     train("b", four,
           TOY("local_steps=4", "max_steps=22", "log_every=4", "save_every=22",

@@ -3,14 +3,19 @@
 #include <jansson.h>
 
 #include "test.h"
-#include "toy_run.h"
+#include "toy_varied.h"
+
+#define AUGMENTED                                                                       \
+    "augment_upper=0.2", "augment_title=0.2", "augment_lower=0.1", "augment_typos=0.3", \
+        "augment_no_end=0.2", "augment_digits=0.2"
 
 /* Every pair in other words. */
-#define VARIED                                                                        \
-    "bpe_dropout=0.2", "augment_title=0.2", "augment_lower=0.1", "augment_typos=0.3", \
-        "augment_digits=0.2"
+#define VARIED "max_length=64", "bpe_dropout=0.2", AUGMENTED
 
-static void check_same(const char *run, const char *other, const char *name)
+/* Of a unigram tokenizer. */
+#define DRAWN "max_length=64", "subword_alpha=0.2", AUGMENTED
+
+static bool has_same(const char *run, const char *other, const char *name)
 {
     struct file_map x, y;
     struct err err = {0};
@@ -20,30 +25,87 @@ static void check_same(const char *run, const char *other, const char *name)
     snprintf(path[1], sizeof path[1], "%s/%s", other, name);
     CHECK_OK(file_map_open(&x, test_path(path[0]), &err), &err);
     CHECK_OK(file_map_open(&y, test_path(path[1]), &err), &err);
-    CHECK(x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0);
+    const bool is_same = x.n_bytes == y.n_bytes && memcmp(x.data, y.data, x.n_bytes) == 0;
     file_map_close(&x);
     file_map_close(&y);
+    return is_same;
 }
 
-static void check_resume(const char *const *whole, const char *const *part)
+static void check_same(const char *run, const char *other, const char *name)
 {
-    toy_data();
-    toy_train("whole", whole);
-    toy_train("parts", part);
-    toy_train("parts", whole);
-    check_same("whole", "parts", "model.ckpt-40.data-00000-of-00001");
-    check_same("whole", "parts", "model.ckpt-40.index");
+    CHECK(has_same(run, other, name));
+}
+
+/* Of the data that is there; its runs are called after `name`. */
+static void check_resume(const char *name, const char *const *whole,
+                         const char *const *part)
+{
+    char once[64], twice[64];
+
+    snprintf(once, sizeof once, "whole-%s", name);
+    snprintf(twice, sizeof twice, "parts-%s", name);
+    toy_train(once, whole);
+    toy_train(twice, part);
+    toy_train(twice, whole);
+    check_same(once, twice, "model.ckpt-40.data-00000-of-00001");
+    check_same(once, twice, "model.ckpt-40.index");
 }
 
 TEST(resume_goes_on_with_the_same_other_words)
 {
-    check_resume(TOY(VARIED, "max_steps=40"), TOY(VARIED, "max_steps=20"));
+    toy_varied_data();
+    check_resume("both", TOY(VARIED, "max_steps=40"), TOY(VARIED, "max_steps=20"));
+    check_resume("source", TOY(VARIED, "bpe_dropout_side=source", "max_steps=40"),
+                 TOY(VARIED, "bpe_dropout_side=source", "max_steps=21"));
+    check_resume("target", TOY(VARIED, "bpe_dropout_side=target", "max_steps=40"),
+                 TOY(VARIED, "bpe_dropout_side=target", "max_steps=22"));
 }
 
 TEST(resume_goes_on_with_the_same_other_words_in_micro_batches)
 {
-    check_resume(TOY(VARIED, "threads=2", "micro_tokens=50", "max_steps=40"),
-                 TOY(VARIED, "threads=2", "micro_tokens=50", "max_steps=17"));
+    toy_varied_data();
+    check_resume("cut", TOY(VARIED, "threads=2", "micro_tokens=70", "max_steps=40"),
+                 TOY(VARIED, "threads=2", "micro_tokens=70", "max_steps=17"));
+}
+
+TEST(resume_goes_on_with_the_same_draws_of_a_unigram_model)
+{
+    toy_unigram_data();
+    check_resume("both", TOY(DRAWN, "max_steps=40"), TOY(DRAWN, "max_steps=19"));
+    check_resume("target",
+                 TOY(DRAWN, "bpe_dropout_side=target", "threads=2", "micro_tokens=70",
+                     "max_steps=40"),
+                 TOY(DRAWN, "bpe_dropout_side=target", "threads=2", "micro_tokens=70",
+                     "max_steps=23"));
+}
+
+/* The tests above would say little of an option that does nothing to this text. */
+static void check_changes(const char *const *options, size_t n)
+{
+    toy_train("plain", TOY("max_steps=3", "max_length=64"));
+    for (size_t i = 0; i < n; i++) {
+        toy_train(options[i], TOY("max_steps=3", "max_length=64", options[i]));
+        CHECK(!has_same("plain", options[i], "model.ckpt-3.data-00000-of-00001"));
+    }
+}
+
+TEST(each_kind_of_variation_changes_what_is_trained)
+{
+    static const char *const kinds[] = {"bpe_dropout=0.2",   "augment_upper=0.2",
+                                        "augment_title=0.2", "augment_lower=0.2",
+                                        "augment_typos=0.2", "augment_no_end=0.2",
+                                        "augment_digits=0.2"};
+
+    toy_varied_data();
+    check_changes(kinds, sizeof kinds / sizeof *kinds);
+}
+
+TEST(drawing_the_pieces_of_a_unigram_model_changes_what_is_trained)
+{
+    static const char *const kinds[] = {"subword_alpha=0.2"};
+
+    toy_unigram_data();
+    check_changes(kinds, 1);
 }
 
 /* A number of every event of one kind, in order. */
@@ -72,11 +134,11 @@ TEST(other_words_do_not_depend_on_micro_batches_nor_on_threads)
     enum { STEPS = 10 };
     double whole[STEPS], cut[STEPS], plain[STEPS];
 
-    toy_data();
+    toy_varied_data();
     toy_train("whole", TOY("max_steps=10", "log_every=1", VARIED));
-    toy_train("cut", TOY("max_steps=10", "log_every=1", "micro_tokens=40", VARIED));
+    toy_train("cut", TOY("max_steps=10", "log_every=1", "micro_tokens=70", VARIED));
     toy_train("threads", TOY("max_steps=10", "log_every=1", "threads=3", VARIED));
-    toy_train("plain", TOY("max_steps=10", "log_every=1"));
+    toy_train("plain", TOY("max_steps=10", "log_every=1", "max_length=64"));
     check_same("whole", "threads", "model.ckpt-10.data-00000-of-00001");
     CHECK(numbers_of("whole", "step", "loss", whole, STEPS) == STEPS &&
           numbers_of("cut", "step", "loss", cut, STEPS) == STEPS);

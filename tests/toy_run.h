@@ -29,10 +29,9 @@ static inline void toy_write(const char *name, bool german, int first, int n)
     CHECK(fclose(f) == 0);
 }
 
-/* 120 training pairs, the first of them number `first`, and 12 validation pairs, the
- * first 500 numbers on, in the directory `out` of the test; tokenizer NULL: learn one of
- * 80 pieces. */
-static inline void toy_data_as(const char *out, int first, const char *tokenizer)
+/* A data directory of train.en, train.de, valid.en and valid.de; tokenizer NULL: learn
+ * one of 80 pieces. */
+static inline void toy_prepare(const char *out, const char *tokenizer)
 {
     struct prepare_config c;
     struct prepare_stats stats = {0};
@@ -45,10 +44,6 @@ static inline void toy_data_as(const char *out, int first, const char *tokenizer
                                   {"out", out},
                                   {"tokenizer", tokenizer}};
 
-    toy_write("train.en", false, first, 120);
-    toy_write("train.de", true, first, 120);
-    toy_write("valid.en", false, first + 500, 12);
-    toy_write("valid.de", true, first + 500, 12);
     CHECK_OK(opt_defaults(prepare_config_table, &c, &err), &err);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (set[i][1])
@@ -58,6 +53,17 @@ static inline void toy_data_as(const char *out, int first, const char *tokenizer
     CHECK_OK(opt_set(prepare_config_table, &c, "vocab_size", "80", &err), &err);
     CHECK_OK(opt_set(prepare_config_table, &c, "fresh", "true", &err), &err);
     CHECK_OK(prepare_run(&c, &silent, &stats, &err), &err);
+}
+
+/* 120 training pairs, the first of them number `first`, and 12 validation pairs, the
+ * first 500 numbers on, in the directory `out` of the test. */
+static inline void toy_data_as(const char *out, int first, const char *tokenizer)
+{
+    toy_write("train.en", false, first, 120);
+    toy_write("train.de", true, first, 120);
+    toy_write("valid.en", false, first + 500, 12);
+    toy_write("valid.de", true, first + 500, 12);
+    toy_prepare(out, tokenizer);
 }
 
 /* The usual data, in "data". */
