@@ -2,6 +2,8 @@
 """usage: subwords.py FERRY text FILE [--vocab-size 32768]
        subwords.py FERRY hostile LINES [--seed 1]
        subwords.py FERRY dropout DATA [--rate 0.1]
+       subwords.py FERRY unigram FILE [--vocab-size 32768]
+       subwords.py FERRY drawn DATA [--rate 0.1]
 
 Ferry's subwords against sentencepiece's. `text`: both learn from the file and must write the
 same .vocab, then both encode every line of it by both .model files. `hostile`: lines that break
@@ -9,7 +11,8 @@ tokenizers, made here, encoded by a model that Ferry learned from some of them. 
 their number and by a sum that tells rows apart, which `ferry bench text` prints for its own encoder
 after it has compared that with the C++ library's. `dropout`: how often each way to cut each word of
 the first pairs of a data directory comes, in Ferry's BPE-dropout and in sentencepiece's sampling
-(chi-square of two samples).
+(chi-square of two samples). `unigram` writes unigram.model, which sentencepiece learns from the file;
+`drawn` compares the ways to cut words as `dropout` does, of data by such a model.
 """
 import argparse
 import collections
@@ -121,9 +124,15 @@ def check_shares(name, ours, theirs):
     return chi, degrees
 
 
-def check_dropout(ferry, data, rate):
+def learn_unigram(path, vocab_size):
+    sentencepiece.SentencePieceTrainer.train(
+        input=path, model_prefix="unigram", vocab_size=vocab_size, model_type="unigram", pad_id=0, eos_id=1, bos_id=2,
+        unk_id=3, character_coverage=1.0, hard_vocab_limit=False, minloglevel=3)
+
+
+def check_sampling(ferry, data, option, rate):
     pairs, epochs = 4, 10000
-    command = [ferry, "inspect", data, f"pairs={pairs}", f"epochs={epochs}", f"bpe_dropout={rate}", "--json"]
+    command = [ferry, "inspect", data, f"pairs={pairs}", f"epochs={epochs}", f"{option}={rate}", "--json"]
     rows = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["train"]
     peer = sentencepiece.SentencePieceProcessor(model_file=f"{data}/vocab.model")
     chi = degrees = n_words = 0
@@ -138,14 +147,14 @@ def check_dropout(ferry, data, rate):
                 c, k = check_shares(f"{line}, word {i}", of_ours, theirs[i])
                 chi, degrees, n_words = chi + c, degrees + k, n_words + 1
     if abs(chi - degrees) > 5 * (2 * degrees) ** 0.5:
-        sys.exit(f"all words at {rate}: chi-square {chi:.1f} of {degrees} degrees of freedom")
-    print(f"{n_words} words cut {epochs} times at {rate}: chi-square {chi:.1f} of {degrees} degrees of freedom")
+        sys.exit(f"all words at {option}={rate}: chi-square {chi:.1f} of {degrees} degrees of freedom")
+    print(f"{n_words} words cut {epochs} times at {option}={rate}: chi-square {chi:.1f} of {degrees} degrees of freedom")
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("ferry")
-    parser.add_argument("what", choices=["text", "hostile", "dropout"])
+    parser.add_argument("what", choices=["text", "hostile", "dropout", "unigram", "drawn"])
     parser.add_argument("of")
     parser.add_argument("--vocab-size", type=int, default=32768)
     parser.add_argument("--seed", type=int, default=1)
@@ -153,8 +162,10 @@ def main():
     o = parser.parse_args()
     if o.what == "text":
         check_text(o.ferry, o.of, o.vocab_size)
-    elif o.what == "dropout":
-        check_dropout(o.ferry, o.of, o.rate)
+    elif o.what == "unigram":
+        learn_unigram(o.of, o.vocab_size)
+    elif o.what in ("dropout", "drawn"):
+        check_sampling(o.ferry, o.of, "bpe_dropout" if o.what == "dropout" else "subword_alpha", o.rate)
     else:
         check_hostile(o.ferry, int(o.of), o.seed)
 
