@@ -100,6 +100,7 @@ expect 0 "$FERRY" inspect data pairs=1 --json
 grep -q '"train":\[{"pair":0,"epoch":0,"source":"▁' .out || fail "JSON lacks the pair"
 refuses 2 'augment_upper, augment_title and augment_lower add up to 2' \
     "$FERRY" inspect data pairs=1 augment_upper=1 augment_title=1
+refuses 2 'it is BPE: set bpe_dropout instead' "$FERRY" inspect data pairs=1 subword_alpha=0.2
 cp data/vocab.model pieces
 expect 0 "$FERRY" inspect pieces pieces=5
 out_row 'model BPE'
