@@ -286,7 +286,8 @@ static void rows_of_means(struct answer *a, const struct run *run)
                                         "simcut",
                                         "rdrop",
                                         "word_dropout",
-                                        "layer_drop"};
+                                        "layer_drop",
+                                        "subword_alpha"};
     RELEASED_BY(str_release) struct str list = str_new(0);
     const struct runlog *log = &run->log;
 

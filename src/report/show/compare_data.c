@@ -58,8 +58,9 @@ static bool has_other_training(const struct runlog_start *a, const struct runlog
 static bool has_other_variation(const struct run *a, const struct run *b)
 {
     static const char *const keys[] = {
-        "bpe_dropout",   "bpe_dropout_side", "augment_upper",  "augment_title",
-        "augment_lower", "augment_typos",    "augment_no_end", "augment_digits"};
+        "bpe_dropout",    "bpe_dropout_side", "augment_upper",
+        "augment_title",  "augment_lower",    "augment_typos",
+        "augment_no_end", "augment_digits",   "subword_alpha"};
     bool is_one = false;
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
