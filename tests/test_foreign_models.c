@@ -416,3 +416,9 @@ TEST(the_file_with_the_weights_is_found_and_recognised)
     CHECK_FAILS(tensor_file_open(&w, test_data("model.ferry"), &err), &err, ERR_FORMAT,
                 "no file of tensors");
 }
+    write_own(test_path("other.safetensors"), up);
+    CHECK_OK(
+        foreign_open_mapped(&f, test_path("other.safetensors"), test_path("map"), &err),
+        &err);
+    check_counted(&f, up);
+    foreign_close(&f);

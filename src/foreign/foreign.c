@@ -79,8 +79,8 @@ static status open_kind(struct foreign *f, const struct place *p, const char *fi
                        "%s has no config.json of a FerryTransformer, which says what the "
                        "tensors are",
                        p->path);
-    if (!foreign_is_ctranslate2(p) && foreign_is_own(p))
-        return foreign_open_own(f, p, map, err);
+    if (is_mapped || (!foreign_is_ctranslate2(p) && foreign_is_own(p)))
+        return foreign_open_own(f, p, file, map, err);
     if (foreign_is_ctranslate2(p))
         return foreign_open_ctranslate2(f, p, err);
     if (foreign_is_huggingface(p))

@@ -225,8 +225,8 @@ static status read_tokenizers(struct foreign *f, const struct place *p, struct e
     return OK;
 }
 
-status foreign_open_own(struct foreign *f, const struct place *p, const char *map,
-                        struct err *err)
+status foreign_open_own(struct foreign *f, const struct place *p, const char *name,
+                        const char *map, struct err *err)
 {
     struct readers_tensors tensors = {.file = {0}};
     json_t *root = NULL;
@@ -236,8 +236,8 @@ status foreign_open_own(struct foreign *f, const struct place *p, const char *ma
     status result = take_config(f, root, err);
     json_decref(root);
     THEN(result, params_open(&f->params, &f->config, err));
-    THEN(result,
-         readers_tensors(&tensors, TENSORS_SAFETENSORS, p, READERS_OWN_WEIGHTS, err));
+    THEN(result, readers_tensors(&tensors, TENSORS_SAFETENSORS, p,
+                                 name ? name : READERS_OWN_WEIGHTS, err));
     THEN(result, read_weights(f, map, &tensors, err));
     THEN(result, read_tokenizers(f, p, err));
     readers_close(&tensors);

@@ -22,9 +22,10 @@ bool foreign_is_marian(const struct place *p);
 
 status foreign_open_ctranslate2(struct foreign *f, const struct place *p,
                                 struct err *err);
-/* map: path of a list of names; "": the tensors have our names. */
-status foreign_open_own(struct foreign *f, const struct place *p, const char *map,
-                        struct err *err);
+/* name: of the .safetensors; NULL: as usual. map: path of a list of names; "": the
+ * tensors have ours. */
+status foreign_open_own(struct foreign *f, const struct place *p, const char *name,
+                        const char *map, struct err *err);
 status foreign_open_huggingface(struct foreign *f, const struct place *p,
                                 struct err *err);
 /* name: of the .npz; NULL: the one that is there. */
