@@ -8,6 +8,7 @@
 #include "decode/loaded.h"
 #include "decode/pairs/scorer.h"
 #include "foreign/foreign.h"
+#include "foreign/place.h"
 #include "foreign/tensor_file.h"
 #include "made_zip.h"
 #include "test.h"
@@ -116,18 +117,15 @@ TEST(models_of_ctranslate2_score_as_there)
 
 /* ---- what is wrong with a file ---- */
 
-/* The archive of a model with one member left out, or other bytes in its place. */
-static const char *changed(const char *model, const char *member, const void *bytes,
-                           size_t n)
+/* An archive with one member left out, or with other bytes in its place. */
+static struct made_zip changed_zip(const void *data, size_t n_data, const char *member,
+                                   const void *bytes, size_t n)
 {
-    const char *path = test_path("changed.zip");
     struct made_zip made = made_zip();
-    struct file_map map;
     struct zip z;
     bool is_there = false;
 
-    CHECK_OK(file_map_open(&map, test_data(model), &err), &err);
-    CHECK_OK(zip_open(&z, map.data, map.n_bytes, &err), &err);
+    CHECK_OK(zip_open(&z, data, n_data, &err), &err);
     for (size_t i = 0; i < z.n; i++) {
         const struct zip_member *m = &z.member[i];
         unsigned char *own = malloc(m->n + 1);
@@ -143,9 +141,21 @@ static const char *changed(const char *model, const char *member, const void *by
         made_zip_add(&made, member, bytes, n);
     CHECK(bytes || is_there);
     made_zip_end(&made);
+    zip_close(&z);
+    return made;
+}
+
+/* The same of a model, in a file. */
+static const char *changed(const char *model, const char *member, const void *bytes,
+                           size_t n)
+{
+    const char *path = test_path("changed.zip");
+    struct file_map map;
+
+    CHECK_OK(file_map_open(&map, test_data(model), &err), &err);
+    struct made_zip made = changed_zip(map.data, map.n_bytes, member, bytes, n);
     CHECK_OK(file_write(path, made.bytes.data, made.bytes.len, &err), &err);
     made_zip_release(&made);
-    zip_close(&z);
     file_map_close(&map);
     return path;
 }
@@ -187,6 +197,79 @@ TEST(a_configuration_of_another_kind_is_refused_with_the_reason)
     refuses(changed(model, "vocab.json", TEXT("{\"</s>\": 0, \"a\": 0}")),
             "two tokens have number 0");
     refuses(changed(model, "vocab.json", TEXT("{\"a\": 99999999}")), "99999999");
+}
+
+/* A model of Marian with other options; `to` is not longer than `from`. */
+static const char *with_option(const char *model, const char *from, const char *to)
+{
+    static const char member[] = "special:model.yml.npy";
+    struct place place, npz;
+    struct place_file file, options;
+
+    CHECK_OK(place_open(&place, test_data(model), &err), &err);
+    CHECK_OK(place_read(&place, "model.npz", &file, &err), &err);
+    CHECK_OK(place_over(&npz, file.data, file.n_bytes, &err), &err);
+    CHECK_OK(place_read(&npz, member, &options, &err), &err);
+    char *text = malloc(options.n_bytes);
+    CHECK(text);
+    memcpy(text, options.data, options.n_bytes);
+    char *at = memmem(text, options.n_bytes, from, strlen(from));
+    CHECK(at && strlen(to) <= strlen(from));
+    memset(at, ' ', strlen(from));
+    memcpy(at, to, strlen(to));
+    struct made_zip made =
+        changed_zip(file.data, file.n_bytes, member, text, options.n_bytes);
+    const char *path = changed(model, "model.npz", made.bytes.data, made.bytes.len);
+    made_zip_release(&made);
+    free(text);
+    place_file_close(&options);
+    place_close(&npz);
+    place_file_close(&file);
+    place_close(&place);
+    return path;
+}
+
+static void opens(const char *path, enum architecture_norm norm)
+{
+    struct foreign f;
+
+    CHECK_OK(foreign_open(&f, path, &err), &err);
+    CHECK(f.config.arch.norm == norm);
+    foreign_close(&f);
+}
+
+TEST(dropout_of_marian_may_stand_anywhere)
+{
+    const char *post = "foreign/marian-post.zip", *pre = "foreign/marian-pre.zip";
+
+    opens(with_option(post, "-postprocess: dan", "-postprocess: an"), NORM_POST);
+    opens(with_option(post, "-postprocess: dan", "-postprocess: adn"), NORM_POST);
+    opens(with_option(post, "-preprocess: \"\"", "-preprocess: d"), NORM_POST);
+    opens(with_option(post, "-postprocess-emb: d", "-postprocess-emb:"), NORM_POST);
+    opens(with_option(pre, "-postprocess: da", "-postprocess: a"), NORM_PRE);
+    opens(with_option(pre, "-postprocess: da", "-postprocess: ad"), NORM_PRE);
+    refuses(with_option(post, "-postprocess: dan", "-postprocess: da"), "\"da\"");
+    refuses(with_option(post, "-postprocess: dan", "-postprocess: na"), "\"na\"");
+    refuses(with_option(pre, "-preprocess: n", "-preprocess: d"), "\"d\"");
+}
+
+TEST(options_of_marian_that_change_the_model_are_refused)
+{
+    static const struct {
+        const char *from, *to;
+    } rows[] = {
+        {"transformer-tied-layers:\n  []", "transformer-tied-layers: [1]"},
+        {"transformer-attention-mask: default", "transformer-attention-mask: alibi"},
+        {"transformer-disable-position-embeddings: false",
+         "transformer-disable-position-embeddings: true"},
+        {"right-left: false", "right-left: true"}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char want[80];
+        snprintf(want, sizeof want, "the model has %.*s", (int)strcspn(rows[i].to, ":"),
+                 rows[i].to);
+        refuses(with_option("foreign/marian-post.zip", rows[i].from, rows[i].to), want);
+    }
 }
 
 /* A safetensors file with one tensor of what the head says. */
@@ -387,6 +470,12 @@ TEST(safetensors_with_our_names_are_a_model)
     CHECK_OK(foreign_open(&f, test_dir(), &err), &err);
     check_counted(&f, "");
     foreign_close(&f);
+    write_own(test_path("other.safetensors"), up);
+    CHECK_OK(
+        foreign_open_mapped(&f, test_path("other.safetensors"), test_path("map"), &err),
+        &err);
+    check_counted(&f, up);
+    foreign_close(&f);
     CHECK_OK(file_write(test_path("config.json"),
                         TEXT("{\"architectures\": [\"FerryTransformer\"], \"heads\": 0}"),
                         &err),
@@ -416,9 +505,3 @@ TEST(the_file_with_the_weights_is_found_and_recognised)
     CHECK_FAILS(tensor_file_open(&w, test_data("model.ferry"), &err), &err, ERR_FORMAT,
                 "no file of tensors");
 }
-    write_own(test_path("other.safetensors"), up);
-    CHECK_OK(
-        foreign_open_mapped(&f, test_path("other.safetensors"), test_path("map"), &err),
-        &err);
-    check_counted(&f, up);
-    foreign_close(&f);

@@ -5,7 +5,8 @@
  * models themselves (.spm), whose pieces are the tokens.
  *
  * transformer-preprocess, -postprocess and -postprocess-top say where dropout (d),
- * residual (a) and norm (n) stand: "n", "da", "n" is pre-norm, "", "dan", "" post-norm.
+ * residual (a) and norm (n) stand: "n", "da", "n" is pre-norm, "", "dan", "" post-norm,
+ * with dropout, which is of training alone, here or there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,10 @@ _Static_assert((int)N_ALL <= (int)READERS_ROWS, "room for all rows");
     X(STR, transformer_postprocess_top, "", "", ANY)                          \
     X(STR, transformer_postprocess_emb, "d", "", ANY)                         \
     X(STR, transformer_decoder_autoreg, "self-attention", "", ANY)            \
+    X(STR, transformer_attention_mask, "default", "", ANY)                    \
+    X(STR, transformer_tied_layers, "", "", ANY)                              \
+    X(BOOL, transformer_disable_position_embeddings, "no", "", ANY)           \
+    X(BOOL, right_left, "no", "", ANY)                                        \
     X(BOOL, transformer_train_position_embeddings, "no", "", ANY)             \
     X(BOOL, transformer_no_projection, "no", "", ANY)                         \
     X(BOOL, transformer_rms_norm, "no", "", ANY)                              \
@@ -119,23 +124,35 @@ static bool is(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+/* Is the sequence this one when nothing is dropped? */
+static bool does(const char *sequence, const char *what)
+{
+    for (; *sequence; sequence++)
+        if (*sequence != 'd' && *sequence != *what++)
+            return false;
+    return !*what;
+}
+
+static bool has_sequences(const struct marian_options *o, const char *before,
+                          const char *behind, const char *top)
+{
+    return does(o->transformer_preprocess, before) &&
+           does(o->transformer_postprocess, behind) &&
+           does(o->transformer_postprocess_top, top);
+}
+
 static status take_norm(struct architecture *a, const struct marian_options *o,
                         struct err *err)
 {
-    const bool is_pre = is(o->transformer_preprocess, "n") &&
-                        is(o->transformer_postprocess, "da") &&
-                        is(o->transformer_postprocess_top, "n");
-    const bool is_post = is(o->transformer_preprocess, "") &&
-                         is(o->transformer_postprocess, "dan") &&
-                         is(o->transformer_postprocess_top, "");
+    const bool is_pre = has_sequences(o, "n", "a", "n");
 
     a->norm = is_pre ? NORM_PRE : NORM_POST;
-    if (is_pre || is_post)
+    if (is_pre || has_sequences(o, "", "an", ""))
         return OK;
     return err_set(err, ERR_FORMAT,
                    "the model has transformer-preprocess = \"%.10s\", -postprocess = "
-                   "\"%.10s\", -postprocess-top = \"%.10s\"; read are \"n\", \"da\", "
-                   "\"n\" and \"\", \"dan\", \"\"",
+                   "\"%.10s\", -postprocess-top = \"%.10s\"; read is what computes as "
+                   "\"n\", \"da\", \"n\" or \"\", \"dan\", \"\" do",
                    o->transformer_preprocess, o->transformer_postprocess,
                    o->transformer_postprocess_top);
 }
@@ -166,28 +183,42 @@ static status take_activation(struct architecture *a, const char *name, struct e
     return refuse("transformer-ffn-activation", name, err);
 }
 
+/* What changes the model and we do not compute. */
+static status check_options(const struct marian_options *o, struct err *err)
+{
+    const struct {
+        const char *name, *value;
+        bool is_other;
+    } all[] = {{"type", o->type, !is(o->type, "transformer")},
+               {"transformer-decoder-autoreg", o->transformer_decoder_autoreg,
+                !is(o->transformer_decoder_autoreg, "self-attention")},
+               {"transformer-attention-mask", o->transformer_attention_mask,
+                !is(o->transformer_attention_mask, "default")},
+               {"transformer-postprocess-emb", o->transformer_postprocess_emb,
+                !does(o->transformer_postprocess_emb, "")},
+               {"transformer-tied-layers", "a list", *o->transformer_tied_layers},
+               {"transformer-ffn-depth", "another than 2", o->transformer_ffn_depth != 2},
+               {"transformer-train-position-embeddings", "true",
+                o->transformer_train_position_embeddings},
+               {"transformer-disable-position-embeddings", "true",
+                o->transformer_disable_position_embeddings},
+               {"transformer-no-projection", "true", o->transformer_no_projection},
+               {"transformer-rms-norm", "true", o->transformer_rms_norm},
+               {"right-left", "true", o->right_left},
+               {"lemma-dim-emb", "another than 0", o->lemma_dim_emb}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].is_other)
+            return refuse(all[i].name, all[i].value, err);
+    return OK;
+}
+
 static status take_config(struct foreign *f, const struct marian_options *o,
                           struct err *err)
 {
     struct model_config *c = &f->config;
-    const char *emb = o->transformer_postprocess_emb;
 
-    if (!is(o->type, "transformer"))
-        return refuse("type", o->type, err);
-    if (!is(o->transformer_decoder_autoreg, "self-attention"))
-        return refuse("transformer-decoder-autoreg", o->transformer_decoder_autoreg, err);
-    if (!is(emb, "") && !is(emb, "d"))
-        return refuse("transformer-postprocess-emb", emb, err);
-    if (o->transformer_ffn_depth != 2)
-        return refuse("transformer-ffn-depth", "another than 2", err);
-    if (o->transformer_train_position_embeddings)
-        return refuse("transformer-train-position-embeddings", "true", err);
-    if (o->transformer_no_projection)
-        return refuse("transformer-no-projection", "true", err);
-    if (o->transformer_rms_norm)
-        return refuse("transformer-rms-norm", "true", err);
-    if (o->lemma_dim_emb)
-        return refuse("lemma-dim-emb", "another than 0", err);
+    TRY(check_options(o, err));
     c->d_model = o->dim_emb;
     c->d_ff = o->transformer_dim_ffn;
     c->heads = o->transformer_heads;
