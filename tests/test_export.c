@@ -93,6 +93,8 @@ static void check_same(const struct foreign *a, const struct foreign *b)
     CHECK(a->config.arch.tables == b->config.arch.tables);
     CHECK(a->config.arch.positions == b->config.arch.positions);
     CHECK(a->config.arch.is_unscaled == b->config.arch.is_unscaled);
+    if (a->config.arch.positions == POSITIONS_LEARNED)
+        CHECK(a->config.arch.max_positions == b->config.arch.max_positions);
     CHECK(a->config.arch.has_no_begin == b->config.arch.has_no_begin);
     CHECK(a->config.heads == b->config.heads && a->config.d_ff == b->config.d_ff);
 }
@@ -218,11 +220,70 @@ TEST(gates_and_learned_positions_come_back)
     check_way_and_back(arch, "safetensors");
 }
 
-TEST(learned_positions_come_back_from_ctranslate2)
+TEST(learned_positions_come_back_from_ctranslate2_and_hugging_face)
 {
     struct architecture arch = {.positions = POSITIONS_LEARNED, .max_positions = 40};
 
     check_way_and_back(arch, "ctranslate2");
+    check_way_and_back(arch, "huggingface");
+}
+
+TEST(learned_positions_come_back_from_a_marianmt)
+{
+    struct architecture arch = marian_like;
+
+    arch.positions = POSITIONS_LEARNED;
+    arch.max_positions = 40;
+    check_way_and_back(arch, "huggingface");
+}
+
+/* The signal of halves as the positions of the decoder alone, in the file itself. */
+static void change_positions(enum tensors_format format, const char *path,
+                             const char *name)
+{
+    struct tensors t;
+    struct str bytes = str_new(0);
+
+    CHECK_OK(tensors_open(&t, format, path, &err), &err);
+    const struct tensors_item *table = tensors_find(&t, name);
+    CHECK(table && table->n_dims == 2);
+    const size_t at = (size_t)(table->bytes - (const unsigned char *)t.map.data);
+    float *x = malloc(table->n * sizeof *x);
+    CHECK(x);
+    positions_fill(POSITIONS_HALVES, x, (size_t)table->dim[0], (size_t)table->dim[1]);
+    str_add(&bytes, t.map.data, t.map.n_bytes);
+    memcpy(bytes.data + at, x, table->n * sizeof *x);
+    tensors_close(&t);
+    CHECK_OK(file_write(path, bytes.data, bytes.len, &err), &err);
+    str_release(&bytes);
+    free(x);
+}
+
+TEST(positions_of_two_kinds_are_refused)
+{
+    static const struct {
+        const char *to, *file, *name;
+        enum tensors_format format;
+        enum positions positions;
+    } rows[] = {
+        {"ctranslate2", "a/model.bin", "decoder/position_encodings/encodings",
+         TENSORS_CTRANSLATE2, POSITIONS_LEARNED},
+        {"huggingface", "b/model.safetensors", "model.decoder.embed_positions.weight",
+         TENSORS_SAFETENSORS, POSITIONS_LEARNED},
+        {"huggingface", "c/model.safetensors", "model.decoder.embed_positions.weight",
+         TENSORS_SAFETENSORS, POSITIONS_REFERENCE}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char out[] = {rows[i].file[0], '\0'};
+        struct foreign f = toy((struct architecture){.positions = rows[i].positions,
+                                                     .max_positions = 40}),
+                       back;
+        leave(&f, rows[i].to, "float32", test_path(out));
+        change_positions(rows[i].format, test_path(rows[i].file), rows[i].name);
+        CHECK_FAILS(foreign_open(&back, test_path(out), &err), &err, ERR_FORMAT,
+                    "are of two kinds");
+        foreign_close(&f);
+    }
 }
 
 /* As of a run with a vocab_size beyond its tokenizer. */
@@ -381,7 +442,6 @@ TEST(what_a_format_cannot_say_is_refused_with_the_reason)
     arch.positions = POSITIONS_LEARNED;
     arch.max_positions = 32;
     refused(arch, "marian", "float32", "signal of positions");
-    refused(arch, "huggingface", "float32", "has learned its own");
     arch = marian_like;
     arch.is_unscaled = true;
     refused(arch, "marian", "float32", "sqrt(d_model)");

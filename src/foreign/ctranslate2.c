@@ -35,7 +35,9 @@
                0),                                                                      \
         LINEAR(prefix##_ff2, prefix##_ff2_bias, path "/ffn/linear_1", 0, 0),            \
         NORM(prefix##_ff_norm, path "/ffn")
-#define DEC "decoder/layer_%d"
+#define DEC               "decoder/layer_%d"
+#define ENCODER_POSITIONS "encoder/position_encodings/encodings"
+#define DECODER_POSITIONS "decoder/position_encodings/encodings"
 static const struct fill_row weights[] = {
     LAYER(enc, "encoder/layer_%d"),
     LAYER(dec, DEC),
@@ -49,8 +51,8 @@ static const struct fill_row weights[] = {
     {PARAM_embed, "encoder/embeddings_0/weight", FILL_SOURCES},
     {PARAM_target_embed, "decoder/embeddings/weight", FILL_TARGETS},
     {PARAM_output, "decoder/projection/weight", FILL_TARGETS},
-    {PARAM_enc_positions, "encoder/position_encodings/encodings", FILL_PLAIN},
-    {PARAM_dec_positions, "decoder/position_encodings/encodings", FILL_PLAIN},
+    {PARAM_enc_positions, ENCODER_POSITIONS, FILL_PLAIN},
+    {PARAM_dec_positions, DECODER_POSITIONS, FILL_PLAIN},
     {PARAM_output_bias, "decoder/projection/bias", FILL_TARGETS}};
 enum { N_ROWS = sizeof weights / sizeof *weights };
 
@@ -182,6 +184,7 @@ static status take_scale(struct model_config *c, const struct tensors *t, struct
 static status take_config(struct foreign *f, const struct tensors *t, json_t *json,
                           struct err *err)
 {
+    static const char *const positions[] = {ENCODER_POSITIONS, DECODER_POSITIONS};
     struct model_config *c = &f->config;
     const struct tensors_item *up =
         tensors_find(t, "encoder/layer_0/ffn/linear_0/weight");
@@ -206,7 +209,7 @@ static status take_config(struct foreign *f, const struct tensors *t, json_t *js
     TRY(take_scale(c, t, err));
     take_tables(&c->arch, t);
     TRY(take_activation(&c->arch, fact(t, "encoder/activation", 0), err));
-    return readers_positions(c, t, "encoder/position_encodings/encodings", err);
+    return readers_positions(c, t, positions, err);
 }
 
 /* ---- words ---- */

@@ -25,6 +25,24 @@ static bool is_apart(const struct model_config *c)
     return c->arch.tables == TABLES_TARGET || c->arch.tables == TABLES_SEPARATE;
 }
 
+/* Rows of the tables of positions. */
+static int64_t n_positions(const struct model_config *c)
+{
+    return c->arch.positions == POSITIONS_LEARNED ? c->arch.max_positions : POSITIONS;
+}
+
+/* Tokens that a translation may have. */
+static int64_t longest(const struct model_config *c)
+{
+    return n_positions(c) < LONGEST ? n_positions(c) : LONGEST;
+}
+
+/* Positions that MarianMT does not compute itself. */
+static bool has_table(const struct model_config *c)
+{
+    return is_pre(c) || c->arch.positions != POSITIONS_HALVES;
+}
+
 static status check(const struct model_config *c, struct err *err)
 {
     if (is_pre(c) && is_apart(c))
@@ -37,11 +55,6 @@ static status check(const struct model_config *c, struct err *err)
         return writers_refuse("Hugging Face",
                               "no Marian or Blenderbot whose feed-forward layers have "
                               "gates",
-                              err);
-    if (c->arch.positions == POSITIONS_LEARNED)
-        return writers_refuse("Hugging Face",
-                              "one table of positions of a fixed signal, and the model "
-                              "has learned its own",
                               err);
     if (!is_pre(c) && !c->arch.has_no_begin)
         return writers_refuse(
@@ -139,17 +152,15 @@ static status write_weights(const struct writers_job *j, struct err *err)
                      .params = &f->params,
                      .flat = f->flat,
                      .type = j->type};
-    static const char *const positions[] = {READERS_HUGGINGFACE_POSITIONS("encoder"),
-                                            READERS_HUGGINGFACE_POSITIONS("decoder")};
+    const bool has_signal = has_table(c) && c->arch.positions != POSITIONS_LEARNED;
 
     TRY(pour_weights(&p, err));
     if (c->arch.tables == TABLES_INPUTS)
         TRY(put_untied(&p, rows, err));
     pour_as_row(&p, "final_logits_bias");
-    for (size_t i = 0; i < 2; i++)
-        if (is_pre(c) || c->arch.positions != POSITIONS_HALVES)
-            TRY(pour_positions(&p, positions[i], c->arch.positions, POSITIONS,
-                               (size_t)c->d_model, err));
+    for (size_t i = 0; has_signal && i < 2; i++)
+        TRY(pour_positions(&p, foreign_huggingface_positions[i], c->arch.positions,
+                           POSITIONS, (size_t)c->d_model, err));
     return writers_tensors(j, &p, TENSORS_SAFETENSORS, "model.safetensors", err);
 }
 
@@ -157,10 +168,10 @@ static status write_weights(const struct writers_job *j, struct err *err)
 
 static json_t *generation(const struct model_config *c, struct start start)
 {
-    json_t *root = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "pad_token_id", ID_PAD,
+    json_t *root = json_pack("{s:i, s:i, s:i, s:i, s:I, s:i}", "pad_token_id", ID_PAD,
                              "eos_token_id", ID_EOS, "forced_eos_token_id", ID_EOS,
                              "decoder_start_token_id", (int)start.id, "max_length",
-                             LONGEST, "num_beams", 4);
+                             (json_int_t)longest(c), "num_beams", 4);
 
     if (!c->arch.has_no_begin)
         json_object_set_new(root, "forced_bos_token_id", json_integer(ID_BOS));
@@ -189,16 +200,16 @@ static status write_config(const struct writers_job *j, struct start start,
     const struct model_config *c = &j->model->config;
     const bool is_tied = c->arch.tables == TABLES_ONE || c->arch.tables == TABLES_TARGET;
     json_t *root = json_pack(
-        "{s:s, s:[s], s:s, s:s, s:I, s:I, s:I, s:i, s:b, s:b, s:b, s:b}", "model_type",
+        "{s:s, s:[s], s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:b}", "model_type",
         is_pre(c) ? "blenderbot" : "marian", "architectures",
         is_pre(c) ? "BlenderbotForConditionalGeneration" : "MarianMTModel", "dtype",
         j->type->name, "activation_function",
         foreign_huggingface_activation(c->arch.activation), "d_model",
         (json_int_t)c->d_model, "vocab_size", (json_int_t)model_config_source_vocab(c),
         "decoder_vocab_size", (json_int_t)c->vocab_size, "max_position_embeddings",
-        POSITIONS, "is_encoder_decoder", 1, "scale_embedding", (int)!c->arch.is_unscaled,
-        "tie_word_embeddings", (int)is_tied, "share_encoder_decoder_embeddings",
-        (int)!is_apart(c));
+        (json_int_t)n_positions(c), "is_encoder_decoder", 1, "scale_embedding",
+        (int)!c->arch.is_unscaled, "tie_word_embeddings", (int)is_tied,
+        "share_encoder_decoder_embeddings", (int)!is_apart(c));
 
     json_object_set_new(root, "bos_token_id", json_integer(ID_BOS));
     json_object_set_new(root, "encoder_no_repeat_ngram_size", json_integer(0));
@@ -236,10 +247,11 @@ static status write_tokenizer(const struct writers_job *j, struct err *err)
 
     if (!is_pre(&f->config))
         json_object_update_new(
-            root, json_pack("{s:s, s:b, s:s, s:s, s:s, s:i}", "tokenizer_class",
-                            "MarianTokenizer", "separate_vocabs",
-                            (int)is_apart(&f->config), "eos_token", "</s>", "pad_token",
-                            "<pad>", "unk_token", "<unk>", "model_max_length", LONGEST));
+            root,
+            json_pack("{s:s, s:b, s:s, s:s, s:s, s:I}", "tokenizer_class",
+                      "MarianTokenizer", "separate_vocabs", (int)is_apart(&f->config),
+                      "eos_token", "</s>", "pad_token", "<pad>", "unk_token", "<unk>",
+                      "model_max_length", (json_int_t)longest(&f->config)));
     return writers_json(j, "tokenizer_config.json", root, err);
 }
 
@@ -314,6 +326,10 @@ static void note(struct writers_job *j)
         str_puts(j->notes,
                  "MarianMT has norms behind sublayers alone; this is a Blenderbot, the "
                  "model of transformers that computes the same as this one.\n");
+    else if (has_table(&j->model->config))
+        str_puts(j->notes,
+                 "MarianMT has a table of positions here, which transformers loads and "
+                 "does not save: keep this directory.\n");
     writers_note_epsilon(j, "transformers", EPSILON);
 }
 

@@ -3,7 +3,7 @@
  * model.safetensors (or pytorch_model.bin) has its weights, vocab.json (and
  * target_vocab.json, if target words have numbers of their own) its tokens, source.spm
  * and target.spm cut text into them. Positions are halves of sines and cosines that the
- * program computes itself.
+ * program computes itself, or tables, as in a Blenderbot.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -29,8 +29,9 @@
         NORM(prefix##_att_norm, path "self_attn_layer_norm"),               \
         LINEAR(prefix##_ff1, path "fc1"), LINEAR(prefix##_ff2, path "fc2"), \
         NORM(prefix##_ff_norm, path "final_layer_norm")
-#define ENC "model.encoder.layers.%d."
-#define DEC "model.decoder.layers.%d."
+#define ENC             "model.encoder.layers.%d."
+#define DEC             "model.decoder.layers.%d."
+#define POSITIONS(side) "model." side ".embed_positions.weight"
 static const struct fill_row rows[] = {
     LAYER(enc, ENC),
     LAYER(dec, DEC),
@@ -41,6 +42,8 @@ static const struct fill_row rows[] = {
     NORM(dec_cross_norm, DEC "encoder_attn_layer_norm"),
     NORM(enc_end, "model.encoder.layer_norm"),
     NORM(dec_end, "model.decoder.layer_norm"),
+    {PARAM_enc_positions, POSITIONS("encoder")},
+    {PARAM_dec_positions, POSITIONS("decoder")},
     {PARAM_embed, "model.shared.weight", FILL_SOURCES}, /* see table_of() */
     {PARAM_output_bias, "final_logits_bias", FILL_TARGETS}};
 static const struct fill_row apart[] = {
@@ -52,6 +55,9 @@ enum {
     N_ALL = N_ROWS + N_APART
 };
 _Static_assert((int)N_ALL <= (int)READERS_ROWS, "room for all rows");
+
+const char *const foreign_huggingface_positions[2] = {POSITIONS("encoder"),
+                                                      POSITIONS("decoder")};
 
 struct fill foreign_huggingface_rows(struct fill_row all[READERS_ROWS], bool is_apart)
 {
@@ -231,9 +237,8 @@ static status open_all(struct foreign *f, const struct place *p, json_t *root,
     TRY(read_weights(t, p, err));
     TRY(read_words(w, p, &t->t, is_apart, err));
     TRY(take_start(f, root, w->is_one ? &w->source : &w->target, err));
-    if (tensors_find(&t->t, READERS_HUGGINGFACE_POSITIONS("encoder")))
-        TRY(readers_positions(&f->config, &t->t, READERS_HUGGINGFACE_POSITIONS("encoder"),
-                              err));
+    if (tensors_find(&t->t, foreign_huggingface_positions[0]))
+        TRY(readers_positions(&f->config, &t->t, foreign_huggingface_positions, err));
     m.fill = foreign_huggingface_rows(all, is_apart);
     name_tables(all, &t->t, is_apart);
     return readers_finish(f, &m, err);

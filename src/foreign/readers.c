@@ -164,33 +164,59 @@ status readers_words(struct vocabulary *v, const struct place *p,
 
 /* ---- the model ---- */
 
-status readers_positions(struct model_config *c, const struct tensors *t,
-                         const char *name, struct err *err)
+/* Halves are as near to a signal as this. */
+static bool is_signal(const struct tensors_item *table, enum positions kind)
 {
     enum { LOOKED_AT = 64 };
-    const struct tensors_item *table = tensors_find(t, name);
-    const size_t D = (size_t)c->d_model;
+    const size_t D = (size_t)table->dim[1];
 
-    if (!table || table->n_dims != 2 || table->dim[1] != D)
+    for (size_t p = 0; p < LOOKED_AT && p < table->dim[0]; p++)
+        for (size_t d = 0; d < D; d++)
+            if (!(fabs(tensors_value(table, p * D + d) -
+                       positions_signal(kind, p, d, D)) < 2e-3))
+                return false;
+    return true;
+}
+
+static enum positions kind_of(const struct tensors_item *table)
+{
+    int kind = POSITIONS_REFERENCE;
+
+    while (kind < POSITIONS_LEARNED && !is_signal(table, (enum positions)kind))
+        kind++;
+    return (enum positions)kind;
+}
+
+static status find_positions(const struct tensors_item **table, const struct tensors *t,
+                             const char *name, size_t D, struct err *err)
+{
+    *table = tensors_find(t, name);
+    if (*table && (*table)->n_dims == 2 && (*table)->dim[1] == D)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "the model has no table of positions %s of %zu columns; convert it "
+                   "again with a converter that writes one",
+                   name, D);
+}
+
+status readers_positions(struct model_config *c, const struct tensors *t,
+                         const char *const tables[2], struct err *err)
+{
+    const struct tensors_item *table[2];
+
+    for (size_t i = 0; i < 2; i++)
+        TRY(find_positions(&table[i], t, tables[i], (size_t)c->d_model, err));
+    c->arch.positions = kind_of(table[0]);
+    if (kind_of(table[1]) != c->arch.positions)
         return err_set(err, ERR_FORMAT,
-                       "the model has no table of positions; convert it again with a "
-                       "converter that writes one");
-    for (int kind = POSITIONS_REFERENCE; kind <= POSITIONS_INTERLEAVED; kind++) {
-        double worst = 0;
-        for (size_t p = 0; p < LOOKED_AT && p < table->dim[0]; p++)
-            for (size_t d = 0; d < D; d++)
-                worst =
-                    fmax(worst, fabs(tensors_value(table, p * D + d) -
-                                     positions_signal((enum positions)kind, p, d, D)));
-        c->arch.positions = (enum positions)kind;
-        if (worst < 2e-3)
-            return OK;
-    }
-    if (table->dim[0] > 65536)
+                       "positions of encoder and decoder are of two kinds, which we do "
+                       "not compute");
+    if (c->arch.positions != POSITIONS_LEARNED)
+        return OK;
+    if (table[0]->dim[0] > 65536)
         return err_set(err, ERR_FORMAT,
                        "its table of positions has more than 65536 rows");
-    c->arch.positions = POSITIONS_LEARNED;
-    c->arch.max_positions = (int64_t)table->dim[0];
+    c->arch.max_positions = (int64_t)table[0]->dim[0];
     return OK;
 }
 

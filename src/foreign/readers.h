@@ -53,7 +53,7 @@ const char *foreign_marian_activation(enum activation kind);
 /* is_apart: the sides have tables of their own */
 struct fill foreign_huggingface_rows(struct fill_row all[READERS_ROWS], bool is_apart);
 const char *foreign_huggingface_activation(enum activation kind);
-#define READERS_HUGGINGFACE_POSITIONS(side) "model." side ".embed_positions.weight"
+extern const char *const foreign_huggingface_positions[2]; /* of encoder and decoder */
 
 /* ---- what readers share ---- */
 
@@ -92,9 +92,10 @@ struct readers_model {
 };
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err);
 
-/* Which of our signals the table of positions is; learned positions where it is none. */
+/* Which of our signals the tables of positions of encoder and decoder are; learned
+ * positions where neither is one. ERR_FORMAT where only one is, or they are two. */
 status readers_positions(struct model_config *c, const struct tensors *t,
-                         const char *name, struct err *err);
+                         const char *const tables[2], struct err *err);
 
 /* What our options say against a value of a file is said of the file: ERR_FORMAT. */
 status readers_refuse(const struct err *why, struct err *err);
