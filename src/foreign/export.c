@@ -34,18 +34,11 @@ static bool is_among(const char *names, const char *name)
 static status check(const struct writers_format *format, const struct foreign *f,
                     const struct export_options *o, struct err *err)
 {
-    const bool has_two = spm_target(f->spm) != f->spm;
-
     if (format->types && !is_among(format->types, o->type))
         return err_set(
             err, ERR_USAGE,
             "quantization = %s: %s is written in %s; CTranslate2 has all types", o->type,
             o->to, format->types);
-    if (has_two && format == &export_tensorflow)
-        return writers_refuse("a run directory",
-                              "one tokenizer, and the model has two: to=safetensors "
-                              "keeps both",
-                              err);
     return format->check(&f->config, err);
 }
 

@@ -35,6 +35,21 @@ grep -q 'come from a packed model in int8' small/README.md || fail "README.md do
 cmp -s licence.txt small/LICENCE || fail "the licence is not there"
 [ ! -e ctranslate2/LICENCE ] || fail "a run has no licence"
 
+# a tokenizer for each side stays one, in a run directory too
+expect 0 "$FERRY" prepare source=train.en target=train.de out=other vocab_size=70 measure=false
+python3 "$ROOT/tests/cli/marian_model.py" two data/vocab other/vocab
+expect 0 "$FERRY" translate two sources
+cp .out said
+for to in safetensors tensorflow; do
+    expect 0 "$FERRY" export two to=$to out=two-$to
+    expect 0 "$FERRY" translate two-$to sources
+    cmp -s .out said || fail "with two tokenizers $to translates otherwise"
+done
+[ -e two-tensorflow/vocab.target.model ] || fail "the tokenizer of targets is not there"
+expect 0 "$FERRY" pack two-tensorflow out=two.ferry precision=fp32 pairs=0
+expect 0 "$FERRY" translate two.ferry sources
+cmp -s .out said || fail "packed, a model with two tokenizers translates otherwise"
+
 # the moving average, a checkpoint by name, and a file for import
 expect 0 "$FERRY" export run to=tensorflow out=named checkpoint=last
 cmp -s tensorflow/checkpoint named/checkpoint || fail "another checkpoint"
