@@ -78,6 +78,17 @@ out_has 'forgotten was not measured'
 grep -q 'forgotten was not measured' alone/adapt.md || fail 'adapt.md does not say what was not measured'
 [ -e alone.ferry ] && [ ! -e alone/adapted.ferry ] || fail 'out= is not where the model goes'
 
+# A translation memory teaches what its pairs do in two files.
+awk -F'\t' 'BEGIN { print "<tmx version=\"1.4\"><header srclang=\"en\"/><body>" }
+    { printf "<tu><tuv xml:lang=\"en\"><seg>%s</seg></tuv><tuv xml:lang=\"de\"><seg>%s</seg></tuv></tu>\n", $1, $2 }
+    END { print "</body></tmx>" }' more.tsv >more.tmx
+expect 0 "$FERRY" adapt base.ferry pairs=more.tmx run=memory passes=1 threads=1
+grep -q '^new  *15 ' .out || fail 'no line of the translation memory'
+for file in alone/model.ckpt-*.data*; do
+    cmp -s "$file" "memory/${file#*/}" || fail 'other weights from a translation memory'
+done
+expect 0 "$FERRY" translate memory/adapted.ferry test.en
+
 # So can a model of another program, with a tokenizer for each side.
 expect 0 "$FERRY" prepare source=more.en target=more.de out=other vocab_size=70 measure=false
 python3 "$ROOT/tests/cli/marian_model.py" marian data/vocab other/vocab
