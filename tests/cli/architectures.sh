@@ -5,6 +5,7 @@ losses() { sed -n 's/.*"event":"step".*"loss":\([0-9.e+-]*\).*/\1/p' "$1/run.jso
 near() { awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a - b; exit !(d <= e && -d <= e) }'; }
 
 tiny_data data
+paste test.en test.de >pairs
 devices=cpu
 "$FERRY" doctor --device opencl >doctor.txt 2>&1 && devices="cpu opencl"
 
@@ -29,7 +30,14 @@ check()
     expect 0 "$FERRY" pack $name-cpu out=$name.ferry precision=fp32 pairs=5
     expect 0 "$FERRY" translate $name.ferry test.en
     cmp .out $name.cpu || fail "$name: packed, it translates otherwise"
+    expect 0 "$FERRY" score-pairs $name.ferry pairs
+    cp .out float
     expect 0 "$FERRY" pack $name-cpu out=$name-8.ferry precision=int8 pairs=5
+    expect 0 "$FERRY" translate $name-8.ferry test.en
+    [ "$(wc -l <.out)" = 6 ] || fail "$name: in int8 $(wc -l <.out) lines of 6"
+    expect 0 "$FERRY" score-pairs $name-8.ferry pairs
+    [ "$(paste .out float | awk '{ d = $2 - $4 } d <= 0.01 && -d <= 0.01' | wc -l)" = 6 ] || # a token
+        fail "$name: other scores in int8 than in float: $(paste .out float)"
     expect 0 "$FERRY" eval $name.ferry data=data set=valid bleu=false
     packed=$(awk '/^cross entropy/ { print $3 }' .out)
     expect 0 "$FERRY" eval $name-cpu set=valid bleu=false
