@@ -185,6 +185,18 @@ static status fill_one(const struct fill *f, const struct param *t, float *flat,
     return check_numbers(t, from.item->name, flat, err);
 }
 
+status fill_check_size(const struct params *p, const struct tensors *t, struct err *err)
+{
+    const size_t n = p->n_flat * sizeof(float);
+
+    if (n / FILL_MEMORY <= t->map.n_bytes)
+        return OK;
+    return err_set(err, ERR_FORMAT,
+                   "its weights would take %zu bytes of memory, more than %d for each "
+                   "byte of the file",
+                   n, FILL_MEMORY);
+}
+
 status fill_check(const struct fill *f, const struct params *p, struct err *err)
 {
     struct from from;
@@ -194,7 +206,7 @@ status fill_check(const struct fill *f, const struct params *p, struct err *err)
         if (row)
             TRY(find_tensor(f, row, &p->list[i], &from, err));
     }
-    return OK;
+    return fill_check_size(p, f->tensors, err);
 }
 
 status fill_all(const struct fill *f, const struct params *p, float *flat,

@@ -37,8 +37,13 @@ struct fill {
     const char *norm_suffix;
 };
 
-/* Is there a tensor of the right shape for every parameter of p? To be asked before
- * memory is taken for them: then the file has at least a byte of each number. */
+/* Weights take at most so many bytes of memory for each of the file: four for a number in
+ * eight bits, and more where tensors share their bytes, as layers may. */
+enum { FILL_MEMORY = 64 };
+status fill_check_size(const struct params *p, const struct tensors *t, struct err *err);
+
+/* Is there a tensor of the right shape for every parameter of p, and may they take what
+ * they need? To be asked before memory is taken for them. */
 status fill_check(const struct fill *f, const struct params *p, struct err *err);
 
 /* Every parameter of p. ERR_FORMAT names a tensor that is missing or of another shape. */

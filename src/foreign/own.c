@@ -178,6 +178,7 @@ static status fill_all_params(struct foreign *f, const struct names *n,
 {
     for (size_t i = 0; i < f->params.n_list; i++)
         TRY(fill_param(NULL, &f->params.list[i], &n->name[i], t, err));
+    TRY(fill_check_size(&f->params, t, err));
     TRY(mem_alloc(&f->flat, f->params.n_flat, sizeof *f->flat, err));
     for (size_t i = 0; i < f->params.n_list; i++)
         TRY(fill_param(f->flat, &f->params.list[i], &n->name[i], t, err));
