@@ -148,8 +148,41 @@ CTRANSLATE2 = {"ct2-float": ("hf-swish", None), "ct2-int8": ("hf-swish", "int8")
 # By the numbers of tests/fuzz/fuzz_foreign.c.
 FILES = ["config.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm", "model.safetensors", "model.bin", "pytorch_model.bin",
          "shared_vocabulary.json", "decoder.yml", "model.npz", "source_vocabulary.json", "vocab.yml", "target_vocabulary.json",
-         "tokenizer_config.json", "vocab.spm", "en.spm", "de.spm", "vocab.model"]
+         "tokenizer_config.json", "vocab.spm", "en.spm", "de.spm", "vocab.model", "target.model", "source.vocab.yml", "target.vocab.yml",
+         "shared_vocabulary.txt", "source_vocabulary.txt", "target_vocabulary.txt", "map"]
 TENSORS = {"model.safetensors": 0, "model.npz": 1, "model.bin": 2, "pytorch_model.bin": 3}
+
+
+def row(files):
+    return b"".join(bytes([FILES.index(k)]) + len(v).to_bytes(3, "little") + v for k, v in files.items() if k in FILES)
+
+
+def members(path):
+    archive = zipfile.ZipFile(path)
+    return {os.path.basename(i.filename): archive.read(i) for i in archive.infolist()}
+
+
+def exported(model, to):
+    """The files of `ferry export` ($FERRY) of a model."""
+    with tempfile.TemporaryDirectory() as work:
+        ferry = os.environ.get("FERRY", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../build/release/ferry"))
+        subprocess.run([ferry, "export", model, f"to={to}", f"out={work}/out"], check=True, capture_output=True)
+        return {name: open(f"{work}/out/{name}", "rb").read() for name in sorted(os.listdir(work + "/out"))}
+
+
+def exported_seeds(models, put):
+    """What no other program writes, or not so small."""
+    model = models + "/marian-post.zip"
+    own = exported(model, "safetensors")
+    put("foreign", "own", row(own))
+    name = b"ForwardPass/transformer_encoder/layer_0/self_attention/self_attention/q/kernel"
+    theirs = b"theirs".ljust(len(name), b"_")
+    own["model.safetensors"] = own["model.safetensors"].replace(name, theirs)
+    put("foreign", "own-map", row(own | {"map": name + b": " + theirs + b" transposed\n"}))
+    put("foreign", "marian-yml", row(exported(model, "marian")))
+    files = members(models + "/ct2-int8.zip")
+    words = json.loads(files.pop("shared_vocabulary.json"))
+    put("foreign", "ct2-txt", row(files | {"shared_vocabulary.txt": "\n".join(words).encode()}))
 
 
 def seeds(models, corpus):
@@ -161,10 +194,8 @@ def seeds(models, corpus):
     for name in sorted(os.listdir(models)):
         if not name.endswith(".zip"):
             continue
-        archive = zipfile.ZipFile(f"{models}/{name}")
-        files = {os.path.basename(i.filename): archive.read(i) for i in archive.infolist()}
-        row = b"".join(bytes([FILES.index(k)]) + len(v).to_bytes(3, "little") + v for k, v in files.items() if k in FILES)
-        put("foreign", name[:-4], row)
+        files = members(f"{models}/{name}")
+        put("foreign", name[:-4], row(files))
         for k, v in files.items():
             if k in TENSORS and name in ("hf-swish.zip", "hf-gelu.zip", "ct2-int8.zip", "marian-pre.zip"):
                 put("tensors", name[:-4], bytes([TENSORS[k]]) + v)
@@ -175,6 +206,7 @@ def seeds(models, corpus):
         if name in ("hf-gelu.zip", "ct2-int8.zip"):
             with open(f"{models}/{name}", "rb") as f:
                 put("zip", name[:-4], f.read())
+    exported_seeds(models, put)
     put("yaml_pairs", "vocabulary", "\n".join(f"{json.dumps(k, ensure_ascii=False)}: {i}" for i, k in enumerate(("</s>", "<unk>", "▁a", "\"", "ß"))).encode())
 
 
