@@ -83,6 +83,17 @@ expect 0 "$FERRY" score-pairs hf-swish pairs
 refuses 2 'no config.json of a FerryTransformer' "$FERRY" import hf-swish/model.safetensors out=x.ferry
 refuses 2 'no config.json of a FerryTransformer' "$FERRY" import hf-swish out=x.ferry map=text
 
+expect 0 "$FERRY" export "$models/marian-post.zip" to=safetensors out=own
+expect 0 "$FERRY" translate own text
+cp .out said
+mv own/model.safetensors own/other.safetensors
+q=ForwardPass/transformer_encoder/layer_0/self_attention/self_attention/q/kernel
+sed -i "s|$q|theirs${q:6}|" own/other.safetensors
+echo "$q: theirs${q:6}" >names
+expect 0 "$FERRY" import own/other.safetensors map=names out=own.ferry precision=fp32
+expect 0 "$FERRY" translate own.ferry text
+cmp .out said
+
 # what would do harm
 python3 - <<'EOF'
 import json, os, pickle, shutil, struct, zipfile
