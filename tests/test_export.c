@@ -237,6 +237,25 @@ TEST(learned_positions_come_back_from_a_marianmt)
     check_way_and_back(arch, "huggingface");
 }
 
+TEST(a_readme_says_how_many_positions_a_model_has_learned)
+{
+    static const char *const formats[] = {"ctranslate2", "huggingface"};
+    const struct architecture arch = {.positions = POSITIONS_LEARNED,
+                                      .max_positions = 40};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct foreign f = toy(arch);
+        struct file_map map;
+        char readme[64];
+        leave(&f, formats[i], "float32", test_path(formats[i]));
+        snprintf(readme, sizeof readme, "%s/README.md", formats[i]);
+        CHECK_OK(file_map_open(&map, test_path(readme), &err), &err);
+        CHECK(memmem(map.data, map.n_bytes, "learned 40 positions", 20));
+        file_map_close(&map);
+        foreign_close(&f);
+    }
+}
+
 /* The signal of halves as the positions of the decoder alone, in the file itself. */
 static void change_positions(enum tensors_format format, const char *path,
                              const char *name)

@@ -174,6 +174,7 @@ static status write_readme(const struct writers_job *j, struct err *err)
 
 static status write(struct writers_job *j, struct err *err)
 {
+    writers_note_positions(j);
     TRY(write_model(j, err));
     TRY(write_config(j, err));
     TRY(write_vocabularies(j, err));

@@ -330,6 +330,7 @@ static void note(struct writers_job *j)
         str_puts(j->notes,
                  "MarianMT has a table of positions here, which transformers loads and "
                  "does not save: keep this directory.\n");
+    writers_note_positions(j);
     writers_note_epsilon(j, "transformers", EPSILON);
 }
 

@@ -117,6 +117,17 @@ void writers_note_epsilon(struct writers_job *j, const char *program, double eps
                    program, epsilon, ours);
 }
 
+void writers_note_positions(struct writers_job *j)
+{
+    const struct architecture *a = &j->model->config.arch;
+
+    if (a->positions == POSITIONS_LEARNED)
+        str_printf(
+            j->notes,
+            "The model has learned %lld positions: cut sentences of more tokens.\n",
+            (long long)a->max_positions);
+}
+
 static void put_lines(struct str *out, const char *before, const char *lines)
 {
     while (*lines) {

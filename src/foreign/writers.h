@@ -67,6 +67,9 @@ bool writers_starts_at_zero(const struct writers_job *j);
 /* A note that the program's norms have another epsilon than the model, if so. */
 void writers_note_epsilon(struct writers_job *j, const char *program, double epsilon);
 
+/* A note how many positions the model has learned, if so: other programs do not cut. */
+void writers_note_positions(struct writers_job *j);
+
 /* README.md: what this is, `body`, which begins with how to load it, and the notes. */
 status writers_readme(const struct writers_job *j, const char *program, const char *body,
                       struct err *err);
