@@ -305,6 +305,36 @@ TEST(positions_of_two_kinds_are_refused)
     }
 }
 
+TEST(a_missing_table_of_positions_is_named)
+{
+    static const char *const sides[] = {"encoder", "decoder"};
+
+    for (size_t i = 0; i < 4; i++) {
+        struct architecture arch = i < 2 ? reference : marian_like;
+        struct foreign f, back;
+        struct file_map map;
+        char out[16], weights[64], name[64];
+        arch.positions = POSITIONS_LEARNED;
+        arch.max_positions = 40;
+        f = toy(arch);
+        snprintf(out, sizeof out, "without%zu", i);
+        snprintf(weights, sizeof weights, "%s/model.safetensors", out);
+        snprintf(name, sizeof name, "model.%s.embed_positions.weight", sides[i % 2]);
+        leave(&f, "huggingface", "float32", test_path(out));
+        CHECK_OK(file_map_open(&map, test_path(weights), &err), &err);
+        struct str bytes = str_new(0);
+        str_add(&bytes, map.data, map.n_bytes);
+        file_map_close(&map);
+        char *at = memmem(bytes.data, bytes.len, name, strlen(name));
+        CHECK(at);
+        *at = 'x';
+        CHECK_OK(file_write(test_path(weights), bytes.data, bytes.len, &err), &err);
+        str_release(&bytes);
+        CHECK_FAILS(foreign_open(&back, test_path(out), &err), &err, ERR_FORMAT, name);
+        foreign_close(&f);
+    }
+}
+
 /* As of a run with a vocab_size beyond its tokenizer. */
 TEST(rows_that_no_piece_has_come_back)
 {

@@ -220,6 +220,14 @@ static status read_weights(struct readers_tensors *t, const struct place *p,
                    p->path);
 }
 
+/* MarianMT may leave its tables of positions out, which it computes. */
+static bool has_tables(const struct foreign *f, const struct tensors *t)
+{
+    return f->config.arch.norm == NORM_PRE ||
+           tensors_find(t, foreign_huggingface_positions[0]) ||
+           tensors_find(t, foreign_huggingface_positions[1]);
+}
+
 static status open_all(struct foreign *f, const struct place *p, json_t *root,
                        struct readers_words *w, struct readers_tensors *t,
                        struct err *err)
@@ -237,7 +245,7 @@ static status open_all(struct foreign *f, const struct place *p, json_t *root,
     TRY(read_weights(t, p, err));
     TRY(read_words(w, p, &t->t, is_apart, err));
     TRY(take_start(f, root, w->is_one ? &w->source : &w->target, err));
-    if (tensors_find(&t->t, foreign_huggingface_positions[0]))
+    if (has_tables(f, &t->t))
         TRY(readers_positions(&f->config, &t->t, foreign_huggingface_positions, err));
     m.fill = foreign_huggingface_rows(all, is_apart);
     name_tables(all, &t->t, is_apart);
