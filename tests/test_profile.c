@@ -85,6 +85,8 @@ TEST(profiles_are_written_and_read_and_those_of_a_name_become_one)
     CHECK_OK(profile_read(&q, (struct line){bytes.data, bytes.len}, &err), &err);
     CHECK(q.n == 2 && q.item[0].n_merged == 2);
     CHECK(memcmp(q.item[0].cost, p.item[0].cost, PROFILE_BUCKETS) == 0);
+    CHECK_OK(profile_merge(&q, &p, &err), &err);
+    CHECK(q.n == 2 && q.item[1].n_merged == 3);
     str_release(&bytes);
     profile_release(&p);
     profile_release(&q);
@@ -106,7 +108,10 @@ TEST(damaged_profiles_are_refused)
                 ERR_FORMAT, "no valid name");
     bytes.data[8] = 9;
     CHECK_FAILS(profile_read(&q, (struct line){bytes.data, bytes.len}, &err), &err,
-                ERR_FORMAT, "version 9");
+                ERR_FORMAT, "version 9, which is newer; this program reads 1");
+    bytes.data[8] = 0;
+    CHECK_FAILS(profile_read(&q, (struct line){bytes.data, bytes.len}, &err), &err,
+                ERR_FORMAT, "version 0; this");
     str_release(&bytes);
     profile_release(&p);
     profile_release(&q);

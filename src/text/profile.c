@@ -170,10 +170,12 @@ status profile_read(struct profiles *p, struct line bytes, struct err *err)
 
     if (bytes.n_bytes < HEAD_BYTES || memcmp(bytes.text, MAGIC, 8) != 0)
         return err_set(err, ERR_FORMAT, "these are no profiles of languages");
-    if (get32(bytes.text + 8) != VERSION)
+    const uint32_t version = get32(bytes.text + 8);
+    if (version != VERSION)
         return err_set(err, ERR_FORMAT,
-                       "profiles of languages have version %u; this program reads %d",
-                       get32(bytes.text + 8), VERSION);
+                       "the profiles of languages have version %u%s; this program reads "
+                       "%d",
+                       version, version > VERSION ? ", which is newer" : "", VERSION);
     const size_t n = get32(bytes.text + 12);
     if (n > MOST_PROFILES || bytes.n_bytes != HEAD_BYTES + n * each)
         return err_set(err, ERR_FORMAT,
@@ -187,6 +189,13 @@ status profile_read(struct profiles *p, struct line bytes, struct err *err)
             return err_set(err, ERR_FORMAT, "a profile of a language has no valid name");
         TRY(add_merged(p, &a, err));
     }
+    return OK;
+}
+
+status profile_merge(struct profiles *into, const struct profiles *more, struct err *err)
+{
+    for (size_t i = 0; i < more->n; i++)
+        TRY(add_merged(into, &more->item[i], err));
     return OK;
 }
 

@@ -53,6 +53,9 @@ status profile_add(struct profiles *p, const char *name, const struct profile_co
 status profile_write(struct str *out, const struct profiles *p, struct err *err);
 status profile_read(struct profiles *p, struct line bytes, struct err *err);
 
+/* The same of profiles at hand. */
+status profile_merge(struct profiles *into, const struct profiles *more, struct err *err);
+
 struct profile_guess {
     const char *name;  /* of a profile */
     double confidence; /* 0 to 100 */

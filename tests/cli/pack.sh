@@ -23,6 +23,9 @@ grep -q FERRYPRF int8.ferry || fail "the packed model has no profiles"
 cp data/profiles good
 echo bad >data/profiles
 refuses 4 'data/profiles: these are no profiles' "$FERRY" pack run out=bad.ferry pairs=5
+{ head -c 8 good; printf '\2'; tail -c +10 good; } >data/profiles
+refuses 4 'data/profiles: the profiles of languages have version 2, which is newer; this program reads 1' \
+    "$FERRY" pack run out=bad.ferry pairs=5
 rm data/profiles
 expect 0 "$FERRY" pack run out=without.ferry pairs=5
 ! grep -q FERRYPRF without.ferry || fail "profiles from nowhere"
