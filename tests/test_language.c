@@ -58,6 +58,40 @@ TEST(languages_of_the_table_are_known_by_one_sentence_repeated)
     }
 }
 
+TEST(a_sentence_alone_has_a_likeliest_language)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct language_guess g[LANGUAGE_MOST];
+        struct language l;
+        struct err err = {0};
+        double sum = 0;
+        CHECK_OK(language_open(&l, &err), &err);
+        const size_t n =
+            language_rank(&l, (struct line){known[i].text, strlen(known[i].text)}, g);
+        language_close(&l);
+        for (size_t k = 0; k < n; k++)
+            sum += g[k].confidence;
+        if (!n || strcmp(g[0].name, known[i].name) != 0 || g[0].confidence < 0.5 ||
+            sum >= 1)
+            test_fail(__FILE__, __LINE__, "%s is taken for '%s' (%.2f of %.2f)",
+                      known[i].name, n ? g[0].name : "", n ? g[0].confidence : 0, sum);
+    }
+}
+
+TEST(what_no_language_has_is_ranked_nowhere)
+{
+    static const char *const unknown[] = {"", "4711", "Qe xorv blint zamu", "\xFF"};
+    struct language_guess g[LANGUAGE_MOST];
+    struct err err = {0};
+
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        struct language l;
+        CHECK_OK(language_open(&l, &err), &err);
+        CHECK(language_rank(&l, (struct line){unknown[i], strlen(unknown[i])}, g) == 0);
+        language_close(&l);
+    }
+}
+
 TEST(capitals_and_punctuation_do_not_matter)
 {
     CHECK(strcmp(guess("WHAT IS THE MATTER WITH YOU? IT WAS HE!", 200).name, "en") == 0);

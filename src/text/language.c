@@ -255,7 +255,7 @@ static void take_letter(struct language *l, uint32_t before, uint32_t code)
     }
 }
 
-void language_add(struct language *l, struct line text)
+static void take_text(struct language *l, struct line text)
 {
     char word[WORD_BYTES];
     size_t n = 0, len;
@@ -275,6 +275,11 @@ void language_add(struct language *l, struct line text)
         }
         before = code;
     }
+}
+
+void language_add(struct language *l, struct line text)
+{
+    take_text(l, text);
     /* Scripts without blanks have a word a line: letters count too. */
     if (l->n_seen >= BLOCK_WORDS || l->n_letters / 6 >= BLOCK_WORDS)
         vote(l);
@@ -293,6 +298,47 @@ struct language_guess language_guess(const struct language *l)
         return (struct language_guess){.name = ""};
     snprintf(g.name, sizeof g.name, "%s", languages[best].name);
     return g;
+}
+
+static int compare_guesses(const void *a, const void *b)
+{
+    const double x = ((const struct language_guess *)a)->confidence;
+    const double y = ((const struct language_guess *)b)->confidence;
+
+    return x > y ? -1 : x < y;
+}
+
+/* How much of a text is of a language: its words, or all letters of its script. */
+static double fit(const struct language *l, size_t language, enum unicode_script script)
+{
+    if (languages[language].script != script)
+        return 0;
+    return *languages[language].words ? l->score[language] : (double)l->n_script[script];
+}
+
+size_t language_rank(struct language *l, struct line text,
+                     struct language_guess guess[LANGUAGE_MOST])
+{
+    double all = 0, squares = 0;
+    size_t n = 0;
+
+    take_text(l, text);
+    const enum unicode_script script = script_of(l->n_script, l->n_letters);
+    for (size_t i = 0; i < N_LANGUAGES; i++) {
+        const double x = fit(l, i, script);
+        all += x;
+        squares += x * x;
+        if (x <= 0)
+            continue;
+        guess[n].confidence = x * x;
+        snprintf(guess[n++].name, LANGUAGE_NAME, "%s", languages[i].name);
+    }
+    if (all < LEAST_SHARE * (double)l->n_seen)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        guess[i].confidence *= all / (all + 1) / squares;
+    qsort(guess, n, sizeof *guess, compare_guesses);
+    return n;
 }
 
 double language_similar(const struct language *a, const struct language *b)

@@ -47,6 +47,12 @@ void language_close(struct language *l);
 void language_add(struct language *l, struct line text);
 struct language_guess language_guess(const struct language *l);
 
+/* The languages that a text of any length may be in, best first, and how many; nothing
+ * was added to *l before. Confidences add up to less than 1, the more so the fewer of
+ * the words are known. */
+size_t language_rank(struct language *l, struct line text,
+                     struct language_guess guess[LANGUAGE_MOST]);
+
 /* Cosine of the two texts' pairs of letters, 0 to 1: above 0.9 for two texts of a
  * language, 0 for two scripts; 0 when either has no letters. */
 double language_similar(const struct language *a, const struct language *b);
