@@ -1,12 +1,15 @@
 #include "serve/models.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 /* Which file it is: replaced, it is another. */
 struct identity {
@@ -65,18 +68,63 @@ static bool find_file(const char *path, struct identity *id)
     return true;
 }
 
-/* Of a run directory it is the list of its best checkpoints, else of its last. */
+/* Whether readers of other programs' models may look at a file of this name. */
+static bool is_part(const char *name)
+{
+    static const char *const ends[] = {".bin", ".json", ".model", ".npz", ".safetensors",
+                                       ".spm", ".txt",  ".vocab", ".yml"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (str_ends(name, ends[i]))
+            return true;
+    return false;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* Of a directory of another program: all of its files as if they were one. */
+static bool find_parts(const char *dir, struct identity *id)
+{
+    DIR *d = opendir(dir);
+    char name[FILE_PATH_MAX];
+    struct err ignored;
+    struct identity part;
+    bool is_any = false;
+
+    *id = (struct identity){0};
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (!is_part(e->d_name) ||
+            file_join(name, sizeof name, dir, e->d_name, &ignored) != OK ||
+            !find_file(name, &part))
+            continue;
+        id->device = part.device;
+        id->inode += part.inode;
+        id->n_bytes += part.n_bytes;
+        if (is_later(&part.changed, &id->changed))
+            id->changed = part.changed;
+        is_any = true;
+    }
+    if (d)
+        closedir(d);
+    return is_any;
+}
+
+/* Of a run directory it is the list of its best checkpoints, else of its last; of a
+ * checkpoint its index. */
 static bool find_model(const char *path, struct identity *id)
 {
-    static const char *const lists[] = {"", "/best_models/checkpoint", "/checkpoint"};
+    static const char *const ends[] = {"", "/best_models/checkpoint", "/checkpoint",
+                                       ".index"};
     char name[FILE_PATH_MAX];
     struct err ignored;
 
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (file_path(name, &ignored, "%s%s", path, lists[i]) == OK &&
-            find_file(name, id))
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (file_path(name, &ignored, "%s%s", path, ends[i]) == OK && find_file(name, id))
             return true;
-    return false;
+    return find_parts(path, id);
 }
 
 /* False while one is missing. */
