@@ -119,13 +119,49 @@ bool work_put(struct work *w, struct job *j)
     return has_room;
 }
 
+/* Those that wait and are over leave the queue, in their order; with the mutex. */
+static struct job *take_over(struct work *w)
+{
+    struct job *over = NULL, **to = &over, **from = &w->first;
+
+    w->last = NULL;
+    while (*from) {
+        struct job *j = *from;
+        if (w->is_cancelled || w->options.is_over(j)) {
+            *from = link_of(j)->next;
+            link_of(j)->next = NULL;
+            *to = j;
+            to = &link_of(j)->next;
+            w->n_waiting--;
+        } else {
+            w->last = j;
+            from = &link_of(j)->next;
+        }
+    }
+    return over;
+}
+
+static void end_over(const struct work *w, struct job *j)
+{
+    const struct work_seat nowhere = {.is_cancelled = true};
+
+    while (j) {
+        struct job *next = link_of(j)->next;
+        w->options.run(j, &nowhere);
+        w->options.end(j, &nowhere);
+        j = next;
+    }
+}
+
 void work_tick(struct work *w)
 {
     pthread_mutex_lock(&w->mutex);
+    struct job *over = take_over(w);
     for (size_t i = 0; i < w->n_workers; i++)
         if (w->worker[i].job && (w->is_cancelled || w->options.is_over(w->worker[i].job)))
             atomic_store(&w->worker[i].seat.is_cancelled, true);
     pthread_mutex_unlock(&w->mutex);
+    end_over(w, over);
 }
 
 void work_cancel(struct work *w)

@@ -1,11 +1,12 @@
 /*
  * work - jobs that wait in a bounded queue, and the threads that do them.
  *
- * A job whose client has gone or whose time is over is not begun; one that is under way
- * is told so by its seat's flag (work_tick()), and ends soon.
+ * A job whose client has gone or whose time is over leaves the queue; one that is under
+ * way is told so by its seat's flag (work_tick()), and ends soon.
  *
  * Owns: threads; jobs while they wait. Threads: one opens, puts, ticks and closes; jobs
- * are done in threads of its own.
+ * are done in threads of its own, those that are over without being begun in the
+ * caller's of work_tick().
  */
 #pragma once
 
@@ -43,7 +44,7 @@ void work_close(struct work *w);
 
 /* False when the queue is full: the job is still the caller's. */
 bool work_put(struct work *w, struct job *j);
-/* Tell jobs that are over that they are. */
+/* End the jobs that are over: those that wait at once, those under way soon. */
 void work_tick(struct work *w);
 /* Tell all. */
 void work_cancel(struct work *w);

@@ -143,6 +143,24 @@ def given_up():
         check("and told so", "longer than this server allows" in late.json["error"])
 
 
+def departed():
+    """Who waits and leaves makes room in the queue, while the one before him is still worked on."""
+    with Server(ferry, model, "requests=1", "queue=3", "char_limit=0", "deadline=0") as s:
+        busy = s.connect(whole({**ASK, "q": BIG * 3}))
+        until("it is under way", lambda: s.metric("ferry_translations_running") == 1)
+        clients = [s.connect(whole(ask)) for ask in (ASK, {**ASK, "q": LONG}, ASK)]
+        until("they wait", lambda: s.metric("ferry_queue_length") == 3)
+        equal("it is full", s.post("/translate", ASK).status, 503)
+        for c in clients[:2]:
+            c.close()
+        until("there is room", lambda: s.metric("ferry_queue_length") == 1)
+        check("the first goes on", s.metric("ferry_translations_running") == 1)
+        clients.append(s.connect(whole(ASK)))
+        until("for another", lambda: s.metric("ferry_queue_length") == 2)
+        busy.close()
+        equal("and both are answered", [status_of(all_of(c)) for c in clients[2:]], [200, 200])
+
+
 def padded():
     """What a request has beside its texts does not wait with it; it may be fifty times as large in memory."""
     pad = [[]] * 690000
@@ -317,5 +335,5 @@ def keys():
             equal("no page", s.get("/").status, 404)
 
 
-for part in (malformed, few_descriptors, given_up, padded, crowded, stopping, reloading, counted, unread, keys):
+for part in (malformed, few_descriptors, given_up, departed, padded, crowded, stopping, reloading, counted, unread, keys):
     part()
