@@ -27,6 +27,9 @@ TEST(codes_are_spelled_one_way)
     code("d\xC3\xA9", "");
     code("a/../b", "");
     code("abcdefghijklmnopqrst", "");
+    CHECK_STR(codes_sibling("pt"), "pt-BR");
+    CHECK_STR(codes_sibling("zh-Hant"), "zh-Hans");
+    CHECK(!codes_sibling("de"));
     CHECK_STR(codes_name("de"), "German");
     CHECK_STR(codes_name("xx"), "xx");
 }

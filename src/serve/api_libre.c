@@ -49,7 +49,17 @@ void api_libre_translate(struct api_request *r)
 
 static json_t *detected(const struct job *j)
 {
-    return json_pack("[o]", guess_json(&j->text[0]));
+    const struct detect_guesses *g = &j->text[0].guesses;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < g->n; i++)
+        json_array_append_new(list,
+                              json_pack("{sf, ss}", "confidence", g->item[i].confidence,
+                                        "language", g->item[i].language));
+    if (!g->n)
+        json_array_append_new(list,
+                              json_pack("{sf, ss}", "confidence", 0.0, "language", "en"));
+    return list;
 }
 
 void api_libre_detect(struct api_request *r)

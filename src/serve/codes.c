@@ -102,6 +102,17 @@ bool codes_canonical(char out[CODE_MAX], const char *given)
     return true;
 }
 
+const char *codes_sibling(const char *code)
+{
+    static const char *const pairs[][2] = {{"pt", "pt-BR"}, {"zh-Hans", "zh-Hant"}};
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (strcmp(pairs[i][k], code) == 0)
+                return pairs[i][1 - k];
+    return NULL;
+}
+
 const char *codes_name(const char *code)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

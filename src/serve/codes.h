@@ -17,5 +17,8 @@ enum { CODE_MAX = 16 };
 /* The code as it leaves the server; false, and none, when it is none at all. */
 bool codes_canonical(char out[CODE_MAX], const char *given);
 
+/* The other way to write a language of two: pt of pt-BR, zh-Hans of zh-Hant; NULL. */
+const char *codes_sibling(const char *code);
+
 /* "German"; the code itself when it is not in the table. */
 const char *codes_name(const char *code);

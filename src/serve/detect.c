@@ -1,78 +1,94 @@
 #include "serve/detect.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "text/language.h"
 
-static struct language_guess guess(struct line text)
-{
-    struct language l = {0};
-    struct language_guess g = {.name = ""};
-    struct err err;
+/* A word or two that many languages have tell nothing. */
+enum { LEAST_BY_WORDS = 20 };
 
-    if (language_open(&l, &err) == OK) {
-        language_add(&l, text);
-        g = language_guess(&l);
+/* Put a guess where it belongs, unless better ones leave no place for it. */
+static void add(struct detect_guesses *g, const char *language, double confidence)
+{
+    const struct detect_guess guess = {language, round(confidence)};
+    size_t at = 0;
+
+    while (at < g->n && g->item[at].confidence >= guess.confidence) {
+        if (g->item[at++].language == language)
+            return;
     }
-    language_close(&l);
-    return g;
+    if (guess.confidence < 1 || at == DETECT_MOST)
+        return;
+    g->n -= g->n == DETECT_MOST;
+    memmove(g->item + at + 1, g->item + at, (g->n - at) * sizeof guess);
+    g->item[at] = guess;
+    g->n++;
 }
 
-/* What is taken when nothing is known. */
-static const char *last_resort(const struct models *m)
+static void add_by_profiles(const struct models *m, const struct profiles *p,
+                            struct line text, struct detect_guesses *g)
+{
+    struct profile_guess *guess = calloc(p->n, sizeof *guess);
+
+    if (guess)
+        profile_detect(p, text, guess);
+    for (size_t i = 0; guess && i < p->n; i++) {
+        const char *language = models_source(m, guess[i].name);
+        if (language)
+            add(g, language, guess[i].confidence);
+    }
+    free(guess);
+}
+
+static bool has_profile(const struct models *m, const struct profiles *p,
+                        const char *language)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (models_source(m, p->item[i].name) == language)
+            return true;
+    return false;
+}
+
+static void add_by_words(const struct models *m, const struct profiles *p,
+                         struct line text, struct detect_guesses *g)
+{
+    struct language_guess guess[LANGUAGE_MOST];
+    struct language l;
+    struct err ignored;
+    size_t n = 0;
+
+    if (language_open(&l, &ignored) == OK)
+        n = language_rank(&l, text, guess);
+    language_close(&l);
+    for (size_t i = 0; i < n; i++) {
+        const char *language = models_source(m, guess[i].name);
+        const double confidence = 100 * guess[i].confidence;
+        if (language && confidence >= LEAST_BY_WORDS && !has_profile(m, p, language))
+            add(g, language, confidence);
+    }
+}
+
+void detect_text(struct models *m, struct line text, struct detect_guesses *g)
+{
+    const struct profiles *p = models_borrow_profiles(m);
+
+    g->n = 0;
+    add_by_profiles(m, p, text, g);
+    add_by_words(m, p, text, g);
+    models_return_profiles(m);
+}
+
+const char *detect_unknown(const struct models *m)
 {
     const char *only = NULL;
 
     for (size_t i = 0; models_language(m, i); i++)
-        if (models_is_source(m, models_language(m, i))) {
+        if (models_source(m, models_language(m, i)) == models_language(m, i)) {
             if (only)
                 return "en";
             only = models_language(m, i);
         }
     return only ? only : "en";
-}
-
-/* The likeliest of the models' own profiles that they translate from. */
-static struct detect_guess guess_by_profiles(const struct models *m,
-                                             const struct profiles *p, struct line text)
-{
-    struct detect_guess result = {.confidence = 0};
-    struct profile_guess *guess = calloc(p->n, sizeof *guess);
-
-    if (!guess)
-        return result;
-    profile_detect(p, text, guess);
-    for (size_t i = 0; i < p->n && !result.language[0]; i++) {
-        const char *found = models_find(m, guess[i].name);
-        if (guess[i].confidence <= 0 || !found || !models_is_source(m, found))
-            continue;
-        snprintf(result.language, sizeof result.language, "%s", found);
-        result.confidence = round(guess[i].confidence);
-    }
-    free(guess);
-    return result;
-}
-
-struct detect_guess detect_text(const struct models *m, struct line text)
-{
-    const struct profiles *profiles = models_profiles(m);
-    struct detect_guess result = {.confidence = 0};
-
-    if (profiles) {
-        result = guess_by_profiles(m, profiles, text);
-        if (result.language[0])
-            return result;
-    }
-    const struct language_guess g = guess(text);
-    const char *found = g.name[0] ? models_find(m, g.name) : NULL;
-    const bool is_good = found && models_is_source(m, found);
-
-    snprintf(result.language, sizeof result.language, "%s",
-             is_good ? found : last_resort(m));
-    if (is_good)
-        result.confidence = round(g.confidence * 100);
-    return result;
 }

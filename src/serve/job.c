@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "serve/detect.h"
 #include "serve/legs.h"
 #include "serve/server.h"
 
@@ -282,6 +281,30 @@ static void drop_repeats(struct job *j, struct job_text *t)
     }
 }
 
+/* A guess at the language of a text; tags and references of HTML are in none. */
+static void detect(const struct job *j, struct job_text *t)
+{
+    RELEASED_BY(str_release) struct str words = str_new(0);
+    struct line text = t->text;
+    char end = '\0';
+
+    for (size_t i = 0; j->is_html && i < t->text.n_bytes; i++) {
+        const char c = t->text.text[i];
+        const bool is_end = c == end || (end == ';' && c == ' ');
+        if (!end && (c == '<' || c == '&'))
+            end = c == '<' ? '>' : ';';
+        str_putc(&words, end ? ' ' : c);
+        end = is_end ? '\0' : end;
+    }
+    if (j->is_html)
+        text = (struct line){str_text(&words), words.len};
+    detect_text(j->server->models, text, &t->guesses);
+    const bool is_known = t->guesses.n > 0;
+    t->source =
+        is_known ? t->guesses.item[0].language : detect_unknown(j->server->models);
+    t->confidence = is_known ? t->guesses.item[0].confidence : 0;
+}
+
 static status begin_texts(struct job *j, struct err *err)
 {
     for (size_t i = 0; i < j->n; i++) {
@@ -290,12 +313,8 @@ static status begin_texts(struct job *j, struct err *err)
         TRY(mem_alloc(&t->alternative, j->n_alternatives, sizeof *t->alternative, err));
         for (size_t k = 0; k < j->n_alternatives; k++)
             t->alternative[k] = str_new(0);
-        if (!j->is_auto)
-            continue;
-        const struct detect_guess g = detect_text(j->server->models, t->text);
-        const char *known = models_find(j->server->models, g.language);
-        t->source = known ? known : "en";
-        t->confidence = g.confidence;
+        if (j->is_auto)
+            detect(j, t);
     }
     return OK;
 }

@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "http/http.h"
+#include "serve/detect.h"
 #include "serve/models.h"
 #include "serve/text_links.h"
 #include "serve/work.h"
@@ -23,7 +24,8 @@ struct server;
 struct job_text {
     struct line text;
     const char *source; /* one of the models' languages, or what was detected */
-    double confidence;  /* of a language that was detected */
+    double confidence;  /* of a language that was detected; 0: it was not */
+    struct detect_guesses guesses; /* that was the best of these */
     struct str best;
     struct str *alternative; /* [n_alternatives of the job] */
     size_t n_alternatives;   /* that were found */

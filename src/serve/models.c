@@ -52,8 +52,9 @@ struct models {
     size_t n;
     char language[2 * MODELS_MAX][CODE_MAX];
     size_t n_languages;
-    struct profiles profiles; /* of the files that were there at the start */
-    pthread_mutex_t mutex;    /* of what is lent */
+    struct profiles profiles;
+    pthread_rwlock_t profiles_lock;
+    pthread_mutex_t mutex; /* of what is lent */
 };
 
 /* ---- opening ---- */
@@ -301,14 +302,24 @@ static void list_languages(struct models *m)
     qsort(m->language, m->n_languages, sizeof *m->language, by_text);
 }
 
-static status read_profiles(struct models *m, struct err *err)
+/* Those of all models; whoever detects by the former ones is waited for. */
+static status gather_profiles(struct models *m, struct err *err)
 {
-    for (size_t i = 0; i < m->n; i++) {
-        const struct line bytes = translators_profiles(m->slot[i].now->translators);
-        if (bytes.n_bytes && profile_read(&m->profiles, bytes, err) != OK)
-            return err_wrap(err, "%s", m->slot[i].of.path);
+    struct profiles all = {0};
+    status result = OK;
+
+    for (size_t i = 0; i < m->n; i++)
+        THEN(result,
+             profile_merge(&all, translators_profiles(m->slot[i].now->translators), err));
+    if (result == OK) {
+        pthread_rwlock_wrlock(&m->profiles_lock);
+        const struct profiles former = m->profiles;
+        m->profiles = all;
+        all = former;
+        pthread_rwlock_unlock(&m->profiles_lock);
     }
-    return OK;
+    profile_release(&all);
+    return result;
 }
 
 status models_open(struct models **out, const char *const *words, size_t n,
@@ -325,13 +336,14 @@ status models_open(struct models **out, const char *const *words, size_t n,
     TRY(mem_alloc(&m, 1, sizeof *m, err));
     m->options = *o;
     pthread_mutex_init(&m->mutex, NULL);
+    pthread_rwlock_init(&m->profiles_lock, NULL);
     for (size_t i = 0; i < n; i++)
         THEN(result, open_slot(m, words[i], err));
     THEN(result, open_glossaries(m, glossaries, err));
     for (size_t i = 0; i < m->n; i++)
         m->slot[i].seen = m->slot[i].files;
     list_languages(m);
-    THEN(result, read_profiles(m, err));
+    THEN(result, gather_profiles(m, err));
     if (result != OK) {
         models_close(m);
         return result;
@@ -355,6 +367,7 @@ void models_close(struct models *m)
     for (size_t i = 0; i < MODELS_MAX; i++)
         close_lent(m->slot[i].now);
     profile_release(&m->profiles);
+    pthread_rwlock_destroy(&m->profiles_lock);
     pthread_mutex_destroy(&m->mutex);
     free(m);
 }
@@ -411,7 +424,7 @@ bool models_route(const struct models *m, const char *source, const char *target
     return false;
 }
 
-bool models_is_source(const struct models *m, const char *language)
+static bool is_source(const struct models *m, const char *language)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->slot[i].of.source, language) == 0)
@@ -419,18 +432,28 @@ bool models_is_source(const struct models *m, const char *language)
     return false;
 }
 
-const struct profiles *models_profiles(const struct models *m)
+const char *models_source(const struct models *m, const char *code)
 {
-    for (size_t i = 0; i < m->n; i++) {
-        bool is_known = false;
-        for (size_t k = 0; k < m->profiles.n; k++) {
-            const char *found = models_find(m, m->profiles.item[k].name);
-            is_known = is_known || (found && strcmp(found, m->slot[i].of.source) == 0);
-        }
-        if (!is_known)
-            return NULL;
-    }
+    char canonical[CODE_MAX];
+    const char *found = models_find(m, code);
+
+    if (found && is_source(m, found))
+        return found;
+    const char *sibling =
+        codes_canonical(canonical, code) ? codes_sibling(canonical) : NULL;
+    found = sibling ? find_exact(m, sibling) : NULL;
+    return found && is_source(m, found) ? found : NULL;
+}
+
+const struct profiles *models_borrow_profiles(struct models *m)
+{
+    pthread_rwlock_rdlock(&m->profiles_lock);
     return &m->profiles;
+}
+
+void models_return_profiles(struct models *m)
+{
+    pthread_rwlock_unlock(&m->profiles_lock);
 }
 
 /* ---- lending ---- */
@@ -464,9 +487,14 @@ bool models_facts(struct models *m, size_t i, struct models_facts *f)
         return false;
     pthread_mutex_lock(&m->mutex);
     const struct slot *s = &m->slot[i];
-    *f = (struct models_facts){s->of.path,   s->of.source,
-                               s->of.target, s->terms,
-                               s->n_loads,   translators_counts(s->now->translators)};
+    const struct translators *t = s->now->translators;
+    *f = (struct models_facts){.path = s->of.path,
+                               .source = s->of.source,
+                               .target = s->of.target,
+                               .terms = s->terms,
+                               .n_loads = s->n_loads,
+                               .counts = translators_counts(t)};
+    snprintf(f->note, sizeof f->note, "%s", translators_note(t));
     f->counts.n_sentences += s->past.n_sentences;
     f->counts.n_steps += s->past.n_steps;
     f->counts.n_tokens += s->past.n_tokens;
@@ -492,6 +520,20 @@ static status check_languages(const struct slot *s, const struct translators *t,
                    target);
 }
 
+static void put_in_place(struct models *m, struct slot *s, struct models_lent *newer)
+{
+    pthread_mutex_lock(&m->mutex);
+    struct models_lent *older = s->now;
+    const struct hub_counts counts = translators_counts(older->translators);
+    s->past.n_sentences += counts.n_sentences;
+    s->past.n_steps += counts.n_steps;
+    s->past.n_tokens += counts.n_tokens;
+    s->now = newer;
+    s->n_loads++;
+    pthread_mutex_unlock(&m->mutex);
+    models_give_back(m, older);
+}
+
 static void replace(struct models *m, struct slot *s, const char *what, char text[1200])
 {
     struct models_lent *newer;
@@ -505,17 +547,12 @@ static void replace(struct models *m, struct slot *s, const char *what, char tex
         close_lent(newer);
         return;
     }
-    pthread_mutex_lock(&m->mutex);
-    struct models_lent *older = s->now;
-    const struct hub_counts counts = translators_counts(older->translators);
-    s->past.n_sentences += counts.n_sentences;
-    s->past.n_steps += counts.n_steps;
-    s->past.n_tokens += counts.n_tokens;
-    s->now = newer;
-    s->n_loads++;
-    pthread_mutex_unlock(&m->mutex);
-    models_give_back(m, older);
-    snprintf(text, 1200, "%s was replaced and is loaded", what);
+    put_in_place(m, s, newer);
+    const char *note = translators_note(newer->translators);
+    if (gather_profiles(m, &err) != OK)
+        note = err.msg;
+    snprintf(text, 1200, "%s was replaced and is loaded%s%s", what, *note ? "; " : "",
+             note);
 }
 
 void models_look(struct models *m, void (*say)(void *ctx, const char *text), void *ctx)

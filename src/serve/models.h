@@ -8,7 +8,7 @@
  * in its place: requests that begin then use it, those under way end on the old one,
  * which goes with the last of them. One that cannot be loaded, or is of other languages,
  * changes nothing but a sentence. A run directory is looked at by the list of its
- * checkpoints, and a glossary is part of its model.
+ * checkpoints, one of another program by its files, and a glossary is part of its model.
  *
  * Owns: models. Threads: any; models_look() by one, models_close() when no request is
  * under way.
@@ -45,11 +45,14 @@ const char *models_find(const struct models *m, const char *code);
 /* False when there is no way. */
 bool models_route(const struct models *m, const char *source, const char *target,
                   struct models_route *r);
-/* Whether texts of the language can be translated at all. */
-bool models_is_source(const struct models *m, const char *language);
+/* The language that is translated from when a text is detected to be in this one: itself,
+ * or the other of pt and pt-BR, of zh-Hans and zh-Hant; NULL: texts of neither are. */
+const char *models_source(const struct models *m, const char *code);
 
-/* Profiles of all languages that texts can be in; NULL: some model came without. */
-const struct profiles *models_profiles(const struct models *m);
+/* Profiles of the languages of models that came with them, until they are returned; newer
+ * models wait for that. */
+const struct profiles *models_borrow_profiles(struct models *m);
+void models_return_profiles(struct models *m);
 
 /* The translators of a leg, until they are given back. */
 struct models_lent;
@@ -63,6 +66,7 @@ void models_look(struct models *m, void (*say)(void *ctx, const char *text), voi
 /* For a start: leg i's path, source and target; false behind the last. */
 struct models_facts {
     const char *path, *source, *target, *terms; /* terms: its glossary, or "" */
+    char note[TRANSLATORS_NOTE];                /* what is wrong with it; "": nothing */
     unsigned long long n_loads;                 /* how often it was loaded */
     struct hub_counts counts; /* of its batches; sums are of all files */
 };

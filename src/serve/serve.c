@@ -166,6 +166,8 @@ static void greet(struct server *s)
         snprintf(text, sizeof text, "%s to %s: %s%s%s", f.source, f.target, f.path,
                  f.terms[0] ? " with " : "", f.terms);
         say(s, text);
+        if (f.note[0])
+            say(s, f.note);
     }
     if (pool_crowded(text, 1, threads_of_a_model(&s->config)))
         say(s, text);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "decode/loaded.h"
@@ -27,7 +28,9 @@ struct translators {
     struct translators_options options;
     struct loaded model;
     struct glossary terms; /* empty unless they were read */
-    struct seat *seat;     /* [n_seats] opened when they are needed */
+    struct profiles profiles;
+    char note[TRANSLATORS_NOTE];
+    struct seat *seat; /* [n_seats] opened when they are needed */
 };
 
 enum { COPY_PATH = 64 };
@@ -110,6 +113,40 @@ static status load(struct translators *t, const char *path, struct err *err)
                                  : loaded_open(&t->model, path, o, err);
 }
 
+static status read_profiles_of_data(struct profiles *p, const char *data, struct err *err)
+{
+    char path[FILE_PATH_MAX];
+    struct file_map file;
+
+    if (!*data || file_join(path, sizeof path, data, PROFILE_FILE, err) != OK ||
+        !file_exists(path))
+        return OK;
+    TRY(file_map_open(&file, path, err));
+    status result =
+        profile_read(p, (struct line){(const char *)file.data, file.n_bytes}, err);
+    file_map_close(&file);
+    return result == OK ? OK : err_wrap(err, "%s", path);
+}
+
+/* A model translates without them: what is wrong with them is noted. */
+static void read_profiles(struct translators *t, const char *path)
+{
+    const bool is_packed = t->model.network == &t->model.file.network;
+    struct err err;
+    status result = OK;
+
+    if (!is_packed)
+        result = read_profiles_of_data(&t->profiles, t->model.dir.data, &err);
+    else if (packed_model_text(&t->model.file, PACKED_MODEL_PROFILES).n_bytes)
+        result = profile_read(
+            &t->profiles, packed_model_text(&t->model.file, PACKED_MODEL_PROFILES), &err);
+    if (result == OK)
+        return;
+    profile_release(&t->profiles);
+    snprintf(t->note, sizeof t->note,
+             "%s: its languages are detected by frequent words: %s", path, err.msg);
+}
+
 status translators_open(struct translators **out, const char *path,
                         const struct translators_options *o, struct err *err)
 {
@@ -124,6 +161,7 @@ status translators_open(struct translators **out, const char *path,
         translators_close(t);
         return result;
     }
+    read_profiles(t, path);
     *out = t;
     return OK;
 }
@@ -136,6 +174,7 @@ void translators_close(struct translators *t)
         translate_close(&t->seat[i / KINDS].of[i % KINDS]);
     free(t->seat);
     glossary_release(&t->terms);
+    profile_release(&t->profiles);
     loaded_close(&t->model);
     free(t);
 }
@@ -196,12 +235,14 @@ const char *translators_target(const struct translators *t)
     return t->model.lang.target;
 }
 
-struct line translators_profiles(const struct translators *t)
+const struct profiles *translators_profiles(const struct translators *t)
 {
-    const bool is_packed = t->model.network == &t->model.file.network;
+    return &t->profiles;
+}
 
-    return is_packed ? packed_model_text(&t->model.file, PACKED_MODEL_PROFILES)
-                     : (struct line){"", 0};
+const char *translators_note(const struct translators *t)
+{
+    return t->note;
 }
 
 struct hub_counts translators_counts(const struct translators *t)

@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "decode/hub.h"
 #include "decode/translate.h"
+#include "text/profile.h"
 
 struct translators_options {
     struct translate_config search;
@@ -44,8 +45,12 @@ status translators_phrases(const struct translators *t, struct line text, struct
 const char *translators_source(const struct translators *t);
 const char *translators_target(const struct translators *t);
 
-/* Profiles of its languages (text/profile.h); empty: it has none. Lives as long as *t. */
-struct line translators_profiles(const struct translators *t);
+/* Profiles of its languages; none: neither a packed model nor the data that a run
+ * directory was trained on has them. Both live as long as *t. */
+const struct profiles *translators_profiles(const struct translators *t);
+enum { TRANSLATORS_NOTE = 640 };
+/* Why profiles that are there are not taken; "": they are. */
+const char *translators_note(const struct translators *t);
 
 /* A call of a seat's thread: n lines to up to n_best translations of each. */
 struct translators_call {

@@ -32,10 +32,10 @@ refuses 2 'no model translates en to fr itself' "$FERRY" serve "$model" "$model:
 refuses 2 'both for en to de' "$FERRY" serve "$model" glossary=terms.tsv,terms.tsv:en-de
 expect 0 python3 "$ROOT/tests/cli/serve_libre.py" "$FERRY" "$model"
 
-# profiles of its languages travel with a model: each text of a list is detected by itself
+# profiles of its languages travel with a model and lie beside the data of a run
 small_text
 expect 0 "$FERRY" prepare source=en target=de valid=10 out=data vocab_size=90 source_lang=en target_lang=de
 expect 0 "$FERRY" train data=data run=run d_model=32 d_ff=64 heads=2 encoder_layers=1 \
     decoder_layers=1 max_steps=2 save_every=2 eval_every=0 moving_average=0
 expect 0 "$FERRY" pack run out=known.ferry pairs=0
-expect 0 python3 "$ROOT/tests/cli/serve_detect.py" "$FERRY" known.ferry
+expect 0 python3 "$ROOT/tests/cli/serve_detect.py" "$FERRY" known.ferry run "$model"
