@@ -88,6 +88,7 @@ const struct api_route api_routes[] = {
     {"GET", "/health", API_PLAIN, "Whether the server answers", none, health_answer, false, false, api_other_health},
     {"GET", "/spec", API_OTHER, "This interface, as Swagger 2", none, NULL, false, false, api_libre_spec},
     {"GET", "/v1/openapi.json", API_OTHER, "This interface, as OpenAPI 3", none, NULL, false, false, api_plain_openapi},
+    {"POST", "/suggest", API_OTHER, "A better translation, which is not taken", none, NULL, false, false, api_libre_suggest},
     {"GET", "/metrics", API_OTHER, "Counters in Prometheus' text format", none, NULL, false, false, api_other_metrics},
 };
 /* clang-format on */

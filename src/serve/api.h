@@ -98,6 +98,7 @@ json_t *api_describe_openapi(int64_t alternatives_limit);
 /* Handlers. */
 void api_libre_translate(struct api_request *r);
 void api_libre_detect(struct api_request *r);
+void api_libre_suggest(struct api_request *r);
 void api_libre_languages(struct api_request *r);
 void api_libre_settings(struct api_request *r);
 void api_libre_spec(struct api_request *r);

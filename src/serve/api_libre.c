@@ -87,6 +87,11 @@ void api_libre_detect(struct api_request *r)
         job_free(j);
 }
 
+void api_libre_suggest(struct api_request *r)
+{
+    serve_refuse(r->http, 403, "Suggestions are disabled on this server.");
+}
+
 /* ---- languages ---- */
 
 static json_t *targets_of(const struct models *m, const char *source)

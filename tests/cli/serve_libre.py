@@ -98,6 +98,9 @@ with Server(ferry, model, f"{model}:de-fr", f"{model}:pb-zt", "char_limit=500", 
     # the other routes
     detected = s.post("/detect", {"q": TEXT})
     equal("/detect", (detected.status, [sorted(d) for d in detected.json]), (200, [["confidence", "language"]]))
+    equal("/detect without a clue", s.post("/detect", {"q": "4711"}).json, [{"confidence": 0, "language": "en"}])
+    off = s.post("/suggest", {"q": TEXT, "s": best, "source": "en", "target": "de"})
+    equal("/suggest", (off.status, off.json), (403, {"error": "Suggestions are disabled on this server."}))
     equal("/detect of a form", s.form("/detect", q=TEXT).json, detected.json)
     equal("/languages", s.get("/languages").json, [
         {"code": "de", "name": "German", "targets": ["de", "fr"]},
@@ -140,6 +143,7 @@ with Server(ferry, model, f"{model}:de-fr", f"{model}:pb-zt", "char_limit=500", 
                       Accept="application/json")
     equal("Mastodon", (mastodon.status, len(mastodon.json["translatedText"]), len(mastodon.json["detectedLanguage"])),
           (200, 2, 2))
+    equal("its languages", [d["language"] for d in mastodon.json["detectedLanguage"]], ["en", "en"])
     check("its emoji", '<span translate="no">:smile:</span>' in mastodon.json["translatedText"][0])
 
     # markup and placeholders
