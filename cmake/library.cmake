@@ -49,5 +49,7 @@ install(EXPORT ferry NAMESPACE ferry:: FILE ferry-config.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ferry COMPONENT library)
 install(FILES ${CMAKE_BINARY_DIR}/ferry-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ferry COMPONENT library)
-install(FILES python/ferry/__init__.py DESTINATION lib/python3/dist-packages/ferry
-  COMPONENT library)
+set(FERRY_PYTHON_DIR "" CACHE STRING "place of the Python module below the prefix; empty: ask python3")
+install(CODE "set(FERRY_PYTHON_DIR \"${FERRY_PYTHON_DIR}\")" COMPONENT library)
+install(SCRIPT cmake/install_python.cmake COMPONENT library)
+install(FILES examples/translate.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT library)

@@ -69,8 +69,8 @@ class _Link(ctypes.Structure):
 
 def _load() -> ctypes.CDLL:
     here = pathlib.Path(__file__).resolve().parent
-    # of a wheel; of `make install`, where this is lib/python3/dist-packages/ferry
-    places = (here, here / "lib", *tuple(here.parents)[2:3])
+    # of a wheel; of `make install`, where this is lib/python3.11/site-packages/ferry or the like
+    places = (here, here / "lib", *(p / lib for p in tuple(here.parents)[3:4] for lib in ("lib", "lib64")))
     beside = [str(p / "libferry.so.0") for p in places if (p / "libferry.so.0").exists()]
     lib = ctypes.CDLL(os.environ.get("FERRY_LIBRARY") or (beside + ["libferry.so.0"])[0])
     pointer, size, text = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p

@@ -89,8 +89,10 @@ for file in README.md CHANGELOG.md SECURITY.md LICENSE licences.txt docs/tutoria
 done
 
 # ---- Python keeps a compiled module beside the one that is used
-mkdir "$installed/lib/python3/dist-packages/ferry/__pycache__"
-: >"$installed/lib/python3/dist-packages/ferry/__pycache__/__init__.cpython-311.pyc"
+module=$(dirname "$(find "$installed/lib" -name __init__.py)")
+mkdir "$module/__pycache__"
+: >"$module/__pycache__/__init__.cpython-311.pyc"
+cmp "$installed/share/doc/ferry/examples/translate.c" "$ROOT/examples/translate.c" || fail "no example"
 
 # ---- again, over itself; then a file of the user's in its folders, and away
 expect 0 "$ROOT/tools/install" "$installed"

@@ -77,11 +77,13 @@ try:
 except ValueError:
     pass
 PY
-PYTHONPATH=$WORK/stage/lib/python3/dist-packages FERRY_LIBRARY=$lib/libferry.so.0 expect 0 python3 use.py "$model"
+module=$(dirname "$(find stage -name __init__.py)")
+[ -e "$module/py.typed" ] || fail "type checkers do not look at a module without py.typed"
+PYTHONPATH=$WORK/$(dirname "$module") FERRY_LIBRARY=$lib/libferry.so.0 expect 0 python3 use.py "$model"
 cmp .out want || fail "the Python module translates otherwise"
 unset LD_LIBRARY_PATH # it finds the library of its own installation, wherever that is
 mv stage moved
-PYTHONPATH=$WORK/moved/lib/python3/dist-packages expect 0 python3 use.py "$model"
+PYTHONPATH=$WORK/moved/${module#stage/}/.. expect 0 python3 use.py "$model"
 cmp .out want || fail "the module that was moved translates otherwise"
 # Two folders below the root, as in a container's /app, there is no folder of an installation to look in.
 cat >shallow.py <<'PY'
@@ -89,3 +91,27 @@ import sys
 exec(compile(open(sys.argv[1]).read(), "ferry", "exec"), {"__file__": "/app/ferry/__init__.py", "__name__": "ferry"})
 PY
 FERRY_LIBRARY=$(find "$WORK/moved" -name libferry.so.0) expect 0 python3 shallow.py "$ROOT/python/ferry/__init__.py"
+
+# Where Python looks by itself: below a user's ~/.local, /usr/local and /usr.
+python3 -c 'import site, sys; sys.exit(not site.ENABLE_USER_SITE)' || skip "Python looks at no folder of the user"
+export HOME=$WORK/home
+mkdir "$HOME"
+BUILD=$build expect 0 "$ROOT/tools/install" "$HOME/.local"
+expect 0 python3 use.py "$model"
+cmp .out want || fail "the module below ~/.local translates otherwise"
+expect 0 "$ROOT/tools/install" --remove "$HOME/.local"
+expect 1 python3 use.py "$model"
+err_has "No module named 'ferry'"
+[ -z "$(ls -A "$HOME")" ] || fail "something of the module is left"
+for prefix in /usr /usr/local; do
+    mkdir root
+    DESTDIR=$WORK/root expect 0 cmake --install "$build" --component library --prefix $prefix
+    found=$(find root -name __init__.py)
+    for python in python3 /usr/bin/python3; do
+        command -v $python >/dev/null || continue
+        places=$($python -c 'import site; print(*site.getsitepackages(), sep="\n")' | grep "^$prefix/lib/") || continue
+        grep -qx "$(dirname "$(dirname "/${found#root/}")")" <<<"$places" || fail "$python does not look at $found"
+        break
+    done
+    rm -r root
+done
