@@ -13,8 +13,9 @@
  * Threads: any number of threads may call anything with the same model at the same time;
  * their texts join the same batches. A result belongs to whoever asked for it.
  *
- * The library keeps no global state, prints nothing, ends no process, installs no signal
- * handler and leaves no thread behind when the last model is closed.
+ * The library prints nothing, ends no process (but for a bug of its own, which it would
+ * be wrong to go on after), installs no signal handler and leaves no thread behind when
+ * the last model is closed. Models share a list of mapped files and tables of checksums.
  *
  * Structs of options begin with their size, so that they can grow: what a program was
  * compiled without has its default. Begin with FERRY_..._OPTIONS and change what matters.
