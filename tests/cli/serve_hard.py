@@ -3,6 +3,7 @@ up, and a server that is told to stop, out of room, or whose model files change.
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -269,8 +270,52 @@ def reloading():
         equal("a file that is gone", s.post("/translate", ASK).json, best)
 
 
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-z_]+="[^"\\\n]*"(?:,[a-z_]+="[^"\\\n]*")*\})? (\d+(?:\.\d+)?(?:e[+-]\d+)?)')
+
+
+def prometheus(text):
+    """The samples of Prometheus' text format by name and labels, if all of it is that."""
+    kinds, samples = {}, {}
+    check("its last line ends", text.endswith("\n"))
+    for line in text.splitlines():
+        if line.startswith("#"):
+            _, what, name, more = line.split(" ", 3)
+            check(f"said once, before its samples: {line}", (what == "HELP" and name not in kinds) or
+                  (what == "TYPE" and kinds[name] == "" and more in ("counter", "gauge", "histogram")))
+            kinds[name] = more if what == "TYPE" else ""
+            continue
+        match = SAMPLE.fullmatch(line)
+        check(f"a sample: {line}", match and (match[1] + (match[2] or "")) not in samples)
+        family = match[1] if match[1] in kinds else re.sub("_(bucket|sum|count)$", "", match[1])
+        check(f"of a type: {line}", kinds[family] == "histogram" if family != match[1] else kinds[family])
+        samples[match[1] + (match[2] or "")] = float(match[3])
+    return samples
+
+
 def counted():
-    """Requests stand in the metrics with the status that they were answered with."""
+    """Requests stand in the metrics with the status that they were answered with, and what it took to answer them."""
+    with Server(ferry, model, "beam=1") as s:
+        none = prometheus(s.get("/metrics").body)
+        for _ in range(3):
+            s.post("/translate", {**ASK, "q": [TEXT, TEXT]})
+        some = prometheus(s.get("/metrics").body)
+        equal("the same names", sorted(n for n in some if "requests_total" not in n),
+              sorted(n for n in none if "requests_total" not in n))
+        grown = {name: some[f"ferry_{name}_total"] - none[f"ferry_{name}_total"] for name in (
+            "texts", "lines", "sentences", "source_characters", "target_tokens", "batch_steps")}
+        tokens, steps = grown.pop("target_tokens"), grown.pop("batch_steps")
+        equal("what was asked", grown, {"texts": 6, "lines": 6, "sentences": 6, "source_characters": 6 * len(TEXT)})
+        check(f"{tokens} tokens in {steps} steps of batches", 0 < steps <= tokens <= steps * some["ferry_batch_slots"])
+        equal("nothing is left in them", (some["ferry_sentences_in_flight"], some["ferry_sentences_waiting"]), (0, 0))
+        memory = some["process_resident_memory_bytes"]
+        check(f"{memory} bytes of memory", s.memory() / 2 < memory < s.memory() * 2)
+        name = "ferry_translation_seconds"
+        buckets = [some[n] for n in some if n.startswith(name + "_bucket")]
+        limits = [float(n.split('"')[1]) for n in some if n.startswith(name + "_bucket")]
+        check(f"limits {limits}", limits == sorted(set(limits)) and limits[-1] == float("inf"))
+        check(f"buckets {buckets} add up", buckets == sorted(buckets) and buckets[-1] == some[name + "_count"] == 3)
+        lowest = sum(low * (b - a) for low, a, b in zip([0.0] + limits, [0.0] + buckets, buckets))
+        check(f"{some[name + '_sum']} seconds fit the buckets", some[name + "_sum"] > lowest - 1e-5)
     with Server(ferry, model) as s:
         equal("what a browser asks first", s.ask("OPTIONS", "/translate").status, 204)
         equal("is counted so", [s.metric('ferry_requests_total{path="other",status="%d"}' % n)
