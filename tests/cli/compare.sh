@@ -75,9 +75,19 @@ train smooth data label_smoothing=0.3
 compare a/lr1/run smooth
 has 'smooth has label\_smoothing 0.3, run has 0.1'
 
-train varied data bpe_dropout=0.1
+# what makes training harder raises its loss, and not that of validation
+train varied data bpe_dropout=0.1 word_dropout=0.1 relu_dropout=0
 compare a/lr1/run varied
-has 'varied varied its training text otherwise than run: their training losses do not compare.'
+has 'run and varied differ in bpe\_dropout, word\_dropout, relu\_dropout: their training losses do not compare.'
+cp -r data again.data
+train apart data also_data=again.data mix=data:0.5,again.data:0.5
+train whole data also_data=again.data
+compare whole apart
+has 'whole and apart differ in mix: their training losses do not compare.'
+train prior data smoothing=unigram
+compare a/lr1/run prior
+has 'prior smooths labels by smoothing = unigram, run by uniform: their training losses do not compare.'
+has 'Their validation losses do, which always smooth alike.'
 
 # as many pieces, but others
 expect 0 "$FERRY" prepare source=half.en target=half.de valid_source=valid.en valid_target=valid.de \

@@ -26,6 +26,32 @@ expect 0 "$FERRY" report tsv
 grep -q 'raw text, both sides.*120 lines' tsv/report.md || fail "the text of a .tsv is not told"
 numbers tsv
 
+# every option that changes what is learned has its line: shares of corpora, marks, layers that share
+# weights, regularisation, agreement of views, further validation sets
+tiny_data marked vocab_size=90 marks=bt,wd
+expect 0 "$FERRY" prepare source=train.en target=train.de valid_source=test.en valid_target=test.de \
+    out=translated tokenizer=marked/vocab.model mark=bt measure=false
+expect 0 "$FERRY" train run=regular data=marked also_data=translated "${tiny[@]}" encoder_layers=2 \
+    unique_encoder_layers=1 mix='translated:1 until 1; marked:0.6,translated:0.4' also_valid=translated \
+    simcut=2 word_dropout=0.1 layer_drop=0.1 bpe_dropout=0.1 augment_typos=0.2 augment_digits=0.1 \
+    smoothing=unigram max_steps=24 eval_every=4 eval_bleu=true
+expect 0 "$FERRY" report regular
+numbers regular
+valid regular/report.html
+tells() { grep -qF -e "$1" regular/report.md || fail "the report lacks '$1': $(cat regular/report.md)"; }
+tells '| against it | residual\_dropout=0.1, attention\_dropout=0.1, relu\_dropout=0.1, label\_smoothing=0.1, '
+tells ', simcut=2.0, word\_dropout=0.1, layer\_drop=0.1, bpe\_dropout=0.1, augment\_typos=0.2, augment\_digits=0.1, '
+tells ', smoothing=unigram'
+tells 'measured with residual\_dropout=0.1, attention\_dropout=0.1, relu\_dropout=0.1, word\_dropout=0.1, '
+tells 'augment\_digits=0.1, which raises it: the gap is larger than it looks'
+tells '| disagreement of views, last | '
+tells '| corpora | marked, translated'
+tells '| shares of an epoch | translated:1 until 1; marked:0.6,translated:0.4'
+tells '| marks that sources may begin with | bt,wd'
+tells '| shared by encoder layers | 1 sets of weights for 2 layers, layer\_order=cycle'
+tells '## Other validation sets'
+tells '| translated | 24 | '
+
 # a few steps between two lines of the log: all are logged, and nothing is foretold from them
 expect 0 "$FERRY" train run=few data=data "${tiny[@]}" log_every=100 max_steps=16
 expect 0 "$FERRY" report few steps=300000

@@ -83,7 +83,7 @@ check("time", "steps_lost", sum(s["steps"] for s in steps if s.get("lost")))
 check("time", "wall_s", wall)
 check("time", "idle_s", idle)
 check("time", "in_steps_s", sum(s["t_step"] for s in steps))
-check("time", "in_evaluations_s", sum(e["seconds"] for e in evals))
+check("time", "in_evaluations_s", sum(e["seconds"] for e in lines if e["event"] in ("eval", "valid")))
 check("time", "in_saves_s", sum(e["seconds"] for e in lines if e["event"] == "save"))
 taken = sum(s["steps"] for s in steps)
 if taken >= 20:  # fewer foretell nothing
@@ -168,7 +168,7 @@ for stage, ends in prepared.get("stages", {}).items():
     for end in ("before", "after"):
         for key in ("pairs", "source_bytes", "target_bytes"):
             check("data", f"{stage}_{key}_{end}", ends[end][key])
-if prepared.get("stages"):
+if prepared.get("stages") and not config.get("also_data"):
     packed = prepared["stages"]["pack"]["after"]
     if packed["pairs"] != start["data"]["train_pairs"]:
         sys.exit(f"data: {packed['pairs']} pairs were packed, {start['data']['train_pairs']} trained")

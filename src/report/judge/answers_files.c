@@ -105,6 +105,18 @@ static bool is_dropped(const struct rundir *d, size_t i)
     return str_begins(d->fact[i].key, DROPPED) && rundir_number(d, d->fact[i].key) > 0;
 }
 
+/* The tokens in front of sources: those that were learned, and this corpus' own. */
+static void row_of_marks(struct answer *a, const struct rundir *d)
+{
+    const char *learned = rundir_text(d, "options: marks"),
+               *own = rundir_text(d, "options: mark");
+
+    if (own && own[0])
+        answers_row(a, "mark before each source", "%s", own);
+    if (learned && learned[0])
+        answers_row(a, "marks that sources may begin with", "%s", learned);
+}
+
 /* prepare.json: what came in, what cleaning took away, what was packed. */
 static void rows_of_prepare(struct answer *a, const struct rundir *d)
 {
@@ -124,6 +136,7 @@ static void rows_of_prepare(struct answer *a, const struct rundir *d)
                      d->fact[i].key + strlen(DROPPED));
             answers_row(a, label, "%s", fmt_count(rundir_number(d, d->fact[i].key)).s);
         }
+    row_of_marks(a, d);
     answers_row(a, "packed for training", "%s",
                 fmt_bytes(rundir_number(d, "sets: train: bytes")).s);
     rows_of_stages(a, d);
@@ -155,6 +168,20 @@ static void say_kept(struct answer *a, const struct rundir *d)
     if (in > 0 && isfinite(kept))
         answers_say(a, a->tone, "Cleaning kept %s of %s pairs (%s).", fmt_count(kept).s,
                     fmt_count(in).s, fmt_percent(kept / in).s);
+}
+
+/* Which corpora an epoch is made of, where there are several. */
+static void rows_of_mix(struct answer *a, const struct run *run)
+{
+    const char *also = runlog_config(&run->log, "also_data"),
+               *mix = runlog_config(&run->log, "mix"),
+               *data = runlog_config(&run->log, "data");
+
+    if (!also || !also[0])
+        return;
+    answers_row(a, "corpora", "%s, %s", data ? data : "?", also);
+    answers_row(a, "shares of an epoch", "%s",
+                mix && mix[0] ? mix : "every pair of all of them once");
 }
 
 /* A log of another program counts steps and pairs a step, not its training set. */
@@ -216,6 +243,7 @@ void answers_files_data(struct answer *a, const struct run *run)
     answers_value(a, "pairs_before_cleaning", rundir_number(&run->files, "pairs_in"));
     say_kept(a, &run->files);
     bar_of_cleaning(a, &run->files);
+    rows_of_mix(a, run);
     answers_row(a, "validation pairs", "%s", fmt_count(s->valid_pairs).s);
     answers_row(a, "tokenizer pieces", "%s", fmt_count(s->tokenizer_pieces).s);
     if (run->log.n_step)
@@ -378,6 +406,19 @@ static void answer_size_computed(struct answer *a, const struct run *run)
                 "give the directory of its checkpoints beside the log");
 }
 
+/* Layers of a stack that have one set of weights. */
+static void row_of_tying(struct answer *a, const struct run *run, const char *stack)
+{
+    const double n_sets = run_config(run, fmt_printf("unique_%s_layers", stack).s),
+                 n = run_config(run, fmt_printf("%s_layers", stack).s);
+
+    if (n_sets > 0 && n_sets < n)
+        answers_row(a, fmt_printf("shared by %s layers", stack).s,
+                    "%s sets of weights for %s layers, layer_order=%s",
+                    fmt_count(n_sets).s, fmt_count(n).s,
+                    runlog_config(&run->log, "layer_order"));
+}
+
 /* By the index of the newest checkpoint. */
 void answers_files_sizes(struct answer *a, const struct run *run)
 {
@@ -399,6 +440,8 @@ void answers_files_sizes(struct answer *a, const struct run *run)
     answers_value(a, "counters_bytes", t->bytes[TENSORS_COUNTERS]);
     answers_number(a, "%s bytes per parameter", fmt_number(t->total / parameters, 3).s);
     answers_row(a, "parameters", "%s", fmt_count(parameters).s);
+    row_of_tying(a, run, "encoder");
+    row_of_tying(a, run, "decoder");
     rows_of_tensors(a, t, parameters);
     compare_size(a, rundir_newest(&run->files, ".data-00000-of-00001"), t);
 }

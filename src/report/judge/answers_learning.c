@@ -238,6 +238,29 @@ static void say_overfit(struct answer *a, const struct learning *l)
     }
 }
 
+/* What a run does against learning its text by heart, or only what makes its training
+ * loss higher than that of validation, which goes without: "rdrop=5, layer_drop=0.1". */
+static struct str means_of(const struct run *run, bool is_raising)
+{
+    static const struct {
+        const char *name;
+        bool is_raising;
+    } means[] = {
+        {"residual_dropout", true}, {"attention_dropout", true}, {"relu_dropout", true},
+        {"label_smoothing", false}, {"moving_average", false},   {"simcut", false},
+        {"rdrop", false},           {"word_dropout", true},      {"layer_drop", true},
+        {"bpe_dropout", true},      {"subword_alpha", true},     {"augment_upper", true},
+        {"augment_title", true},    {"augment_lower", true},     {"augment_typos", true},
+        {"augment_no_end", true},   {"augment_digits", true}};
+    struct str list = str_new(0);
+
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++)
+        if ((means[i].is_raising || !is_raising) && run_config(run, means[i].name) > 0)
+            str_printf(&list, "%s%s=%s", list.len ? ", " : "", means[i].name,
+                       runlog_config(&run->log, means[i].name));
+    return list;
+}
+
 static void row_of_gap_trend(struct answer *a, const struct learning *l)
 {
     const size_t half = (l->gap.n + 1) / 2, n = half < MIN_EVALS ? MIN_EVALS : half;
@@ -268,33 +291,20 @@ static void rows_of_gap(struct answer *a, const struct run *run)
     answers_row(a, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
                 fmt_signed(l->gap.y[last], 3).s);
     row_of_gap_trend(a, l);
-    if (run_config(run, "residual_dropout") > 0 || run_config(run, "bpe_dropout") > 0)
+    RELEASED_BY(str_release) struct str raising = means_of(run, true);
+    if (raising.len)
         answers_row(a, "note",
-                    "training loss is measured with dropout, which raises it: the gap is "
-                    "larger than it looks");
+                    "training loss is measured with %s, which raises it: the gap is "
+                    "larger than it looks",
+                    str_text(&raising));
     a->figure = ANSWER_GAP;
 }
 
-/* What the run does against learning its text by heart. */
 static void rows_of_means(struct answer *a, const struct run *run)
 {
-    static const char *const names[] = {"residual_dropout",
-                                        "attention_dropout",
-                                        "relu_dropout",
-                                        "label_smoothing",
-                                        "moving_average",
-                                        "simcut",
-                                        "rdrop",
-                                        "word_dropout",
-                                        "layer_drop",
-                                        "subword_alpha"};
-    RELEASED_BY(str_release) struct str list = str_new(0);
+    RELEASED_BY(str_release) struct str list = means_of(run, false);
     const struct runlog *log = &run->log;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (run_config(run, names[i]) > 0)
-            str_printf(&list, "%s%s=%s", list.len ? ", " : "", names[i],
-                       runlog_config(log, names[i]));
     const char *smoothing = runlog_config(log, "smoothing");
     if (list.len && smoothing && strcmp(smoothing, "uniform") != 0)
         str_printf(&list, ", smoothing=%s", smoothing);

@@ -274,10 +274,24 @@ double rundir_sum(const struct rundir *d, const char *prefix, const char *suffix
     return sum;
 }
 
-double rundir_number(const struct rundir *d, const char *key)
+static const struct rundir_fact *find_fact(const struct rundir *d, const char *key)
 {
     for (size_t i = 0; i < d->n_facts; i++)
         if (strcmp(d->fact[i].key, key) == 0)
-            return number_of(&d->fact[i]);
-    return NAN;
+            return &d->fact[i];
+    return NULL;
+}
+
+double rundir_number(const struct rundir *d, const char *key)
+{
+    const struct rundir_fact *f = find_fact(d, key);
+
+    return f ? number_of(f) : NAN;
+}
+
+const char *rundir_text(const struct rundir *d, const char *key)
+{
+    const struct rundir_fact *f = find_fact(d, key);
+
+    return f ? f->value : NULL;
 }

@@ -49,3 +49,5 @@ const struct rundir_file *rundir_newest(const struct rundir *d, const char *suff
 double rundir_sum(const struct rundir *d, const char *prefix, const char *suffix);
 /* The number under `key` in prepare.json, or NAN. */
 double rundir_number(const struct rundir *d, const char *key);
+/* What stands there, a string or the text of a number; NULL: nothing. */
+const char *rundir_text(const struct rundir *d, const char *key);

@@ -54,18 +54,34 @@ static bool has_other_training(const struct runlog_start *a, const struct runlog
              is_other_number(a->train_target_tokens, b->train_target_tokens)));
 }
 
-/* Pairs in other words are other pairs. Older logs lack the options. */
-static bool has_other_variation(const struct run *a, const struct run *b)
+/* The options in which they differ that change what is trained on, or how hard it is
+ * made: "mix, word_dropout". Older logs lack some. */
+static struct str other_hardships(const struct run *a, const struct run *b)
 {
-    static const char *const keys[] = {
-        "bpe_dropout",    "bpe_dropout_side", "augment_upper",
-        "augment_title",  "augment_lower",    "augment_typos",
-        "augment_no_end", "augment_digits",   "subword_alpha"};
-    bool is_one = false;
+    static const char *const keys[] = {"mix",
+                                       "bpe_dropout",
+                                       "bpe_dropout_side",
+                                       "subword_alpha",
+                                       "augment_upper",
+                                       "augment_title",
+                                       "augment_lower",
+                                       "augment_typos",
+                                       "augment_no_end",
+                                       "augment_digits",
+                                       "word_dropout",
+                                       "residual_dropout",
+                                       "attention_dropout",
+                                       "relu_dropout",
+                                       "layer_drop"};
+    struct str list = str_new(0);
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        is_one |= has_other_option(a, b, keys[i]);
-    return is_one;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *x = runlog_config(&a->log, keys[i]),
+                   *y = runlog_config(&b->log, keys[i]);
+        if (x && y && strcmp(x, y) != 0)
+            str_printf(&list, "%s%s", list.len ? ", " : "", keys[i]);
+    }
+    return list;
 }
 
 bool compare_data_losses_compare(const struct run *a, const struct run *b)
@@ -115,6 +131,14 @@ static status warn_of_losses(struct compare *c, const struct run *a, const struc
             "%s smooths labels by smoothing = %s, %s by %s: their training losses do not "
             "compare. Their validation losses do, which always smooth alike.",
             b->name, option(b, "smoothing"), a->name, option(a, "smoothing")));
+    if (has_other_option(a, b, "score_tokenize") ||
+        has_other_option(a, b, "score_lowercase"))
+        TRY(compare_say(
+            &c->warnings, err,
+            "%s compares words with score_tokenize = %s and score_lowercase "
+            "= %s, %s with %s and %s: their validation BLEU does not compare.",
+            b->name, option(b, "score_tokenize"), option(b, "score_lowercase"), a->name,
+            option(a, "score_tokenize"), option(a, "score_lowercase")));
     if (has_other_validation(x, y))
         TRY(compare_say(&c->warnings, err,
                         "%s was validated on other sentences than %s: neither validation "
@@ -142,11 +166,11 @@ status compare_data_warn(struct compare *c, const struct run *a, const struct ru
                         compare_data_losses_compare(a, b)
                             ? " Validation losses do, on the same sentences."
                             : ""));
-    if (has_other_variation(a, b))
+    RELEASED_BY(str_release) struct str hardships = other_hardships(a, b);
+    if (hardships.len)
         TRY(compare_say(&c->warnings, err,
-                        "%s varied its training text otherwise than %s: their training "
-                        "losses do not compare.",
-                        b->name, a->name));
+                        "%s and %s differ in %s: their training losses do not compare.",
+                        a->name, b->name, str_text(&hardships)));
     if (s && t &&
         (is_other(s->text_hash, t->text_hash) ||
          is_other_number(s->sentences, t->sentences)))
@@ -154,6 +178,10 @@ status compare_data_warn(struct compare *c, const struct run *a, const struct ru
                         "The test BLEU of %s is of other sentences than that of %s: they "
                         "do not compare.",
                         b->name, a->name));
+    else if (s && t && is_other(s->bleu_signature, t->bleu_signature))
+        TRY(compare_say(&c->warnings, err,
+                        "The test BLEU of %s is %s, that of %s %s: they do not compare.",
+                        b->name, t->bleu_signature, a->name, s->bleu_signature));
     return OK;
 }
 
