@@ -276,7 +276,7 @@ TEST(bleu_is_of_the_translations_that_it_leaves)
     CHECK_OK(evaluate_text(&r, &out, &translator, &f.data.valid, &o, &err), &err);
     CHECK(r.has_text && r.n_translated == 5 && out.n_lines == 5);
     CHECK(r.score[METRIC_BLEU] >= 0 && r.score[METRIC_BLEU] <= 100);
-    CHECK(strncmp(r.signature,
+    CHECK(strncmp(r.signature[METRIC_BLEU],
                   "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:", 53) == 0);
 
     o.text_pairs = 0; /* all; and against themselves they are perfect */

@@ -56,7 +56,7 @@ static double number(const json_t *o, const char *key)
 }
 
 /* As `ferry eval` measures it. */
-static void measure(const char *data, struct evaluate_result *r)
+static void measure(const char *data, const char *tokenize, struct evaluate_result *r)
 {
     struct eval_config c;
     struct err err = {0};
@@ -65,6 +65,8 @@ static void measure(const char *data, struct evaluate_result *r)
     snprintf(c.data, sizeof c.data, "%s", test_path(data));
     snprintf(c.set, sizeof c.set, "valid");
     snprintf(c.checkpoint, sizeof c.checkpoint, "last");
+    snprintf(c.score.score_tokenize, sizeof c.score.score_tokenize, "%s", tokenize);
+    c.score.score_lowercase = strcmp(tokenize, "char") == 0;
     c.threads = 1;
     CHECK_OK(eval_measure(&c, test_path("run"), r, &err), &err);
 }
@@ -80,7 +82,7 @@ TEST(each_set_is_measured_as_if_it_were_alone)
     for (int i = 0; i < 2; i++) {
         struct evaluate_result r = {0};
         json_t *o = newest("run", kinds[i]);
-        measure(sets[i], &r);
+        measure(sets[i], "13a", &r);
         CHECK_NEAR(number(o, "valid_loss"), r.valid_loss, 1e-6);
         CHECK_NEAR(number(o, "bleu"), r.score[METRIC_BLEU], 1e-6);
         CHECK_NEAR(number(o, "chrf"), r.score[METRIC_CHRF], 1e-6);
@@ -94,6 +96,29 @@ TEST(each_set_is_measured_as_if_it_were_alone)
     CHECK(strcmp(json_string_value(json_object_get(o, "name")), "other") == 0);
     CHECK(number(o, "sentences") == 12 && number(o, "step") == 60);
     json_decref(o);
+}
+
+TEST(text_is_compared_as_the_options_say)
+{
+    struct evaluate_result r = {0}, usual = {0};
+    struct err err = {0};
+
+    toy_data();
+    toy_train("run", TOY("max_steps=60", "eval_bleu=true", "score_tokenize=char",
+                         "score_lowercase=true"));
+    json_t *o = newest("run", "eval");
+    measure("data", "char", &r);
+    measure("data", "13a", &usual);
+    CHECK(strstr(r.signature[METRIC_BLEU], "|case:lc|eff:no|tok:char|"));
+    CHECK(strstr(r.signature[METRIC_CHRF], "|case:lc|"));
+    CHECK_STR(json_string_value(json_object_get(o, "bleu_signature")),
+              r.signature[METRIC_BLEU]);
+    CHECK_NEAR(number(o, "bleu"), r.score[METRIC_BLEU], 1e-6);
+    CHECK(fabs(r.score[METRIC_BLEU] - usual.score[METRIC_BLEU]) > 0.01);
+    CHECK(r.score[METRIC_TER] == usual.score[METRIC_TER]);
+    json_decref(o);
+    CHECK_FAILS(toy_try("run", TOY("max_steps=70", "score_tokenize=13a"), &err), &err,
+                ERR_USAGE, "score_tokenize");
 }
 
 TEST(the_best_model_follows_the_measure_of_the_set_that_was_chosen)

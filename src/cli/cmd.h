@@ -24,7 +24,7 @@ extern bool cmd_has_peers;
     C(train, train_config_table, "[CONFIG] data=DIR run=DIR", "train a Transformer, or resume a run") \
     C(launch, launch_config_table, "-H a:2,b:2 -- train CONFIG...", "train on many machines; restart after failures") \
     C(adapt, adapt_options, "MODEL pairs=FILE run=DIR", "a model learns from translations of your own") \
-    C(eval, eval_options, "RUN", "loss and BLEU of a trained model")                      \
+    C(eval, eval_options, "RUN", "loss, BLEU, chrF and TER of a trained model")           \
     C(translate, translate_text_options, "RUN [FILE...]", "translate raw text")           \
     C(serve, serve_options, "MODEL...", "translate over HTTP, as LibreTranslate's clients ask for it") \
     C(pack, packing_options, "RUN out=FILE", "one file a model, for using it: int8 weights, tokenizer, licence") \

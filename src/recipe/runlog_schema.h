@@ -189,6 +189,11 @@ struct json_t;
     F(REAL, forced_bleu, "")    \
     F(REAL, bleu, "")           \
     F(TEXT, bleu_signature, "") \
+    F(MAYBE, chrf, "")          \
+    F(MAYBE, chrf_words, "")    \
+    F(MAYBE, ter, "")           \
+    F(MAYBE, repeating, "")     \
+    F(MAYBE, length_ratio, "")  \
     F(INT, sentences, "")       \
     F(TEXT, text_hash, "")      \
     F(TEXT, note, "")

@@ -49,6 +49,7 @@ static status measure(struct trainer *t, struct evaluate_result *r,
                                        .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)c->eval_group,
                                        .text_pairs = (size_t)c->eval_bleu_pairs,
+                                       .text = measures_text(&c->score),
                                        .n_shown = is_shown ? (size_t)c->eval_samples : 0,
                                        .comm = t->peers.comm};
     struct translations out = {0};
@@ -74,7 +75,7 @@ static status measure_valid(struct trainer *t, struct evaluate_result *r, struct
         .eval_loss = r->eval_loss,
         .forced_bleu = r->forced_bleu,
         .bleu = evaluate_measure(r, METRIC_BLEU),
-        .bleu_signature = r->has_text ? r->signature : NULL,
+        .bleu_signature = r->has_text ? r->signature[METRIC_BLEU] : NULL,
         .chrf = evaluate_measure(r, METRIC_CHRF),
         .chrf_words = evaluate_measure(r, METRIC_CHRF_WORDS),
         .ter = evaluate_measure(r, METRIC_TER),

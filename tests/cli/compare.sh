@@ -89,6 +89,13 @@ compare a/lr1/run prior
 has 'prior smooths labels by smoothing = unigram, run by uniform: their training losses do not compare.'
 has 'Their validation losses do, which always smooth alike.'
 
+# words of other tokenizers are other words
+train none data score_tokenize=none score_lowercase=true
+expect 0 "$FERRY" eval none score_tokenize=none
+compare a/lr1/run none
+has 'none compares words with score\_tokenize = none and score\_lowercase = true, run with 13a and false: '
+has 'The test BLEU of none is nrefs:1\|case:mixed\|eff:no\|tok:none\|smooth:exp\|version:2.6.0, that of run nrefs:1\|'
+
 # as many pieces, but others
 expect 0 "$FERRY" prepare source=half.en target=half.de valid_source=valid.en valid_target=valid.de \
     out=pieces vocab_size=80

@@ -57,6 +57,32 @@ expect 0 "$FERRY" eval run checkpoint=best output=translated
 [ "$(lines translated)" -eq 20 ] || fail "want 20 translations"
 out_has 'run/best_models/val_loss='
 
+# every metric, as `ferry score` computes it of the same files with the same options
+same_scores() # MODEL OPTION... : eval's options; those of score are the same without score_
+{
+    local model=$1 metric
+    local -A name=([bleu]=BLEU [chrf]=chrF2 [chrf++]=chrF2++ [ter]=TER)
+    shift
+    expect 0 "$FERRY" eval "$model" data=data output=mine "$@"
+    cp "$WORK/.out" table
+    for metric in "${!name[@]}"; do
+        "$FERRY" score data/test.target mine metric="$metric" "${@#score_}" >line
+        grep -qE "^${name[$metric]//+/\\+} +$(sed 's/^[^=]*= \([0-9.]*\).*/\1/' line) +" table ||
+            fail "$metric of $model $*: $(cat line) is not in $(cat table)"
+        grep -qF "$(sed 's/^[^|]*|//; s/ = .*$//' line)" table || fail "the signature of $metric"
+    done
+    grep -q '^repeating  *[0-9.]* %' table && grep -q '^length  *[0-9.]* ' table || fail "no length, no repetitions"
+    expect 0 "$FERRY" eval "$model" data=data --json "$@"
+    for metric in bleu chrf chrf_words ter repeating length_ratio; do
+        grep -qE "\"$metric\": [0-9.]+" "$WORK/.out" || fail "JSON without $metric"
+    done
+}
+same_scores run
+same_scores run score_tokenize=none score_lowercase=true
+expect 0 "$FERRY" pack run out=run.ferry data=data pairs=20
+same_scores run.ferry score_tokenize=char
+refuses 2 'score_tokenize = mecab' "$FERRY" eval run score_tokenize=mecab
+
 mkfifo sink
 cat sink >read &
 core=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//') # one that we may use

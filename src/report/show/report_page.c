@@ -117,8 +117,8 @@ void report_page_state(struct str *out, const struct run *run)
 /* Scores that `ferry eval` appended after training. */
 static void write_tests(struct str *out, const struct run *run)
 {
-    static const char *const columns[] = {"Set",       "Step",      "BLEU", "Loss",
-                                          "Sentences", "Signature", NULL};
+    static const char *const columns[] = {
+        "Set", "Step", "BLEU", "chrF2", "TER", "Loss", "Sentences", "Signature", NULL};
     size_t n = 0;
 
     for (size_t i = 0; i < run->log.n_event; i++) {
@@ -127,11 +127,12 @@ static void write_tests(struct str *out, const struct run *run)
             continue;
         if (!n++)
             page_table(out, "stack scores", columns);
-        page_stack(out, columns,
-                   (const char *const[]){e->name, fmt_count(e->step).s,
-                                         fmt_number(e->bleu, 4).s,
-                                         fmt_number(e->loss, 4).s,
-                                         fmt_count(e->sentences).s, e->bleu_signature});
+        page_stack(
+            out, columns,
+            (const char *const[]){e->name, fmt_count(e->step).s, fmt_number(e->bleu, 4).s,
+                                  fmt_number(e->chrf, 4).s, fmt_number(e->ter, 4).s,
+                                  fmt_number(e->loss, 4).s, fmt_count(e->sentences).s,
+                                  e->bleu_signature});
     }
     if (n)
         str_puts(out, "</tbody></table>\n");

@@ -100,12 +100,13 @@ static void put_tests(struct str *out, const struct runlog *log)
         if (log->event[i].kind != RUNLOG_KIND_TEST)
             continue;
         if (!has_head)
-            str_puts(out, "## Test scores\n\n| set | step | BLEU | loss | sentences | "
-                          "signature |\n|---|---|---|---|---|---|\n");
+            str_puts(out, "## Test scores\n\n| set | step | BLEU | chrF2 | TER | loss | "
+                          "sentences | signature |\n|---|---|---|---|---|---|---|---|\n");
         has_head = true;
-        putf(out, "| %s | %s | %s | %s | %s | %s |\n", e->name ? e->name : "",
-             fmt_count(e->step).s, fmt_number(e->bleu, 4).s, fmt_number(e->loss, 4).s,
-             fmt_count(e->sentences).s, e->bleu_signature ? e->bleu_signature : "");
+        putf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", e->name ? e->name : "",
+             fmt_count(e->step).s, fmt_number(e->bleu, 4).s, fmt_number(e->chrf, 4).s,
+             fmt_number(e->ter, 4).s, fmt_number(e->loss, 4).s, fmt_count(e->sentences).s,
+             e->bleu_signature ? e->bleu_signature : "");
     }
     str_puts(out, has_head ? "\n" : "");
 }
@@ -240,10 +241,12 @@ static json_t *tests_json(const struct runlog *log)
         const struct runlog_test *e = &log->event[i].test;
         if (log->event[i].kind == RUNLOG_KIND_TEST)
             json_array_append_new(
-                list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "set", text(e->name),
-                                "step", number(e->step), "bleu", number(e->bleu), "loss",
-                                number(e->loss), "sentences", number(e->sentences),
-                                "signature", text(e->bleu_signature)));
+                list,
+                json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "set",
+                          text(e->name), "step", number(e->step), "bleu", number(e->bleu),
+                          "chrf", number(e->chrf), "ter", number(e->ter), "loss",
+                          number(e->loss), "sentences", number(e->sentences), "signature",
+                          text(e->bleu_signature)));
     }
     return list;
 }

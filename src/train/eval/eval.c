@@ -21,7 +21,11 @@
 #include "train/log/record.h"
 #include "train/run/config.h"
 
-OPT_TABLE(eval_options, struct eval_config, EVAL_OPTIONS);
+#define OF_SCORE(kind, field, ...) \
+    OPT_ROW(kind, offsetof(opt_owner, score.field), field, __VA_ARGS__)
+#define ALL_OPTIONS(X) EVAL_OPTIONS(X) SCORE_TEXT_OPTIONS(OF_SCORE)
+
+OPT_TABLE(eval_options, struct eval_config, ALL_OPTIONS);
 
 /* Everything that is open while a set is evaluated. */
 struct eval {
@@ -132,7 +136,8 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
                                        .batch_tokens = (size_t)e->train->eval_tokens,
                                        .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)e->train->eval_group,
-                                       .text_pairs = (size_t)e->config->pairs};
+                                       .text_pairs = (size_t)e->config->pairs,
+                                       .text = measures_text(&e->config->score)};
     struct progress bar = progress_to(e->console);
 
     if (!set->is_there)
@@ -153,18 +158,23 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
 static json_t *event_of(const struct eval *e, const struct evaluate_result *r)
 {
     char hash[RECORD_HASH];
-    const struct runlog_test test = {.t = clock_wall(),
-                                     .step = (double)e->dir.step,
-                                     .name = e->config->set,
-                                     .loss = r->valid_loss,
-                                     .eval_loss = r->eval_loss,
-                                     .forced_bleu = r->forced_bleu,
-                                     .bleu = r->has_text ? r->score[METRIC_BLEU] : NAN,
-                                     .bleu_signature = r->has_text ? r->signature : NULL,
-                                     .sentences = (double)r->n_pairs,
-                                     .text_hash =
-                                         record_hash(hash, dataset_text_hash(set_of(e))),
-                                     .note = *e->dir.note ? e->dir.note : NULL};
+    const struct runlog_test test = {
+        .t = clock_wall(),
+        .step = (double)e->dir.step,
+        .name = e->config->set,
+        .loss = r->valid_loss,
+        .eval_loss = r->eval_loss,
+        .forced_bleu = r->forced_bleu,
+        .bleu = evaluate_measure(r, METRIC_BLEU),
+        .bleu_signature = r->has_text ? r->signature[METRIC_BLEU] : NULL,
+        .chrf = evaluate_measure(r, METRIC_CHRF),
+        .chrf_words = evaluate_measure(r, METRIC_CHRF_WORDS),
+        .ter = evaluate_measure(r, METRIC_TER),
+        .repeating = r->has_text ? r->repeating : (double)NAN,
+        .length_ratio = r->has_text ? r->length_ratio : (double)NAN,
+        .sentences = (double)r->n_pairs,
+        .text_hash = record_hash(hash, dataset_text_hash(set_of(e))),
+        .note = *e->dir.note ? e->dir.note : NULL};
 
     return journal_object(RUNLOG_KIND_TEST, &test);
 }
@@ -183,9 +193,19 @@ static void print(const struct eval *e, const struct evaluate_result *r, FILE *o
             r->eval_loss);
     fprintf(out, "Eval_BLEU_Score    %.4f  as the reference: teacher-forced, on pieces\n",
             r->forced_bleu);
-    if (r->has_text)
-        fprintf(out, "BLEU               %.2f   %s\n", r->score[METRIC_BLEU],
-                r->signature);
+    eval_print_text(r, out);
+}
+
+void eval_print_text(const struct evaluate_result *r, FILE *out)
+{
+    if (!r->has_text)
+        return;
+    for (enum metric m = 0; m < N_METRIC; m++)
+        fprintf(out, "%-18s %.2f   %s\n", r->name[m], r->score[m], r->signature[m]);
+    fprintf(out, "repeating          %.2f %%  of the translations repeat themselves\n",
+            100 * r->repeating);
+    fprintf(out, "length             %.3f  characters by those of the references\n",
+            r->length_ratio);
 }
 
 status eval_write(const char *path, const struct translations *t, struct err *err)

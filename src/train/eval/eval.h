@@ -1,5 +1,5 @@
 /*
- * eval - loss and BLEU of a trained model on a held-out set: what `ferry eval` does.
+ * eval - loss and metrics of a trained model on a held-out set: what `ferry eval` does.
  *
  * The result goes to `out`, as a table or as JSON, and as an event into the run's log.
  */
@@ -10,6 +10,7 @@
 #include "base/opt.h"
 #include "decode/model_dir.h"
 #include "device/device.h"
+#include "train/run/score_options.h"
 
 /* kind, field, default, help, limits */
 /* clang-format off */
@@ -21,7 +22,7 @@
     X(INT, beam, "4", "hypotheses kept at each step; 1 is greedy", RANGE(1, 64))       \
     X(REAL, alpha, "0.6", "length penalty", RANGE(0, 10))                              \
     X(BOOL, split, "false", "cut a line into sentences and translate each", ANY)       \
-    X(BOOL, bleu, "true", "translate the set and compute BLEU", ANY)                   \
+    X(BOOL, bleu, "true", "translate the set and compute BLEU, chrF and TER", ANY)                   \
     X(INT, pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))    \
     X(STR, output, "", "also write the translations to this file", ANY)                \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                \
@@ -34,6 +35,7 @@ struct evaluate_result;
 
 struct eval_config {
     EVAL_OPTIONS(OPT_FIELD)
+    struct score_options score;
 };
 
 extern const struct opt_table eval_options;

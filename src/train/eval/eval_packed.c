@@ -86,7 +86,8 @@ static status measure(struct work *w, struct evaluate_result *r, struct err *err
 {
     const bool is_test = strcmp(w->c->set, "test") == 0;
     const struct dataset_set *set = is_test ? &w->data.test : &w->data.valid;
-    const struct evaluate_options o = {.text_pairs = (size_t)w->c->pairs};
+    const struct evaluate_options o = {.text_pairs = (size_t)w->c->pairs,
+                                       .text = measures_text(&w->c->score)};
 
     if (!set->is_there || !set->corpus.n_pairs)
         return err_set(err, ERR_USAGE, "the data has no %s set", w->c->set);
@@ -101,18 +102,27 @@ static status measure(struct work *w, struct evaluate_result *r, struct err *err
     return OK;
 }
 
+/* With the keys that a run's log has. */
+static void print_json(const struct work *w, const struct evaluate_result *r, FILE *out)
+{
+    json_auto_t *line = json_pack("{s:s, s:i, s:f}", "name", w->c->set, "sentences",
+                                  (int)r->n_pairs, "cross_entropy", r->valid_loss);
+    if (r->has_text) {
+        json_auto_t *text = json_pack(
+            "{s:f, s:s, s:f, s:f, s:f, s:f, s:f}", "bleu", r->score[METRIC_BLEU],
+            "bleu_signature", r->signature[METRIC_BLEU], "chrf", r->score[METRIC_CHRF],
+            "chrf_words", r->score[METRIC_CHRF_WORDS], "ter", r->score[METRIC_TER],
+            "repeating", r->repeating, "length_ratio", r->length_ratio);
+        json_object_update(line, text);
+    }
+    json_dumpf(line, out, JSON_PRESERVE_ORDER);
+    fputc('\n', out);
+}
+
 static void print(const struct work *w, const struct evaluate_result *r, FILE *out)
 {
     if (w->c->json) {
-        json_t *line = json_pack("{s:s, s:i, s:f}", "name", w->c->set, "sentences",
-                                 (int)r->n_pairs, "cross_entropy", r->valid_loss);
-        if (r->has_text) {
-            json_object_set_new(line, "bleu", json_real(r->score[METRIC_BLEU]));
-            json_object_set_new(line, "bleu_signature", json_string(r->signature));
-        }
-        json_dumpf(line, out, JSON_PRESERVE_ORDER);
-        fputc('\n', out);
-        json_decref(line);
+        print_json(w, r, out);
         return;
     }
     fprintf(out, "%-18s %zu sentences, %zu target tokens\n",
@@ -120,9 +130,7 @@ static void print(const struct work *w, const struct evaluate_result *r, FILE *o
             r->n_tokens);
     fprintf(out, "cross entropy      %.4f  per token, without smoothing\n",
             r->valid_loss);
-    if (r->has_text)
-        fprintf(out, "BLEU               %.2f   %s\n", r->score[METRIC_BLEU],
-                r->signature);
+    eval_print_text(r, out);
 }
 
 static status run(struct work *w, const char *path, FILE *out, struct err *err)

@@ -21,6 +21,9 @@ status eval_check_vocabulary(const struct dataset *data, const char *dir,
 /* The best translations, a line each. */
 status eval_write(const char *path, const struct translations *t, struct err *err);
 
+/* What was measured of translations, as lines of the table, if anything was. */
+void eval_print_text(const struct evaluate_result *r, FILE *out);
+
 /* ERR_CHECK when BLEU is lower than was asked for. */
 status eval_at_least(const struct eval_config *c, const struct evaluate_result *r,
                      struct err *err);

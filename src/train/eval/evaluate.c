@@ -217,13 +217,13 @@ struct counts {
     double n_chars[2]; /* of the translations; of the references */
 };
 
-static status count_text(struct counts *c, struct line hyp, struct line ref,
-                         struct err *err)
+static status count_text(struct counts *c, struct measures_text text, struct line hyp,
+                         struct line ref, struct err *err)
 {
     bool loops, ref_loops = false;
 
     for (enum metric m = 0; m < N_METRIC; m++) {
-        const struct metric_options o = metric_options(m);
+        const struct metric_options o = measures_metric(m, text);
         TRY(metric_add(&c->metric[m], &o, hyp, &ref, 1, err));
     }
     TRY(loops_find(&loops, hyp, err));
@@ -236,16 +236,17 @@ static status count_text(struct counts *c, struct line hyp, struct line ref,
 }
 
 /* The numbers of n translations. */
-static void score_text(struct evaluate_result *r, const struct counts *c, size_t n)
+static void score_text(struct evaluate_result *r, const struct counts *c,
+                       struct measures_text text, size_t n)
 {
     for (enum metric m = 0; m < N_METRIC; m++) {
-        const struct metric_options o = metric_options(m);
+        const struct metric_options o = measures_metric(m, text);
         RELEASED_BY(result_release)
         struct result result = metric_result(&c->metric[m], &o, 1);
         r->score[m] = result.score;
-        if (m == METRIC_BLEU)
-            snprintf(r->signature, sizeof r->signature, "%s",
-                     str_text(&result.signature));
+        snprintf(r->name[m], sizeof r->name[m], "%s", str_text(&result.name));
+        snprintf(r->signature[m], sizeof r->signature[m], "%s",
+                 str_text(&result.signature));
     }
     r->has_text = true;
     r->n_translated = n;
@@ -268,15 +269,15 @@ status evaluate_text(struct evaluate_result *r, struct translations *out,
     TRY(translate_lines(t, set->source.line + part.begin, end - part.begin, out, err));
     for (size_t i = part.begin; i < part.end; i++) {
         const char *text = translate_get(out, i - part.begin, 0);
-        TRY(count_text(&counts, (struct line){text, strlen(text)}, set->target.line[i],
-                       err));
+        TRY(count_text(&counts, o->text, (struct line){text, strlen(text)},
+                       set->target.line[i], err));
     }
     if (!is_first)
         translate_release(out);
     if (o->comm)
         TRY(comm_allreduce(o->comm, COMM_SUM, counts.metric[0].x,
                            sizeof counts / sizeof(double), err));
-    score_text(r, &counts, n);
+    score_text(r, &counts, o->text, n);
     return o->comm ? comm_bcast(o->comm, r, sizeof *r, 0, err) : OK;
 }
 

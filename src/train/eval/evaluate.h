@@ -32,12 +32,13 @@ enum { EVALUATE_LENGTH = 256 };
 
 struct evaluate_options {
     double smooth;
-    size_t batch_tokens; /* target tokens at once */
-    size_t max_length;   /* longer sides are cut for the loss */
-    size_t group;        /* sentences a batch of eval_loss */
-    size_t text_pairs;   /* translate the first so many; 0: all */
-    size_t n_shown;      /* of these at least the first so many on the first rank */
-    struct comm *comm;   /* share the sentences with these ranks; NULL: alone */
+    size_t batch_tokens;       /* target tokens at once */
+    size_t max_length;         /* longer sides are cut for the loss */
+    size_t group;              /* sentences a batch of eval_loss */
+    size_t text_pairs;         /* translate the first so many; 0: all */
+    struct measures_text text; /* how they are compared */
+    size_t n_shown;            /* of these at least the first so many on the first rank */
+    struct comm *comm;         /* share the sentences with these ranks; NULL: alone */
 };
 
 struct evaluate_result {
@@ -48,7 +49,7 @@ struct evaluate_result {
     double score[N_METRIC]; /* as sacreBLEU prints them */
     double repeating;       /* share of the translations that loop */
     double length_ratio; /* characters of the translations by those of the references */
-    char signature[128]; /* of BLEU */
+    char name[N_METRIC][16], signature[N_METRIC][128];
     size_t n_pairs, n_tokens, n_translated;
 };
 

@@ -30,12 +30,16 @@ static const struct opt rows[] = {
                     VARIATION_OPTIONS(X)
 #undef X
 #define X(kind, field, ...) \
+    OPT_ROW(kind, offsetof(struct train_config, score.field), field, __VA_ARGS__)
+                        SCORE_TEXT_OPTIONS(X)
+#undef X
+#define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct train_config, arch.field), field, __VA_ARGS__)
-                        ARCHITECTURE_OPTIONS(X)
+                            ARCHITECTURE_OPTIONS(X)
 #undef X
 #define X(kind, field, ...) \
     OPT_ROW(kind, offsetof(struct train_config, model.tying.field), field, __VA_ARGS__)
-                            TYING_OPTIONS(X)
+                                TYING_OPTIONS(X)
 #undef X
 };
 

@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "recipe/model_config.h"
 #include "recipe/schedule.h"
+#include "train/run/score_options.h"
 #include "train/run/variation.h"
 #include "train/update/optim.h"
 
@@ -92,6 +93,7 @@ struct train_config {
     struct schedule_config schedule;
     struct optim_config optim;
     struct variation_config variation;
+    struct score_options score;
     struct architecture_options arch; /* model.arch follows, with the vocabulary */
     TRAIN_OPTIONS(OPT_FIELD)
 };
