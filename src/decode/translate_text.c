@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/progress.h"
+#include "base/utf8.h"
 #include "decode/loaded.h"
 #include "decode/output_name.h"
 #include "text/line_reader.h"
@@ -76,13 +77,12 @@ static status fill(struct window *w, const struct translate_text_stream *s,
     return str_check(&w->in, s->name, err);
 }
 
-/* The white space of a source may hold tabs; those before further fields are the only
- * ones. */
-static void put_untabbed(struct str *out, const char *text)
+/* White space may hold tabs; those between fields are the only ones. */
+static void put_untabbed(struct str *out, const char *text, size_t n)
 {
     const size_t at = out->len;
 
-    str_puts(out, text);
+    utf8_mend(out, text, n);
     for (size_t i = at; i < out->len; i++)
         if (out->data[i] == '\t')
             out->data[i] = ' ';
@@ -105,13 +105,17 @@ static status put_item(struct window *w, const struct translate_text_stream *s, 
     const struct translations *f = &w->found;
     const struct translation *item = &f->item[i * f->n_best + rank];
     const char *text = translate_get(f, i, rank);
-    const bool is_list = f->n_best > 1;
+    const bool is_list = f->n_best > 1 && !s->has_pairs;
 
+    if (s->has_pairs) {
+        put_untabbed(&w->out, w->lines[i].text, w->lines[i].n_bytes);
+        str_putc(&w->out, '\t');
+    }
     if (is_list)
         str_printf(&w->out, "%llu ||| %s ||| %.6f", (unsigned long long)w->n_before + i,
                    text, item->score);
-    else if (s->has_scores || s->has_alignments)
-        put_untabbed(&w->out, text);
+    else if (s->has_pairs || s->has_scores || s->has_alignments)
+        put_untabbed(&w->out, text, strlen(text));
     else
         str_puts(&w->out, text);
     if (!is_list && s->has_scores)
@@ -374,6 +378,7 @@ static status translate_input(struct work *w, size_t i, struct err *err)
         .window = (size_t)w->config.window,
         .pause_ms = pause_of(&w->config),
         .n_before = has_own_output ? 0 : w->translator.n_done,
+        .has_pairs = w->config.pairs,
         .has_scores = w->config.search.scores,
         .has_alignments = w->config.search.alignments,
         .write = write_lines,
@@ -417,6 +422,11 @@ static status run(struct work *w, const char *name, struct err *err)
     if (w->config.search.greedy)
         w->config.search.beam = 1;
     TRY(translate_config_check(&w->config.search, err));
+    if (w->config.pairs && w->config.search.prefix)
+        return err_set(
+            err, ERR_USAGE,
+            "pairs = true writes sources, and with prefix = true a line is not "
+            "one; leave one of them out");
     TRY(check_files(w, err));
     TRY(open_model(w, name, err));
     return translate(w, err);

@@ -22,6 +22,7 @@
     X(BOOL, average, "true", "moving average of the weights, if there is one", ANY)    \
     X(STR, ensemble, "", "more models of one vocabulary, comma between: mean of probabilities", ANY) \
     X(STR, output, "", "write to this file, or one per input file: {dir}/{stem}.de", ANY) \
+    X(BOOL, pairs, "false", "write source TAB translation, as `ferry prepare` reads pairs", ANY) \
     X(INT, window, "4096", "most lines read ahead and sorted by length", RANGE(1, 1e6))    \
     X(CHOICE, stream, "auto", "translate each line as it arrives; auto: when the input pauses", ONE_OF("auto|true|false")) \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))        \
@@ -52,6 +53,7 @@ struct translate_text_stream {
     size_t window;       /* lines at a time, > 0 */
     int pause_ms;        /* translate what is there when the input pauses; -1: never */
     uint64_t n_before;   /* added to the number of a line in lists of the best */
+    bool has_pairs;      /* "source TAB" in front of each, also of several of a line */
     bool has_scores;     /* "text TAB score" */
     bool has_alignments; /* the same with "TAB 0-0 1-2" behind it */
     /* Takes the output, whole lines at a time. */

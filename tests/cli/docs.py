@@ -49,7 +49,7 @@ def check_statuses():
         bad.append(f"docs/troubleshooting.md: statuses are {found}, want {wanted}")
 
 
-COMMANDS = re.findall(r"(?m)^  ([a-z]+) ", run("help").split("\nferry", 1)[0])
+COMMANDS = re.findall(r"(?m)^  ([a-z-]+) ", run("help").split("\nferry", 1)[0])
 
 
 def options_of(command, known={}):
@@ -103,7 +103,7 @@ def check_calls(path):
         block = re.match(r"(?:    |\$ )+(ferry .*)", line) or re.match(r"(ferry .*)", line)
         for code in [block[1]] if block else re.findall(r"`(ferry [^`]*)`", line):
             code = re.sub(r"\"[^\"]*\"|'[^']*'", "X", code)
-            call = re.match(r"ferry ([a-z]+)\b([^#|<>&;()]*)", code)
+            call = re.match(r"ferry ([a-z]+(?:-[a-z]+)?)\b([^#|<>&;()]*)", code)
             if call:
                 check_call(f"{path.relative_to(ROOT)}:{number}", call[1], call[2])
 

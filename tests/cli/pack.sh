@@ -95,6 +95,30 @@ out_has '</s>:'
 given "$(cat pairs)"
 expect 0 "$FERRY" score_pairs int8.ferry
 cmp .out scores || fail "standard input scores otherwise"
+
+# the pairs themselves: a share of them, or those that are likely enough; whole lines as they came
+paste en de | awk '{ print $0 "\tmore " NR }' >three
+expect 0 "$FERRY" score-pairs int8.ferry three
+cp .out scores
+likeliest() { paste <(cut -f 2 scores) three | awk '{ print NR "\t" $0 }' | sort -t "$(printf '\t')" -k 2,2gr -k 1,1n |
+    head -n "$1" | sort -n | cut -f 3-; }
+for share in 1 0.3 0.004; do
+    likeliest "$(awk "BEGIN { print int($share * $(wc -l <three) + 0.5) }")" >want
+    expect 0 "$FERRY" score-pairs int8.ferry three keep=$share window=7
+    cmp .out want || fail "keep=$share keeps others"
+done
+least=$(cut -f 2 scores | sort -gu | awk 'NR == 40 { low = $1 } NR == 41 { print (low + $1) / 2 }')
+paste <(cut -f 2 scores) three | awk -F '\t' -v least="$least" '$1 + 0 > least' | cut -f 2- >want
+given "$(cat three)"
+expect 0 "$FERRY" score-pairs int8.ferry least="$least" window=7
+cmp .out want || fail "least=$least keeps others"
+expect 0 "$FERRY" score-pairs int8.ferry three least="$least" keep=1
+cmp .out want || fail "with keep=1 least keeps others"
+split -l 50 three part.
+expect 0 "$FERRY" score-pairs int8.ferry part.a? keep=0.3 output=kept
+likeliest 36 | cmp - kept || fail "several files are one text"
+refuses 2 'reads its input twice' "$FERRY" score-pairs int8.ferry keep=0.5
+refuses 2 'leave one of them out' "$FERRY" score-pairs int8.ferry three keep=0.5 tokens=true
 echo "no tab here" >>pairs
 refuses 4 'pairs: line 6 has no tab' "$FERRY" score-pairs int8.ferry pairs
 refuses 2 'which model' "$FERRY" score-pairs

@@ -85,6 +85,20 @@ refuses 3 'no such run' "$FERRY" translate nowhere seven
 refuses 3 'nothing-here' "$FERRY" translate run nothing-here
 refuses 3 'is a directory' "$FERRY" translate run data
 refuses 3 'no checkpoint' "$FERRY" translate run seven checkpoint=model.ckpt-77
+
+# lines that `ferry prepare` reads: sources beside translations, one for each that is asked for
+sed '2s/ /\t/' seven >tabbed
+expect 0 "$FERRY" translate run tabbed pairs=true
+paste <(tr '\t' ' ' <tabbed) want | cmp - .out || fail "pairs are not source TAB translation"
+expect 0 "$FERRY" translate run tabbed nbest=3
+grep -oP '^\d+ \|\|\| \K.*(?= \|\|\| )' .out >best
+expect 0 "$FERRY" translate run tabbed nbest=3 pairs=true output=all.tsv
+cut -f 2 all.tsv | cmp - best || fail "pairs hold other translations than a list of the best"
+cut -f 1 all.tsv | uniq | cmp - <(tr '\t' ' ' <tabbed) || fail "each translation has its source"
+expect 0 "$FERRY" translate run tabbed sample=true nbest=2 pairs=true scores=true
+[ "$(awk -F '\t' 'NF != 3' .out | wc -l)" -eq 0 ] && [ "$(wc -l <.out)" -eq 14 ] || fail "scores are a third column"
+refuses 2 'pairs = true writes sources' "$FERRY" translate run seven pairs=true prefix=true
+expect 0 "$FERRY" prepare pairs=all.tsv tokenizer=data/vocab.model out=distilled measure=false
 refuses 2 'nbest = 5' "$FERRY" translate run seven nbest=5
 refuses 2 'nbest = 2' "$FERRY" translate run seven nbest=2 --greedy
 refuses 2 'did you mean' "$FERRY" translate run seven baem=4

@@ -1,6 +1,7 @@
 #include "decode/pairs/score_pairs.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/utf8.h"
 #include "decode/loaded.h"
 #include "decode/output_name.h"
+#include "decode/pairs/likeliest.h"
 #include "decode/pairs/scorer.h"
 #include "text/line_reader.h"
 
@@ -19,7 +21,9 @@ struct work {
     const struct score_pairs_config *c;
     struct loaded model;
     struct scorer *scorer;
-    struct str text; /* of the window's lines */
+    struct likeliest all; /* with keep: of every pair */
+    struct str text;      /* of the window's lines */
+    struct str whole;     /* the same lines as they came, with their ends */
     struct span *span;
     struct line *source, *target;
     size_t n; /* lines of the window */
@@ -34,7 +38,7 @@ struct work {
 
 /* Where the sides of a line are; the text may move while it grows. */
 struct span {
-    size_t at, n_source, n_target;
+    size_t at, n_source, n_target, whole_at, n_whole;
 };
 
 /* Fields behind the second are left alone: a corpus may have more columns. */
@@ -55,8 +59,13 @@ static status split(struct line line, const char *name, uint64_t number,
     return OK;
 }
 
-static void add_line(struct work *w, struct span *span, const struct line side[2])
+static void add_line(struct work *w, struct span *span, struct line line,
+                     const struct line side[2])
 {
+    span->whole_at = w->whole.len;
+    str_add(&w->whole, line.text, line.n_bytes);
+    str_putc(&w->whole, '\n');
+    span->n_whole = w->whole.len - span->whole_at;
     span->at = w->text.len;
     utf8_mend(&w->text, side[0].text, side[0].n_bytes);
     span->n_source = w->text.len - span->at;
@@ -71,6 +80,7 @@ static status fill(struct work *w, struct line_reader *r, const char *name,
     bool has = true;
 
     str_reset(&w->text);
+    str_reset(&w->whole);
     for (w->n = 0; w->n < (size_t)w->c->window; w->n++) {
         TRY(line_reader_next(r, &line, &has, err));
         if (!has)
@@ -79,7 +89,7 @@ static status fill(struct work *w, struct line_reader *r, const char *name,
             return err_set(err, ERR_FORMAT, "%s: line %llu is longer than %d MiB", name,
                            (unsigned long long)r->n_lines, LINE_READER_MAX >> 20);
         TRY(split(line, name, r->n_lines, side, err));
-        add_line(w, &w->span[w->n], side);
+        add_line(w, &w->span[w->n], line, side);
     }
     for (size_t i = 0; i < w->n; i++) {
         const struct span *span = &w->span[i];
@@ -87,20 +97,36 @@ static status fill(struct work *w, struct line_reader *r, const char *name,
         w->source[i] = (struct line){text, span->n_source};
         w->target[i] = (struct line){text + span->n_source, span->n_target};
     }
+    TRY(str_check(&w->whole, name, err));
     return str_check(&w->text, name, err);
 }
 
 /* "-12.345678 TAB -1.543210", and with tokens TAB "piece:-0.1 piece:-2.3". */
-static void put(struct work *w, size_t i)
+static void put_numbers(struct work *w, const struct scorer_pair p, double each)
 {
-    const struct scorer_pair p = scorer_get(w->scorer, i);
-
-    w->n_cut += p.is_cut;
-    str_printf(&w->result, "%.6f\t%.6f", p.sum, p.sum / (double)(p.n - 1));
+    str_printf(&w->result, "%.6f\t%.6f", p.sum, each);
     for (size_t k = 1; w->c->tokens && k < p.n; k++)
         str_printf(&w->result, "%c%s:%.6f", k == 1 ? '\t' : ' ',
                    spm_piece(spm_target(w->model.spm), p.id[k]), p.log_prob[k]);
     str_putc(&w->result, '\n');
+}
+
+/* Of line i what is asked for, as far as it is known by now. */
+static status put(struct work *w, size_t i, struct err *err)
+{
+    const struct scorer_pair p = scorer_get(w->scorer, i);
+    const struct span *span = &w->span[i];
+    const double each = p.sum / (double)(p.n - 1);
+
+    w->n_cut += p.is_cut;
+    if (w->c->keep > 0)
+        return likeliest_add(&w->all, w->c->least < 0 && each < w->c->least ? NAN : each,
+                             err);
+    if (!(w->c->least < 0))
+        put_numbers(w, p, each);
+    else if (each >= w->c->least)
+        str_add(&w->result, w->whole.data + span->whole_at, span->n_whole);
+    return OK;
 }
 
 static status write_result(struct work *w, struct err *err)
@@ -124,26 +150,93 @@ static status score_input(struct work *w, struct line_reader *r, const char *nam
         TRY(scorer_run(w->scorer, w->source, w->target, w->n, err));
         str_reset(&w->result);
         for (size_t i = 0; i < w->n; i++)
-            put(w, i);
+            TRY(put(w, i, err));
         TRY(write_result(w, err));
         w->n_done += w->n;
         progress_update(&w->progress, w->n_done);
     }
 }
 
+static bool is_stdin(const char *input)
+{
+    return strcmp(input, "-") == 0;
+}
+
 static status open_and_score(struct work *w, const char *input, struct err *err)
 {
     RELEASED_BY(line_reader_close) struct line_reader r = {0};
-    const bool is_stdin = strcmp(input, "-") == 0;
-    const char *name = is_stdin ? "standard input" : input;
+    const char *name = is_stdin(input) ? "standard input" : input;
 
-    if (is_stdin)
+    if (is_stdin(input))
         TRY(line_reader_open_fd(&r, STDIN_FILENO, name, err));
     else
         TRY(line_reader_open(&r, input, name, err));
     TRY(line_reader_expect_text(&r, err));
     return score_input(w, &r, name, err);
 }
+
+/* ---- the likeliest ---- */
+
+static status changed(const char *input, struct err *err)
+{
+    return err_set(err, ERR_IO, "%s changed while it was read", input);
+}
+
+/* The lines of a file that stay; those of the files before it were the first *at. */
+static status copy_kept(struct work *w, const char *input, size_t *at, struct err *err)
+{
+    enum { ENOUGH = 1 << 20 };
+    RELEASED_BY(line_reader_close) struct line_reader r = {0};
+    struct line line;
+
+    TRY(line_reader_open(&r, input, input, err));
+    for (bool has = true;;) {
+        TRY(line_reader_next(&r, &line, &has, err));
+        if (!has || w->result.len > ENOUGH) {
+            TRY(write_result(w, err));
+            str_reset(&w->result);
+        }
+        if (!has)
+            return OK;
+        if (*at == w->all.n)
+            return changed(input, err);
+        if (!likeliest_stays(&w->all, (*at)++))
+            continue;
+        str_add(&w->result, line.text, line.n_bytes);
+        str_putc(&w->result, '\n');
+    }
+}
+
+static status write_kept(struct work *w, const char *const *input, size_t n,
+                         struct err *err)
+{
+    size_t at = 0;
+
+    TRY(likeliest_choose(&w->all, w->c->keep, err));
+    str_reset(&w->result);
+    for (size_t i = 0; i < n; i++)
+        TRY(copy_kept(w, input[i], &at, err));
+    return at == w->all.n ? OK : changed(input[n - 1], err);
+}
+
+/* What is asked for goes together. */
+static status check_kept(const struct score_pairs_config *c, const char *const *input,
+                         size_t n, struct err *err)
+{
+    if (c->tokens && (c->keep > 0 || c->least < 0))
+        return err_set(err, ERR_USAGE,
+                       "tokens = true writes numbers, keep and least write pairs; leave "
+                       "one of them out");
+    for (size_t i = 0; c->keep > 0 && i < n; i++)
+        if (is_stdin(input[i]) || file_is_special(input[i]))
+            return err_set(err, ERR_USAGE,
+                           "keep = %g reads its input twice, and %s is not a file; write "
+                           "it into one, or give least=X",
+                           c->keep, is_stdin(input[i]) ? "standard input" : input[i]);
+    return OK;
+}
+
+/* ---- all ---- */
 
 static status open_all(struct work *w, const char *model, struct err *err)
 {
@@ -160,6 +253,7 @@ static status open_all(struct work *w, const char *model, struct err *err)
     if (*w->model.note)
         progress_note(&w->progress, w->model.note);
     w->text = str_new(SIZE_MAX / 2);
+    w->whole = str_new(SIZE_MAX / 2);
     w->result = str_new(SIZE_MAX / 2);
     TRY(mem_alloc(&w->span, (size_t)c->window, sizeof *w->span, err));
     TRY(mem_alloc(&w->source, (size_t)c->window, sizeof *w->source, err));
@@ -185,6 +279,7 @@ static status check_output(const char *output, const char *const *input, size_t 
 static status run(struct work *w, const char *model, const char *const *input, size_t n,
                   struct err *err)
 {
+    TRY(check_kept(w->c, input, n, err));
     if (*w->c->output)
         TRY(check_output(w->c->output, input, n, err));
     TRY(open_all(w, model, err));
@@ -194,6 +289,8 @@ static status run(struct work *w, const char *model, const char *const *input, s
     for (size_t i = 0; i < n; i++)
         TRY(open_and_score(w, input[i], err));
     progress_end(&w->progress, w->n_done);
+    if (w->c->keep > 0)
+        TRY(write_kept(w, input, n, err));
     return *w->c->output ? file_writer_commit(&w->file, err) : OK;
 }
 
@@ -218,7 +315,9 @@ status score_pairs_run(const struct score_pairs_config *c, const char *model,
     file_writer_abort(&w.file);
     scorer_close(w.scorer);
     loaded_close(&w.model);
+    likeliest_release(&w.all);
     str_release(&w.text);
+    str_release(&w.whole);
     str_release(&w.result);
     free(w.span);
     free(w.source);

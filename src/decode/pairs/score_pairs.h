@@ -5,6 +5,10 @@
  * A line of input is "source TAB target". A line of output is the natural logarithm of
  * the target's probability, and that per token (its pieces and the end); with `tokens`
  * also every piece with its own. Memory is bounded: a window of lines at a time.
+ *
+ * Or the lines themselves are written, whole: those of at least so much per token
+ * (`least`), or the likeliest share of them all (`keep`), which takes a number for each
+ * line and reads the files a second time.
  */
 #pragma once
 
@@ -18,6 +22,8 @@
 /* clang-format off */
 #define SCORE_PAIRS_OPTIONS(X)                                                              \
     X(BOOL, tokens, "false", "also every token of the target with its log-probability", ANY) \
+    X(REAL, keep, "0", "write the likeliest share of the pairs themselves; 0: numbers", RANGE(0, 1)) \
+    X(REAL, least, "0", "write the pairs with so much by token, as in -2.5; 0: numbers", RANGE(-1e6, 0)) \
     X(STR, output, "", "write to this file instead of standard output", ANY)                \
     X(INT, max_length, "256", "tokens of a side; what is longer is cut", RANGE(3, 65536))    \
     X(STR, checkpoint, MODEL_DIR_CHECKPOINT, MODEL_DIR_CHECKPOINT_HELP, ANY)                \
