@@ -30,6 +30,12 @@ options() {
     done
 }
 
+# held_out: $valid and $test as options of `ferry prepare`, in the variable of this name.
+held_out() {
+    [[ $valid == *,* && $test == *,* ]] || fail "valid= and test= name two files each, with a comma between"
+    held_out=(valid_source="${valid%%,*}" valid_target="${valid#*,}" test_source="${test%%,*}" test_target="${test#*,}")
+}
+
 # text DIR NAME...: the path of the first NAME in DIR, packed or not.
 text() {
     local dir=$1 name packed
@@ -65,6 +71,22 @@ once() {
 bleu() { "$ferry" score "$@" score_only=true; }
 
 # parameters RUN: how many weights the model of a run has.
-parameters() { "$ferry" inspect "$1" | awk '$1 == "parameters" { print $2; exit }'; }
+parameters() { "$ferry" inspect "$1" | awk '$1 == "parameters" && !n++ { gsub(",", "", $2); print $2 }'; }
+
+# speed MODEL TEXT [OPTION...]: words of the source a second, of the time in which it translates.
+speed() {
+    local lines
+    lines=$("$ferry" translate "$@" output=/dev/null 2>&1 | tr '\r' '\n' |
+        sed -n 's|^translated .* \([0-9.]*\) lines/s .*|\1|p' | tail -1)
+    plain "$2" | awk -v lines="$lines" '{ words += NF } END { printf "%.0f", words / NR * lines }'
+}
+
+# spread: mean and standard deviation (of a sample) of the numbers that are read.
+spread() {
+    awk '{ x[NR] = $1; sum += $1 }
+        END { mean = sum / NR
+          for (i in x) squares += (x[i] - mean) ^ 2
+          printf "%.2f ± %.2f", mean, (NR > 1 ? sqrt(squares / (NR - 1)) : 0) }'
+}
 
 took() { printf '%d min %d s' $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60)); }

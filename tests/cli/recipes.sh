@@ -39,6 +39,14 @@ twice m30k "$ROOT/recipes/multi30k" captions out=m30k vocab_size=300 $tiny
 made m30k/data/train.bin m30k/choices.tsv m30k/en-de.ferry m30k/test.de m30k/run/report.html
 [ "$(wc -l <m30k/choices.tsv)" -eq 6 ] || fail "two models and three penalties are six choices"
 out_has 'BLEU on the validation set'
+[ "$(grep -c '"event":"test"' m30k/run/run.jsonl)" -eq 1 ] || fail "the test set is scored once"
+grep -qF "| test |" m30k/run/report.md || fail "the report lacks the test score"
+grep -q '"event":"eval".*|tok:none|' m30k/run/run.jsonl || fail "validation compares tokenised text"
+expect 0 "$ROOT/recipes/multi30k" captions out=seeds seeds=1,2 vocab_size=300 $tiny
+made seeds/1/en-de.ferry seeds/2/en-de.ferry
+out_has 'mean of 2 seeds and standard deviation: validation '
+grep -qE 'test_2016_flickr [0-9.]+ ± [0-9.]+ ' .out || fail "no spread"
+grep -q '^seed: 2$' seeds/2/run/config.yaml || fail "the second seed did not reach its training"
 rm m30k/data/prepare.json # as where a preparation was stopped before its end
 expect 0 "$ROOT/recipes/multi30k" captions out=m30k vocab_size=300 $tiny
 made m30k/data/prepare.json
@@ -56,7 +64,17 @@ made student/teacher.ferry student/student.ferry student/report.html
 [ "$(wc -l <student/distilled.tsv)" -eq 180 ] || fail "0.9 of 200 lines are 180, not $(wc -l <student/distilled.tsv)"
 [ "$(wc -l <student/closest)" -eq 200 ] || fail "one translation is chosen for each line"
 out_has 'student-int8'
+grep -qE '^student-int8 +[0-9.]+ +[1-9][0-9]*$' .out || fail "no words a second"
+grep -qE '^The student has [0-9.]+ % of the parameters; BLEU is [-+][0-9.]+, ' .out || fail "the loss is not told"
 [ "$(awk -F '\t' 'NF != 2' student/given.tsv | wc -l)" -eq 0 ] || fail "a pair has more than two columns"
+
+cut -d ' ' -f 2- text/train.de >mono.de
+twice back "$ROOT/recipes/backtranslation" text/train.en text/train.de mono.de text/train.de seed=2 keep=0.8 \
+    valid=text/valid.en,text/valid.de test=text/test.en,text/test.de out=back vocab_size=300 $tiny
+made back/model.ferry back/run/report.html back/bt/train.bin
+[ "$(wc -l <back/sampled.tsv)" -eq 400 ] && [ "$(wc -l <back/bt.tsv)" -eq 320 ] || fail "0.8 of 400 lines are 320"
+cut -f 1 back/sampled.tsv | cmp - <(cat mono.de text/train.de) || fail "the sources of the pairs are the text"
+grep -qF '| shares of an epoch | data:1,bt:1 |' back/run/report.md || fail "the model was not trained on both"
 
 # wrong TEXT COMMAND...: status 2 and one sentence with TEXT
 wrong()
@@ -71,4 +89,5 @@ wrong()
 wrong 'train.en' "$ROOT/recipes/multi30k"
 wrong 'no option' "$ROOT/recipes/multi30k" captions seed
 wrong 'name two files each' "$ROOT/recipes/student" text/train.en text/train.de valid=text/valid.en
+wrong 'name the files of source and target, and text' "$ROOT/recipes/backtranslation" text/train.en text/train.de
 wrong 'has no val' "$ROOT/recipes/multi30k" text out=none
