@@ -21,6 +21,7 @@ endif()
 install(TARGETS ferry RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 file(GLOB configurations CONFIGURE_DEPENDS configs/*.yaml)
 install(FILES ${configurations} DESTINATION ${CMAKE_INSTALL_DATADIR}/ferry/configs)
+install(DIRECTORY recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/ferry USE_SOURCE_PERMISSIONS)
 install(DIRECTORY ${pages}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES ${pages}/completion/ferry
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

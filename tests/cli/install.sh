@@ -82,6 +82,14 @@ expect 0 python3 "$ROOT/tests/cli/complete.py" bash "$installed/share/bash-compl
     expect 0 python3 "$ROOT/tests/cli/complete.py" zsh "$installed/share/zsh/site-functions/_ferry" "$installed/bin"
 cd "$WORK"
 
+# ---- recipes, which find the program that is in PATH
+PATH=$installed/bin:$PATH expect 2 "$installed/share/ferry/recipes/multi30k"
+err_has 'name the directory with train.en'
+for recipe in backtranslation student tatoeba; do
+    [ -x "$installed/share/ferry/recipes/$recipe" ] || fail "no recipe $recipe"
+done
+[ -e "$installed/share/ferry/recipes/student.yaml" ] || fail "a recipe lacks its configuration"
+
 # ---- documentation and licences
 for file in README.md CHANGELOG.md SECURITY.md LICENSE licences.txt docs/tutorial.md docs/images/report.png; do
     cmp -s "$installed/share/doc/ferry/$file" "$ROOT/$file" ||
