@@ -38,6 +38,7 @@
     X(INT, seed, "12345", "of the samples", RANGE(0, 1e15))                              \
     X(INT, width, "2", "decimals of the score", RANGE(0, 9))                             \
     X(BOOL, json, "no", "print JSON", ANY)                                               \
+    X(BOOL, short_signature, "no", "abbreviate the keys of the signature", ANY)          \
     X(BOOL, score_only, "no", "print only the number", ANY)
 
 #define SMOOTH_NAMES "exp|floor|add-k|none"
@@ -277,10 +278,12 @@ static status print(struct str *out, struct err *err)
     return OK;
 }
 
-static status print_score(struct scorer *s, const struct result *r, struct err *err)
+static status print_score(struct scorer *s, struct result *r, struct err *err)
 {
     const int width = (int)s->config.width;
 
+    if (s->config.short_signature && !s->config.json) /* which names its keys */
+        result_shorten(r);
     if (s->config.score_only)
         result_number(&s->out, r, width);
     else if (s->config.json)
@@ -329,6 +332,8 @@ static status print_tests(struct scorer *s, struct err *err)
     struct comparison_system system[MAX_FILES];
 
     comparison_note(&head, &how);
+    if (s->config.short_signature)
+        result_shorten(&head);
     for (size_t i = 0; i < n; i++)
         TRY(test_system(&system[i], s, i, err));
     if (s->config.score_only)

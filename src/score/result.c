@@ -47,6 +47,44 @@ void result_note(struct result *r, const char *pairs)
     r->signature = made;
 }
 
+/* What is not here has no shorter name; that of `tok` is TER's. */
+static const struct abbreviation {
+    const char *key, *text;
+} abbreviations[] = {{"nrefs", "#"},  {"seed", "rs"},  {"version", "v"}, {"case", "c"},
+                     {"eff", "e"},    {"smooth", "s"}, {"space", "s"},   {"norm", "nr"},
+                     {"punct", "pn"}, {"asian", "as"}, {"tok", "t"}};
+
+static void put_short(struct str *out, const char *key, size_t n, bool is_ter)
+{
+    for (size_t i = 0; i < sizeof abbreviations / sizeof *abbreviations; i++) {
+        const struct abbreviation *a = &abbreviations[i];
+        if (strlen(a->key) == n && strncmp(a->key, key, n) == 0 &&
+            (is_ter || strcmp(a->key, "tok") != 0)) {
+            str_puts(out, a->text);
+            return;
+        }
+    }
+    str_add(out, key, n);
+}
+
+void result_shorten(struct result *r)
+{
+    const bool is_ter = strcmp(str_text(&r->name), "TER") == 0;
+    struct str made = str_new(0);
+
+    for (const char *at = str_text(&r->signature); *at;) {
+        const size_t n_key = strcspn(at, ":|");
+        put_short(&made, at, n_key, is_ter);
+        at += n_key;
+        const size_t n_rest = strcspn(at, "|") + (strchr(at, '|') != NULL);
+        str_add(&made, at, n_rest);
+        at += n_rest;
+    }
+    made.bad |= r->signature.bad;
+    str_release(&r->signature);
+    r->signature = made;
+}
+
 /* Without a score above 0 there is none to show. */
 static bool shows_interval(const struct result *r)
 {

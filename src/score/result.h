@@ -24,6 +24,9 @@ struct result {
 struct result result_new(double score);
 void result_release(struct result *r);
 
+/* The signature with sacreBLEU's abbreviations: "#:1|...|v:2.6.0". */
+void result_shorten(struct result *r);
+
 /* The decimal that `width` digits show, as Python's round() gives it. */
 double result_rounded(double x, int width);
 

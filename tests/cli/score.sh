@@ -33,6 +33,11 @@ out_is 'chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0 = 46.2
 expect 0 "$FERRY" score ref hyp metric=chrf++ --sentence
 out_has 'chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.6.0 = '
 [ "$(wc -l <.out)" -eq 2 ] || fail "want a line for each line"
+for metric in 'bleu #:1|c:mixed|e:no|tok:13a|s:exp|v:2.6.0' 'chrf #:1|c:mixed|e:yes|nc:6|nw:0|s:no|v:2.6.0' \
+    'ter #:1|c:lc|t:tercom|nr:no|pn:yes|as:no|v:2.6.0'; do
+    expect 0 "$FERRY" score ref hyp metric="${metric%% *}" --short-signature
+    out_has "|${metric#* } = "
+done
 expect 0 "$FERRY" score ref hyp --sentence
 [ "$(wc -l <.out)" -eq 2 ] || fail "want a line for each line"
 out_has 'eff:yes|tok:13a|smooth:exp|version:2.6.0 = 53.73 83.3/60.0/50.0/33.3'

@@ -71,8 +71,9 @@ def scores(rng, metric, hyps, refs, _):
         found = [metric.sentence_score(h, list(r)) for h, *r in zip(hyps, *refs)]
     else:
         found = [metric.corpus_score(hyps, refs)]
-    signature = metric.get_signature().format()
-    flags = [f"width={width}"] + ([] if form == "text" else ["--" + form])
+    short = rng.random() < 0.2
+    signature = metric.get_signature().format(short and form != "json")
+    flags = [f"width={width}"] + ([] if form == "text" else ["--" + form]) + ["--short-signature"] * short
     return flags, "".join(s.format(width, False, signature, form == "json") + "\n" for s in found)
 
 
@@ -97,7 +98,8 @@ def paired(rng, metric, hyps, refs, others):
     test = PairedTest(systems, {"x": metric}, None, kind, trials, 1000 if also else -1)
     signatures, found = test()
     name = next(iter(signatures))
-    lines = [f"{name}|{signatures[name].format()}"]
+    short = rng.random() < 0.2
+    lines = [f"{name}|{signatures[name].format(short)}"]
     for i, r in enumerate(found[name]):
         line = f"{'Baseline: ' if i == 0 else ''}%{i} = {r.score:.{width}f}"
         if r.mean is not None:
@@ -106,7 +108,7 @@ def paired(rng, metric, hyps, refs, others):
             line += f" (p = {r.p_value:.4f})" + ("" if r.p_value > 0.05 else "*")
         lines.append(line)
     flags = [f"test={'bootstrap' if kind == 'bs' else 'randomisation'}", f"trials={trials}", f"seed={seed}",
-             f"width={width}"] + ["--confidence"] * also
+             f"width={width}"] + ["--confidence"] * also + ["--short-signature"] * short
     return flags, "\n".join(lines) + "\n"
 
 
