@@ -60,13 +60,20 @@ out_has 'run/best_models/val_loss='
 # every metric, as `ferry score` computes it of the same files with the same options
 same_scores() # MODEL OPTION... : eval's options; those of score are the same without score_
 {
-    local model=$1 metric
+    local model=$1 metric option
+    local -a files=(data/test.target) options=()
     local -A name=([bleu]=BLEU [chrf]=chrF2 [chrf++]=chrF2++ [ter]=TER)
     shift
+    for option; do
+        case $option in
+        references=*) IFS=, read -ra files <<<"data/test.target,${option#*=}" ;;
+        *) options+=("${option#score_}") ;;
+        esac
+    done
     expect 0 "$FERRY" eval "$model" data=data output=mine "$@"
     cp "$WORK/.out" table
     for metric in "${!name[@]}"; do
-        "$FERRY" score data/test.target mine metric="$metric" "${@#score_}" >line
+        "$FERRY" score "${files[@]}" mine metric="$metric" "${options[@]}" >line
         grep -qE "^${name[$metric]//+/\\+} +$(sed 's/^[^=]*= \([0-9.]*\).*/\1/' line) +" table ||
             fail "$metric of $model $*: $(cat line) is not in $(cat table)"
         grep -qF "$(sed 's/^[^|]*|//; s/ = .*$//' line)" table || fail "the signature of $metric"
@@ -79,8 +86,15 @@ same_scores() # MODEL OPTION... : eval's options; those of score are the same wi
 }
 same_scores run
 same_scores run score_tokenize=none score_lowercase=true
+sed 's/[aeiou]/e/3' data/test.target >second
+tac second >third
+same_scores run references=second,third score_lowercase=true
+grep -q '^BLEU .*nrefs:3|' table || fail "three references are not in the signature"
+head -3 second >three
+refuses 4 'three has 3 lines, the set 20 pairs' "$FERRY" eval run references=second,three
 expect 0 "$FERRY" pack run out=run.ferry data=data pairs=20
 same_scores run.ferry score_tokenize=char
+same_scores run.ferry references=second
 refuses 2 'score_tokenize = mecab' "$FERRY" eval run score_tokenize=mecab
 
 mkfifo sink

@@ -37,6 +37,7 @@ struct eval {
     struct model model;
     struct translator translator;
     struct translations out;
+    struct references more;
     FILE *console;
 };
 
@@ -115,6 +116,7 @@ static status open_all(struct eval *e, const char *run, struct err *err)
 
 static void close_all(struct eval *e)
 {
+    references_close(&e->more);
     translate_release(&e->out);
     translate_close(&e->translator);
     model_close(&e->model);
@@ -137,12 +139,14 @@ static status measure(struct eval *e, struct evaluate_result *r, struct err *err
                                        .max_length = EVALUATE_LENGTH,
                                        .group = (size_t)e->train->eval_group,
                                        .text_pairs = (size_t)e->config->pairs,
-                                       .text = measures_text(&e->config->score)};
+                                       .text = measures_text(&e->config->score),
+                                       .more = &e->more};
     struct progress bar = progress_to(e->console);
 
     if (!set->is_there)
         return err_set(err, ERR_USAGE, "the data has no %s set", e->config->set);
     TRY(dataset_verify_set(set, e->config->set, err));
+    TRY(references_open(&e->more, e->config->references, set->source.n, err));
     TRY(evaluate_loss(r, &e->model, set, &o, err));
     if (!e->config->bleu)
         return OK;

@@ -24,6 +24,7 @@
     X(BOOL, split, "false", "cut a line into sentences and translate each", ANY)       \
     X(BOOL, bleu, "true", "translate the set and compute BLEU, chrF and TER", ANY)                   \
     X(INT, pairs, "0", "translate only this many sentences; 0: all", RANGE(0, 1e9))    \
+    X(STR, references, "", "more translations of the set to score with, files by commas", ANY) \
     X(STR, output, "", "also write the translations to this file", ANY)                \
     X(CHOICE, device, "auto", "where to compute", ONE_OF(DEVICE_KINDS))                \
     X(INT, threads, "0", "threads; 0: one per core", RANGE(0, 1024))                   \

@@ -16,6 +16,7 @@ struct work {
     struct dataset data;
     struct translator translator;
     struct translations found;
+    struct references more;
     struct scorer *scorer;
     struct progress progress;
 };
@@ -87,11 +88,13 @@ static status measure(struct work *w, struct evaluate_result *r, struct err *err
     const bool is_test = strcmp(w->c->set, "test") == 0;
     const struct dataset_set *set = is_test ? &w->data.test : &w->data.valid;
     const struct evaluate_options o = {.text_pairs = (size_t)w->c->pairs,
-                                       .text = measures_text(&w->c->score)};
+                                       .text = measures_text(&w->c->score),
+                                       .more = &w->more};
 
     if (!set->is_there || !set->corpus.n_pairs)
         return err_set(err, ERR_USAGE, "the data has no %s set", w->c->set);
     TRY(dataset_verify_set(set, w->c->set, err));
+    TRY(references_open(&w->more, w->c->references, set->source.n, err));
     TRY(measure_loss(w, set, r, err));
     if (!w->c->bleu)
         return OK;
@@ -152,6 +155,7 @@ status eval_packed(const struct eval_config *c, const char *path, FILE *out,
     const status result = run(&w, path, out, err);
 
     scorer_close(w.scorer);
+    references_close(&w.more);
     translate_release(&w.found);
     translate_close(&w.translator);
     dataset_close(&w.data);

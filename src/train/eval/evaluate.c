@@ -217,32 +217,34 @@ struct counts {
     double n_chars[2]; /* of the translations; of the references */
 };
 
+/* ref: the set's own, and more. */
 static status count_text(struct counts *c, struct measures_text text, struct line hyp,
-                         struct line ref, struct err *err)
+                         const struct line *ref, size_t n_refs, struct err *err)
 {
     bool loops, ref_loops = false;
 
     for (enum metric m = 0; m < N_METRIC; m++) {
         const struct metric_options o = measures_metric(m, text);
-        TRY(metric_add(&c->metric[m], &o, hyp, &ref, 1, err));
+        TRY(metric_add(&c->metric[m], &o, hyp, ref, n_refs, err));
     }
     TRY(loops_find(&loops, hyp, err));
     if (loops)
-        TRY(loops_find(&ref_loops, ref, err));
+        TRY(loops_find(&ref_loops, ref[0], err));
     c->n_loops += loops && !ref_loops;
     c->n_chars[0] += (double)utf8_count(hyp.text, hyp.n_bytes);
-    c->n_chars[1] += (double)utf8_count(ref.text, ref.n_bytes);
+    c->n_chars[1] += (double)utf8_count(ref[0].text, ref[0].n_bytes);
     return OK;
 }
 
 /* The numbers of n translations. */
 static void score_text(struct evaluate_result *r, const struct counts *c,
-                       struct measures_text text, size_t n)
+                       const struct evaluate_options *how, size_t n)
 {
     for (enum metric m = 0; m < N_METRIC; m++) {
-        const struct metric_options o = measures_metric(m, text);
+        const struct metric_options o = measures_metric(m, how->text);
+        const size_t n_refs = 1 + (how->more ? how->more->n : 0);
         RELEASED_BY(result_release)
-        struct result result = metric_result(&c->metric[m], &o, 1);
+        struct result result = metric_result(&c->metric[m], &o, n_refs);
         r->score[m] = result.score;
         snprintf(r->name[m], sizeof r->name[m], "%s", str_text(&result.name));
         snprintf(r->signature[m], sizeof r->signature[m], "%s",
@@ -269,15 +271,17 @@ status evaluate_text(struct evaluate_result *r, struct translations *out,
     TRY(translate_lines(t, set->source.line + part.begin, end - part.begin, out, err));
     for (size_t i = part.begin; i < part.end; i++) {
         const char *text = translate_get(out, i - part.begin, 0);
-        TRY(count_text(&counts, o->text, (struct line){text, strlen(text)},
-                       set->target.line[i], err));
+        struct line ref[1 + REFERENCES_MAX] = {set->target.line[i]};
+        const size_t n_refs = 1 + references_of(o->more, i, ref + 1);
+        TRY(count_text(&counts, o->text, (struct line){text, strlen(text)}, ref, n_refs,
+                       err));
     }
     if (!is_first)
         translate_release(out);
     if (o->comm)
         TRY(comm_allreduce(o->comm, COMM_SUM, counts.metric[0].x,
                            sizeof counts / sizeof(double), err));
-    score_text(r, &counts, o->text, n);
+    score_text(r, &counts, o, n);
     return o->comm ? comm_bcast(o->comm, r, sizeof *r, 0, err) : OK;
 }
 

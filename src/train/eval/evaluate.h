@@ -23,6 +23,7 @@
 #include "corpus/dataset.h"
 #include "decode/translate.h"
 #include "model/model.h"
+#include "train/eval/references.h"
 #include "train/run/measures.h"
 
 struct comm;
@@ -38,7 +39,8 @@ struct evaluate_options {
     size_t text_pairs;         /* translate the first so many; 0: all */
     struct measures_text text; /* how they are compared */
     size_t n_shown;            /* of these at least the first so many on the first rank */
-    struct comm *comm;         /* share the sentences with these ranks; NULL: alone */
+    const struct references *more; /* beside the set's own; NULL: none */
+    struct comm *comm;             /* share the sentences with these ranks; NULL: alone */
 };
 
 struct evaluate_result {
