@@ -78,7 +78,7 @@ has 'smooth has label\_smoothing 0.3, run has 0.1'
 # what makes training harder raises its loss, and not that of validation
 train varied data bpe_dropout=0.1 word_dropout=0.1 relu_dropout=0
 compare a/lr1/run varied
-has 'run and varied differ in bpe\_dropout, word\_dropout, relu\_dropout: their training losses do not compare.'
+has 'run and varied differ in relu\_dropout, word\_dropout, bpe\_dropout: their training losses do not compare.'
 cp -r data again.data
 train apart data also_data=again.data mix=data:0.5,again.data:0.5
 train whole data also_data=again.data

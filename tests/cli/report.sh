@@ -39,9 +39,9 @@ expect 0 "$FERRY" report regular
 numbers regular
 valid regular/report.html
 tells() { grep -qF -e "$1" regular/report.md || fail "the report lacks '$1': $(cat regular/report.md)"; }
-tells '| against it | residual\_dropout=0.1, attention\_dropout=0.1, relu\_dropout=0.1, label\_smoothing=0.1, '
-tells ', simcut=2.0, word\_dropout=0.1, layer\_drop=0.1, bpe\_dropout=0.1, augment\_typos=0.2, augment\_digits=0.1, '
-tells ', smoothing=unigram'
+tells '| against it | residual\_dropout=0.1, attention\_dropout=0.1, relu\_dropout=0.1, word\_dropout=0.1, '
+tells ' layer\_drop=0.1, bpe\_dropout=0.1, augment\_typos=0.2, augment\_digits=0.1, label\_smoothing=0.1, simcut=2.0, '
+tells 'simcut=2.0, smoothing=unigram'
 tells 'measured with residual\_dropout=0.1, attention\_dropout=0.1, relu\_dropout=0.1, word\_dropout=0.1, '
 tells 'augment\_digits=0.1, which raises it: the gap is larger than it looks'
 tells '| disagreement of views, last | '

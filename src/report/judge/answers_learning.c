@@ -238,27 +238,13 @@ static void say_overfit(struct answer *a, const struct learning *l)
     }
 }
 
-/* What a run does against learning its text by heart, or only what makes its training
- * loss higher than that of validation, which goes without: "rdrop=5, layer_drop=0.1". */
-static struct str means_of(const struct run *run, bool is_raising)
+/* Those of these options, up to a NULL, that are on: "rdrop=5, layer_drop=0.1". */
+static void list_options(struct str *list, const struct run *run, const char *const *name)
 {
-    static const struct {
-        const char *name;
-        bool is_raising;
-    } means[] = {
-        {"residual_dropout", true}, {"attention_dropout", true}, {"relu_dropout", true},
-        {"label_smoothing", false}, {"moving_average", false},   {"simcut", false},
-        {"rdrop", false},           {"word_dropout", true},      {"layer_drop", true},
-        {"bpe_dropout", true},      {"subword_alpha", true},     {"augment_upper", true},
-        {"augment_title", true},    {"augment_lower", true},     {"augment_typos", true},
-        {"augment_no_end", true},   {"augment_digits", true}};
-    struct str list = str_new(0);
-
-    for (size_t i = 0; i < sizeof means / sizeof *means; i++)
-        if ((means[i].is_raising || !is_raising) && run_config(run, means[i].name) > 0)
-            str_printf(&list, "%s%s=%s", list.len ? ", " : "", means[i].name,
-                       runlog_config(&run->log, means[i].name));
-    return list;
+    for (; *name; name++)
+        if (run_config(run, *name) > 0)
+            str_printf(list, "%s%s=%s", list->len ? ", " : "", *name,
+                       runlog_config(&run->log, *name));
 }
 
 static void row_of_gap_trend(struct answer *a, const struct learning *l)
@@ -291,7 +277,8 @@ static void rows_of_gap(struct answer *a, const struct run *run)
     answers_row(a, "gap", isfinite(l->gap.y[last]) ? "%s nats" : "%s",
                 fmt_signed(l->gap.y[last], 3).s);
     row_of_gap_trend(a, l);
-    RELEASED_BY(str_release) struct str raising = means_of(run, true);
+    RELEASED_BY(str_release) struct str raising = str_new(0);
+    list_options(&raising, run, run_hardships);
     if (raising.len)
         answers_row(a, "note",
                     "training loss is measured with %s, which raises it: the gap is "
@@ -300,11 +287,16 @@ static void rows_of_gap(struct answer *a, const struct run *run)
     a->figure = ANSWER_GAP;
 }
 
+/* What a run does against learning its text by heart. */
 static void rows_of_means(struct answer *a, const struct run *run)
 {
-    RELEASED_BY(str_release) struct str list = means_of(run, false);
+    static const char *const others[] = {"label_smoothing", "moving_average", "simcut",
+                                         "rdrop", NULL};
+    RELEASED_BY(str_release) struct str list = str_new(0);
     const struct runlog *log = &run->log;
 
+    list_options(&list, run, run_hardships);
+    list_options(&list, run, others);
     const char *smoothing = runlog_config(log, "smoothing");
     if (list.len && smoothing && strcmp(smoothing, "uniform") != 0)
         str_printf(&list, ", smoothing=%s", smoothing);

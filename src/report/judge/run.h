@@ -108,6 +108,10 @@ void run_state_say(struct str *out, const struct run *run);
  * or not Ferry's. */
 void run_state_command(struct str *out, const struct run *run);
 
+/* Options that make the loss of training higher than that of validation, which goes
+ * without; the last is NULL. */
+extern const char *const run_hardships[];
+
 /* A configuration value as a number, or NAN. */
 double run_config(const struct run *run, const char *key);
 /* Weights of the model: as logged, or as the newest checkpoint holds them; or NAN. */

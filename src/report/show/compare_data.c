@@ -58,28 +58,12 @@ static bool has_other_training(const struct runlog_start *a, const struct runlog
  * made: "mix, word_dropout". Older logs lack some. */
 static struct str other_hardships(const struct run *a, const struct run *b)
 {
-    static const char *const keys[] = {"mix",
-                                       "bpe_dropout",
-                                       "bpe_dropout_side",
-                                       "subword_alpha",
-                                       "augment_upper",
-                                       "augment_title",
-                                       "augment_lower",
-                                       "augment_typos",
-                                       "augment_no_end",
-                                       "augment_digits",
-                                       "word_dropout",
-                                       "residual_dropout",
-                                       "attention_dropout",
-                                       "relu_dropout",
-                                       "layer_drop"};
     struct str list = str_new(0);
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *x = runlog_config(&a->log, keys[i]),
-                   *y = runlog_config(&b->log, keys[i]);
+    for (const char *key = "mix", *const *next = run_hardships; key; key = *next++) {
+        const char *x = runlog_config(&a->log, key), *y = runlog_config(&b->log, key);
         if (x && y && strcmp(x, y) != 0)
-            str_printf(&list, "%s%s", list.len ? ", " : "", keys[i]);
+            str_printf(&list, "%s%s", list.len ? ", " : "", key);
     }
     return list;
 }
