@@ -207,10 +207,13 @@ static status read_tokenizer(struct spm **spm, const struct place *p, const char
     TRY(place_read(p, name, &f, err));
     status result = spm_parse(spm, f.data, f.n_bytes, err);
     THEN(result, spm_check_special(*spm, err));
-    if (result != OK)
-        return place_wrap(p, name, err);
-    spm_limit(*spm, (size_t)n_ids);
-    return OK;
+    if (result == OK) {
+        spm_limit(*spm, (size_t)n_ids);
+        return OK;
+    }
+    spm_free(*spm);
+    *spm = NULL;
+    return place_wrap(p, name, err);
 }
 
 static status read_tokenizers(struct foreign *f, const struct place *p, struct err *err)
