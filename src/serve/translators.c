@@ -143,8 +143,8 @@ static void read_profiles(struct translators *t, const char *path)
     if (result == OK)
         return;
     profile_release(&t->profiles);
-    snprintf(t->note, sizeof t->note,
-             "%s: its languages are detected by frequent words: %s", path, err.msg);
+    (void)err_wrap(&err, "%s: its languages are detected by frequent words", path);
+    snprintf(t->note, sizeof t->note, "%s", err.msg);
 }
 
 status translators_open(struct translators **out, const char *path,

@@ -48,7 +48,7 @@ const char *translators_target(const struct translators *t);
 /* Profiles of its languages; none: neither a packed model nor the data that a run
  * directory was trained on has them. Both live as long as *t. */
 const struct profiles *translators_profiles(const struct translators *t);
-enum { TRANSLATORS_NOTE = 640 };
+enum { TRANSLATORS_NOTE = sizeof((struct err *)NULL)->msg };
 /* Why profiles that are there are not taken; "": they are. */
 const char *translators_note(const struct translators *t);
 

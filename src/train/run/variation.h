@@ -25,7 +25,7 @@
 /* clang-format off */
 #define VARIATION_OPTIONS(X)                                                                     \
     X(REAL, bpe_dropout, "0", "share of merges of pieces skipped, anew each epoch; 0: none", RANGE(0, 1)) \
-    X(REAL, subword_alpha, "0", "unigram pieces drawn anew each epoch, by probabilities to this power; 0: none", RANGE(0, 1000)) \
+    X(REAL, subword_alpha, "0", "unigram pieces drawn anew, by probabilities to this power; 0: none", RANGE(0, 1000)) \
     X(CHOICE, bpe_dropout_side, "both", "side of the pairs that has bpe_dropout or subword_alpha", ONE_OF("both|source|target")) \
     X(REAL, augment_upper, "0", "share of pairs read in upper case", RANGE(0, 1))                \
     X(REAL, augment_title, "0", "share of pairs with a capital before every word", RANGE(0, 1))  \
