@@ -49,17 +49,21 @@ void activations_choose(struct activations *a, const struct model_config *c,
     }
 }
 
-static struct act_norm place_norm(struct device_arena *arena, size_t N, size_t D)
+/* y: the one that sub-layers share, or none. */
+static struct act_norm place_norm(struct device_arena *arena, size_t N, size_t D,
+                                  struct mat y)
 {
     return (struct act_norm){.x = device_arena_half(arena, N, D),
-                             .y = device_arena_half(arena, N, D),
+                             .y = y.cols ? mat_rows(y, 0, N)
+                                         : device_arena_half(arena, N, D),
                              .stats = device_arena_mat(arena, N, 2)};
 }
 
 static struct act_attention place_attention(struct device_arena *arena, size_t N,
-                                            size_t D, size_t H, size_t n_in, size_t Ns)
+                                            size_t D, size_t H, size_t n_in, size_t Ns,
+                                            struct mat y)
 {
-    struct act_attention a = {.norm = place_norm(arena, N, D),
+    struct act_attention a = {.norm = place_norm(arena, N, D, y),
                               .in = device_arena_half(arena, N, n_in * D),
                               .ctx = device_arena_half(arena, N, D),
                               .lse = device_arena_mat(arena, N, H)};
@@ -69,20 +73,59 @@ static struct act_attention place_attention(struct device_arena *arena, size_t N
     return a;
 }
 
-static void place_backward(struct activations *a, const struct model_config *c, size_t Ns,
-                           size_t N)
+/* What follows is placed where it began at `at` once more; *end: behind the longest. */
+static void place_again(struct device_arena *arena, size_t at, size_t *end)
+{
+    *end = arena->at > *end ? arena->at : *end;
+    arena->at = at;
+}
+
+/* Gradients inside an attention, and in their place those inside a feed-forward layer. */
+static void place_inside(struct activations *a, const struct model_config *c, size_t Ns,
+                         size_t N)
 {
     const size_t D = (size_t)c->d_model;
     struct device_arena *arena = &a->arena;
+    const size_t at = arena->at;
+    size_t end = 0;
 
-    a->dx = device_arena_half(arena, N, D);
-    a->df = device_arena_half(arena, N, D);
-    a->dy = device_arena_half(arena, N, D);
-    a->dctx = device_arena_half(arena, N, D);
     a->din = device_arena_half(arena, N, 3 * D);
     a->dkv = device_arena_half(arena, Ns, 2 * D);
+    place_again(arena, at, &end);
     a->dh = device_arena_half(arena, N, (size_t)c->d_ff);
-    a->dmemory = device_arena_half(arena, Ns, D);
+    place_again(arena, at, &end);
+    arena->at = end;
+}
+
+/*
+ * What lives no longer than a sub-layer, or than a stack's backward pass; in its place
+ * the logits, which are there between forward and backward. f is read by forward alone
+ * and has the place of its gradient. With norms in front all sub-layers share one y,
+ * which backward computes again when it has done with dctx.
+ */
+static void place_passing(struct activations *a, const struct model_config *c, size_t Ns,
+                          size_t Nt, bool want_grad)
+{
+    const size_t D = (size_t)c->d_model, N = Ns > Nt ? Ns : Nt;
+    struct device_arena *arena = &a->arena;
+    const size_t at = arena->at;
+    size_t end = 0;
+
+    a->logits =
+        device_arena_half(arena, Nt < ACT_CHUNK ? Nt : ACT_CHUNK, (size_t)c->vocab_size);
+    place_again(arena, at, &end);
+    a->f = a->df = device_arena_half(arena, N, D);
+    a->dctx = device_arena_half(arena, N, D);
+    a->y = c->arch.norm == NORM_PRE ? a->dctx : (struct mat){0};
+    if (want_grad) {
+        a->dx = device_arena_half(arena, N, D);
+        a->dmemory = device_arena_half(arena, Ns, D);
+        place_inside(a, c, Ns, N);
+    }
+    place_again(arena, at, &end);
+    arena->at = end;
+    if (want_grad) /* the output layer writes it */
+        a->dy = device_arena_half(arena, N, D);
 }
 
 bool activations_shared(const struct model *m, bool want_grad)
@@ -100,10 +143,10 @@ static void place_ids(struct device_arena *arena, struct act_stack *s, size_t n_
 }
 
 static struct act_ffn place_ffn(struct device_arena *arena, const struct model_config *c,
-                                size_t N)
+                                size_t N, struct mat y)
 {
     const size_t D = (size_t)c->d_model, F = (size_t)c->d_ff;
-    struct act_ffn a = {.norm = place_norm(arena, N, D)};
+    struct act_ffn a = {.norm = place_norm(arena, N, D, y)};
 
     if (!model_is_plain(c))
         a.z = device_arena_half(arena, N, c->arch.is_gated ? 2 * F : F);
@@ -129,7 +172,7 @@ static void place_ends(struct device_arena *arena, struct act_stack *s,
     const size_t D = (size_t)c->d_model;
 
     if (c->arch.norm == NORM_PRE) {
-        s->end = place_norm(arena, N, D);
+        s->end = place_norm(arena, N, D, (struct mat){0});
         s->in = s->layer[0].self.norm.x;
         s->out = s->end.y;
         return;
@@ -141,9 +184,10 @@ static void place_ends(struct device_arena *arena, struct act_stack *s,
 
 /* Ns: rows of the memory, 0 in the encoder. Layers that share have the buffers of the
  * first one, all but their x. */
-static void place_stack(struct device_arena *arena, struct act_stack *s,
+static void place_stack(struct activations *a, struct act_stack *s,
                         const struct model_config *c, size_t N, size_t Ns, bool share)
 {
+    struct device_arena *arena = &a->arena;
     const size_t D = (size_t)c->d_model, H = (size_t)c->heads;
     const bool is_post = c->arch.norm == NORM_POST;
 
@@ -156,10 +200,10 @@ static void place_stack(struct device_arena *arena, struct act_stack *s,
             place_own(arena, &e->ff.norm, N, D, is_post);
             continue;
         }
-        e->self = place_attention(arena, N, D, H, 3, 0);
+        e->self = place_attention(arena, N, D, H, 3, 0, a->y);
         if (Ns)
-            e->cross = place_attention(arena, N, D, H, 1, Ns);
-        e->ff = place_ffn(arena, c, N);
+            e->cross = place_attention(arena, N, D, H, 1, Ns, a->y);
+        e->ff = place_ffn(arena, c, N, a->y);
     }
     place_ends(arena, s, c, N);
 }
@@ -183,7 +227,6 @@ void activations_place(struct activations *a, const struct model_config *c,
                        size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
                        bool share)
 {
-    const size_t D = (size_t)c->d_model, N = n_src > n_tgt ? n_src : n_tgt;
     struct device_arena *arena = &a->arena;
     struct act_stack *encoder = &a->stack[STACK_ENCODER];
     struct act_stack *decoder = &a->stack[STACK_DECODER];
@@ -193,15 +236,11 @@ void activations_place(struct activations *a, const struct model_config *c,
     place_ids(arena, decoder, n_sents, n_tgt);
     a->tgt_label = device_arena_ids(arena, n_tgt);
     a->best = device_arena_ids(arena, n_tgt);
-    place_stack(arena, encoder, c, n_src, 0, share);
+    place_passing(a, c, n_src, n_tgt, want_grad);
+    place_stack(a, encoder, c, n_src, 0, share);
     if (n_tgt)
-        place_stack(arena, decoder, c, n_tgt, n_src, share);
-    a->f = device_arena_half(arena, N, D);
+        place_stack(a, decoder, c, n_tgt, n_src, share);
     a->loss = device_arena_mat(arena, n_tgt, 1);
-    a->logits = device_arena_half(arena, n_tgt < ACT_CHUNK ? n_tgt : ACT_CHUNK,
-                                  (size_t)c->vocab_size);
-    if (want_grad)
-        place_backward(a, c, n_src, N);
 }
 
 static double rate_of(const struct model_run *run, enum act_site site)

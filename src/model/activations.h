@@ -3,9 +3,10 @@
  * places.
  *
  * Everything that backward needs is here, and the buffers that backward itself fills.
- * A sub-layer keeps what is normalised, x, the normalised y and two numbers a row. With
- * norms in front x is its residual input and y what its products read; with norms behind
- * x is the sum of its input and output, and y the input of the next sub-layer.
+ * A sub-layer keeps what is normalised, x, and two numbers a row. With norms in front x
+ * is its residual input and the normalised y what its products read, which backward
+ * computes again: a buffer for all. With norms behind x is the sum of its input and
+ * output, and y the input of the next sub-layer, kept as well.
  *
  * With model.recompute a layer keeps only its x; what backward needs besides is in
  * buffers that all layers of a stack share, and is computed again before the layer's
@@ -66,6 +67,7 @@ struct activations {
     struct act_stack stack[N_STACKS];
     struct ids tgt_label, best;
     struct mat f;      /* [N,D] a sub-layer's output before its residual */
+    struct mat y;      /* [N,D] what a sub-layer reads; none with norms behind */
     struct mat loss;   /* [Nt,1] */
     struct mat logits; /* [ACT_CHUNK,V] */
 
@@ -100,12 +102,14 @@ void activations_place(struct activations *a, const struct model_config *c,
                        size_t n_sents, size_t n_src, size_t n_tgt, bool want_grad,
                        bool share);
 
-/* What the products of a sub-layer read. */
+/* What the products of a sub-layer read; in backward model_input_again. */
 struct mat activations_input(const struct model *m, enum stack stack, int layer,
                              enum act_sublayer which);
 
 /* A layer's activations a second time, from its x; in forward.c. */
 void model_recompute(struct model *m, enum stack stack, int layer);
+struct mat model_input_again(struct model *m, enum stack stack, int layer,
+                             enum act_sublayer which);
 
 /*
  * Where dropout falls: each site has a stream of its own, numbered by stack, layer and

@@ -72,12 +72,13 @@ static void leave_down(struct model *m, struct back *b, struct mat dz, struct ma
 
 static void ffn_back(struct model *m, struct back *b, const struct act_ffn *a,
                      const struct weights_ffn *w, const struct weights_ffn *g,
-                     struct mat y, struct drop drop)
+                     enum stack stack, int layer)
 {
     struct device *d = m->device;
     const struct mat dh = mat_rows(m->act->dh, 0, a->h.rows);
     const bool is_plain = model_is_plain(&m->config);
     const struct mat dz = is_plain ? dh : a->z;
+    const struct drop drop = activations_drop(m->act, stack, layer, ACT_RELU);
 
     add_product(m, b, g->w2, a->h, b->df);
     d->k->gemm(d, dh, b->df, w->w2, false, true, 1, 0);
@@ -85,7 +86,7 @@ static void ffn_back(struct model *m, struct back *b, const struct act_ffn *a,
         d->k->relu_backward(d, dh, g->b1, a->h, drop.rate);
     else
         d->k->activate_backward(d, dz, g->b1, dh, a->z, m->config.arch.activation, drop);
-    add_product(m, b, g->w1, y, dz);
+    add_product(m, b, g->w1, model_input_again(m, stack, layer, ACT_FF), dz);
     leave_down(m, b, dz, w->w1);
 }
 
@@ -110,7 +111,7 @@ static void attention_back(struct model *m, struct back *b, const struct act_att
         a->lse, mat_cols(a->in, 0, D), mat_cols(kv, 0, D), mat_cols(kv, D, D),
         activations_attend(m, stack, layer, cross));
     add_product(m, b, g->in,
-                activations_input(m, stack, layer, cross ? ACT_CROSS : ACT_SELF), din);
+                model_input_again(m, stack, layer, cross ? ACT_CROSS : ACT_SELF), din);
     add_bias(m, g->in_bias, din);
     leave_down(m, b, din, w->in);
     if (!cross)
@@ -184,8 +185,7 @@ static void sublayer_back(struct model *m, struct back *b, enum stack stack, int
     if (is_post(m))
         sublayer_norm_back(m, b, stack, l, which);
     if (which == ACT_FF)
-        ffn_back(m, b, &a->ff, &w->ff, &g->ff, activations_input(m, stack, l, ACT_FF),
-                 activations_drop(m->act, stack, l, ACT_RELU));
+        ffn_back(m, b, &a->ff, &w->ff, &g->ff, stack, l);
     else if (which == ACT_CROSS)
         attention_back(m, b, &a->cross, &w->cross, &g->cross, stack, l, true);
     else

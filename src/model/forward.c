@@ -141,6 +141,21 @@ static void norm_again(struct model *m, struct act_norm *a, const struct weights
     add_and_norm(m, a, &s, w);
 }
 
+struct mat model_input_again(struct model *m, enum stack stack, int layer,
+                             enum act_sublayer which)
+{
+    struct act_layer *a = &m->act->stack[stack].layer[layer];
+    const struct weights_layer *w = activations_layer(m->act, &m->w, stack, layer);
+
+    if (!is_post(m) && which == ACT_SELF)
+        norm_again(m, &a->self.norm, &w->self.norm);
+    else if (!is_post(m) && which == ACT_CROSS)
+        norm_again(m, &a->cross.norm, &w->cross.norm);
+    else if (!is_post(m))
+        norm_again(m, &a->ff.norm, &w->ff.norm);
+    return activations_input(m, stack, layer, which);
+}
+
 void model_recompute(struct model *m, enum stack stack, int layer)
 {
     struct act_layer *a = &m->act->stack[stack].layer[layer];
