@@ -3,12 +3,14 @@
 
 The rows of a table take turns, so that a noisy minute hurts all of them; tokens a second
 are source plus target, median and best of --repeat turns.
-usage: shape.py FERRY [--repeat 5] [--only tokens|mean|threads]
+usage: shape.py FERRY [--repeat 5] [--only tokens|mean|threads] [--device cpu-avx2]
 """
 import argparse
 import json
 import statistics
 import subprocess
+
+from limits import DEVICES
 
 TABLES = [  # title, the option that varies, its values, the other options
     ("target tokens per step (sentences of 28)", "--tokens", [1024, 4096, 16384], ["--mean", "28"]),
@@ -16,19 +18,20 @@ TABLES = [  # title, the option that varies, its values, the other options
 ]
 
 
-def step(ferry, options):
+def step(o, options):
     """Long steps are timed fewer times: seven of 1,024 tokens, one of 16,384."""
     tokens = int(options[options.index("--tokens") + 1])
-    command = [ferry, "bench", "step", "--size", "base", "--json", "--steps", str(max(1, 7 * 1024 // tokens)), *options]
+    steps = str(max(1, 7 * 1024 // tokens))
+    command = [o.ferry, "bench", "step", "--size", "base", "--device", o.device, "--json", "--steps", steps, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def table(ferry, title, option, values, others, repeat):
+def table(o, title, option, values, others):
     results = {value: [] for value in values}
-    for _ in range(repeat):
+    for _ in range(o.repeat):
         for value in values:
-            results[value].append(step(ferry, [option, str(value), *others]))
+            results[value].append(step(o, [option, str(value), *others]))
     print(f"\nbase, by {title}")
     print(f"  {'':>8}{'tokens/s median':>16}{'best':>8}{'to the first':>14}{'% of roof':>11}{'peak MiB':>10}")
     first = None
@@ -41,9 +44,9 @@ def table(ferry, title, option, values, others, repeat):
               f"{max(row['peak_mib'] for row in rows):10.0f}", flush=True)
 
 
-def threads(ferry, repeat):
+def threads(o):
     """Two threads over one, step by step in turns: a host's speed changes within seconds."""
-    rows = [step(ferry, ["--tokens", "1024", "--threads", "2", "--against", "1"]) for _ in range(repeat)]
+    rows = [step(o, ["--tokens", "1024", "--threads", "2", "--against", "1"]) for _ in range(o.repeat)]
     times = [row["times_against"] for row in rows]
     print("\nbase, by threads (1,024 tokens per step), every other step with one thread")
     for n, key in (1, "against_tokens_per_s"), (2, "tokens_per_s"):
@@ -57,14 +60,15 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("ferry")
     a.add_argument("--repeat", type=int, default=5)
+    a.add_argument("--device", choices=DEVICES, default="cpu")
     a.add_argument("--only", choices=["threads", *(option[2:] for _, option, _, _ in TABLES)], help="one table")
     o = a.parse_args()
     for title, option, values, others in TABLES:
         if o.only and option != f"--{o.only}":
             continue
-        table(o.ferry, title, option, values, others, o.repeat)
+        table(o, title, option, values, others)
     if o.only in (None, "threads"):
-        threads(o.ferry, o.repeat)
+        threads(o)
 
 
 if __name__ == "__main__":
