@@ -150,13 +150,14 @@ static status memory_rate(double *gb_per_s, const char *device, size_t threads,
 /* What products are measured against; 0 on a GPU, whose roof is not the processor's. */
 static status product_roof(double *gflops, const struct bench *b, struct err *err)
 {
+    const struct device_options options = {.threads = b->threads};
     struct device d;
 
-    TRY(device_open(&d, b->config->device, (struct device_options){.threads = 1}, err));
-    const bool is_gpu = d.gpu;
-    device_close(&d);
+    TRY(device_open(&d, b->config->device, options, err));
     *gflops = 0;
-    return is_gpu ? OK : roof_gemm(gflops, b->threads, 1, err);
+    const status result = d.gpu ? OK : roof_gemm(gflops, &d, 1, err);
+    device_close(&d);
+    return result;
 }
 
 static void tell_product(const struct bench *b, const char *name, struct bench_shape s,
@@ -234,15 +235,15 @@ struct roof {
 
 /* Where there is no BLAS to compare with, as on a GPU, products are measured against the
  * best of their own. */
-static status measure_roof(struct roof *r, const struct bench *b, bool is_gpu,
+static status measure_roof(struct roof *r, const struct bench *b, struct device *d,
                            struct err *err)
 {
     const struct bench_shape shape = {1024, 2048, 512, 0, 0};
 
     TRY(memory_rate(&r->gb_per_s, b->config->device, b->threads, err));
     r->gflops = NAN;
-    if (!is_gpu)
-        TRY(roof_gemm(&r->gflops, b->threads, 0.3, err));
+    if (!d->gpu)
+        TRY(roof_gemm(&r->gflops, d, 0.3, err));
     if (r->gflops > 0)
         return OK;
     return bench_product_rate(&r->gflops, b->config->device, b->threads, shape, 0.3, err);
@@ -288,7 +289,7 @@ static status time_all(const struct bench *b, struct bench_cases *cases, struct 
     struct roof roof;
     double best;
 
-    TRY(measure_roof(&roof, b, cases->device.gpu, err));
+    TRY(measure_roof(&roof, b, &cases->device, err));
     for (size_t i = 0; i < bench_cases_n; i++) {
         const struct bench_case *c = &bench_cases_list[i];
         if (c->is_for_doctor)

@@ -184,8 +184,7 @@ static status run_steps(struct trainer *t, struct pool *other, const struct benc
         if (at == 0)
             r->peak_mib = bench_peak_mib(); /* before the roof's own memory */
         if (!t->device.gpu)                 /* a GPU's roof is not the processor's */
-            TRY(roof_gemm(&rates->roof[at], pool_size(t->device.pool), ROOF_SECONDS,
-                          err));
+            TRY(roof_gemm(&rates->roof[at], &t->device, ROOF_SECONDS, err));
         rates->tokens[at] = tokens_per_s(&rec);
         rates->work[at] = rec.linear_flops / rec.t_step;
         r->t_step += rec.t_step / n;

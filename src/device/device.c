@@ -46,18 +46,27 @@ static const struct variant {
     const char *kind, *name;
     bool (*runs_here)(void);
     const struct kernels *kernels;
+    size_t vector_bytes;
 } variants[] = {
 #ifdef FERRY_CPU_X86
-    {"cpu", "cpu, AMX", processor_has_amx_bf16, &cpu_amx_kernels},
-    {"cpu-avx512", "cpu, AVX-512", processor_has_avx512, &cpu_v4_kernels},
-    {"cpu-avx2", "cpu, AVX2", processor_has_avx2, &cpu_v3_kernels},
+    {"cpu", "cpu, AMX", processor_has_amx_bf16, &cpu_amx_kernels, 64},
+    {"cpu-avx512", "cpu, AVX-512", processor_has_avx512, &cpu_v4_kernels, 64},
+    {"cpu-avx2", "cpu, AVX2", processor_has_avx2, &cpu_v3_kernels, 32},
 #else
-    {"cpu", "cpu", runs_anywhere, &cpu_plain_kernels},
-    {"cpu-avx512", "cpu", runs_anywhere, &cpu_plain_kernels},
-    {"cpu-avx2", "cpu", runs_anywhere, &cpu_plain_kernels},
+    {"cpu", "cpu", runs_anywhere, &cpu_plain_kernels, 16},
+    {"cpu-avx512", "cpu", runs_anywhere, &cpu_plain_kernels, 16},
+    {"cpu-avx2", "cpu", runs_anywhere, &cpu_plain_kernels, 16},
 #endif
-    {"cpu-plain", "cpu, plain", runs_anywhere, &cpu_plain_kernels},
+    {"cpu-plain", "cpu, plain", runs_anywhere, &cpu_plain_kernels, 16},
 };
+
+static status open_variant(struct device *d, const struct variant *v,
+                           struct device_options options, struct err *err)
+{
+    TRY(device_open_cpu(d, v->kernels, v->name, sizeof(float), options, err));
+    d->vector_bytes = v->vector_bytes;
+    return OK;
+}
 
 static status open_other(struct device *d, const struct opener *o,
                          struct device_options options, struct err *err)
@@ -108,7 +117,7 @@ status device_open(struct device *d, const char *kind, struct device_options opt
         const struct variant *v = &variants[i];
         allowed |= strcmp(kind, v->kind) == 0;
         if (allowed && v->runs_here())
-            return device_open_cpu(d, v->kernels, v->name, sizeof(float), options, err);
+            return open_variant(d, v, options, err);
     }
     for (size_t i = 0; i < sizeof openers / sizeof *openers; i++)
         if (strcmp(kind, openers[i].kind) == 0)

@@ -48,6 +48,7 @@ struct device {
     struct kernels rounding;
     struct gpu *gpu; /* NULL: a CPU */
     struct pool *pool;
+    size_t vector_bytes;  /* of the registers of a CPU's kernels; 0: not known */
     void *scratch;        /* the device's own, per thread */
     size_t scratch_bytes; /* of one thread */
 };

@@ -288,7 +288,7 @@ static status measure_roof(struct trainer *t, double *gflops, struct err *err)
     *gflops = NAN;
     if (t->config.max_steps - t->state.step < WORTH_IT || t->device.gpu)
         return OK; /* a GPU's roof is not the processor's */
-    return roof_gemm(gflops, pool_size(t->device.pool), 0.1, err);
+    return roof_gemm(gflops, &t->device, 0.1, err);
 }
 
 static void note_variation(struct trainer *t)

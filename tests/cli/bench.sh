@@ -38,6 +38,16 @@ grep -qE '^kernel +gemm_nt .* GB/s .* GFLOP/s .* % of products$' .out || fail "n
 
 expect 0 "$FERRY" bench gemm "${tiny[@]}" --json
 numbers .out m n k gflops roof_gflops percent_of_roof
+
+# the roof has the vector extensions of the device, whatever the environment asks for (an
+# OpenBLAS that chooses its kernels at start says which)
+for kind in cpu-avx2:Haswell cpu-plain:Nehalem; do
+    OPENBLAS_CORETYPE=Prescott OPENBLAS_VERBOSE=2 expect 0 "$FERRY" bench step "${tiny[@]}" --device "${kind%:*}"
+    core=$(sed -n 's/^Core: //p' .err)
+    case $(uname -m):$(grep -cw avx2 /proc/cpuinfo):$core in
+    x86_64:[1-9]*:?*) [ "$core" = "${kind#*:}" ] || fail "${kind%:*}: the BLAS took $core" ;;
+    esac
+done
 expect 0 "$FERRY" bench memory "${tiny[@]}" --json
 numbers .out one_thread_gb_per_s gb_per_s
 
