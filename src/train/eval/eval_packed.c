@@ -105,7 +105,7 @@ static status measure(struct work *w, struct evaluate_result *r, struct err *err
     return OK;
 }
 
-/* With the keys that a run's log has. */
+/* With the keys of a run's `test` entry, but for cross_entropy, which is not in it. */
 static void print_json(const struct work *w, const struct evaluate_result *r, FILE *out)
 {
     json_auto_t *line = json_pack("{s:s, s:i, s:f}", "name", w->c->set, "sentences",
