@@ -411,12 +411,12 @@ static void row_of_tying(struct answer *a, const struct run *run, const char *st
 {
     const double n_sets = run_config(run, fmt_printf("unique_%s_layers", stack).s),
                  n = run_config(run, fmt_printf("%s_layers", stack).s);
+    const char *order = runlog_config(&run->log, "layer_order");
 
     if (n_sets > 0 && n_sets < n)
         answers_row(a, fmt_printf("shared by %s layers", stack).s,
                     "%s sets of weights for %s layers, layer_order=%s",
-                    fmt_count(n_sets).s, fmt_count(n).s,
-                    runlog_config(&run->log, "layer_order"));
+                    fmt_count(n_sets).s, fmt_count(n).s, order ? order : "?");
 }
 
 /* By the index of the newest checkpoint. */
