@@ -30,10 +30,23 @@ options() {
     done
 }
 
-# held_out: $valid and $test as options of `ferry prepare`, in the variable of this name.
-held_out() {
+# need_held_out: $valid and $test as options of `ferry prepare`, in the variable held_out.
+need_held_out() {
     [[ $valid == *,* && $test == *,* ]] || fail "valid= and test= name two files each, with a comma between"
     held_out=(valid_source="${valid%%,*}" valid_target="${valid#*,}" test_source="${test%%,*}" test_target="${test#*,}")
+}
+
+# need_share NAME: the variable NAME is a share that may be kept.
+need_share() {
+    awk -v x="${!1}" 'BEGIN { exit !(x ~ /^[0-9]*[.]?[0-9]*$/ && x + 0 > 0 && x + 0 <= 1) }' ||
+        fail "$1=${!1}: want a share above 0 and at most 1"
+}
+
+# need_text FILE: one file that can be read, by a name that options take as it is.
+need_text() {
+    [ ! -d "$1" ] || fail "$1 is a directory; name a file of text"
+    [ -r "$1" ] || fail "$1 cannot be read"
+    [[ $1 != *,* && $1 != @* ]] || fail "$1: a name with a comma or with @ in front means several files; rename it"
 }
 
 # text DIR NAME...: the path of the first NAME in DIR, packed or not.
@@ -81,12 +94,13 @@ speed() {
     plain "$2" | awk -v lines="$lines" '{ words += NF } END { printf "%.0f", words / NR * lines }'
 }
 
-# spread: mean and standard deviation (of a sample) of the numbers that are read.
+# spread: mean and standard deviation (of a sample) of the numbers that are read; of one the number.
 spread() {
     awk '{ x[NR] = $1; sum += $1 }
         END { mean = sum / NR
           for (i in x) squares += (x[i] - mean) ^ 2
-          printf "%.2f ± %.2f", mean, (NR > 1 ? sqrt(squares / (NR - 1)) : 0) }'
+          printf "%.2f", mean
+          if (NR > 1) printf " ± %.2f", sqrt(squares / (NR - 1)) }'
 }
 
 took() { printf '%d min %d s' $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60)); }
