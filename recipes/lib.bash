@@ -90,7 +90,8 @@ parameters() { "$ferry" inspect "$1" | awk '$1 == "parameters" && !n++ { gsub(",
 speed() {
     local lines
     lines=$("$ferry" translate "$@" output=/dev/null 2>&1 | tr '\r' '\n' |
-        sed -n 's|^translated .* \([0-9.]*\) lines/s .*|\1|p' | tail -1)
+        sed -n 's|^translated .* \([0-9.]*\) lines/s .*|\1|p' | tail -1) && [ "$lines" ] ||
+        fail "the speed of $1 could not be measured; ferry translate $* says why"
     plain "$2" | awk -v lines="$lines" '{ words += NF } END { printf "%.0f", words / NR * lines }'
 }
 
