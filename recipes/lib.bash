@@ -80,6 +80,13 @@ once() {
     [ ! -e "$file.new" ] || mv "$file.new" "$file"
 }
 
+# eval_once FILE OPTION...: what `ferry eval` prints, once, and in FILE; a run's log has it once, too.
+eval_once() {
+    once "$1" eval_into "$@"
+    cat "$1"
+}
+eval_into() { "$ferry" eval "${@:2}" > "$1.new"; }
+
 # bleu REFERENCE HYPOTHESIS [OPTION...]: the number alone.
 bleu() { "$ferry" score "$@" score_only=true; }
 

@@ -68,6 +68,7 @@ made student/teacher.ferry student/student.ferry student/report.html
 [ "$(wc -l <student/distilled.tsv)" -eq 180 ] || fail "0.9 of 200 lines are 180, not $(wc -l <student/distilled.tsv)"
 [ "$(wc -l <student/closest)" -eq 200 ] || fail "one translation is chosen for each line"
 out_has 'student-int8'
+[ "$(grep -c '"event":"test"' student/student/run.jsonl)" -eq 1 ] || fail "the student is scored once"
 grep -qE '^student-int8 +[0-9.]+ +[1-9][0-9]*$' .out || fail "no words a second"
 grep -qE '^The student has [0-9.]+ % of the parameters; BLEU is [-+][0-9.]+, ' .out || fail "the loss is not told"
 [ "$(awk -F '\t' 'NF != 2' student/given.tsv | wc -l)" -eq 0 ] || fail "a pair has more than two columns"
@@ -75,6 +76,7 @@ grep -qE '^The student has [0-9.]+ % of the parameters; BLEU is [-+][0-9.]+, ' .
 cut -d ' ' -f 2- text/train.de >mono.de
 twice back "$ROOT/recipes/backtranslation" text/train.en text/train.de mono.de text/train.de seed=2 keep=0.8 \
     valid=text/valid.en,text/valid.de test=text/test.en,text/test.de out=back vocab_size=300 $tiny
+[ "$(grep -c '"event":"test"' back/run/run.jsonl)" -eq 1 ] || fail "the run is scored once"
 made back/model.ferry back/run/report.html back/bt/train.bin
 [ "$(wc -l <back/sampled.tsv)" -eq 400 ] && [ "$(wc -l <back/bt.tsv)" -eq 320 ] || fail "0.8 of 400 lines are 320"
 cut -f 1 back/sampled.tsv | cmp - <(cat mono.de text/train.de) || fail "the sources of the pairs are the text"
@@ -94,4 +96,18 @@ wrong 'train.en' "$ROOT/recipes/multi30k"
 wrong 'no option' "$ROOT/recipes/multi30k" captions seed
 wrong 'name two files each' "$ROOT/recipes/student" text/train.en text/train.de valid=text/valid.en
 wrong 'name the files of source and target, and text' "$ROOT/recipes/backtranslation" text/train.en text/train.de
+held='valid=text/valid.en,text/valid.de test=text/test.en,text/test.de'
+wrong 'text is a directory' "$ROOT/recipes/backtranslation" text/train.en text/train.de text $held
+cp mono.de one,two
+wrong 'one,two: a name with a comma' "$ROOT/recipes/backtranslation" text/train.en one,two mono.de $held
+for keep in 0 1.1 -1 . '' some; do
+    wrong "keep=$keep: want a share" "$ROOT/recipes/backtranslation" text/train.en text/train.de mono.de $held out=no keep=$keep
+    wrong "keep=$keep: want a share" "$ROOT/recipes/student" text/train.en text/train.de $held out=no keep=$keep
+done
+for seeds in '' , 1,1 1,02,2 '1 2'; do
+    wrong "seeds=$seeds: want different numbers" "$ROOT/recipes/multi30k" captions out=no seeds="$seeds"
+done
+[ ! -e no ] || fail "work was begun with wrong arguments"
+expect 2 env FERRY=/bin/false bash -c '. "$ROOT/recipes/lib.bash"; words=$(speed model text/test.en); echo "$words"'
+err_has 'the speed of model could not be measured'
 wrong 'has no val' "$ROOT/recipes/multi30k" text out=none
