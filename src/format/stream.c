@@ -100,6 +100,13 @@ static enum stream_kind recognise(const unsigned char *p, size_t n, bool *is_sur
     return STREAM_PLAIN;
 }
 
+bool stream_is_packed(const void *bytes, size_t n)
+{
+    bool is_sure;
+
+    return recognise(bytes, n, &is_sure) != STREAM_PLAIN;
+}
+
 static status codec_open(struct stream *s, struct err *err)
 {
     union codec *c;

@@ -37,6 +37,9 @@ struct stream {
  * in capitals or not, or is nothing else. */
 size_t stream_stem(const char *name, size_t n);
 
+/* Whether a file that begins with these bytes is gzip, xz or zstd. */
+bool stream_is_packed(const void *bytes, size_t n);
+
 /* Open a file or a pipe, which messages call `name`. On failure *s is closed. */
 status stream_open(struct stream *s, const char *path, const char *name, struct err *err);
 

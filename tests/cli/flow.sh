@@ -92,6 +92,8 @@ same_scores run references=second,third score_lowercase=true
 grep -q '^BLEU .*nrefs:3|' table || fail "three references are not in the signature"
 head -3 second >three
 refuses 4 'three has 3 lines, the set 20 pairs' "$FERRY" eval run references=second,three
+gzip -c second >packed
+refuses 4 'packed is compressed; unpack it' "$FERRY" eval run references=packed
 expect 0 "$FERRY" pack run out=run.ferry data=data pairs=20
 same_scores run.ferry score_tokenize=char
 same_scores run.ferry references=second

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/utf8.h"
+#include "format/stream.h"
 #include "score/tokenize.h"
 
 static status add(struct references *r, const char *path, size_t n_lines, struct err *err)
@@ -17,6 +18,10 @@ static status add(struct references *r, const char *path, size_t n_lines, struct
     struct line **line = &r->line[r->n];
     TRY(lines_open(file, path, err));
     r->n++;
+    if (stream_is_packed(file->text, (size_t)(file->end - file->text)))
+        return err_set(err, ERR_FORMAT,
+                       "%s is compressed; unpack it, references are read as they are",
+                       path);
     if (lines_count(file) != n_lines)
         return err_set(err, ERR_FORMAT, "%s has %llu lines, the set %zu pairs", path,
                        (unsigned long long)lines_count(file), n_lines);
