@@ -119,6 +119,14 @@ expect 0 "$FERRY" score-pairs int8.ferry part.a? keep=0.3 output=kept
 likeliest 36 | cmp - kept || fail "several files are one text"
 refuses 2 'reads its input twice' "$FERRY" score-pairs int8.ferry keep=0.5
 refuses 2 'leave one of them out' "$FERRY" score-pairs int8.ferry three keep=0.5 tokens=true
+for _ in 1 2; do # longer than a line of text may be, as a line with its translation
+    yes 'eine Fähre' | head -n 100000 | tr '\n' ' '
+    printf '\ta ferry\n'
+done >long
+expect 0 "$FERRY" score-pairs int8.ferry long
+[ "$(wc -l <.out)" -eq 2 ] || fail "two long pairs, two lines"
+expect 0 "$FERRY" score-pairs int8.ferry long keep=1
+cmp .out long || fail "a long pair was changed"
 echo "no tab here" >>pairs
 refuses 4 'pairs: line 6 has no tab' "$FERRY" score-pairs int8.ferry pairs
 refuses 2 'which model' "$FERRY" score-pairs

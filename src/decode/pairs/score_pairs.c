@@ -13,9 +13,14 @@
 #include "decode/output_name.h"
 #include "decode/pairs/likeliest.h"
 #include "decode/pairs/scorer.h"
+#include "decode/translate_text.h"
 #include "text/line_reader.h"
 
 OPT_TABLE(score_pairs_options, struct score_pairs_config, SCORE_PAIRS_OPTIONS);
+
+/* Bytes of a line: what `ferry translate` reads and its translation, which may be as
+ * long, with a mark and a tab. */
+enum { LINE_MAX_BYTES = 2 * TRANSLATE_TEXT_LINE_MAX + 64 };
 
 struct work {
     const struct score_pairs_config *c;
@@ -23,7 +28,7 @@ struct work {
     struct scorer *scorer;
     struct likeliest all; /* with keep: of every pair */
     struct str text;      /* of the window's lines */
-    struct str whole;     /* the same lines as they came, with their ends */
+    struct str whole;     /* with least alone: as they came, with their ends */
     struct span *span;
     struct line *source, *target;
     size_t n; /* lines of the window */
@@ -59,12 +64,20 @@ static status split(struct line line, const char *name, uint64_t number,
     return OK;
 }
 
+/* The numbers need no line as it came, and what is kept is read again. */
+static bool writes_whole(const struct score_pairs_config *c)
+{
+    return c->least < 0 && !(c->keep > 0);
+}
+
 static void add_line(struct work *w, struct span *span, struct line line,
                      const struct line side[2])
 {
     span->whole_at = w->whole.len;
-    str_add(&w->whole, line.text, line.n_bytes);
-    str_putc(&w->whole, '\n');
+    if (writes_whole(w->c)) {
+        str_add(&w->whole, line.text, line.n_bytes);
+        str_putc(&w->whole, '\n');
+    }
     span->n_whole = w->whole.len - span->whole_at;
     span->at = w->text.len;
     utf8_mend(&w->text, side[0].text, side[0].n_bytes);
@@ -81,13 +94,13 @@ static status fill(struct work *w, struct line_reader *r, const char *name,
 
     str_reset(&w->text);
     str_reset(&w->whole);
-    for (w->n = 0; w->n < (size_t)w->c->window; w->n++) {
+    for (w->n = 0; w->n < (size_t)w->c->window && w->text.len < LINE_MAX_BYTES; w->n++) {
         TRY(line_reader_next(r, &line, &has, err));
         if (!has)
             break;
         if (r->is_cut)
             return err_set(err, ERR_FORMAT, "%s: line %llu is longer than %d MiB", name,
-                           (unsigned long long)r->n_lines, LINE_READER_MAX >> 20);
+                           (unsigned long long)r->n_lines, LINE_MAX_BYTES >> 20);
         TRY(split(line, name, r->n_lines, side, err));
         add_line(w, &w->span[w->n], line, side);
     }
@@ -171,6 +184,7 @@ static status open_and_score(struct work *w, const char *input, struct err *err)
         TRY(line_reader_open_fd(&r, STDIN_FILENO, name, err));
     else
         TRY(line_reader_open(&r, input, name, err));
+    r.max_line = LINE_MAX_BYTES;
     TRY(line_reader_expect_text(&r, err));
     return score_input(w, &r, name, err);
 }
@@ -190,6 +204,7 @@ static status copy_kept(struct work *w, const char *input, size_t *at, struct er
     struct line line;
 
     TRY(line_reader_open(&r, input, input, err));
+    r.max_line = LINE_MAX_BYTES;
     for (bool has = true;;) {
         TRY(line_reader_next(&r, &line, &has, err));
         if (!has || w->result.len > ENOUGH) {
