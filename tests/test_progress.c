@@ -65,10 +65,10 @@ TEST(lines_in_a_file_are_plain_and_rare)
     s->p.t_start -= 10000; /* so many that the time of the test itself rounds away */
     progress_update(&s->p, 50000);
     progress_update(&s->p, 50001);
-    CHECK(strstr(s->text, "reading    50000 lines  5 lines/s   50 %  ETA 2:46:4"));
+    CHECK(strstr(s->text, "reading    50000 lines  5.0 lines/s   50 %  ETA 2:46:4"));
     CHECK(strchr(s->text, '\n') == s->text + s->n - 1);
     progress_end(&s->p, 100000);
-    CHECK(strstr(s->text, "\nreading    100000 lines  10 lines/s  in 2:46:4"));
+    CHECK(strstr(s->text, "\nreading    100000 lines  10.0 lines/s  in 2:46:4"));
     CHECK(!strchr(s->text, '\r') && !strchr(s->text, '\033'));
     close_screen(s);
 }
@@ -81,7 +81,7 @@ TEST(an_unknown_total_shows_no_share)
     make_due(&s->p);
     s->p.t_start -= 10000;
     progress_update(&s->p, 50000);
-    CHECK_STR(s->text, "reading    50000 lines  5 lines/s\n");
+    CHECK_STR(s->text, "reading    50000 lines  5.0 lines/s\n");
     close_screen(s);
 }
 

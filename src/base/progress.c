@@ -91,8 +91,8 @@ static void describe(const struct progress *p, uint64_t done, char *line, size_t
         snprintf(share, sizeof share, "  %3.0f %%  ETA %s",
                  100 * (double)done / (double)p->total,
                  progress_duration(eta, (double)(p->total - done) / rate));
-    snprintf(line, n, "%-10s %" PRIu64 " %s  %.0f %s/s%s", p->label, done, p->unit, rate,
-             p->unit, share);
+    snprintf(line, n, "%-10s %" PRIu64 " %s  %.*f %s/s%s", p->label, done, p->unit,
+             rate < 99.95, rate, p->unit, share);
 }
 
 void progress_update(struct progress *p, uint64_t done)
