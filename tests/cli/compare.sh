@@ -79,6 +79,9 @@ has 'smooth has label\_smoothing 0.3, run has 0.1'
 train varied data bpe_dropout=0.1 word_dropout=0.1 relu_dropout=0
 compare a/lr1/run varied
 has 'run and varied differ in relu\_dropout, word\_dropout, bpe\_dropout: their training losses do not compare.'
+train sided data bpe_dropout=0.1 word_dropout=0.1 relu_dropout=0 bpe_dropout_side=source
+compare varied sided
+has 'varied and sided differ in bpe\_dropout\_side: their training losses do not compare.'
 cp -r data again.data
 train apart data also_data=again.data mix=data:0.5,again.data:0.5
 train whole data also_data=again.data

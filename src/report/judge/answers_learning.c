@@ -284,6 +284,13 @@ static void rows_of_gap(struct answer *a, const struct run *run)
                     "training loss is measured with %s, which raises it: the gap is "
                     "larger than it looks",
                     str_text(&raising));
+    RELEASED_BY(str_release) struct str varying = str_new(0);
+    list_options(&varying, run, run_variations);
+    if (varying.len)
+        answers_row(a, "note",
+                    "with %s training loss is of other pieces or other text than "
+                    "validation loss: the gap is not of overfitting alone",
+                    str_text(&varying));
     a->figure = ANSWER_GAP;
 }
 
@@ -296,6 +303,7 @@ static void rows_of_means(struct answer *a, const struct run *run)
     const struct runlog *log = &run->log;
 
     list_options(&list, run, run_hardships);
+    list_options(&list, run, run_variations);
     list_options(&list, run, others);
     const char *smoothing = runlog_config(log, "smoothing");
     if (list.len && smoothing && strcmp(smoothing, "uniform") != 0)

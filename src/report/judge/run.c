@@ -366,11 +366,11 @@ void run_close(struct run *run)
 
 const char *const run_hardships[] = {"residual_dropout", "attention_dropout",
                                      "relu_dropout",     "word_dropout",
-                                     "layer_drop",       "bpe_dropout",
-                                     "subword_alpha",    "augment_upper",
-                                     "augment_title",    "augment_lower",
-                                     "augment_typos",    "augment_no_end",
-                                     "augment_digits",   NULL};
+                                     "layer_drop",       NULL};
+
+const char *const run_variations[] = {"bpe_dropout",    "subword_alpha",  "augment_upper",
+                                      "augment_title",  "augment_lower",  "augment_typos",
+                                      "augment_no_end", "augment_digits", NULL};
 
 double run_config(const struct run *run, const char *key)
 {

@@ -111,6 +111,8 @@ void run_state_command(struct str *out, const struct run *run);
 /* Options that make the loss of training higher than that of validation, which goes
  * without; the last is NULL. */
 extern const char *const run_hardships[];
+/* Those by which training reads other pieces or other text than validation; likewise. */
+extern const char *const run_variations[];
 
 /* A configuration value as a number, or NAN. */
 double run_config(const struct run *run, const char *key);

@@ -54,17 +54,35 @@ static bool has_other_training(const struct runlog_start *a, const struct runlog
              is_other_number(a->train_target_tokens, b->train_target_tokens)));
 }
 
+/* Adds those of these options, up to a NULL, in which they differ. Old logs lack some. */
+static void list_others(struct str *list, const struct run *a, const struct run *b,
+                        const char *const *key)
+{
+    for (; *key; key++) {
+        const char *x = runlog_config(&a->log, *key), *y = runlog_config(&b->log, *key);
+        if (x && y && strcmp(x, y) != 0)
+            str_printf(list, "%s%s", list->len ? ", " : "", *key);
+    }
+}
+
+static bool cuts_variously(const struct run *run)
+{
+    return run_config(run, "bpe_dropout") > 0 || run_config(run, "subword_alpha") > 0;
+}
+
 /* The options in which they differ that change what is trained on, or how hard it is
- * made: "mix, word_dropout". Older logs lack some. */
+ * made: "mix, word_dropout". */
 static struct str other_hardships(const struct run *a, const struct run *b)
 {
+    static const char *const mix[] = {"mix", NULL};
+    static const char *const side[] = {"bpe_dropout_side", NULL};
     struct str list = str_new(0);
 
-    for (const char *key = "mix", *const *next = run_hardships; key; key = *next++) {
-        const char *x = runlog_config(&a->log, key), *y = runlog_config(&b->log, key);
-        if (x && y && strcmp(x, y) != 0)
-            str_printf(&list, "%s%s", list.len ? ", " : "", key);
-    }
+    list_others(&list, a, b, mix);
+    list_others(&list, a, b, run_hardships);
+    list_others(&list, a, b, run_variations);
+    if (cuts_variously(a) && cuts_variously(b))
+        list_others(&list, a, b, side);
     return list;
 }
 
