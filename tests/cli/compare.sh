@@ -96,8 +96,18 @@ has 'Their validation losses do, which always smooth alike.'
 train none data score_tokenize=none score_lowercase=true
 expect 0 "$FERRY" eval none score_tokenize=none
 compare a/lr1/run none
-has 'none compares words with score\_tokenize = none and score\_lowercase = true, run with 13a and false: '
+has 'The validation BLEU of none is nrefs:1\|case:lc\|eff:no\|tok:none\|smooth:exp\|version:2.6.0, that of run nrefs:1\|'
+lacks 'compares words with'
 has 'The test BLEU of none is nrefs:1\|case:mixed\|eff:no\|tok:none\|smooth:exp\|version:2.6.0, that of run nrefs:1\|'
+
+cp -r a/lr1/run/. older # as before there was the option
+sed -i -E 's/, ?"score_[a-z]*": ?[^,}]*//g' older/run.jsonl
+compare older none
+has 'The validation BLEU of none is nrefs:1'
+train silent1 data eval_bleu=false
+train silent2 data eval_bleu=false score_tokenize=none
+compare silent1 silent2
+has 'silent2 compares words with score\_tokenize = none and score\_lowercase = false, silent1 with 13a and false: '
 
 # as many pieces, but others
 expect 0 "$FERRY" prepare source=half.en target=half.de valid_source=valid.en valid_target=valid.de \

@@ -133,14 +133,6 @@ static status warn_of_losses(struct compare *c, const struct run *a, const struc
             "%s smooths labels by smoothing = %s, %s by %s: their training losses do not "
             "compare. Their validation losses do, which always smooth alike.",
             b->name, option(b, "smoothing"), a->name, option(a, "smoothing")));
-    if (has_other_option(a, b, "score_tokenize") ||
-        has_other_option(a, b, "score_lowercase"))
-        TRY(compare_say(
-            &c->warnings, err,
-            "%s compares words with score_tokenize = %s and score_lowercase "
-            "= %s, %s with %s and %s: their validation BLEU does not compare.",
-            b->name, option(b, "score_tokenize"), option(b, "score_lowercase"), a->name,
-            option(a, "score_tokenize"), option(a, "score_lowercase")));
     if (has_other_validation(x, y))
         TRY(compare_say(&c->warnings, err,
                         "%s was validated on other sentences than %s: neither validation "
@@ -148,6 +140,38 @@ static status warn_of_losses(struct compare *c, const struct run *a, const struc
                         "test set does.",
                         b->name, a->name));
     return OK;
+}
+
+/* How the newest evaluation with BLEU computed it, or NULL. */
+static const char *signature_of(const struct runlog *log)
+{
+    for (size_t i = log->n_eval; i > 0; i--)
+        if (log->eval[i - 1].bleu_signature)
+            return log->eval[i - 1].bleu_signature;
+    return NULL;
+}
+
+/* Of runs that have computed none the options tell what they would compute; older ones
+ * have no such options. */
+static status warn_of_words(struct compare *c, const struct run *a, const struct run *b,
+                            struct err *err)
+{
+    const char *x = signature_of(&a->log), *y = signature_of(&b->log);
+
+    if (is_other(x, y))
+        return compare_say(&c->warnings, err,
+                           "The validation BLEU of %s is %s, that of %s %s: they do not "
+                           "compare.",
+                           b->name, y, a->name, x);
+    if ((x && y) || !(has_other_option(a, b, "score_tokenize") ||
+                      has_other_option(a, b, "score_lowercase")))
+        return OK;
+    return compare_say(&c->warnings, err,
+                       "%s compares words with score_tokenize = %s and score_lowercase "
+                       "= %s, %s with %s and %s: their validation BLEU does not compare.",
+                       b->name, option(b, "score_tokenize"), option(b, "score_lowercase"),
+                       a->name, option(a, "score_tokenize"),
+                       option(a, "score_lowercase"));
 }
 
 status compare_data_warn(struct compare *c, const struct run *a, const struct run *b,
@@ -159,6 +183,7 @@ status compare_data_warn(struct compare *c, const struct run *a, const struct ru
     if (!x || !y)
         return OK;
     TRY(warn_of_losses(c, a, b, err));
+    TRY(warn_of_words(c, a, b, err));
     if (has_other_training(x, y))
         TRY(compare_say(&c->warnings, err,
                         "%s was trained on other data than %s (%s and %s pairs): their "
