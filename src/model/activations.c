@@ -115,7 +115,8 @@ static void place_passing(struct activations *a, const struct model_config *c, s
         device_arena_half(arena, Nt < ACT_CHUNK ? Nt : ACT_CHUNK, (size_t)c->vocab_size);
     place_again(arena, at, &end);
     a->f = a->df = device_arena_half(arena, N, D);
-    a->dctx = device_arena_half(arena, N, D);
+    if (want_grad || c->arch.norm == NORM_PRE)
+        a->dctx = device_arena_half(arena, N, D);
     a->y = c->arch.norm == NORM_PRE ? a->dctx : (struct mat){0};
     if (want_grad) {
         a->dx = device_arena_half(arena, N, D);
