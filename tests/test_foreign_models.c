@@ -10,6 +10,7 @@
 #include "foreign/foreign.h"
 #include "foreign/place.h"
 #include "foreign/tensor_file.h"
+#include "format/foreign/tensors_list.h"
 #include "made_zip.h"
 #include "test.h"
 #include "toy_model.h"
@@ -197,6 +198,78 @@ TEST(a_configuration_of_another_kind_is_refused_with_the_reason)
     refuses(changed(model, "vocab.json", TEXT("{\"</s>\": 0, \"a\": 0}")),
             "two tokens have number 0");
     refuses(changed(model, "vocab.json", TEXT("{\"a\": 99999999}")), "99999999");
+}
+
+static status zeros(void *ctx, size_t i, unsigned char *bytes, struct err *e)
+{
+    const struct tensors_list *l = ctx;
+
+    (void)e;
+    memset(bytes, 0, tensors_item_bytes(&l->item[i]));
+    bytes[0] = l->item[i].type == TENSORS_I16; /* one head */
+    return OK;
+}
+
+struct named {
+    const char *name;
+    uint64_t rows, cols; /* 0: a number */
+};
+
+/* A model whose tensors are these. */
+static const char *with_tensors(const char *model, const char *member,
+                                enum tensors_format format, const struct named *named,
+                                size_t n)
+{
+    struct tensors_list l = {0};
+    struct file_map map;
+
+    for (size_t i = 0; i < n; i++)
+        CHECK_OK(tensors_list_add(&l, named[i].name,
+                                  named[i].rows ? TENSORS_F32 : TENSORS_I16,
+                                  (uint64_t[]){named[i].rows, named[i].cols},
+                                  named[i].rows ? 2 : 0, &err),
+                 &err);
+    CHECK_OK(tensors_write(&l, format, test_path("tensors"), zeros, &l, &err), &err);
+    CHECK_OK(file_map_open(&map, test_path("tensors"), &err), &err);
+    const char *path = changed(model, member, map.data, map.n_bytes);
+    file_map_close(&map);
+    tensors_list_release(&l);
+    return path;
+}
+
+TEST(positions_of_an_odd_width_are_refused)
+{
+    static const struct named theirs[] = {{"model.shared.weight", 64, 1},
+                                          {"model.encoder.embed_positions.weight", 1, 1},
+                                          {"model.decoder.embed_positions.weight", 1, 1}},
+                              ct2[] = {
+                                  {"encoder/num_heads", 0, 0},
+                                  {"decoder/num_heads", 0, 0},
+                                  {"encoder/layer_0/ffn/linear_0/weight", 1, 1},
+                                  {"decoder/layer_0/attention/linear_0/weight", 1, 1},
+                                  {"encoder/position_encodings/encodings", 1, 1},
+                                  {"decoder/position_encodings/encodings", 1, 1}};
+    static const char config[] =
+        "{\"model_type\": \"marian\", \"d_model\": 1, \"encoder_layers\": 1, "
+        "\"decoder_layers\": 1, \"encoder_attention_heads\": 1, "
+        "\"decoder_attention_heads\": 1, \"encoder_ffn_dim\": 1, "
+        "\"decoder_ffn_dim\": 1, \"activation_function\": \"swish\", "
+        "\"decoder_start_token_id\": 63}";
+    struct file_map map;
+
+    refuses(
+        with_tensors("foreign/ct2-float.zip", "model.bin", TENSORS_CTRANSLATE2, ct2, 6),
+        "1 wide");
+    (void)with_tensors("foreign/hf-swish.zip", "model.safetensors", TENSORS_SAFETENSORS,
+                       theirs, 3);
+    CHECK_OK(file_map_open(&map, test_path("changed.zip"), &err), &err);
+    struct made_zip made =
+        changed_zip(map.data, map.n_bytes, "config.json", TEXT(config));
+    file_map_close(&map);
+    CHECK_OK(file_write(test_path("changed.zip"), made.bytes.data, made.bytes.len, &err),
+             &err);
+    made_zip_release(&made);
+    refuses(test_path("changed.zip"), "1 wide");
 }
 
 /* A model of Marian with other options; `to` is not longer than `from`. */

@@ -204,6 +204,11 @@ status readers_positions(struct model_config *c, const struct tensors *t,
 {
     const struct tensors_item *table[2];
 
+    if (c->d_model < 2 || c->d_model % 2)
+        return err_set(err, ERR_FORMAT,
+                       "the model is %lld wide; positions, which are pairs of sine and "
+                       "cosine, want an even number",
+                       (long long)c->d_model);
     for (size_t i = 0; i < 2; i++)
         TRY(find_positions(&table[i], t, tables[i], (size_t)c->d_model, err));
     c->arch.positions = kind_of(table[0]);

@@ -93,7 +93,8 @@ struct readers_model {
 status readers_finish(struct foreign *f, const struct readers_model *m, struct err *err);
 
 /* Which of our signals the tables of positions of encoder and decoder are; learned
- * positions where neither is one. ERR_FORMAT where only one is, or they are two. */
+ * positions where neither is one. ERR_FORMAT where only one is, or they are two, or the
+ * model's width is odd. */
 status readers_positions(struct model_config *c, const struct tensors *t,
                          const char *const tables[2], struct err *err);
 
