@@ -92,6 +92,24 @@ TEST(profiles_are_written_and_read_and_those_of_a_name_become_one)
     profile_release(&q);
 }
 
+TEST(those_that_were_merged_weigh_as_many_as_they_are)
+{
+    static struct profile_counts often, never;
+    struct profiles one = {0}, two = {0};
+    struct err err = {0};
+
+    often.n_letters = never.n_letters = 1;
+    often.count[7] = never.count[8] = 1;
+    CHECK_OK(profile_add(&one, "xx", &often, &err), &err);
+    CHECK_OK(profile_add(&two, "xx", &never, &err), &err);
+    two.item[0].n_merged = 2;
+    CHECK_OK(profile_merge(&one, &two, &err), &err);
+    CHECK(one.n == 1 && one.item[0].n_merged == 3);
+    CHECK(one.item[0].cost[7] == 13 && one.item[0].cost[8] == 5); /* a third, two */
+    profile_release(&one);
+    profile_release(&two);
+}
+
 TEST(damaged_profiles_are_refused)
 {
     struct profiles p = both(), q = {0};

@@ -140,15 +140,15 @@ status profile_write(struct str *out, const struct profiles *p, struct err *err)
 /* The mean of the shares of all that were merged. */
 static void merge(struct profile *into, const struct profile *more)
 {
-    const double n = into->n_merged;
+    const double n = into->n_merged, n_more = more->n_merged;
 
     for (size_t i = 0; i < PROFILE_BUCKETS; i++) {
         const double a = into->cost[i] == NEVER ? 0 : exp2(-into->cost[i] / 8.0);
         const double b = more->cost[i] == NEVER ? 0 : exp2(-more->cost[i] / 8.0);
-        const double mean = (a * n + b) / (n + 1);
+        const double mean = (a * n + b * n_more) / (n + n_more);
         into->cost[i] = mean > 0 ? cost_of(mean) : NEVER;
     }
-    into->n_merged++;
+    into->n_merged += more->n_merged;
 }
 
 static status add_merged(struct profiles *p, const struct profile *more, struct err *err)
