@@ -35,9 +35,7 @@
                0),                                                                      \
         LINEAR(prefix##_ff2, prefix##_ff2_bias, path "/ffn/linear_1", 0, 0),            \
         NORM(prefix##_ff_norm, path "/ffn")
-#define DEC               "decoder/layer_%d"
-#define ENCODER_POSITIONS "encoder/position_encodings/encodings"
-#define DECODER_POSITIONS "decoder/position_encodings/encodings"
+#define DEC "decoder/layer_%d"
 static const struct fill_row weights[] = {
     LAYER(enc, "encoder/layer_%d"),
     LAYER(dec, DEC),
@@ -51,8 +49,8 @@ static const struct fill_row weights[] = {
     {PARAM_embed, "encoder/embeddings_0/weight", FILL_SOURCES},
     {PARAM_target_embed, "decoder/embeddings/weight", FILL_TARGETS},
     {PARAM_output, "decoder/projection/weight", FILL_TARGETS},
-    {PARAM_enc_positions, ENCODER_POSITIONS, FILL_PLAIN},
-    {PARAM_dec_positions, DECODER_POSITIONS, FILL_PLAIN},
+    {PARAM_enc_positions, READERS_ENCODER_TABLE, FILL_PLAIN},
+    {PARAM_dec_positions, READERS_DECODER_TABLE, FILL_PLAIN},
     {PARAM_output_bias, "decoder/projection/bias", FILL_TARGETS}};
 enum { N_ROWS = sizeof weights / sizeof *weights };
 
@@ -184,7 +182,7 @@ static status take_scale(struct model_config *c, const struct tensors *t, struct
 static status take_config(struct foreign *f, const struct tensors *t, json_t *json,
                           struct err *err)
 {
-    static const char *const positions[] = {ENCODER_POSITIONS, DECODER_POSITIONS};
+    static const char *const positions[] = {READERS_ENCODER_TABLE, READERS_DECODER_TABLE};
     struct model_config *c = &f->config;
     const struct tensors_item *up =
         tensors_find(t, "encoder/layer_0/ffn/linear_0/weight");

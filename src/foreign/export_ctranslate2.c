@@ -54,9 +54,6 @@ static status put_facts(struct pour *p, const struct model_config *c, struct err
 
 /* ---- tensors ---- */
 
-#define ENCODER_POSITIONS "encoder/position_encodings/encodings"
-#define DECODER_POSITIONS "decoder/position_encodings/encodings"
-
 /* Where a table that stands once has its other names. */
 static void put_aliases(struct pour *p, enum architecture_tables tables)
 {
@@ -87,9 +84,9 @@ static status write_model(const struct writers_job *j, struct err *err)
     TRY(put_facts(&p, c, err));
     put_aliases(&p, c->arch.tables);
     if (c->arch.positions != POSITIONS_LEARNED) { /* else they are weights */
-        TRY(pour_positions(&p, DECODER_POSITIONS, c->arch.positions, POSITIONS,
+        TRY(pour_positions(&p, READERS_DECODER_TABLE, c->arch.positions, POSITIONS,
                            (size_t)c->d_model, err));
-        pour_alias(&p, ENCODER_POSITIONS, DECODER_POSITIONS);
+        pour_alias(&p, READERS_ENCODER_TABLE, READERS_DECODER_TABLE);
     }
     return writers_tensors(j, &p, TENSORS_CTRANSLATE2, "model.bin", err);
 }

@@ -40,6 +40,9 @@ status foreign_open_marian(struct foreign *f, const struct place *p, const char 
 #define READERS_OWN_TARGET    "target.model" /* where targets are cut otherwise */
 extern const struct fill foreign_own_rows;   /* every parameter as it is */
 
+/* CTranslate2's tables of positions */
+#define READERS_ENCODER_TABLE "encoder/position_encodings/encodings"
+#define READERS_DECODER_TABLE "decoder/position_encodings/encodings"
 extern const struct fill foreign_ctranslate2_rows;
 int foreign_ctranslate2_activation(enum activation kind);
 
