@@ -222,7 +222,7 @@ static status write_dir(struct job *j, const struct model_dir *model, const char
     TRY(copy_file(model, out, "config.yaml", err));
     TRY(copy_file(model, out, "vocab.model", err));
     if (spm_target(model->spm) != model->spm)
-        TRY(copy_file(model, out, MODEL_DIR_TARGET, err));
+        TRY(copy_file(model, out, CHECKPOINT_DIR_TARGET, err));
     return tf_checkpoint_write(pointer, name, all, 1, err);
 }
 

@@ -383,7 +383,7 @@ static void find_target(char path[FILE_PATH_MAX], const char *dir)
 {
     struct err none;
 
-    if (model_dir_find(path, FILE_PATH_MAX, dir, MODEL_DIR_TARGET, &none) != OK)
+    if (model_dir_find(path, FILE_PATH_MAX, dir, CHECKPOINT_DIR_TARGET, &none) != OK)
         path[0] = '\0';
 }
 

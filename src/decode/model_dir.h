@@ -20,9 +20,6 @@
 #include "model/model.h"
 #include "text/subword/spm.h"
 
-/* The tokenizer of targets that are cut otherwise than sources. */
-#define MODEL_DIR_TARGET "vocab.target.model"
-
 /* A moving average of tensor X is stored beside it as "X" MODEL_DIR_AVERAGE. */
 #define MODEL_DIR_AVERAGE "/ExponentialMovingAverage"
 

@@ -131,7 +131,7 @@ static status write(struct writers_job *j, struct err *err)
     TRY(write_config(j, err));
     TRY(writers_bytes(j, READERS_OWN_TOKENIZER, spm_bytes(spm), err));
     if (spm_target(spm) != spm)
-        TRY(writers_bytes(j, "vocab.target.model", spm_bytes(spm_target(spm)), err));
+        TRY(writers_bytes(j, CHECKPOINT_DIR_TARGET, spm_bytes(spm_target(spm)), err));
     TRY(write_checkpoint(j, name, step, err));
     return write_readme(j, name, err);
 }

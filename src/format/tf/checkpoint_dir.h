@@ -27,6 +27,9 @@
 
 #define CHECKPOINT_DIR_POINTER "checkpoint"
 
+/* The tokenizer beside them of targets that are cut otherwise than sources. */
+#define CHECKPOINT_DIR_TARGET "vocab.target.model"
+
 struct checkpoint_dir {
     char **name; /* in the order in which to try them */
     size_t n, cap;
