@@ -5,7 +5,7 @@ set(ask [[
 import os, site, sys, sysconfig
 prefix, is_last = sys.argv[1], sys.argv[2] == "last"
 below = [os.path.relpath(p, prefix) for p in site.getsitepackages()]
-found = [p for p in below if p.startswith("lib")]
+found = [p for p in below if p.split(os.sep)[0] in ("lib", "lib64")]
 if is_last:
     found.append(os.path.relpath(sysconfig.get_path("purelib", "posix_prefix", {"base": prefix}), prefix))
 print(found[0] if found else "")
