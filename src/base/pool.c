@@ -191,15 +191,16 @@ static status start_workers(struct pool *p, bool pin, struct err *err)
     return OK;
 }
 
-status pool_check(size_t n_threads, struct err *err)
+status pool_check(size_t n_threads, const char *option, const char *advice,
+                  struct err *err)
 {
     const size_t n_cores = pool_cores();
 
     if (n_threads > MOST_A_CORE * n_cores)
         return err_set(err, ERR_USAGE,
-                       "threads = %zu: more than %d for each core, of which this process "
-                       "may use %zu; threads=0 takes one per core",
-                       n_threads, MOST_A_CORE, n_cores);
+                       "%s = %zu: more than %d for each core, of which this process may "
+                       "use %zu; %s",
+                       option, n_threads, MOST_A_CORE, n_cores, advice);
     return OK;
 }
 
@@ -209,7 +210,7 @@ status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err
     struct pool *p;
 
     *pool = NULL;
-    TRY(pool_check(n_threads, err));
+    TRY(pool_check(n_threads, "threads", POOL_ONE_A_CORE, err));
     TRY(mem_alloc(&p, 1, sizeof *p, err));
     p->n_threads = n_threads ? n_threads : n_cores;
     pthread_mutex_init(&p->lock, NULL);

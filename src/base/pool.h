@@ -20,8 +20,11 @@
 struct pool;
 typedef void pool_fn(void *ctx, size_t part, size_t n_parts);
 
-/* More than 16 threads a core, which would wait for each other all day, are refused. */
-status pool_check(size_t n_threads, struct err *err);
+/* More than 16 threads a core, which would wait for each other all day, are refused.
+ * `option`: that says how many; `advice`: what else to say, as in POOL_ONE_A_CORE. */
+#define POOL_ONE_A_CORE "threads=0 takes one per core"
+status pool_check(size_t n_threads, const char *option, const char *advice,
+                  struct err *err);
 
 /* n_threads 0 means one for each core this process may use. */
 status pool_open(struct pool **pool, size_t n_threads, bool pin, struct err *err);

@@ -329,7 +329,9 @@ status engine_open(struct search **search, const struct network *net,
     *search = NULL;
     if (!options.n_threads)
         options.n_threads = pool_cores();
-    TRY(pool_check(larger(options.n_threads, options.n_workers), err));
+    TRY(pool_check(options.n_threads, "threads", POOL_ONE_A_CORE, err));
+    TRY(pool_check(options.n_workers, "workers", "workers=0 takes whatever is faster",
+                   err));
     TRY(mem_alloc(&e, 1, sizeof *e, err));
     rules.shortlist = options.shortlist;
     *e = (struct engine){.search = {.rules = rules, .run = run, .close = close_engine},

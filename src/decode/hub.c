@@ -362,7 +362,7 @@ status hub_open(struct hub **out, const struct network *net, struct hub_options 
 
     *out = NULL;
     set_defaults(&options);
-    TRY(pool_check(options.n_threads, err));
+    TRY(pool_check(options.n_threads, "threads", POOL_ONE_A_CORE, err));
     TRY(mem_alloc(&h, 1, sizeof *h, err));
     h->options = options;
     h->queue = (struct worker_queue){take, deliver, stepped};

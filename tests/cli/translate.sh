@@ -53,7 +53,7 @@ err_has 'more threads than cores: 2 threads on 1 core'
 cmp .out want || fail "more threads than cores gave something else"
 refuses 2 'threads = 1024: more than 16 for each core, of which this process may use 1;' \
     taskset -c "$core" "$FERRY" translate run seven threads=1024
-refuses 2 'threads = 64: more than 16 for each core' \
+refuses 2 'workers = 64: more than 16 for each core, of which this process may use 1; workers=0 ' \
     taskset -c "$core" "$FERRY" translate run seven workers=64
 given $'the ferry\n\n  \nthe river\n'
 expect 0 "$FERRY" translate run beam=2
