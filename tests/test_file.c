@@ -64,6 +64,24 @@ TEST(what_is_written_is_read_back)
     CHECK(files_in(test_dir()) == 1); /* no temporary is left */
 }
 
+TEST(a_copy_does_not_see_what_becomes_of_the_file)
+{
+    struct file_map m, none;
+    struct err err = {0};
+    const char *path = test_path("a");
+
+    CHECK_OK(file_write(path, "hello", 5, &err), &err);
+    CHECK_OK(file_map_copy(&m, path, &err), &err);
+    CHECK(truncate(path, 0) == 0);
+    CHECK(m.n_bytes == 5 && memcmp(m.data, "hello", 5) == 0);
+    CHECK_OK(file_map_copy(&none, path, &err), &err);
+    CHECK(none.n_bytes == 0);
+    file_map_close(&none);
+    file_map_close(&m);
+    CHECK_FAILS(file_map_copy(&m, test_dir(), &err), &err, ERR_IO, "not a regular file");
+    CHECK(!m.data);
+}
+
 TEST(pieces_of_any_size_arrive_in_order)
 {
     enum { N = 3 << 20 }; /* more than the buffer, in pieces that do not divide it */

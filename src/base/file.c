@@ -72,35 +72,81 @@ const char *file_mapped_at(const void *address)
     return NULL;
 }
 
-status file_map_open(struct file_map *m, const char *path, struct err *err)
+/* A regular file and its size; *fd is -1 on failure. */
+static status open_regular(int *fd, size_t *n_bytes, const char *path, struct err *err)
 {
     struct stat st;
+
     /* a pipe without a writer must not hold us; regular files do not mind */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0)
+        return file_error(err, path);
+    status result = fstat(*fd, &st) == 0 ? OK : file_error(err, path);
+    if (result == OK && !S_ISREG(st.st_mode))
+        result = err_set(err, ERR_IO, "%s: not a regular file", path);
+    if (result != OK) {
+        close(*fd);
+        *fd = -1;
+        return result;
+    }
+    *n_bytes = (size_t)st.st_size;
+    return OK;
+}
+
+status file_map_open(struct file_map *m, const char *path, struct err *err)
+{
+    size_t n = 0;
+    int fd;
 
     *m = (struct file_map){0};
-    if (fd < 0)
-        return file_error(err, path);
-    if (fstat(fd, &st) != 0) {
-        close(fd);
-        return file_error(err, path);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        close(fd);
-        return err_set(err, ERR_IO, "%s: not a regular file", path);
-    }
-    if (st.st_size > 0) {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    TRY(open_regular(&fd, &n, path, err));
+    if (n > 0) {
+        void *p = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) {
             close(fd);
             return file_error(err, path);
         }
-        m->data = p;
-        m->n_bytes = (size_t)st.st_size;
+        *m = (struct file_map){p, n};
         remember(m, path);
     }
     close(fd); /* the mapping keeps the file alive */
     return OK;
+}
+
+static status read_all(int fd, unsigned char *to, size_t n, const char *path,
+                       struct err *err)
+{
+    for (size_t at = 0; at < n;) {
+        const ssize_t got = read(fd, to + at, n - at);
+        if (got == 0)
+            return err_set(err, ERR_IO, "%s was cut short while it was read", path);
+        if (got < 0 && errno != EINTR)
+            return file_error(err, path);
+        at += got > 0 ? (size_t)got : 0;
+    }
+    return OK;
+}
+
+status file_map_copy(struct file_map *m, const char *path, struct err *err)
+{
+    status result = OK;
+    size_t n = 0;
+    int fd;
+
+    *m = (struct file_map){0};
+    TRY(open_regular(&fd, &n, path, err));
+    if (n > 0) {
+        void *p =
+            mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p != MAP_FAILED)
+            *m = (struct file_map){p, n};
+        result = p == MAP_FAILED ? err_set(err, ERR_MEMORY, "no memory for %s", path)
+                                 : read_all(fd, p, n, path, err);
+    }
+    close(fd);
+    if (result != OK)
+        file_map_close(m);
+    return result;
 }
 
 void file_map_close(struct file_map *m)

@@ -21,6 +21,9 @@ struct file_map {
 };
 
 status file_map_open(struct file_map *m, const char *path, struct err *err);
+/* The same bytes read into memory of our own: whatever is done to the file later, it is
+ * not seen. ERR_IO when the file is cut short at that moment. */
+status file_map_copy(struct file_map *m, const char *path, struct err *err);
 void file_map_close(struct file_map *m);
 
 /* The path of the open mapping that holds the address, or NULL: for a handler of SIGBUS,
