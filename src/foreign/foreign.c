@@ -7,30 +7,50 @@
 #include "base/str.h"
 #include "foreign/readers.h"
 
-/* What a user may name: a place, or in it the file with the weights. */
-struct where {
-    char place[FILE_PATH_MAX];
-    const char *file; /* NULL: the place itself */
-};
-
-static bool is_file_of_weights(const char *path)
+static bool has_end(const char *name, const char *const *ends, size_t n)
 {
-    return str_ends(path, ".npz") || str_ends(path, ".safetensors");
+    for (size_t i = 0; i < n; i++)
+        if (str_ends(name, ends[i]))
+            return true;
+    return false;
 }
 
-static status find_where(struct where *w, const char *path, struct err *err)
+bool foreign_is_part(const char *name)
+{
+    static const char *const ends[] = {".bin", ".json", ".model", ".npz", ".safetensors",
+                                       ".spm", ".txt",  ".vocab", ".yml", ".yaml"};
+
+    return has_end(name, ends, sizeof ends / sizeof *ends);
+}
+
+static bool is_name_of_weights(const char *path)
+{
+    static const char *const ends[] = {".npz", ".safetensors"};
+
+    return has_end(path, ends, sizeof ends / sizeof *ends);
+}
+
+bool foreign_is_weights(const char *path)
+{
+    return is_name_of_weights(path) && !file_is_dir(path);
+}
+
+status foreign_directory(char dir[FILE_PATH_MAX], const char *path, struct err *err)
 {
     const char *slash = strrchr(path, '/');
-    const bool is_place = file_is_dir(path) || !is_file_of_weights(path);
-    const size_t n = is_place ? strlen(path) : slash ? (size_t)(slash - path) : 0;
 
-    if (strlen(path) >= sizeof w->place)
-        return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
-    w->file = is_place ? NULL : slash ? slash + 1 : path;
-    snprintf(w->place, sizeof w->place, "%.*s", (int)n, path);
-    if (!n)
-        snprintf(w->place, sizeof w->place, "%s", slash ? "/" : ".");
-    return OK;
+    if (!foreign_is_weights(path))
+        return file_path(dir, err, "%s", path);
+    if (slash && slash > path)
+        return file_path(dir, err, "%.*s", (int)(slash - path), path);
+    return file_path(dir, err, "%s", slash ? "/" : ".");
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
 }
 
 static bool is_any(const struct place *p)
@@ -56,7 +76,7 @@ bool foreign_is(const char *path)
     struct place p;
     struct err ignored;
 
-    if (!file_is_dir(path) && is_file_of_weights(path))
+    if (foreign_is_weights(path))
         return file_exists(path);
     if (!file_is_dir(path))
         return is_zip_file(path); /* what is wrong with it is said when it is opened */
@@ -104,17 +124,18 @@ status foreign_open_place(struct foreign *f, const struct place *p, const char *
 status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
                            struct err *err)
 {
-    struct where where;
+    const char *file = foreign_is_weights(path) ? name_of(path) : NULL;
+    char dir[FILE_PATH_MAX];
     struct place place;
 
     *f = (struct foreign){.kind = ""};
-    TRY(find_where(&where, path, err));
-    TRY(place_open(&place, where.place, err));
-    const status result = foreign_open_place(f, &place, where.file, map, err);
+    TRY(foreign_directory(dir, path, err));
+    TRY(place_open(&place, dir, err));
+    const status result = foreign_open_place(f, &place, file, map, err);
     place_close(&place);
     if (result == OK)
         return OK;
-    return strstr(err->msg, where.place) ? err->code : err_wrap(err, "%s", path);
+    return strstr(err->msg, dir) ? err->code : err_wrap(err, "%s", path);
 }
 
 status foreign_open(struct foreign *f, const char *path, struct err *err)

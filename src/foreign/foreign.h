@@ -23,6 +23,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "recipe/model_config.h"
 #include "recipe/params.h"
 #include "text/subword/spm.h"
@@ -38,6 +39,13 @@ struct foreign {
 
 /* Does the path look like one of these? */
 bool foreign_is(const char *path);
+
+/* Does it name a file with weights, beside which the other files of the model stand? */
+bool foreign_is_weights(const char *path);
+/* The directory of such a file; of anything else the path itself. */
+status foreign_directory(char dir[FILE_PATH_MAX], const char *path, struct err *err);
+/* May a reader look at a file of this name in a directory? */
+bool foreign_is_part(const char *name);
 
 /* On failure *f is closed. */
 status foreign_open(struct foreign *f, const char *path, struct err *err);

@@ -9,15 +9,11 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "base/table.h"
+#include "foreign/foreign.h"
 
-/* Which file it is: replaced, it is another. */
-struct identity {
-    dev_t device;
-    ino_t inode;
-    off_t n_bytes;
-    struct timespec changed;
-};
+/* Which file, or which files of a directory: replaced, they are others. */
+typedef uint64_t identity;
 
 /* A loaded model, counted by those who use it. */
 struct models_lent {
@@ -34,7 +30,7 @@ struct word {
 
 /* What a model is made of. */
 struct files {
-    struct identity model, terms;
+    identity model, terms;
 };
 
 struct slot {
@@ -59,53 +55,39 @@ struct models {
 
 /* ---- opening ---- */
 
-static bool find_file(const char *path, struct identity *id)
+/* `name`: of a file that is one of several. */
+static bool find_file(const char *path, const char *name, identity *id)
 {
     struct stat s;
 
     if (stat(path, &s) != 0 || !S_ISREG(s.st_mode))
         return false;
-    *id = (struct identity){s.st_dev, s.st_ino, s.st_size, s.st_mtim};
+    const uint64_t facts[] = {table_hash(name, strlen(name)),
+                              (uint64_t)s.st_dev,
+                              (uint64_t)s.st_ino,
+                              (uint64_t)s.st_size,
+                              (uint64_t)s.st_mtim.tv_sec,
+                              (uint64_t)s.st_mtim.tv_nsec};
+    *id = table_hash((const char *)facts, sizeof facts);
     return true;
 }
 
-/* Whether readers of other programs' models may look at a file of this name. */
-static bool is_part(const char *name)
-{
-    static const char *const ends[] = {".bin", ".json", ".model", ".npz", ".safetensors",
-                                       ".spm", ".txt",  ".vocab", ".yml"};
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (str_ends(name, ends[i]))
-            return true;
-    return false;
-}
-
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
-/* Of a directory of another program: all of its files as if they were one. */
-static bool find_parts(const char *dir, struct identity *id)
+/* Of a directory of another program: all of its files, in whatever order they come. */
+static bool find_parts(const char *dir, identity *id)
 {
     DIR *d = opendir(dir);
-    char name[FILE_PATH_MAX];
+    char path[FILE_PATH_MAX];
     struct err ignored;
-    struct identity part;
+    identity part;
     bool is_any = false;
 
-    *id = (struct identity){0};
+    *id = 0;
     for (struct dirent *e; d && (e = readdir(d));) {
-        if (!is_part(e->d_name) ||
-            file_join(name, sizeof name, dir, e->d_name, &ignored) != OK ||
-            !find_file(name, &part))
+        if (!foreign_is_part(e->d_name) ||
+            file_join(path, sizeof path, dir, e->d_name, &ignored) != OK ||
+            !find_file(path, e->d_name, &part))
             continue;
-        id->device = part.device;
-        id->inode += part.inode;
-        id->n_bytes += part.n_bytes;
-        if (is_later(&part.changed, &id->changed))
-            id->changed = part.changed;
+        *id += part;
         is_any = true;
     }
     if (d)
@@ -114,16 +96,19 @@ static bool find_parts(const char *dir, struct identity *id)
 }
 
 /* Of a run directory it is the list of its best checkpoints, else of its last; of a
- * checkpoint its index. */
-static bool find_model(const char *path, struct identity *id)
+ * checkpoint its index; of the weights of another program what stands beside them too. */
+static bool find_model(const char *path, identity *id)
 {
     static const char *const ends[] = {"", "/best_models/checkpoint", "/checkpoint",
                                        ".index"};
     char name[FILE_PATH_MAX];
     struct err ignored;
 
+    if (foreign_is_weights(path))
+        return foreign_directory(name, path, &ignored) == OK && find_parts(name, id);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (file_path(name, &ignored, "%s%s", path, ends[i]) == OK && find_file(name, id))
+        if (file_path(name, &ignored, "%s%s", path, ends[i]) == OK &&
+            find_file(name, "", id))
             return true;
     return find_parts(path, id);
 }
@@ -133,19 +118,12 @@ static bool find_files(const struct slot *s, struct files *f)
 {
     *f = (struct files){0};
     return find_model(s->of.path, &f->model) &&
-           (!s->terms[0] || find_file(s->terms, &f->terms));
-}
-
-static bool is_same_file(const struct identity *a, const struct identity *b)
-{
-    return a->device == b->device && a->inode == b->inode && a->n_bytes == b->n_bytes &&
-           a->changed.tv_sec == b->changed.tv_sec &&
-           a->changed.tv_nsec == b->changed.tv_nsec;
+           (!s->terms[0] || find_file(s->terms, "", &f->terms));
 }
 
 static bool is_same(const struct files *a, const struct files *b)
 {
-    return is_same_file(&a->model, &b->model) && is_same_file(&a->terms, &b->terms);
+    return a->model == b->model && a->terms == b->terms;
 }
 
 /* PATH:de-en; the path alone may hold colons too. */
@@ -567,7 +545,7 @@ void models_look(struct models *m, void (*say)(void *ctx, const char *text), voi
         s->seen = id;
         if (!is_settled)
             continue;
-        const bool is_model = !is_same_file(&id.model, &s->files.model);
+        const bool is_model = id.model != s->files.model;
         s->files = id;
         replace(m, s, is_model ? s->of.path : s->terms, text);
         say(ctx, text);

@@ -31,7 +31,7 @@ expect 0 "$FERRY" translate marian-pre text
 cmp .out there
 
 # a server and a program with the library in it take them as they lie
-for model in hf-swish "$models/marian-post.zip" ct2-int8; do
+for model in hf-swish "$models/marian-post.zip" marian-pre ct2-int8; do
     expect 0 "$FERRY" translate "$model" text
     cp .out said
     expect 0 python3 "$ROOT/tests/cli/serve_foreign.py" "$FERRY" "$model" text said
