@@ -300,6 +300,17 @@ static status gather_profiles(struct models *m, struct err *err)
     return result;
 }
 
+/* Whoever replaces the profiles goes before those who come to read them meanwhile. */
+static void open_lock(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t kind;
+
+    pthread_rwlockattr_init(&kind);
+    pthread_rwlockattr_setkind_np(&kind, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &kind);
+    pthread_rwlockattr_destroy(&kind);
+}
+
 status models_open(struct models **out, const char *const *words, size_t n,
                    const char *glossaries, const struct translators_options *o,
                    struct err *err)
@@ -314,7 +325,7 @@ status models_open(struct models **out, const char *const *words, size_t n,
     TRY(mem_alloc(&m, 1, sizeof *m, err));
     m->options = *o;
     pthread_mutex_init(&m->mutex, NULL);
-    pthread_rwlock_init(&m->profiles_lock, NULL);
+    open_lock(&m->profiles_lock);
     for (size_t i = 0; i < n; i++)
         THEN(result, open_slot(m, words[i], err));
     THEN(result, open_glossaries(m, glossaries, err));
