@@ -279,7 +279,7 @@ static const char *with_option(const char *model, const char *from, const char *
     struct place place, npz;
     struct place_file file, options;
 
-    CHECK_OK(place_open(&place, test_data(model), &err), &err);
+    CHECK_OK(place_open(&place, test_data(model), false, &err), &err);
     CHECK_OK(place_read(&place, "model.npz", &file, &err), &err);
     CHECK_OK(place_over(&npz, file.data, file.n_bytes, &err), &err);
     CHECK_OK(place_read(&npz, member, &options, &err), &err);

@@ -67,7 +67,8 @@ static status load_foreign(struct loaded *l, const char *path, struct err *err)
         return err_set(err, ERR_USAGE,
                        "device = %s: models of other programs run on processors",
                        l->options.device);
-    TRY(foreign_open(f, path, err));
+    TRY(l->options.in_memory ? foreign_open_in_memory(f, path, err)
+                             : foreign_open(f, path, err));
     l->spm = f->spm;
     memcpy(l->lang.source, f->source, sizeof l->lang.source);
     memcpy(l->lang.target, f->target, sizeof l->lang.target);

@@ -31,6 +31,7 @@ struct loaded_options {
     size_t n_workers;       /* 0: whatever is faster */
     bool has_shortlist;     /* use the file's, if it has one; not in an ensemble */
     const char *ensemble; /* paths of more models, a comma between them; NULL, "": none */
+    bool in_memory; /* other programs' files are read, not mapped: they may change */
     bool is_shared; /* translators of many threads join the same batches (decode/hub.h);
                        on the processor alone */
 };

@@ -59,16 +59,17 @@ static bool is_any(const struct place *p)
            foreign_is_marian(p);
 }
 
+/* Read, not mapped: somebody may be cutting it short. */
 static bool is_zip_file(const char *path)
 {
-    struct file_map map;
-    struct err ignored;
+    char head[64];
+    FILE *f = file_is_special(path) ? NULL : fopen(path, "rbe");
 
-    if (file_is_special(path) || file_map_open(&map, path, &ignored) != OK)
+    if (!f)
         return false;
-    const bool is_one = zip_is(map.data, map.n_bytes);
-    file_map_close(&map);
-    return is_one;
+    const size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    return zip_is(head, n);
 }
 
 bool foreign_is(const char *path)
@@ -80,7 +81,7 @@ bool foreign_is(const char *path)
         return file_exists(path);
     if (!file_is_dir(path))
         return is_zip_file(path); /* what is wrong with it is said when it is opened */
-    if (place_open(&p, path, &ignored) != OK)
+    if (place_open(&p, path, true, &ignored) != OK)
         return false;
     const bool is_one = is_any(&p);
     place_close(&p);
@@ -121,8 +122,8 @@ status foreign_open_place(struct foreign *f, const struct place *p, const char *
     return result;
 }
 
-status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
-                           struct err *err)
+static status open_at(struct foreign *f, const char *path, const char *map,
+                      bool in_memory, struct err *err)
 {
     const char *file = foreign_is_weights(path) ? name_of(path) : NULL;
     char dir[FILE_PATH_MAX];
@@ -130,7 +131,7 @@ status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
 
     *f = (struct foreign){.kind = ""};
     TRY(foreign_directory(dir, path, err));
-    TRY(place_open(&place, dir, err));
+    TRY(place_open(&place, dir, in_memory, err));
     const status result = foreign_open_place(f, &place, file, map, err);
     place_close(&place);
     if (result == OK)
@@ -138,9 +139,20 @@ status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
     return strstr(err->msg, dir) ? err->code : err_wrap(err, "%s", path);
 }
 
+status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
+                           struct err *err)
+{
+    return open_at(f, path, map, false, err);
+}
+
 status foreign_open(struct foreign *f, const char *path, struct err *err)
 {
-    return foreign_open_mapped(f, path, "", err);
+    return open_at(f, path, "", false, err);
+}
+
+status foreign_open_in_memory(struct foreign *f, const char *path, struct err *err)
+{
+    return open_at(f, path, "", true, err);
 }
 
 void foreign_drop_weights(struct foreign *f)

@@ -53,6 +53,9 @@ status foreign_open(struct foreign *f, const char *path, struct err *err);
  * YAML file `map` gives ours; "": they have ours. ERR_USAGE for other kinds. */
 status foreign_open_mapped(struct foreign *f, const char *path, const char *map,
                            struct err *err);
+/* foreign_open() with the files read, not mapped: of a mapping that somebody cuts short
+ * the pages behind the new end are a SIGBUS. Memory holds the largest file meanwhile. */
+status foreign_open_in_memory(struct foreign *f, const char *path, struct err *err);
 void foreign_close(struct foreign *f);
 
 /* The weights alone, once they are elsewhere. */

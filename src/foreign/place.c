@@ -26,15 +26,21 @@ static status open_zip(struct place *p, const void *bytes, size_t n, struct err 
     return OK;
 }
 
-status place_open(struct place *p, const char *path, struct err *err)
+static status open_file(const struct place *p, struct file_map *m, const char *path,
+                        struct err *err)
 {
-    *p = (struct place){.is_zip = !file_is_dir(path)};
+    return p->in_memory ? file_map_copy(m, path, err) : file_map_open(m, path, err);
+}
+
+status place_open(struct place *p, const char *path, bool in_memory, struct err *err)
+{
+    *p = (struct place){.is_zip = !file_is_dir(path), .in_memory = in_memory};
     if (strlen(path) >= sizeof p->path)
         return err_set(err, ERR_USAGE, "%.200s...: the path is too long", path);
     memcpy(p->path, path, strlen(path) + 1);
     if (!p->is_zip)
         return OK;
-    TRY(file_map_open(&p->map, path, err));
+    TRY(open_file(p, &p->map, path, err));
     if (open_zip(p, p->map.data, p->map.n_bytes, err) == OK)
         return OK;
     place_close(p);
@@ -119,7 +125,7 @@ status place_read(const struct place *p, const char *name, struct place_file *f,
     *f = (struct place_file){0};
     if (!p->is_zip) {
         TRY(file_join(path, sizeof path, p->path, name, err));
-        TRY(file_map_open(&f->map, path, err));
+        TRY(open_file(p, &f->map, path, err));
         f->data = f->map.data;
         f->n_bytes = f->map.n_bytes;
         return OK;

@@ -2,12 +2,12 @@
  * place - where the files of a model are: a directory, or a zip archive as models are
  * handed on in.
  *
- * Readers ask for files by name and get their bytes: mapped, or unpacked into memory, of
- * which an archive can want at most ZIP_RATIO times its size (format/foreign/zip.h).
- * Nothing is written to disk. Of an archive whose members are all in one folder that
- * folder is the place.
+ * Readers ask for files by name and get their bytes: mapped or read, or unpacked into
+ * memory, of which an archive can want at most ZIP_RATIO times its size
+ * (format/foreign/zip.h). Nothing is written to disk. Of an archive whose members are all
+ * in one folder that folder is the place.
  *
- * Owns: the mapping. Outlives: every file read from it. Threads: any, once open.
+ * Owns: the archive. Outlives: every file read from it. Threads: any, once open.
  */
 #pragma once
 
@@ -18,14 +18,15 @@
 
 struct place {
     char path[FILE_PATH_MAX]; /* of the directory or the archive */
-    bool is_zip;
+    bool is_zip, in_memory;
     struct file_map map;
     struct zip zip;
     size_t n_folder; /* bytes that the names of all members begin with */
 };
 
-/* On failure *p is closed. */
-status place_open(struct place *p, const char *path, struct err *err);
+/* in_memory: files are read, not mapped, so that it does not matter what becomes of them.
+ * On failure *p is closed. */
+status place_open(struct place *p, const char *path, bool in_memory, struct err *err);
 /* Of an archive at hand, which outlives it. */
 status place_over(struct place *p, const void *bytes, size_t n, struct err *err);
 void place_close(struct place *p);

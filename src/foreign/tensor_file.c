@@ -84,7 +84,7 @@ static status read_tensors(struct tensor_file *w, struct err *err)
 
 static status open_place(struct tensor_file *w, const char *path, struct err *err)
 {
-    TRY(place_open(&w->place, path, err));
+    TRY(place_open(&w->place, path, false, err));
     if (!find_file(w))
         return err_set(err, ERR_FORMAT, "%s has no file of weights", path);
     TRY(place_read(&w->place, w->name, &w->file, err));

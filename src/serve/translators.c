@@ -107,6 +107,7 @@ static status load(struct translators *t, const char *path, struct err *err)
                                      .device = "cpu",
                                      .n_threads = t->options.n_threads,
                                      .has_shortlist = t->options.has_shortlist,
+                                     .in_memory = true,
                                      .is_shared = true};
 
     return packed_model_is(path) ? load_copy(t, path, o, err)
@@ -121,7 +122,7 @@ static status read_profiles_of_data(struct profiles *p, const char *data, struct
     if (!*data || file_join(path, sizeof path, data, PROFILE_FILE, err) != OK ||
         !file_exists(path))
         return OK;
-    TRY(file_map_open(&file, path, err));
+    TRY(file_map_copy(&file, path, err));
     status result =
         profile_read(p, (struct line){(const char *)file.data, file.n_bytes}, err);
     file_map_close(&file);
