@@ -281,22 +281,28 @@ static void drop_repeats(struct job *j, struct job_text *t)
     }
 }
 
-/* A guess at the language of a text; tags and references of HTML are in none. */
+/* What of HTML is in a language; false: it cannot be told. */
+static bool words_of(struct str *words, struct line html)
+{
+    RELEASED_BY(markup_release) struct markup m = {0};
+    struct err ignored;
+
+    if (markup_parse(&m, html, MARKUP_HTML, &ignored) != OK)
+        return false;
+    for (size_t i = 0; i < m.n_segments; i++) {
+        const struct line segment = markup_text(&m, i);
+        str_add(words, segment.text, segment.n_bytes);
+        str_putc(words, ' ');
+    }
+    return str_check(words, "the words of a text", &ignored) == OK;
+}
+
 static void detect(const struct job *j, struct job_text *t)
 {
     RELEASED_BY(str_release) struct str words = str_new(0);
     struct line text = t->text;
-    char end = '\0';
 
-    for (size_t i = 0; j->is_html && i < t->text.n_bytes; i++) {
-        const char c = t->text.text[i];
-        const bool is_end = c == end || (end == ';' && c == ' ');
-        if (!end && (c == '<' || c == '&'))
-            end = c == '<' ? '>' : ';';
-        str_putc(&words, end ? ' ' : c);
-        end = is_end ? '\0' : end;
-    }
-    if (j->is_html)
+    if (j->is_html && words_of(&words, t->text))
         text = (struct line){str_text(&words), words.len};
     detect_text(j->server->models, text, &t->guesses);
     const bool is_known = t->guesses.n > 0;

@@ -60,6 +60,12 @@ for model in (known, run):
         equal("and one is in German already", answer["translatedText"][0], GERMAN)
         html = {"q": f'<p lang="de" title="die und der">{ENGLISH} &auml;</p>', "source": "auto", "target": "de", "format": "html"}
         equal("tags are in no language", s.post("/translate", html).json["detectedLanguage"]["language"], "en")
+        for q in (f"5 < 6, {GERMAN}", f"{GERMAN} R&uuml;ck &lt; vor", f"<script>{ENGLISH * 9}</script>{GERMAN}",
+                  f"<style>/* {ENGLISH * 9} */</style><p>{GERMAN}</p>", f"<b>die Boo</b>te war<i>ten</i>"):
+            html["q"] = q
+            equal(q, s.post("/translate", html).json["detectedLanguage"]["language"], "de")
+        html["q"] = "<p>4711</p>"
+        equal("nothing to tell it by", s.post("/translate", html).json["detectedLanguage"], UNKNOWN[0])
         equal("several", sorted(g["language"] for g in detect(s, "die the")), ["de", "en"])
 
 # a model without profiles beside one that has them; of two ways to write a language one is served
