@@ -372,6 +372,15 @@ static void end_stream(struct job *j, const char *name, json_t *value)
     http_stream_end(j->request);
 }
 
+/* Who has closed its side may still read. */
+static const char *why_cancelled(const struct job *j)
+{
+    if (clock_now() > j->deadline)
+        return "The translation took longer than this server allows.";
+    return http_is_gone(j->request) ? "The client closed its side of the connection."
+                                    : "The server is stopping.";
+}
+
 /* What went wrong is the client's fault, its time's, or ours. */
 static void fail(struct job *j, const struct work_seat *seat)
 {
@@ -379,10 +388,7 @@ static void fail(struct job *j, const struct work_seat *seat)
     const bool is_theirs =
         j->result == ERR_USAGE || (j->beginning && j->result == ERR_FORMAT);
     const unsigned code = is_cancelled ? 503 : is_theirs ? 400 : 500;
-    const char *why = !is_cancelled ? j->err.msg
-                      : clock_now() > j->deadline
-                          ? "The translation took longer than this server allows."
-                          : "The server is stopping.";
+    const char *why = is_cancelled ? why_cancelled(j) : j->err.msg;
 
     j->server->metrics.n_cancelled += is_cancelled;
     if (j->is_stream)

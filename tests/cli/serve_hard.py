@@ -138,6 +138,10 @@ def given_up():
         deaf.sendall(whole({**ASK, "q": LONG}))
         equal("beside one who does not read", s.post("/translate", ASK).status, 200)
         deaf.close()
+        half = s.connect(whole({**ASK, "q": BIG}))
+        half.shutdown(socket.SHUT_WR)
+        said = all_of(half)
+        check(f"who listens still is told: {said[-200:]}", b"The client closed its side" in said)
     with Server(ferry, model, "deadline=0.000001") as s:
         late = s.post("/translate", {**ASK, "q": LONG})
         equal("late", (late.status, late.headers["Retry-After"]), (503, "1"))
