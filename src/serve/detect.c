@@ -9,7 +9,9 @@
 /* A word or two that many languages have tell nothing. */
 enum { LEAST_BY_WORDS = 20 };
 
-/* Put a guess where it belongs, unless better ones leave no place for it. */
+/* Put a guess where it belongs, unless better ones leave no place for it. A language that
+ * is there is passed over, so its best guess must come first: callers go from the best
+ * to the worst, or hand out each language once. */
 static void add(struct detect_guesses *g, const char *language, double confidence)
 {
     const struct detect_guess guess = {language, round(confidence)};
@@ -27,6 +29,21 @@ static void add(struct detect_guesses *g, const char *language, double confidenc
     g->n++;
 }
 
+/* What all profiles that mean the language of the i-th say together (pt and pt-BR, where
+ * one of them is served); the others mean none then. */
+static double take_all(struct profile_guess *guess, size_t n, size_t i)
+{
+    const char *language = guess[i].name;
+    double sum = 0;
+
+    for (size_t k = i; k < n; k++)
+        if (guess[k].name == language) {
+            sum += guess[k].confidence;
+            guess[k].name = NULL;
+        }
+    return sum;
+}
+
 static void add_by_profiles(const struct models *m, const struct profiles *p,
                             struct line text, struct detect_guesses *g)
 {
@@ -34,10 +51,12 @@ static void add_by_profiles(const struct models *m, const struct profiles *p,
 
     if (guess)
         profile_detect(p, text, guess);
+    for (size_t i = 0; guess && i < p->n; i++)
+        guess[i].name = models_source(m, guess[i].name);
     for (size_t i = 0; guess && i < p->n; i++) {
-        const char *language = models_source(m, guess[i].name);
+        const char *language = guess[i].name;
         if (language)
-            add(g, language, guess[i].confidence);
+            add(g, language, take_all(guess, p->n, i));
     }
     free(guess);
 }

@@ -34,20 +34,29 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def make_newer(path):
-    """The profiles of a packed model get version 2, with the checksums that belong to them."""
+def change_profiles(path, change):
+    """The profiles of a packed model are changed in place, and get the checksums that belong to them."""
     with open(path, "r+b") as f:
         data = bytearray(f.read())
         table, n = struct.unpack_from("<QI", data, 24)
         for entry in range(table, table + 64 * n, 64):
             if data[entry:entry + 32].rstrip(b"\0") == b"profiles":
                 at, size = struct.unpack_from("<QQ", data, entry + 32)
-                struct.pack_into("<I", data, at + 8, 2)
+                change(data, at)
                 struct.pack_into("<I", data, entry + 48, crc32c(data[at:at + size]))
         struct.pack_into("<I", data, 36, crc32c(data[table:table + 64 * n]))
         struct.pack_into("<I", data, 60, crc32c(data[:60]))
         f.seek(0)
         f.write(data)
+
+
+def make_newer(data, at):
+    struct.pack_into("<I", data, at + 8, 2)
+
+
+def rename(data, at):
+    for i, name in enumerate((b"pt", b"pt-BR")):
+        struct.pack_into("16s", data, at + 16 + i * (16 + (1 << 15)), name)
 
 
 for model in (known, run):
@@ -74,6 +83,15 @@ with Server(ferry, f"{known}:en-de", f"{known}:de-en", f"{plain}:fr-en", f"{plai
                            ("他说这不是你从路上看到的那座房子", "zh-Hant")):
         is_sure(s, text, language)
 
+# two profiles that are one language here are as sure as both together
+shutil.copy(known, "one.ferry")
+change_profiles("one.ferry", rename)
+with Server(ferry, f"{known}:en-de", f"{known}:de-en") as s:
+    apart = [g["confidence"] for g in detect(s, "die the")]
+with Server(ferry, "one.ferry:pt-en") as s:
+    together = [g["confidence"] for g in detect(s, "die the")]
+    check(f"{together} of {apart}", len(apart) == 2 and len(together) == 1 and abs(sum(apart) - together[0]) <= 1)
+
 # a newer file brings its profiles
 shutil.copy(plain, "live.ferry")
 with Server(ferry, "live.ferry:en-de", "live.ferry:de-en", "reload=0.05") as s:
@@ -85,7 +103,7 @@ with Server(ferry, "live.ferry:en-de", "live.ferry:de-en", "reload=0.05") as s:
 
 # profiles of a newer version are not understood; the model is
 shutil.copy(known, "newer.ferry")
-make_newer("newer.ferry")
+change_profiles("newer.ferry", make_newer)
 with Server(ferry, "newer.ferry") as s:
     s.wait_said("newer.ferry: its languages are detected by frequent words: the profiles of languages have version 2, "
                 "which is newer; this program reads 1")
