@@ -6,7 +6,7 @@ usage: models.py FERRY text FOLDER          tokenizers of the texts train.en, tr
 
 Ferry and the program itself translate test.en greedily and score the pairs of test.en and test.de. At
 least 99 % of the translations must be equal (of those that never end, as far as both go), and
-log-probabilities within 1e-3 (float16: 2e-3). Of models in int8 BLEU must be within 0.3 of what the same
+log-probabilities within 1e-3 (float16, whose positions are halves there and exact here: 5e-3). Of models in int8 BLEU must be within 0.3 of what the same
 model has in float.
 """
 import json, os, shutil, subprocess, sys
@@ -288,7 +288,7 @@ def ct2(ferry, name, folder):
     t = ctranslate2.Translator(path, compute_type="float32", intra_threads=1)
     scores = [sum(r.log_probs) for r in t.score_batch(given, [sides[1].encode(x, out_type=str) for x in lines(folder + "/test.de")])]
     out = [sides[1].decode(r.hypotheses[0]) for r in t.translate_batch(given, beam_size=1, max_decoding_length=120)]
-    good = compare(ferry, f"ct2-{name}", path, folder, out, scores, 2e-3 if precision == "float16" else 1e-3)
+    good = compare(ferry, f"ct2-{name}", path, folder, out, scores, 5e-3 if precision == "float16" else 1e-3)
     if precision == "int8":
         a, b = bleu(translate(ferry, path, folder), folder), bleu(translate(ferry, made_of, folder), folder)
         print(f"ct2-{name}: BLEU {a:.2f} in int8, {b:.2f} in float")
