@@ -2,10 +2,10 @@
  */
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "text/subword/encoder.h"
 
 #include "hostile_model.h"
+#include "piece_ids.h"
 
 static struct encoder *encoder_of(const struct spm *spm)
 {
@@ -24,22 +24,7 @@ static void narrow(struct encoder *e, struct line line, struct bpe_ids *out)
     struct err err = {0};
 
     CHECK_OK(encoder_encode(e, line, &ids, &err), &err);
-    CHECK_OK(mem_grow(&out->id, &out->cap, ids.n, sizeof *out->id, &err), &err);
-    for (out->n = 0; out->n < ids.n; out->n++)
-        out->id[out->n] = (uint16_t)ids.id[out->n];
-    spm_ids_release(&ids);
-}
-
-static void text_of(const struct spm *spm, const struct bpe_ids *ids, struct str *out)
-{
-    struct spm_ids wide = {0};
-    struct err err = {0};
-
-    for (size_t i = 0; i < ids->n; i++)
-        CHECK_OK(spm_ids_add(&wide, ids->id[i], &err), &err);
-    str_reset(out);
-    CHECK_OK(spm_decode(spm, wide.id, wide.n, out, &err), &err);
-    spm_ids_release(&wide);
+    narrow_ids(&ids, out);
 }
 
 static void recut(struct encoder *e, const struct bpe_ids *in, double rate, uint64_t key,
@@ -50,11 +35,6 @@ static void recut(struct encoder *e, const struct bpe_ids *in, double rate, uint
     out->n = 0;
     CHECK_OK(encoder_recut(e, in->id, in->n, (struct bpe_dropout){rate, key}, out, &err),
              &err);
-}
-
-static bool same_ids(const struct bpe_ids *a, const struct bpe_ids *b)
-{
-    return a->n == b->n && (a->n == 0 || memcmp(a->id, b->id, a->n * sizeof *a->id) == 0);
 }
 
 /* --- what stays --- */

@@ -6,6 +6,7 @@
 #include "text/subword/unigram_cut.h"
 
 #include "hostile_model.h"
+#include "piece_ids.h"
 #include "unigram_model.h"
 
 /* At this alpha the best segmentation is the only one that is ever drawn. */
@@ -27,27 +28,12 @@ static void encode(const struct spm *spm, struct line line, struct bpe_ids *out)
     struct err err = {0};
 
     CHECK_OK(spm_encode(spm, line, &ids, &err), &err);
-    CHECK_OK(mem_grow(&out->id, &out->cap, ids.n, sizeof *out->id, &err), &err);
-    for (out->n = 0; out->n < ids.n; out->n++)
-        out->id[out->n] = (uint16_t)ids.id[out->n];
-    spm_ids_release(&ids);
+    narrow_ids(&ids, out);
 }
 
 static void encode_text(const struct spm *spm, const char *text, struct bpe_ids *out)
 {
     encode(spm, (struct line){text, strlen(text)}, out);
-}
-
-static void text_of(const struct spm *spm, const struct bpe_ids *ids, struct str *out)
-{
-    struct spm_ids wide = {0};
-    struct err err = {0};
-
-    for (size_t i = 0; i < ids->n; i++)
-        CHECK_OK(spm_ids_add(&wide, ids->id[i], &err), &err);
-    str_reset(out);
-    CHECK_OK(spm_decode(spm, wide.id, wide.n, out, &err), &err);
-    spm_ids_release(&wide);
 }
 
 static void recut(struct unigram_cut *u, const struct bpe_ids *in, uint64_t key,
@@ -57,11 +43,6 @@ static void recut(struct unigram_cut *u, const struct bpe_ids *in, uint64_t key,
 
     out->n = 0;
     CHECK_OK(unigram_cut_again(u, in->id, in->n, key, out, &err), &err);
-}
-
-static bool same_ids(const struct bpe_ids *a, const struct bpe_ids *b)
-{
-    return a->n == b->n && (a->n == 0 || memcmp(a->id, b->id, a->n * sizeof *a->id) == 0);
 }
 
 static double score_of(const struct spm *spm, const struct bpe_ids *ids)
