@@ -91,9 +91,10 @@ static status open_dirs(struct workdir *w, struct err *err)
     TRY(file_make_dirs(w->dir, err));
     TRY(lock(w, err));
     TRY(file_make_dirs(w->final, err));
-    /* what an interrupted run left half-written, the mark of the data directory as well
-     */
+    /* what an interrupted run left half-written; in the data directory that can be the
+     * mark and, behind it, the proposal */
     TRY(each_file(w->out, DATASET_MARK FILE_TMP_MARK, NULL, err));
+    TRY(each_file(w->out, DATASET_PROPOSAL FILE_TMP_MARK, NULL, err));
     TRY(each_file(w->dir, FILE_TMP_MARK, NULL, err));
     return each_file(w->final, FILE_TMP_MARK, NULL, err);
 }

@@ -63,13 +63,14 @@ for dir in run0 run1 run2 run3; do
 done
 [ "$n_resumed" -gt 0 ] || fail "no run went on where an earlier one was"
 
-# Another corpus or other options begin anew; two at a time are refused. A mark that a kill left
-# half-written goes, and nothing else that looks like it.
+# Another corpus or other options begin anew; two at a time are refused. A mark or a proposal that
+# a kill left half-written goes, and nothing else that looks like it.
 mkdir -p run0/prepare.work
-touch run0/prepare.json.tmp-ferry-99-0 run0/mine.tmp-99
+touch run0/prepare.json.tmp-ferry-99-0 run0/proposal.yaml.tmp-ferry-99-0 run0/mine.tmp-99
 expect 0 "$FERRY" prepare "${options[@]}" out=run0 seed=2 --fresh
 err_lacks 'done by an earlier run'
 [ ! -e run0/prepare.json.tmp-ferry-99-0 ] || fail "a half-written mark is left"
+[ ! -e run0/proposal.yaml.tmp-ferry-99-0 ] || fail "a half-written proposal is left"
 [ -e run0/mine.tmp-99 ] || fail "a file of the user's was removed"
 ! cmp -s run0/train.bin whole/train.bin || fail "another seed gave the same order"
 mkdir -p run1/prepare.work
