@@ -71,6 +71,15 @@ plain() {
     esac
 }
 
+# train_to_end RUN [CONFIG] OPTION=VALUE...: a training that is asked to stop ends well, but nothing may
+# be chosen or tested before its last update.
+train_to_end() {
+    local run=$1
+    "$ferry" train "${@:2}" run="$run"
+    [[ $(grep '"event":"stop"' "$run/run.jsonl" | tail -n 1) != *'"reason":"signal"'* ]] ||
+        fail "the training in $run was stopped; the same command goes on where it was"
+}
+
 # once FILE COMMAND...: run it unless FILE is there; COMMAND writes FILE.new or FILE itself, last of all.
 once() {
     local file=$1

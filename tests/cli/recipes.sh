@@ -55,6 +55,24 @@ rm m30k/data/prepare.json # as where a preparation was stopped before its end
 expect 0 "$ROOT/recipes/multi30k" captions out=m30k vocab_size=300 $tiny
 made m30k/data/prepare.json
 
+# A training that is asked to stop saves and ends well; the recipe chooses and tests nothing then.
+cat >stopped-ferry <<'END'
+#!/usr/bin/env bash
+[ "$1" = train ] || exec "$REAL" "$@"
+"$REAL" "$@" &
+for i in $(seq 300); do
+    ! grep -qs '"event":"step"' stopped/run/run.jsonl || break
+    sleep 0.1
+done
+kill -TERM $!
+wait $!
+END
+chmod +x stopped-ferry
+stopped=("$ROOT/recipes/multi30k" captions out=stopped vocab_size=300 $tiny log_every=1 max_steps=1000000 eval_every=1000000)
+expect 2 env REAL="$FERRY" FERRY="$PWD/stopped-ferry" "${stopped[@]}"
+err_has 'the training in stopped/run was stopped; the same command goes on'
+[ ! -e stopped/choices.tsv ] || fail "something was chosen of a training that was stopped"
+
 expect 0 "$FERRY" sample more pairs=6000 valid=1 test=1
 paste more/train.de more/train.en | gzip >pairs.tsv.gz
 twice tatoeba "$ROOT/recipes/tatoeba" pairs.tsv.gz out=tatoeba seed=3 $tiny eval_bleu_pairs=8
